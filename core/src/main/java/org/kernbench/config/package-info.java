@@ -1,0 +1,2 @@
+/** Placeholder while the room is being built. */
+package org.kernbench.config;
