@@ -1,0 +1,172 @@
+package org.kernbench.tensor;
+
+/**
+ * Element-wise loops over blocks of f32, in place on the first operand: {@code x[i] = op(x[i],
+ * y[i])}. One plain loop per function, so that C2 can vectorise it; {@link ScalarNumerics} is the
+ * obvious twin.
+ */
+final class FloatKernels {
+  private FloatKernels() {}
+
+  static void binary(BinaryOp op, float[] x, float[] y, int n) {
+    switch (op) {
+      case ADD -> add(x, y, n);
+      case SUB -> sub(x, y, n);
+      case MUL -> mul(x, y, n);
+      case DIV -> div(x, y, n);
+      case MAXIMUM -> maximum(x, y, n);
+      case MINIMUM -> minimum(x, y, n);
+      case REM -> {
+        for (int i = 0; i < n; i++) {
+          x[i] = x[i] % y[i];
+        }
+      }
+      case POW -> {
+        for (int i = 0; i < n; i++) {
+          x[i] = RealFunctions.pow(x[i], y[i]);
+        }
+      }
+      case AND, OR, XOR, SHL, SHR -> throw new AssertionError(op);
+    }
+  }
+
+  /** {@code half(x) op half(y)} in one pass; false if {@code op} has no such loop. */
+  static boolean binaryHalf(BinaryOp op, short[] x, short[] y, int n) {
+    switch (op) {
+      case ADD -> addHalf(x, y, n);
+      case MUL -> mulHalf(x, y, n);
+      case MAXIMUM -> maximumHalf(x, y, n);
+      case MINIMUM -> minimumHalf(x, y, n);
+      default -> {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  static void unary(UnaryOp op, float[] x, int n) {
+    switch (op) {
+      case NEG -> neg(x, n);
+      case ABS -> abs(x, n);
+      case SQRT -> sqrt(x, n);
+      case RECIPROCAL -> reciprocal(x, n);
+      case RELU -> relu(x, n);
+      default -> {
+        for (int i = 0; i < n; i++) {
+          x[i] = RealFunctions.apply(op, x[i]);
+        }
+      }
+    }
+  }
+
+  static void compare(CompareOp op, float[] x, float[] y, byte[] out, int outOff, int n) {
+    for (int i = 0; i < n; i++) {
+      boolean is =
+          switch (op) {
+            case LT -> x[i] < y[i];
+            case LE -> x[i] <= y[i];
+            case GT -> x[i] > y[i];
+            case GE -> x[i] >= y[i];
+            case EQ -> x[i] == y[i];
+            case NE -> x[i] != y[i];
+          };
+      out[outOff + i] = (byte) (is ? 1 : 0);
+    }
+  }
+
+  static void fma(float[] x, float[] y, float[] z, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = Math.fma(x[i], y[i], z[i]);
+    }
+  }
+
+  private static void add(float[] x, float[] y, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = x[i] + y[i];
+    }
+  }
+
+  private static void sub(float[] x, float[] y, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = x[i] - y[i];
+    }
+  }
+
+  private static void mul(float[] x, float[] y, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = x[i] * y[i];
+    }
+  }
+
+  private static void div(float[] x, float[] y, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = x[i] / y[i];
+    }
+  }
+
+  private static void maximum(float[] x, float[] y, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = Math.max(x[i], y[i]);
+    }
+  }
+
+  private static void minimum(float[] x, float[] y, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = Math.min(x[i], y[i]);
+    }
+  }
+
+  private static void addHalf(short[] x, short[] y, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = Float.floatToFloat16(Float.float16ToFloat(x[i]) + Float.float16ToFloat(y[i]));
+    }
+  }
+
+  private static void mulHalf(short[] x, short[] y, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = Float.floatToFloat16(Float.float16ToFloat(x[i]) * Float.float16ToFloat(y[i]));
+    }
+  }
+
+  private static void maximumHalf(short[] x, short[] y, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = Float.floatToFloat16(Math.max(Float.float16ToFloat(x[i]), Float.float16ToFloat(y[i])));
+    }
+  }
+
+  private static void minimumHalf(short[] x, short[] y, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = Float.floatToFloat16(Math.min(Float.float16ToFloat(x[i]), Float.float16ToFloat(y[i])));
+    }
+  }
+
+  private static void neg(float[] x, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = -x[i];
+    }
+  }
+
+  private static void abs(float[] x, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = Math.abs(x[i]);
+    }
+  }
+
+  private static void sqrt(float[] x, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = (float) Math.sqrt(x[i]);
+    }
+  }
+
+  private static void reciprocal(float[] x, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = 1f / x[i];
+    }
+  }
+
+  private static void relu(float[] x, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = Math.max(x[i], 0f);
+    }
+  }
+}

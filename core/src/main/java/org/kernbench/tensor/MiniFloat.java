@@ -1,0 +1,129 @@
+package org.kernbench.tensor;
+
+/**
+ * A binary floating-point format of at most 16 bits: sign, exponent, mantissa, from high to low.
+ *
+ * <p>{@link #encode(double)} works on the bits of the {@code double} and rounds exactly once, to
+ * nearest, ties to even. Going through {@code float} first would round twice: {@code 1 + 2^-11 +
+ * 2^-40} is just above a tie of f16, becomes the tie itself in f32, and then rounds down.
+ *
+ * <p>With infinity (IEEE-like): the all-ones exponent holds infinity and NaN, and what rounds past
+ * the largest finite value becomes infinity. Without (OCP "FN"): only the all-ones code is NaN, and
+ * what rounds past the largest finite value becomes NaN. NaN is stored as one positive code.
+ */
+final class MiniFloat {
+  static final MiniFloat F16 = new MiniFloat(5, 10, true, 0x7e00);
+  static final MiniFloat BF16 = new MiniFloat(8, 7, true, 0x7fc0);
+  static final MiniFloat F8E4M3 = new MiniFloat(4, 3, false, 0x7f);
+  static final MiniFloat F8E5M2 = new MiniFloat(5, 2, true, 0x7f);
+
+  private final int exponentBits;
+  private final int mantissaBits;
+  private final int minExponent;
+  private final int firstNonFinite;
+  private final boolean hasInfinity;
+  private final int nan;
+
+  private MiniFloat(int exponentBits, int mantissaBits, boolean hasInfinity, int nan) {
+    this.exponentBits = exponentBits;
+    this.mantissaBits = mantissaBits;
+    this.minExponent = 2 - (1 << (exponentBits - 1));
+    int allOnes = (1 << (exponentBits + mantissaBits)) - 1;
+    this.firstNonFinite = hasInfinity ? allOnes & -(1 << mantissaBits) : allOnes;
+    this.hasInfinity = hasInfinity;
+    this.nan = nan;
+  }
+
+  /** The code, in the low bits, of the value of this format nearest to {@code value}. */
+  int encode(double value) {
+    long bits = Double.doubleToRawLongBits(value);
+    long magnitude = bits & Long.MAX_VALUE;
+    if (magnitude > 0x7ff0000000000000L) {
+      return nan;
+    }
+    int exponent = (int) (magnitude >>> 52) - 1023;
+    long significand = magnitude & ((1L << 52) - 1);
+    if (exponent != -1023) {
+      significand |= 1L << 52;
+    }
+    return finish((int) (bits >>> 63), exponent, significand, 52);
+  }
+
+  /** As {@link #encode(double)}, with 32-bit arithmetic: for blocks of floats. */
+  int encode(float value) {
+    int bits = Float.floatToRawIntBits(value);
+    int magnitude = bits & Integer.MAX_VALUE;
+    if (magnitude > 0x7f800000) {
+      return nan;
+    }
+    int exponent = (magnitude >>> 23) - 127;
+    int significand = magnitude & ((1 << 23) - 1);
+    if (exponent == -127) {
+      exponent = -126;
+    } else {
+      significand |= 1 << 23;
+    }
+    return finish(bits >>> 31, exponent, significand, 23);
+  }
+
+  /** Rounds {@code significand * 2^(exponent - fractionBits)} and adds the sign. */
+  private int finish(int negative, int exponent, long significand, int fractionBits) {
+    int sign = negative << (exponentBits + mantissaBits);
+    int quantum = Math.max(exponent, minExponent);
+    int shift = fractionBits - mantissaBits + quantum - exponent;
+    if (shift > fractionBits + 1) {
+      return sign; // below half of the smallest subnormal
+    }
+    long kept = significand >>> shift;
+    long rest = significand & ((1L << shift) - 1);
+    long half = 1L << (shift - 1);
+    if (rest > half || (rest == half && (kept & 1) != 0)) {
+      kept++; // may carry into the exponent: the codes of one sign are consecutive
+    }
+    int code = ((quantum - minExponent) << mantissaBits) + (int) kept;
+    if (code < firstNonFinite) {
+      return sign | code;
+    }
+    return hasInfinity ? sign | firstNonFinite : nan;
+  }
+
+  /** The exact value of a code; bits above the format are ignored. */
+  float decode(int code) {
+    int magnitude = code & ((1 << (exponentBits + mantissaBits)) - 1);
+    boolean negative = ((code >>> (exponentBits + mantissaBits)) & 1) != 0;
+    if (magnitude >= firstNonFinite) {
+      if (!hasInfinity || magnitude != firstNonFinite) {
+        return Float.NaN;
+      }
+      return negative ? Float.NEGATIVE_INFINITY : Float.POSITIVE_INFINITY;
+    }
+    int field = magnitude >>> mantissaBits;
+    int mantissa = magnitude & ((1 << mantissaBits) - 1);
+    float value =
+        field == 0
+            ? Math.scalb((float) mantissa, minExponent - mantissaBits)
+            : Math.scalb(
+                (float) (mantissa | (1 << mantissaBits)), minExponent + field - 1 - mantissaBits);
+    return negative ? -value : value;
+  }
+
+  /** The largest finite value. */
+  double maxFinite() {
+    return decode(firstNonFinite - 1);
+  }
+
+  /** The smallest positive normal value. */
+  double minNormal() {
+    return Math.scalb(1.0, minExponent);
+  }
+
+  /** The smallest positive value. */
+  double minPositive() {
+    return Math.scalb(1.0, minExponent - mantissaBits);
+  }
+
+  /** Half the distance from 1 to the next larger value. */
+  double unitRoundoff() {
+    return Math.scalb(1.0, -mantissaBits - 1);
+  }
+}

@@ -1,0 +1,663 @@
+package org.kernbench.tensor;
+
+import java.util.Arrays;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The numeric kernels. An operand is little-endian elements in a {@code byte[]} from a byte offset,
+ * dense and row-major; counts are in elements.
+ *
+ * <p>Floating-point types compute in f32 and round once on storing; integers compute in their own
+ * width and wrap. NaN, infinities and signed zeros are as in IEEE 754, and a NaN is stored as one
+ * code per type ({@link DType}), so results are the same bytes on every machine. Where an order
+ * exists (reductions, gemm) it is ascending and part of the contract. {@code ScalarNumerics} is the
+ * obvious twin of every function here; tests compare the two bit for bit.
+ *
+ * <p>An output may be exactly the same bytes as an input (in place) unless the function says
+ * otherwise; a partial overlap gives undefined values. Nothing is kept between calls: any thread
+ * may call, a call allocates a few blocks of scratch.
+ *
+ * <p>Every function throws {@link IndexOutOfBoundsException} if an operand does not fit its array,
+ * and {@link IllegalArgumentException} if the function is not defined on the type.
+ */
+public final class Numerics {
+  /** Elements per block of the f16 loops, which need two blocks of 2 bytes an element only. */
+  private static final int HALF_BLOCK = 2048;
+
+  private Numerics() {}
+
+  /** {@code out[i] = a[i] op b[i]}. */
+  public static void binary(
+      BinaryOp op, DType t, byte[] a, int aOff, byte[] b, int bOff, byte[] out, int outOff, int n) {
+    requireSupported(op.supports(t), op, t);
+    check("a", t, a, aOff, n);
+    check("b", t, b, bOff, n);
+    check("out", t, out, outOff, n);
+    if (t == DType.F16 && halfBinary(op, a, aOff, b, bOff, out, outOff, n)) {
+      return;
+    }
+    if (t.isFloatingPoint()) {
+      FloatBlocks left = new FloatBlocks(t, a, aOff, n);
+      FloatBlocks right = new FloatBlocks(t, b, bOff, n);
+      FloatBlocks target = new FloatBlocks(t, out, outOff, n);
+      float[] x = floats(n);
+      float[] y = floats(n);
+      for (int start = 0; start < n; start += x.length) {
+        int length = Math.min(x.length, n - start);
+        left.load(start, x, length);
+        right.load(start, y, length);
+        FloatKernels.binary(op, x, y, length);
+        target.store(start, x, length);
+      }
+    } else if (t == DType.I64) {
+      long[] x = longs(a, aOff, n);
+      LongKernels.binary(op, x, longs(b, bOff, n), n);
+      put(x, out, outOff, n);
+    } else {
+      IntBlocks left = new IntBlocks(t, a, aOff, n);
+      IntBlocks right = new IntBlocks(t, b, bOff, n);
+      IntBlocks target = new IntBlocks(t, out, outOff, n);
+      int[] x = ints(n);
+      int[] y = ints(n);
+      for (int start = 0; start < n; start += x.length) {
+        int length = Math.min(x.length, n - start);
+        left.load(start, x, length);
+        right.load(start, y, length);
+        IntKernels.binary(op, x, y, length);
+        target.store(start, x, length);
+      }
+    }
+  }
+
+  private static boolean halfBinary(
+      BinaryOp op, byte[] a, int aOff, byte[] b, int bOff, byte[] out, int outOff, int n) {
+    if (op != BinaryOp.ADD
+        && op != BinaryOp.MUL
+        && op != BinaryOp.MAXIMUM
+        && op != BinaryOp.MINIMUM) {
+      return false;
+    }
+    int block = Math.min(n, HALF_BLOCK);
+    final var left = FloatBlocks.littleEndian(a, aOff, 2 * n).asShortBuffer();
+    final var right = FloatBlocks.littleEndian(b, bOff, 2 * n).asShortBuffer();
+    final var target = FloatBlocks.littleEndian(out, outOff, 2 * n).asShortBuffer();
+    short[] x = new short[block];
+    short[] y = new short[block];
+    for (int start = 0; start < n; start += block) {
+      int length = Math.min(block, n - start);
+      left.get(start, x, 0, length);
+      right.get(start, y, 0, length);
+      FloatKernels.binaryHalf(op, x, y, length);
+      FloatBlocks.canonicalHalf(x, length);
+      target.put(start, x, 0, length);
+    }
+    return true;
+  }
+
+  /** {@code out[i] = a[i] + b[i]}; the same as {@link #binary} with {@link BinaryOp#ADD}. */
+  public static void add(
+      DType t, byte[] a, int aOff, byte[] b, int bOff, byte[] out, int outOff, int n) {
+    binary(BinaryOp.ADD, t, a, aOff, b, bOff, out, outOff, n);
+  }
+
+  /**
+   * {@code into[i] = into[i] op more[i]}: takes one more contribution into a partial reduction, as
+   * each step of an all-reduce does. Rounds to {@code t} at every step.
+   */
+  public static void combine(
+      ReduceOp op, DType t, byte[] into, int intoOff, byte[] more, int moreOff, int n) {
+    binary(op.combine(), t, into, intoOff, more, moreOff, into, intoOff, n);
+  }
+
+  /**
+   * {@code out[i] = a[i] op scalar}. For floating-point types the scalar is rounded to f32, not to
+   * {@code t}; for integers and bool it must be a value of the type.
+   */
+  public static void binaryScalar(
+      BinaryOp op, DType t, byte[] a, int aOff, double scalar, byte[] out, int outOff, int n) {
+    withScalar(op, t, a, aOff, scalar, false, out, outOff, n);
+  }
+
+  /** {@code out[i] = scalar op b[i]}; the scalar as in {@link #binaryScalar}. */
+  public static void scalarBinary(
+      BinaryOp op, DType t, double scalar, byte[] b, int bOff, byte[] out, int outOff, int n) {
+    withScalar(op, t, b, bOff, scalar, true, out, outOff, n);
+  }
+
+  private static void withScalar(
+      BinaryOp op,
+      DType t,
+      byte[] a,
+      int aOff,
+      double scalar,
+      boolean scalarFirst,
+      byte[] out,
+      int outOff,
+      int n) {
+    requireSupported(op.supports(t), op, t);
+    check("operand", t, a, aOff, n);
+    check("out", t, out, outOff, n);
+    if (t.isFloatingPoint()) {
+      FloatBlocks source = new FloatBlocks(t, a, aOff, n);
+      FloatBlocks target = new FloatBlocks(t, out, outOff, n);
+      float[] x = floats(n);
+      float[] y = floats(n);
+      for (int start = 0; start < n; start += x.length) {
+        int length = Math.min(x.length, n - start);
+        source.load(start, scalarFirst ? y : x, length);
+        Arrays.fill(scalarFirst ? x : y, 0, length, (float) scalar);
+        FloatKernels.binary(op, x, y, length);
+        target.store(start, x, length);
+      }
+      return;
+    }
+    byte[] repeated = new byte[Math.multiplyExact(n, t.sizeBytes())];
+    fill(t, requireInteger(t, scalar), repeated, 0, n);
+    if (scalarFirst) {
+      binary(op, t, repeated, 0, a, aOff, out, outOff, n);
+    } else {
+      binary(op, t, a, aOff, repeated, 0, out, outOff, n);
+    }
+  }
+
+  /** {@code out[i] = op(a[i])}. */
+  public static void unary(UnaryOp op, DType t, byte[] a, int aOff, byte[] out, int outOff, int n) {
+    requireSupported(op.supports(t), op, t);
+    check("a", t, a, aOff, n);
+    check("out", t, out, outOff, n);
+    if (t.isFloatingPoint()) {
+      FloatBlocks source = new FloatBlocks(t, a, aOff, n);
+      FloatBlocks target = new FloatBlocks(t, out, outOff, n);
+      float[] x = floats(n);
+      for (int start = 0; start < n; start += x.length) {
+        int length = Math.min(x.length, n - start);
+        source.load(start, x, length);
+        FloatKernels.unary(op, x, length);
+        target.store(start, x, length);
+      }
+    } else if (t == DType.I64) {
+      long[] x = longs(a, aOff, n);
+      LongKernels.unary(op, x, n);
+      put(x, out, outOff, n);
+    } else if (t == DType.BOOL) {
+      for (int i = 0; i < n; i++) { // NOT, the only one on bool
+        out[outOff + i] = (byte) (a[aOff + i] == 0 ? 1 : 0);
+      }
+    } else {
+      IntBlocks source = new IntBlocks(t, a, aOff, n);
+      IntBlocks target = new IntBlocks(t, out, outOff, n);
+      int[] x = ints(n);
+      for (int start = 0; start < n; start += x.length) {
+        int length = Math.min(x.length, n - start);
+        source.load(start, x, length);
+        IntKernels.unary(op, x, length);
+        target.store(start, x, length);
+      }
+    }
+  }
+
+  /** {@code out[i] = a[i] * b[i] + c[i]}, fused in f32; floating-point types only. */
+  public static void fma(
+      DType t,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte[] c,
+      int cOff,
+      byte[] out,
+      int outOff,
+      int n) {
+    requireSupported(t.isFloatingPoint(), "fma", t);
+    check("a", t, a, aOff, n);
+    check("b", t, b, bOff, n);
+    check("c", t, c, cOff, n);
+    check("out", t, out, outOff, n);
+    final FloatBlocks first = new FloatBlocks(t, a, aOff, n);
+    final FloatBlocks second = new FloatBlocks(t, b, bOff, n);
+    final FloatBlocks third = new FloatBlocks(t, c, cOff, n);
+    final FloatBlocks target = new FloatBlocks(t, out, outOff, n);
+    float[] x = floats(n);
+    float[] y = floats(n);
+    float[] z = floats(n);
+    for (int start = 0; start < n; start += x.length) {
+      int length = Math.min(x.length, n - start);
+      first.load(start, x, length);
+      second.load(start, y, length);
+      third.load(start, z, length);
+      FloatKernels.fma(x, y, z, length);
+      target.store(start, x, length);
+    }
+  }
+
+  /** {@code out[i] = a[i] op b[i]} as bool; {@code out} must not overlap an operand. */
+  public static void compare(
+      CompareOp op,
+      DType t,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte[] out,
+      int outOff,
+      int n) {
+    check("a", t, a, aOff, n);
+    check("b", t, b, bOff, n);
+    check("out", DType.BOOL, out, outOff, n);
+    if (t.isFloatingPoint()) {
+      FloatBlocks left = new FloatBlocks(t, a, aOff, n);
+      FloatBlocks right = new FloatBlocks(t, b, bOff, n);
+      float[] x = floats(n);
+      float[] y = floats(n);
+      for (int start = 0; start < n; start += x.length) {
+        int length = Math.min(x.length, n - start);
+        left.load(start, x, length);
+        right.load(start, y, length);
+        FloatKernels.compare(op, x, y, out, outOff + start, length);
+      }
+    } else if (t == DType.I64) {
+      LongKernels.compare(op, longs(a, aOff, n), longs(b, bOff, n), out, outOff, n);
+    } else {
+      IntBlocks left = new IntBlocks(t, a, aOff, n);
+      IntBlocks right = new IntBlocks(t, b, bOff, n);
+      int[] x = ints(n);
+      int[] y = ints(n);
+      for (int start = 0; start < n; start += x.length) {
+        int length = Math.min(x.length, n - start);
+        left.load(start, x, length);
+        right.load(start, y, length);
+        IntKernels.compare(op, x, y, out, outOff + start, length);
+      }
+    }
+  }
+
+  /** {@code out[i] = a[i] op scalar} as bool; the scalar as in {@link #binaryScalar}. */
+  public static void compareScalar(
+      CompareOp op, DType t, byte[] a, int aOff, double scalar, byte[] out, int outOff, int n) {
+    check("a", t, a, aOff, n);
+    check("out", DType.BOOL, out, outOff, n);
+    if (!t.isFloatingPoint()) {
+      byte[] repeated = new byte[Math.multiplyExact(n, t.sizeBytes())];
+      fill(t, requireInteger(t, scalar), repeated, 0, n);
+      compare(op, t, a, aOff, repeated, 0, out, outOff, n);
+      return;
+    }
+    FloatBlocks source = new FloatBlocks(t, a, aOff, n);
+    float[] x = floats(n);
+    float[] y = floats(n);
+    Arrays.fill(y, (float) scalar);
+    for (int start = 0; start < n; start += x.length) {
+      int length = Math.min(x.length, n - start);
+      source.load(start, x, length);
+      FloatKernels.compare(op, x, y, out, outOff + start, length);
+    }
+  }
+
+  /** {@code out[i] = condition[i] ? a[i] : b[i]}, the bytes as they are; the condition is bool. */
+  public static void where(
+      DType t,
+      byte[] condition,
+      int conditionOff,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte[] out,
+      int outOff,
+      int n) {
+    check("condition", DType.BOOL, condition, conditionOff, n);
+    check("a", t, a, aOff, n);
+    check("b", t, b, bOff, n);
+    check("out", t, out, outOff, n);
+    int size = t.sizeBytes();
+    for (int i = 0; i < n; i++) {
+      boolean first = condition[conditionOff + i] != 0;
+      byte[] from = first ? a : b;
+      int at = (first ? aOff : bOff) + i * size;
+      for (int j = 0; j < size; j++) {
+        out[outOff + i * size + j] = from[at + j];
+      }
+    }
+  }
+
+  /**
+   * {@code out[i] = in[i]} as another type, rounded once from the exact value. A real number
+   * becomes an integer by truncation toward zero, saturated, NaN giving 0; an integer wraps to a
+   * narrower integer; non-zero is true. The same type copies the bytes. Not in place unless the
+   * sizes are equal.
+   */
+  public static void cast(
+      DType from, byte[] in, int inOff, DType to, byte[] out, int outOff, int n) {
+    check("in", from, in, inOff, n);
+    check("out", to, out, outOff, n);
+    if (from == to) {
+      System.arraycopy(in, inOff, out, outOff, n * from.sizeBytes());
+    } else if (from.isFloatingPoint() && to.isFloatingPoint()) {
+      FloatBlocks source = new FloatBlocks(from, in, inOff, n);
+      FloatBlocks target = new FloatBlocks(to, out, outOff, n);
+      float[] x = floats(n);
+      for (int start = 0; start < n; start += x.length) {
+        int length = Math.min(x.length, n - start);
+        source.load(start, x, length);
+        target.store(start, x, length);
+      }
+    } else if (from.isFloatingPoint()) {
+      for (int i = 0; i < n; i++) {
+        double value = from.getDouble(in, inOff + i * from.sizeBytes());
+        to.putDouble(out, outOff + i * to.sizeBytes(), value);
+      }
+    } else {
+      for (int i = 0; i < n; i++) {
+        long value = from.getLong(in, inOff + i * from.sizeBytes());
+        to.putLong(out, outOff + i * to.sizeBytes(), value);
+      }
+    }
+  }
+
+  /** {@code out[i] = value}, rounded as by {@link DType#putDouble}. */
+  public static void fill(DType t, double value, byte[] out, int outOff, int n) {
+    check("out", t, out, outOff, n);
+    if (n == 0) {
+      return;
+    }
+    t.putDouble(out, outOff, value);
+    int total = n * t.sizeBytes();
+    for (long done = t.sizeBytes(); done < total; done *= 2) {
+      int at = (int) done;
+      System.arraycopy(out, outOff, out, outOff + at, Math.min(at, total - at));
+    }
+  }
+
+  /** {@code out[i] = start + i * step}, in double (exact below 2^53), rounded once. */
+  public static void arange(DType t, double start, double step, byte[] out, int outOff, int n) {
+    check("out", t, out, outOff, n);
+    for (int i = 0; i < n; i++) {
+      t.putDouble(out, outOff + i * t.sizeBytes(), start + i * step);
+    }
+  }
+
+  /**
+   * {@code out[o, i] = op over x of in[o, x, i]}, from {@code x = 0} upwards; rounded once.
+   *
+   * <p>An empty axis gives 0 for a sum and 1 for a product. Not in place.
+   *
+   * @throws IllegalArgumentException for the largest or smallest of an empty axis
+   */
+  public static void reduce(
+      ReduceOp op,
+      DType t,
+      int outer,
+      int axisLen,
+      int inner,
+      byte[] in,
+      int inOff,
+      byte[] out,
+      int outOff) {
+    check("in", t, in, inOff, elements(outer, axisLen, inner));
+    int results = elements(outer, 1, inner);
+    check("out", t, out, outOff, results);
+    if (results == 0) {
+      return;
+    }
+    if (axisLen == 0) {
+      if (op == ReduceOp.MAX || op == ReduceOp.MIN) {
+        throw new IllegalArgumentException(op + " of an empty axis; expected 1 element or more");
+      }
+      fill(t, op == ReduceOp.SUM ? 0 : 1, out, outOff, results);
+    } else if (t.isFloatingPoint()) {
+      Reductions.Out to = new Reductions.Out(out, outOff);
+      Reductions.floats(op, t, outer, axisLen, inner, in, inOff, to);
+    } else {
+      ScalarNumerics.reduceIntegers(op, t, outer, axisLen, inner, in, inOff, out, outOff);
+    }
+  }
+
+  /**
+   * {@code out[o, i]} = the position along the axis of the largest or smallest {@code in[o, x, i]},
+   * as i32; the first of equals (-0 equals +0), the first NaN if there is one. Not in place.
+   *
+   * @throws IllegalArgumentException if the axis is empty
+   */
+  public static void argReduce(
+      ArgReduceOp op,
+      DType t,
+      int outer,
+      int axisLen,
+      int inner,
+      byte[] in,
+      int inOff,
+      byte[] out,
+      int outOff) {
+    check("in", t, in, inOff, elements(outer, axisLen, inner));
+    check("out", DType.I32, out, outOff, elements(outer, 1, inner));
+    if (axisLen == 0) {
+      throw new IllegalArgumentException(op + " of an empty axis; expected 1 element or more");
+    }
+    ScalarNumerics.argReduce(op, t, outer, axisLen, inner, in, inOff, out, outOff);
+  }
+
+  /**
+   * {@code out[o, x, i] = in[o, 0, i] + … + in[o, x, i]}: the sum so far, kept in f32 and rounded
+   * for each element stored; integers wrap. In place is fine.
+   */
+  public static void cumulativeSum(
+      DType t, int outer, int axisLen, int inner, byte[] in, int inOff, byte[] out, int outOff) {
+    int n = elements(outer, axisLen, inner);
+    requireSupported(t != DType.BOOL, "cumulative sum", t);
+    check("in", t, in, inOff, n);
+    check("out", t, out, outOff, n);
+    ScalarNumerics.cumulativeSum(t, outer, axisLen, inner, in, inOff, out, outOff);
+  }
+
+  /**
+   * {@code out[o, x, i] = exp(in[o, x, i] - m) / s} with {@code m} the largest along the axis and
+   * {@code s} the ascending sum of the exponentials, all in f32, rounded once. In place is fine.
+   */
+  public static void softmax(
+      DType t, int outer, int axisLen, int inner, byte[] in, int inOff, byte[] out, int outOff) {
+    int n = elements(outer, axisLen, inner);
+    requireSupported(t.isFloatingPoint(), "softmax", t);
+    check("in", t, in, inOff, n);
+    check("out", t, out, outOff, n);
+    ScalarNumerics.softmax(t, outer, axisLen, inner, in, inOff, out, outOff);
+  }
+
+  /**
+   * {@code C = A B + acc}, A {@code [m, k]}, B {@code [k, n]}, C {@code [m, n]}.
+   *
+   * <p>{@code c = fma(a[i, p], b[p, j], c)} in f32 for p ascending, from {@code acc[i, j]} or +0;
+   * rounded once to {@code out}. With i8 inputs and i32 output, wrapping integer arithmetic. C may
+   * be acc in place if {@code out} is f32 (i32); it must not overlap A or B.
+   *
+   * @param in type of A and B: a floating-point type, or i8
+   * @param out type of C: a floating-point type, or i32 for i8 inputs
+   * @param acc {@code [m, n]} in f32 (i32 for i8 inputs), or null for zero
+   */
+  public static void gemm(
+      DType in,
+      DType out,
+      int m,
+      int n,
+      int k,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte @Nullable [] acc,
+      int accOff,
+      byte[] c,
+      int cOff) {
+    boolean integers = in == DType.I8 && out == DType.I32;
+    if (!integers && !(in.isFloatingPoint() && out.isFloatingPoint())) {
+      throw new IllegalArgumentException(
+          "gemm of " + in + " to " + out + "; expected floating-point types, or i8 to i32");
+    }
+    int results = elements(m, 1, n);
+    check("a", in, a, aOff, elements(m, 1, k));
+    check("b", in, b, bOff, elements(k, 1, n));
+    check("c", out, c, cOff, results);
+    if (acc != null) {
+      check("acc", integers ? DType.I32 : DType.F32, acc, accOff, results);
+    }
+    if (integers) {
+      int[] product = acc == null ? new int[results] : intArray(DType.I32, acc, accOff, results);
+      Gemm.multiply(intArray(in, a, aOff, m * k), intArray(in, b, bOff, k * n), product, m, n, k);
+      new IntBlocks(DType.I32, c, cOff, results).store(0, product, results);
+    } else {
+      float[] sum = acc == null ? new float[results] : floatArray(DType.F32, acc, accOff, results);
+      Gemm.multiply(floatArray(in, a, aOff, m * k), floatArray(in, b, bOff, k * n), sum, m, n, k);
+      store(sum, out, c, cOff);
+    }
+  }
+
+  /**
+   * Copies the elements of one strided view to another of the same extents: slices, transposes,
+   * broadcasts (a source stride of 0), concatenation. Offsets in bytes, strides in elements.
+   *
+   * @throws ShapeException if a stride array has another rank
+   */
+  public static void copyStrided(
+      int elementBytes,
+      Shape extents,
+      byte[] src,
+      int srcOff,
+      long[] srcStrides,
+      byte[] dst,
+      int dstOff,
+      long[] dstStrides) {
+    if (srcStrides.length != extents.rank() || dstStrides.length != extents.rank()) {
+      throw new ShapeException(
+          "strided copy of "
+              + extents
+              + " with "
+              + srcStrides.length
+              + " source and "
+              + dstStrides.length
+              + " destination strides; expected one per axis");
+    }
+    if (extents.elements() == 0) {
+      return;
+    }
+    checkStrided("src", elementBytes, extents, src, srcOff, srcStrides);
+    checkStrided("dst", elementBytes, extents, dst, dstOff, dstStrides);
+    new StridedCopy(elementBytes, extents.toArray(), src, srcStrides, dst, dstStrides)
+        .run(srcOff, dstOff);
+  }
+
+  private static void checkStrided(
+      String what, int elementBytes, Shape extents, byte[] bytes, int offset, long[] strides) {
+    long low = offset;
+    long high = offset + (long) elementBytes;
+    for (int axis = 0; axis < strides.length; axis++) {
+      long reach = (extents.dim(axis) - 1) * strides[axis] * elementBytes;
+      low += Math.min(reach, 0);
+      high += Math.max(reach, 0);
+    }
+    if (low < 0 || high > bytes.length) {
+      throw new IndexOutOfBoundsException(
+          "strided copy: "
+              + what
+              + " reaches bytes "
+              + low
+              + " to "
+              + high
+              + "; the array has "
+              + bytes.length);
+    }
+  }
+
+  private static void check(String what, DType t, byte[] bytes, int offset, int n) {
+    if (offset < 0 || n < 0 || offset + (long) n * t.sizeBytes() > bytes.length) {
+      throw new IndexOutOfBoundsException(
+          "operand "
+              + what
+              + ": "
+              + n
+              + " x "
+              + t
+              + " at byte "
+              + offset
+              + "; the array has "
+              + bytes.length
+              + " bytes");
+    }
+  }
+
+  private static int elements(int a, int b, int c) {
+    if (a < 0 || b < 0 || c < 0 || (long) a * b > Integer.MAX_VALUE) {
+      throw new ShapeException("extents " + a + ", " + b + ", " + c + ": expected 0 to 2^31 - 1");
+    }
+    return Math.multiplyExact(a * b, c);
+  }
+
+  private static void requireSupported(boolean supported, Object function, DType t) {
+    if (!supported) {
+      throw new IllegalArgumentException(
+          function.toString().toLowerCase(Locale.ROOT)
+              + " is not defined on "
+              + t
+              + "; cast the operands first");
+    }
+  }
+
+  private static double requireInteger(DType t, double scalar) {
+    boolean fits =
+        t == DType.BOOL
+            ? scalar == 0 || scalar == 1
+            : scalar == Math.rint(scalar)
+                && scalar <= t.maxFinite()
+                && scalar >= -t.maxFinite() - 1;
+    if (!fits) {
+      throw new IllegalArgumentException(
+          "scalar " + scalar + " is not a value of " + t + "; cast the tensor or the scalar");
+    }
+    return scalar;
+  }
+
+  private static float[] floats(int n) {
+    return new float[Math.min(n, FloatBlocks.BLOCK)];
+  }
+
+  private static int[] ints(int n) {
+    return new int[Math.min(n, FloatBlocks.BLOCK)];
+  }
+
+  private static long[] longs(byte[] src, int off, int n) {
+    long[] values = new long[n];
+    FloatBlocks.littleEndian(src, off, n * 8).asLongBuffer().get(values);
+    return values;
+  }
+
+  private static void put(long[] values, byte[] dst, int off, int n) {
+    FloatBlocks.littleEndian(dst, off, n * 8).asLongBuffer().put(values, 0, n);
+  }
+
+  private static int[] intArray(DType t, byte[] src, int off, int n) {
+    int[] values = new int[n];
+    new IntBlocks(t, src, off, n).load(0, values, n);
+    return values;
+  }
+
+  private static float[] floatArray(DType t, byte[] src, int off, int n) {
+    FloatBlocks source = new FloatBlocks(t, src, off, n);
+    float[] values = new float[n];
+    float[] block = floats(n);
+    for (int start = 0; start < n; start += block.length) {
+      int length = Math.min(block.length, n - start);
+      source.load(start, block, length);
+      System.arraycopy(block, 0, values, start, length);
+    }
+    return values;
+  }
+
+  private static void store(float[] values, DType t, byte[] dst, int off) {
+    FloatBlocks target = new FloatBlocks(t, dst, off, values.length);
+    float[] block = floats(values.length);
+    for (int start = 0; start < values.length; start += block.length) {
+      int length = Math.min(block.length, values.length - start);
+      System.arraycopy(values, start, block, 0, length);
+      target.store(start, block, length);
+    }
+  }
+}

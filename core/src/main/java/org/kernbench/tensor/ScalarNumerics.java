@@ -1,0 +1,291 @@
+package org.kernbench.tensor;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The obvious twin of {@link Numerics}: one element at a time through {@link DType#getDouble} and
+ * {@link DType#putDouble}, no blocks, no buffers. Tests compare the two bit for bit, benchmarks use
+ * it as the baseline, and rare functions use it directly. Arguments are those of the twin,
+ * unchecked.
+ */
+final class ScalarNumerics {
+  private ScalarNumerics() {}
+
+  static void binary(
+      BinaryOp op, DType t, byte[] a, int aOff, byte[] b, int bOff, byte[] out, int outOff, int n) {
+    int size = t.sizeBytes();
+    for (int i = 0; i < n; i++) {
+      if (t.isFloatingPoint()) {
+        float x = (float) t.getDouble(a, aOff + i * size);
+        float y = (float) t.getDouble(b, bOff + i * size);
+        t.putDouble(out, outOff + i * size, real(op, x, y));
+      } else {
+        long x = t.getLong(a, aOff + i * size);
+        long y = t.getLong(b, bOff + i * size);
+        t.putLong(out, outOff + i * size, integer(op, x, y));
+      }
+    }
+  }
+
+  private static float real(BinaryOp op, float x, float y) {
+    return switch (op) {
+      case ADD -> x + y;
+      case SUB -> x - y;
+      case MUL -> x * y;
+      case DIV -> x / y;
+      case REM -> x % y;
+      case POW -> RealFunctions.pow(x, y);
+      case MAXIMUM -> Math.max(x, y);
+      case MINIMUM -> Math.min(x, y);
+      case AND, OR, XOR, SHL, SHR -> throw new AssertionError(op);
+    };
+  }
+
+  private static long integer(BinaryOp op, long x, long y) {
+    return switch (op) {
+      case ADD -> x + y;
+      case SUB -> x - y;
+      case MUL -> x * y;
+      case MAXIMUM -> Math.max(x, y);
+      case MINIMUM -> Math.min(x, y);
+      case AND -> x & y;
+      case OR -> x | y;
+      case XOR -> x ^ y;
+      case DIV, REM, POW, SHL, SHR -> IntegerFunctions.apply(op, x, y);
+    };
+  }
+
+  static void unary(UnaryOp op, DType t, byte[] a, int aOff, byte[] out, int outOff, int n) {
+    int size = t.sizeBytes();
+    for (int i = 0; i < n; i++) {
+      if (t.isFloatingPoint()) {
+        float x = (float) t.getDouble(a, aOff + i * size);
+        t.putDouble(out, outOff + i * size, RealFunctions.apply(op, x));
+      } else {
+        long x = t.getLong(a, aOff + i * size);
+        t.putLong(out, outOff + i * size, integer(op, t, x));
+      }
+    }
+  }
+
+  private static long integer(UnaryOp op, DType t, long x) {
+    return switch (op) {
+      case NEG -> -x;
+      case ABS -> Math.abs(x);
+      case RELU -> Math.max(x, 0);
+      case NOT -> t == DType.BOOL ? 1 - x : ~x;
+      default -> throw new AssertionError(op);
+    };
+  }
+
+  static void compare(
+      CompareOp op,
+      DType t,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte[] out,
+      int outOff,
+      int n) {
+    int size = t.sizeBytes();
+    for (int i = 0; i < n; i++) {
+      boolean is;
+      if (t.isFloatingPoint()) {
+        double x = t.getDouble(a, aOff + i * size);
+        double y = t.getDouble(b, bOff + i * size);
+        is =
+            switch (op) {
+              case LT -> x < y;
+              case LE -> x <= y;
+              case GT -> x > y;
+              case GE -> x >= y;
+              case EQ -> x == y;
+              case NE -> x != y;
+            };
+      } else {
+        int order = Long.compare(t.getLong(a, aOff + i * size), t.getLong(b, bOff + i * size));
+        is =
+            switch (op) {
+              case LT -> order < 0;
+              case LE -> order <= 0;
+              case GT -> order > 0;
+              case GE -> order >= 0;
+              case EQ -> order == 0;
+              case NE -> order != 0;
+            };
+      }
+      out[outOff + i] = (byte) (is ? 1 : 0);
+    }
+  }
+
+  static void cast(DType from, byte[] in, int inOff, DType to, byte[] out, int outOff, int n) {
+    for (int i = 0; i < n; i++) {
+      int at = inOff + i * from.sizeBytes();
+      int toAt = outOff + i * to.sizeBytes();
+      if (from.isFloatingPoint()) {
+        to.putDouble(out, toAt, from.getDouble(in, at));
+      } else {
+        to.putLong(out, toAt, from.getLong(in, at));
+      }
+    }
+  }
+
+  static void reduce(
+      ReduceOp op,
+      DType t,
+      int outer,
+      int axisLen,
+      int inner,
+      byte[] in,
+      int inOff,
+      byte[] out,
+      int outOff) {
+    int size = t.sizeBytes();
+    for (int o = 0; o < outer; o++) {
+      for (int i = 0; i < inner; i++) {
+        int at = inOff + (o * axisLen * inner + i) * size;
+        float acc = (float) t.getDouble(in, at);
+        for (int x = 1; x < axisLen; x++) {
+          acc = real(op.combine(), acc, (float) t.getDouble(in, at + x * inner * size));
+        }
+        t.putDouble(out, outOff + (o * inner + i) * size, acc);
+      }
+    }
+  }
+
+  static void reduceIntegers(
+      ReduceOp op,
+      DType t,
+      int outer,
+      int axisLen,
+      int inner,
+      byte[] in,
+      int inOff,
+      byte[] out,
+      int outOff) {
+    int size = t.sizeBytes();
+    for (int o = 0; o < outer; o++) {
+      for (int i = 0; i < inner; i++) {
+        int at = inOff + (o * axisLen * inner + i) * size;
+        long acc = t.getLong(in, at);
+        for (int x = 1; x < axisLen; x++) {
+          acc = integer(op.combine(), acc, t.getLong(in, at + x * inner * size));
+        }
+        t.putLong(out, outOff + (o * inner + i) * size, acc);
+      }
+    }
+  }
+
+  static void argReduce(
+      ArgReduceOp op,
+      DType t,
+      int outer,
+      int axisLen,
+      int inner,
+      byte[] in,
+      int inOff,
+      byte[] out,
+      int outOff) {
+    int size = t.sizeBytes();
+    for (int o = 0; o < outer; o++) {
+      for (int i = 0; i < inner; i++) {
+        int at = inOff + (o * axisLen * inner + i) * size;
+        int best = 0;
+        for (int x = 1; x < axisLen; x++) {
+          if (isBetter(op, t, in, at + x * inner * size, at + best * inner * size)) {
+            best = x;
+          }
+        }
+        LittleEndian.putInt(out, outOff + (o * inner + i) * 4, best);
+      }
+    }
+  }
+
+  private static boolean isBetter(ArgReduceOp op, DType t, byte[] in, int challenger, int best) {
+    if (!t.isFloatingPoint()) {
+      int order = Long.compare(t.getLong(in, challenger), t.getLong(in, best));
+      return op == ArgReduceOp.ARGMAX ? order > 0 : order < 0;
+    }
+    double x = t.getDouble(in, challenger);
+    double y = t.getDouble(in, best);
+    if (Double.isNaN(x) || Double.isNaN(y)) {
+      return !Double.isNaN(y);
+    }
+    return op == ArgReduceOp.ARGMAX ? x > y : x < y;
+  }
+
+  static void cumulativeSum(
+      DType t, int outer, int axisLen, int inner, byte[] in, int inOff, byte[] out, int outOff) {
+    int size = t.sizeBytes();
+    for (int o = 0; o < outer; o++) {
+      for (int i = 0; i < inner; i++) {
+        float sum = 0;
+        long whole = 0;
+        for (int x = 0; x < axisLen; x++) {
+          int at = ((o * axisLen + x) * inner + i) * size;
+          if (t.isFloatingPoint()) {
+            float value = (float) t.getDouble(in, inOff + at);
+            sum = x == 0 ? value : sum + value;
+            t.putDouble(out, outOff + at, sum);
+          } else {
+            whole += t.getLong(in, inOff + at);
+            t.putLong(out, outOff + at, whole);
+          }
+        }
+      }
+    }
+  }
+
+  static void softmax(
+      DType t, int outer, int axisLen, int inner, byte[] in, int inOff, byte[] out, int outOff) {
+    int size = t.sizeBytes();
+    float[] row = new float[axisLen];
+    for (int o = 0; o < outer; o++) {
+      for (int i = 0; i < inner; i++) {
+        int at = (o * axisLen * inner + i) * size;
+        float largest = Float.NEGATIVE_INFINITY;
+        for (int x = 0; x < axisLen; x++) {
+          row[x] = (float) t.getDouble(in, inOff + at + x * inner * size);
+          largest = Math.max(largest, row[x]);
+        }
+        float sum = 0;
+        for (int x = 0; x < axisLen; x++) {
+          row[x] = RealFunctions.apply(UnaryOp.EXP, row[x] - largest);
+          sum += row[x];
+        }
+        for (int x = 0; x < axisLen; x++) {
+          t.putDouble(out, outOff + at + x * inner * size, row[x] / sum);
+        }
+      }
+    }
+  }
+
+  static void gemm(
+      DType in,
+      DType out,
+      int m,
+      int n,
+      int k,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte @Nullable [] acc,
+      int accOff,
+      byte[] c,
+      int cOff) {
+    int size = in.sizeBytes();
+    for (int i = 0; i < m; i++) {
+      for (int j = 0; j < n; j++) {
+        float sum = acc == null ? 0 : (float) DType.F32.getDouble(acc, accOff + (i * n + j) * 4);
+        for (int p = 0; p < k; p++) {
+          float x = (float) in.getDouble(a, aOff + (i * k + p) * size);
+          float y = (float) in.getDouble(b, bOff + (p * n + j) * size);
+          sum = Math.fma(x, y, sum);
+        }
+        out.putDouble(c, cOff + (i * n + j) * out.sizeBytes(), sum);
+      }
+    }
+  }
+}

@@ -1,0 +1,204 @@
+package org.kernbench.tensor;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Every fast kernel against its scalar twin, bit for bit, for every type and function. */
+class NumericsTwinTest {
+  /** Bytes before each operand, so that a forgotten offset shows; odd, so nothing is aligned. */
+  private static final int PAD = 3;
+
+  private static byte[] padded(byte[] operand) {
+    byte[] bytes = new byte[operand.length + PAD];
+    System.arraycopy(operand, 0, bytes, PAD, operand.length);
+    return bytes;
+  }
+
+  @ParameterizedTest
+  @EnumSource(DType.class)
+  void binary_everyFunction_matchesTwin(DType t) {
+    for (BinaryOp op : BinaryOp.values()) {
+      if (!op.supports(t)) {
+        continue;
+      }
+      for (int n : Operands.SIZES) {
+        byte[] a = padded(Operands.mixed(t, n, 1));
+        byte[] b = padded(divisors(op, t, Operands.mixed(t, n, 2)));
+        byte[] fast = new byte[a.length];
+        byte[] slow = new byte[a.length];
+        Numerics.binary(op, t, a, PAD, b, PAD, fast, PAD, n);
+        ScalarNumerics.binary(op, t, a, PAD, b, PAD, slow, PAD, n);
+        assertThat(fast).as("%s %s %d", op, t, n).isEqualTo(slow);
+        Numerics.binary(op, t, a, PAD, b, PAD, a, PAD, n);
+        assertThat(a).as("%s %s %d in place", op, t, n).isEqualTo(slow);
+      }
+    }
+  }
+
+  /** Integer division needs a divisor other than 0, an integer power one that is not negative. */
+  private static byte[] divisors(BinaryOp op, DType t, byte[] b) {
+    if (t.isFloatingPoint() || !(op == BinaryOp.DIV || op == BinaryOp.REM || op == BinaryOp.POW)) {
+      return b;
+    }
+    for (int at = 0; at < b.length; at += t.sizeBytes()) {
+      long value = t.getLong(b, at);
+      t.putLong(b, at, op == BinaryOp.POW ? value & 0x7f : value | 1);
+    }
+    return b;
+  }
+
+  @ParameterizedTest
+  @EnumSource(DType.class)
+  void binaryScalar_everyFunction_matchesTwinOnFilledOperand(DType t) {
+    int n = 1500;
+    byte[] a = padded(divisors(BinaryOp.DIV, t, Operands.mixed(t, n, 3)));
+    for (BinaryOp op : BinaryOp.values()) {
+      if (!op.supports(t)) {
+        continue;
+      }
+      double scalar = t == DType.BOOL ? 1 : 3;
+      byte[] filled = new byte[a.length];
+      for (int i = 0; i < n; i++) {
+        t.putDouble(filled, PAD + i * t.sizeBytes(), scalar);
+      }
+      byte[] fast = new byte[a.length];
+      byte[] slow = new byte[a.length];
+      Numerics.binaryScalar(op, t, a, PAD, scalar, fast, PAD, n);
+      ScalarNumerics.binary(op, t, a, PAD, filled, PAD, slow, PAD, n);
+      assertThat(fast).as("%s %s", op, t).isEqualTo(slow);
+      if (op != BinaryOp.POW || t.isFloatingPoint()) {
+        Numerics.scalarBinary(op, t, scalar, a, PAD, fast, PAD, n);
+        ScalarNumerics.binary(op, t, filled, PAD, a, PAD, slow, PAD, n);
+        assertThat(fast).as("scalar %s %s", op, t).isEqualTo(slow);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(DType.class)
+  void unary_everyFunction_matchesTwin(DType t) {
+    for (UnaryOp op : UnaryOp.values()) {
+      if (!op.supports(t)) {
+        continue;
+      }
+      for (int n : Operands.SIZES) {
+        byte[] a = padded(Operands.mixed(t, n, 4));
+        byte[] fast = new byte[a.length];
+        byte[] slow = new byte[a.length];
+        Numerics.unary(op, t, a, PAD, fast, PAD, n);
+        ScalarNumerics.unary(op, t, a, PAD, slow, PAD, n);
+        assertThat(fast).as("%s %s %d", op, t, n).isEqualTo(slow);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(DType.class)
+  void compare_everyComparison_matchesTwin(DType t) {
+    for (CompareOp op : CompareOp.values()) {
+      for (int n : Operands.SIZES) {
+        byte[] a = padded(Operands.mixed(t, n, 5));
+        byte[] b = padded(Operands.mixed(t, n, 6));
+        System.arraycopy(a, PAD, b, PAD, n / 2 * t.sizeBytes());
+        byte[] fast = new byte[n + PAD];
+        byte[] slow = new byte[n + PAD];
+        Numerics.compare(op, t, a, PAD, b, PAD, fast, PAD, n);
+        ScalarNumerics.compare(op, t, a, PAD, b, PAD, slow, PAD, n);
+        assertThat(fast).as("%s %s %d", op, t, n).isEqualTo(slow);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(DType.class)
+  void cast_everyPair_matchesTwin(DType from) {
+    for (DType to : DType.values()) {
+      if (to == from) {
+        continue;
+      }
+      for (int n : Operands.SIZES) {
+        byte[] in = padded(Operands.mixed(from, n, 7));
+        byte[] fast = new byte[n * to.sizeBytes() + PAD];
+        byte[] slow = new byte[n * to.sizeBytes() + PAD];
+        Numerics.cast(from, in, PAD, to, fast, PAD, n);
+        ScalarNumerics.cast(from, in, PAD, to, slow, PAD, n);
+        assertThat(fast).as("%s to %s %d", from, to, n).isEqualTo(slow);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
+  void reduce_everyFunctionAndShape_matchesTwin(DType t) {
+    int[][] shapes = {
+      {1, 1, 1}, {1, 5000, 1}, {3, 7, 1}, {9, 1025, 1}, {4, 1024, 1}, {1500, 3, 1}, {1023, 2, 1},
+      {2, 5, 3}, {3, 700, 5}, {1, 2, 1024}, {2, 3, 1025}, {1, 1, 3000}, {2, 9, 2500}, {0, 3, 2},
+      {3, 4, 0}, {2, 300, 17}
+    };
+    for (ReduceOp op : ReduceOp.values()) {
+      for (int[] s : shapes) {
+        int n = s[0] * s[1] * s[2];
+        for (byte[] data : new byte[][] {Operands.mixed(t, n, 8), Operands.uniform(t, n, 1.3, 9)}) {
+          byte[] in = padded(data);
+          byte[] fast = new byte[s[0] * s[2] * t.sizeBytes() + PAD];
+          byte[] slow = new byte[fast.length];
+          Numerics.reduce(op, t, s[0], s[1], s[2], in, PAD, fast, PAD);
+          ScalarNumerics.reduce(op, t, s[0], s[1], s[2], in, PAD, slow, PAD);
+          assertThat(fast).as("%s %s %s", op, t, Shape.of(s)).isEqualTo(slow);
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
+  void gemm_everyShape_matchesTwin(DType t) {
+    int[][] shapes = {
+      {1, 1, 1},
+      {4, 4, 4},
+      {5, 7, 3},
+      {1, 600, 9},
+      {600, 1, 9},
+      {40, 3, 11},
+      {16, 16, 16},
+      {17, 513, 33},
+      {3, 1030, 5},
+      {20, 12, 0},
+      {0, 5, 5},
+      {5, 0, 5},
+      {33, 31, 64}
+    };
+    for (DType out : new DType[] {t, DType.F32}) {
+      for (int[] s : shapes) {
+        int m = s[0];
+        int n = s[1];
+        int k = s[2];
+        byte[] a = padded(Operands.uniform(t, m * k, 2, 10));
+        byte[] b = padded(Operands.uniform(t, k * n, 2, 11));
+        byte[] acc = padded(Operands.uniform(DType.F32, m * n, 2, 12));
+        byte[] fast = new byte[m * n * out.sizeBytes() + PAD];
+        byte[] slow = new byte[fast.length];
+        Numerics.gemm(t, out, m, n, k, a, PAD, b, PAD, null, 0, fast, PAD);
+        ScalarNumerics.gemm(t, out, m, n, k, a, PAD, b, PAD, null, 0, slow, PAD);
+        assertThat(fast).as("%s %s %s", t, out, Shape.of(s)).isEqualTo(slow);
+        Numerics.gemm(t, out, m, n, k, a, PAD, b, PAD, acc, PAD, fast, PAD);
+        ScalarNumerics.gemm(t, out, m, n, k, a, PAD, b, PAD, acc, PAD, slow, PAD);
+        assertThat(fast).as("%s %s %s with acc", t, out, Shape.of(s)).isEqualTo(slow);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
+  void gemm_specialValues_matchesTwin(DType t) {
+    byte[] a = Operands.mixed(t, 21 * 6, 13);
+    byte[] b = Operands.mixed(t, 6 * 19, 14);
+    byte[] fast = new byte[21 * 19 * t.sizeBytes()];
+    byte[] slow = new byte[fast.length];
+    Numerics.gemm(t, t, 21, 19, 6, a, 0, b, 0, null, 0, fast, 0);
+    ScalarNumerics.gemm(t, t, 21, 19, 6, a, 0, b, 0, null, 0, slow, 0);
+    assertThat(fast).isEqualTo(slow);
+  }
+}
