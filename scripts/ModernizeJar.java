@@ -17,11 +17,12 @@ import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
 
 /**
- * Copies a jar and gives classes of Java 5 and older the class file version of Java 8, with stack maps.
+ * Copies a jar and gives classes of Java 5 and older the class file version of Java 8, with stack
+ * maps.
  *
  * <p>The virtual machine does not keep classes without stack maps in an AOT cache, and picocli is
- * compiled for Java 5: its 200 classes were loaded and verified anew at each start. Rewritten once per
- * build they come from the cache: `kernbench --help` went from 0.16 s to 0.09 s.
+ * compiled for Java 5: its 200 classes were loaded and verified anew at each start. Rewritten once
+ * per build they come from the cache: `kernbench --help` went from 0.16 s to 0.09 s.
  *
  * <p>Run by the launcher as a source file: {@code java ModernizeJar.java in.jar out.jar}.
  */
@@ -69,7 +70,8 @@ public final class ModernizeJar {
             builder.with(element);
           }
         };
-    // Method bodies are rebuilt instruction by instruction: copied whole they would get no stack maps.
+    // Method bodies are rebuilt instruction by instruction: copied whole they would get no stack
+    // maps.
     return classFile.transformClass(
         model,
         version.andThen(
