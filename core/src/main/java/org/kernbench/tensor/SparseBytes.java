@@ -132,7 +132,7 @@ public final class SparseBytes {
       if (slot < 0) {
         return at;
       }
-      long[] bits = written[slot];
+      long[] bits = Objects.requireNonNull(written[slot]);
       if (bits != FULL) {
         for (int i = inPage; i < inPage + step; i++) {
           if ((bits[i >> 6] & 1L << i) == 0) {
@@ -213,7 +213,7 @@ public final class SparseBytes {
   }
 
   private void mark(int slot, int from, int n) {
-    long[] bits = written[slot];
+    long[] bits = Objects.requireNonNull(written[slot]);
     if (bits == FULL) {
       return;
     }
