@@ -15,14 +15,60 @@ import org.jspecify.annotations.Nullable;
 public final class SparseBytes {
   private static final int PAGE_SHIFT = 12;
   private static final int PAGE_BYTES = 1 << PAGE_SHIFT;
-  private static final int WORDS = PAGE_BYTES / Long.SIZE;
-  private static final long[] FULL = new long[0];
 
   private final long sizeBytes;
-  private long[] pageNumbers = new long[8];
-  private byte[] @Nullable [] pages = new byte[8][];
-  private long[] @Nullable [] written = new long[8][];
+  private @Nullable Page[] table = new Page[8];
   private int pageCount;
+
+  /** The bytes that have been touched in one aligned 4 KiB. */
+  private static final class Page {
+    final long number;
+    final byte[] bytes = new byte[PAGE_BYTES];
+
+    /** One bit per byte written; null when all are. */
+    long @Nullable [] marks = new long[PAGE_BYTES / Long.SIZE];
+
+    Page(long number) {
+      this.number = number;
+    }
+
+    int firstUnwritten(int from, int n) {
+      final long[] bits = marks;
+      if (bits != null) {
+        for (int i = from; i < from + n; i++) {
+          if ((bits[i >> 6] & 1L << i) == 0) {
+            return i;
+          }
+        }
+      }
+      return -1;
+    }
+
+    void mark(int from, int n) {
+      final long[] bits = marks;
+      if (bits == null) {
+        return;
+      }
+      int last = from + n - 1;
+      long head = -1L << from;
+      long tail = -1L >>> (63 - (last & 63));
+      int first = from >> 6;
+      int end = last >> 6;
+      if (first == end) {
+        bits[first] |= head & tail;
+      } else {
+        bits[first] |= head;
+        Arrays.fill(bits, first + 1, end, -1L);
+        bits[end] |= tail;
+      }
+      for (long word : bits) {
+        if (word != -1L) {
+          return;
+        }
+      }
+      marks = null;
+    }
+  }
 
   /**
    * An empty memory.
@@ -55,11 +101,11 @@ public final class SparseBytes {
     while (left > 0) {
       int inPage = (int) at & (PAGE_BYTES - 1);
       int step = Math.min(left, PAGE_BYTES - inPage);
-      int slot = find(at >>> PAGE_SHIFT);
-      if (slot < 0) {
+      Page page = table[slot(at >>> PAGE_SHIFT)];
+      if (page == null) {
         Arrays.fill(dst, to, to + step, (byte) 0);
       } else {
-        System.arraycopy(pages[slot], inPage, dst, to, step);
+        System.arraycopy(page.bytes, inPage, dst, to, step);
       }
       at += step;
       to += step;
@@ -81,9 +127,9 @@ public final class SparseBytes {
     while (left > 0) {
       int inPage = (int) at & (PAGE_BYTES - 1);
       int step = Math.min(left, PAGE_BYTES - inPage);
-      int slot = findOrAdd(at >>> PAGE_SHIFT);
-      System.arraycopy(src, from, pages[slot], inPage, step);
-      mark(slot, inPage, step);
+      Page page = findOrAdd(at >>> PAGE_SHIFT);
+      System.arraycopy(src, from, page.bytes, inPage, step);
+      page.mark(inPage, step);
       at += step;
       from += step;
       left -= step;
@@ -128,17 +174,13 @@ public final class SparseBytes {
     while (at < end) {
       int inPage = (int) at & (PAGE_BYTES - 1);
       int step = (int) Math.min(end - at, PAGE_BYTES - inPage);
-      int slot = find(at >>> PAGE_SHIFT);
-      if (slot < 0) {
+      Page page = table[slot(at >>> PAGE_SHIFT)];
+      if (page == null) {
         return at;
       }
-      long[] bits = Objects.requireNonNull(written[slot]);
-      if (bits != FULL) {
-        for (int i = inPage; i < inPage + step; i++) {
-          if ((bits[i >> 6] & 1L << i) == 0) {
-            return at - inPage + i;
-          }
-        }
+      int found = page.firstUnwritten(inPage, step);
+      if (found >= 0) {
+        return at - inPage + found;
       }
       at += step;
     }
@@ -148,8 +190,8 @@ public final class SparseBytes {
   /** Bytes of memory held for contents and written marks; 0 before the first write. */
   public long residentBytes() {
     long marks = 0;
-    for (long @Nullable [] bits : written) {
-      marks += bits == null ? 0 : 8L * bits.length;
+    for (Page page : table) {
+      marks += page == null || page.marks == null ? 0 : PAGE_BYTES / Byte.SIZE;
     }
     return (long) pageCount * PAGE_BYTES + marks;
   }
@@ -161,83 +203,41 @@ public final class SparseBytes {
     }
   }
 
-  private int find(long page) {
-    int mask = pages.length - 1;
-    int slot = hash(page) & mask;
-    while (pages[slot] != null) {
-      if (pageNumbers[slot] == page) {
-        return slot;
-      }
+  /** Where the page is in the table, or the free place where it belongs. */
+  private int slot(long number) {
+    final @Nullable Page[] places = table;
+    int mask = places.length - 1;
+    int slot = hash(number) & mask;
+    for (Page page = places[slot]; page != null && page.number != number; page = places[slot]) {
       slot = (slot + 1) & mask;
     }
-    return ~slot;
-  }
-
-  private int findOrAdd(long page) {
-    int slot = find(page);
-    if (slot >= 0) {
-      return slot;
-    }
-    if (pageCount * 2 >= pages.length) {
-      grow();
-      slot = find(page);
-    }
-    slot = ~slot;
-    pageNumbers[slot] = page;
-    pages[slot] = new byte[PAGE_BYTES];
-    written[slot] = new long[WORDS];
-    pageCount++;
     return slot;
   }
 
+  private Page findOrAdd(long number) {
+    Page page = table[slot(number)];
+    if (page == null) {
+      if (pageCount * 2 >= table.length) {
+        grow();
+      }
+      page = new Page(number);
+      table[slot(number)] = page;
+      pageCount++;
+    }
+    return page;
+  }
+
   private void grow() {
-    final long[] oldNumbers = pageNumbers;
-    final byte[] @Nullable [] oldPages = pages;
-    final long[] @Nullable [] oldWritten = written;
-    int capacity = oldPages.length * 2;
-    pageNumbers = new long[capacity];
-    pages = new byte[capacity][];
-    written = new long[capacity][];
-    for (int i = 0; i < oldPages.length; i++) {
-      if (oldPages[i] != null) {
-        int slot = ~find(oldNumbers[i]);
-        pageNumbers[slot] = oldNumbers[i];
-        pages[slot] = oldPages[i];
-        written[slot] = oldWritten[i];
+    final @Nullable Page[] old = table;
+    table = new Page[old.length * 2];
+    for (Page page : old) {
+      if (page != null) {
+        table[slot(page.number)] = page;
       }
     }
   }
 
   private static int hash(long page) {
     return (int) ((page * 0x9e3779b97f4a7c15L) >>> 32);
-  }
-
-  private void mark(int slot, int from, int n) {
-    long[] bits = Objects.requireNonNull(written[slot]);
-    if (bits == FULL) {
-      return;
-    }
-    if (n == PAGE_BYTES) {
-      written[slot] = FULL;
-      return;
-    }
-    int last = from + n - 1;
-    long head = -1L << from;
-    long tail = -1L >>> (63 - (last & 63));
-    int first = from >> 6;
-    int end = last >> 6;
-    if (first == end) {
-      bits[first] |= head & tail;
-    } else {
-      bits[first] |= head;
-      Arrays.fill(bits, first + 1, end, -1L);
-      bits[end] |= tail;
-    }
-    for (long word : bits) {
-      if (word != -1L) {
-        return;
-      }
-    }
-    written[slot] = FULL;
   }
 }
