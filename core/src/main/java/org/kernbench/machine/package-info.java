@@ -1,2 +1,12 @@
-/** Placeholder while the room is being built. */
+/**
+ * The immutable machine: YAML to a validated graph of nodes and directed links, with routes, an
+ * address map, and the figures and drawings derived from them.
+ *
+ * <p>Start at {@link Machines#load}, then {@link Machine}. {@link MachineReport} and {@link
+ * MachineDiagram} show what was built. No number that shapes a result stands in this code: all come
+ * from the presets. Depends on: config, and {@code sim.Rate}.
+ */
+@NullMarked
 package org.kernbench.machine;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,232 @@
+package org.kernbench.config;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.api.lowlevel.Compose;
+import org.snakeyaml.engine.v2.exceptions.Mark;
+import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
+import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+import org.snakeyaml.engine.v2.nodes.MappingNode;
+import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.NodeTuple;
+import org.snakeyaml.engine.v2.nodes.ScalarNode;
+import org.snakeyaml.engine.v2.nodes.SequenceNode;
+import org.snakeyaml.engine.v2.schema.FailsafeSchema;
+
+/**
+ * The sections, lists and scalars of a configuration, each with its position. Immutable.
+ *
+ * <p>Scalars stay text: what they mean is decided by who reads them ({@link ConfigMap}), never by
+ * YAML's type guessing. Tags have no effect, so a file cannot create objects.
+ */
+public final class ConfigTree {
+  private static final int MAX_CODE_POINTS = 4 << 20;
+  private static final int MAX_ALIASES = 100;
+
+  private final ConfigNode.Section root;
+
+  private ConfigTree(ConfigNode.Section root) {
+    this.root = root;
+  }
+
+  /**
+   * Reads YAML text. Syntax errors and duplicate keys go to {@code problems}; the result then holds
+   * what could be read.
+   *
+   * @param file the name that positions show
+   */
+  public static ConfigTree parse(String file, String text, Problems problems) {
+    Position start = new Position(file, 1, 1);
+    Optional<Node> node = compose(file, text, problems);
+    if (node.isEmpty()) {
+      return new ConfigTree(new ConfigNode.Section(new LinkedHashMap<>(), start));
+    }
+    ConfigNode converted = convert(file, node.get(), "", problems, 0);
+    if (converted instanceof ConfigNode.Section section) {
+      return new ConfigTree(section);
+    }
+    problems.add(converted.at(), "", "got " + converted.describe() + "; expected keys, \"key: value\"");
+    return new ConfigTree(new ConfigNode.Section(new LinkedHashMap<>(), start));
+  }
+
+  /** This tree with every key of {@code upper} laid over it: sections merge, other values replace. */
+  public ConfigTree overlaid(ConfigTree upper) {
+    return new ConfigTree(root.overlaid(upper.root));
+  }
+
+  /**
+   * This tree with overrides such as {@code system.sips.count=8} applied in order. Positions show the
+   * file {@code --set}, the number of the override as line, and the column inside it.
+   */
+  public ConfigTree overridden(List<String> overrides, Problems problems) {
+    ConfigTree result = this;
+    for (int i = 0; i < overrides.size(); i++) {
+      result = result.overridden(overrides.get(i), i + 1, problems);
+    }
+    return result;
+  }
+
+  /** The text of a scalar at the top level, if it is there. */
+  public Optional<String> topLevelText(String key) {
+    ConfigNode.Entry entry = root.entries().get(key);
+    return entry != null && entry.value() instanceof ConfigNode.Scalar scalar
+        ? Optional.of(scalar.text())
+        : Optional.empty();
+  }
+
+  /** Where the value of a key at the top level stands; the start of the file if there is none. */
+  public Position topLevelPosition(String key) {
+    ConfigNode.Entry entry = root.entries().get(key);
+    return entry == null ? root.at() : entry.value().at();
+  }
+
+  /** Where the value at a dotted path stands; the innermost section around it if it is missing. */
+  public Position positionOf(String path) {
+    ConfigNode node = root;
+    for (String key : path.split("\\.")) {
+      if (!(node instanceof ConfigNode.Section section) || section.entries().get(key) == null) {
+        return node.at();
+      }
+      node = section.entries().get(key).value();
+    }
+    return node.at();
+  }
+
+  /** This tree without one key of the top level. */
+  public ConfigTree without(String key) {
+    Map<String, ConfigNode.Entry> rest = new LinkedHashMap<>(root.entries());
+    rest.remove(key);
+    return new ConfigTree(new ConfigNode.Section(rest, root.at()));
+  }
+
+  /** Typed access from the top; problems are added to {@code problems}. */
+  public ConfigMap root(Problems problems) {
+    return new ConfigMap(root, "", problems, true);
+  }
+
+  /**
+   * One line {@code path=text} per scalar, sorted by path, without the given top-level keys: equal
+   * configurations give equal text, whatever the order of their keys.
+   */
+  public String canonicalText(List<String> withoutTopLevelKeys) {
+    List<String> lines = new ArrayList<>();
+    for (Map.Entry<String, ConfigNode.Entry> entry : root.entries().entrySet()) {
+      if (!withoutTopLevelKeys.contains(entry.getKey())) {
+        flatten(entry.getKey(), entry.getValue().value(), lines);
+      }
+    }
+    lines.sort(null);
+    return String.join("\n", lines);
+  }
+
+  private static void flatten(String path, ConfigNode node, List<String> lines) {
+    if (node instanceof ConfigNode.Section section) {
+      for (Map.Entry<String, ConfigNode.Entry> entry : section.entries().entrySet()) {
+        flatten(path.concat(".").concat(entry.getKey()), entry.getValue().value(), lines);
+      }
+    } else if (node instanceof ConfigNode.Sequence sequence) {
+      for (int i = 0; i < sequence.items().size(); i++) {
+        flatten(path + "[" + i + "]", sequence.items().get(i), lines);
+      }
+    } else if (node instanceof ConfigNode.Scalar scalar) {
+      lines.add(path.concat("=").concat(scalar.text()));
+    }
+  }
+
+  private ConfigTree overridden(String override, int number, Problems problems) {
+    Position start = new Position("--set", number, 1);
+    int equals = override.indexOf('=');
+    String path = equals < 0 ? override : override.substring(0, equals).trim();
+    if (equals < 0 || path.isEmpty() || path.startsWith(".") || path.endsWith(".")
+        || path.contains("..")) {
+      problems.add(start, path, "got \"" + override + "\"; expected path=value, e.g. system.sips.count=8");
+      return this;
+    }
+    String text = override.substring(equals + 1).trim();
+    Position valueAt = new Position("--set", number, equals + 2);
+    ConfigNode node = new ConfigNode.Scalar(text, valueAt);
+    String[] keys = path.split("\\.");
+    for (int i = keys.length - 1; i >= 0; i--) {
+      Map<String, ConfigNode.Entry> entries = new LinkedHashMap<>();
+      entries.put(keys[i], new ConfigNode.Entry(start, node));
+      node = new ConfigNode.Section(entries, start);
+    }
+    return overlaid(new ConfigTree((ConfigNode.Section) node));
+  }
+
+  private static Optional<Node> compose(String file, String text, Problems problems) {
+    LoadSettings settings =
+        LoadSettings.builder()
+            .setLabel(file)
+            .setSchema(new FailsafeSchema())
+            .setAllowDuplicateKeys(true)
+            .setCodePointLimit(MAX_CODE_POINTS)
+            .setMaxAliasesForCollections(MAX_ALIASES)
+            .build();
+    try {
+      return new Compose(settings).composeString(text);
+    } catch (MarkedYamlEngineException e) {
+      Position at = e.getProblemMark().map(m -> position(file, m)).orElse(new Position(file, 1, 1));
+      String context = e.getContext() == null ? "" : e.getContext() + ", ";
+      problems.add(at, "", "not valid YAML: " + context + e.getProblem());
+      return Optional.empty();
+    } catch (YamlEngineException e) {
+      problems.add(new Position(file, 1, 1), "", "not valid YAML: " + e.getMessage());
+      return Optional.empty();
+    }
+  }
+
+  private static ConfigNode convert(
+      String file, Node node, String path, Problems problems, int depth) {
+    Position at = position(file, node);
+    if (depth > 50) {
+      problems.add(at, path, "nested deeper than 50 levels; expected a configuration");
+      return new ConfigNode.Scalar("", at);
+    }
+    if (node instanceof MappingNode mapping) {
+      return new ConfigNode.Section(entries(file, mapping, path, problems, depth), at);
+    }
+    if (node instanceof SequenceNode sequence) {
+      List<ConfigNode> items = new ArrayList<>();
+      for (Node item : sequence.getValue()) {
+        items.add(convert(file, item, path + "[" + items.size() + "]", problems, depth + 1));
+      }
+      return new ConfigNode.Sequence(items, at);
+    }
+    return new ConfigNode.Scalar(node instanceof ScalarNode scalar ? scalar.getValue() : "", at);
+  }
+
+  private static Map<String, ConfigNode.Entry> entries(
+      String file, MappingNode mapping, String path, Problems problems, int depth) {
+    Map<String, ConfigNode.Entry> entries = new LinkedHashMap<>();
+    for (NodeTuple tuple : mapping.getValue()) {
+      Position keyAt = position(file, tuple.getKeyNode());
+      if (!(tuple.getKeyNode() instanceof ScalarNode keyNode)) {
+        problems.add(keyAt, path, "got a key that is not a word; expected \"key: value\"");
+        continue;
+      }
+      String key = keyNode.getValue();
+      String keyPath = ConfigMap.join(path, key);
+      ConfigNode value = convert(file, tuple.getValueNode(), keyPath, problems, depth + 1);
+      ConfigNode.Entry before = entries.putIfAbsent(key, new ConfigNode.Entry(keyAt, value));
+      if (before != null) {
+        problems.add(
+            keyAt, keyPath, "duplicate key; it already stands in line " + before.keyAt().line());
+      }
+    }
+    return entries;
+  }
+
+  private static Position position(String file, Node node) {
+    Optional<Mark> mark = node.getStartMark();
+    return mark.isPresent() ? position(file, mark.get()) : new Position(file, 1, 1);
+  }
+
+  private static Position position(String file, Mark mark) {
+    return new Position(file, mark.getLine() + 1, mark.getColumn() + 1);
+  }
+}

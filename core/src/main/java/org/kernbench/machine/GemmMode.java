@@ -1,0 +1,9 @@
+package org.kernbench.machine;
+
+/** How consecutive tiles pass through the MAC array. */
+public enum GemmMode {
+  /** Each tile pays for filling and draining the array. */
+  FILLED,
+  /** Tiles follow each other closely; fill and drain are paid once. */
+  CHAINED
+}

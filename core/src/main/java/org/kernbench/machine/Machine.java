@@ -1,0 +1,471 @@
+package org.kernbench.machine;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.List;
+import org.kernbench.config.Problem;
+
+/**
+ * An immutable machine: packages (SIPs) of cubes of processing elements, joined by directed links.
+ *
+ * <p>Nodes and links have dense ids. Packages are alike, so what this holds hardly grows with their
+ * number, and {@link #node} and {@link #link} make their records when asked. {@link #route} is a pure
+ * function that builds its answer each time; callers that ask often keep it.
+ */
+public final class Machine {
+  private static final Side[] SIDES = Side.values();
+
+  private final MachineConfig config;
+  private final String configText;
+  private final List<Problem> warnings;
+  private final SipTemplate template;
+  private final SipNetwork network;
+  private final AddressMap addresses;
+  private final LinkSpec[] specs;
+  private final int firstHostLink;
+  private final int firstSipLink;
+  private final int host;
+
+  /**
+   * A machine from checked values.
+   *
+   * @param configText the resolved configuration in canonical form, which the hash is taken of
+   */
+  Machine(MachineConfig config, String configText, SipTemplate template, AddressMap addresses) {
+    this.config = config;
+    this.configText = configText;
+    this.warnings = List.of();
+    this.template = template;
+    this.addresses = addresses;
+    network = new SipNetwork(config.system());
+    specs = new LinkSpec[LinkKind.values().length];
+    for (var entry : config.links().entrySet()) {
+      specs[entry.getKey().ordinal()] = entry.getValue();
+    }
+    firstHostLink = sips() * template.links;
+    firstSipLink = firstHostLink + 2 * sips();
+    host = sips() * template.nodes;
+  }
+
+  private Machine(Machine other, List<Problem> warnings) {
+    config = other.config;
+    configText = other.configText;
+    template = other.template;
+    network = other.network;
+    addresses = other.addresses;
+    specs = other.specs;
+    firstHostLink = other.firstHostLink;
+    firstSipLink = other.firstSipLink;
+    host = other.host;
+    this.warnings = List.copyOf(warnings);
+  }
+
+  Machine withWarnings(List<Problem> found) {
+    return new Machine(this, found);
+  }
+
+  /** Name of the preset, or of the file without its extension. */
+  public String name() {
+    return config.name();
+  }
+
+  /** First 12 hexadecimal digits of the SHA-256 of the resolved configuration. */
+  public String hash() {
+    try {
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      byte[] hash = digest.digest(configText.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(hash, 0, 6);
+    } catch (NoSuchAlgorithmException e) {
+      throw new AssertionError("every Java platform has SHA-256", e);
+    }
+  }
+
+  /** The resolved configuration, one sorted line {@code path=value} per key. */
+  public String configText() {
+    return configText;
+  }
+
+  /** What is allowed but probably not meant, with the numbers it implies. */
+  public List<Problem> warnings() {
+    return warnings;
+  }
+
+  /** Number of packages. */
+  public int sips() {
+    return config.system().sips();
+  }
+
+  /** How packages are joined. */
+  public SipTopology sipTopology() {
+    return config.system().topology();
+  }
+
+  /** Packages along x; the length of a ring; 1 in networks without a grid. */
+  public int sipGridWidth() {
+    return network.width();
+  }
+
+  /** Packages along y; 1 in a ring and in networks without a grid. */
+  public int sipGridHeight() {
+    return network.height();
+  }
+
+  /** Cubes of a package along x. */
+  public int cubeMeshWidth() {
+    return template.cubesWidth;
+  }
+
+  /** Cubes of a package along y. */
+  public int cubeMeshHeight() {
+    return template.cubesHeight;
+  }
+
+  /** Cubes in a package; cube {@code c} stands at {@code x = c mod width, y = c / width}. */
+  public int cubesPerSip() {
+    return template.cubes();
+  }
+
+  /** Processing elements in a cube. */
+  public int pesPerCube() {
+    return template.cube.pes;
+  }
+
+  /** Routers of a cube along x. */
+  public int nocWidth() {
+    return template.cube.width;
+  }
+
+  /** Routers of a cube along y. */
+  public int nocHeight() {
+    return template.cube.height;
+  }
+
+  /** Processing elements of the machine. */
+  public int peCount() {
+    return sips() * cubesPerSip() * pesPerCube();
+  }
+
+  /**
+   * Dense index of a PE: {@code (sip * cubesPerSip + cube) * pesPerCube + pe}.
+   *
+   * @throws MachineException if there is no such PE
+   */
+  public int peIndex(Pe pe) {
+    check(pe.sip(), pe.cube(), pe.pe());
+    return (pe.sip() * cubesPerSip() + pe.cube()) * pesPerCube() + pe.pe();
+  }
+
+  /**
+   * The PE of a dense index.
+   *
+   * @throws MachineException if there is no such PE
+   */
+  public Pe peAt(int index) {
+    if (index < 0 || index >= peCount()) {
+      throw new MachineException("no PE " + index + "; the machine has " + peCount());
+    }
+    int cube = index / pesPerCube();
+    return new Pe(cube / cubesPerSip(), cube % cubesPerSip(), index % pesPerCube());
+  }
+
+  /** Number of links; their ids are 0 to this less one. */
+  public int linkCount() {
+    return firstSipLink + network.links();
+  }
+
+  /**
+   * A link by its id.
+   *
+   * @throws MachineException if there is no such link
+   */
+  public Link link(int id) {
+    LinkKind kind = linkKind(id);
+    int from = linkFrom(id);
+    int to = linkTo(id);
+    String arrow = kind.isMemoryPort() ? "<->" : "->";
+    LinkSpec spec = spec(kind);
+    return new Link(
+        id, nodeName(from) + arrow + nodeName(to), kind, from, to, spec.rate(), spec.latencyPs());
+  }
+
+  /** Rate and latency that all links of a kind share. */
+  public LinkSpec spec(LinkKind kind) {
+    return specs[kind.ordinal()];
+  }
+
+  /**
+   * The kind of a link; cheaper than {@link #link}.
+   *
+   * @throws MachineException if there is no such link
+   */
+  public LinkKind linkKind(int id) {
+    if (id < 0 || id >= linkCount()) {
+      throw new MachineException("no link " + id + "; the machine has " + linkCount());
+    }
+    if (id < firstHostLink) {
+      return template.linkKind(id % template.links);
+    }
+    return id < firstSipLink ? LinkKind.HOST_LINK : LinkKind.SIP_TO_SIP;
+  }
+
+  private int linkFrom(int id) {
+    if (id < firstHostLink) {
+      return inSip(id / template.links, template.linkFrom(id % template.links));
+    }
+    if (id < firstSipLink) {
+      int sip = (id - firstHostLink) / 2;
+      return (id - firstHostLink) % 2 == 0 ? host : inSip(sip, template.io(Side.N));
+    }
+    int sip = network.fromSip(id - firstSipLink);
+    return sip < 0 ? host + 1 : inSip(sip, template.io(network.fromSide(id - firstSipLink)));
+  }
+
+  private int linkTo(int id) {
+    if (id < firstHostLink) {
+      return inSip(id / template.links, template.linkTo(id % template.links));
+    }
+    if (id < firstSipLink) {
+      int sip = (id - firstHostLink) / 2;
+      return (id - firstHostLink) % 2 == 0 ? inSip(sip, template.io(Side.N)) : host;
+    }
+    int sip = network.toSip(id - firstSipLink);
+    return sip < 0 ? host + 1 : inSip(sip, template.io(network.toSide(id - firstSipLink)));
+  }
+
+  /** Number of nodes; their ids are 0 to this less one. */
+  public int nodeCount() {
+    return host + (network.hasSwitch() ? 2 : 1);
+  }
+
+  /**
+   * A node by its id.
+   *
+   * @throws MachineException if there is no such node
+   */
+  public Node node(int id) {
+    checkNode(id);
+    if (id >= host) {
+      NodeKind kind = id == host ? NodeKind.HOST : NodeKind.SWITCH;
+      double y = id == host ? -1 : sipGridHeight();
+      return new Node(id, nodeName(id), kind, -1, -1, 0, (sipGridWidth() - 1) / 2.0, y);
+    }
+    int sip = id / template.nodes;
+    int local = id % template.nodes;
+    NodeKind kind = template.nodeKind(local);
+    int index = template.indexOf(local);
+    if (kind == NodeKind.IO) {
+      Side side = SIDES[index];
+      double x = (cubeMeshWidth() - 1) / 2.0 + side.dx() * (cubeMeshWidth() + 1) / 2.0;
+      double y = (cubeMeshHeight() - 1) / 2.0 + side.dy() * (cubeMeshHeight() + 1) / 2.0;
+      return new Node(id, nodeName(id), kind, sip, -1, index, x, y);
+    }
+    int cube = template.cubeOf(local);
+    int router = local;
+    while (template.parent(router) != router) {
+      router = template.parent(router);
+    }
+    int place = router - cube * template.nodesPerCube;
+    double x = place % nocWidth() + offsetX(kind);
+    double y = place / nocWidth() + offsetY(kind);
+    return new Node(id, nodeName(id), kind, sip, cube, index, x, y);
+  }
+
+  /** PEs sit north-west of their router, HBM north-east, SRAM south-west, M_CPU south-east. */
+  private static double offsetX(NodeKind kind) {
+    return switch (kind) {
+      case PE, SRAM_CONTROLLER -> -0.25;
+      case SRAM -> -0.38;
+      case HBM_CONTROLLER, M_CPU -> 0.25;
+      case HBM -> 0.38;
+      case ROUTER, IO, HOST, SWITCH -> 0;
+    };
+  }
+
+  private static double offsetY(NodeKind kind) {
+    return switch (kind) {
+      case PE, HBM_CONTROLLER -> -0.25;
+      case HBM -> -0.38;
+      case SRAM_CONTROLLER, M_CPU -> 0.25;
+      case SRAM -> 0.38;
+      case ROUTER, IO, HOST, SWITCH -> 0;
+    };
+  }
+
+  private String nodeName(int id) {
+    if (id >= host) {
+      return id == host ? "host" : "switch";
+    }
+    int local = id % template.nodes;
+    String sip = "sip" + id / template.nodes;
+    int index = template.indexOf(local);
+    String cube = sip + ".cube" + template.cubeOf(local);
+    return switch (template.nodeKind(local)) {
+      case ROUTER -> cube + ".router" + index % nocWidth() + "_" + index / nocWidth();
+      case PE -> cube + ".pe" + index;
+      case HBM_CONTROLLER -> cube + ".hbmctl" + index;
+      case HBM -> cube + ".hbm" + index;
+      case SRAM_CONTROLLER -> cube + ".sramctl";
+      case SRAM -> cube + ".sram";
+      case M_CPU -> cube + ".mcpu";
+      case IO -> sip + ".io" + SIDES[index];
+      case HOST, SWITCH -> throw new AssertionError("not inside a package");
+    };
+  }
+
+  /** The node of a PE; its TCM and its queues are behind the link into it. */
+  public int peNode(Pe pe) {
+    check(pe.sip(), pe.cube(), pe.pe());
+    return inSip(pe.sip(), template.pe(pe.cube(), pe.pe()));
+  }
+
+  /** The node of the HBM slice that a PE owns. */
+  public int hbmNode(Pe pe) {
+    check(pe.sip(), pe.cube(), pe.pe());
+    return inSip(pe.sip(), template.hbm(pe.cube(), pe.pe()));
+  }
+
+  /** The node of a cube's SRAM. */
+  public int sramNode(int sip, int cube) {
+    check(sip, cube, 0);
+    return inSip(sip, template.sram(cube));
+  }
+
+  /** The node whose link leads to a PE's TCM: the PE's own. */
+  public int tcmNode(Pe pe) {
+    return peNode(pe);
+  }
+
+  /** The node of a cube's management CPU. */
+  public int mCpuNode(int sip, int cube) {
+    check(sip, cube, 0);
+    return inSip(sip, template.mCpu(cube));
+  }
+
+  /** The node of a package's IO chiplet. */
+  public int ioNode(int sip, Side side) {
+    check(sip, 0, 0);
+    return inSip(sip, template.io(side));
+  }
+
+  /** The node of the host. */
+  public int hostNode() {
+    return host;
+  }
+
+  /**
+   * The links from one node to another, in order.
+   *
+   * <p>Along x first, then y, for packages, cubes and routers; on rings and wrapped axes the shorter
+   * way, on a tie the positive one (E, S). A route to or from a memory ends or begins with the port of
+   * that memory, which has one id for both directions. The access latency of a memory is the latency
+   * of its port.
+   *
+   * @throws MachineException if the two are the same, do not exist, or are the host and the switch
+   */
+  public int[] route(int fromNode, int toNode) {
+    checkNode(fromNode);
+    checkNode(toNode);
+    if (fromNode == toNode || (fromNode >= host && toNode >= host)) {
+      throw new MachineException(
+          "no route from " + nodeName(fromNode) + " to " + nodeName(toNode)
+              + "; a route joins two places, of which at most one is the host or the switch");
+    }
+    RouteWalk walk = new RouteWalk(template, network, firstHostLink, firstSipLink);
+    int fromLocal = fromNode % template.nodes;
+    int toLocal = toNode % template.nodes;
+    int fromSip = fromNode / template.nodes;
+    int toSip = toNode / template.nodes;
+    if (fromNode == host) {
+      walk.walkFromHost(toSip, toLocal);
+    } else if (toNode == host) {
+      walk.walkToHost(fromSip, fromLocal);
+    } else if (fromNode > host) {
+      walk.walkFromSwitch(toSip, toLocal);
+    } else if (toNode > host) {
+      walk.walkToSwitch(fromSip, fromLocal);
+    } else {
+      walk.walk(fromSip, fromLocal, toSip, toLocal);
+    }
+    return walk.links();
+  }
+
+  /** Sum of the latencies of some links, ps. */
+  public long latencyPs(int[] links) {
+    long sum = 0;
+    for (int link : links) {
+      sum += spec(linkKind(link)).latencyPs();
+    }
+    return sum;
+  }
+
+  /** Uncontended time of a launch from the host to a PE, over IO CPU and M_CPU, ps. */
+  public long controlLatencyPs(Pe pe) {
+    LaunchSpec launch = config.launch();
+    int io = ioNode(pe.sip(), Side.N);
+    int mCpu = mCpuNode(pe.sip(), pe.cube());
+    return launch.doorbellPs()
+        + latencyPs(route(host, io))
+        + launch.ioCpuPs()
+        + latencyPs(route(io, mCpu))
+        + launch.mCpuPs()
+        + latencyPs(route(mCpu, peNode(pe)))
+        + launch.peCpuPs();
+  }
+
+  /** The processing elements. */
+  public PeSpec pe() {
+    return config.pe();
+  }
+
+  /** The queues between processing elements. */
+  public IpcqSpec ipcq() {
+    return config.ipcq();
+  }
+
+  /** How transfers share links. */
+  public FabricSpec fabric() {
+    return config.fabric();
+  }
+
+  /** The HBM slice of each PE. */
+  public HbmSpec hbm() {
+    return config.hbm();
+  }
+
+  /** The SRAM of each cube. */
+  public SramSpec sram() {
+    return config.sram();
+  }
+
+  /** Overheads of a launch. */
+  public LaunchSpec launch() {
+    return config.launch();
+  }
+
+  /** The physical address space. */
+  public AddressMap addresses() {
+    return addresses;
+  }
+
+  private int inSip(int sip, int local) {
+    return sip * template.nodes + local;
+  }
+
+  private void checkNode(int id) {
+    if (id < 0 || id >= nodeCount()) {
+      throw new MachineException("no node " + id + "; the machine has " + nodeCount());
+    }
+  }
+
+  private void check(int sip, int cube, int pe) {
+    boolean exists =
+        sip >= 0 && sip < sips() && cube >= 0 && cube < cubesPerSip() && pe >= 0 && pe < pesPerCube();
+    if (!exists) {
+      throw new MachineException(
+          "no such place: " + new Pe(sip, cube, pe) + "; " + name() + " has " + sips() + " sips of "
+              + cubesPerSip() + " cubes of " + pesPerCube() + " PEs, numbered from 0");
+    }
+  }
+}

@@ -1,0 +1,34 @@
+package org.kernbench.machine;
+
+import java.util.Map;
+
+/** The values of a machine's configuration, bound and checked. */
+record MachineConfig(
+    String name,
+    SystemConfig system,
+    CubeConfig cube,
+    Map<LinkKind, LinkSpec> links,
+    LaunchSpec launch,
+    HbmSpec hbm,
+    SramSpec sram,
+    PeSpec pe,
+    IpcqSpec ipcq,
+    FabricSpec fabric) {
+
+  /** Packages and the cubes in each. */
+  record SystemConfig(
+      int sips,
+      SipTopology topology,
+      int gridWidth,
+      int gridHeight,
+      WrapPairs wrapPairs,
+      int cubesWidth,
+      int cubesHeight) {}
+
+  /** The router mesh of a cube and the PEs on it. */
+  record CubeConfig(int nocWidth, int nocHeight, int corners, int pesPerCorner) {
+    int pes() {
+      return corners * pesPerCorner;
+    }
+  }
+}

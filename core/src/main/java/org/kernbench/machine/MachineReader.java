@@ -1,0 +1,461 @@
+package org.kernbench.machine;
+
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.kernbench.config.ConfigMap;
+import org.kernbench.config.ConfigTree;
+import org.kernbench.config.Problems;
+import org.kernbench.config.Quantity;
+import org.kernbench.machine.MachineConfig.CubeConfig;
+import org.kernbench.machine.MachineConfig.SystemConfig;
+import org.kernbench.sim.Rate;
+
+/**
+ * Turns a configuration into a machine: reads every key, then checks values against each other.
+ *
+ * <p>Each check runs only if the keys it looks at were read without a problem.
+ */
+final class MachineReader {
+  /** Bytes of an operand that the GEMM engine is fed with, f16. */
+  static final int GEMM_OPERAND_BYTES = 2;
+
+  private static final int MAX_SIPS = 65_536;
+  private static final int MAX_FULLY_CONNECTED = 4096;
+  private static final int MAX_AXIS = 256;
+
+  /** So that node and link ids fit an int with room to spare. */
+  private static final long MAX_NODES = 1 << 28;
+
+  private final String name;
+  private final ConfigTree tree;
+  private final Problems problems;
+  private final Map<LinkKind, LinkSpec> links = new EnumMap<>(LinkKind.class);
+
+  private MachineReader(String name, ConfigTree tree, Problems problems) {
+    this.name = name;
+    this.tree = tree;
+    this.problems = problems;
+  }
+
+  /**
+   * Reads a resolved configuration.
+   *
+   * @throws org.kernbench.config.ConfigException with all problems, if there are any
+   */
+  static Machine read(String name, ConfigTree tree, Problems problems) {
+    return new MachineReader(name, tree, problems).machine();
+  }
+
+  private Machine machine() {
+    ConfigMap root = tree.root(problems);
+    if (root.has("description")) {
+      root.text("description");
+    }
+    ConfigMap systemMap = root.map("system");
+    SystemConfig system = system(systemMap, root.map("sip"));
+    LaunchSpec launch = launch(systemMap);
+    ConfigMap cubeMap = root.map("cube");
+    CubeConfig cube = cube(cubeMap);
+    HbmSpec hbm = hbm(cubeMap, cube);
+    SramSpec sram = sram(cubeMap.map("sram"));
+    cubeMap.done();
+    PeSpec pe = pe(root.map("pe"));
+    addTcmLatency(pe.tcm());
+    IpcqSpec ipcq = ipcq(root.map("ipcq"));
+    FabricSpec fabric = fabric(root.map("fabric"), hbm);
+    root.done();
+    checkQueues(ipcq, pe, hbm, sram, cube);
+    checkSize(system, cube);
+    if (!problems.isClean("cube", "sip", "system", "pe.tcm")) {
+      problems.throwIfAny();
+    }
+    SipTemplate template =
+        new SipTemplate(new CubeLayout(cube), system.cubesWidth(), system.cubesHeight());
+    AddressMap addresses =
+        new AddressMap(
+            template, system.sips(), hbm.sizeBytes(), sram.sizeBytes(), pe.tcm().sizeBytes());
+    checkAddresses(addresses);
+    problems.throwIfAny();
+    MachineConfig config =
+        new MachineConfig(name, system, cube, links, launch, hbm, sram, pe, ipcq, fabric);
+    Machine machine =
+        new Machine(config, tree.canonicalText(List.of("description")), template, addresses);
+    return machine.withWarnings(MachineWarnings.of(machine, tree));
+  }
+
+  private SystemConfig system(ConfigMap system, ConfigMap sip) {
+    ConfigMap sipsMap = system.map("sips");
+    int sips = sipsMap.integer("count", 1, MAX_SIPS);
+    SipTopology topology = sipsMap.choice("topology", SipTopology.values());
+    int[] grid = grid(sipsMap, sips, topology);
+    WrapPairs wrapPairs = sipsMap.choice("wrap_pairs", WrapPairs.values());
+    sipsMap.done();
+    if (topology == SipTopology.FULLY_CONNECTED && sips > MAX_FULLY_CONNECTED) {
+      sipsMap.problem(
+          "count", "got " + sips + " fully connected sips; expected at most " + MAX_FULLY_CONNECTED);
+    }
+    ConfigMap systemLinks = system.map("links");
+    link(systemLinks, "sip_to_sip", LinkKind.SIP_TO_SIP);
+    link(systemLinks, "host_to_sip", LinkKind.HOST_LINK);
+    systemLinks.done();
+
+    ConfigMap mesh = sip.map("cube_mesh");
+    int width = mesh.integer("w", 1, MAX_AXIS);
+    int height = mesh.integer("h", 1, MAX_AXIS);
+    mesh.done();
+    ConfigMap sipLinks = sip.map("links");
+    link(sipLinks, "cube_to_cube", LinkKind.CUBE_TO_CUBE);
+    link(sipLinks, "cube_to_io", LinkKind.CUBE_TO_IO);
+    sipLinks.done();
+    sip.done();
+    return new SystemConfig(sips, topology, grid[0], grid[1], wrapPairs, width, height);
+  }
+
+  /** Width and height of the SIP grid; {@code auto} picks the squarest one. */
+  private int[] grid(ConfigMap sipsMap, int sips, SipTopology topology) {
+    int width = axis(sipsMap, "w");
+    int height = axis(sipsMap, "h");
+    int shorter = (int) Math.sqrt(sips);
+    while (sips % shorter != 0) {
+      shorter--;
+    }
+    int wanted = width > 0 ? width : height > 0 ? sips / height : sips / shorter;
+    int other = height > 0 ? height : sips / Math.max(1, wanted);
+    boolean readable = problems.isClean(sipsMap.path());
+    if (readable && topology.isGrid() && wanted * (long) other != sips) {
+      sipsMap.problem(
+          width > 0 || height <= 0 ? "w" : "h",
+          "got a grid of w " + (width > 0 ? width : "auto") + " x h "
+              + (height > 0 ? height : "auto") + " for " + sips
+              + " sips; expected w x h = count, e.g. w: " + sips / shorter + ", h: " + shorter);
+    }
+    return new int[] {wanted, other};
+  }
+
+  /** A number of packages, or 0 for {@code auto}. */
+  private int axis(ConfigMap sipsMap, String key) {
+    return sipsMap.isText(key, "auto") ? 0 : sipsMap.integer(key, 1, MAX_SIPS);
+  }
+
+  private LaunchSpec launch(ConfigMap system) {
+    ConfigMap launch = system.map("launch");
+    LaunchSpec spec =
+        new LaunchSpec(
+            launch.time("doorbell"),
+            launch.time("io_cpu"),
+            launch.time("m_cpu"),
+            launch.time("pe_cpu"));
+    launch.done();
+    system.done();
+    return spec;
+  }
+
+  private CubeConfig cube(ConfigMap cube) {
+    ConfigMap noc = cube.map("noc");
+    int width = noc.integer("w", 1, MAX_AXIS);
+    int height = noc.integer("h", 1, MAX_AXIS);
+    links.put(LinkKind.NOC, linkSpec(noc));
+    noc.done();
+    ConfigMap layout = cube.map("pe_layout");
+    int corners = layout.integer("corners", 1, 4);
+    int perCorner = layout.integer("pe_per_corner", 1, MAX_AXIS * MAX_AXIS);
+    layout.done();
+    ConfigMap cubeLinks = cube.map("links");
+    link(cubeLinks, "pe_to_router", LinkKind.PE_TO_ROUTER);
+    link(cubeLinks, "hbm_to_router", LinkKind.HBM_LINK);
+    link(cubeLinks, "sram_to_router", LinkKind.SRAM_LINK);
+    link(cubeLinks, "m_cpu_to_router", LinkKind.M_CPU_LINK);
+    cubeLinks.done();
+    int capacity = CubeLayout.capacityPerCorner(width, height, corners);
+    if (problems.isClean("cube.noc", "cube.pe_layout") && perCorner > capacity) {
+      layout.problem(
+          "pe_per_corner",
+          "got " + perCorner + " PEs at each of " + corners + " corners; expected at most " + capacity
+              + ": each PE needs a router of its own in its part of the " + width + " x " + height
+              + " mesh; enlarge cube.noc.w or .h");
+    }
+    return new CubeConfig(width, height, corners, perCorner);
+  }
+
+  private HbmSpec hbm(ConfigMap cubeMap, CubeConfig cube) {
+    ConfigMap memory = cubeMap.map("memory_map");
+    long total = (long) memory.integer("hbm_total_gb_per_cube", 1, 1 << 20) << 30;
+    int pes = cube.pes();
+    int slices = pes;
+    if (!memory.isText("hbm_slices_per_cube", "per_pe")) {
+      slices = memory.integer("hbm_slices_per_cube", 1, MAX_AXIS * MAX_AXIS);
+    }
+    memory.done();
+    boolean layoutKnown = problems.isClean("cube.pe_layout");
+    if (layoutKnown && problems.isClean("cube.memory_map") && slices != pes) {
+      memory.problem(
+          "hbm_slices_per_cube",
+          "got " + slices + " slices for " + pes + " PEs (" + cube.corners() + " corners x "
+              + cube.pesPerCorner() + "); expected one each: " + pes + ", or per_pe");
+    }
+    if (layoutKnown && problems.isClean("cube.memory_map") && total % pes != 0) {
+      memory.problem(
+          "hbm_total_gb_per_cube",
+          "got " + (total >> 30) + " GiB, which " + pes + " PEs cannot share in whole bytes; expected "
+              + "a multiple of the number of PEs");
+    }
+    return hbmPort(cubeMap.map("hbm"), total, cube);
+  }
+
+  private HbmSpec hbmPort(ConfigMap map, long total, CubeConfig cube) {
+    int channels = map.integer("channels", 1, 1 << 16);
+    long channelBandwidth = map.bandwidth("channel_bandwidth");
+    BigDecimal efficiency = map.fraction("efficiency");
+    long burst = map.size("burst");
+    long latency = map.time("latency");
+    map.done();
+    int pes = cube.pes();
+    if (problems.isClean("cube.pe_layout", map.path("channels"))) {
+      boolean divides = channels % pes == 0;
+      if (!divides || Integer.bitCount(channels / pes) != 1) {
+        map.problem(
+            "channels",
+            "got " + channels + " pseudo-channels for " + pes + " PEs; expected a power of two for "
+                + "each PE, e.g. " + pes * Integer.highestOneBit(Math.max(1, channels / pes)));
+      }
+    }
+    checkPowerOfTwo(map, "burst", burst);
+    int perPe = Math.max(1, channels / pes);
+    if (perPe > Long.MAX_VALUE / channelBandwidth) {
+      map.problem("channel_bandwidth", "the slice of a PE exceeds what we can hold; expected less");
+      perPe = 1;
+    }
+    long peak = perPe * channelBandwidth;
+    long effective =
+        BigDecimal.valueOf(peak).multiply(efficiency).setScale(0, RoundingMode.FLOOR).longValue();
+    HbmSpec spec =
+        new HbmSpec(
+            total / pes,
+            Rate.ofBytesPerSecond(Math.max(1, effective)),
+            Rate.ofBytesPerSecond(peak),
+            perPe,
+            burst,
+            latency);
+    links.put(LinkKind.HBM_PORT, new LinkSpec(spec.rate(), latency));
+    return spec;
+  }
+
+  private SramSpec sram(ConfigMap map) {
+    SramSpec spec =
+        new SramSpec(
+            map.size("size"), Rate.ofBytesPerSecond(map.bandwidth("bandwidth")), map.time("latency"));
+    map.done();
+    links.put(LinkKind.SRAM_PORT, new LinkSpec(spec.rate(), spec.latencyPs()));
+    return spec;
+  }
+
+  private PeSpec pe(ConfigMap pe) {
+    ConfigMap cpu = pe.map("cpu");
+    CpuSpec cpuSpec = new CpuSpec(cpu.time("dispatch"), cpu.choice("issue", IssuePolicy.values()));
+    cpu.done();
+    ConfigMap dma = pe.map("dma");
+    DmaSpec dmaSpec =
+        new DmaSpec(
+            dma.integer("read_queues", 1, 1024),
+            dma.integer("write_queues", 1, 1024),
+            dma.integer("message_channels", 1, 1024),
+            dma.time("setup"),
+            dma.time("message_overhead"));
+    dma.done();
+    MathSpec math = math(pe.map("math"));
+    ConfigMap gemm = pe.map("gemm");
+    GemmSpec gemmSpec =
+        new GemmSpec(
+            gemm.integer("rows", 1, 65_536),
+            gemm.integer("columns", 1, 65_536),
+            gemm.frequency("clock"),
+            gemm.choice("mode", GemmMode.values()));
+    gemm.done();
+    AccelSlot slot = pe.choice("accel_slot", AccelSlot.values());
+    ConfigMap tcm = pe.map("tcm");
+    TcmSpec tcmSpec =
+        new TcmSpec(
+            tcm.size("size"), Rate.ofBytesPerSecond(tcm.bandwidth("bandwidth")), tcm.time("latency"));
+    tcm.done();
+    pe.done();
+    return new PeSpec(cpuSpec, dmaSpec, math, gemmSpec, slot, tcmSpec);
+  }
+
+  private MathSpec math(ConfigMap map) {
+    long clock = map.frequency("clock");
+    long width = map.quantity("width", Quantity.SIZE, 1);
+    if (width > 1 << 20) {
+      map.problem("width", "got " + width + " B per cycle; expected at most 1 MiB");
+      width = 1;
+    }
+    int startup = map.integer("startup_cycles", 0, 1 << 20);
+    ConfigMap slow = map.map("slowdown");
+    Map<MathRate, Integer> slowdown = new EnumMap<>(MathRate.class);
+    slowdown.put(MathRate.DIVIDE, slow.integer("divide", 1, 1 << 20));
+    slowdown.put(MathRate.SQUARE_ROOT, slow.integer("square_root", 1, 1 << 20));
+    slowdown.put(MathRate.TRANSCENDENTAL, slow.integer("transcendental", 1, 1 << 20));
+    slow.done();
+    map.done();
+    return new MathSpec(clock, (int) width, startup, slowdown);
+  }
+
+  /** Data for a PE is written to its TCM, so the link into the PE has the TCM's latency too. */
+  private void addTcmLatency(TcmSpec tcm) {
+    LinkSpec out = links.get(LinkKind.PE_TO_ROUTER);
+    links.put(LinkKind.ROUTER_TO_PE, new LinkSpec(out.rate(), out.latencyPs() + tcm.latencyPs()));
+  }
+
+  private IpcqSpec ipcq(ConfigMap map) {
+    int slots = map.integer("slots", 1, 1 << 20);
+    long slotSize = map.size("slot_size");
+    int directions = map.integer("directions", 1, 1 << 16);
+    BufferKind buffers = map.choice("buffer_kind", BufferKind.values());
+    long creditSize = map.size("credit_size");
+    long creditOverhead = map.time("credit_overhead");
+    SlotAccess access = map.choice("slot_access", SlotAccess.values());
+    ConfigMap costs = map.map("serial_cost");
+    Map<BufferKind, SlotCost> serialCost = new EnumMap<>(BufferKind.class);
+    serialCost.put(BufferKind.TCM, slotCost(costs.map("tcm")));
+    serialCost.put(BufferKind.SRAM, slotCost(costs.map("sram")));
+    serialCost.put(BufferKind.HBM, slotCost(costs.map("hbm")));
+    costs.done();
+    boolean awaitsCredit = map.flag("recv_awaits_credit");
+    Backpressure backpressure = map.choice("backpressure", Backpressure.values());
+    long poll = map.quantity("poll_interval", Quantity.TIME, 1);
+    map.done();
+    return new IpcqSpec(
+        slots,
+        slotSize,
+        buffers,
+        creditSize,
+        access,
+        awaitsCredit,
+        backpressure,
+        poll,
+        serialCost,
+        creditOverhead,
+        directions);
+  }
+
+  private static SlotCost slotCost(ConfigMap map) {
+    long setup = map.time("setup");
+    Rate rate = Rate.ofBytesPerSecond(map.bandwidth("bandwidth"));
+    Optional<Rate> bank = Optional.empty();
+    if (!map.isText("bank_bandwidth", "none")) {
+      bank = Optional.of(Rate.ofBytesPerSecond(map.bandwidth("bank_bandwidth")));
+    }
+    map.done();
+    return new SlotCost(setup, rate, bank);
+  }
+
+  private FabricSpec fabric(ConfigMap map, HbmSpec hbm) {
+    long chunk = map.size("chunk");
+    boolean burstKnown = problems.isClean("cube.hbm.burst");
+    if (checkPowerOfTwo(map, "chunk", chunk) && burstKnown && chunk < hbm.burstBytes()) {
+      map.problem(
+          "chunk",
+          "got " + chunk + " B; expected at least the HBM burst, cube.hbm.burst: " + hbm.burstBytes()
+              + " B");
+    }
+    if (!map.isText("buffer", "unlimited")) {
+      map.problem(
+          "buffer",
+          map.has("buffer")
+              ? "finite buffers are not modelled yet; expected unlimited"
+              : "missing; expected unlimited");
+    }
+    map.done();
+    return new FabricSpec(chunk);
+  }
+
+  private void link(ConfigMap parent, String key, LinkKind kind) {
+    ConfigMap map = parent.map(key);
+    links.put(kind, linkSpec(map));
+    map.done();
+  }
+
+  private static LinkSpec linkSpec(ConfigMap map) {
+    Rate rate = Rate.ofBytesPerSecond(map.bandwidth("bandwidth"));
+    return new LinkSpec(rate, map.quantity("latency", Quantity.TIME, 1));
+  }
+
+  private boolean checkPowerOfTwo(ConfigMap map, String key, long value) {
+    boolean clean = problems.isClean(map.path(key));
+    if (clean && Long.bitCount(value) != 1) {
+      map.problem(
+          key, "got " + value + " B; expected a power of two, e.g. " + Long.highestOneBit(value) + " B");
+      return false;
+    }
+    return clean;
+  }
+
+  private void checkQueues(
+      IpcqSpec ipcq, PeSpec pe, HbmSpec hbm, SramSpec sram, CubeConfig cube) {
+    if (!problems.isClean("ipcq.slots", "ipcq.slot_size", "ipcq.directions", "ipcq.buffer_kind")
+        || !problems.isClean("cube.pe_layout", "cube.memory_map", "cube.sram.size", "pe.tcm.size")) {
+      return;
+    }
+    BigDecimal needed =
+        BigDecimal.valueOf(ipcq.slots())
+            .multiply(BigDecimal.valueOf(ipcq.slotBytes()))
+            .multiply(BigDecimal.valueOf(ipcq.directions()));
+    long size =
+        switch (ipcq.bufferKind()) {
+          case TCM -> pe.tcm().sizeBytes();
+          case SRAM -> sram.sizeBytes() / cube.pes();
+          case HBM -> hbm.sizeBytes();
+        };
+    if (needed.compareTo(BigDecimal.valueOf(size)) > 0) {
+      String memory =
+          switch (ipcq.bufferKind()) {
+            case TCM -> "pe.tcm.size";
+            case SRAM -> "a PE's share of cube.sram.size";
+            case HBM -> "a PE's HBM slice";
+          };
+      problems.add(
+          tree.positionOf("ipcq.slot_size"),
+          "ipcq.slot_size",
+          "got " + ipcq.slots() + " slots x " + binary(ipcq.slotBytes()) + " x " + ipcq.directions()
+              + " directions = " + binary(needed.doubleValue()) + "; expected at most " + memory + " = "
+              + binary(size) + "; use fewer or smaller slots, or another ipcq.buffer_kind");
+    }
+  }
+
+  private static String binary(double bytes) {
+    return Quantity.SIZE.formatRounded(bytes, 2);
+  }
+
+  private void checkSize(SystemConfig system, CubeConfig cube) {
+    if (!problems.isClean("system.sips", "sip.cube_mesh", "cube.noc", "cube.pe_layout")) {
+      return;
+    }
+    double nodes =
+        (double) system.sips()
+            * system.cubesWidth()
+            * system.cubesHeight()
+            * (cube.nocWidth() * cube.nocHeight() + 3.0 * cube.pes() + 3);
+    if (nodes > MAX_NODES) {
+      problems.add(
+          tree.positionOf("system.sips.count"),
+          "system.sips.count",
+          "the machine would have " + Math.round(nodes / 1e6) + " million nodes; expected at most "
+              + MAX_NODES / 1_000_000 + " million; use fewer sips, cubes, routers or PEs");
+    }
+  }
+
+  private void checkAddresses(AddressMap addresses) {
+    if (addresses.excessBits() > 0) {
+      problems.add(
+          tree.positionOf("cube.memory_map"),
+          "cube.memory_map",
+          "the memories need " + addresses.excessBits() + " more address bits than the "
+              + AddressMap.ADDRESS_BITS + " there are (" + addresses.sipBits() + " for sips, "
+              + addresses.dieBits() + " for dies); expected smaller memories, fewer cubes or fewer "
+              + "sips");
+    }
+  }
+}

@@ -1,0 +1,155 @@
+package org.kernbench.machine;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.kernbench.config.ConfigException;
+import org.kernbench.config.ConfigTree;
+import org.kernbench.config.Position;
+import org.kernbench.config.Problems;
+import org.kernbench.config.Suggest;
+
+/** Loads machines: presets by name, files by path. */
+public final class Machines {
+  private static final List<String> PRESETS =
+      List.of("sip-2026", "sip-2026-compute", "kb-compat", "tiny", "ring");
+  private static final String EXTENDS = "extends";
+
+  private Machines() {}
+
+  /** Names of the presets, the default first, with one line on each. */
+  public static Map<String, String> presets() {
+    Map<String, String> result = new LinkedHashMap<>();
+    for (String preset : PRESETS) {
+      Problems problems = new Problems();
+      ConfigTree tree = ConfigTree.parse(preset, presetText(preset), problems);
+      result.put(preset, tree.topLevelText("description").orElse(""));
+    }
+    return result;
+  }
+
+  /**
+   * Loads a machine.
+   *
+   * @param presetOrPath name of a preset ({@code -} and {@code _} are alike), or path of a YAML file
+   * @param overrides {@code path=value}, applied in order over the file
+   * @throws ConfigException with every problem found
+   */
+  public static Machine load(String presetOrPath, List<String> overrides) {
+    Problems problems = new Problems();
+    Source source =
+        open(presetOrPath, Path.of(""), new Position(presetOrPath, 1, 1), "", problems);
+    return read(source, overrides, problems);
+  }
+
+  /**
+   * Reads a machine from YAML text; files that it extends are looked up from the working directory.
+   *
+   * @param name name of the machine, and of the file in messages
+   * @throws ConfigException with every problem found
+   */
+  public static Machine parse(String name, String yaml, List<String> overrides) {
+    return read(new Source(name, name, yaml, Path.of("")), overrides, new Problems());
+  }
+
+  /** A text and where it came from; relative paths inside it start at {@code directory}. */
+  private record Source(String machineName, String file, String text, Path directory) {}
+
+  private static Machine read(Source source, List<String> overrides, Problems problems) {
+    ConfigTree tree = resolve(source, problems).overridden(overrides, problems);
+    return MachineReader.read(source.machineName(), tree, problems);
+  }
+
+  /** The file over the file it extends, and so on. */
+  private static ConfigTree resolve(Source start, Problems problems) {
+    List<String> seen = new ArrayList<>();
+    List<ConfigTree> layers = new ArrayList<>();
+    Source source = start;
+    while (true) {
+      seen.add(source.file());
+      ConfigTree tree = ConfigTree.parse(source.file(), source.text(), problems);
+      layers.add(tree.without(EXTENDS));
+      Optional<String> base = tree.topLevelText(EXTENDS);
+      if (base.isEmpty()) {
+        break;
+      }
+      Position at = tree.topLevelPosition(EXTENDS);
+      source = open(base.get(), source.directory(), at, EXTENDS, problems);
+      if (seen.contains(source.file())) {
+        problems.add(
+            at, EXTENDS, "a circle of files: " + String.join(" extends ", seen) + " extends "
+                + source.file() + "; expected one of them to stand alone");
+        problems.throwIfAny();
+      }
+    }
+    ConfigTree result = layers.get(layers.size() - 1);
+    for (int i = layers.size() - 2; i >= 0; i--) {
+      result = result.overlaid(layers.get(i));
+    }
+    return result;
+  }
+
+  private static Source open(
+      String name, Path directory, Position at, String key, Problems problems) {
+    Optional<String> preset = preset(name);
+    if (preset.isPresent()) {
+      String file = "machines/" + preset.get() + ".yaml";
+      return new Source(preset.get(), file, presetText(preset.get()), directory);
+    }
+    try {
+      Path path = directory.resolve(name);
+      if (Files.isRegularFile(path)) {
+        Path parent = path.getParent();
+        String fileName = String.valueOf(path.getFileName());
+        int dot = fileName.lastIndexOf('.');
+        return new Source(
+            dot > 0 ? fileName.substring(0, dot) : fileName,
+            path.toString(),
+            Files.readString(path),
+            parent == null ? Path.of("") : parent);
+      }
+      boolean isDirectory = Files.isDirectory(path);
+      problems.add(at, key, isDirectory ? "is a directory; expected a YAML file" : unknown(name));
+    } catch (IOException e) {
+      problems.add(at, key, "cannot read \"" + name + "\": " + reason(e));
+    } catch (InvalidPathException e) {
+      problems.add(at, key, unknown(name));
+    }
+    throw new ConfigException(problems.sorted());
+  }
+
+  private static String reason(IOException e) {
+    return e instanceof java.nio.charset.CharacterCodingException
+        ? "it is not UTF-8 text; expected YAML"
+        : String.valueOf(e.getMessage());
+  }
+
+  private static Optional<String> preset(String name) {
+    String wanted = name.replace('_', '-');
+    return PRESETS.contains(wanted) ? Optional.of(wanted) : Optional.empty();
+  }
+
+  private static String unknown(String name) {
+    return "no preset and no file \"" + name + "\"" + Suggest.hint(name, PRESETS)
+        + "; expected a YAML file or one of " + String.join(", ", PRESETS);
+  }
+
+  private static String presetText(String preset) {
+    try (InputStream in = Machines.class.getResourceAsStream("/machines/" + preset + ".yaml")) {
+      if (in == null) {
+        throw new AssertionError("preset " + preset + " is not packed with the program");
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new AssertionError("preset " + preset + " cannot be read", e);
+    }
+  }
+}

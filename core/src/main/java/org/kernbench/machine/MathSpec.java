@@ -1,0 +1,19 @@
+package org.kernbench.machine;
+
+import java.util.Map;
+
+/**
+ * The vector engine of a PE.
+ *
+ * @param clockHz clock in Hz
+ * @param lanesBytesPerCycle bytes of one operand per cycle, e.g. 256: 128 lanes of f16, 64 of f32
+ * @param startupCycles cycles before the first vector
+ * @param slowdown cycles per vector of each slower class, at least 1
+ */
+public record MathSpec(
+    long clockHz, int lanesBytesPerCycle, int startupCycles, Map<MathRate, Integer> slowdown) {
+  /** Copies the map. */
+  public MathSpec {
+    slowdown = Map.copyOf(slowdown);
+  }
+}

@@ -1,0 +1,10 @@
+package org.kernbench.machine;
+
+/**
+ * What a physical address names.
+ *
+ * @param nodeId the memory's node; for TCM the PE's node
+ * @param kind kind of memory
+ * @param offset byte in that memory
+ */
+public record Place(int nodeId, BufferKind kind, long offset) {}
