@@ -152,11 +152,10 @@ public final class ConfigMap {
   /** True or false. */
   public boolean flag(String key) {
     String text = scalar(key);
-    if ("true".equals(text) || "false".equals(text)) {
-      return text.equals("true");
+    if (!"true".equals(text) && !"false".equals(text)) {
+      complain(key, "true or false");
     }
-    complain(key, "true or false");
-    return false;
+    return "true".equals(text);
   }
 
   /** A quantity of at least {@code min} base units. */

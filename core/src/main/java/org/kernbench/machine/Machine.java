@@ -267,8 +267,10 @@ public final class Machine {
       router = template.parent(router);
     }
     int place = router - cube * template.nodesPerCube;
-    double x = place % nocWidth() + offsetX(kind);
-    double y = place / nocWidth() + offsetY(kind);
+    int routerX = place % nocWidth();
+    int routerY = place / nocWidth();
+    double x = routerX + offsetX(kind);
+    double y = routerY + offsetY(kind);
     return new Node(id, nodeName(id), kind, sip, cube, index, x, y);
   }
 

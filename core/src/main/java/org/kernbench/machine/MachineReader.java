@@ -5,6 +5,7 @@ import java.math.RoundingMode;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.config.ConfigTree;
@@ -64,7 +65,6 @@ final class MachineReader {
     SramSpec sram = sram(cubeMap.map("sram"));
     cubeMap.done();
     PeSpec pe = pe(root.map("pe"));
-    addTcmLatency(pe.tcm());
     IpcqSpec ipcq = ipcq(root.map("ipcq"));
     FabricSpec fabric = fabric(root.map("fabric"), hbm);
     root.done();
@@ -80,6 +80,11 @@ final class MachineReader {
             template, system.sips(), hbm.sizeBytes(), sram.sizeBytes(), pe.tcm().sizeBytes());
     checkAddresses(addresses);
     problems.throwIfAny();
+    // Data for a PE is written to its TCM, so the link into the PE has the TCM's latency too.
+    LinkSpec out = Objects.requireNonNull(links.get(LinkKind.PE_TO_ROUTER));
+    links.put(
+        LinkKind.ROUTER_TO_PE,
+        new LinkSpec(out.rate(), out.latencyPs() + pe.tcm().latencyPs()));
     MachineConfig config =
         new MachineConfig(name, system, cube, links, launch, hbm, sram, pe, ipcq, fabric);
     Machine machine =
@@ -303,12 +308,6 @@ final class MachineReader {
     return new MathSpec(clock, (int) width, startup, slowdown);
   }
 
-  /** Data for a PE is written to its TCM, so the link into the PE has the TCM's latency too. */
-  private void addTcmLatency(TcmSpec tcm) {
-    LinkSpec out = links.get(LinkKind.PE_TO_ROUTER);
-    links.put(LinkKind.ROUTER_TO_PE, new LinkSpec(out.rate(), out.latencyPs() + tcm.latencyPs()));
-  }
-
   private IpcqSpec ipcq(ConfigMap map) {
     int slots = map.integer("slots", 1, 1 << 20);
     long slotSize = map.size("slot_size");
@@ -420,13 +419,13 @@ final class MachineReader {
           tree.positionOf("ipcq.slot_size"),
           "ipcq.slot_size",
           "got " + ipcq.slots() + " slots x " + binary(ipcq.slotBytes()) + " x " + ipcq.directions()
-              + " directions = " + binary(needed.doubleValue()) + "; expected at most " + memory + " = "
+              + " directions = " + binary(needed.longValue()) + "; expected at most " + memory + " = "
               + binary(size) + "; use fewer or smaller slots, or another ipcq.buffer_kind");
     }
   }
 
-  private static String binary(double bytes) {
-    return Quantity.SIZE.formatRounded(bytes, 2);
+  private static String binary(long bytes) {
+    return Quantity.SIZE.formatRounded((double) bytes, 2);
   }
 
   private void checkSize(SystemConfig system, CubeConfig cube) {

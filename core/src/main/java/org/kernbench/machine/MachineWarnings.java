@@ -30,8 +30,8 @@ final class MachineWarnings {
   }
 
   private void checkWayToHbm(LinkKind kind, String path, String what) {
-    long way = machine.spec(kind).rate().bytesPerSecond();
-    long slice = machine.hbm().rate().bytesPerSecond();
+    double way = machine.spec(kind).rate().bytesPerSecond();
+    double slice = machine.hbm().rate().bytesPerSecond();
     if (way < slice) {
       add(
           path,
@@ -63,11 +63,11 @@ final class MachineWarnings {
       if (reach.queueBytesPerSecond() < WORTH_A_WARNING * reach.linkBytesPerSecond()) {
         add(
             "ipcq.slots",
-            machine.ipcq().slots() + " slots x " + size(machine.ipcq().slotBytes())
+            machine.ipcq().slots() + " slots x " + size((double) machine.ipcq().slotBytes())
                 + " are fewer bytes in flight than the way to " + pair.what() + " holds, "
                 + size(reach.bytesInFlight()) + "; one queue can reach at most "
                 + bandwidth(reach.queueBytesPerSecond()) + " of its "
-                + bandwidth(reach.linkBytesPerSecond()));
+                + bandwidth((double) reach.linkBytesPerSecond()));
       }
     }
   }
