@@ -15,9 +15,12 @@ import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.AccessTarget;
 import com.tngtech.archunit.core.domain.JavaAccess;
 import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaField;
 import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
+import com.tngtech.archunit.core.importer.ImportOption.OnlyIncludeTests;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchCondition;
@@ -28,6 +31,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.NullMarked;
 
@@ -259,6 +265,21 @@ final class ArchitectureTest {
           .allowEmptyShould(true)
           .because("package-info says purpose, door and arrows, and marks the package null-free");
 
+  @ArchTest
+  static void tests_liveWithWhatTheyTest(JavaClasses product) {
+    Set<String> rooms =
+        product.stream()
+            .map(JavaClass::getPackageName)
+            .collect(Collectors.toCollection(TreeSet::new));
+    rooms.add("org.kernbench"); // the house as a whole: this class, the launcher's test
+    classes()
+        .should()
+        .resideInAnyPackage(rooms.toArray(String[]::new))
+        .because("a test is found where its subject is, and may use what is private to the room")
+        .check(
+            new ClassFileImporter(List.of(new OnlyIncludeTests())).importPackages("org.kernbench"));
+  }
+
   // Words ----------------------------------------------------------------------------------------
 
   /**
@@ -301,7 +322,7 @@ final class ArchitectureTest {
 
   /** Accesses (calls, constructions, field reads) whose target is one of {@code owner.member}. */
   private static ArchCondition<JavaClass> access(
-      String what, Set<String> members, java.util.function.Predicate<JavaAccess<?>> when) {
+      String what, Set<String> members, Predicate<JavaAccess<?>> when) {
     return new ArchCondition<>("use " + what) {
       @Override
       public void check(JavaClass type, ConditionEvents events) {
