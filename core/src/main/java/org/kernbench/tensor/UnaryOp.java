@@ -3,10 +3,12 @@ package org.kernbench.tensor;
 /**
  * Element-wise functions of one operand; see {@link Numerics#unary}.
  *
- * <p>On floating-point types the f32 result of a function without a note is the exact value rounded
- * once to f32. For the transcendental ones the result before the final rounding is within 0.51 ulp
- * of f32 ({@link #GELU} and {@link #GELU_TANH}: 0.6), computed in double with StrictMath, so the
- * bytes are the same on every machine.
+ * <p>Floating-point types compute in f32: {@link #NEG}, {@link #ABS}, {@link #SQRT}, {@link
+ * #RECIPROCAL}, {@link #RELU}, {@link #FLOOR} and {@link #CEIL} are correctly rounded, the others
+ * within 0.501 ulp of f32 (tests compare with 150-digit series). Only StrictMath and exactly
+ * specified arithmetic are used, so the bytes are the same on every machine. The f32 result is then
+ * rounded to the type. Where a formula meets an indeterminate form the result is NaN, as in
+ * PyTorch: {@code gelu(-inf)}, {@code silu(-inf)}.
  */
 public enum UnaryOp {
   /** {@code -x}. */
