@@ -95,7 +95,7 @@ final class ArchitectureRulesTest {
           """,
           """
           package org.kernbench.machine;
-          final class UsesClock {
+          public final class UsesClock {
             Object clock() { return new org.kernbench.sim.OpenType(); }
             org.kernbench.sim.Rate okRate;
             org.snakeyaml.engine.v2.api.Load yaml;
@@ -107,7 +107,12 @@ final class ArchitectureRulesTest {
           """,
           """
           package org.kernbench.tl;
-          final class UsesMachine { org.kernbench.config.UsesCsv config; }
+          final class UsesMachine {
+            org.kernbench.config.UsesCsv config;
+            org.kernbench.machine.UsesClock clock;
+            org.kernbench.machine.Pe okPlace;
+            org.kernbench.machine.Pe[] okPlaces;
+          }
           """,
           """
           package org.kernbench.torch;
@@ -160,6 +165,7 @@ final class ArchitectureRulesTest {
         arguments("machine_takesOnlyRatesFromSim", List.of("UsesClock.clock")),
         arguments("device_knowsNoKernelLanguage", List.of("UsesConfig.config")),
         arguments("tl_knowsNoHost", List.of("UsesMachine.config")),
+        arguments("tl_takesOnlyPlacesFromMachine", List.of("UsesMachine.clock")),
         arguments("torch_knowsNoAlgorithm", List.of("UsesCollective.collective")),
         arguments("ccl_plugsIntoTorch", List.of("ccl.UsesSim.rate")),
         arguments("eval_knowsNoTerminal", List.of("UsesTerminal.terminal")),

@@ -76,13 +76,7 @@ final class ArchitectureTest {
 
   @ArchTest
   static final ArchRule machine_takesOnlyRatesFromSim =
-      noClasses()
-          .that(resideInAPackage(ROOT + "machine.."))
-          .should()
-          .dependOnClassesThat(
-              resideInAPackage(ROOT + "sim..")
-                  .and(describe("are not Rate", type -> !type.getSimpleName().equals("Rate"))))
-          .allowEmptyShould(true)
+      takesOnly("machine", "sim", "Rate")
           .because("Rate is a quantity; clock and queue belong to the moving machine");
 
   @ArchTest
@@ -92,8 +86,13 @@ final class ArchitectureTest {
 
   @ArchTest
   static final ArchRule tl_knowsNoHost =
-      room("tl", "device", "tensor")
+      room("tl", "device", "tensor", "machine")
           .because("a kernel sees one processing element, not the host that launched it");
+
+  @ArchTest
+  static final ArchRule tl_takesOnlyPlacesFromMachine =
+      takesOnly("tl", "machine", "Machine", "Pe", "PhysicalAddress", "VirtualAddress")
+          .because("device's door names places in machine's words; costs are device's business");
 
   @ArchTest
   static final ArchRule torch_knowsNoAlgorithm =
@@ -299,6 +298,22 @@ final class ArchitectureTest {
                 .or(inJavaBase())
                 .or(describe("the Vector API, by its own rule", ArchitectureTest::isIncubating))
                 .as("are in java.base or %s", allowed))
+        .allowEmptyShould(true);
+  }
+
+  /** The rule that of another room's types a room uses none but the named ones. */
+  private static ArchRule takesOnly(String room, String other, String... types) {
+    Set<String> named = Set.of(types);
+    return noClasses()
+        .that()
+        .resideInAPackage(ROOT + room + "..")
+        .should()
+        .dependOnClassesThat(
+            resideInAPackage(ROOT + other + "..")
+                .and(
+                    describe(
+                        "are not " + String.join(", ", types),
+                        type -> !named.contains(type.getBaseComponentType().getSimpleName()))))
         .allowEmptyShould(true);
   }
 
