@@ -1,6 +1,5 @@
 package org.kernbench.config;
 
-import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -19,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * uses the values calls {@link Problems#throwIfAny} first.
  */
 public final class ConfigMap {
+  private static final long BILLION = 1_000_000_000;
+
   private final ConfigNode.Section section;
   private final String path;
   private final Problems problems;
@@ -132,21 +133,32 @@ public final class ConfigMap {
     return min;
   }
 
-  /** A number above 0 and up to 1, without a unit. */
-  public BigDecimal fraction(String key) {
+  /** A number above 0 and up to 1, without a unit, in billionths: 0.85 is 850 000 000. */
+  public long billionths(String key) {
     String text = scalar(key);
     if (text != null) {
-      try {
-        BigDecimal number = new BigDecimal(text);
-        if (number.signum() > 0 && number.compareTo(BigDecimal.ONE) <= 0) {
-          return number;
-        }
-      } catch (NumberFormatException e) {
-        // reported below, like a number out of range
+      long value = billionthsOf(text);
+      if (value > 0 && value <= BILLION) {
+        return value;
       }
     }
-    complain(key, "a number above 0 and up to 1, e.g. 0.85");
-    return BigDecimal.ONE;
+    complain(key, "a number above 0 and up to 1 of at most nine decimals, e.g. 0.85");
+    return BILLION;
+  }
+
+  /** The number times a billion, or -1 if it is none or has more than nine decimals. */
+  private static long billionthsOf(String text) {
+    int point = text.indexOf('.');
+    String digits = point < 0 ? text : text.substring(0, point).concat(text.substring(point + 1));
+    int decimals = point < 0 ? 0 : text.length() - point - 1;
+    if (!isInteger(digits) || digits.length() > 10 || decimals > 9) {
+      return -1;
+    }
+    long value = Long.parseLong(digits);
+    for (int i = decimals; i < 9; i++) {
+      value *= 10;
+    }
+    return value;
   }
 
   /** True or false. */

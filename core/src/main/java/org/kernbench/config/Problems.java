@@ -37,6 +37,9 @@ public final class Problems {
 
   /** The problems by file (in order of first mention), line and column. */
   public List<Problem> sorted() {
+    if (found.isEmpty()) {
+      return List.of();
+    }
     Map<String, Integer> files = new LinkedHashMap<>();
     for (Problem problem : found) {
       files.putIfAbsent(problem.file(), files.size());

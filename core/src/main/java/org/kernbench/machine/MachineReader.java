@@ -1,7 +1,5 @@
 package org.kernbench.machine;
 
-import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +22,7 @@ final class MachineReader {
   /** Bytes of an operand that the GEMM engine is fed with, f16. */
   static final int GEMM_OPERAND_BYTES = 2;
 
+  private static final long BILLION = 1_000_000_000;
   private static final int MAX_SIPS = 65_536;
   private static final int MAX_FULLY_CONNECTED = 4096;
   private static final int MAX_AXIS = 256;
@@ -214,7 +213,7 @@ final class MachineReader {
   private HbmSpec hbmPort(ConfigMap map, long total, CubeConfig cube) {
     int channels = map.integer("channels", 1, 1 << 16);
     long channelBandwidth = map.bandwidth("channel_bandwidth");
-    BigDecimal efficiency = map.fraction("efficiency");
+    long efficiency = map.billionths("efficiency");
     long burst = map.size("burst");
     long latency = map.time("latency");
     map.done();
@@ -235,8 +234,7 @@ final class MachineReader {
       perPe = 1;
     }
     long peak = perPe * channelBandwidth;
-    long effective =
-        BigDecimal.valueOf(peak).multiply(efficiency).setScale(0, RoundingMode.FLOOR).longValue();
+    long effective = peak / BILLION * efficiency + peak % BILLION * efficiency / BILLION;
     HbmSpec spec =
         new HbmSpec(
             total / pes,
@@ -398,17 +396,14 @@ final class MachineReader {
         || !problems.isClean("cube.pe_layout", "cube.memory_map", "cube.sram.size", "pe.tcm.size")) {
       return;
     }
-    BigDecimal needed =
-        BigDecimal.valueOf(ipcq.slots())
-            .multiply(BigDecimal.valueOf(ipcq.slotBytes()))
-            .multiply(BigDecimal.valueOf(ipcq.directions()));
+    long slots = (long) ipcq.slots() * ipcq.directions();
     long size =
         switch (ipcq.bufferKind()) {
           case TCM -> pe.tcm().sizeBytes();
           case SRAM -> sram.sizeBytes() / cube.pes();
           case HBM -> hbm.sizeBytes();
         };
-    if (needed.compareTo(BigDecimal.valueOf(size)) > 0) {
+    if (ipcq.slotBytes() > size / slots) {
       String memory =
           switch (ipcq.bufferKind()) {
             case TCM -> "pe.tcm.size";
@@ -418,14 +413,14 @@ final class MachineReader {
       problems.add(
           tree.positionOf("ipcq.slot_size"),
           "ipcq.slot_size",
-          "got " + ipcq.slots() + " slots x " + binary(ipcq.slotBytes()) + " x " + ipcq.directions()
-              + " directions = " + binary(needed.longValue()) + "; expected at most " + memory + " = "
-              + binary(size) + "; use fewer or smaller slots, or another ipcq.buffer_kind");
+          "got " + ipcq.slots() + " slots x " + binary((double) ipcq.slotBytes()) + " x " + ipcq.directions()
+              + " directions = " + binary((double) slots * ipcq.slotBytes()) + "; expected at most " + memory + " = "
+              + binary((double) size) + "; use fewer or smaller slots, or another ipcq.buffer_kind");
     }
   }
 
-  private static String binary(long bytes) {
-    return Quantity.SIZE.formatRounded((double) bytes, 2);
+  private static String binary(double bytes) {
+    return Quantity.SIZE.formatRounded(bytes, 2);
   }
 
   private void checkSize(SystemConfig system, CubeConfig cube) {
