@@ -182,7 +182,7 @@ public final class ConfigMap {
       if (value >= min) {
         return value;
       }
-      String floor = min == 1 ? "above 0" : "at least " + kind.format(min);
+      String floor = min == 0 ? "0 or more" : min == 1 ? "above 0" : "at least " + kind.format(min);
       complain(key, kind.expectation() + ", " + floor);
     } catch (IllegalArgumentException e) {
       problem(key, String.valueOf(e.getMessage()));

@@ -2,8 +2,6 @@ package org.kernbench.config;
 
 import java.math.BigDecimal;
 import java.math.RoundingMode;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Locale;
 
 /**
@@ -116,7 +114,7 @@ public enum Quantity {
         factor = factors[i];
       }
     }
-    return trimZeros(value / factor, decimals) + " " + unit;
+    return round(value / factor, decimals) + " " + unit;
   }
 
   /** What a user should write, for example {@code a bandwidth with its unit, e.g. "512 GB/s"}. */
@@ -124,7 +122,8 @@ public enum Quantity {
     return "a " + noun + " with its unit, e.g. \"" + example + "\"";
   }
 
-  static String trimZeros(double value, int decimals) {
+  /** A number with at most {@code decimals} digits after the point, half up, without idle zeros. */
+  public static String round(double value, int decimals) {
     BigDecimal rounded = BigDecimal.valueOf(value).setScale(decimals, RoundingMode.HALF_UP);
     return rounded.signum() == 0 ? "0" : rounded.stripTrailingZeros().toPlainString();
   }
@@ -158,22 +157,20 @@ public enum Quantity {
         return factors[i];
       }
     }
-    List<String> known = new ArrayList<>(List.of(units));
     String hint = bits(unit);
-    if (hint.isEmpty()) {
-      for (String name : units) {
-        if (name.toLowerCase(Locale.ROOT).equals(unit.toLowerCase(Locale.ROOT))) {
-          hint = "; did you mean " + name + "?";
-        }
+    for (int i = units.length - 1; i >= 0 && hint.isEmpty(); i--) {
+      if (units[i].toLowerCase(Locale.ROOT).equals(unit.toLowerCase(Locale.ROOT))) {
+        hint = "; did you mean " + units[i] + "?";
       }
     }
     throw new IllegalArgumentException(
         "got \"" + text + "\" with unknown unit \"" + unit + "\"; expected " + expectation()
-            + " (units: " + String.join(", ", known) + ")" + hint);
+            + " (units: " + String.join(", ", units) + ")" + hint);
   }
 
   private String bits(String unit) {
-    boolean inBits = unit.endsWith("bps") || unit.endsWith("b/s") || unit.endsWith("bit/s");
+    boolean capital = !unit.equals(unit.toLowerCase(Locale.ROOT));
+    boolean inBits = unit.endsWith("bps") || unit.endsWith("bit/s") || capital && unit.endsWith("b/s");
     return this == BANDWIDTH && inBits ? "; bits are not accepted, divide by 8" : "";
   }
 

@@ -71,6 +71,11 @@ public final class Machine {
     return config.name();
   }
 
+  /** One line on what the machine is. */
+  public String description() {
+    return config.description();
+  }
+
   /** First 12 hexadecimal digits of the SHA-256 of the resolved configuration. */
   public String hash() {
     try {

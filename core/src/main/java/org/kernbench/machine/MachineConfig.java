@@ -5,6 +5,7 @@ import java.util.Map;
 /** The values of a machine's configuration, bound and checked. */
 record MachineConfig(
     String name,
+    String description,
     SystemConfig system,
     CubeConfig cube,
     Map<LinkKind, LinkSpec> links,

@@ -52,9 +52,7 @@ final class MachineReader {
 
   private Machine machine() {
     ConfigMap root = tree.root(problems);
-    if (root.has("description")) {
-      root.text("description");
-    }
+    String description = root.text("description");
     ConfigMap systemMap = root.map("system");
     SystemConfig system = system(systemMap, root.map("sip"));
     LaunchSpec launch = launch(systemMap);
@@ -85,7 +83,8 @@ final class MachineReader {
         LinkKind.ROUTER_TO_PE,
         new LinkSpec(out.rate(), out.latencyPs() + pe.tcm().latencyPs()));
     MachineConfig config =
-        new MachineConfig(name, system, cube, links, launch, hbm, sram, pe, ipcq, fabric);
+        new MachineConfig(
+            name, description, system, cube, links, launch, hbm, sram, pe, ipcq, fabric);
     Machine machine =
         new Machine(config, tree.canonicalText(List.of("description")), template, addresses);
     return machine.withWarnings(MachineWarnings.of(machine, tree));
@@ -175,7 +174,7 @@ final class MachineReader {
     link(cubeLinks, "m_cpu_to_router", LinkKind.M_CPU_LINK);
     cubeLinks.done();
     int capacity = CubeLayout.capacityPerCorner(width, height, corners);
-    if (problems.isClean("cube.noc", "cube.pe_layout") && perCorner > capacity) {
+    if (problems.isClean("cube.noc.w", "cube.noc.h", "cube.pe_layout") && perCorner > capacity) {
       layout.problem(
           "pe_per_corner",
           "got " + perCorner + " PEs at each of " + corners + " corners; expected at most " + capacity
@@ -195,13 +194,13 @@ final class MachineReader {
     }
     memory.done();
     boolean layoutKnown = problems.isClean("cube.pe_layout");
-    if (layoutKnown && problems.isClean("cube.memory_map") && slices != pes) {
+    if (layoutKnown && problems.isClean(memory.path("hbm_slices_per_cube")) && slices != pes) {
       memory.problem(
           "hbm_slices_per_cube",
           "got " + slices + " slices for " + pes + " PEs (" + cube.corners() + " corners x "
               + cube.pesPerCorner() + "); expected one each: " + pes + ", or per_pe");
     }
-    if (layoutKnown && problems.isClean("cube.memory_map") && total % pes != 0) {
+    if (layoutKnown && problems.isClean(memory.path("hbm_total_gb_per_cube")) && total % pes != 0) {
       memory.problem(
           "hbm_total_gb_per_cube",
           "got " + (total >> 30) + " GiB, which " + pes + " PEs cannot share in whole bytes; expected "
