@@ -170,7 +170,7 @@ public enum Quantity {
 
   private String bits(String unit) {
     boolean capital = !unit.equals(unit.toLowerCase(Locale.ROOT));
-    boolean inBits = unit.endsWith("bps") || unit.endsWith("bit/s") || capital && unit.endsWith("b/s");
+    boolean inBits = unit.endsWith("bps") || unit.endsWith("bit/s") || (capital && unit.endsWith("b/s"));
     return this == BANDWIDTH && inBits ? "; bits are not accepted, divide by 8" : "";
   }
 

@@ -101,7 +101,8 @@ public final class MachineDiagram {
     double half = SIP_SIZE / 2;
     if (machine.sipTopology().isGrid()) {
       int width = machine.sipGridWidth();
-      return new double[] {half + sip % width * SIP_PITCH, half + sip / width * SIP_PITCH};
+      int row = sip / width;
+      return new double[] {half + sip % width * SIP_PITCH, half + row * SIP_PITCH};
     }
     if (machine.sipTopology() == SipTopology.SWITCH || shown <= 2) {
       return new double[] {half + sip * SIP_PITCH * 0.75, half};
@@ -158,7 +159,8 @@ public final class MachineDiagram {
     double y2 = top + places.get(to.sip())[1];
     Side exit = Side.values()[from.index()];
     boolean facing = (x2 - x1) * exit.dx() + (y2 - y1) * exit.dy() > 0;
-    if (!machine.sipTopology().isGrid() && (places.size() > 2 || facing) || facing) {
+    boolean circle = !machine.sipTopology().isGrid() && places.size() > 2;
+    if (circle || facing) {
       svg.line(x1, y1, x2, y2, style);
     } else if (exit.dx() != 0) {
       drawWrap(Math.min(x1, x2), Math.max(x1, x2), y1, true, style);
