@@ -5,5 +5,6 @@ package org.kernbench.machine;
  *
  * @param dispatchPs time to issue one command, ps
  * @param issue whether commands overlap
+ * @param commandWindow commands that may be issued and not yet complete before the kernel is held up
  */
-public record CpuSpec(long dispatchPs, IssuePolicy issue) {}
+public record CpuSpec(long dispatchPs, IssuePolicy issue, int commandWindow) {}

@@ -215,6 +215,71 @@ public final class Machine {
     return id < firstSipLink ? LinkKind.HOST_LINK : LinkKind.SIP_TO_SIP;
   }
 
+  /**
+   * For each link the only link from which traffic can enter it, -1 if there are several or if traffic can start there.
+   *
+   * <p>Holds for all routes, because no route turns back: whoever enters a link from {@code u} to {@code v} came into {@code u} by
+   * another link than one from {@code v}. A memory port counts as leading into its controller; nothing but a source enters a link that
+   * leaves a PE, a memory, an M_CPU or the host.
+   */
+  public int[] soleFeeders() {
+    int links = linkCount();
+    int[] start = new int[nodeCount() + 2];
+    for (int id = 0; id < links; id++) {
+      start[linkTo(id) + 2]++;
+      if (linkKind(id).isMemoryPort()) {
+        start[linkFrom(id) + 2]++;
+      }
+    }
+    for (int i = 2; i < start.length; i++) {
+      start[i] += start[i - 1];
+    }
+    int[] into = new int[start[start.length - 1]];
+    for (int id = 0; id < links; id++) {
+      into[start[linkTo(id) + 1]++] = id;
+      if (linkKind(id).isMemoryPort()) {
+        into[start[linkFrom(id) + 1]++] = id;
+      }
+    }
+    int[] feeders = new int[links];
+    for (int id = 0; id < links; id++) {
+      feeders[id] = linkKind(id).isMemoryPort() ? -1 : soleFeeder(id, into, start);
+    }
+    return feeders;
+  }
+
+  private int soleFeeder(int id, int[] into, int[] start) {
+    int from = linkFrom(id);
+    int to = linkTo(id);
+    if (isSource(from)) {
+      return -1;
+    }
+    int found = -1;
+    for (int i = start[from]; i < start[from + 1]; i++) {
+      int other = into[i];
+      if (linkFrom(other) != to) {
+        if (found >= 0) {
+          return -1;
+        }
+        found = other;
+      }
+    }
+    return found;
+  }
+
+  private NodeKind kindOf(int node) {
+    return node >= host
+        ? node == host ? NodeKind.HOST : NodeKind.SWITCH
+        : template.nodeKind(node % template.nodes);
+  }
+
+  private boolean isSource(int node) {
+    return switch (kindOf(node)) {
+      case PE, HBM, SRAM, M_CPU, HOST -> true;
+      case ROUTER, HBM_CONTROLLER, SRAM_CONTROLLER, IO, SWITCH -> false;
+    };
+  }
+
   private int linkFrom(int id) {
     if (id < firstHostLink) {
       return inSip(id / template.links, template.linkFrom(id % template.links));
@@ -337,6 +402,17 @@ public final class Machine {
   public int sramNode(int sip, int cube) {
     check(sip, cube, 0);
     return inSip(sip, template.sram(cube));
+  }
+
+  /** Size in bytes of the memory behind a node: an HBM slice, an SRAM, or a PE's TCM. */
+  public long memoryBytes(int node) {
+    return switch (kindOf(node)) {
+      case HBM -> hbm().sizeBytes();
+      case SRAM -> sram().sizeBytes();
+      case PE -> pe().tcm().sizeBytes();
+      case ROUTER, HBM_CONTROLLER, SRAM_CONTROLLER, M_CPU, IO, HOST, SWITCH ->
+          throw new IllegalArgumentException("node " + node(node).name() + " is no memory");
+    };
   }
 
   /** The node whose link leads to a PE's TCM: the PE's own. */

@@ -257,7 +257,10 @@ final class MachineReader {
 
   private PeSpec pe(ConfigMap pe) {
     ConfigMap cpu = pe.map("cpu");
-    CpuSpec cpuSpec = new CpuSpec(cpu.time("dispatch"), cpu.choice("issue", IssuePolicy.values()));
+    CpuSpec cpuSpec = new CpuSpec(
+            cpu.time("dispatch"),
+            cpu.choice("issue", IssuePolicy.values()),
+            cpu.integer("command_window", 2, 1 << 20));
     cpu.done();
     ConfigMap dma = pe.map("dma");
     DmaSpec dmaSpec =
@@ -301,8 +304,12 @@ final class MachineReader {
     slowdown.put(MathRate.SQUARE_ROOT, slow.integer("square_root", 1, 1 << 20));
     slowdown.put(MathRate.TRANSCENDENTAL, slow.integer("transcendental", 1, 1 << 20));
     slow.done();
+    Optional<Rate> operands = Optional.empty();
+    if (!map.isText("operand_bandwidth", "unlimited")) {
+      operands = Optional.of(Rate.ofBytesPerSecond(map.bandwidth("operand_bandwidth")));
+    }
     map.done();
-    return new MathSpec(clock, (int) width, startup, slowdown);
+    return new MathSpec(clock, (int) width, startup, slowdown, operands);
   }
 
   private IpcqSpec ipcq(ConfigMap map) {

@@ -1,6 +1,8 @@
 package org.kernbench.machine;
 
 import java.util.Map;
+import java.util.Optional;
+import org.kernbench.sim.Rate;
 
 /**
  * The vector engine of a PE.
@@ -9,9 +11,14 @@ import java.util.Map;
  * @param lanesBytesPerCycle bytes of one operand per cycle, e.g. 256: 128 lanes of f16, 64 of f32
  * @param startupCycles cycles before the first vector
  * @param slowdown cycles per vector of each slower class, at least 1
+ * @param operandRate rate at which TCM moves operands and results of this engine; empty if that never binds
  */
 public record MathSpec(
-    long clockHz, int lanesBytesPerCycle, int startupCycles, Map<MathRate, Integer> slowdown) {
+    long clockHz,
+    int lanesBytesPerCycle,
+    int startupCycles,
+    Map<MathRate, Integer> slowdown,
+    Optional<Rate> operandRate) {
   /** Copies the map. */
   public MathSpec {
     slowdown = Map.copyOf(slowdown);
