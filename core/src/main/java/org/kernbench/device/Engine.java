@@ -1,0 +1,56 @@
+package org.kernbench.device;
+
+import org.jspecify.annotations.Nullable;
+
+/** An in-order queue of commands in front of one or more equal channels. */
+final class Engine {
+  final String name;
+
+  /** Among the engines of its PE that read registers; -1 for the receiving queues, which read none. */
+  final int index;
+
+  final int channels;
+  int busy;
+  @Nullable Op head;
+  @Nullable Op tail;
+
+  /** When a channel was freed last, and by which operation. */
+  long freedPs = -1;
+
+  int freedBy = -1;
+
+  Engine(String name, int index, int channels) {
+    this.name = name;
+    this.index = index;
+    this.channels = channels;
+  }
+
+  void add(Op op) {
+    op.next = null;
+    op.engine = this;
+    Op t = tail;
+    if (t == null) {
+      head = op;
+    } else {
+      t.next = op;
+    }
+    tail = op;
+  }
+
+  void removeHead() {
+    Op h = head;
+    if (h != null) {
+      head = h.next;
+      h.next = null;
+      if (head == null) {
+        tail = null;
+      }
+    }
+  }
+
+  void free(long nowPs, int op) {
+    busy--;
+    freedPs = nowPs;
+    freedBy = op;
+  }
+}

@@ -1,0 +1,322 @@
+package org.kernbench.device;
+
+import java.util.Arrays;
+import org.kernbench.machine.LinkSpec;
+import org.kernbench.machine.Machine;
+import org.kernbench.sim.EventHandler;
+import org.kernbench.sim.Rate;
+import org.kernbench.sim.Simulation;
+
+/**
+ * Links and the one streaming rule.
+ *
+ * <p>A transfer is cut into chunks of at most {@code fabric.chunk} bytes. Chunks move in order and
+ * cut through: for a chunk of {@code c} bytes on link {@code i} of its route, with bandwidth B and
+ * latency L,
+ *
+ * <pre>
+ *   s_i = max(h_i, free_i)                       the head enters
+ *   f_i = max(s_i + c/B_i, f_(i-1) + L_(i-1))    the tail has entered; it cannot before it arrives
+ *   free_i = f_i                                 one chunk at a time, first come first served by head arrival
+ *   h_(i+1) = s_i + L_i                          the head reaches the next link
+ *   delivered = f_k + L_k
+ * </pre>
+ *
+ * <p>The head of chunk {@code j + 1} is offered to the first link when the tail of chunk {@code j}
+ * has entered it, so transfers that share a source take turns chunk by chunk. Heads that reach a
+ * link at the same time are served by (transfer id, chunk number). Nothing else delays a byte:
+ * uncontended, a transfer of {@code n} bytes takes {@code sum L + n / min B}, whatever the chunk
+ * size and the order of fast and slow links ({@code FabricTest}).
+ *
+ * <p>One event per chunk and link, with one exception that changes nothing but the cost: a link that
+ * can only be entered from one other link (its <em>feeder</em>) sees heads in the order in which the
+ * feeder serves them, so its times follow at once and need no event of their own.
+ *
+ * <p>Links, transfers and chunks are records in flat arrays, each within one cache line: with
+ * thousands of PEs in step, the cost of an event is the number of lines it touches. An event
+ * allocates nothing.
+ */
+final class Fabric implements EventHandler {
+  /** Hears what becomes of a transfer. */
+  interface Sink {
+    /**
+     * The tail of the last chunk has entered the first link now: the source may start the next
+     * transfer.
+     */
+    void onInjected(int arg);
+
+    /**
+     * The last byte has arrived now. {@code waitPs} is what the transfer lost to others on its way,
+     * mostly on {@code worstLink}.
+     */
+    void onDelivered(int arg, long waitPs, int worstLink);
+  }
+
+  private static final int HEAD = 0;
+  private static final int DELIVERED = 1;
+  private static final int INJECTED = 2;
+  private static final int CHUNK_BITS = 22;
+
+  // a link: eight longs
+  private static final int LINK_SHIFT = 3;
+  private static final int FREE_PS = 0;
+  private static final int LATENCY_PS = 1;
+  private static final int CHUNK_PS = 2;
+  private static final int BUSY_PS = 3;
+  private static final int LINK_BYTES = 4;
+  private static final int FEEDER = 5;
+
+  // a transfer: eight longs, and two references
+  private static final int TRANSFER_SHIFT = 3;
+  private static final int BYTES = 0;
+  private static final int ID = 1;
+  private static final int EARLIEST_PS = 2;
+  private static final int WORST_WAIT_PS = 3;
+  private static final int WORST_LINK = 4;
+  private static final int SINK_ARG = 5;
+  private static final int TELL_INJECTED = 6;
+  private static final int NEXT_FREE = 7;
+
+  // a chunk: four longs
+  private static final int CHUNK_SHIFT = 2;
+  private static final int TRANSFER = 0;
+  private static final int NUMBER = 1;
+  private static final int HOP = 2;
+  private static final int TAIL_PS = 3;
+
+  private final Simulation sim;
+  private final int handler;
+  private final int chunkBytesShift;
+  private final int chunkBytes;
+
+  private final Rate[] rates;
+  private final long[] links;
+
+  private long[] transfers = new long[64 << TRANSFER_SHIFT];
+  private Object[] references = new Object[64 * 2]; // route, sink
+  private int transferCount;
+  private int freeTransfer = -1;
+  private long nextId;
+
+  private long[] chunks = new long[256 << CHUNK_SHIFT];
+  private int chunkCount;
+  private int freeChunk = -1;
+
+  /** The links of a machine. */
+  static Fabric of(Simulation sim, Machine machine) {
+    int n = machine.linkCount();
+    Rate[] rates = new Rate[n];
+    long[] latenciesPs = new long[n];
+    for (int i = 0; i < n; i++) {
+      LinkSpec link = machine.spec(machine.linkKind(i));
+      rates[i] = link.rate();
+      latenciesPs[i] = link.latencyPs();
+    }
+    return new Fabric(sim, machine.fabric().chunkBytes(), rates, latenciesPs, machine.soleFeeders());
+  }
+
+  /**
+   * Links given as a table, each with any number of feeders.
+   *
+   * @param chunkBytes a power of two
+   * @param rates by link id
+   * @param latenciesPs by link id, as many as rates
+   */
+  Fabric(Simulation sim, long chunkBytes, Rate[] rates, long[] latenciesPs) {
+    this(sim, chunkBytes, rates, latenciesPs, noFeeders(rates.length));
+  }
+
+  /**
+   * Links given as a table.
+   *
+   * @param feeders by link id: the only link from which it can be entered, -1 if there may be others
+   */
+  Fabric(Simulation sim, long chunkBytes, Rate[] rates, long[] latenciesPs, int[] feeders) {
+    this.sim = sim;
+    this.handler = sim.register(this);
+    this.chunkBytes = Math.toIntExact(chunkBytes);
+    this.chunkBytesShift = Long.numberOfTrailingZeros(chunkBytes);
+    this.rates = rates.clone();
+    this.links = new long[rates.length << LINK_SHIFT];
+    for (int i = 0; i < rates.length; i++) {
+      int at = i << LINK_SHIFT;
+      links[at + LATENCY_PS] = latenciesPs[i];
+      links[at + CHUNK_PS] = rates[i].durationPs(chunkBytes);
+      links[at + FEEDER] = feeders[i];
+    }
+  }
+
+  private static int[] noFeeders(int links) {
+    int[] none = new int[links];
+    Arrays.fill(none, -1);
+    return none;
+  }
+
+  /**
+   * Starts a transfer.
+   *
+   * @param route links in order; at least one
+   * @param bytes at least 0 (an empty transfer still takes the latency)
+   * @param timePs when the source offers the first byte; not before now
+   * @param tellInjected whether the sink wants {@link Sink#onInjected}
+   */
+  void begin(Route route, long bytes, long timePs, Sink sink, int sinkArg, boolean tellInjected) {
+    if (links[(route.links[0] << LINK_SHIFT) + FEEDER] >= 0) {
+      throw new IllegalStateException("bug: a route starts in the middle, at link " + route.links[0]);
+    }
+    int t = newTransfer();
+    int at = t << TRANSFER_SHIFT;
+    final long[] x = transfers;
+    x[at + BYTES] = bytes;
+    x[at + ID] = nextId++;
+    x[at + EARLIEST_PS] = timePs + route.uncontendedPs(bytes);
+    x[at + WORST_WAIT_PS] = 0;
+    x[at + WORST_LINK] = -1;
+    x[at + SINK_ARG] = sinkArg;
+    x[at + TELL_INJECTED] = tellInjected ? 1 : 0;
+    references[t * 2] = route.links;
+    references[t * 2 + 1] = sink;
+    offer(t, 0, timePs);
+  }
+
+  private void offer(int t, long number, long timePs) {
+    int c = newChunk();
+    int at = c << CHUNK_SHIFT;
+    chunks[at + TRANSFER] = t;
+    chunks[at + NUMBER] = number;
+    chunks[at + HOP] = 0;
+    chunks[at + TAIL_PS] = timePs;
+    sim.scheduleKeyed(timePs, key(t, number), handler, HEAD, c);
+  }
+
+  private long key(int t, long number) {
+    return (transfers[(t << TRANSFER_SHIFT) + ID] << CHUNK_BITS) | number;
+  }
+
+  @Override
+  public void onEvent(int kind, int arg) {
+    switch (kind) {
+      case HEAD -> head(arg);
+      case DELIVERED -> delivered(arg);
+      case INJECTED -> sink(arg).onInjected((int) transfers[(arg << TRANSFER_SHIFT) + SINK_ARG]);
+      default -> throw new IllegalStateException("fabric event " + kind);
+    }
+  }
+
+  private Sink sink(int t) {
+    return (Sink) references[t * 2 + 1];
+  }
+
+  private void head(int c) {
+    final long[] l = links;
+    final long[] x = transfers;
+    final int chunk = c << CHUNK_SHIFT;
+    final int t = (int) chunks[chunk + TRANSFER];
+    final long number = chunks[chunk + NUMBER];
+    final int transfer = t << TRANSFER_SHIFT;
+    final int[] route = (int[]) references[t * 2];
+    final long sent = number << chunkBytesShift;
+    final boolean last = sent + chunkBytes >= x[transfer + BYTES];
+    final long size = last ? x[transfer + BYTES] - sent : chunkBytes;
+    int hop = (int) chunks[chunk + HOP];
+    long tailArrives = chunks[chunk + TAIL_PS];
+    long headArrives = sim.nowPs();
+
+    while (true) {
+      final int id = route[hop];
+      final int link = id << LINK_SHIFT;
+      final long duration = size == chunkBytes ? l[link + CHUNK_PS] : rates[id].durationPs(size);
+      final long start = Math.max(headArrives, l[link + FREE_PS]);
+      final long tail = Math.max(start + duration, tailArrives);
+      l[link + FREE_PS] = tail;
+      l[link + BUSY_PS] += tail - start;
+      l[link + LINK_BYTES] += size;
+      if (start - headArrives > x[transfer + WORST_WAIT_PS]) {
+        x[transfer + WORST_WAIT_PS] = start - headArrives;
+        x[transfer + WORST_LINK] = id;
+      }
+      if (hop == 0) {
+        firstLinkPassed(t, transfer, number, last, tail);
+      }
+      final long latency = l[link + LATENCY_PS];
+      headArrives = start + latency;
+      tailArrives = tail + latency;
+      hop++;
+      if (hop == route.length) {
+        if (last) {
+          sim.schedule(tailArrives, handler, DELIVERED, t);
+        }
+        chunks[chunk + NUMBER] = freeChunk;
+        freeChunk = c;
+        return;
+      }
+      final long feeder = l[(route[hop] << LINK_SHIFT) + FEEDER];
+      if (feeder != id) {
+        if (feeder >= 0) {
+          throw new IllegalStateException(
+              "bug: link " + route[hop] + " is entered from " + id + ", its only feeder is " + feeder);
+        }
+        chunks[chunk + HOP] = hop;
+        chunks[chunk + TAIL_PS] = tailArrives;
+        sim.scheduleKeyed(headArrives, key(t, number), handler, HEAD, c);
+        return;
+      }
+    }
+  }
+
+  private void firstLinkPassed(int t, int transfer, long number, boolean last, long tailPs) {
+    if (!last) {
+      offer(t, number + 1, tailPs);
+    } else if (transfers[transfer + TELL_INJECTED] != 0) {
+      sim.schedule(tailPs, handler, INJECTED, t);
+    }
+  }
+
+  private void delivered(int t) {
+    final int at = t << TRANSFER_SHIFT;
+    long waited = sim.nowPs() - transfers[at + EARLIEST_PS];
+    int arg = (int) transfers[at + SINK_ARG];
+    int worst = (int) transfers[at + WORST_LINK];
+    Sink s = sink(t);
+    transfers[at + NEXT_FREE] = freeTransfer;
+    freeTransfer = t;
+    s.onDelivered(arg, Math.max(0, waited), worst);
+  }
+
+  private int newTransfer() {
+    int t = freeTransfer;
+    if (t >= 0) {
+      freeTransfer = (int) transfers[(t << TRANSFER_SHIFT) + NEXT_FREE];
+      return t;
+    }
+    t = transferCount++;
+    if (t * 2 == references.length) {
+      transfers = Arrays.copyOf(transfers, transfers.length * 2);
+      references = Arrays.copyOf(references, references.length * 2);
+    }
+    return t;
+  }
+
+  private int newChunk() {
+    int c = freeChunk;
+    if (c >= 0) {
+      freeChunk = (int) chunks[(c << CHUNK_SHIFT) + NUMBER];
+      return c;
+    }
+    c = chunkCount++;
+    if (c << CHUNK_SHIFT == chunks.length) {
+      chunks = Arrays.copyOf(chunks, chunks.length * 2);
+    }
+    return c;
+  }
+
+  /** How long a link has been taken, in picoseconds, up to the last reservation. */
+  long busyPs(int link) {
+    return links[(link << LINK_SHIFT) + BUSY_PS];
+  }
+
+  /** Bytes that have entered a link. */
+  long bytesOn(int link) {
+    return links[(link << LINK_SHIFT) + LINK_BYTES];
+  }
+}

@@ -1,0 +1,96 @@
+package org.kernbench.device;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Function;
+import org.kernbench.machine.Pe;
+
+/**
+ * One kernel on a set of PEs, from the host's call to the last PE's completion. All PEs start at one common time; {@code pe_exec} is
+ * counted from there to the completion of a PE's last command, and the critical time of the launch is its maximum. The time before the
+ * common start is launch overhead and never part of it.
+ */
+public final class Launch {
+  private final String name;
+  private final List<Pe> pes;
+  private final Function<PePort, Runnable> program;
+  private final long enqueuedPs;
+  private final long[] endPs;
+  private long startPs = -1;
+  private long lastEndPs;
+  private int criticalOp = -1;
+  private int criticalPe = -1;
+  private int finished;
+
+  /** PEs that have not yet reached this launch in their queues. */
+  int notReady;
+
+  long arrivalPs;
+
+  Launch(String name, List<Pe> pes, Function<PePort, Runnable> program, long enqueuedPs) {
+    this.name = name;
+    this.pes = List.copyOf(pes);
+    this.program = program;
+    this.enqueuedPs = enqueuedPs;
+    this.endPs = new long[pes.size()];
+    Arrays.fill(endPs, -1);
+  }
+
+  Runnable programOn(PePort port) {
+    return program.apply(port);
+  }
+
+  void started(long nowPs) {
+    startPs = nowPs;
+    lastEndPs = nowPs;
+  }
+
+  void finished(int peIndex, long endPs, int lastOp) {
+    this.endPs[finished++] = endPs;
+    if (criticalPe < 0 || endPs > lastEndPs) {
+      lastEndPs = endPs;
+      criticalOp = lastOp;
+      criticalPe = peIndex;
+    }
+  }
+
+  /** The kernel's name. */
+  public String name() {
+    return name;
+  }
+
+  /** Where it runs. */
+  public List<Pe> pes() {
+    return pes;
+  }
+
+  /** Whether every PE has completed. */
+  public boolean isDone() {
+    return finished == pes.size();
+  }
+
+  /** When the host called, in picoseconds. */
+  public long enqueuedPs() {
+    return enqueuedPs;
+  }
+
+  /** The common start of all PEs, in picoseconds; -1 before. */
+  public long startPs() {
+    return startPs;
+  }
+
+  /** From the common start to the last PE's completion, in picoseconds. */
+  public long criticalPs() {
+    return lastEndPs - startPs;
+  }
+
+  /** When the last PE completed, in picoseconds. */
+  public long endPs() {
+    return lastEndPs;
+  }
+
+  /** The operation that ended last, an id of the op log; -1 if the kernel issued none. */
+  public int criticalOp() {
+    return criticalOp;
+  }
+}

@@ -1,0 +1,70 @@
+package org.kernbench.device;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.kernbench.machine.AddressMap;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.Place;
+import org.kernbench.tensor.SparseBytes;
+
+/** The bytes of every memory of the machine, by node; a memory that was never touched costs nothing. */
+final class Memories {
+  private final AddressMap addresses;
+  private final Machine machine;
+  private final Map<Integer, SparseBytes> byNode = new HashMap<>();
+
+  Memories(Machine machine) {
+    this.machine = machine;
+    this.addresses = machine.addresses();
+  }
+
+  Place place(PhysicalAddress address) {
+    return addresses.decode(address);
+  }
+
+  int node(PhysicalAddress address) {
+    return addresses.decode(address).nodeId();
+  }
+
+  void read(PhysicalAddress from, byte[] to, int offset, int bytes) {
+    Place place = place(from);
+    check(place, bytes, from);
+    memory(place).read(place.offset(), to, offset, bytes);
+  }
+
+  void write(PhysicalAddress to, byte[] from, int offset, int bytes) {
+    Place place = place(to);
+    check(place, bytes, to);
+    memory(place).write(place.offset(), from, offset, bytes);
+  }
+
+  void read(Region region, byte[] to, int offset) {
+    for (int row = 0; row < region.rows(); row++) {
+      read(rowAddress(region, row), to, offset + row * region.rowBytes(), region.rowBytes());
+    }
+  }
+
+  void write(Region region, byte[] from, int offset) {
+    for (int row = 0; row < region.rows(); row++) {
+      write(rowAddress(region, row), from, offset + row * region.rowBytes(), region.rowBytes());
+    }
+  }
+
+  private static PhysicalAddress rowAddress(Region region, int row) {
+    return row == 0 ? region.address() : new PhysicalAddress(region.address().value() + row * region.strideBytes());
+  }
+
+  private SparseBytes memory(Place place) {
+    return byNode.computeIfAbsent(place.nodeId(), n -> new SparseBytes(machine.memoryBytes(n)));
+  }
+
+  private void check(Place place, int bytes, PhysicalAddress address) {
+    long size = machine.memoryBytes(place.nodeId());
+    if (place.offset() + bytes > size) {
+      throw new SimulationException(
+          "access of " + bytes + " bytes at offset " + place.offset() + " of " + machine.node(place.nodeId()).name() + " (" + address
+              + ") runs over its end; the memory has " + size + " bytes");
+    }
+  }
+}

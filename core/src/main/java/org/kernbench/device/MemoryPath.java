@@ -1,0 +1,11 @@
+package org.kernbench.device;
+
+/**
+ * The ways between a PE and a memory.
+ *
+ * @param there for written data, ending with the memory's port
+ * @param back for read data, beginning with the memory's port
+ * @param requestPs latency of a command to the memory, without the memory's own access time
+ * @param replyPs latency of an acknowledgement from the memory
+ */
+record MemoryPath(Route there, Route back, long requestPs, long replyPs) {}

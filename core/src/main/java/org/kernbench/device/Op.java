@@ -1,0 +1,120 @@
+package org.kernbench.device;
+
+import org.jspecify.annotations.Nullable;
+
+/** A command on its way from issue to completion. Pooled: see {@link TimedExecutor#newOp}. */
+final class Op {
+  final int index;
+  int id;
+  @Nullable OpKind kind; // null: a fence
+  @Nullable Op next;
+  @Nullable Engine engine;
+  TimedPe pe;
+
+  Register a = Register.NONE;
+  Register b = Register.NONE;
+  Register c = Register.NONE;
+  Register out = Register.NONE;
+  int aOffset;
+  int bOffset;
+  int cOffset;
+  @Nullable ComputeOp compute;
+  @Nullable Region region;
+  @Nullable QueueEnd end;
+  boolean inPlace;
+  boolean async;
+  int bytes;
+  int line;
+
+  Cause issueCause = Cause.KERNEL_START;
+  int issueCauseOp;
+  long issuePs;
+  Cause cause = Cause.KERNEL_START;
+  int causeOp;
+  long startPs;
+  long contentionPs;
+  long serialisationPs;
+  int link;
+
+  // loads and stores: the earlier operation on the same bytes that must end first
+  int memoryBlocker;
+  long memoryReadyPs;
+  long replyPs;
+  @Nullable Op previousMemory;
+  @Nullable Op nextMemory;
+
+  // messages
+  int fragments;
+  int fragmentsStarted;
+  int fragmentsDone;
+  long firstFragment;
+  boolean waitsForCredit;
+  int slot;
+
+  Op(int index, TimedPe pe) {
+    this.index = index;
+    this.pe = pe;
+  }
+
+  OpKind kind() {
+    OpKind k = kind;
+    if (k == null) {
+      throw new IllegalStateException("a fence has no kind");
+    }
+    return k;
+  }
+
+  QueueEnd end() {
+    QueueEnd e = end;
+    if (e == null) {
+      throw new IllegalStateException("operation " + id + " is not a message");
+    }
+    return e;
+  }
+
+  Region region() {
+    Region r = region;
+    if (r == null) {
+      throw new IllegalStateException("operation " + id + " moves no memory");
+    }
+    return r;
+  }
+
+  Engine engine() {
+    Engine e = engine;
+    if (e == null) {
+      throw new IllegalStateException("operation " + id + " runs on no engine");
+    }
+    return e;
+  }
+
+  /** Bytes of fragment {@code k} of a message. */
+  int fragmentBytes(int k, long slotBytes) {
+    return fragments == 1 ? bytes : (int) Math.min(slotBytes, bytes - k * slotBytes);
+  }
+
+  void clear() {
+    kind = null;
+    next = null;
+    engine = null;
+    a = Register.NONE;
+    b = Register.NONE;
+    c = Register.NONE;
+    out = Register.NONE;
+    compute = null;
+    region = null;
+    end = null;
+    inPlace = false;
+    async = false;
+    contentionPs = 0;
+    serialisationPs = 0;
+    link = -1;
+    memoryBlocker = -1;
+    memoryReadyPs = -1;
+    fragments = 1;
+    fragmentsStarted = 0;
+    fragmentsDone = 0;
+    waitsForCredit = false;
+    line = 0;
+  }
+}

@@ -1,0 +1,216 @@
+package org.kernbench.device;
+
+import java.util.Arrays;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+
+/**
+ * What happened: one row for every operation, with its place, its times, its bytes and the operation that it waited for last.
+ *
+ * <p>Rows are kept up to a limit, in chunks of primitive arrays; the hash and the counts cover all operations whatever the limit. The
+ * hash mixes every column in the order in which operations completed, so two runs with one hash did the same things at the same times.
+ * Ids count from 0 in the order in which commands were issued.
+ */
+public final class OpLog {
+  private static final int CHUNK_SHIFT = 12;
+  private static final int CHUNK = 1 << CHUNK_SHIFT;
+  private static final long MULTIPLIER = 0x9E3779B97F4A7C15L;
+  private static final int LONGS = 5; // issue, start, end, contention, serialisation
+  private static final int INTS = 6; // pe, kind | cause << 8, cause op, bytes, place, line
+
+  private final Machine machine;
+  private final int limit;
+  private long[][] longs = new long[4][];
+  private int[][] ints = new int[4][];
+  private int issued;
+  private long completed;
+  private long hash = 0x6B65726E62656E63L;
+  private String[] lines = new String[16];
+  private int lineCount = 1;
+  private final java.util.HashMap<String, Integer> lineIds = new java.util.HashMap<>();
+
+  OpLog(Machine machine, int limit) {
+    this.machine = machine;
+    this.limit = limit;
+  }
+
+  int reserve() {
+    return issued++;
+  }
+
+  int lineId(String line) {
+    return lineIds.computeIfAbsent(
+        line,
+        l -> {
+          if (lineCount == lines.length) {
+            lines = Arrays.copyOf(lines, lineCount * 2);
+          }
+          lines[lineCount] = l;
+          return lineCount++;
+        });
+  }
+
+  String lineAt(int id) {
+    return id == 0 ? "" : lines[id];
+  }
+
+  void complete(
+      int id,
+      int pe,
+      OpKind kind,
+      Cause cause,
+      int causeOp,
+      int bytes,
+      int place,
+      int line,
+      long issuePs,
+      long startPs,
+      long endPs,
+      long contentionPs,
+      long serialisationPs) {
+    completed++;
+    int what = kind.ordinal() | cause.ordinal() << 8;
+    long h = hash;
+    h = mix(h, ((long) id << 32) ^ pe);
+    h = mix(h, ((long) what << 32) ^ causeOp);
+    h = mix(h, ((long) bytes << 32) ^ place);
+    h = mix(h, issuePs);
+    h = mix(h, startPs);
+    h = mix(h, endPs);
+    hash = mix(h, contentionPs);
+    if (id >= limit) {
+      return;
+    }
+    int chunk = id >>> CHUNK_SHIFT;
+    if (chunk >= longs.length) {
+      longs = Arrays.copyOf(longs, Math.max(chunk + 1, longs.length * 2));
+      ints = Arrays.copyOf(ints, longs.length);
+    }
+    if (longs[chunk] == null) {
+      longs[chunk] = new long[CHUNK * LONGS];
+      ints[chunk] = new int[CHUNK * INTS];
+    }
+    int l = (id & CHUNK - 1) * LONGS;
+    long[] row = longs[chunk];
+    row[l] = issuePs;
+    row[l + 1] = startPs;
+    row[l + 2] = endPs;
+    row[l + 3] = contentionPs;
+    row[l + 4] = serialisationPs;
+    int i = (id & CHUNK - 1) * INTS;
+    int[] what6 = ints[chunk];
+    what6[i] = pe + 1;
+    what6[i + 1] = what;
+    what6[i + 2] = causeOp;
+    what6[i + 3] = bytes;
+    what6[i + 4] = place;
+    what6[i + 5] = line;
+  }
+
+  private static long mix(long h, long v) {
+    h = (h ^ v) * MULTIPLIER;
+    return h ^ (h >>> 29);
+  }
+
+  /** Operations completed in the run. */
+  public long completed() {
+    return completed;
+  }
+
+  /** Ids below this may have a row. */
+  public int size() {
+    return Math.min(issued, limit);
+  }
+
+  /** Whether every operation of the run has a row. */
+  public boolean isComplete() {
+    return issued <= limit;
+  }
+
+  /** Whether the operation has a row: it has completed and its id is below the limit. */
+  public boolean has(int id) {
+    int chunk = id >>> CHUNK_SHIFT;
+    return id >= 0 && id < limit && chunk < longs.length && longs[chunk] != null && word(id, 0) != 0;
+  }
+
+  /** Hash over all operations, 16 hexadecimal digits. */
+  public String hash() {
+    return String.format(java.util.Locale.ROOT, "%016x", mix(hash, completed));
+  }
+
+  private long time(int id, int column) {
+    return longs[id >>> CHUNK_SHIFT][(id & CHUNK - 1) * LONGS + column];
+  }
+
+  private int word(int id, int column) {
+    return ints[id >>> CHUNK_SHIFT][(id & CHUNK - 1) * INTS + column];
+  }
+
+  /** When the CPU had issued the command. */
+  public long issuePs(int id) {
+    return time(id, 0);
+  }
+
+  /** When the engine began. */
+  public long startPs(int id) {
+    return time(id, 1);
+  }
+
+  /** When the result was visible. */
+  public long endPs(int id) {
+    return time(id, 2);
+  }
+
+  /** For operations that moved bytes: time lost to other traffic on the way. */
+  public long contentionPs(int id) {
+    return time(id, 3);
+  }
+
+  /** For operations that moved bytes: the bytes at the rate of the narrowest link of the route. */
+  public long serialisationPs(int id) {
+    return time(id, 4);
+  }
+
+  /** Where it ran. */
+  public Pe pe(int id) {
+    return machine.peAt(word(id, 0) - 1);
+  }
+
+  /** What it did. */
+  public OpKind kind(int id) {
+    return OpKinds.KINDS[word(id, 1) & 0xFF];
+  }
+
+  /** What it waited for last before it started. */
+  public Cause cause(int id) {
+    return OpKinds.CAUSES[word(id, 1) >>> 8];
+  }
+
+  /** The operation that ended that wait; -1 for none. */
+  public int causeOp(int id) {
+    return word(id, 2);
+  }
+
+  /** Bytes moved or computed. */
+  public int bytes(int id) {
+    return word(id, 3);
+  }
+
+  /** For operations that moved bytes: the link where most contention was met or, if none was, the narrowest link; -1 for others. */
+  public int link(int id) {
+    return word(id, 4);
+  }
+
+  /** The kernel's source line, empty if lines were not captured. */
+  public String line(int id) {
+    return lineAt(word(id, 5));
+  }
+
+  /** Values of the enums, read once. */
+  private static final class OpKinds {
+    static final OpKind[] KINDS = OpKind.values();
+    static final Cause[] CAUSES = Cause.values();
+
+    private OpKinds() {}
+  }
+}

@@ -1,0 +1,59 @@
+package org.kernbench.device;
+
+import java.util.function.IntFunction;
+import java.util.function.IntToLongFunction;
+import org.kernbench.machine.LinkSpec;
+import org.kernbench.machine.Machine;
+import org.kernbench.sim.Rate;
+
+/** A path over the fabric with what its users need to know of it. */
+final class Route {
+  static final Route EMPTY = new Route(new int[0], 0, Rate.ofBytesPerSecond(Long.MAX_VALUE), -1);
+
+  final int[] links;
+
+  /** Sum of the link latencies. */
+  final long latencyPs;
+
+  /** The slowest link. */
+  final Rate narrowest;
+
+  final int narrowestLink;
+
+  private Route(int[] links, long latencyPs, Rate narrowest, int narrowestLink) {
+    this.links = links;
+    this.latencyPs = latencyPs;
+    this.narrowest = narrowest;
+    this.narrowestLink = narrowestLink;
+  }
+
+  static Route of(Machine machine, int[] links) {
+    return over(links, id -> spec(machine, id).rate(), id -> spec(machine, id).latencyPs());
+  }
+
+  private static LinkSpec spec(Machine machine, int link) {
+    return machine.spec(machine.linkKind(link));
+  }
+
+  /** A path over links that are given as a table: rate and latency by link id. */
+  static Route of(int[] links, Rate[] rates, long[] latenciesPs) {
+    return over(links, id -> rates[id], id -> latenciesPs[id]);
+  }
+
+  private static Route over(int[] links, IntFunction<Rate> rate, IntToLongFunction latencyPs) {
+    long latency = 0;
+    int narrowestLink = links[0];
+    for (int id : links) {
+      latency += latencyPs.applyAsLong(id);
+      if (rate.apply(id).bytesPerSecond() < rate.apply(narrowestLink).bytesPerSecond()) {
+        narrowestLink = id;
+      }
+    }
+    return new Route(links, latency, rate.apply(narrowestLink), narrowestLink);
+  }
+
+  /** Time of a transfer that meets nobody: latencies plus serialisation at the narrowest link. */
+  long uncontendedPs(long bytes) {
+    return latencyPs + narrowest.durationPs(bytes);
+  }
+}

@@ -1,0 +1,115 @@
+package org.kernbench.device;
+
+import java.util.List;
+import java.util.function.Function;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.machine.PhysicalAddress;
+
+/**
+ * The moving machine: memories with bytes, processing elements, queues and fabric of one {@link Machine}, at one simulated time. The only
+ * door of this room for host programs. Not thread-safe; one simulation belongs to one thread at a time.
+ */
+public final class Simulator implements AutoCloseable {
+  private final Machine machine;
+  private final Mode mode;
+  private final Memories memories;
+  private final Executor executor;
+
+  private Simulator(Machine machine, Mode mode, SimulatorOptions options) {
+    this.machine = machine;
+    this.mode = mode;
+    this.memories = new Memories(machine);
+    this.executor =
+        mode == Mode.VALUES
+            ? new ValuesExecutor(machine, memories, options)
+            : new TimedExecutor(machine, mode, memories, options);
+  }
+
+  /** A machine at time 0 with empty memories and no queues. */
+  public static Simulator open(Machine machine, Mode mode, SimulatorOptions options) {
+    return new Simulator(machine, mode, options);
+  }
+
+  /** The description that this machine was built from. */
+  public Machine machine() {
+    return machine;
+  }
+
+  /** What the run computes. */
+  public Mode mode() {
+    return mode;
+  }
+
+  /** The host writes bytes into a memory; takes no simulated time. Does nothing in mode {@code time}. */
+  public void write(PhysicalAddress to, byte[] data, int offset, int bytes) {
+    if (mode != Mode.TIME) {
+      memories.write(to, data, offset, bytes);
+    }
+  }
+
+  /**
+   * The host reads bytes out of a memory; takes no simulated time. The caller has driven what could still change them.
+   *
+   * @throws SimulationException in mode {@code time}, which has no bytes
+   */
+  public void read(PhysicalAddress from, byte[] to, int offset, int bytes) {
+    if (mode == Mode.TIME) {
+      throw new SimulationException("mode time computes no values, so there is nothing to read; use mode full or values");
+    }
+    memories.read(from, to, offset, bytes);
+  }
+
+  /** Replaces all message queues. No kernel may be running: messages of the old queues can never meet the new ones. */
+  public void install(QueuePlan plan) {
+    executor.install(plan);
+  }
+
+  /**
+   * Enqueues a kernel. It starts on all its PEs at one common time, when the host's launch has reached the last of them and all have
+   * finished what was launched on them before.
+   *
+   * @param program makes the program of one PE; called when that PE starts
+   */
+  public Launch launch(String name, List<Pe> pes, Function<PePort, Runnable> program) {
+    if (pes.isEmpty()) {
+      throw new SimulationException("kernel " + name + " is launched on no PE; expected at least one");
+    }
+    return executor.launch(name, pes, program);
+  }
+
+  /**
+   * Lets simulated time run until the launch is done.
+   *
+   * @throws DeadlockException if nothing can move before that
+   */
+  public void drive(Launch launch) {
+    executor.drive(launch);
+  }
+
+  /** Simulated time in picoseconds; stays 0 in mode {@code values}. */
+  public long nowPs() {
+    return executor.nowPs();
+  }
+
+  /** Events handled so far (in mode {@code values}: commands executed). */
+  public long eventCount() {
+    return executor.eventCount();
+  }
+
+  /** What happened so far; empty in mode {@code values}. */
+  public OpLog opLog() {
+    return executor.log();
+  }
+
+  /** The most message slots that any queue had in use at once since the last install. */
+  public int peakSlots() {
+    return executor.peakSlots();
+  }
+
+  /** Ends programs that are still suspended. */
+  @Override
+  public void close() {
+    executor.close();
+  }
+}

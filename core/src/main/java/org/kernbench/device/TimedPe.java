@@ -1,0 +1,931 @@
+package org.kernbench.device;
+
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.machine.AccelSlot;
+import org.kernbench.machine.CpuSpec;
+import org.kernbench.machine.IssuePolicy;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.sim.Coroutine;
+
+/**
+ * One processing element in simulated time.
+ *
+ * <p>A command passes three gates. The <em>CPU</em> issues commands in program order, each {@code dispatch} after the last; it stalls for
+ * room in TCM, at a fence, and, if the machine issues serially, until the command before is done. Each <em>engine</em> has an in-order
+ * queue; its head <em>starts</em> when it is issued, its operands are ready, a channel is free, and what else it needs (a credit, a
+ * message, earlier accesses to the same bytes) is there. The latest of these is remembered as the cause.
+ *
+ * <p>The program itself runs ahead of simulated time on a {@link Coroutine} and stops only to look at data or when its command window is
+ * full.
+ */
+final class TimedPe implements PePort {
+  /** Why the program is suspended. */
+  private enum Suspension {
+    NONE,
+    WINDOW,
+    LOOK,
+    CLOCK
+  }
+
+  final TimedExecutor world;
+  final int index;
+  final Pe pe;
+  private final CpuSpec cpu;
+  private final boolean serial;
+  private final Engine[] engines;
+  private final Engine read;
+  private final Engine write;
+  private final Engine math;
+  private final Engine gemm;
+  private final Engine[] channels;
+
+  /** By engine: the operand that its head waits for. */
+  private final Register[] awaited;
+
+  // queues of this PE
+  private final Map<String, QueueEnd> queuesByDirection = new LinkedHashMap<>();
+
+  // program
+  final ArrayDeque<Launch> launches = new ArrayDeque<>();
+  @Nullable Launch running;
+  private @Nullable Coroutine program;
+  private boolean programEnded;
+  private Suspension suspension = Suspension.NONE;
+  private Register lookedAt = Register.NONE;
+  private int lookLine;
+  private @Nullable Register unreleased;
+
+  // CPU
+  private @Nullable Op pendingHead;
+  private @Nullable Op pendingTail;
+  private @Nullable Op serialBlocker;
+  private long cpuFreePs;
+  private long barrierPs;
+  private Cause issueCause = Cause.KERNEL_START;
+  private int issueCauseOp = -1;
+  private Cause barrierCause = Cause.KERNEL_START;
+  private int barrierOp = -1;
+  private int live;
+  private int issuedLive;
+
+  // TCM
+  private long tcmUsed;
+  private long tcmReserved;
+  private boolean tcmStalled;
+
+  // memory order
+  private final AccessList loads = new AccessList();
+  private final AccessList stores = new AccessList();
+  private int pathNode = -1;
+  private @Nullable MemoryPath path;
+  private final Map<Integer, MemoryPath> paths = new HashMap<>();
+
+  private int lastOp = -1;
+  private long lastEndPs;
+
+  TimedPe(TimedExecutor world, int index, Pe pe) {
+    this.world = world;
+    this.index = index;
+    this.pe = pe;
+    var spec = world.machine.pe();
+    this.cpu = spec.cpu();
+    this.serial = cpu.issue() == IssuePolicy.SERIAL;
+    this.read = new Engine("DMA read", 0, spec.dma().readQueues());
+    this.write = new Engine("DMA write", 1, spec.dma().writeQueues());
+    this.math = new Engine("MATH", 2, 1);
+    this.gemm = spec.accelSlot() == AccelSlot.SHARED ? math : new Engine("GEMM", 3, 1);
+    this.channels = new Engine[spec.dma().messageChannels()];
+    this.engines = new Engine[4 + channels.length];
+    this.awaited = new Register[engines.length];
+    Arrays.fill(awaited, Register.NONE);
+    engines[0] = read;
+    engines[1] = write;
+    engines[2] = math;
+    engines[3] = gemm;
+    for (int i = 0; i < channels.length; i++) {
+      channels[i] = new Engine("message channel " + i, 4 + i, 1);
+      engines[4 + i] = channels[i];
+    }
+  }
+
+  // ---- queues ----
+
+  void clearQueues() {
+    queuesByDirection.clear();
+    tcmReserved = 0;
+  }
+
+  void addQueue(QueueEnd end, long tcmBytes) {
+    if (queuesByDirection.put(end.direction, end) != null) {
+      throw new SimulationException(
+          pe + ": direction " + end.direction + " is connected twice; a direction name may be used once per PE");
+    }
+    end.receiver = new Engine("queue " + end.direction, -1, 1);
+    end.channel = channels[end.ordinal % channels.length];
+    tcmReserved += tcmBytes;
+    long size = world.machine.pe().tcm().sizeBytes();
+    if (tcmReserved > size) {
+      throw new SimulationException(
+          pe + ": message slots need " + tcmReserved + " bytes of TCM, which has " + size + "; use fewer or smaller slots (ipcq.slots,"
+              + " ipcq.slot_size) or another buffer_kind");
+    }
+  }
+
+  int queueCount() {
+    return queuesByDirection.size();
+  }
+
+  // ---- the program's side ----
+
+  @Override
+  public Pe pe() {
+    return pe;
+  }
+
+  @Override
+  public Mode mode() {
+    return world.mode;
+  }
+
+  @Override
+  public Machine machine() {
+    return world.machine;
+  }
+
+  @Override
+  public List<String> directions() {
+    return List.copyOf(queuesByDirection.keySet());
+  }
+
+  @Override
+  public int queue(String direction) {
+    QueueEnd end = queuesByDirection.get(direction);
+    return end == null ? -1 : end.id;
+  }
+
+  @Override
+  public Register load(Region from) {
+    Op op = command(OpKind.LOAD, from.bytes());
+    op.region = from;
+    op.out = newRegister(from.bytes(), true);
+    return issue(op);
+  }
+
+  @Override
+  public Register store(Register value, int offset, Region to) {
+    Op op = command(OpKind.STORE, to.bytes());
+    op.region = to;
+    op.a = reading(value);
+    op.aOffset = offset;
+    op.out = newRegister(0, true);
+    return issue(op);
+  }
+
+  @Override
+  public Register compute(
+      ComputeOp what, int outBytes, Register a, int aOffset, Register b, int bOffset, Register c, int cOffset) {
+    Op op = command(what instanceof ComputeOp.Gemm ? OpKind.GEMM : OpKind.MATH, outBytes);
+    op.compute = what;
+    op.a = reading(a);
+    op.b = reading(b);
+    op.c = reading(c);
+    op.aOffset = aOffset;
+    op.bOffset = bOffset;
+    op.cOffset = cOffset;
+    op.out = newRegister(outBytes, true);
+    return issue(op);
+  }
+
+  @Override
+  public void send(int queue, Register value, int offset, int bytes) {
+    Op op = command(OpKind.SEND, bytes);
+    op.end = world.queue(queue);
+    op.a = reading(value);
+    op.aOffset = offset;
+    op.fragments = world.fragments(bytes);
+    issue(op);
+  }
+
+  @Override
+  public Register receive(int queue, int bytes, boolean copy, boolean async) {
+    boolean inPlace = !copy && world.receivesInPlace(bytes);
+    Op op = command(OpKind.RECV, bytes);
+    op.end = world.queue(queue);
+    op.inPlace = inPlace;
+    op.async = async;
+    op.fragments = world.fragments(bytes);
+    op.out = newRegister(bytes, !inPlace);
+    return issue(op);
+  }
+
+  @Override
+  public void fence(Register token) {
+    Op op = command(null, 0);
+    op.a = reading(token);
+    issue(op);
+  }
+
+  @Override
+  public void fenceAll() {
+    issue(command(null, 0));
+  }
+
+  @Override
+  public void release(Register register) {
+    if (register == Register.NONE) {
+      return;
+    }
+    if (register.released) {
+      throw new SimulationException(pe + ": a value was released twice");
+    }
+    unlink(register);
+    register.released = true;
+    freeIfDead(register, register.producer);
+  }
+
+  @Override
+  public byte[] look(Register register, int offset, int bytes) {
+    if (world.mode == Mode.TIME) {
+      throw new SimulationException(
+          pe + ": the kernel looks at data, which mode time does not compute; run it in mode full or values");
+    }
+    reading(register);
+    if (!register.ready) {
+      lookedAt = register;
+      lookLine = world.line();
+      suspend(Suspension.LOOK);
+      lookedAt = Register.NONE;
+    }
+    byte[] copy = new byte[bytes];
+    System.arraycopy(register.data, register.dataOffset + offset, copy, 0, bytes);
+    finishedReading(register, register.producer);
+    raiseBarrier(Math.max(world.sim.nowPs(), register.readyPs), Cause.LOOK, register.producer);
+    return copy;
+  }
+
+  @Override
+  public long clockPs() {
+    if (pendingHead != null) {
+      suspend(Suspension.CLOCK);
+    }
+    return Math.max(Math.max(cpuFreePs, barrierPs), world.sim.nowPs());
+  }
+
+  private Op command(@Nullable OpKind kind, int bytes) {
+    if (live >= cpu.commandWindow()) {
+      suspend(Suspension.WINDOW);
+    }
+    Op op = world.newOp(this);
+    op.kind = kind;
+    op.bytes = bytes;
+    op.line = world.line();
+    if (kind != null) {
+      op.id = world.log.reserve();
+    }
+    return op;
+  }
+
+  private Register issue(Op op) {
+    live++;
+    op.out.line = op.line;
+    Op tail = pendingTail;
+    if (tail == null) {
+      pendingHead = op;
+    } else {
+      tail.next = op;
+    }
+    pendingTail = op;
+    pump();
+    return op.out;
+  }
+
+  private Register newRegister(int bytes, boolean inTcm) {
+    Register r = new Register(bytes, inTcm);
+    Register first = unreleased;
+    r.next = first;
+    if (first != null) {
+      first.previous = r;
+    }
+    unreleased = r;
+    return r;
+  }
+
+  private void unlink(Register r) {
+    Register p = r.previous;
+    Register n = r.next;
+    if (p == null) {
+      unreleased = n;
+    } else {
+      p.next = n;
+    }
+    if (n != null) {
+      n.previous = p;
+    }
+    r.previous = null;
+    r.next = null;
+  }
+
+  private Register reading(Register r) {
+    if (r.released) {
+      throw new SimulationException(
+          pe + ": the kernel reads a value" + world.atLine(r.line) + " that it has released; release it after its last use");
+    }
+    if (r != Register.NONE) {
+      r.readers++;
+    }
+    return r;
+  }
+
+  private void suspend(Suspension why) {
+    suspension = why;
+    program().suspend();
+  }
+
+  private Coroutine program() {
+    return Objects.requireNonNull(program, "no program runs");
+  }
+
+  // ---- launches ----
+
+  void start(Launch launch) {
+    long now = world.sim.nowPs();
+    running = launch;
+    programEnded = false;
+    cpuFreePs = now;
+    barrierPs = now;
+    issueCause = Cause.KERNEL_START;
+    issueCauseOp = -1;
+    lastOp = -1;
+    lastEndPs = now;
+    Runnable body = launch.programOn(this);
+    program =
+        Coroutine.of(
+            launch.name() + "@" + pe,
+            () -> {
+              body.run();
+              programEnded = true;
+            });
+    resume();
+  }
+
+  private void resume() {
+    suspension = Suspension.NONE;
+    program().resume();
+    if (programEnded) {
+      while (unreleased != null) {
+        release(unreleased);
+      }
+    }
+    finishIfIdle();
+  }
+
+  private void finishIfIdle() {
+    Launch launch = running;
+    if (launch != null && programEnded && live == 0) {
+      running = null;
+      program = null;
+      launch.finished(index, lastEndPs, lastOp);
+      world.peIsIdle(this);
+    }
+  }
+
+  void abort() {
+    if (program != null) {
+      program.cancel();
+    }
+  }
+
+  // ---- CPU: issue in program order ----
+
+  private void pump() {
+    while (pendingHead != null && serialBlocker == null) {
+      Op op = pendingHead;
+      if (op.kind == null) {
+        if (!passFence(op)) {
+          return;
+        }
+        continue;
+      }
+      if (!reserveTcm(op)) {
+        return;
+      }
+      removePending();
+      if (barrierPs > cpuFreePs) {
+        cpuFreePs = barrierPs;
+        issueCause = barrierCause;
+        issueCauseOp = barrierOp;
+      }
+      cpuFreePs += cpu.dispatchPs();
+      op.issuePs = cpuFreePs;
+      op.issueCause = issueCause;
+      op.issueCauseOp = issueCauseOp;
+      issuedLive++;
+      if (serial && !op.async) {
+        serialBlocker = op;
+      }
+      Engine engine = engineFor(op);
+      engine.add(op);
+      if (op.kind == OpKind.LOAD) {
+        loads.add(op);
+      } else if (op.kind == OpKind.STORE) {
+        stores.add(op);
+      }
+      tryStart(engine);
+    }
+    if (pendingHead == null && suspension == Suspension.CLOCK) {
+      world.resumeLater(this);
+    }
+  }
+
+  private void removePending() {
+    Op op = pendingHead;
+    if (op != null) {
+      pendingHead = op.next;
+      if (pendingHead == null) {
+        pendingTail = null;
+      }
+    }
+  }
+
+  private boolean passFence(Op fence) {
+    if (fence.a != Register.NONE) {
+      if (!fence.a.ready) {
+        return false;
+      }
+      raiseBarrier(fence.a.readyPs, Cause.FENCE, fence.a.producer);
+      finishedReading(fence.a, fence.a.producer);
+    } else {
+      if (issuedLive > 0) {
+        return false;
+      }
+      raiseBarrier(lastEndPs, Cause.FENCE, lastOp);
+    }
+    removePending();
+    live--;
+    world.recycle(fence);
+    return true;
+  }
+
+  private boolean reserveTcm(Op op) {
+    Register out = op.out;
+    if (!out.inTcm || out.bytes == 0) {
+      return true;
+    }
+    long size = world.machine.pe().tcm().sizeBytes() - tcmReserved;
+    if (tcmUsed + out.bytes > size) {
+      if (out.bytes > size) {
+        throw new SimulationException(
+            pe + ": a value of " + out.bytes + " bytes" + world.atLine(op.line) + " does not fit TCM, which has " + size
+                + " bytes beside the message slots; work on smaller tiles");
+      }
+      tcmStalled = true;
+      return false;
+    }
+    tcmUsed += out.bytes;
+    return true;
+  }
+
+  private void raiseBarrier(long timePs, Cause cause, int op) {
+    if (timePs > barrierPs) {
+      barrierPs = timePs;
+      barrierCause = cause;
+      barrierOp = op;
+    }
+  }
+
+  private Engine engineFor(Op op) {
+    return switch (op.kind()) {
+      case LOAD -> read;
+      case STORE -> write;
+      case MATH -> math;
+      case GEMM -> gemm;
+      case SEND -> op.end().channel();
+      case RECV -> op.end().receiver();
+    };
+  }
+
+  // ---- engines: start the head when everything it needs is there ----
+
+  private void tryStart(Engine engine) {
+    while (engine.busy < engine.channels) {
+      Op op = engine.head;
+      if (op == null || waitsForOperand(op, engine) || !admitted(op)) {
+        return;
+      }
+      engine.removeHead();
+      engine.busy++;
+      start(op);
+    }
+  }
+
+  /** Whether an operand is missing; its completion will then try this engine again, and only this. */
+  private boolean waitsForOperand(Op op, Engine engine) {
+    Register missing = !op.a.ready ? op.a : !op.b.ready ? op.b : !op.c.ready ? op.c : null;
+    if (missing != null) {
+      awaited[engine.index] = missing;
+    }
+    return missing != null;
+  }
+
+  private boolean admitted(Op op) {
+    return switch (op.kind()) {
+      case LOAD -> inOrder(op, false);
+      case STORE -> inOrder(op, true);
+      case SEND -> op.end().hasCredit();
+      case RECV -> op.end().hasMessage();
+      case MATH, GEMM -> true;
+    };
+  }
+
+  /** Whether no earlier access to the same bytes is under way; looks again only after the one that was found has ended. */
+  private boolean inOrder(Op op, boolean alsoLoads) {
+    if (op.memoryBlocker >= 0 && op.memoryReadyPs < 0) {
+      return false;
+    }
+    Op conflict = stores.conflictWith(op);
+    if (conflict == null && alsoLoads) {
+      conflict = loads.conflictWith(op);
+    }
+    if (conflict != null) {
+      op.memoryBlocker = conflict.id;
+      op.memoryReadyPs = -1;
+    }
+    return conflict == null;
+  }
+
+  private void start(Op op) {
+    long start = Math.max(op.a.readyPs, Math.max(op.b.readyPs, op.c.readyPs));
+    op.cause = Cause.OPERAND;
+    op.causeOp = latest(op, start);
+    switch (op.kind()) {
+      case SEND -> {
+        int slot = (int) (op.end().sent % op.end().slots);
+        start = later(op, start, op.end().creditPs[slot], Cause.CREDIT, op.end().creditOp[slot]);
+      }
+      case RECV -> {
+        int slot = (int) (op.end().taken % op.end().slots);
+        start = later(op, start, op.end().visiblePs[slot], Cause.MESSAGE, op.end().visibleOp[slot]);
+      }
+      case LOAD, STORE -> start = later(op, start, op.memoryReadyPs, Cause.MEMORY_ORDER, op.memoryBlocker);
+      case MATH, GEMM -> {}
+    }
+    start = later(op, start, op.engine().freedPs, Cause.ENGINE, op.engine().freedBy);
+    start = later(op, start, op.issuePs, op.issueCause, op.issueCauseOp);
+    if (start < world.sim.nowPs()) {
+      throw new IllegalStateException(
+          "bug: operation " + op.id + " (" + op.kind + ") could have started at " + start + " ps, now is " + world.sim.nowPs());
+    }
+    op.startPs = start;
+    switch (op.kind()) {
+      case MATH, GEMM -> world.at(start + world.durationPs(op), TimedExecutor.DONE, op);
+      case LOAD -> {
+        if (start > world.sim.nowPs()) {
+          world.at(start, TimedExecutor.START, op);
+        } else {
+          started(op);
+        }
+      }
+      case STORE -> world.beginStore(op);
+      case SEND -> {
+        op.firstFragment = op.end().sent;
+        sendFragment(op, start);
+        if (serialBlocker == op) {
+          unblockCpu(op, start);
+        }
+      }
+      case RECV -> receiveFragment(op, start);
+    }
+  }
+
+  private static int latest(Op op, long timePs) {
+    return op.c.readyPs == timePs && op.c != Register.NONE
+        ? op.c.producer
+        : op.b.readyPs == timePs && op.b != Register.NONE ? op.b.producer : op.a.producer;
+  }
+
+  private static long later(Op op, long bestPs, long timePs, Cause cause, int causeOp) {
+    if (timePs > bestPs) {
+      op.cause = cause;
+      op.causeOp = causeOp;
+      return timePs;
+    }
+    return bestPs;
+  }
+
+  /** A load begins now: it reads memory as it is now. */
+  void started(Op op) {
+    world.beginLoad(op);
+  }
+
+  private void unblockCpu(Op op, long timePs) {
+    serialBlocker = null;
+    raiseBarrier(timePs, Cause.SERIAL_ISSUE, op.id);
+  }
+
+  // ---- messages ----
+
+  private void sendFragment(Op op, long timePs) {
+    op.end().sending = op;
+    op.end().takeCredit();
+    op.fragmentsStarted++;
+    world.beginMessage(op, timePs);
+  }
+
+  /** The channel has pushed out a fragment. */
+  void injected(Op op) {
+    if (op.fragmentsStarted < op.fragments) {
+      nextFragment(op);
+      return;
+    }
+    long now = world.sim.nowPs();
+    Engine engine = op.engine();
+    op.end().sending = null;
+    engine.free(now, op.id);
+    ended(op, now);
+    finishedReading(op.a, op.id);
+    tryStart(engine);
+  }
+
+  private void nextFragment(Op op) {
+    op.waitsForCredit = !op.end().hasCredit();
+    if (!op.waitsForCredit) {
+      sendFragment(op, world.sim.nowPs());
+    }
+  }
+
+  /** A slot of the peer's ring is free again. */
+  void creditArrived(QueueEnd end) {
+    Op sending = end.sending;
+    if (sending != null && sending.waitsForCredit) {
+      nextFragment(sending);
+    } else {
+      tryStart(end.channel());
+    }
+  }
+
+  /** Whether a send is held up by missing credits of this end. */
+  boolean waitsForCredit(QueueEnd end) {
+    Op head = end.channel().head;
+    return (end.sending != null && end.sending.waitsForCredit)
+        || (head != null && head.end == end && head.a.ready && !end.hasCredit());
+  }
+
+  /** A fragment for this PE has become visible. */
+  void messageArrived(QueueEnd end) {
+    Op receiving = end.receiving;
+    if (receiving != null) {
+      receiveFragment(receiving, world.sim.nowPs());
+    } else {
+      tryStart(end.receiver());
+    }
+  }
+
+  private void receiveFragment(Op op, long timePs) {
+    world.checkFragment(op);
+    op.end().receiving = null;
+    op.slot = op.end().take();
+    op.fragmentsStarted++;
+    if (op.inPlace) {
+      if (timePs > world.sim.nowPs()) {
+        world.at(timePs, TimedExecutor.DONE, op);
+      } else {
+        world.done(op);
+      }
+    } else {
+      world.readSlot(op, timePs);
+    }
+  }
+
+  /** A fragment has been copied out of its slot. */
+  void fragmentCopied(Op op) {
+    world.freeSlot(op.end(), op.slot, op.id);
+    op.fragmentsDone++;
+    if (op.fragmentsDone == op.fragments) {
+      long awaited = world.machine.ipcq().recvAwaitsCredit() ? op.end().creditLatencyPs : 0;
+      if (awaited > 0) {
+        world.at(world.sim.nowPs() + awaited, TimedExecutor.DONE, op);
+      } else {
+        world.done(op);
+      }
+    } else if (op.end().hasMessage()) {
+      receiveFragment(op, world.sim.nowPs());
+    } else {
+      op.end().receiving = op;
+    }
+  }
+
+  // ---- completion ----
+
+  /** The operation is complete and its effects are visible. */
+  void complete(Op op) {
+    long now = world.sim.nowPs();
+    OpKind kind = op.kind();
+    Engine engine = op.engine();
+    world.record(op, now);
+    Register out = op.out;
+    if (out != Register.NONE) {
+      out.ready = true;
+      out.readyPs = now;
+      out.producer = op.id;
+    }
+    live--;
+    issuedLive--;
+    if (kind != OpKind.SEND) {
+      engine.free(now, op.id);
+      ended(op, now);
+      finishedReading(op.a, op.id);
+      finishedReading(op.b, op.id);
+      finishedReading(op.c, op.id);
+    }
+    freeIfDead(out, op.id);
+    if (kind == OpKind.LOAD) {
+      loads.remove(op);
+    } else if (kind == OpKind.STORE) {
+      stores.remove(op);
+    }
+    if (serialBlocker == op) {
+      unblockCpu(op, now);
+    }
+    if (kind == OpKind.LOAD || kind == OpKind.STORE) {
+      unblockMemory(read, op, now);
+      unblockMemory(write, op, now);
+    }
+    int id = op.id;
+    world.recycle(op);
+    if (pendingHead != null) {
+      pump();
+    }
+    if (kind != OpKind.SEND) {
+      tryStart(engine);
+      tryEnginesAwaiting(out);
+    }
+    wake(out, id, now);
+  }
+
+  private void tryEnginesAwaiting(Register ready) {
+    final Register[] w = awaited;
+    for (int i = 0; i < w.length; i++) {
+      if (w[i] == ready) {
+        w[i] = Register.NONE;
+        tryStart(engines[i]);
+      }
+    }
+  }
+
+  private void wake(Register out, int op, long now) {
+    switch (suspension) {
+      case NONE -> finishIfIdle();
+      case WINDOW -> {
+        if (live <= cpu.commandWindow() / 2 || tcmStalled) {
+          raiseBarrier(now, Cause.WINDOW, op);
+          resume();
+        }
+      }
+      case LOOK -> {
+        if (lookedAt == out) {
+          resume();
+        }
+      }
+      case CLOCK -> {}
+    }
+  }
+
+  void resumeForClock() {
+    if (suspension == Suspension.CLOCK && pendingHead == null) {
+      resume();
+    }
+  }
+
+  private void ended(Op op, long now) {
+    lastOp = op.id;
+    lastEndPs = now;
+  }
+
+  private void finishedReading(Register r, int op) {
+    if (r != Register.NONE) {
+      r.readers--;
+      freeIfDead(r, op);
+    }
+  }
+
+  private void freeIfDead(Register r, int op) {
+    if (!r.released || r.readers > 0 || !r.ready || r == Register.NONE) {
+      return;
+    }
+    QueueEnd queue = r.slotQueue;
+    if (queue != null) {
+      r.slotQueue = null;
+      world.freeSlot(queue, r.slot, op);
+    } else if (r.inTcm) {
+      tcmUsed -= r.bytes;
+      if (tcmStalled && r.bytes > 0) {
+        tcmStalled = false;
+        raiseBarrier(world.sim.nowPs(), Cause.TCM_SPACE, op);
+        pump();
+      }
+    }
+  }
+
+  private void unblockMemory(Engine engine, Op ended, long now) {
+    Op head = engine.head;
+    if (head != null && head.memoryBlocker == ended.id) {
+      head.memoryReadyPs = now;
+      tryStart(engine);
+    }
+  }
+
+  // ---- memories ----
+
+  MemoryPath path(int memory) {
+    MemoryPath p = path;
+    if (memory != pathNode || p == null) {
+      p = paths.computeIfAbsent(memory, m -> world.path(world.machine.peNode(pe), m));
+      path = p;
+      pathNode = memory;
+    }
+    return p;
+  }
+
+  // ---- reports ----
+
+  void describeWait(DeadlockReport.Builder report) {
+    if (running == null) {
+      return;
+    }
+    if (suspension == Suspension.LOOK) {
+      report.waits(pe, "looks at a value" + world.atLine(lookLine), null);
+    }
+    for (QueueEnd end : queuesByDirection.values()) {
+      Engine receiver = end.receiver();
+      if (receiver.head != null && receiver.busy == 0) {
+        describeReceive(report, receiver.head);
+      }
+      if (end.receiving != null) {
+        describeReceive(report, end.receiving);
+      }
+    }
+    for (Engine e : channels) {
+      Op head = e.head;
+      if (head != null && e.busy == 0 && head.a.ready && !head.end().hasCredit()) {
+        describeSend(report, head, e);
+      }
+    }
+    for (QueueEnd end : queuesByDirection.values()) {
+      Op sending = end.sending;
+      if (sending != null && sending.waitsForCredit) {
+        describeSend(report, sending, sending.engine());
+      }
+    }
+    if (tcmStalled && pendingHead != null) {
+      report.waits(
+          pe,
+          "needs " + pendingHead.out.bytes + " bytes of TCM" + world.atLine(pendingHead.line) + "; "
+              + (world.machine.pe().tcm().sizeBytes() - tcmReserved - tcmUsed) + " are free beside live values " + liveValues(),
+          null);
+    }
+  }
+
+  private String liveValues() {
+    StringBuilder s = new StringBuilder();
+    int shown = 0;
+    for (Register r = unreleased; r != null && shown < 5; r = r.next) {
+      if (r.inTcm && r.bytes > 0) {
+        s.append(shown++ == 0 ? "" : ", ").append(r.bytes).append(" bytes").append(world.atLine(r.line));
+      }
+    }
+    return s.toString();
+  }
+
+  private void describeReceive(DeadlockReport.Builder report, Op op) {
+    QueueEnd end = op.end();
+    report.waits(
+        pe,
+        "recv " + end.direction + " of " + op.bytes + " B" + world.atLine(op.line) + ": no message from " + end.peer().pe + " ("
+            + end.peer().direction + ")",
+        end.peer().pe);
+  }
+
+  private void describeSend(DeadlockReport.Builder report, Op op, Engine channel) {
+    QueueEnd end = op.end();
+    int waiting = op.fragments - op.fragmentsStarted;
+    for (Op o = channel.head; o != null; o = o.next) {
+      if (o != op && o.end == end) {
+        waiting += o.fragments;
+      }
+    }
+    report.waits(
+        pe,
+        "send " + end.direction + " of " + op.bytes + " B" + world.atLine(op.line) + ": " + end.slotsInUse + " of " + end.slots
+            + " slots in use at " + end.peer().pe + " (" + end.peer().direction + ")",
+        end.peer().pe);
+    report.needsSlots(end.slots + waiting, end.slots);
+  }
+}

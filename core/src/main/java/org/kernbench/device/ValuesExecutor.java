@@ -1,0 +1,289 @@
+package org.kernbench.device;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.sim.Coroutine;
+
+/**
+ * Runs programs for their values alone: every command takes effect when it is issued, and a program gives way only when it wants a
+ * message that nobody has sent yet. Queues are unbounded here, so a program that needs too many slots stops in the timed modes only.
+ */
+final class ValuesExecutor implements Executor {
+  private final Machine machine;
+  private final Memories memories;
+  private final SimulatorOptions options;
+  private final OpLog log;
+  private final KernelLines lines = new KernelLines();
+  private final Map<Pe, Map<String, Integer>> directions = new HashMap<>();
+  private final ArrayDeque<ValuesPe> runnable = new ArrayDeque<>();
+  private final List<ValuesPe> suspended = new ArrayList<>();
+  private Inbox[] inboxes = new Inbox[0];
+  private long commands;
+
+  ValuesExecutor(Machine machine, Memories memories, SimulatorOptions options) {
+    this.machine = machine;
+    this.memories = memories;
+    this.options = options;
+    this.log = new OpLog(machine, 0);
+  }
+
+  /** Messages on their way to one queue end. */
+  private static final class Inbox {
+    final ArrayDeque<byte[]> messages = new ArrayDeque<>();
+    final Pe owner;
+    final String direction;
+    final int peer;
+    @Nullable ValuesPe waiting;
+
+    Inbox(Pe owner, String direction, int peer) {
+      this.owner = owner;
+      this.direction = direction;
+      this.peer = peer;
+    }
+  }
+
+  @Override
+  public void install(QueuePlan plan) {
+    directions.clear();
+    inboxes = new Inbox[plan.connections().size() * 2];
+    int id = 0;
+    for (QueuePlan.Connection c : plan.connections()) {
+      add(id, c.a(), c.aDirection(), id + 1);
+      add(id + 1, c.b(), c.bDirection(), id);
+      id += 2;
+    }
+  }
+
+  private void add(int id, Pe pe, String direction, int peer) {
+    inboxes[id] = new Inbox(pe, direction, peer);
+    Integer old = directions.computeIfAbsent(pe, p -> new LinkedHashMap<>()).put(direction, id);
+    if (old != null) {
+      throw new SimulationException(
+          pe + ": direction " + direction + " is connected twice; a direction name may be used once per PE");
+    }
+  }
+
+  @Override
+  public Launch launch(String name, List<Pe> pes, Function<PePort, Runnable> program) {
+    Launch launch = new Launch(name, pes, program, 0);
+    launch.started(0);
+    for (Pe pe : pes) {
+      runnable.add(new ValuesPe(pe, launch));
+    }
+    return launch;
+  }
+
+  @Override
+  public void drive(Launch launch) {
+    while (!launch.isDone()) {
+      ValuesPe next = runnable.poll();
+      if (next == null) {
+        throw new DeadlockException(deadlock(launch));
+      }
+      suspended.remove(next);
+      next.resume();
+    }
+  }
+
+  private String deadlock(Launch launch) {
+    DeadlockReport.Builder report = new DeadlockReport.Builder();
+    for (Inbox box : inboxes) {
+      if (box.waiting != null) {
+        Inbox peer = inboxes[box.peer];
+        report.waits(
+            box.owner,
+            "recv " + box.direction + atLine(box.waiting.line) + ": no message from " + peer.owner + " (" + peer.direction + ")",
+            peer.owner);
+      }
+    }
+    return report.build(0, "kernel " + launch.name());
+  }
+
+  private String atLine(int line) {
+    return line == 0 ? "" : " at " + log.lineAt(line);
+  }
+
+  @Override
+  public long nowPs() {
+    return 0;
+  }
+
+  @Override
+  public long eventCount() {
+    return commands;
+  }
+
+  @Override
+  public OpLog log() {
+    return log;
+  }
+
+  @Override
+  public int peakSlots() {
+    return 0;
+  }
+
+  @Override
+  public void close() {
+    for (ValuesPe p : suspended) {
+      p.program.cancel();
+    }
+  }
+
+  /** One program. */
+  private final class ValuesPe implements PePort {
+    private final Pe pe;
+    private final Launch launch;
+    private final Coroutine program;
+    private boolean ended;
+    private int line;
+
+    ValuesPe(Pe pe, Launch launch) {
+      this.pe = pe;
+      this.launch = launch;
+      Runnable body = launch.programOn(this);
+      this.program =
+          Coroutine.of(
+              launch.name() + "@" + pe,
+              () -> {
+                body.run();
+                ended = true;
+              });
+    }
+
+    void resume() {
+      program.resume();
+      if (ended) {
+        launch.finished(machine.peIndex(pe), 0, -1);
+      } else {
+        suspended.add(this);
+      }
+    }
+
+    private Register value(byte[] data) {
+      commands++;
+      Register r = new Register(data.length, true);
+      r.data = data;
+      r.ready = true;
+      return r;
+    }
+
+    @Override
+    public Pe pe() {
+      return pe;
+    }
+
+    @Override
+    public Mode mode() {
+      return Mode.VALUES;
+    }
+
+    @Override
+    public Machine machine() {
+      return machine;
+    }
+
+    @Override
+    public List<String> directions() {
+      return List.copyOf(directions.getOrDefault(pe, Map.of()).keySet());
+    }
+
+    @Override
+    public int queue(String direction) {
+      return directions.getOrDefault(pe, Map.of()).getOrDefault(direction, -1);
+    }
+
+    @Override
+    public Register load(Region from) {
+      byte[] data = new byte[from.bytes()];
+      memories.read(from, data, 0);
+      return value(data);
+    }
+
+    @Override
+    public Register store(Register value, int offset, Region to) {
+      memories.write(to, alive(value).data, offset);
+      return value(new byte[0]);
+    }
+
+    @Override
+    public Register compute(
+        ComputeOp op, int outBytes, Register a, int aOffset, Register b, int bOffset, Register c, int cOffset) {
+      byte[] out = new byte[outBytes];
+      ComputeKernels.run(op, alive(a).data, aOffset, alive(b).data, bOffset, alive(c).data, cOffset, out, 0);
+      return value(out);
+    }
+
+    @Override
+    public void send(int queue, Register value, int offset, int bytes) {
+      commands++;
+      byte[] message = new byte[bytes];
+      System.arraycopy(alive(value).data, offset, message, 0, bytes);
+      Inbox to = inboxes[inboxes[queue].peer];
+      to.messages.add(message);
+      ValuesPe waiting = to.waiting;
+      if (waiting != null) {
+        to.waiting = null;
+        runnable.add(waiting);
+      }
+    }
+
+    @Override
+    public Register receive(int queue, int bytes, boolean copy, boolean async) {
+      Inbox from = inboxes[queue];
+      if (from.messages.isEmpty()) {
+        line = options.captureLines() ? log.lineId(lines.current()) : 0;
+        from.waiting = this;
+        program.suspend();
+      }
+      byte[] message = Objects.requireNonNull(from.messages.poll());
+      if (message.length != bytes) {
+        throw new SimulationException(
+            "recv " + from.direction + " at " + pe + " expects a message of " + bytes + " bytes, but " + inboxes[from.peer].owner
+                + " sent another size (" + message.length + " bytes); let both sides agree on shape and dtype");
+      }
+      return value(message);
+    }
+
+    private Register alive(Register r) {
+      if (r.released) {
+        throw new SimulationException(pe + ": the kernel reads a value that it has released; release it after its last use");
+      }
+      return r;
+    }
+
+    @Override
+    public void fence(Register token) {}
+
+    @Override
+    public void fenceAll() {}
+
+    @Override
+    public void release(Register register) {
+      if (register != Register.NONE) {
+        alive(register).released = true;
+      }
+    }
+
+    @Override
+    public byte[] look(Register register, int offset, int bytes) {
+      byte[] copy = new byte[bytes];
+      System.arraycopy(alive(register).data, offset, copy, 0, bytes);
+      return copy;
+    }
+
+    @Override
+    public long clockPs() {
+      return 0;
+    }
+  }
+}
