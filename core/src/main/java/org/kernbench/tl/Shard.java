@@ -1,0 +1,54 @@
+package org.kernbench.tl;
+
+import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+
+/**
+ * The part of a tensor that lies in one memory, row-major and dense.
+ *
+ * @param name of the tensor, for messages
+ * @param address of the first element
+ * @param shape of this part
+ * @param dtype of the elements
+ */
+public record Shard(String name, PhysicalAddress address, Shape shape, DType dtype) {
+  /** All of it. */
+  public Slice all() {
+    return range(0, Math.toIntExact(shape.elements()));
+  }
+
+  /** {@code count} consecutive elements of the flattened shard, from element {@code start} on, as a vector. */
+  public Slice range(int start, int count) {
+    long elements = shape.elements();
+    if (start < 0 || count < 0 || (long) start + count > elements) {
+      throw new IndexOutOfBoundsException(
+          "tensor " + name + ": elements [" + start + ", " + ((long) start + count) + ") are out of range; the shard " + shape + " has "
+              + elements + " elements");
+    }
+    return new Slice(this, start, 1, count, count, Shape.of(count));
+  }
+
+  /**
+   * A block of a matrix shard: rows {@code [row, row + rows)}, columns {@code [column, column + columns)}.
+   *
+   * @throws IndexOutOfBoundsException naming tensor, index and extent
+   */
+  public Slice block(int row, int rows, int column, int columns) {
+    if (shape.rank() != 2) {
+      throw new IndexOutOfBoundsException("tensor " + name + ": a block needs a matrix, the shard has shape " + shape);
+    }
+    checkAxis("row", row, rows, shape.dim(0));
+    checkAxis("column", column, columns, shape.dim(1));
+    int width = shape.dim(1);
+    return new Slice(this, Math.addExact(Math.multiplyExact(row, width), column), rows, columns, width, Shape.of(rows, columns));
+  }
+
+  private void checkAxis(String axis, int start, int count, int extent) {
+    if (start < 0 || count < 0 || (long) start + count > extent) {
+      throw new IndexOutOfBoundsException(
+          "tensor " + name + ": " + axis + "s [" + start + ", " + ((long) start + count) + ") are out of range; the shard " + shape
+              + " has " + extent);
+    }
+  }
+}
