@@ -1,5 +1,7 @@
 package org.kernbench.machine;
 
+import java.util.Arrays;
+
 /** Which router each part of a cube hangs on. Routers are numbered row by row from the north-west. */
 final class CubeLayout {
   final int width;
@@ -36,12 +38,13 @@ final class CubeLayout {
     return half == 0 ? (size + 1) / 2 : size / 2;
   }
 
-  /** Routers nearest to the corner first; on a tie, along the row first. */
+  /** Takes the routers nearest to the corner, on a tie along the row, and numbers them row by row. */
   private void place(int corner, MachineConfig.CubeConfig cube) {
     boolean east = corner % 2 == 1;
     boolean south = corner / 2 == 1;
     int columns = extent(width, cube.corners() >= 2, corner % 2);
     int rows = extent(height, cube.corners() >= 3, corner / 2);
+    int first = corner * cube.pesPerCorner();
     int placed = 0;
     for (int distance = 0; placed < cube.pesPerCorner(); distance++) {
       for (int dy = 0; dy <= distance && placed < cube.pesPerCorner(); dy++) {
@@ -49,10 +52,11 @@ final class CubeLayout {
         if (dx < columns && dy < rows) {
           int x = east ? width - 1 - dx : dx;
           int y = south ? height - 1 - dy : dy;
-          peRouter[corner * cube.pesPerCorner() + placed++] = router(x, y);
+          peRouter[first + placed++] = router(x, y);
         }
       }
     }
+    Arrays.sort(peRouter, first, first + placed);
   }
 
   int router(int x, int y) {

@@ -119,7 +119,7 @@ public final class MachineDiagram {
     svg.line(x, HEADER + 34, x, frameTop, style);
     box(x, HEADER + 20, 110, 32, NodeKind.HOST);
     svg.centred(x, HEADER + 20, 13, INK, "host");
-    svg.left(x + 64, HEADER + 56, 10.5, FAINT, "one link to each sip");
+    svg.left(x + 10, HEADER + 56, 10.5, FAINT, "one link to each sip");
   }
 
   private void drawSipLinks(
@@ -140,7 +140,9 @@ public final class MachineDiagram {
       LineStyle style = style(LinkKind.SIP_TO_SIP);
       if (hasSwitch && to.kind() == NodeKind.SWITCH) {
         double[] place = places.get(from.sip());
-        svg.line(left + place[0], top + place[1], switchX, switchY, style);
+        double x = left + place[0];
+        double spread = (x - switchX) / Math.max(1, right) * 130;
+        svg.line(x, top + place[1] + SIP_SIZE / 2, switchX + spread, switchY, style);
       } else if (!hasSwitch && from.id() < to.id()) {
         drawSipLink(places, left, top, from, to, style);
       }
@@ -163,32 +165,37 @@ public final class MachineDiagram {
     if (circle || facing) {
       svg.line(x1, y1, x2, y2, style);
     } else if (exit.dx() != 0) {
-      drawWrap(Math.min(x1, x2), Math.max(x1, x2), y1, true, style);
+      int row = from.sip() / machine.sipGridWidth();
+      boolean lower = row > 0 && row * 2 >= machine.sipGridHeight();
+      drawWrap(Math.min(x1, x2), Math.max(x1, x2), y1, lower, true, style);
     } else {
-      drawWrap(Math.min(y1, y2), Math.max(y1, y2), x1, false, style);
+      int column = from.sip() % machine.sipGridWidth();
+      boolean righter = column > 0 && column * 2 >= machine.sipGridWidth();
+      drawWrap(Math.min(y1, y2), Math.max(y1, y2), x1, righter, false, style);
     }
   }
 
-  /** A line out of one side, round the others, into the opposite side: above a row, left of a column. */
-  private void drawWrap(double low, double high, double across, boolean alongX, LineStyle style) {
-    double out = 16;
+  /** A line out of one side, round the boxes, into the opposite side of the first one. */
+  private void drawWrap(
+      double low, double high, double across, boolean beyond, boolean alongX, LineStyle style) {
+    double out = alongX ? 14 : 28;
     double start = high + SIP_SIZE / 2;
     double end = low - SIP_SIZE / 2;
-    double beside = across - SIP_SIZE / 2 - out;
+    double beside = across + (beyond ? 1 : -1) * (SIP_SIZE / 2 + out);
     svg.path(
         alongX
             ? Svg.format(
                 "M%s %sH%sV%sH%sV%sH%s", start, across, start + out, beside, end - out, across, end)
             : Svg.format(
                 "M%s %sV%sH%sV%sH%sV%s", across, start, start + out, beside, end - out, across, end),
-        style);
+        new LineStyle(style.colour(), 1.8, false));
   }
 
   // ---- sip: cubes on their grid, IO chiplets around
 
   private static final double CUBE_SIZE = 92;
   private static final double CUBE_PITCH = 132;
-  private static final double IO_DEPTH = 30;
+  private static final double IO_DEPTH = 40;
 
   private String sip() {
     double meshWidth = (machine.cubeMeshWidth() - 1) * CUBE_PITCH + CUBE_SIZE;
@@ -378,7 +385,7 @@ public final class MachineDiagram {
         Svg.format("M%s %sV%sH%s", engineX, rows[0], top + 14, width - 62), fabric);
     svg.line(width - 62, top + 14, width - 62, rows[1] - 24, fabric);
 
-    block(95, rows[1], 96, 64, NodeKind.M_CPU, "CPU", time(pe.cpu().dispatchPs()) + " per command",
+    block(97, rows[1], 112, 64, NodeKind.M_CPU, "CPU", time(pe.cpu().dispatchPs()) + " per command",
         name(pe.cpu().issue()));
     DmaSpec dma = pe.dma();
     block(engineX, rows[0], 150, 56, NodeKind.IO, "DMA",
@@ -437,7 +444,8 @@ public final class MachineDiagram {
     String text =
         switch (kind) {
           case NOC -> "router to router";
-          case PE_TO_ROUTER, ROUTER_TO_PE -> "PE to router";
+          case PE_TO_ROUTER -> "PE to router";
+          case ROUTER_TO_PE -> "router to PE, into its TCM";
           case HBM_LINK -> "HBM controller to router";
           case HBM_PORT -> "HBM slice, reads and writes share it";
           case SRAM_LINK -> "SRAM controller to router";
