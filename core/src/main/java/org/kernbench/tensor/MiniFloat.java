@@ -46,32 +46,10 @@ final class MiniFloat {
     if (exponent != -1023) {
       significand |= 1L << 52;
     }
-    return finish((int) (bits >>> 63), exponent, significand, 52);
-  }
-
-  /** As {@link #encode(double)}, with 32-bit arithmetic: for blocks of floats. */
-  int encode(float value) {
-    int bits = Float.floatToRawIntBits(value);
-    int magnitude = bits & Integer.MAX_VALUE;
-    if (magnitude > 0x7f800000) {
-      return nan;
-    }
-    int exponent = (magnitude >>> 23) - 127;
-    int significand = magnitude & ((1 << 23) - 1);
-    if (exponent == -127) {
-      exponent = -126;
-    } else {
-      significand |= 1 << 23;
-    }
-    return finish(bits >>> 31, exponent, significand, 23);
-  }
-
-  /** Rounds {@code significand * 2^(exponent - fractionBits)} and adds the sign. */
-  private int finish(int negative, int exponent, long significand, int fractionBits) {
-    int sign = negative << (exponentBits + mantissaBits);
+    int sign = (int) (bits >>> 63) << (exponentBits + mantissaBits);
     int quantum = Math.max(exponent, minExponent);
-    int shift = fractionBits - mantissaBits + quantum - exponent;
-    if (shift > fractionBits + 1) {
+    int shift = 52 - mantissaBits + quantum - exponent;
+    if (shift > 53) {
       return sign; // below half of the smallest subnormal
     }
     long kept = significand >>> shift;
@@ -81,6 +59,32 @@ final class MiniFloat {
       kept++; // may carry into the exponent: the codes of one sign are consecutive
     }
     int code = ((quantum - minExponent) << mantissaBits) + (int) kept;
+    if (code < firstNonFinite) {
+      return sign | code;
+    }
+    return hasInfinity ? sign | firstNonFinite : nan;
+  }
+
+  /**
+   * As {@link #encode(double)}, quicker. From the smallest normal value on, codes and bits of a
+   * float run in parallel, so rounding is an integer addition; below, adding {@code 2^(23 + k)},
+   * where {@code 2^k} is the spacing of the subnormals, makes the processor round for us.
+   */
+  int encode(float value) {
+    int bits = Float.floatToRawIntBits(value);
+    int magnitude = bits & Integer.MAX_VALUE;
+    if (magnitude > 0x7f800000) {
+      return nan;
+    }
+    int sign = bits >>> 31 << (exponentBits + mantissaBits);
+    int shift = 23 - mantissaBits;
+    if (magnitude < (minExponent + 127) << 23) {
+      float large = Math.scalb(1f, 23 + minExponent - mantissaBits);
+      float sum = Float.intBitsToFloat(magnitude) + large;
+      return sign | (Float.floatToRawIntBits(sum) - Float.floatToRawIntBits(large));
+    }
+    int rounded = (magnitude + (1 << (shift - 1)) - 1 + ((magnitude >>> shift) & 1)) >>> shift;
+    int code = rounded - ((minExponent + 126) << mantissaBits);
     if (code < firstNonFinite) {
       return sign | code;
     }
@@ -105,6 +109,15 @@ final class MiniFloat {
             : Math.scalb(
                 (float) (mantissa | (1 << mantissaBits)), minExponent + field - 1 - mantissaBits);
     return negative ? -value : value;
+  }
+
+  /** All values by code, for the 8-bit formats: a block is decoded by lookup. */
+  float[] table() {
+    float[] table = new float[256];
+    for (int code = 0; code < table.length; code++) {
+      table[code] = decode(code);
+    }
+    return table;
   }
 
   /** The largest finite value. */

@@ -1,5 +1,6 @@
 package org.kernbench.tensor;
 
+import java.nio.ShortBuffer;
 import java.util.Arrays;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * and {@link IllegalArgumentException} if the function is not defined on the type.
  */
 public final class Numerics {
-  /** Elements per block of the f16 loops, which need two blocks of 2 bytes an element only. */
+  /** Elements per block of the f16 loops, which need no blocks of f32. */
   private static final int HALF_BLOCK = 2048;
 
   private Numerics() {}
@@ -34,7 +35,8 @@ public final class Numerics {
     check("a", t, a, aOff, n);
     check("b", t, b, bOff, n);
     check("out", t, out, outOff, n);
-    if (t == DType.F16 && halfBinary(op, a, aOff, b, bOff, out, outOff, n)) {
+    if (t == DType.F16 && FloatKernels.hasHalf(op)) {
+      halfBinary(op, a, aOff, b, bOff, out, outOff, n);
       return;
     }
     if (t.isFloatingPoint()) {
@@ -45,10 +47,10 @@ public final class Numerics {
       float[] y = floats(n);
       for (int start = 0; start < n; start += x.length) {
         int length = Math.min(x.length, n - start);
-        left.load(start, x, length);
-        right.load(start, y, length);
+        left.loadPlanar(start, x, length);
+        right.loadPlanar(start, y, length);
         FloatKernels.binary(op, x, y, length);
-        target.store(start, x, length);
+        target.storePlanar(start, x, length);
       }
     } else if (t == DType.I64) {
       long[] x = longs(a, aOff, n);
@@ -70,29 +72,24 @@ public final class Numerics {
     }
   }
 
-  private static boolean halfBinary(
+  private static void halfBinary(
       BinaryOp op, byte[] a, int aOff, byte[] b, int bOff, byte[] out, int outOff, int n) {
-    if (op != BinaryOp.ADD
-        && op != BinaryOp.MUL
-        && op != BinaryOp.MAXIMUM
-        && op != BinaryOp.MINIMUM) {
-      return false;
-    }
     int block = Math.min(n, HALF_BLOCK);
-    final var left = FloatBlocks.littleEndian(a, aOff, 2 * n).asShortBuffer();
-    final var right = FloatBlocks.littleEndian(b, bOff, 2 * n).asShortBuffer();
-    final var target = FloatBlocks.littleEndian(out, outOff, 2 * n).asShortBuffer();
+    final ShortBuffer left = FloatBlocks.littleEndian(a, aOff, 2 * n).asShortBuffer();
+    final ShortBuffer right = FloatBlocks.littleEndian(b, bOff, 2 * n).asShortBuffer();
+    final ShortBuffer target = FloatBlocks.littleEndian(out, outOff, 2 * n).asShortBuffer();
+    final HalfNan nan = new HalfNan(block);
     short[] x = new short[block];
     short[] y = new short[block];
+    short[] z = new short[block];
     for (int start = 0; start < n; start += block) {
       int length = Math.min(block, n - start);
       left.get(start, x, 0, length);
       right.get(start, y, 0, length);
-      FloatKernels.binaryHalf(op, x, y, length);
-      FloatBlocks.canonicalHalf(x, length);
-      target.put(start, x, 0, length);
+      FloatKernels.binaryHalf(op, x, y, z, length);
+      nan.canonicalize(z, length);
+      target.put(start, z, 0, length);
     }
-    return true;
   }
 
   /** {@code out[i] = a[i] + b[i]}; the same as {@link #binary} with {@link BinaryOp#ADD}. */
@@ -145,10 +142,10 @@ public final class Numerics {
       float[] y = floats(n);
       for (int start = 0; start < n; start += x.length) {
         int length = Math.min(x.length, n - start);
-        source.load(start, scalarFirst ? y : x, length);
+        source.loadPlanar(start, scalarFirst ? y : x, length);
         Arrays.fill(scalarFirst ? x : y, 0, length, (float) scalar);
         FloatKernels.binary(op, x, y, length);
-        target.store(start, x, length);
+        target.storePlanar(start, x, length);
       }
       return;
     }
@@ -172,9 +169,9 @@ public final class Numerics {
       float[] x = floats(n);
       for (int start = 0; start < n; start += x.length) {
         int length = Math.min(x.length, n - start);
-        source.load(start, x, length);
+        source.loadPlanar(start, x, length);
         FloatKernels.unary(op, x, length);
-        target.store(start, x, length);
+        target.storePlanar(start, x, length);
       }
     } else if (t == DType.I64) {
       long[] x = longs(a, aOff, n);
@@ -223,11 +220,11 @@ public final class Numerics {
     float[] z = floats(n);
     for (int start = 0; start < n; start += x.length) {
       int length = Math.min(x.length, n - start);
-      first.load(start, x, length);
-      second.load(start, y, length);
-      third.load(start, z, length);
+      first.loadPlanar(start, x, length);
+      second.loadPlanar(start, y, length);
+      third.loadPlanar(start, z, length);
       FloatKernels.fma(x, y, z, length);
-      target.store(start, x, length);
+      target.storePlanar(start, x, length);
     }
   }
 
