@@ -1,12 +1,11 @@
 /**
- * The host runtime, shaped like PyTorch: a context, tensors and their placement, kernel launches,
- * cooperative ranks, process groups.
+ * The host program's side: a PyTorch-shaped runtime on a simulated machine. Start at {@link
+ * org.kernbench.torch.Torch}; ranks are {@link org.kernbench.torch.Worker}s started by {@link
+ * org.kernbench.torch.Multiprocessing}, and talk through {@link org.kernbench.torch.Distributed}.
  *
- * <p>What PyTorch keeps global belongs here to the context a program is handed, or to a rank's own
- * view of it. Names are PyTorch's in camelCase. Collectives are found through an interface that
- * this room owns and {@code ccl} implements.
- *
- * <p>Depends on: tl, device, machine, tensor, config. Knows no collective algorithm.
+ * <p>Depends on: {@code tl}, {@code device}, {@code machine}, {@code tensor}, {@code config}, and the
+ * coroutines of {@code sim}. Knows no collective algorithm: those plug in as a {@link
+ * org.kernbench.torch.CollectiveBackend}.
  */
 @NullMarked
 package org.kernbench.torch;

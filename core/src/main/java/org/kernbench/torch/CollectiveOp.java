@@ -1,0 +1,12 @@
+package org.kernbench.torch;
+
+/** The collectives of {@link Distributed}. */
+public enum CollectiveOp {
+  /** Every rank ends with the reduction of all ranks' tensors. */
+  ALL_REDUCE,
+  /**
+   * No rank goes on before all have arrived and their device work is done. The host performs it; no
+   * {@link Communicator} is asked for a kernel.
+   */
+  BARRIER
+}
