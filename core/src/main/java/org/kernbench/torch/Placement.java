@@ -1,0 +1,86 @@
+package org.kernbench.torch;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalInt;
+import org.kernbench.device.SimulationException;
+import org.kernbench.tensor.Shape;
+
+/**
+ * Resolves a policy on a device. An axis of {@code n} over {@code k} parts gives the first {@code n
+ * mod k} parts one element more than the others, so parts may be empty when {@code n < k}.
+ */
+final class Placement {
+  private Placement() {}
+
+  /** A box of the tensor: first index and extent along each axis. */
+  private record Box(int[] offset, int[] extent) {}
+
+  static List<ShardSpec> resolve(String name, Shape shape, DpPolicy policy, Device device) {
+    int cubes = count(name, "cubes", policy.numCubes(), device.cubes(), device);
+    int pes = count(name, "PEs per cube", policy.numPes(), device.pes(), device);
+    Box all = new Box(new int[shape.rank()], shape.toArray());
+    List<ShardSpec> shards = new ArrayList<>(cubes * pes);
+    for (int c = 0; c < cubes; c++) {
+      Box ofCube = part(name, all, policy.cube(), c, cubes);
+      for (int p = 0; p < pes; p++) {
+        Box ofPe = part(name, ofCube, policy.pe(), p, pes);
+        shards.add(
+            new ShardSpec(
+                device.lead().sip(),
+                device.lead().cube() + c,
+                device.lead().pe() + p,
+                Arrays.stream(ofPe.offset).boxed().toList(),
+                Shape.of(ofPe.extent)));
+      }
+    }
+    return List.copyOf(shards);
+  }
+
+  private static int count(
+      String name, String what, OptionalInt wanted, int available, Device device) {
+    int count = wanted.orElse(available);
+    if (count > available) {
+      throw new SimulationException(
+          "tensor "
+              + name
+              + ": placement over "
+              + count
+              + " "
+              + what
+              + ", but "
+              + device
+              + " has "
+              + available
+              + "; ask for at most "
+              + available
+              + ". A tensor lies on one device: for"
+              + " more, make one tensor per rank");
+    }
+    return count;
+  }
+
+  private static Box part(String name, Box whole, DpPolicy.Split split, int index, int parts) {
+    if (split == DpPolicy.Split.REPLICATE || parts == 1) {
+      return whole;
+    }
+    int rank = whole.extent.length;
+    if (rank == 0) {
+      throw new SimulationException(
+          "tensor "
+              + name
+              + ": a scalar cannot be divided over "
+              + parts
+              + " places; replicate it or place it on one PE");
+    }
+    int axis = split == DpPolicy.Split.ROW_WISE ? 0 : rank - 1;
+    int each = whole.extent[axis] / parts;
+    int more = whole.extent[axis] % parts;
+    int[] offset = whole.offset.clone();
+    int[] extent = whole.extent.clone();
+    offset[axis] += index * each + Math.min(index, more);
+    extent[axis] = each + (index < more ? 1 : 0);
+    return new Box(offset, extent);
+  }
+}
