@@ -96,8 +96,21 @@ final class ArchitectureTest {
 
   @ArchTest
   static final ArchRule torch_knowsNoAlgorithm =
-      room("torch", "tl", "device", "machine", "tensor", "config")
+      room("torch", "tl", "device", "machine", "tensor", "config", "sim")
           .because("collective algorithms plug into an interface that torch owns");
+
+  @ArchTest
+  static final ArchRule torch_takesOnlyCoroutinesFromSim =
+      noClasses()
+          .that(resideInAPackage(ROOT + "torch.."))
+          .should()
+          .dependOnClassesThat(
+              resideInAPackage(ROOT + "sim..")
+                  .and(
+                      describe(
+                          "are not Coroutine", type -> !type.getSimpleName().equals("Coroutine"))))
+          .allowEmptyShould(true)
+          .because("ranks pass a baton as kernels do; clock and queue belong to the machine");
 
   @ArchTest
   static final ArchRule ccl_plugsIntoTorch =

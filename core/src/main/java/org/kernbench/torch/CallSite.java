@@ -1,0 +1,65 @@
+package org.kernbench.torch;
+
+import java.util.Optional;
+import java.util.Set;
+
+/** Finds the line of the user's program that called into this room. */
+final class CallSite {
+  private static final Set<String> OWN =
+      Set.of(
+          "Distributed",
+          "LaunchWait",
+          "Multiprocessing",
+          "ProcessGroup",
+          "Rendezvous",
+          "Scheduler",
+          "Session",
+          "Tensor",
+          "Torch",
+          "Worker");
+  private static final String PACKAGE = CallSite.class.getPackageName() + ".";
+
+  private CallSite() {}
+
+  /** {@code File.java:12} of the thread that asks. */
+  static String here() {
+    Optional<String> line =
+        StackWalker.getInstance()
+            .walk(
+                frames ->
+                    frames
+                        .map(StackWalker.StackFrame::toStackTraceElement)
+                        .filter(CallSite::isUser)
+                        .findFirst()
+                        .map(CallSite::text));
+    return line.orElse("an unknown line");
+  }
+
+  /** {@code File.java:12} of a suspended rank. */
+  static String of(StackTraceElement[] stack) {
+    for (StackTraceElement e : stack) {
+      if (isUser(e)) {
+        return text(e);
+      }
+    }
+    return "an unknown line";
+  }
+
+  private static boolean isUser(StackTraceElement e) {
+    String name = e.getClassName();
+    if (name.startsWith("java.")
+        || name.startsWith("jdk.")
+        || name.startsWith("org.kernbench.sim.")) {
+      return false;
+    }
+    if (!name.startsWith(PACKAGE)) {
+      return true;
+    }
+    String simple = name.substring(PACKAGE.length()).replaceAll("\\$.*", "");
+    return !OWN.contains(simple) && !simple.equals("CallSite");
+  }
+
+  private static String text(StackTraceElement e) {
+    return e.getFileName() + ":" + e.getLineNumber();
+  }
+}

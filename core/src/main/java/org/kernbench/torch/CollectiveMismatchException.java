@@ -1,0 +1,12 @@
+package org.kernbench.torch;
+
+import org.kernbench.device.SimulationException;
+
+/** Ranks that should have made the same collective call made different ones. */
+public final class CollectiveMismatchException extends SimulationException {
+  private static final long serialVersionUID = 1L;
+
+  CollectiveMismatchException(String message) {
+    super(message);
+  }
+}

@@ -1,0 +1,22 @@
+package org.kernbench.torch;
+
+import org.kernbench.device.Launch;
+
+/** A rank waits for a kernel. */
+record LaunchWait(Launch launch) implements Wait {
+  @Override
+  public boolean isOver() {
+    return launch.isDone();
+  }
+
+  @Override
+  public boolean advance(Session session) {
+    session.drive(launch);
+    return true;
+  }
+
+  @Override
+  public String describe(Scheduler scheduler) {
+    return "await of kernel " + launch.name();
+  }
+}

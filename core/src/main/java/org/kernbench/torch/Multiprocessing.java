@@ -1,0 +1,58 @@
+package org.kernbench.torch;
+
+import java.util.function.Consumer;
+import org.kernbench.device.SimulationException;
+
+/** Starts ranks ({@code torch.multiprocessing} in PyTorch). */
+public final class Multiprocessing {
+  private final Session session;
+
+  Multiprocessing(Session session) {
+    this.session = session;
+  }
+
+  /**
+   * Runs {@code body} once per rank and returns when all ranks have ended and everything they
+   * launched is done. The ranks are cooperative: exactly one runs at a time, and they are switched
+   * only where they wait, in rank order. They share the memory of this process.
+   *
+   * @param worldSize number of ranks; at most the number of devices
+   * @throws SpawnException if a rank throws; the others are stopped where they next wait
+   * @throws org.kernbench.device.DeadlockException if ranks or kernels wait for each other
+   */
+  public void spawn(Consumer<Worker> body, int worldSize) {
+    if (session.scheduler != null) {
+      throw new SimulationException(
+          "spawn inside a rank; expected it in the host program, one at a time");
+    }
+    int devices = session.deviceCount();
+    if (worldSize < 1 || worldSize > devices) {
+      throw new SimulationException(
+          "spawn of "
+              + worldSize
+              + " ranks: expected 1 to "
+              + devices
+              + ", one per "
+              + session.rankLevelName()
+              + " of machine "
+              + session.machine.name()
+              + "; spawn fewer, choose a finer rank_level or a larger machine");
+    }
+    ProcessGroup before = session.group;
+    if (before != null) {
+      before.checkWorld(worldSize);
+    }
+    session.scheduler = new Scheduler(session, worldSize, body);
+    try {
+      session.scheduler.run();
+    } finally {
+      session.scheduler = null;
+      session.opening = null;
+      if (before != null && session.group == before) {
+        before.reset();
+      } else {
+        session.group = null; // what ranks opened ends with them
+      }
+    }
+  }
+}

@@ -1,0 +1,201 @@
+package org.kernbench.torch;
+
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.device.DeadlockException;
+
+/**
+ * Runs the ranks of one spawn, exactly one at a time.
+ *
+ * <p>In turn: every rank that can run does so, in rank order, until it yields or ends; then, when
+ * none can, simulated time runs until every wait that depends on the device alone is over. So the
+ * order of all host actions is a function of the program. When neither step moves anything, nothing
+ * ever will: that is a deadlock.
+ */
+final class Scheduler {
+  private final Session session;
+  private final Worker[] workers;
+  private final SortedMap<Integer, Throwable> failures = new TreeMap<>();
+  private final List<Throwable> whileAborting = new ArrayList<>();
+  private @Nullable Worker current;
+  private boolean aborting;
+
+  Scheduler(Session session, int worldSize, Consumer<Worker> body) {
+    this.session = session;
+    this.workers = new Worker[worldSize];
+    for (int rank = 0; rank < worldSize; rank++) {
+      workers[rank] = new Worker(this, rank, new Torch(session, rank, false), body);
+    }
+  }
+
+  int worldSize() {
+    return workers.length;
+  }
+
+  @Nullable Worker current() {
+    return current;
+  }
+
+  boolean isAborting() {
+    return aborting;
+  }
+
+  /**
+   * Runs until all ranks have ended and what they launched is done.
+   *
+   * @throws SpawnException if ranks failed
+   * @throws DeadlockException if ranks wait for each other, or the device cannot move
+   */
+  void run() {
+    try {
+      while (failures.isEmpty() && !haveEnded()) {
+        if (!round() && !drain()) {
+          throw new DeadlockException(deadlock());
+        }
+      }
+      if (failures.isEmpty()) {
+        attributed(session::synchronize);
+      }
+    } catch (RuntimeException | Error e) {
+      abort();
+      whileAborting.forEach(e::addSuppressed);
+      throw e;
+    }
+    abort();
+    if (!failures.isEmpty()) {
+      SpawnException e = new SpawnException(failures, workers.length);
+      whileAborting.forEach(e::addSuppressed);
+      throw e;
+    }
+  }
+
+  private boolean haveEnded() {
+    for (Worker w : workers) {
+      if (!w.isEnded()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Resumes each rank that can run now; those that become able meanwhile wait for the next round.
+   */
+  private boolean round() {
+    BitSet runnable = new BitSet(workers.length);
+    for (Worker w : workers) {
+      runnable.set(w.rank(), w.isRunnable());
+    }
+    for (int rank = runnable.nextSetBit(0); rank >= 0; rank = runnable.nextSetBit(rank + 1)) {
+      Worker w = workers[rank];
+      current = w;
+      try {
+        w.resume();
+      } catch (Throwable t) {
+        failures.put(rank, t);
+        aborting = true; // the others stop where they next yield
+      } finally {
+        current = null;
+      }
+    }
+    return !runnable.isEmpty();
+  }
+
+  /** Lets the device end the waits it can end. */
+  private boolean drain() {
+    boolean[] moved = new boolean[1];
+    attributed(
+        () -> {
+          for (Worker w : workers) {
+            Wait wait = w.isEnded() ? null : w.waitingFor();
+            if (wait != null && !wait.isOver() && wait.advance(session)) {
+              moved[0] = true;
+            }
+          }
+        });
+    return moved[0] || !failures.isEmpty();
+  }
+
+  /** A kernel's error is the error of the rank that launched it, if one did. */
+  private void attributed(Runnable work) {
+    try {
+      work.run();
+    } catch (DeadlockException e) {
+      throw e;
+    } catch (RuntimeException | Error e) {
+      int owner = session.failedOwner();
+      if (owner < 0) {
+        throw e;
+      }
+      failures.put(owner, e);
+      aborting = true;
+    }
+  }
+
+  private void abort() {
+    aborting = true;
+    for (Worker w : workers) {
+      if (!w.isEnded()) {
+        current = w;
+        try {
+          w.abort();
+        } catch (Throwable t) {
+          whileAborting.add(t);
+        } finally {
+          current = null;
+        }
+      }
+    }
+  }
+
+  // ---- reports ----
+
+  private String deadlock() {
+    Map<String, BitSet> waits = new LinkedHashMap<>();
+    BitSet ended = new BitSet();
+    for (Worker w : workers) {
+      Wait wait = w.waitingFor();
+      if (w.isEnded()) {
+        ended.set(w.rank());
+      } else if (wait != null) {
+        String what = wait.describe(this) + "; called at " + w.place();
+        waits.computeIfAbsent(what, k -> new BitSet()).set(w.rank());
+      }
+    }
+    int waiting = workers.length - ended.cardinality();
+    StringBuilder s = new StringBuilder();
+    s.append("deadlock at ")
+        .append(session.now())
+        .append(": no event is queued and ")
+        .append(waiting)
+        .append(" of ")
+        .append(workers.length)
+        .append(" ranks wait");
+    waits.forEach((what, who) -> s.append("\n  ").append(ranks(who)).append(": ").append(what));
+    if (!ended.isEmpty()) {
+      s.append("\n  ").append(ranks(ended)).append(": ended");
+    }
+    s.append("\n  remedy: every rank must make the same collective calls, equally often");
+    return s.toString();
+  }
+
+  /** For example {@code rank 3} or {@code ranks 0-4, 7}. */
+  String ranks(BitSet set) {
+    StringBuilder s = new StringBuilder(set.cardinality() == 1 ? "rank " : "ranks ");
+    String separator = "";
+    for (int from = set.nextSetBit(0); from >= 0; ) {
+      int to = set.nextClearBit(from) - 1;
+      s.append(separator).append(from).append(to > from ? "-" + to : "");
+      separator = ", ";
+      from = set.nextSetBit(to + 1);
+    }
+    return s.toString();
+  }
+}

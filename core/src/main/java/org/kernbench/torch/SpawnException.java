@@ -1,0 +1,46 @@
+package org.kernbench.torch;
+
+import java.util.Collections;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.kernbench.device.SimulationException;
+
+/**
+ * Ranks have failed. The message lists them; ranks that were only stopped because of them are not
+ * among them. The cause is the failure of the lowest rank.
+ */
+public final class SpawnException extends SimulationException {
+  private static final long serialVersionUID = 1L;
+  private static final int TOLD = 8;
+
+  private final transient SortedMap<Integer, Throwable> failures;
+
+  SpawnException(SortedMap<Integer, Throwable> failures, int worldSize) {
+    super(text(failures, worldSize));
+    this.failures = Collections.unmodifiableSortedMap(new TreeMap<>(failures));
+    initCause(failures.firstEntry().getValue());
+  }
+
+  /** What each failed rank threw, by rank. */
+  public SortedMap<Integer, Throwable> failures() {
+    return failures;
+  }
+
+  private static String text(SortedMap<Integer, Throwable> failures, int worldSize) {
+    StringBuilder s = new StringBuilder();
+    s.append(failures.size()).append(" of ").append(worldSize).append(" ranks failed");
+    int told = 0;
+    for (Map.Entry<Integer, Throwable> e : failures.entrySet()) {
+      if (told++ == TOLD) {
+        s.append("\n  … and ").append(failures.size() - TOLD).append(" more");
+        break;
+      }
+      Throwable t = e.getValue();
+      String what =
+          t instanceof SimulationException ? String.valueOf(t.getMessage()) : t.toString();
+      s.append("\n  rank ").append(e.getKey()).append(": ").append(what.replace("\n", "\n    "));
+    }
+    return s.toString();
+  }
+}

@@ -1,0 +1,229 @@
+package org.kernbench.torch;
+
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.kernbench.device.Launch;
+import org.kernbench.device.SimulationException;
+import org.kernbench.device.Simulator;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Npy;
+import org.kernbench.tensor.NpyArray;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Kernel;
+
+/**
+ * A host program's view of a simulated machine, shaped like {@code torch}. Open it in
+ * try-with-resources; a rank gets its own view from {@link Worker#torch}.
+ *
+ * <p>Tensors lie on the device that {@link #ahbm} has chosen, on its first PE unless a {@link
+ * DpPolicy} says else. Host actions take no simulated time; launches are enqueued and time runs
+ * when somebody waits.
+ */
+public final class Torch implements AutoCloseable {
+  private final Session session;
+  private final Ahbm ahbm;
+  private final boolean root;
+  private final Distributed distributed;
+  private final Multiprocessing multiprocessing;
+
+  Torch(Session session, int device, boolean root) {
+    this.session = session;
+    this.ahbm = new Ahbm(session, device);
+    this.root = root;
+    this.distributed = new Distributed(session);
+    this.multiprocessing = new Multiprocessing(session);
+  }
+
+  /** A machine at time 0 with empty memories. */
+  public static Torch open(Machine machine, TorchOptions options) {
+    Simulator simulator = Simulator.open(machine, options.mode(), options.simulator());
+    return new Torch(new Session(machine, simulator, options), 0, true);
+  }
+
+  // ---- tensors ----
+
+  /** A tensor whose memory is not initialised. */
+  public Tensor empty(Shape shape, DType dtype, DpPolicy placement, String name) {
+    return Tensor.allocate(
+        session, name, shape, dtype, placement, session.device(ahbm.currentDevice()));
+  }
+
+  /** A tensor on one PE whose memory is not initialised. */
+  public Tensor empty(Shape shape, DType dtype, String name) {
+    return empty(shape, dtype, DpPolicy.single(), name);
+  }
+
+  /** A tensor with every element {@code value}. */
+  public Tensor full(Shape shape, DType dtype, double value, DpPolicy placement, String name) {
+    return empty(shape, dtype, placement, name).fillInPlace(value);
+  }
+
+  /** A tensor on one PE with every element {@code value}. */
+  public Tensor full(Shape shape, DType dtype, double value, String name) {
+    return full(shape, dtype, value, DpPolicy.single(), name);
+  }
+
+  /** A tensor of zeros, which are written to device memory. */
+  public Tensor zeros(Shape shape, DType dtype, DpPolicy placement, String name) {
+    return full(shape, dtype, 0, placement, name);
+  }
+
+  /** A tensor of zeros on one PE, which are written to device memory. */
+  public Tensor zeros(Shape shape, DType dtype, String name) {
+    return zeros(shape, dtype, DpPolicy.single(), name);
+  }
+
+  /** A tensor with host values, row-major, rounded to {@code dtype}. */
+  public Tensor from(float[] values, Shape shape, DType dtype, DpPolicy placement, String name) {
+    checkCount(values.length, shape, name);
+    return empty(shape, dtype, placement, name).copyInPlace(values);
+  }
+
+  /** A tensor on one PE with host values, row-major, rounded to {@code dtype}. */
+  public Tensor from(float[] values, Shape shape, DType dtype, String name) {
+    return from(values, shape, dtype, DpPolicy.single(), name);
+  }
+
+  /** A tensor with host values, row-major, each rounded once to {@code dtype}. */
+  public Tensor from(double[] values, Shape shape, DType dtype, DpPolicy placement, String name) {
+    checkCount(values.length, shape, name);
+    return empty(shape, dtype, placement, name).copyInPlace(values);
+  }
+
+  /** A tensor on one PE with host values, row-major, each rounded once to {@code dtype}. */
+  public Tensor from(double[] values, Shape shape, DType dtype, String name) {
+    return from(values, shape, dtype, DpPolicy.single(), name);
+  }
+
+  /** A tensor with dtype, shape and contents of a {@code .npy} file. */
+  public Tensor load(Path file, DpPolicy placement, String name) {
+    NpyArray array;
+    try {
+      array = Npy.read(file);
+    } catch (IOException e) {
+      throw new SimulationException(
+          "tensor "
+              + name
+              + " cannot be loaded from "
+              + file
+              + ": "
+              + reason(e)
+              + "; expected a .npy file as numpy.save writes it");
+    }
+    Tensor tensor = empty(array.shape(), array.dtype(), placement, name);
+    if (session.hasValues()) {
+      tensor.writeAll(array.bytes());
+    }
+    return tensor;
+  }
+
+  /** A tensor on one PE with dtype, shape and contents of a {@code .npy} file. */
+  public Tensor load(Path file, String name) {
+    return load(file, DpPolicy.single(), name);
+  }
+
+  static String reason(IOException e) {
+    return e instanceof NoSuchFileException ? "no such file" : String.valueOf(e.getMessage());
+  }
+
+  private static void checkCount(int values, Shape shape, String name) {
+    if (values != shape.elements()) {
+      throw new SimulationException(
+          "tensor "
+              + name
+              + " of shape "
+              + shape
+              + " has "
+              + shape.elements()
+              + " elements, got "
+              + values
+              + " values; expected as many");
+    }
+  }
+
+  // ---- kernels ----
+
+  /**
+   * Enqueues a kernel on every PE that holds a part of one of these tensors, which must be all that
+   * it uses. It starts on all of them at once when they have finished what they were given before.
+   *
+   * @return to be given to {@link #await}; reads of the tensors wait for it by themselves
+   */
+  public Launch launch(String name, Kernel kernel, Tensor first, Tensor... more) {
+    Set<Tensor> tensors = new LinkedHashSet<>(List.of(first));
+    tensors.addAll(Arrays.asList(more));
+    Set<Pe> places = new LinkedHashSet<>();
+    for (Tensor t : tensors) {
+      t.checkUsable("launch of kernel " + name + " with a shard");
+      if (!t.belongsTo(session)) {
+        throw new SimulationException(
+            "launch of kernel " + name + ": tensor " + t.name() + " belongs to another Torch");
+      }
+      places.addAll(t.places());
+    }
+    return session.launch(name, kernel, inOrder(places), List.copyOf(tensors));
+  }
+
+  /**
+   * Enqueues a kernel on these PEs. It may use any tensor, so every read of the host waits for it.
+   */
+  public Launch launch(String name, Kernel kernel, List<Pe> pes) {
+    return session.launchUndeclared(name, kernel, inOrder(new LinkedHashSet<>(pes)));
+  }
+
+  private List<Pe> inOrder(Set<Pe> pes) {
+    return pes.stream().map(session.machine::peIndex).sorted().map(session.machine::peAt).toList();
+  }
+
+  /** Returns when a kernel is done ({@code wait} in PyTorch): a rank gives way to the others. */
+  public void await(Launch launch) {
+    session.await(launch);
+  }
+
+  /** Returns when all kernels launched so far, by anyone, are done. */
+  public void synchronize() {
+    session.synchronize();
+  }
+
+  // ---- the rest ----
+
+  /** The devices. */
+  public Ahbm ahbm() {
+    return ahbm;
+  }
+
+  /** What ranks do together. */
+  public Distributed distributed() {
+    return distributed;
+  }
+
+  /** Starts ranks. */
+  public Multiprocessing multiprocessing() {
+    return multiprocessing;
+  }
+
+  /** The moving machine, for time, op log and counts. */
+  public Simulator simulator() {
+    return session.simulator;
+  }
+
+  /** The machine. */
+  public Machine machine() {
+    return session.machine;
+  }
+
+  /** Ends kernels that are still under way. A rank's view closes nothing. */
+  @Override
+  public void close() {
+    if (root) {
+      session.simulator.close();
+    }
+  }
+}

@@ -1,0 +1,35 @@
+package org.kernbench.torch;
+
+import java.util.Optional;
+import org.kernbench.device.Mode;
+import org.kernbench.device.SimulatorOptions;
+
+/**
+ * How a {@link Torch} is opened.
+ *
+ * @param mode what the run computes
+ * @param simulator what it records
+ * @param collectives the collective algorithms; without them ranks are packages and there is no
+ *     process group
+ */
+public record TorchOptions(
+    Mode mode, SimulatorOptions simulator, Optional<CollectiveBackend> collectives) {
+  /** Values and time, default records, no collectives. */
+  public static final TorchOptions DEFAULT =
+      new TorchOptions(Mode.FULL, SimulatorOptions.DEFAULT, Optional.empty());
+
+  /** A copy with another mode. */
+  public TorchOptions withMode(Mode other) {
+    return new TorchOptions(other, simulator, collectives);
+  }
+
+  /** A copy with other records. */
+  public TorchOptions withSimulator(SimulatorOptions other) {
+    return new TorchOptions(mode, other, collectives);
+  }
+
+  /** A copy with collectives. */
+  public TorchOptions withCollectives(CollectiveBackend backend) {
+    return new TorchOptions(mode, simulator, Optional.of(backend));
+  }
+}

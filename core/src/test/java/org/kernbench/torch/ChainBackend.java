@@ -1,0 +1,76 @@
+package org.kernbench.torch;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.BinaryOp;
+import org.kernbench.tl.Kernel;
+import org.kernbench.tl.Shard;
+import org.kernbench.tl.Tl;
+import org.kernbench.tl.Value;
+
+/** The plainest all-reduce: partial results walk down to rank 0, the result walks back up. */
+record ChainBackend(Machine machine, RankLevel rankLevel, int worldSize)
+    implements CollectiveBackend {
+  @Override
+  public String name() {
+    return "ahbm";
+  }
+
+  @Override
+  public Communicator connect(List<Pe> leadPes) {
+    List<QueuePlan.Connection> links = new ArrayList<>();
+    for (int r = 0; r + 1 < leadPes.size(); r++) {
+      links.add(new QueuePlan.Connection(leadPes.get(r), "up", leadPes.get(r + 1), "down"));
+    }
+    QueuePlan plan = new QueuePlan(machine.ipcq(), links);
+    return new Communicator() {
+      @Override
+      public String algorithm() {
+        return "chain";
+      }
+
+      @Override
+      public QueuePlan queues() {
+        return plan;
+      }
+
+      @Override
+      public Kernel kernel(CollectiveCall call) {
+        return tl -> chain(tl, call, leadPes.indexOf(tl.pe()));
+      }
+    };
+  }
+
+  private static void chain(Tl tl, CollectiveCall call, int rank) {
+    Shard shard = call.shards().get(rank);
+    Value mine = tl.load(shard.all());
+    boolean isLast = rank == call.ranks() - 1;
+    if (!isLast) {
+      mine = combine(call.reduce(), mine, tl.recv("up", mine.shape(), mine.dtype()));
+    }
+    Value result = mine;
+    if (rank > 0) {
+      tl.send("down", mine);
+      result = tl.recv("down", mine.shape(), mine.dtype());
+    } else if (call.reduce() == ReduceKind.AVG) {
+      result = mine.div(call.ranks());
+    }
+    if (!isLast) {
+      tl.send("up", result);
+    }
+    tl.store(shard.all(), result);
+  }
+
+  private static Value combine(ReduceKind kind, Value a, Value b) {
+    BinaryOp op = kind.combine();
+    return switch (op) {
+      case MUL -> a.mul(b);
+      case MINIMUM -> a.minimum(b);
+      case MAXIMUM -> a.maximum(b);
+      default -> a.add(b);
+    };
+  }
+}
