@@ -1,0 +1,106 @@
+package org.kernbench.device;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.kernbench.sim.Rate;
+import org.kernbench.sim.Simulation;
+
+/**
+ * The mesh of {@link FlitMesh} as links of a {@link Fabric}: one flit is {@value #FLIT_BYTES}
+ * bytes, one cycle {@value #CYCLE_PS} ps, a link passes one flit per cycle.
+ */
+final class FabricMesh {
+  private static final int FLIT_BYTES = 64;
+  private static final long CYCLE_PS = 1_000;
+  private static final Rate FLIT_PER_CYCLE =
+      Rate.ofBytesPerSecond(FLIT_BYTES * 1_000_000_000_000L / CYCLE_PS);
+
+  private final int side;
+  private final int[][] linkTo;
+  private final List<Long> latencies = new ArrayList<>();
+
+  private FabricMesh(int side) {
+    this.side = side;
+    int nodes = side * side;
+    // Routers are 0 .. nodes-1, the nodes behind them nodes .. 2*nodes-1.
+    linkTo = new int[2 * nodes][2 * nodes];
+    for (int a = 0; a < nodes; a++) {
+      connect(nodes + a, a, FlitMesh.LOCAL_CYCLES);
+      connect(a, nodes + a, FlitMesh.LOCAL_CYCLES);
+      for (int b = 0; b < nodes; b++) {
+        if (Math.abs(a % side - b % side) + Math.abs(a / side - b / side) == 1) {
+          connect(a, b, FlitMesh.HOP_CYCLES);
+        }
+      }
+    }
+  }
+
+  private void connect(int from, int to, int cycles) {
+    linkTo[from][to] = latencies.size();
+    latencies.add(cycles * CYCLE_PS);
+  }
+
+  private int[] route(int source, int destination) {
+    List<Integer> stops = new ArrayList<>(List.of(side * side + source, source));
+    int at = source;
+    while (at % side != destination % side) {
+      at += Integer.signum(destination % side - at % side);
+      stops.add(at);
+    }
+    while (at != destination) {
+      at += side * Integer.signum(destination - at);
+      stops.add(at);
+    }
+    stops.add(side * side + destination);
+    int[] links = new int[stops.size() - 1];
+    for (int i = 0; i < links.length; i++) {
+      links[i] = linkTo[stops.get(i)][stops.get(i + 1)];
+    }
+    return links;
+  }
+
+  /**
+   * Runs the traffic over a fabric, each packet one transfer.
+   *
+   * @param chunkFlits the fabric's chunk; at least the packet for virtual cut-through, where no
+   *     link lets another packet in between
+   * @return by packet, the cycle by whose beginning it was delivered
+   */
+  static long[] run(FlitMeshTraffic traffic, int chunkFlits) {
+    FabricMesh mesh = new FabricMesh(traffic.side());
+    long[] latenciesPs = mesh.latencies.stream().mapToLong(ps -> ps).toArray();
+    Rate[] rates = new Rate[latenciesPs.length];
+    Arrays.fill(rates, FLIT_PER_CYCLE);
+    Simulation sim = new Simulation();
+    Fabric fabric = new Fabric(sim, (long) chunkFlits * FLIT_BYTES, rates, latenciesPs);
+    int nodes = traffic.side() * traffic.side();
+    Route[][] routes = new Route[nodes][nodes];
+    for (int a = 0; a < nodes; a++) {
+      for (int b = 0; b < nodes; b++) {
+        routes[a][b] = Route.of(mesh.route(a, b), rates, latenciesPs);
+      }
+    }
+    long[] delivered = new long[traffic.packets().size()];
+    Fabric.Sink sink =
+        new Fabric.Sink() {
+          @Override
+          public void onInjected(int arg) {
+            throw new AssertionError("nobody asked");
+          }
+
+          @Override
+          public void onDelivered(int arg, long waitPs, int worstLink) {
+            delivered[arg] = Math.ceilDiv(sim.nowPs(), CYCLE_PS);
+          }
+        };
+    for (int i = 0; i < delivered.length; i++) {
+      FlitMeshTraffic.Packet p = traffic.packets().get(i);
+      long bytes = (long) traffic.packetFlits() * FLIT_BYTES;
+      Route route = routes[p.source()][p.destination()];
+      fabric.begin(route, bytes, p.cycle() * CYCLE_PS, sink, i, false);
+    }
+    sim.run();
+    return delivered;
+  }
+}
