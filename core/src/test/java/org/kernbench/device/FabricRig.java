@@ -72,18 +72,56 @@ record FabricRig(
   }
 
   Outcome run() {
-    return run(new WheelEventQueue());
+    return run(new WheelEventQueue(), noFeeders());
   }
 
   Outcome runOnHeap() {
-    return run(new HeapEventQueue());
+    return run(new HeapEventQueue(), noFeeders());
   }
 
-  private Outcome run(EventQueue queue) {
+  /** With the fabric told which links have a sole feeder among these transfers' routes. */
+  Outcome runWithFeeders() {
+    return run(new WheelEventQueue(), soleFeeders());
+  }
+
+  private int[] noFeeders() {
+    int[] none = new int[latencyPs.length];
+    Arrays.fill(none, -1);
+    return none;
+  }
+
+  int[] soleFeeders() {
+    int[] feeders = new int[latencyPs.length];
+    for (int link = 0; link < feeders.length; link++) {
+      int id = link;
+      int[] before =
+          transfers.stream()
+              .map(Transfer::route)
+              .filter(route -> Arrays.stream(route).anyMatch(l -> l == id))
+              .mapToInt(route -> linkBefore(route, id))
+              .distinct()
+              .toArray();
+      feeders[link] = before.length == 1 ? before[0] : -1;
+    }
+    return feeders;
+  }
+
+  private static int linkBefore(int[] route, int link) {
+    int before = -1;
+    for (int at : route) {
+      if (at == link) {
+        return before;
+      }
+      before = at;
+    }
+    throw new AssertionError();
+  }
+
+  private Outcome run(EventQueue queue, int[] feeders) {
     List<Head> heads = new ArrayList<>();
     Simulation sim = new Simulation(new HeadRecorder(queue, heads));
     Rate[] rates = rates();
-    Fabric fabric = new Fabric(sim, chunkBytes, rates, latencyPs);
+    Fabric fabric = new Fabric(sim, chunkBytes, rates, latencyPs, feeders);
     Long[] delivered = new Long[transfers.size()];
     Long[] injected = new Long[transfers.size()];
     Long[] wait = new Long[transfers.size()];

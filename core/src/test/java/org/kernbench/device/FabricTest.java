@@ -1,9 +1,11 @@
 package org.kernbench.device;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -136,6 +138,50 @@ class FabricTest {
       crossed += outcome.waitPs().stream().filter(wait -> wait > 0).count();
     }
     assertThat(crossed).as("transfers that waited").isGreaterThan(NETWORKS);
+  }
+
+  /** Links with a sole feeder take no event of their own; nothing else may change. */
+  @Test
+  void transfers_linksWithSoleFeeders_giveTheSameOutcomeInFewerEvents() {
+    long heads = 0;
+    long headsWithFeeders = 0;
+    for (int seed = 0; seed < NETWORKS; seed++) {
+      FabricRig rig = FabricRig.random(seed);
+      Outcome every = rig.run();
+      Outcome fed = rig.runWithFeeders();
+      assertThat(fed.deliveredPs()).as("network %d", seed).isEqualTo(every.deliveredPs());
+      assertThat(fed.injectedPs()).as("network %d", seed).isEqualTo(every.injectedPs());
+      assertThat(fed.waitPs()).as("network %d", seed).isEqualTo(every.waitPs());
+      assertThat(fed.busyPs()).as("network %d", seed).isEqualTo(every.busyPs());
+      assertThat(fed.bytesOn()).as("network %d", seed).isEqualTo(every.bytesOn());
+      assertThat(new HashSet<>(every.heads())).containsAll(fed.heads());
+      heads += every.heads().size();
+      headsWithFeeders += fed.heads().size();
+    }
+    assertThat(heads - headsWithFeeders).as("events saved").isGreaterThan(NETWORKS);
+  }
+
+  @Test
+  void transfers_againstTheDeclaredFeeder_areRefused() {
+    Rate[] rates = {
+      Rate.ofBytesPerSecond(1_000), Rate.ofBytesPerSecond(1_000), Rate.ofBytesPerSecond(1_000)
+    };
+    long[] latencies = {1, 1, 1};
+    Simulation sim = new Simulation();
+    Fabric fabric = new Fabric(sim, 256, rates, latencies, new int[] {-1, -1, 0});
+    Source source =
+        new Source(
+            sim,
+            fabric,
+            Route.of(new int[] {1, 2}, rates, latencies),
+            new SplittableRandom(1),
+            new ArrayList<>(),
+            1);
+    source.onInjected(0);
+    assertThatThrownBy(sim::run).hasMessageContaining("link 2").hasMessageContaining("feeder is 0");
+    Route middle = Route.of(new int[] {2}, rates, latencies);
+    assertThatThrownBy(() -> fabric.begin(middle, 1, sim.nowPs(), source, 0, false))
+        .hasMessageContaining("link 2");
   }
 
   @Test
