@@ -19,6 +19,11 @@ final class Engine {
 
   int freedBy = -1;
 
+  // the last start, and what made it
+  private long startedPs = -1;
+  private Cause startedCause = Cause.KERNEL_START;
+  private int startedCauseOp = -1;
+
   Engine(String name, int index, int channels) {
     this.name = name;
     this.index = index;
@@ -46,6 +51,22 @@ final class Engine {
         tail = null;
       }
     }
+  }
+
+  /**
+   * The start of an operation that could start at {@code startPs} were it not behind others in the queue. One that only had to let
+   * its predecessor go first starts with it, for the same cause.
+   */
+  long inOrder(Op op, long startPs) {
+    if (startPs >= startedPs) {
+      startedPs = startPs;
+      startedCause = op.cause;
+      startedCauseOp = op.causeOp;
+    } else {
+      op.cause = startedCause;
+      op.causeOp = startedCauseOp;
+    }
+    return startedPs;
   }
 
   void free(long nowPs, int op) {

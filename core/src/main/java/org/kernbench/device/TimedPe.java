@@ -91,6 +91,10 @@ final class TimedPe implements PePort {
   private int lastOp = -1;
   private long lastEndPs;
 
+  // the same, but a message counts when it is visible at its receiver, not when its channel is free
+  private int lastDone = -1;
+  private long lastDonePs;
+
   TimedPe(TimedExecutor world, int index, Pe pe) {
     this.world = world;
     this.index = index;
@@ -295,7 +299,10 @@ final class TimedPe implements PePort {
 
   private Register issue(Op op) {
     live++;
-    op.out.line = op.line;
+    Register out = op.out; // the command may complete, and its record serve another, before this returns
+    if (out != Register.NONE) {
+      out.line = op.line;
+    }
     Op tail = pendingTail;
     if (tail == null) {
       pendingHead = op;
@@ -304,7 +311,7 @@ final class TimedPe implements PePort {
     }
     pendingTail = op;
     pump();
-    return op.out;
+    return out;
   }
 
   private Register newRegister(int bytes, boolean inTcm) {
@@ -365,6 +372,8 @@ final class TimedPe implements PePort {
     issueCauseOp = -1;
     lastOp = -1;
     lastEndPs = now;
+    lastDone = -1;
+    lastDonePs = now;
     Runnable body = launch.programOn(this);
     program =
         Coroutine.of(
@@ -466,7 +475,7 @@ final class TimedPe implements PePort {
       if (issuedLive > 0) {
         return false;
       }
-      raiseBarrier(lastEndPs, Cause.FENCE, lastOp);
+      raiseBarrier(lastDonePs, Cause.FENCE, lastDone);
     }
     removePending();
     live--;
@@ -579,6 +588,7 @@ final class TimedPe implements PePort {
     }
     start = later(op, start, op.engine().freedPs, Cause.ENGINE, op.engine().freedBy);
     start = later(op, start, op.issuePs, op.issueCause, op.issueCauseOp);
+    start = op.engine().inOrder(op, start);
     if (start < world.sim.nowPs()) {
       throw new IllegalStateException(
           "bug: operation " + op.id + " (" + op.kind + ") could have started at " + start + " ps, now is " + world.sim.nowPs());
@@ -599,6 +609,7 @@ final class TimedPe implements PePort {
         sendFragment(op, start);
         if (serialBlocker == op) {
           unblockCpu(op, start);
+          pump();
         }
       }
       case RECV -> receiveFragment(op, start);
@@ -738,6 +749,8 @@ final class TimedPe implements PePort {
     }
     live--;
     issuedLive--;
+    lastDone = op.id;
+    lastDonePs = now;
     if (kind != OpKind.SEND) {
       engine.free(now, op.id);
       ended(op, now);
