@@ -51,7 +51,8 @@ final class QueueEnd {
   final int[] visibleOp;
   final int[] visibleBytes;
   final boolean[] lastFragment;
-  final byte[] @Nullable [] slotData;
+  private final byte[] @Nullable [] data;
+  private final int[] dataOffset;
 
   int slotsInUsePeak;
 
@@ -77,7 +78,8 @@ final class QueueEnd {
     this.visibleOp = new int[slots];
     this.visibleBytes = new int[slots];
     this.lastFragment = new boolean[slots];
-    this.slotData = new byte[slots][];
+    this.data = new byte[slots][];
+    this.dataOffset = new int[slots];
     Arrays.fill(creditOp, -1);
     Arrays.fill(visiblePs, NEVER);
   }
@@ -135,13 +137,21 @@ final class QueueEnd {
     return slot;
   }
 
-  byte[] slotBytes(int slot, int bytes) {
-    byte[] data = slotData[slot];
-    if (data == null || data.length < bytes) {
-      data = new byte[bytes];
-      slotData[slot] = data;
-    }
-    return data;
+  /**
+   * Puts a fragment into a slot. The bytes are those of the sender's value, not a copy: a register is written once, so nothing can
+   * change them, and a message forwarded out of a slot that is free again keeps its own.
+   */
+  void put(int slot, byte[] bytes, int offset) {
+    data[slot] = bytes;
+    dataOffset[slot] = offset;
+  }
+
+  byte[] data(int slot) {
+    return Objects.requireNonNull(data[slot], "nothing was put into the slot");
+  }
+
+  int dataOffset(int slot) {
+    return dataOffset[slot];
   }
 
   @Override

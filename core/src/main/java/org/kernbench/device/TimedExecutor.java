@@ -303,8 +303,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     int slot = (int) ((op.firstFragment + k) % slots);
     int bytes = op.fragmentBytes(k, ipcq.slotBytes());
     if (values) {
-      int from = op.a.dataOffset + op.aOffset + k * (int) ipcq.slotBytes();
-      System.arraycopy(op.a.data, from, to.slotBytes(slot, bytes), 0, bytes);
+      to.put(slot, op.a.data, op.a.dataOffset + op.aOffset + k * (int) ipcq.slotBytes());
     }
     boolean last = op.fragmentsDone == op.fragments;
     to.deliver(slot, sim.nowPs(), op.id, bytes, last);
@@ -348,7 +347,8 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
       if (op.out.data.length == 0) {
         op.out.data = new byte[op.bytes];
       }
-      System.arraycopy(op.end().slotBytes(op.slot, bytes), 0, op.out.data, k * (int) ipcq.slotBytes(), bytes);
+      System.arraycopy(
+          op.end().data(op.slot), op.end().dataOffset(op.slot), op.out.data, k * (int) ipcq.slotBytes(), bytes);
     }
     op.pe.fragmentCopied(op);
   }
@@ -371,7 +371,10 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
         if (op.inPlace) {
           op.out.slotQueue = op.end();
           op.out.slot = op.slot;
-          op.out.data = values ? op.end().slotBytes(op.slot, op.bytes) : op.out.data;
+          if (values) {
+            op.out.data = op.end().data(op.slot);
+            op.out.dataOffset = op.end().dataOffset(op.slot);
+          }
         }
       }
       case LOAD, SEND -> {}
