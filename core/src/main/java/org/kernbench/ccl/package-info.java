@@ -1,12 +1,12 @@
 /**
- * Collective algorithms as kernels: their schedules, queue install plans, costs and lower bounds.
+ * Collective algorithms as kernels, their configuration ({@code ccl.yaml}) and their lower bounds.
+ * Start at {@link org.kernbench.ccl.CollectiveLibrary}, which plugs into {@code torch}; an
+ * algorithm is a {@link org.kernbench.ccl.CollectiveAlgorithm}, and what they share are a few
+ * words: {@link org.kernbench.ccl.Group}, {@link org.kernbench.ccl.Segments}, {@link
+ * org.kernbench.ccl.Payload}, {@link org.kernbench.ccl.Reduction}, trees and rings.
  *
- * <p>An algorithm is written against {@code tl} like any user's kernel and is plugged into {@code
- * torch} through the interface that {@code torch} owns, so a user can add one without touching this
- * room. {@code ccl.yaml} chooses among them; equations carry the numbers of the table of closed
- * forms (O1, O2, …) in their Javadoc.
- *
- * <p>Depends on: torch, tl, config, machine, tensor, and the read-only types of device.
+ * <p>Depends on: {@code torch} (the interface it implements), {@code tl} (the language of its
+ * kernels), {@code machine}, {@code device} (queue plans), {@code tensor} and {@code config}.
  */
 @NullMarked
 package org.kernbench.ccl;

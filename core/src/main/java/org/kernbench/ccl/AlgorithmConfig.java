@@ -1,0 +1,62 @@
+package org.kernbench.ccl;
+
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import org.kernbench.machine.Backpressure;
+import org.kernbench.machine.BufferKind;
+import org.kernbench.machine.IpcqSpec;
+import org.kernbench.machine.SipTopology;
+import org.kernbench.torch.RankLevel;
+
+/**
+ * What {@code ccl.yaml} says about one algorithm, its own keys over the defaults. Empty: not said,
+ * the machine or the algorithm decides.
+ *
+ * @param name entry in {@code algorithms}
+ * @param className built-in algorithm, or name of a class that implements {@link
+ *     CollectiveAlgorithm}
+ * @param topology how the packages are taken, if not as the machine joins them
+ * @param bufferKind memory of the message slots
+ * @param slots slots per direction
+ * @param slotBytes size of a slot
+ * @param backpressure how a sender waits for a slot
+ * @param creditBytes size of a credit on the wire
+ * @param chunkBytes size of a chunk in pipelined algorithms
+ * @param elementsPerBlock longest vector that is handled at once; a longer one goes block after
+ *     block
+ * @param worldSize number of ranks: the first devices in structural order
+ * @param rankLevel what one rank owns
+ * @param subChunks messages per segment of a ring
+ */
+public record AlgorithmConfig(
+    String name,
+    String className,
+    Optional<SipTopology> topology,
+    Optional<BufferKind> bufferKind,
+    OptionalInt slots,
+    OptionalLong slotBytes,
+    Optional<Backpressure> backpressure,
+    OptionalLong creditBytes,
+    OptionalLong chunkBytes,
+    OptionalInt elementsPerBlock,
+    OptionalInt worldSize,
+    Optional<RankLevel> rankLevel,
+    OptionalInt subChunks) {
+
+  /** The machine's queues with what is said here laid over them. */
+  IpcqSpec queues(IpcqSpec machine) {
+    return new IpcqSpec(
+        slots.orElse(machine.slots()),
+        slotBytes.orElse(machine.slotBytes()),
+        bufferKind.orElse(machine.bufferKind()),
+        creditBytes.orElse(machine.creditBytes()),
+        machine.slotAccess(),
+        machine.recvAwaitsCredit(),
+        backpressure.orElse(machine.backpressure()),
+        machine.pollIntervalPs(),
+        machine.serialCost(),
+        machine.creditOverheadPs(),
+        machine.directions());
+  }
+}

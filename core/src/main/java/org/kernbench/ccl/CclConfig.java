@@ -1,0 +1,284 @@
+package org.kernbench.ccl;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.Set;
+import org.kernbench.config.ConfigException;
+import org.kernbench.config.ConfigMap;
+import org.kernbench.config.ConfigTree;
+import org.kernbench.config.Position;
+import org.kernbench.config.Problems;
+import org.kernbench.config.Suggest;
+import org.kernbench.machine.Backpressure;
+import org.kernbench.machine.BufferKind;
+import org.kernbench.machine.SipTopology;
+import org.kernbench.torch.RankLevel;
+
+/** The contents of a {@code ccl.yaml}: which algorithm runs, and the parameters of each. */
+public final class CclConfig {
+  private static final String PACKAGED = "ccl.yaml";
+
+  private static final SipTopology[] TOPOLOGIES = {
+    SipTopology.RING_1D, SipTopology.TORUS_2D, SipTopology.MESH_2D_NO_WRAP
+  };
+
+  private final ConfigTree tree;
+  private final String algorithm;
+  private final Map<String, AlgorithmConfig> algorithms;
+
+  private CclConfig(ConfigTree tree, String algorithm, Map<String, AlgorithmConfig> algorithms) {
+    this.tree = tree;
+    this.algorithm = algorithm;
+    this.algorithms = algorithms;
+  }
+
+  /**
+   * Reads a file, or the one that is packaged with the program.
+   *
+   * @param overrides {@code path=value}, for example {@code defaults.algorithm=ring}
+   * @throws ConfigException with every problem found
+   */
+  public static CclConfig load(Optional<Path> file, List<String> overrides) {
+    return file.isPresent()
+        ? parse(file.get().toString(), read(file.get()), overrides)
+        : parse(PACKAGED, packaged(), overrides);
+  }
+
+  /**
+   * Reads YAML text.
+   *
+   * @param file name used in messages
+   * @throws ConfigException with every problem found
+   */
+  public static CclConfig parse(String file, String yaml, List<String> overrides) {
+    Problems problems = new Problems();
+    ConfigTree tree = ConfigTree.parse(file, yaml, problems).overridden(overrides, problems);
+    ConfigMap root = tree.root(problems);
+    ConfigMap defaults = root.map("defaults");
+    String algorithm = defaults.text("algorithm");
+    Keys common = Keys.common(defaults);
+    defaults.done();
+
+    Map<String, AlgorithmConfig> algorithms = new LinkedHashMap<>();
+    Set<String> known = new LinkedHashSet<>(CollectiveLibrary.builtIn());
+    if (root.has("algorithms")) {
+      ConfigMap entries = root.map("algorithms");
+      for (String name : entries.keys()) {
+        algorithms.put(name, algorithm(name, entries.map(name), common));
+        known.add(name);
+      }
+    }
+    root.done();
+    for (String name : known) {
+      algorithms.computeIfAbsent(name, n -> common.config(n, n, Specific.NONE));
+    }
+    if (!algorithm.isEmpty() && !known.contains(algorithm)) {
+      defaults.problem(
+          "algorithm",
+          "got \""
+              + algorithm
+              + "\"; expected one of "
+              + String.join(", ", known)
+              + Suggest.hint(algorithm, known));
+    }
+    problems.throwIfAny();
+    return new CclConfig(tree, algorithm, algorithms);
+  }
+
+  private static AlgorithmConfig algorithm(String name, ConfigMap map, Keys common) {
+    String className = name;
+    if (map.has("class")) {
+      className = map.text("class");
+    }
+    if (!className.contains(".") && !CollectiveLibrary.builtIn().contains(className)) {
+      String known = String.join(", ", CollectiveLibrary.builtIn());
+      String hint = Suggest.hint(className, CollectiveLibrary.builtIn());
+      map.problem(
+          "class",
+          "got \""
+              + className
+              + "\"; expected a class name with its package, or one of "
+              + known
+              + hint);
+    }
+    Keys own = Keys.common(map);
+    Specific specific = Specific.of(map);
+    map.done();
+    return own.over(common).config(name, className, specific);
+  }
+
+  /** Name of the algorithm to use. */
+  public String algorithm() {
+    return algorithm;
+  }
+
+  /** Names of all algorithms: those of the file, then the others that are built in. */
+  public Set<String> names() {
+    return Set.copyOf(algorithms.keySet());
+  }
+
+  /** The parameters of the algorithm to use. */
+  public AlgorithmConfig chosen() {
+    return of(algorithm);
+  }
+
+  /**
+   * The parameters of an algorithm.
+   *
+   * @throws CollectiveException if there is none of this name
+   */
+  public AlgorithmConfig of(String name) {
+    AlgorithmConfig config = algorithms.get(name);
+    if (config == null) {
+      throw new CollectiveException(
+          "no collective algorithm \""
+              + name
+              + "\"; expected one of "
+              + String.join(", ", algorithms.keySet())
+              + Suggest.hint(name, algorithms.keySet()));
+    }
+    return config;
+  }
+
+  /** An error about the value at a path that only shows with a machine at hand. */
+  ConfigException problem(String path, String message) {
+    Problems problems = new Problems();
+    problems.add(tree.positionOf(path), path, message);
+    return new ConfigException(problems.sorted());
+  }
+
+  private static String read(Path file) {
+    Problems problems = new Problems();
+    try {
+      return Files.readString(file);
+    } catch (CharacterCodingException e) {
+      problems.add(new Position(file.toString(), 1, 1), "", "is not UTF-8 text; expected YAML");
+    } catch (IOException e) {
+      String reason =
+          Files.isDirectory(file)
+              ? "is a directory; expected a YAML file"
+              : Files.exists(file) ? "cannot be read: " + e.getMessage() : "no such file";
+      problems.add(new Position(file.toString(), 1, 1), "", reason);
+    }
+    throw new ConfigException(problems.sorted());
+  }
+
+  private static String packaged() {
+    try (InputStream in = CclConfig.class.getResourceAsStream("/" + PACKAGED)) {
+      if (in == null) {
+        throw new AssertionError(PACKAGED + " is not packed with the program");
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new AssertionError(PACKAGED + " cannot be read", e);
+    }
+  }
+
+  /** Keys that both the defaults and each algorithm may have. */
+  private record Keys(
+      Optional<BufferKind> bufferKind,
+      OptionalInt slots,
+      OptionalLong slotBytes,
+      Optional<Backpressure> backpressure,
+      OptionalLong creditBytes,
+      OptionalLong chunkBytes,
+      OptionalInt elements) {
+
+    private static final String MACHINE = "machine";
+    private static final String AUTO = "auto";
+
+    static Keys common(ConfigMap map) {
+      return new Keys(
+          said(map, "buffer_kind", MACHINE)
+              ? Optional.of(map.choice("buffer_kind", BufferKind.values()))
+              : Optional.empty(),
+          said(map, "slots", MACHINE)
+              ? OptionalInt.of(map.integer("slots", 1, 1 << 20))
+              : OptionalInt.empty(),
+          size(map, "slot_size", MACHINE),
+          said(map, "backpressure", MACHINE)
+              ? Optional.of(map.choice("backpressure", Backpressure.values()))
+              : Optional.empty(),
+          size(map, "credit_size", MACHINE),
+          size(map, "chunk", AUTO),
+          said(map, "n_elem", AUTO)
+              ? OptionalInt.of(map.integer("n_elem", 1, Integer.MAX_VALUE))
+              : OptionalInt.empty());
+    }
+
+    /** True if the key is written and does not leave the choice to another. */
+    static boolean said(ConfigMap map, String key, String leftTo) {
+      return map.has(key) && !map.isText(key, leftTo);
+    }
+
+    private static OptionalLong size(ConfigMap map, String key, String leftTo) {
+      return said(map, key, leftTo) ? OptionalLong.of(map.size(key)) : OptionalLong.empty();
+    }
+
+    Keys over(Keys lower) {
+      return new Keys(
+          bufferKind.or(lower::bufferKind),
+          slots.isPresent() ? slots : lower.slots,
+          slotBytes.isPresent() ? slotBytes : lower.slotBytes,
+          backpressure.or(lower::backpressure),
+          creditBytes.isPresent() ? creditBytes : lower.creditBytes,
+          chunkBytes.isPresent() ? chunkBytes : lower.chunkBytes,
+          elements.isPresent() ? elements : lower.elements);
+    }
+
+    AlgorithmConfig config(String name, String className, Specific specific) {
+      return new AlgorithmConfig(
+          name,
+          className,
+          specific.topology,
+          bufferKind,
+          slots,
+          slotBytes,
+          backpressure,
+          creditBytes,
+          chunkBytes,
+          elements,
+          specific.worldSize,
+          specific.rankLevel,
+          specific.subChunks);
+    }
+  }
+
+  /** Keys that only an algorithm has. */
+  private record Specific(
+      Optional<SipTopology> topology,
+      OptionalInt worldSize,
+      Optional<RankLevel> rankLevel,
+      OptionalInt subChunks) {
+
+    static final Specific NONE =
+        new Specific(Optional.empty(), OptionalInt.empty(), Optional.empty(), OptionalInt.empty());
+
+    static Specific of(ConfigMap map) {
+      return new Specific(
+          Keys.said(map, "topology", Keys.MACHINE)
+              ? Optional.of(map.choice("topology", TOPOLOGIES))
+              : Optional.empty(),
+          Keys.said(map, "world_size", "all")
+              ? OptionalInt.of(map.integer("world_size", 1, Integer.MAX_VALUE))
+              : OptionalInt.empty(),
+          map.has("rank_level")
+              ? Optional.of(map.choice("rank_level", RankLevel.values()))
+              : Optional.empty(),
+          Keys.said(map, "sub_chunks", Keys.AUTO)
+              ? OptionalInt.of(map.integer("sub_chunks", 1, 1 << 20))
+              : OptionalInt.empty());
+    }
+  }
+}

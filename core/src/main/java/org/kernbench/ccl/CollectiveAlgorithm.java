@@ -1,0 +1,34 @@
+package org.kernbench.ccl;
+
+import java.util.OptionalInt;
+import org.kernbench.machine.IpcqSpec;
+import org.kernbench.torch.RankLevel;
+
+/**
+ * A way to perform a collective, before it is bound to a group of ranks.
+ *
+ * <p>An algorithm of your own implements this with a public constructor without arguments, and
+ * {@code ccl.yaml} names it: {@code algorithms.<name>.class: my.package.MyAlgorithm}.
+ */
+public interface CollectiveAlgorithm {
+  /** The name used in {@code ccl.yaml} and in reports. */
+  String name();
+
+  /** What one rank owns unless {@code rank_level} says otherwise. */
+  RankLevel defaultRankLevel();
+
+  /** Number of ranks unless {@code world_size} says otherwise; empty for all devices there are. */
+  default OptionalInt defaultWorldSize() {
+    return OptionalInt.empty();
+  }
+
+  /**
+   * Binds the algorithm to a group.
+   *
+   * @param group at least two ranks
+   * @param queues the message queues it will have
+   * @param config what {@code ccl.yaml} says about it
+   * @throws CollectiveException if it cannot serve this group, with the reason and a remedy
+   */
+  Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config);
+}

@@ -1,0 +1,33 @@
+package org.kernbench.ccl;
+
+import org.kernbench.tl.Tl;
+import org.kernbench.tl.Value;
+
+/** Combines the values that some ranks hold, so that each of them has the whole. */
+interface Exchange {
+  /** Nothing to combine: there is one such rank only. */
+  Exchange NONE =
+      new Exchange() {
+        @Override
+        public void wire(Wiring wiring) {}
+
+        @Override
+        public int held() {
+          return 0;
+        }
+
+        @Override
+        public Value run(Tl tl, int rank, Value own, Reduction reduction) {
+          return own;
+        }
+      };
+
+  /** Adds the queues it needs. */
+  void wire(Wiring wiring);
+
+  /** The most values that a rank holds at once besides its own and one that it adds. */
+  int held();
+
+  /** One rank's part: gives up {@code own}, returns all combined, with the same bits everywhere. */
+  Value run(Tl tl, int rank, Value own, Reduction reduction);
+}

@@ -1,0 +1,66 @@
+package org.kernbench.ccl;
+
+import org.kernbench.machine.Link;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.sim.Rate;
+
+/**
+ * What a message costs in the model of the closed forms: {@code o + s/B + L} until it is whole at
+ * the far side, and the sender's channel for {@code max(o, s/B1)}. Only for choosing among
+ * schedules; time itself comes from the simulation.
+ *
+ * @param latencyPs L: sum over the route
+ * @param narrowest B: the slowest link of the route
+ * @param injection B1: the first link, which all directions of a PE share
+ * @param overheadPs o: channel time of a message besides its payload
+ */
+record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long overheadPs) {
+
+  static LinkCosts between(Machine machine, Pe from, Pe to) {
+    int[] route = machine.route(machine.peNode(from), machine.peNode(to));
+    Link first = machine.link(route[0]);
+    Rate narrowest = first.rate();
+    for (int id : route) {
+      Rate rate = machine.link(id).rate();
+      if (rate.bytesPerSecond() < narrowest.bytesPerSecond()) {
+        narrowest = rate;
+      }
+    }
+    return new LinkCosts(
+        machine.latencyPs(route), narrowest, first.rate(), machine.pe().dma().messageOverheadPs());
+  }
+
+  /** The slower and farther of the two, term by term. */
+  LinkCosts worse(LinkCosts other) {
+    return new LinkCosts(
+        Math.max(latencyPs, other.latencyPs),
+        slower(narrowest, other.narrowest),
+        slower(injection, other.injection),
+        Math.max(overheadPs, other.overheadPs));
+  }
+
+  private static Rate slower(Rate a, Rate b) {
+    return a.bytesPerSecond() <= b.bytesPerSecond() ? a : b;
+  }
+
+  /** Time between two messages of this size on one link. */
+  long occupancyPs(long bytes) {
+    return overheadPs + narrowest.durationPs(bytes);
+  }
+
+  /** From the start of a message until it is whole at the far side. */
+  long messagePs(long bytes) {
+    return occupancyPs(bytes) + latencyPs;
+  }
+
+  /** What adding one vector of this size costs a PE, without waiting. */
+  static long additionPs(Machine machine, long bytes) {
+    var math = machine.pe().math();
+    long cycles = math.startupCycles() + Math.ceilDiv(bytes, math.lanesBytesPerCycle());
+    long compute = Rate.ofBytesPerSecond(math.clockHz()).durationPs(cycles);
+    return math.operandRate().isPresent()
+        ? Math.max(compute, math.operandRate().get().durationPs(3 * bytes))
+        : compute;
+  }
+}

@@ -1,0 +1,178 @@
+package org.kernbench.ccl;
+
+import java.util.List;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.machine.IpcqSpec;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Tl;
+import org.kernbench.tl.Value;
+import org.kernbench.torch.RankLevel;
+
+/**
+ * Ring all-reduce: reduce-scatter, then all-gather, each in {@code p - 1} steps of one segment.
+ *
+ * <p>Shape: {@code x: [n]} on each of {@code p} ranks; overwritten. Sent by all ranks together:
+ * {@code 2 (p - 1) n} elements. Order: segment by segment along the ring, so identical on all
+ * ranks.
+ *
+ * <p>Time, with {@code o} of channel time per message, latency {@code L}, bandwidth {@code B} and
+ * {@code gamma} of addition per byte (O1): {@code 2 (p-1) (o + L + S/(pB)) + (p-1) gamma S/p}. With
+ * segments in {@code c} sub-chunks the latency hides behind the other sub-chunks (O2).
+ *
+ * @see <a href="https://doi.org/10.1016/j.jpdc.2008.09.002">Patarasuk and Yuan, 2009</a>
+ */
+public final class RingAllReduce implements CollectiveAlgorithm {
+  private static final String NEXT = "E";
+  private static final String PREVIOUS = "W";
+
+  /** The algorithm; has no state. */
+  public RingAllReduce() {}
+
+  @Override
+  public String name() {
+    return "ring";
+  }
+
+  @Override
+  public RankLevel defaultRankLevel() {
+    return RankLevel.SIP;
+  }
+
+  @Override
+  public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
+    int c = config.subChunks().orElse(0);
+    if (c > queues.slots()) {
+      throw new CollectiveException(
+          "algorithms."
+              + config.name()
+              + ".sub_chunks: got "
+              + c
+              + ", but queues have "
+              + queues.slots()
+              + " slots; all ranks send a whole segment before they receive, which"
+              + " needs a slot for each sub-chunk: use at most "
+              + queues.slots()
+              + " sub_chunks, or more slots");
+    }
+    return new Ring(group, queues, config);
+  }
+
+  private static final class Ring implements Schedule {
+    private final Group group;
+    private final IpcqSpec queues;
+    private final AlgorithmConfig config;
+    private final RingOrder order;
+    private final int p;
+
+    Ring(Group group, IpcqSpec queues, AlgorithmConfig config) {
+      this.group = group;
+      this.queues = queues;
+      this.config = config;
+      this.order = RingOrder.of(group);
+      this.p = group.size();
+    }
+
+    @Override
+    public List<QueuePlan.Connection> connections() {
+      Wiring wiring = new Wiring(group);
+      for (int i = 0; i < p; i++) {
+        wiring.join(order.rankAt(i), NEXT, order.rankAt((i + 1) % p), PREVIOUS);
+      }
+      return wiring.connections();
+    }
+
+    @Override
+    public RankProgram allReduce(int elements, DType dtype) {
+      int slot = (int) Math.max(1, queues.slotBytes() / dtype.sizeBytes());
+      int c = config.subChunks().orElse(0);
+      // A segment is sent before anything is received, so it must fit the slots, and one more slot
+      // is needed to pass on a message that is still in its own.
+      int free = Math.max(1, queues.slots() - 1);
+      long most = c > 0 ? (long) c * (queues.slots() / c) * slot : (long) free * slot;
+      int block = (int) Math.min(elements, p * most);
+      if (config.elementsPerBlock().isPresent()) {
+        block = Math.min(block, config.elementsPerBlock().getAsInt());
+      }
+      Segments blocks = Segments.ofAtMost(0, elements, block);
+      int segment = Math.ceilDiv(blocks.count(0), p);
+      int pieces = c > 0 ? c : RingCosts.of(group, order).pieces(segment, slot, queues, dtype);
+      boolean copy = pieces >= queues.slots();
+      return (tl, rank, vector, reduction) -> {
+        for (int b = 0; b < blocks.parts(); b++) {
+          new RingBlock(tl, vector, reduction, dtype, blocks.of(b, p), pieces, copy)
+              .run(order.positionOf(rank));
+        }
+      };
+    }
+  }
+
+  /** One pass round the ring: segment {@code i} is the one that position {@code i} sends first. */
+  private record RingBlock(
+      Tl tl,
+      Payload vector,
+      Reduction reduction,
+      DType dtype,
+      Segments segments,
+      int pieces,
+      boolean copyToPassOn) {
+
+    void run(int me) {
+      int p = segments.parts();
+      sendOwn(pieces(me));
+      for (int step = 1; step < p; step++) {
+        reduceScatter(pieces(Math.floorMod(me - step, p)), step == p - 1);
+      }
+      for (int step = 1; step < p; step++) {
+        allGather(pieces(Math.floorMod(me + 1 - step, p)), step == p - 1);
+      }
+    }
+
+    private Segments pieces(int segment) {
+      return segments.of(segment, pieces);
+    }
+
+    private void sendOwn(Segments s) {
+      for (int j = 0; j < pieces && s.count(j) > 0; j++) {
+        Value own = vector.read(tl, s.start(j), s.count(j));
+        tl.send(NEXT, own);
+        tl.release(own);
+      }
+    }
+
+    /**
+     * Adds the own contribution to what comes; the last step has the result and begins to spread
+     * it.
+     */
+    private void reduceScatter(Segments s, boolean last) {
+      for (int j = 0; j < pieces && s.count(j) > 0; j++) {
+        Value own = vector.read(tl, s.start(j), s.count(j));
+        Value partial = tl.recv(PREVIOUS, Shape.of(s.count(j)), dtype);
+        Value sum = reduction.fold(tl, partial, own);
+        if (last) {
+          sum = reduction.finish(tl, sum);
+        }
+        tl.send(NEXT, sum);
+        if (last) {
+          vector.write(tl, s.start(j), s.count(j), sum);
+        }
+        tl.release(sum);
+      }
+    }
+
+    private void allGather(Segments s, boolean last) {
+      for (int j = 0; j < pieces && s.count(j) > 0; j++) {
+        boolean copy = copyToPassOn && !last;
+        Value result =
+            copy
+                ? tl.recvCopy(PREVIOUS, Shape.of(s.count(j)), dtype)
+                : tl.recv(PREVIOUS, Shape.of(s.count(j)), dtype);
+        if (!last) {
+          tl.send(NEXT, result);
+        }
+        vector.write(tl, s.start(j), s.count(j), result);
+        tl.release(result);
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+package org.kernbench.ccl;
+
+import java.util.Comparator;
+import java.util.stream.IntStream;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+
+/**
+ * The ranks in an order in which neighbours are close: packages along a cycle of their grid, cubes
+ * along a cycle of theirs, PEs by number.
+ *
+ * <p>A grid has a cycle of neighbours (a Hamiltonian cycle) exactly if its number of places is even
+ * and it is no line; other grids are walked like a snake, with one long way back.
+ */
+final class RingOrder {
+  private final int[] rankAt;
+  private final int[] positionOf;
+
+  private RingOrder(int[] rankAt) {
+    this.rankAt = rankAt;
+    this.positionOf = new int[rankAt.length];
+    for (int position = 0; position < rankAt.length; position++) {
+      positionOf[rankAt[position]] = position;
+    }
+  }
+
+  static RingOrder of(Group group) {
+    Machine m = group.machine();
+    int[] sips =
+        m.sipTopology().isGrid()
+            ? cycle(m.sipGridWidth(), m.sipGridHeight())
+            : IntStream.range(0, m.sips()).toArray();
+    int[] cubes = cycle(m.cubeMeshWidth(), m.cubeMeshHeight());
+    Comparator<Pe> order =
+        Comparator.comparingInt((Pe pe) -> sips[pe.sip()])
+            .thenComparingInt(pe -> cubes[pe.cube()])
+            .thenComparingInt(Pe::pe);
+    return new RingOrder(
+        IntStream.range(0, group.size())
+            .boxed()
+            .sorted(Comparator.comparing(group::lead, order))
+            .mapToInt(Integer::intValue)
+            .toArray());
+  }
+
+  int rankAt(int position) {
+    return rankAt[position];
+  }
+
+  int positionOf(int rank) {
+    return positionOf[rank];
+  }
+
+  /** By place, row by row: its position on the cycle. */
+  static int[] cycle(int width, int height) {
+    int[] position = new int[width * height];
+    int next = 0;
+    if (height % 2 == 0 && width > 1) {
+      // East along the first row, then to and fro through all columns but the first, and back up
+      // it.
+      for (int y = 0; y < height; y++) {
+        int first = y == 0 || y == height - 1 ? 0 : 1;
+        for (int i = first; i < width; i++) {
+          int x = y % 2 == 0 ? i : width - 1 - (i - first);
+          position[y * width + x] = next++;
+        }
+      }
+      for (int y = height - 2; y > 0; y--) {
+        position[y * width] = next++;
+      }
+      return position;
+    }
+    if (width % 2 == 0 && height > 1) {
+      int[] turned = cycle(height, width);
+      for (int y = 0; y < height; y++) {
+        for (int x = 0; x < width; x++) {
+          position[y * width + x] = turned[x * height + y];
+        }
+      }
+      return position;
+    }
+    for (int y = 0; y < height; y++) {
+      for (int i = 0; i < width; i++) {
+        position[y * width + (y % 2 == 0 ? i : width - 1 - i)] = next++;
+      }
+    }
+    return position;
+  }
+}

@@ -1,0 +1,47 @@
+package org.kernbench.ccl;
+
+import org.kernbench.machine.IpcqSpec;
+import org.kernbench.torch.RankLevel;
+
+/**
+ * Reduce to one root, the centre cube of the centre package, and broadcast back, in chunks: chunk
+ * {@code k} comes back while later ones are still on their way up.
+ *
+ * <p>Sent by all ranks together: {@code 2 (p - 1) n} elements. Time (O11), with D the depth of the
+ * tree and {@code s = S/m}: {@code 2 D (o + L + s/B) + (m - 1)(o + s/B)}, plus the additions of the
+ * first chunk on the critical path. The chunk is {@code chunk} of {@code ccl.yaml} or the best by
+ * this formula; it never exceeds a slot.
+ */
+public final class RootCenterPipelined implements CollectiveAlgorithm {
+  /** The algorithm; has no state. */
+  public RootCenterPipelined() {}
+
+  @Override
+  public String name() {
+    return "root_center_pipelined";
+  }
+
+  @Override
+  public RankLevel defaultRankLevel() {
+    return RankLevel.CUBE;
+  }
+
+  @Override
+  public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
+    Packages packages = new Packages(group, config);
+    Tree tree = new Tree(group.size());
+    for (int sip : packages.sips()) {
+      int[][] cubes = packages.cubes(sip);
+      GridTree.add(tree, cubes, cubes[0].length / 2, cubes.length / 2, false, "");
+    }
+    int[][] roots = packages.roots();
+    boolean wrap = packages.network() == Packages.Network.RINGS;
+    GridTree.add(tree, roots, roots[0].length / 2, roots.length / 2, wrap, "global_");
+    return new TreeSchedule(
+        group,
+        tree,
+        Tree.Order.EARLIEST_FIRST,
+        Exchange.NONE,
+        new ChunkPacing(group, queues, config, tree));
+  }
+}

@@ -1,0 +1,112 @@
+package org.kernbench.ccl;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.kernbench.device.Launch;
+import org.kernbench.device.Mode;
+import org.kernbench.device.OpKind;
+import org.kernbench.device.OpLog;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.device.Simulator;
+import org.kernbench.device.SimulatorOptions;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Kernel;
+import org.kernbench.tl.LaunchGrid;
+import org.kernbench.tl.Shard;
+import org.kernbench.tl.Tl;
+import org.kernbench.torch.CollectiveCall;
+import org.kernbench.torch.CollectiveOp;
+import org.kernbench.torch.Communicator;
+import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.ReduceKind;
+
+/** Runs kernels and collectives on a bare machine, without a host program. */
+final class Bed implements AutoCloseable {
+  final Simulator simulator;
+  private final Machine machine;
+  private long next = 1 << 12;
+
+  private Bed(Machine machine, Mode mode) {
+    this.machine = machine;
+    this.simulator = Simulator.open(machine, mode, SimulatorOptions.DEFAULT);
+  }
+
+  static Bed open(Machine machine, Mode mode) {
+    return new Bed(machine, mode);
+  }
+
+  /** The lead PEs of the first devices of a level. */
+  static List<Pe> leads(Machine machine, RankLevel level, int count) {
+    List<Pe> leads = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      leads.add(
+          switch (level) {
+            case SIP -> new Pe(i, 0, 0);
+            case CUBE -> new Pe(i / machine.cubesPerSip(), i % machine.cubesPerSip(), 0);
+            case PE -> machine.peAt(i);
+          });
+    }
+    return leads;
+  }
+
+  /** A vector on each PE. */
+  List<Shard> vectors(List<Pe> on, DType dtype, int elements) {
+    List<Shard> shards = new ArrayList<>();
+    for (Pe pe : on) {
+      shards.add(new Shard("x", machine.addresses().hbm(pe, next), Shape.of(elements), dtype));
+    }
+    next += Math.ceilDiv((long) elements * dtype.sizeBytes(), 4096) * 4096 + 4096;
+    return shards;
+  }
+
+  void write(Shard shard, byte[] data) {
+    simulator.write(shard.address(), data, 0, data.length);
+  }
+
+  byte[] read(Shard shard) {
+    byte[] data = new byte[Math.toIntExact(shard.shape().elements() * shard.dtype().sizeBytes())];
+    simulator.read(shard.address(), data, 0, data.length);
+    return data;
+  }
+
+  Launch run(QueuePlan queues, List<Pe> on, Kernel kernel) {
+    simulator.install(queues);
+    LaunchGrid grid = new LaunchGrid(0, machine.sips());
+    Launch launch = simulator.launch("test", on, port -> () -> kernel.run(new Tl(port, grid)));
+    simulator.drive(launch);
+    return launch;
+  }
+
+  Launch allReduce(
+      Communicator communicator, List<Pe> leads, ReduceKind reduce, List<Shard> shards) {
+    Shard first = shards.get(0);
+    CollectiveCall call =
+        new CollectiveCall(
+            CollectiveOp.ALL_REDUCE,
+            reduce,
+            first.dtype(),
+            Math.toIntExact(first.shape().elements()),
+            shards);
+    return run(communicator.queues(), leads, communicator.kernel(call));
+  }
+
+  /** Bytes of all operations of a kind, from the op log. */
+  long bytes(OpKind kind) {
+    OpLog log = simulator.opLog();
+    long bytes = 0;
+    for (int id = 0; id < log.size(); id++) {
+      if (log.has(id) && log.kind(id) == kind) {
+        bytes += log.bytes(id);
+      }
+    }
+    return bytes;
+  }
+
+  @Override
+  public void close() {
+    simulator.close();
+  }
+}
