@@ -116,11 +116,19 @@ final class ArchitectureRulesTest {
           """,
           """
           package org.kernbench.torch;
-          final class UsesCollective { org.kernbench.ccl.UsesSim collective; }
+          final class UsesCollective {
+            org.kernbench.ccl.UsesClock collective;
+            org.kernbench.sim.OpenType clock;
+            org.kernbench.sim.Coroutine okBaton;
+          }
           """,
           """
           package org.kernbench.ccl;
-          public final class UsesSim { org.kernbench.sim.Rate rate; }
+          public final class UsesClock {
+            org.kernbench.sim.OpenType clock;
+            org.kernbench.sim.Rate okRate;
+            de.siegmar.fastcsv.reader.CsvReader<String> csv;
+          }
           """,
           """
           package org.kernbench.eval;
@@ -167,7 +175,9 @@ final class ArchitectureRulesTest {
         arguments("tl_knowsNoHost", List.of("UsesMachine.config")),
         arguments("tl_takesOnlyPlacesFromMachine", List.of("UsesMachine.clock")),
         arguments("torch_knowsNoAlgorithm", List.of("UsesCollective.collective")),
-        arguments("ccl_plugsIntoTorch", List.of("ccl.UsesSim.rate")),
+        arguments("torch_takesOnlyCoroutinesFromSim", List.of("UsesCollective.clock")),
+        arguments("ccl_plugsIntoTorch", List.of("ccl.UsesClock.csv")),
+        arguments("ccl_takesOnlyRatesFromSim", List.of("ccl.UsesClock.clock")),
         arguments("eval_knowsNoTerminal", List.of("UsesTerminal.terminal")),
         arguments("cli_isUsedByNobody", List.of("UsesTerminal.terminal")),
         arguments("cli_asksEvalForResults", List.of("UsesEngine.engine")),

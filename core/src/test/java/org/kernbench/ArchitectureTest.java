@@ -114,8 +114,13 @@ final class ArchitectureTest {
 
   @ArchTest
   static final ArchRule ccl_plugsIntoTorch =
-      room("ccl", "torch", "tl", "config", "machine", "tensor", "device")
+      room("ccl", "torch", "tl", "config", "machine", "tensor", "device", "sim")
           .because("an algorithm is written against the kernel language and the group it serves");
+
+  @ArchTest
+  static final ArchRule ccl_takesOnlyRatesFromSim =
+      takesOnly("ccl", "sim", "Rate")
+          .because("closed forms and bounds are computed from links; clock and queue move them");
 
   @ArchTest
   static final ArchRule eval_knowsNoTerminal =
