@@ -1,6 +1,7 @@
 package org.kernbench.torch;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.List;
@@ -69,11 +70,11 @@ final class ProcessGroup {
   void reset() {
     meetings.clear();
     left.clear();
-    java.util.Arrays.fill(sequence, 0);
+    Arrays.fill(sequence, 0);
   }
 
   void barrier(Worker worker) {
-    Fingerprint mine = fingerprint(worker, "barrier", "");
+    Fingerprint mine = fingerprint(worker, CollectiveOp.BARRIER, "");
     Rendezvous meeting = meeting(worker, mine);
     if (meeting.arrive(worker.rank(), mine, null)) {
       meetings.remove(mine.sequence());
@@ -83,10 +84,13 @@ final class ProcessGroup {
   }
 
   void allReduce(Worker worker, Tensor tensor, ReduceKind reduce) {
-    check(worker, "allReduce", tensor, reduce);
+    check(worker, CollectiveOp.ALL_REDUCE, tensor, reduce);
+    session.order(List.of(tensor), List.of(leads.get(worker.rank())));
     Fingerprint mine =
         fingerprint(
-            worker, "allReduce", tensor.dtype() + tensor.shape().toString() + ", " + reduce);
+            worker,
+            CollectiveOp.ALL_REDUCE,
+            tensor.dtype() + tensor.shape().toString() + ", " + reduce);
     Rendezvous meeting = meeting(worker, mine);
     if (meeting.arrive(worker.rank(), mine, tensor)) {
       meetings.remove(mine.sequence());
@@ -109,13 +113,13 @@ final class ProcessGroup {
     CollectiveCall call = new CollectiveCall(op, reduce, first.dtype(), elements, shards);
     Launch launch =
         session.launchCollective(
-            communicator.algorithm() + " " + op, communicator.kernel(call), leads);
+            op.method() + " (" + communicator.algorithm() + ")", communicator.kernel(call), leads);
     session.history.add(new CollectiveRun(call, communicator.algorithm(), launch));
     return List.of(launch);
   }
 
-  private Fingerprint fingerprint(Worker worker, String op, String operands) {
-    return new Fingerprint(op, WORLD, sequence[worker.rank()]++, operands);
+  private Fingerprint fingerprint(Worker worker, CollectiveOp op, String operands) {
+    return new Fingerprint(op.method(), WORLD, sequence[worker.rank()]++, operands);
   }
 
   private Rendezvous meeting(Worker worker, Fingerprint mine) {
@@ -123,10 +127,13 @@ final class ProcessGroup {
         mine.sequence(), s -> new Rendezvous(mine, size(), worker.rank()));
   }
 
-  private void check(Worker worker, String op, Tensor tensor, @Nullable ReduceKind reduce) {
+  private void check(Worker worker, CollectiveOp op, Tensor tensor, @Nullable ReduceKind reduce) {
     int rank = worker.rank();
-    String what = "rank " + rank + ": " + op + " of tensor " + tensor.name();
-    tensor.checkUsable(op);
+    String what = "rank " + rank + ": " + op.method() + " of tensor " + tensor.name();
+    tensor.checkUsable(op.method());
+    if (!tensor.belongsTo(session)) {
+      throw new SimulationException(what + ", which belongs to another Torch");
+    }
     Pe lead = leads.get(rank);
     List<ShardSpec> specs = tensor.shardSpecs();
     if (specs.size() != 1) {

@@ -128,7 +128,7 @@ final class Scheduler {
     try {
       work.run();
     } catch (DeadlockException e) {
-      throw e;
+      throw new DeadlockException(e.getMessage() + "\n  on the host:" + waits("\n    "));
     } catch (RuntimeException | Error e) {
       int owner = session.failedOwner();
       if (owner < 0) {
@@ -158,6 +158,23 @@ final class Scheduler {
   // ---- reports ----
 
   private String deadlock() {
+    int waiting = 0;
+    for (Worker w : workers) {
+      waiting += w.isEnded() ? 0 : 1;
+    }
+    return "deadlock at "
+        + session.now()
+        + ": no event is queued and "
+        + waiting
+        + " of "
+        + workers.length
+        + " ranks wait"
+        + waits("\n  ")
+        + "\n  remedy: every rank must make the same collective calls, equally often";
+  }
+
+  /** One line for each thing that ranks wait for, and one for those that have ended. */
+  private String waits(String separator) {
     Map<String, BitSet> waits = new LinkedHashMap<>();
     BitSet ended = new BitSet();
     for (Worker w : workers) {
@@ -169,20 +186,11 @@ final class Scheduler {
         waits.computeIfAbsent(what, k -> new BitSet()).set(w.rank());
       }
     }
-    int waiting = workers.length - ended.cardinality();
     StringBuilder s = new StringBuilder();
-    s.append("deadlock at ")
-        .append(session.now())
-        .append(": no event is queued and ")
-        .append(waiting)
-        .append(" of ")
-        .append(workers.length)
-        .append(" ranks wait");
-    waits.forEach((what, who) -> s.append("\n  ").append(ranks(who)).append(": ").append(what));
+    waits.forEach((what, who) -> s.append(separator).append(ranks(who)).append(": ").append(what));
     if (!ended.isEmpty()) {
-      s.append("\n  ").append(ranks(ended)).append(": ended");
+      s.append(separator).append(ranks(ended)).append(": ended");
     }
-    s.append("\n  remedy: every rank must make the same collective calls, equally often");
     return s.toString();
   }
 

@@ -1,6 +1,7 @@
 package org.kernbench.torch;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -249,6 +250,32 @@ final class Session {
     for (Launch launch : pendingLaunches()) {
       await(launch);
     }
+  }
+
+  /**
+   * Makes what is launched on {@code pes} next start after every kernel that uses one of the
+   * tensors. PEs start kernels in order, so only kernels on other PEs as well need a wait.
+   */
+  void order(List<Tensor> tensors, Collection<Pe> pes) {
+    for (Tensor t : tensors) {
+      awaitUnlessWithin(t.users(), pes);
+    }
+    if (!undeclared.isEmpty()) {
+      awaitUnlessWithin(List.copyOf(undeclared), pes);
+    }
+  }
+
+  private void awaitUnlessWithin(List<Launch> launches, Collection<Pe> pes) {
+    for (Launch launch : launches) {
+      if (!pes.containsAll(launch.pes())) {
+        await(launch);
+      }
+    }
+  }
+
+  /** {@link #order} for a kernel that may use any tensor. */
+  void orderAll(Collection<Pe> pes) {
+    awaitUnlessWithin(pendingLaunches(), pes);
   }
 
   /**

@@ -4,7 +4,10 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.kernbench.config.ConfigException;
 import org.kernbench.device.SimulationException;
+import org.kernbench.machine.MachineException;
+import org.kernbench.tensor.ShapeException;
 
 /**
  * Ranks have failed. The message lists them; ranks that were only stopped because of them are not
@@ -27,6 +30,18 @@ public final class SpawnException extends SimulationException {
     return failures;
   }
 
+  /** Whether every failure is a user's error, which needs no stack trace to be understood. */
+  public boolean isUserError() {
+    return failures.values().stream().allMatch(SpawnException::isUserError);
+  }
+
+  private static boolean isUserError(Throwable t) {
+    return t instanceof SimulationException
+        || t instanceof ConfigException
+        || t instanceof MachineException
+        || t instanceof ShapeException;
+  }
+
   private static String text(SortedMap<Integer, Throwable> failures, int worldSize) {
     StringBuilder s = new StringBuilder();
     s.append(failures.size()).append(" of ").append(worldSize).append(" ranks failed");
@@ -37,8 +52,7 @@ public final class SpawnException extends SimulationException {
         break;
       }
       Throwable t = e.getValue();
-      String what =
-          t instanceof SimulationException ? String.valueOf(t.getMessage()) : t.toString();
+      String what = isUserError(t) ? String.valueOf(t.getMessage()) : t.toString();
       s.append("\n  rank ").append(e.getKey()).append(": ").append(what.replace("\n", "\n    "));
     }
     return s.toString();

@@ -25,6 +25,14 @@ import org.kernbench.tl.Kernel;
  * <p>Tensors lie on the device that {@link #ahbm} has chosen, on its first PE unless a {@link
  * DpPolicy} says else. Host actions take no simulated time; launches are enqueued and time runs
  * when somebody waits.
+ *
+ * {@snippet :
+ * try (Torch torch = Torch.open(machine, TorchOptions.DEFAULT)) {
+ *   Tensor x = torch.full(Shape.of(64, 64), DType.F16, 1, DpPolicy.rowWise(), "x");
+ *   torch.launch("twice", tl -> tl.store(x, tl.load(x).mul(2)), x);
+ *   double two = x.get(0, 0); // waits for the kernel
+ * }
+ * }
  */
 public final class Torch implements AutoCloseable {
   private final Session session;
@@ -152,7 +160,8 @@ public final class Torch implements AutoCloseable {
 
   /**
    * Enqueues a kernel on every PE that holds a part of one of these tensors, which must be all that
-   * it uses. It starts on all of them at once when they have finished what they were given before.
+   * it uses. It starts on all of them at once, when they have finished what they were given before
+   * and every kernel launched earlier on one of the tensors is done.
    *
    * @return to be given to {@link #await}; reads of the tensors wait for it by themselves
    */
@@ -168,14 +177,19 @@ public final class Torch implements AutoCloseable {
       }
       places.addAll(t.places());
     }
-    return session.launch(name, kernel, inOrder(places), List.copyOf(tensors));
+    List<Tensor> all = List.copyOf(tensors);
+    session.order(all, places);
+    return session.launch(name, kernel, inOrder(places), all);
   }
 
   /**
-   * Enqueues a kernel on these PEs. It may use any tensor, so every read of the host waits for it.
+   * Enqueues a kernel on these PEs. It may use any tensor, so it starts after all kernels launched
+   * before, and every read of the host waits for it.
    */
   public Launch launch(String name, Kernel kernel, List<Pe> pes) {
-    return session.launchUndeclared(name, kernel, inOrder(new LinkedHashSet<>(pes)));
+    Set<Pe> places = new LinkedHashSet<>(pes);
+    session.orderAll(places);
+    return session.launchUndeclared(name, kernel, inOrder(places));
   }
 
   private List<Pe> inOrder(Set<Pe> pes) {

@@ -291,6 +291,52 @@ final class DistributedTest {
         .hasMessageContaining("2 of 2 ranks failed");
   }
 
+  /** The same program in all modes: full and time agree on the op log, full and values on bytes. */
+  @Test
+  void modes_sameProgramOnRanks_agree() {
+    List<List<Double>> values = new ArrayList<>();
+    List<String> logs = new ArrayList<>();
+    for (Mode mode : Mode.values()) {
+      List<Double> seen = new ArrayList<>();
+      try (Torch torch = Runtimes.openRing(6, mode)) {
+        torch
+            .multiprocessing()
+            .spawn(
+                w -> {
+                  w.distributed().initProcessGroup("ahbm");
+                  Tensor t = w.torch().full(Shape.of(700), DType.F16, 0.1 * (w.rank() + 1), "t");
+                  for (int i = 0; i < 3; i++) {
+                    for (int k = 0; k <= w.rank() % 3; k++) {
+                      w.torch().launch("scale", tl -> tl.store(t, tl.load(t).mul(0.5)), t);
+                    }
+                    w.distributed().allReduce(t, i == 1 ? ReduceKind.AVG : ReduceKind.SUM);
+                  }
+                  if (mode != Mode.TIME) {
+                    seen.add(t.get(699));
+                  }
+                },
+                6);
+        logs.add(torch.simulator().opLog().hash());
+      }
+      values.add(seen);
+    }
+    assertThat(logs.get(Mode.FULL.ordinal())).isEqualTo(logs.get(Mode.TIME.ordinal()));
+    assertThat(values.get(Mode.FULL.ordinal()))
+        .hasSize(6)
+        .isEqualTo(values.get(Mode.VALUES.ordinal()));
+    assertThat(values.get(Mode.FULL.ordinal()).stream().distinct()).hasSize(1);
+  }
+
+  @Test
+  void allReduce_tensorOfAnotherTorch_isAnError() {
+    try (Torch other = Runtimes.open(Runtimes.ring(2))) {
+      Tensor foreign = other.zeros(Shape.of(1), DType.F32, "foreign");
+      assertThatThrownBy(() -> spawn(2, w -> w.distributed().allReduce(foreign)))
+          .isInstanceOf(SpawnException.class)
+          .hasMessageContaining("tensor foreign, which belongs to another Torch");
+    }
+  }
+
   @Test
   void spawnAgain_groupOfTheHostProgram_startsAfresh() {
     try (Torch torch = Runtimes.openRing(2, Mode.FULL)) {

@@ -7,10 +7,13 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.kernbench.config.ConfigException;
+import org.kernbench.config.Problem;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulationException;
+import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 
@@ -222,6 +225,93 @@ final class SpawnTest {
                   + " rank 2; called at SpawnTest.java:\\d+\n"
                   + "  rank 2: ended\n"
                   + "  remedy: every rank must make the same collective calls, equally often");
+    }
+  }
+
+  @Test
+  void spawn_kernelsWaitForEachOther_reportNamesTheRanksThatWaitForThem() {
+    for (Mode mode : Mode.values()) {
+      try (Torch torch = Runtimes.openRing(3, mode)) {
+        torch.distributed().initProcessGroup("ahbm");
+        assertThatThrownBy(
+                () ->
+                    torch
+                        .multiprocessing()
+                        .spawn(
+                            w -> {
+                              Tensor t = w.torch().zeros(Shape.of(4), DType.F32, "t");
+                              String from = w.rank() == 2 ? "down" : "up";
+                              Launch l =
+                                  w.torch()
+                                      .launch(
+                                          "take",
+                                          tl -> tl.store(t, tl.recv(from, Shape.of(4), DType.F32)),
+                                          t);
+                              w.torch().await(l);
+                            },
+                            3))
+            .as("%s", mode)
+            .isInstanceOf(DeadlockException.class)
+            .hasMessageContaining("sip0.cube0.pe0")
+            .message()
+            .containsPattern(
+                "on the host:\n    ranks 0-2: await of kernel take; called at SpawnTest.java:\\d+");
+      }
+    }
+  }
+
+  @Test
+  void spawn_configurationErrorOfTheBackend_isNotWrapped() {
+    CollectiveBackend broken =
+        new CollectiveBackend() {
+          @Override
+          public String name() {
+            return "ahbm";
+          }
+
+          @Override
+          public RankLevel rankLevel() {
+            return RankLevel.SIP;
+          }
+
+          @Override
+          public int worldSize() {
+            return 2;
+          }
+
+          @Override
+          public Communicator connect(List<Pe> leadPes) {
+            throw new ConfigException(List.of(new Problem("ccl.yaml", 3, 5, "algorithm", "no")));
+          }
+        };
+    try (Torch torch = Torch.open(Runtimes.ring(2), TorchOptions.DEFAULT.withCollectives(broken))) {
+      assertThatThrownBy(
+              () -> torch.multiprocessing().spawn(w -> w.distributed().initProcessGroup("ahbm"), 2))
+          .isInstanceOf(ConfigException.class)
+          .hasMessage("ccl.yaml:3:5: algorithm: no");
+    }
+  }
+
+  @Test
+  void spawnException_bugOrUserError_isTold() {
+    try (Torch torch = Runtimes.openRing(2, Mode.FULL)) {
+      SpawnException user =
+          catchThrowableOfType(
+              SpawnException.class,
+              () -> torch.multiprocessing().spawn(w -> w.torch().ahbm().setDevice(-1), 2));
+      assertThat(user.isUserError()).isTrue();
+      SpawnException bug =
+          catchThrowableOfType(
+              SpawnException.class,
+              () ->
+                  torch
+                      .multiprocessing()
+                      .spawn(
+                          w -> {
+                            throw new IllegalStateException("bug");
+                          },
+                          2));
+      assertThat(bug.isUserError()).isFalse();
     }
   }
 

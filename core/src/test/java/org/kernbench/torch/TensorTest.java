@@ -18,6 +18,8 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Kernel;
+import org.kernbench.tl.Slice;
+import org.kernbench.tl.Value;
 import org.kernbench.torch.DpPolicy.Split;
 
 final class TensorTest {
@@ -83,6 +85,14 @@ final class TensorTest {
     assertThat(t.toDoubles()).containsExactly(0, 2, 4, 6, 8, 10, 12, 14);
     assertThat(launch.isDone()).isTrue();
     assertThat(torch.simulator().nowPs()).isPositive();
+  }
+
+  /** The example in the documentation of {@link Torch}. */
+  @Test
+  void torch_exampleOfItsDocumentation_givesTwo() {
+    Tensor x = torch.full(Shape.of(64, 64), DType.F16, 1, DpPolicy.rowWise(), "x");
+    torch.launch("twice", tl -> tl.store(x, tl.load(x).mul(2)), x);
+    assertThat(x.get(0, 0)).isEqualTo(2);
   }
 
   @Test
@@ -253,6 +263,45 @@ final class TensorTest {
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("mode time");
     }
+  }
+
+  /**
+   * As on one stream: a kernel sees what earlier ones wrote, also from PEs that it does not use.
+   */
+  @Test
+  void launch_earlierKernelWritesFromAnotherPe_startsAfterIt() {
+    DpPolicy two = DpPolicy.of(Split.REPLICATE, Split.ROW_WISE).withCubes(1);
+    for (Mode mode : List.of(Mode.FULL, Mode.VALUES)) {
+      try (Torch t = Torch.open(Runtimes.tiny(), TorchOptions.DEFAULT.withMode(mode))) {
+        Tensor target = t.zeros(Shape.of(4), DType.F32, "target");
+        Tensor out = t.zeros(Shape.of(4), DType.F32, "out");
+        Tensor pair = t.full(Shape.of(2, 4), DType.F32, 1, two, "pair");
+        Slice remote = target.shards().getFirst().all();
+        Kernel slowRemoteWrite =
+            tl -> {
+              if (tl.programId(0) == 1) {
+                Value v = tl.load(pair).reshape(4);
+                for (int i = 0; i < 50; i++) {
+                  v = v.add(1);
+                }
+                tl.store(remote, v);
+              }
+            };
+        t.launch("write", slowRemoteWrite, target, pair);
+        t.launch("read", tl -> tl.store(out, tl.load(target)), target, out);
+        assertThat(out.toDoubles()).containsExactly(51, 51, 51, 51);
+      }
+    }
+  }
+
+  @Test
+  void launch_samePes_isEnqueuedWithoutWaiting() {
+    Tensor a = torch.zeros(Shape.of(8), DType.F32, DpPolicy.rowWise(), "a");
+    Launch first = torch.launch("one", tl -> tl.store(a, tl.load(a).add(1)), a);
+    Launch second = torch.launch("two", tl -> tl.store(a, tl.load(a).mul(3)), a);
+    assertThat(first.isDone()).isFalse();
+    assertThat(second.enqueuedPs()).isEqualTo(first.enqueuedPs());
+    assertThat(a.toDoubles()).containsOnly(3);
   }
 
   @Test
