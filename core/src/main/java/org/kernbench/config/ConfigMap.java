@@ -12,10 +12,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Typed, checked access to one section of a configuration.
  *
- * <p>A reader asks for every key it knows and then calls {@link #done}, which reports all keys nobody
- * asked for. Nothing here throws: a missing or wrong value is reported to {@link Problems} and the
- * smallest allowed value is returned, so that reading goes on and finds the other problems. Whoever
- * uses the values calls {@link Problems#throwIfAny} first.
+ * <p>A reader asks for every key it knows and then calls {@link #done}, which reports all keys
+ * nobody asked for. Nothing here throws: a missing or wrong value is reported to {@link Problems}
+ * and the smallest allowed value is returned, so that reading goes on and finds the other problems.
+ * Whoever uses the values calls {@link Problems#throwIfAny} first.
  */
 public final class ConfigMap {
   private static final long BILLION = 1_000_000_000;
@@ -74,7 +74,7 @@ public final class ConfigMap {
     if (node(key) instanceof ConfigNode.Section inner) {
       return new ConfigMap(inner, path(key), problems, true);
     }
-    complain(key, "a section of keys");
+    reject(key, "a section of keys");
     return new ConfigMap(
         new ConfigNode.Section(new LinkedHashMap<>(), at(key)), path(key), problems, false);
   }
@@ -86,7 +86,7 @@ public final class ConfigMap {
       return result;
     }
     if (!(node(key) instanceof ConfigNode.Sequence sequence)) {
-      complain(key, "a list of sections, one \"- key: value\" each");
+      reject(key, "a list of sections, one \"- key: value\" each");
       return result;
     }
     int index = 0;
@@ -95,7 +95,8 @@ public final class ConfigMap {
       if (item instanceof ConfigNode.Section inner) {
         result.add(new ConfigMap(inner, itemPath, problems, true));
       } else {
-        problems.add(item.at(), itemPath, "got " + item.describe() + "; expected a section of keys");
+        problems.add(
+            item.at(), itemPath, "got " + item.describe() + "; expected a section of keys");
       }
     }
     return result;
@@ -107,7 +108,7 @@ public final class ConfigMap {
     if (text != null && !text.isEmpty()) {
       return text;
     }
-    complain(key, "a text");
+    reject(key, "a text");
     return "";
   }
 
@@ -125,7 +126,7 @@ public final class ConfigMap {
         return (int) number;
       }
     }
-    complain(
+    reject(
         key,
         max == Integer.MAX_VALUE
             ? "a whole number of at least " + min
@@ -142,7 +143,7 @@ public final class ConfigMap {
         return value;
       }
     }
-    complain(key, "a number above 0 and up to 1 of at most nine decimals, e.g. 0.85");
+    reject(key, "a number above 0 and up to 1 of at most nine decimals, e.g. 0.85");
     return BILLION;
   }
 
@@ -165,7 +166,7 @@ public final class ConfigMap {
   public boolean flag(String key) {
     String text = scalar(key);
     if (!"true".equals(text) && !"false".equals(text)) {
-      complain(key, "true or false");
+      reject(key, "true or false");
     }
     return "true".equals(text);
   }
@@ -174,7 +175,7 @@ public final class ConfigMap {
   public long quantity(String key, Quantity kind, long min) {
     String text = scalar(key);
     if (text == null || text.isEmpty()) {
-      complain(key, kind.expectation());
+      reject(key, kind.expectation());
       return min;
     }
     try {
@@ -183,7 +184,7 @@ public final class ConfigMap {
         return value;
       }
       String floor = min == 0 ? "0 or more" : min == 1 ? "above 0" : "at least " + kind.format(min);
-      complain(key, kind.expectation() + ", " + floor);
+      reject(key, kind.expectation() + ", " + floor);
     } catch (IllegalArgumentException e) {
       problem(key, String.valueOf(e.getMessage()));
     }
@@ -226,7 +227,7 @@ public final class ConfigMap {
       }
     }
     List<String> names = names(constants);
-    complain(key, oneOf(names) + (text == null ? "" : Suggest.hint(text, names)));
+    reject(key, oneOf(names) + (text == null ? "" : Suggest.hint(text, names)));
     return constants[0];
   }
 
@@ -252,8 +253,8 @@ public final class ConfigMap {
     return node(key) instanceof ConfigNode.Scalar scalar ? scalar.text() : null;
   }
 
-  /** Says that a key is missing, or that its value is not what was expected. */
-  private void complain(String key, String expected) {
+  /** Reports that a key is missing, or that its value is not what was expected. */
+  public void reject(String key, String expected) {
     ConfigNode value = node(key);
     if (value != null) {
       problem(key, "got " + value.describe() + "; expected " + expected);

@@ -35,7 +35,9 @@ sealed interface ConfigNode {
       return "a section";
     }
 
-    /** This section with every key of {@code upper} laid over it; sections merge, others replace. */
+    /**
+     * This section with every key of {@code upper} laid over it; sections merge, others replace.
+     */
     Section overlaid(Section upper) {
       Map<String, Entry> merged = new LinkedHashMap<>(entries);
       for (Map.Entry<String, Entry> each : upper.entries.entrySet()) {

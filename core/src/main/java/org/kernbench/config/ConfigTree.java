@@ -25,7 +25,8 @@ import org.snakeyaml.engine.v2.schema.FailsafeSchema;
  */
 public final class ConfigTree {
   private static final int MAX_CODE_POINTS = 4 << 20;
-  private static final int MAX_ALIASES = 100;
+  private static final int MAX_VALUES = 100_000;
+  private static final int MAX_DEPTH = 50;
 
   private final ConfigNode.Section root;
 
@@ -45,22 +46,25 @@ public final class ConfigTree {
     if (node.isEmpty()) {
       return new ConfigTree(new ConfigNode.Section(new LinkedHashMap<>(), start));
     }
-    ConfigNode converted = convert(file, node.get(), "", problems, 0);
+    ConfigNode converted = new Converter(file, problems).convert(node.get(), "", 0);
     if (converted instanceof ConfigNode.Section section) {
       return new ConfigTree(section);
     }
-    problems.add(converted.at(), "", "got " + converted.describe() + "; expected keys, \"key: value\"");
+    problems.add(
+        converted.at(), "", "got " + converted.describe() + "; expected keys, \"key: value\"");
     return new ConfigTree(new ConfigNode.Section(new LinkedHashMap<>(), start));
   }
 
-  /** This tree with every key of {@code upper} laid over it: sections merge, other values replace. */
+  /**
+   * This tree with every key of {@code upper} laid over it: sections merge, other values replace.
+   */
   public ConfigTree overlaid(ConfigTree upper) {
     return new ConfigTree(root.overlaid(upper.root));
   }
 
   /**
-   * This tree with overrides such as {@code system.sips.count=8} applied in order. Positions show the
-   * file {@code --set}, the number of the override as line, and the column inside it.
+   * This tree with overrides such as {@code system.sips.count=8} applied in order. Positions show
+   * the file {@code --set}, the number of the override as line, and the column inside it.
    */
   public ConfigTree overridden(List<String> overrides, Problems problems) {
     ConfigTree result = this;
@@ -141,9 +145,13 @@ public final class ConfigTree {
     Position start = new Position("--set", number, 1);
     int equals = override.indexOf('=');
     String path = equals < 0 ? override : override.substring(0, equals).trim();
-    if (equals < 0 || path.isEmpty() || path.startsWith(".") || path.endsWith(".")
+    if (equals < 0
+        || path.isEmpty()
+        || path.startsWith(".")
+        || path.endsWith(".")
         || path.contains("..")) {
-      problems.add(start, path, "got \"" + override + "\"; expected path=value, e.g. system.sips.count=8");
+      problems.add(
+          start, path, "got \"" + override + "\"; expected path=value, e.g. system.sips.count=8");
       return this;
     }
     String text = override.substring(equals + 1).trim();
@@ -165,7 +173,6 @@ public final class ConfigTree {
             .setSchema(new FailsafeSchema())
             .setAllowDuplicateKeys(true)
             .setCodePointLimit(MAX_CODE_POINTS)
-            .setMaxAliasesForCollections(MAX_ALIASES)
             .build();
     try {
       return new Compose(settings).composeString(text);
@@ -180,45 +187,72 @@ public final class ConfigTree {
     }
   }
 
-  private static ConfigNode convert(
-      String file, Node node, String path, Problems problems, int depth) {
-    Position at = position(file, node);
-    if (depth > 50) {
-      problems.add(at, path, "nested deeper than 50 levels; expected a configuration");
-      return new ConfigNode.Scalar("", at);
-    }
-    if (node instanceof MappingNode mapping) {
-      return new ConfigNode.Section(entries(file, mapping, path, problems, depth), at);
-    }
-    if (node instanceof SequenceNode sequence) {
-      List<ConfigNode> items = new ArrayList<>();
-      for (Node item : sequence.getValue()) {
-        items.add(convert(file, item, path + "[" + items.size() + "]", problems, depth + 1));
-      }
-      return new ConfigNode.Sequence(items, at);
-    }
-    return new ConfigNode.Scalar(node instanceof ScalarNode scalar ? scalar.getValue() : "", at);
-  }
+  /** Turns nodes of the YAML library into ours; one file. */
+  private static final class Converter {
+    private final String file;
+    private final Problems problems;
 
-  private static Map<String, ConfigNode.Entry> entries(
-      String file, MappingNode mapping, String path, Problems problems, int depth) {
-    Map<String, ConfigNode.Entry> entries = new LinkedHashMap<>();
-    for (NodeTuple tuple : mapping.getValue()) {
-      Position keyAt = position(file, tuple.getKeyNode());
-      if (!(tuple.getKeyNode() instanceof ScalarNode keyNode)) {
-        problems.add(keyAt, path, "got a key that is not a word; expected \"key: value\"");
-        continue;
-      }
-      String key = keyNode.getValue();
-      String keyPath = ConfigMap.join(path, key);
-      ConfigNode value = convert(file, tuple.getValueNode(), keyPath, problems, depth + 1);
-      ConfigNode.Entry before = entries.putIfAbsent(key, new ConfigNode.Entry(keyAt, value));
-      if (before != null) {
-        problems.add(
-            keyAt, keyPath, "duplicate key; it already stands in line " + before.keyAt().line());
-      }
+    /** Aliases repeat what they name, so a short text can stand for very many values. */
+    private int values;
+
+    Converter(String file, Problems problems) {
+      this.file = file;
+      this.problems = problems;
     }
-    return entries;
+
+    ConfigNode convert(Node node, String path, int depth) {
+      Position at = position(file, node);
+      if (++values > MAX_VALUES || depth > MAX_DEPTH) {
+        if (values == MAX_VALUES + 1 || depth > MAX_DEPTH) {
+          problems.add(
+              at,
+              path,
+              "more than "
+                  + MAX_VALUES
+                  + " values (aliases counted each time) or "
+                  + MAX_DEPTH
+                  + " levels; expected a configuration");
+          values = MAX_VALUES + 1;
+        }
+        return new ConfigNode.Scalar("", at);
+      }
+      if (node instanceof MappingNode mapping) {
+        return new ConfigNode.Section(entries(mapping, path, depth), at);
+      }
+      if (node instanceof SequenceNode sequence) {
+        List<ConfigNode> items = new ArrayList<>();
+        for (Node item : sequence.getValue()) {
+          if (values <= MAX_VALUES) {
+            items.add(convert(item, path + "[" + items.size() + "]", depth + 1));
+          }
+        }
+        return new ConfigNode.Sequence(items, at);
+      }
+      return new ConfigNode.Scalar(node instanceof ScalarNode scalar ? scalar.getValue() : "", at);
+    }
+
+    private Map<String, ConfigNode.Entry> entries(MappingNode mapping, String path, int depth) {
+      Map<String, ConfigNode.Entry> entries = new LinkedHashMap<>();
+      for (NodeTuple tuple : mapping.getValue()) {
+        Position keyAt = position(file, tuple.getKeyNode());
+        if (!(tuple.getKeyNode() instanceof ScalarNode keyNode)) {
+          problems.add(keyAt, path, "got a key that is not a word; expected \"key: value\"");
+          continue;
+        }
+        if (values > MAX_VALUES) {
+          break;
+        }
+        String key = keyNode.getValue();
+        String keyPath = ConfigMap.join(path, key);
+        ConfigNode value = convert(tuple.getValueNode(), keyPath, depth + 1);
+        ConfigNode.Entry before = entries.putIfAbsent(key, new ConfigNode.Entry(keyAt, value));
+        if (before != null) {
+          problems.add(
+              keyAt, keyPath, "duplicate key; it already stands in line " + before.keyAt().line());
+        }
+      }
+      return entries;
+    }
   }
 
   private static Position position(String file, Node node) {

@@ -7,9 +7,9 @@ import java.util.Locale;
 /**
  * A kind of physical quantity: its units, and exact conversion between text and a {@code long}.
  *
- * <p>A quantity is a decimal number and a unit, for example {@code 512 GB/s}, {@code 30.5 ns}, {@code
- * 2 MiB}, {@code 2 GHz}. Decimal prefixes are powers of 1000, {@code KiB MiB GiB TiB} powers of 1024.
- * Nothing is rounded: a value that is not a whole number of base units is refused.
+ * <p>A quantity is a decimal number and a unit, for example {@code 512 GB/s}, {@code 30.5 ns},
+ * {@code 2 MiB}, {@code 2 GHz}. Decimal prefixes are powers of 1000, {@code KiB MiB GiB TiB} powers
+ * of 1024. Nothing is rounded: a value that is not a whole number of base units is refused.
  */
 public enum Quantity {
   /** Sizes in bytes. */
@@ -164,13 +164,22 @@ public enum Quantity {
       }
     }
     throw new IllegalArgumentException(
-        "got \"" + text + "\" with unknown unit \"" + unit + "\"; expected " + expectation()
-            + " (units: " + String.join(", ", units) + ")" + hint);
+        "got \""
+            + text
+            + "\" with unknown unit \""
+            + unit
+            + "\"; expected "
+            + expectation()
+            + " (units: "
+            + String.join(", ", units)
+            + ")"
+            + hint);
   }
 
   private String bits(String unit) {
     boolean capital = !unit.equals(unit.toLowerCase(Locale.ROOT));
-    boolean inBits = unit.endsWith("bps") || unit.endsWith("bit/s") || (capital && unit.endsWith("b/s"));
+    boolean inBits =
+        unit.endsWith("bps") || unit.endsWith("bit/s") || (capital && unit.endsWith("b/s"));
     return this == BANDWIDTH && inBits ? "; bits are not accepted, divide by 8" : "";
   }
 
@@ -205,17 +214,26 @@ public enum Quantity {
 
   private IllegalArgumentException tooFine(String text) {
     return new IllegalArgumentException(
-        "got \"" + text + "\", which is not a whole number of " + base + "; expected "
+        "got \""
+            + text
+            + "\", which is not a whole number of "
+            + base
+            + "; expected "
             + expectation());
   }
 
   private IllegalArgumentException tooLarge(String text) {
     return new IllegalArgumentException(
-        "got \"" + text + "\", which is beyond the largest " + noun + " we can hold, "
+        "got \""
+            + text
+            + "\", which is beyond the largest "
+            + noun
+            + " we can hold, "
             + format(Long.MAX_VALUE));
   }
 
   private IllegalArgumentException expected(String text, String why) {
-    return new IllegalArgumentException("got \"" + text + "\"" + why + "; expected " + expectation());
+    return new IllegalArgumentException(
+        "got \"" + text + "\"" + why + "; expected " + expectation());
   }
 }

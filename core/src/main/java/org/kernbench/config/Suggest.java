@@ -9,9 +9,10 @@ public final class Suggest {
   private Suggest() {}
 
   /**
-   * The known name nearest to {@code word} by Damerau-Levenshtein distance (insert, delete, replace,
-   * swap of neighbours), ignoring case and the difference of {@code -} and {@code _}; the first of
-   * equals. Empty if even the nearest differs in more than a third of its letters (at least two).
+   * The known name nearest to {@code word} by Damerau-Levenshtein distance (insert, delete,
+   * replace, swap of neighbours), ignoring case and the difference of {@code -} and {@code _}; the
+   * first of equals. Empty if even the nearest differs in more than a third of its letters (at
+   * least two).
    */
   public static Optional<String> nearest(String word, Collection<String> known) {
     String wanted = fold(word);

@@ -3,11 +3,11 @@ package org.kernbench.machine;
 /**
  * The physical address space: 51 bits of package, die and offset in the die.
  *
- * <p>The usual split is 4, 5 and 42 bits. A machine with more packages or dies takes exactly the bits
- * they need, and the offset gets the rest. Dies are the cubes; four more numbers belong to the IO
- * chiplets. A cube's offsets hold its HBM slices first, then the SRAM, then the TCM of each PE; SRAM
- * and each TCM start at a multiple of their size rounded up to a power of two. Everything else is
- * unmapped.
+ * <p>The usual split is 4, 5 and 42 bits. A machine with more packages or dies takes exactly the
+ * bits they need, and the offset gets the rest. Dies are the cubes; four more numbers belong to the
+ * IO chiplets. A cube's offsets hold its HBM slices first, then the SRAM, then the TCM of each PE;
+ * SRAM and each TCM start at a multiple of their size rounded up to a power of two. Everything else
+ * is unmapped.
  */
 public final class AddressMap {
   /** Bits of a physical address. */
@@ -120,8 +120,17 @@ public final class AddressMap {
     long die = (value >>> offsetBits()) & ((1L << dieBits) - 1);
     long sip = value >>> (offsetBits() + dieBits);
     if (value < 0 || sip >= sips || die >= cubes) {
-      throw unmapped(address, "sip " + sip + ", die " + die + "; the machine has " + sips
-          + " sips of " + cubes + " cubes");
+      throw unmapped(
+          address,
+          "sip "
+              + sip
+              + ", die "
+              + die
+              + "; the machine has "
+              + sips
+              + " sips of "
+              + cubes
+              + " cubes");
     }
     int base = (int) sip * template.nodes;
     int cube = (int) die;
@@ -141,9 +150,16 @@ public final class AddressMap {
     }
     throw unmapped(
         address,
-        "offset 0x" + Long.toHexString(offset) + " of sip" + sip + ".cube" + die
-            + "; mapped are HBM from 0x0, SRAM from 0x" + Long.toHexString(sramBase)
-            + " and TCM from 0x" + Long.toHexString(tcmBase));
+        "offset 0x"
+            + Long.toHexString(offset)
+            + " of sip"
+            + sip
+            + ".cube"
+            + die
+            + "; mapped are HBM from 0x0, SRAM from 0x"
+            + Long.toHexString(sramBase)
+            + " and TCM from 0x"
+            + Long.toHexString(tcmBase));
   }
 
   private PhysicalAddress address(int sip, int cube, long offset) {
@@ -153,8 +169,15 @@ public final class AddressMap {
   private void checkPe(int sip, int cube, int pe) {
     if (sip < 0 || sip >= sips || cube < 0 || cube >= cubes || pe < 0 || pe >= pes) {
       throw new MachineException(
-          "no such place: " + new Pe(sip, cube, pe) + "; the machine has " + sips + " sips of "
-              + cubes + " cubes of " + pes + " PEs");
+          "no such place: "
+              + new Pe(sip, cube, pe)
+              + "; the machine has "
+              + sips
+              + " sips of "
+              + cubes
+              + " cubes of "
+              + pes
+              + " PEs");
     }
   }
 

@@ -40,7 +40,8 @@ record Bisection(String name, boolean ofSip, int links, double bytesPerSecond) {
         Node from = machine.node(link.fromNode());
         Node to = machine.node(link.toNode());
         boolean counted = kind == LinkKind.SIP_TO_SIP || from.sip() == 0;
-        if (counted && isFirstHalf(machine, from, kind, alongX)
+        if (counted
+            && isFirstHalf(machine, from, kind, alongX)
             && !isFirstHalf(machine, to, kind, alongX)) {
           links++;
         }

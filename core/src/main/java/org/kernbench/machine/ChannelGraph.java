@@ -8,8 +8,8 @@ import java.util.List;
  * Which link waits for which: an edge from each link of a route to the next one.
  *
  * <p>With finite buffers a circle of such waits can stop for ever (Dally and Seitz, 1987); routes
- * without a circle cannot. Packages are alike, so every pair of PEs in one package, and between each
- * two packages every PE with one PE of the other, give all edges there are.
+ * without a circle cannot. Packages are alike, so every pair of PEs in one package, and between
+ * each two packages every PE with one PE of the other, give all edges there are.
  */
 final class ChannelGraph {
   /** Beyond this many packages the pairs are too many for a check of a few seconds. */

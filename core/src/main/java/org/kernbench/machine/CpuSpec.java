@@ -5,6 +5,7 @@ package org.kernbench.machine;
  *
  * @param dispatchPs time to issue one command, ps
  * @param issue whether commands overlap
- * @param commandWindow commands that may be issued and not yet complete before the kernel is held up
+ * @param commandWindow commands that may be issued and not yet complete before the kernel is held
+ *     up
  */
 public record CpuSpec(long dispatchPs, IssuePolicy issue, int commandWindow) {}

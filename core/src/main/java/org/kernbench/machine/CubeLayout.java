@@ -2,7 +2,9 @@ package org.kernbench.machine;
 
 import java.util.Arrays;
 
-/** Which router each part of a cube hangs on. Routers are numbered row by row from the north-west. */
+/**
+ * Which router each part of a cube hangs on. Routers are numbered row by row from the north-west.
+ */
 final class CubeLayout {
   final int width;
   final int height;
@@ -25,7 +27,8 @@ final class CubeLayout {
     for (int corner = 0; corner < corners; corner++) {
       capacity =
           Math.min(
-              capacity, extent(width, corners >= 2, corner % 2) * extent(height, corners >= 3, corner / 2));
+              capacity,
+              extent(width, corners >= 2, corner % 2) * extent(height, corners >= 3, corner / 2));
     }
     return capacity;
   }
@@ -38,7 +41,9 @@ final class CubeLayout {
     return half == 0 ? (size + 1) / 2 : size / 2;
   }
 
-  /** Takes the routers nearest to the corner, on a tie along the row, and numbers them row by row. */
+  /**
+   * Takes the routers nearest to the corner, on a tie along the row, and numbers them row by row.
+   */
   private void place(int corner, MachineConfig.CubeConfig cube) {
     boolean east = corner % 2 == 1;
     boolean south = corner / 2 == 1;

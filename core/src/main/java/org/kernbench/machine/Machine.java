@@ -11,8 +11,8 @@ import org.kernbench.config.Problem;
  * An immutable machine: packages (SIPs) of cubes of processing elements, joined by directed links.
  *
  * <p>Nodes and links have dense ids. Packages are alike, so what this holds hardly grows with their
- * number, and {@link #node} and {@link #link} make their records when asked. {@link #route} is a pure
- * function that builds its answer each time; callers that ask often keep it.
+ * number, and {@link #node} and {@link #link} make their records when asked. {@link #route} is a
+ * pure function that builds its answer each time; callers that ask often keep it.
  */
 public final class Machine {
   private static final Side[] SIDES = Side.values();
@@ -216,11 +216,13 @@ public final class Machine {
   }
 
   /**
-   * For each link the only link from which traffic can enter it, -1 if there are several or if traffic can start there.
+   * For each link the only link from which traffic can enter it, -1 if there are several or if
+   * traffic can start there.
    *
-   * <p>Holds for all routes, because no route turns back: whoever enters a link from {@code u} to {@code v} came into {@code u} by
-   * another link than one from {@code v}. A memory port counts as leading into its controller; nothing but a source enters a link that
-   * leaves a PE, a memory, an M_CPU or the host.
+   * <p>Holds for all routes, because no route turns back: whoever enters a link from {@code u} to
+   * {@code v} came into {@code u} by another link than one from {@code v}. A memory port counts as
+   * leading into its controller; nothing but a source enters a link that leaves a PE, a memory, an
+   * M_CPU or the host.
    */
   public int[] soleFeeders() {
     int links = linkCount();
@@ -440,10 +442,10 @@ public final class Machine {
   /**
    * The links from one node to another, in order.
    *
-   * <p>Along x first, then y, for packages, cubes and routers; on rings and wrapped axes the shorter
-   * way, on a tie the positive one (E, S). A route to or from a memory ends or begins with the port of
-   * that memory, which has one id for both directions. The access latency of a memory is the latency
-   * of its port.
+   * <p>Along x first, then y, for packages, cubes and routers; on rings and wrapped axes the
+   * shorter way, on a tie the positive one (E, S). A route to or from a memory ends or begins with
+   * the port of that memory, which has one id for both directions. The access latency of a memory
+   * is the latency of its port.
    *
    * @throws MachineException if the two are the same, do not exist, or are the host and the switch
    */
@@ -452,7 +454,10 @@ public final class Machine {
     checkNode(toNode);
     if (fromNode == toNode || (fromNode >= host && toNode >= host)) {
       throw new MachineException(
-          "no route from " + nodeName(fromNode) + " to " + nodeName(toNode)
+          "no route from "
+              + nodeName(fromNode)
+              + " to "
+              + nodeName(toNode)
               + "; a route joins two places, of which at most one is the host or the switch");
     }
     RouteWalk walk = new RouteWalk(template, network, firstHostLink, firstSipLink);
@@ -544,11 +549,25 @@ public final class Machine {
 
   private void check(int sip, int cube, int pe) {
     boolean exists =
-        sip >= 0 && sip < sips() && cube >= 0 && cube < cubesPerSip() && pe >= 0 && pe < pesPerCube();
+        sip >= 0
+            && sip < sips()
+            && cube >= 0
+            && cube < cubesPerSip()
+            && pe >= 0
+            && pe < pesPerCube();
     if (!exists) {
       throw new MachineException(
-          "no such place: " + new Pe(sip, cube, pe) + "; " + name() + " has " + sips() + " sips of "
-              + cubesPerSip() + " cubes of " + pesPerCube() + " PEs, numbered from 0");
+          "no such place: "
+              + new Pe(sip, cube, pe)
+              + "; "
+              + name()
+              + " has "
+              + sips()
+              + " sips of "
+              + cubesPerSip()
+              + " cubes of "
+              + pesPerCube()
+              + " PEs, numbered from 0");
     }
   }
 }

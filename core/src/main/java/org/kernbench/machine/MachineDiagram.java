@@ -9,8 +9,8 @@ import org.kernbench.config.Quantity;
 import org.kernbench.machine.Svg.LineStyle;
 
 /**
- * Draws a machine as SVG: what the packages, cubes and PEs of the compiled graph are and how they are
- * joined. Nothing is drawn that is not in the graph or the specification of the PE.
+ * Draws a machine as SVG: what the packages, cubes and PEs of the compiled graph are and how they
+ * are joined. Nothing is drawn that is not in the graph or the specification of the PE.
  */
 public final class MachineDiagram {
   /** What to draw. */
@@ -80,7 +80,10 @@ public final class MachineDiagram {
     String some = shown < machine.sips() ? ", the first " + shown + " of " : ", ";
     title(
         "tray",
-        name(machine.sipTopology()) + some + machine.sips() + (machine.sips() == 1 ? " sip" : " sips"));
+        name(machine.sipTopology())
+            + some
+            + machine.sips()
+            + (machine.sips() == 1 ? " sip" : " sips"));
 
     svg.frame(left - pad, top - pad, right + 2 * pad, bottom + 2 * pad, "#9aa5b1");
     drawHost(width / 2, top - pad);
@@ -90,7 +93,8 @@ public final class MachineDiagram {
       double y = top + places.get(sip)[1];
       box(x, y, SIP_SIZE, SIP_SIZE, NodeKind.ROUTER);
       svg.centred(x, y - 10, 15, INK, "sip " + sip);
-      svg.centred(x, y + 9, 10.5, FAINT, machine.cubesPerSip() + plural(machine.cubesPerSip(), " cube"));
+      svg.centred(
+          x, y + 9, 10.5, FAINT, machine.cubesPerSip() + plural(machine.cubesPerSip(), " cube"));
       int pes = machine.cubesPerSip() * machine.pesPerCube();
       svg.centred(x, y + 23, 10.5, FAINT, pes + plural(pes, " PE"));
     }
@@ -187,7 +191,8 @@ public final class MachineDiagram {
             ? Svg.format(
                 "M%s %sH%sV%sH%sV%sH%s", start, across, start + out, beside, end - out, across, end)
             : Svg.format(
-                "M%s %sV%sH%sV%sH%sV%s", across, start, start + out, beside, end - out, across, end),
+                "M%s %sV%sH%sV%sH%sV%s",
+                across, start, start + out, beside, end - out, across, end),
         new LineStyle(style.colour(), 1.8, false));
   }
 
@@ -207,7 +212,9 @@ public final class MachineDiagram {
     double top = HEADER + around + 8;
     title(
         "sip",
-        machine.cubesPerSip() + plural(machine.cubesPerSip(), " cube") + " and four IO chiplets; "
+        machine.cubesPerSip()
+            + plural(machine.cubesPerSip(), " cube")
+            + " and four IO chiplets; "
             + bandwidth(
                 (double) machine.hbm().peakRate().bytesPerSecond()
                     * machine.pesPerCube()
@@ -233,7 +240,8 @@ public final class MachineDiagram {
     return finish(width, top + meshHeight + around + 18);
   }
 
-  private void drawCubeLink(Link link, double left, double top, double meshWidth, double meshHeight) {
+  private void drawCubeLink(
+      Link link, double left, double top, double meshWidth, double meshHeight) {
     Node from = machine.node(link.fromNode());
     Node to = machine.node(link.toNode());
     if (from.kind() == NodeKind.IO || (to.kind() != NodeKind.IO && from.id() > to.id())) {
@@ -283,8 +291,13 @@ public final class MachineDiagram {
     double top = HEADER + around + 20;
     title(
         "cube",
-        machine.pesPerCube() + plural(machine.pesPerCube(), " PE") + " on a mesh of "
-            + machine.nocWidth() + " x " + machine.nocHeight() + " routers; "
+        machine.pesPerCube()
+            + plural(machine.pesPerCube(), " PE")
+            + " on a mesh of "
+            + machine.nocWidth()
+            + " x "
+            + machine.nocHeight()
+            + " routers; "
             + bandwidth((double) machine.hbm().peakRate().bytesPerSecond() * machine.pesPerCube())
             + " of HBM");
     svg.frame(left - around, top - around, spanX + 2 * around, spanY + 2 * around, "#9aa5b1");
@@ -313,7 +326,13 @@ public final class MachineDiagram {
   }
 
   private void drawPort(
-      LinkKind kind, Node from, Node to, double left, double top, double around, double spanX,
+      LinkKind kind,
+      Node from,
+      Node to,
+      double left,
+      double top,
+      double around,
+      double spanX,
       double spanY) {
     Side side = side(from, to);
     double x = nodeX(from, left);
@@ -347,7 +366,12 @@ public final class MachineDiagram {
     switch (node.kind()) {
       case ROUTER -> {
         box(x, y, 30, 22, NodeKind.ROUTER);
-        svg.centred(x, y, 9, FAINT, node.index() % machine.nocWidth() + "," + node.index() / machine.nocWidth());
+        svg.centred(
+            x,
+            y,
+            9,
+            FAINT,
+            node.index() % machine.nocWidth() + "," + node.index() / machine.nocWidth());
       }
       case PE -> labelled(x, y, 48, "PE " + node.index(), node.kind());
       case HBM -> labelled(x, y, 54, "HBM " + node.index(), node.kind());
@@ -381,39 +405,91 @@ public final class MachineDiagram {
       svg.line(engineX, rows[i], tcmX, rows[i], data);
     }
     LineStyle fabric = style(LinkKind.PE_TO_ROUTER);
-    svg.path(
-        Svg.format("M%s %sV%sH%s", engineX, rows[0], top + 14, width - 62), fabric);
+    svg.path(Svg.format("M%s %sV%sH%s", engineX, rows[0], top + 14, width - 62), fabric);
     svg.line(width - 62, top + 14, width - 62, rows[1] - 24, fabric);
 
-    block(97, rows[1], 112, 64, NodeKind.M_CPU, "CPU", time(pe.cpu().dispatchPs()) + " per command",
+    block(
+        97,
+        rows[1],
+        112,
+        64,
+        NodeKind.M_CPU,
+        "CPU",
+        time(pe.cpu().dispatchPs()) + " per command",
         name(pe.cpu().issue()));
     DmaSpec dma = pe.dma();
-    block(engineX, rows[0], 150, 56, NodeKind.IO, "DMA",
-        dma.readQueues() + " read, " + dma.writeQueues() + " write, " + dma.messageChannels() + " message",
+    block(
+        engineX,
+        rows[0],
+        150,
+        56,
+        NodeKind.IO,
+        "DMA",
+        dma.readQueues()
+            + " read, "
+            + dma.writeQueues()
+            + " write, "
+            + dma.messageChannels()
+            + " message",
         "setup " + time(dma.setupPs()) + ", message " + time(dma.messageOverheadPs()));
     GemmSpec gemm = pe.gemm();
-    block(engineX, rows[1], 150, 56, NodeKind.PE, "GEMM",
-        gemm.rows() + " x " + gemm.columns() + " at "
+    block(
+        engineX,
+        rows[1],
+        150,
+        56,
+        NodeKind.PE,
+        "GEMM",
+        gemm.rows()
+            + " x "
+            + gemm.columns()
+            + " at "
             + Quantity.FREQUENCY.formatRounded((double) gemm.clockHz(), 2),
         Quantity.round(gemm.peakFlops() / 1e12, 2) + " TFLOP/s, " + name(gemm.mode()));
     MathSpec math = pe.math();
-    block(engineX, rows[2], 150, 56, NodeKind.PE, "MATH",
-        math.lanesBytesPerCycle() + " B per cycle at "
+    block(
+        engineX,
+        rows[2],
+        150,
+        56,
+        NodeKind.PE,
+        "MATH",
+        math.lanesBytesPerCycle()
+            + " B per cycle at "
             + Quantity.FREQUENCY.formatRounded((double) math.clockHz(), 2),
         "start " + math.startupCycles() + " cycles, slot " + name(pe.accelSlot()));
     IpcqSpec ipcq = machine.ipcq();
-    block(engineX, rows[3], 150, 56, NodeKind.SWITCH, "queues",
+    block(
+        engineX,
+        rows[3],
+        150,
+        56,
+        NodeKind.SWITCH,
+        "queues",
         ipcq.directions() + " x " + ipcq.slots() + " slots x " + size((double) ipcq.slotBytes()),
         "in " + name(ipcq.bufferKind()) + ", " + name(ipcq.slotAccess()));
-    block(tcmX, (rows[0] + rows[3]) / 2, 104, 275, NodeKind.SRAM, "TCM",
-        size((double) pe.tcm().sizeBytes()), bandwidth((double) pe.tcm().rate().bytesPerSecond()),
+    block(
+        tcmX,
+        (rows[0] + rows[3]) / 2,
+        104,
+        275,
+        NodeKind.SRAM,
+        "TCM",
+        size((double) pe.tcm().sizeBytes()),
+        bandwidth((double) pe.tcm().rate().bytesPerSecond()),
         time(pe.tcm().latencyPs()));
     block(width - 62, rows[1], 84, 48, NodeKind.ROUTER, "router", "NoC");
     return finish(width, top + 336);
   }
 
   private void block(
-      double x, double y, double width, double height, NodeKind kind, String title, String... lines) {
+      double x,
+      double y,
+      double width,
+      double height,
+      NodeKind kind,
+      String title,
+      String... lines) {
     box(x, y, width, height, kind);
     double lead = lines.length * 7.0;
     svg.centred(x, y - lead, 13, INK, title);
@@ -458,7 +534,11 @@ public final class MachineDiagram {
         };
     LinkSpec spec = machine.spec(kind);
     String each = kind.isMemoryPort() ? ", " : " per direction, ";
-    return text + ": " + bandwidth((double) spec.rate().bytesPerSecond()) + each + time(spec.latencyPs());
+    return text
+        + ": "
+        + bandwidth((double) spec.rate().bytesPerSecond())
+        + each
+        + time(spec.latencyPs());
   }
 
   private LineStyle style(LinkKind kind) {
@@ -471,7 +551,8 @@ public final class MachineDiagram {
       case NOC -> new LineStyle("#90a4ae", 2.5, false);
       case PE_TO_ROUTER, ROUTER_TO_PE -> new LineStyle("#4c78a8", 2, false);
       case HBM_LINK, HBM_PORT -> new LineStyle("#8e6bb1", kind == LinkKind.HBM_LINK ? 2 : 4, false);
-      case SRAM_LINK, SRAM_PORT -> new LineStyle("#59a14f", kind == LinkKind.SRAM_LINK ? 2 : 4, false);
+      case SRAM_LINK, SRAM_PORT ->
+          new LineStyle("#59a14f", kind == LinkKind.SRAM_LINK ? 2 : 4, false);
       case M_CPU_LINK -> new LineStyle("#e0983a", 1.5, true);
       case CUBE_TO_CUBE -> new LineStyle("#e1703c", 3, false);
       case CUBE_TO_IO -> new LineStyle("#b0532a", 2, false);

@@ -80,8 +80,7 @@ final class MachineReader {
     // Data for a PE is written to its TCM, so the link into the PE has the TCM's latency too.
     LinkSpec out = Objects.requireNonNull(links.get(LinkKind.PE_TO_ROUTER));
     links.put(
-        LinkKind.ROUTER_TO_PE,
-        new LinkSpec(out.rate(), out.latencyPs() + pe.tcm().latencyPs()));
+        LinkKind.ROUTER_TO_PE, new LinkSpec(out.rate(), out.latencyPs() + pe.tcm().latencyPs()));
     MachineConfig config =
         new MachineConfig(
             name, description, system, cube, links, launch, hbm, sram, pe, ipcq, fabric);
@@ -99,7 +98,8 @@ final class MachineReader {
     sipsMap.done();
     if (topology == SipTopology.FULLY_CONNECTED && sips > MAX_FULLY_CONNECTED) {
       sipsMap.problem(
-          "count", "got " + sips + " fully connected sips; expected at most " + MAX_FULLY_CONNECTED);
+          "count",
+          "got " + sips + " fully connected sips; expected at most " + MAX_FULLY_CONNECTED);
     }
     ConfigMap systemLinks = system.map("links");
     link(systemLinks, "sip_to_sip", LinkKind.SIP_TO_SIP);
@@ -132,9 +132,16 @@ final class MachineReader {
     if (readable && topology.isGrid() && wanted * (long) other != sips) {
       sipsMap.problem(
           width > 0 || height <= 0 ? "w" : "h",
-          "got a grid of w " + (width > 0 ? width : "auto") + " x h "
-              + (height > 0 ? height : "auto") + " for " + sips
-              + " sips; expected w x h = count, e.g. w: " + sips / shorter + ", h: " + shorter);
+          "got a grid of w "
+              + (width > 0 ? width : "auto")
+              + " x h "
+              + (height > 0 ? height : "auto")
+              + " for "
+              + sips
+              + " sips; expected w x h = count, e.g. w: "
+              + sips / shorter
+              + ", h: "
+              + shorter);
     }
     return new int[] {wanted, other};
   }
@@ -177,8 +184,16 @@ final class MachineReader {
     if (problems.isClean("cube.noc.w", "cube.noc.h", "cube.pe_layout") && perCorner > capacity) {
       layout.problem(
           "pe_per_corner",
-          "got " + perCorner + " PEs at each of " + corners + " corners; expected at most " + capacity
-              + ": each PE needs a router of its own in its part of the " + width + " x " + height
+          "got "
+              + perCorner
+              + " PEs at each of "
+              + corners
+              + " corners; expected at most "
+              + capacity
+              + ": each PE needs a router of its own in its part of the "
+              + width
+              + " x "
+              + height
               + " mesh; enlarge cube.noc.w or .h");
     }
     return new CubeConfig(width, height, corners, perCorner);
@@ -197,13 +212,26 @@ final class MachineReader {
     if (layoutKnown && problems.isClean(memory.path("hbm_slices_per_cube")) && slices != pes) {
       memory.problem(
           "hbm_slices_per_cube",
-          "got " + slices + " slices for " + pes + " PEs (" + cube.corners() + " corners x "
-              + cube.pesPerCorner() + "); expected one each: " + pes + ", or per_pe");
+          "got "
+              + slices
+              + " slices for "
+              + pes
+              + " PEs ("
+              + cube.corners()
+              + " corners x "
+              + cube.pesPerCorner()
+              + "); expected one each: "
+              + pes
+              + ", or per_pe");
     }
     if (layoutKnown && problems.isClean(memory.path("hbm_total_gb_per_cube")) && total % pes != 0) {
       memory.problem(
           "hbm_total_gb_per_cube",
-          "got " + (total >> 30) + " GiB, which " + pes + " PEs cannot share in whole bytes; expected "
+          "got "
+              + (total >> 30)
+              + " GiB, which "
+              + pes
+              + " PEs cannot share in whole bytes; expected "
               + "a multiple of the number of PEs");
     }
     return hbmPort(cubeMap.map("hbm"), total, cube);
@@ -222,8 +250,13 @@ final class MachineReader {
       if (!divides || Integer.bitCount(channels / pes) != 1) {
         map.problem(
             "channels",
-            "got " + channels + " pseudo-channels for " + pes + " PEs; expected a power of two for "
-                + "each PE, e.g. " + pes * Integer.highestOneBit(Math.max(1, channels / pes)));
+            "got "
+                + channels
+                + " pseudo-channels for "
+                + pes
+                + " PEs; expected a power of two for "
+                + "each PE, e.g. "
+                + pes * Integer.highestOneBit(Math.max(1, channels / pes)));
       }
     }
     checkPowerOfTwo(map, "burst", burst);
@@ -249,7 +282,9 @@ final class MachineReader {
   private SramSpec sram(ConfigMap map) {
     SramSpec spec =
         new SramSpec(
-            map.size("size"), Rate.ofBytesPerSecond(map.bandwidth("bandwidth")), map.time("latency"));
+            map.size("size"),
+            Rate.ofBytesPerSecond(map.bandwidth("bandwidth")),
+            map.time("latency"));
     map.done();
     links.put(LinkKind.SRAM_PORT, new LinkSpec(spec.rate(), spec.latencyPs()));
     return spec;
@@ -257,7 +292,8 @@ final class MachineReader {
 
   private PeSpec pe(ConfigMap pe) {
     ConfigMap cpu = pe.map("cpu");
-    CpuSpec cpuSpec = new CpuSpec(
+    CpuSpec cpuSpec =
+        new CpuSpec(
             cpu.time("dispatch"),
             cpu.choice("issue", IssuePolicy.values()),
             cpu.integer("command_window", 2, 1 << 20));
@@ -284,7 +320,9 @@ final class MachineReader {
     ConfigMap tcm = pe.map("tcm");
     TcmSpec tcmSpec =
         new TcmSpec(
-            tcm.size("size"), Rate.ofBytesPerSecond(tcm.bandwidth("bandwidth")), tcm.time("latency"));
+            tcm.size("size"),
+            Rate.ofBytesPerSecond(tcm.bandwidth("bandwidth")),
+            tcm.time("latency"));
     tcm.done();
     pe.done();
     return new PeSpec(cpuSpec, dmaSpec, math, gemmSpec, slot, tcmSpec);
@@ -361,15 +399,14 @@ final class MachineReader {
     if (checkPowerOfTwo(map, "chunk", chunk) && burstKnown && chunk < hbm.burstBytes()) {
       map.problem(
           "chunk",
-          "got " + chunk + " B; expected at least the HBM burst, cube.hbm.burst: " + hbm.burstBytes()
+          "got "
+              + chunk
+              + " B; expected at least the HBM burst, cube.hbm.burst: "
+              + hbm.burstBytes()
               + " B");
     }
     if (!map.isText("buffer", "unlimited")) {
-      map.problem(
-          "buffer",
-          map.has("buffer")
-              ? "finite buffers are not modelled yet; expected unlimited"
-              : "missing; expected unlimited");
+      map.reject("buffer", "unlimited; finite buffers are not modelled yet");
     }
     map.done();
     return new FabricSpec(chunk);
@@ -390,16 +427,17 @@ final class MachineReader {
     boolean clean = problems.isClean(map.path(key));
     if (clean && Long.bitCount(value) != 1) {
       map.problem(
-          key, "got " + value + " B; expected a power of two, e.g. " + Long.highestOneBit(value) + " B");
+          key,
+          "got " + value + " B; expected a power of two, e.g. " + Long.highestOneBit(value) + " B");
       return false;
     }
     return clean;
   }
 
-  private void checkQueues(
-      IpcqSpec ipcq, PeSpec pe, HbmSpec hbm, SramSpec sram, CubeConfig cube) {
+  private void checkQueues(IpcqSpec ipcq, PeSpec pe, HbmSpec hbm, SramSpec sram, CubeConfig cube) {
     if (!problems.isClean("ipcq.slots", "ipcq.slot_size", "ipcq.directions", "ipcq.buffer_kind")
-        || !problems.isClean("cube.pe_layout", "cube.memory_map", "cube.sram.size", "pe.tcm.size")) {
+        || !problems.isClean(
+            "cube.pe_layout", "cube.memory_map", "cube.sram.size", "pe.tcm.size")) {
       return;
     }
     long slots = (long) ipcq.slots() * ipcq.directions();
@@ -419,9 +457,19 @@ final class MachineReader {
       problems.add(
           tree.positionOf("ipcq.slot_size"),
           "ipcq.slot_size",
-          "got " + ipcq.slots() + " slots x " + binary((double) ipcq.slotBytes()) + " x " + ipcq.directions()
-              + " directions = " + binary((double) slots * ipcq.slotBytes()) + "; expected at most " + memory + " = "
-              + binary((double) size) + "; use fewer or smaller slots, or another ipcq.buffer_kind");
+          "got "
+              + ipcq.slots()
+              + " slots x "
+              + binary((double) ipcq.slotBytes())
+              + " x "
+              + ipcq.directions()
+              + " directions = "
+              + binary((double) slots * ipcq.slotBytes())
+              + "; expected at most "
+              + memory
+              + " = "
+              + binary((double) size)
+              + "; use fewer or smaller slots, or another ipcq.buffer_kind");
     }
   }
 
@@ -442,8 +490,11 @@ final class MachineReader {
       problems.add(
           tree.positionOf("system.sips.count"),
           "system.sips.count",
-          "the machine would have " + Math.round(nodes / 1e6) + " million nodes; expected at most "
-              + MAX_NODES / 1_000_000 + " million; use fewer sips, cubes, routers or PEs");
+          "the machine would have "
+              + Math.round(nodes / 1e6)
+              + " million nodes; expected at most "
+              + MAX_NODES / 1_000_000
+              + " million; use fewer sips, cubes, routers or PEs");
     }
   }
 
@@ -452,9 +503,15 @@ final class MachineReader {
       problems.add(
           tree.positionOf("cube.memory_map"),
           "cube.memory_map",
-          "the memories need " + addresses.excessBits() + " more address bits than the "
-              + AddressMap.ADDRESS_BITS + " there are (" + addresses.sipBits() + " for sips, "
-              + addresses.dieBits() + " for dies); expected smaller memories, fewer cubes or fewer "
+          "the memories need "
+              + addresses.excessBits()
+              + " more address bits than the "
+              + AddressMap.ADDRESS_BITS
+              + " there are ("
+              + addresses.sipBits()
+              + " for sips, "
+              + addresses.dieBits()
+              + " for dies); expected smaller memories, fewer cubes or fewer "
               + "sips");
     }
   }

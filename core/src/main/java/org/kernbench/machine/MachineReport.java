@@ -8,7 +8,9 @@ import java.util.Map;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Quantity;
 
-/** The text of {@code kernbench machine show}: what a machine is, and what follows from its numbers. */
+/**
+ * The text of {@code kernbench machine show}: what a machine is, and what follows from its numbers.
+ */
 public final class MachineReport {
   /** Beyond this many PEs the farthest one is not searched. */
   private static final int MAX_SEARCH = 20_000;
@@ -50,11 +52,18 @@ public final class MachineReport {
     row("sips", machine.sips() + "   " + topology + grid);
     row(
         "cubes per sip",
-        machine.cubesPerSip() + "   mesh " + machine.cubeMeshWidth() + " x "
+        machine.cubesPerSip()
+            + "   mesh "
+            + machine.cubeMeshWidth()
+            + " x "
             + machine.cubeMeshHeight());
     row(
         "PEs per cube",
-        machine.pesPerCube() + "   on a mesh of " + machine.nocWidth() + " x " + machine.nocHeight()
+        machine.pesPerCube()
+            + "   on a mesh of "
+            + machine.nocWidth()
+            + " x "
+            + machine.nocHeight()
             + " routers");
     row(
         "PEs",
@@ -63,8 +72,14 @@ public final class MachineReport {
     AddressMap map = machine.addresses();
     row(
         "addresses",
-        AddressMap.ADDRESS_BITS + " bits: " + map.sipBits() + " sip, " + map.dieBits() + " die, "
-            + map.offsetBits() + " offset");
+        AddressMap.ADDRESS_BITS
+            + " bits: "
+            + map.sipBits()
+            + " sip, "
+            + map.dieBits()
+            + " die, "
+            + map.offsetBits()
+            + " offset");
   }
 
   private void memories() {
@@ -77,8 +92,7 @@ public final class MachineReport {
     scaled("TCM", machine.pe().tcm().sizeBytes(), Quantity.SIZE);
     double sram = machine.sram().sizeBytes();
     double cubes = machine.cubesPerSip();
-    columns(
-        "SRAM", "", size(sram), size(sram * cubes), size(sram * cubes * machine.sips()));
+    columns("SRAM", "", size(sram), size(sram * cubes), size(sram * cubes * machine.sips()));
   }
 
   private void engines() {
@@ -91,8 +105,12 @@ public final class MachineReport {
     columns("GEMM peak", flops(flops), flops(cube), flops(sip), flops(sip * machine.sips()));
     row(
         "GEMM array",
-        gemm.rows() + " x " + gemm.columns() + " at "
-            + Quantity.FREQUENCY.formatRounded((double) gemm.clockHz(), 2) + ", "
+        gemm.rows()
+            + " x "
+            + gemm.columns()
+            + " at "
+            + Quantity.FREQUENCY.formatRounded((double) gemm.clockHz(), 2)
+            + ", "
             + gemm.mode().name().toLowerCase(Locale.ROOT));
     row(
         "ridge",
@@ -101,9 +119,11 @@ public final class MachineReport {
     MathSpec math = machine.pe().math();
     row(
         "MATH",
-        math.lanesBytesPerCycle() + " B per cycle at "
+        math.lanesBytesPerCycle()
+            + " B per cycle at "
             + Quantity.FREQUENCY.formatRounded((double) math.clockHz(), 2)
-            + "; two operands and a result: " + bandwidth(mathBytesPerSecond())
+            + "; two operands and a result: "
+            + bandwidth(mathBytesPerSecond())
             + (mathBytesPerSecond() < (double) math.lanesBytesPerCycle() * math.clockHz()
                 ? " of results, limited by the TCM"
                 : " of results"));
@@ -124,10 +144,15 @@ public final class MachineReport {
             * machine.cubesPerSip();
     for (Bisection cut : Bisection.of(machine)) {
       String share =
-          cut.ofSip() ? ", " + number(100 * cut.bytesPerSecond() / hbm, 1) + " % of the sip's HBM" : "";
+          cut.ofSip()
+              ? ", " + number(100 * cut.bytesPerSecond() / hbm, 1) + " % of the sip's HBM"
+              : "";
       row(
           cut.name(),
-          bandwidth(cut.bytesPerSecond()) + "   " + cut.links() + (cut.links() == 1 ? " link" : " links")
+          bandwidth(cut.bytesPerSecond())
+              + "   "
+              + cut.links()
+              + (cut.links() == 1 ? " link" : " links")
               + share);
     }
   }
@@ -142,9 +167,15 @@ public final class MachineReport {
     long fixed = pe.cpu().dispatchPs() + pe.dma().setupPs();
     row(
         "read own HBM",
-        time(fixed + toMemory + machine.latencyPs(data)) + "   dispatch "
-            + ns(pe.cpu().dispatchPs()) + " + DMA setup " + ns(pe.dma().setupPs()) + " + request "
-            + ns(toMemory) + " + " + breakdown(data));
+        time(fixed + toMemory + machine.latencyPs(data))
+            + "   dispatch "
+            + ns(pe.cpu().dispatchPs())
+            + " + DMA setup "
+            + ns(pe.dma().setupPs())
+            + " + request "
+            + ns(toMemory)
+            + " + "
+            + breakdown(data));
     for (Neighbours pair : Neighbours.of(machine)) {
       distance("PE to " + pair.what().replace("the ", ""), pair.from(), pair.to());
     }
@@ -197,27 +228,51 @@ public final class MachineReport {
     int[] toPe = machine.route(machine.mCpuNode(0, pe.cube()), machine.peNode(pe));
     row(
         label,
-        time(machine.controlLatencyPs(pe)) + "   doorbell " + ns(launch.doorbellPs()) + " + host link "
-            + ns(machine.spec(LinkKind.HOST_LINK).latencyPs()) + " + IO CPU " + ns(launch.ioCpuPs())
-            + " + way " + ns(machine.latencyPs(toCube)) + " + M_CPU " + ns(launch.mCpuPs()) + " + way "
-            + ns(machine.latencyPs(toPe)) + " + PE CPU " + ns(launch.peCpuPs()));
+        time(machine.controlLatencyPs(pe))
+            + "   doorbell "
+            + ns(launch.doorbellPs())
+            + " + host link "
+            + ns(machine.spec(LinkKind.HOST_LINK).latencyPs())
+            + " + IO CPU "
+            + ns(launch.ioCpuPs())
+            + " + way "
+            + ns(machine.latencyPs(toCube))
+            + " + M_CPU "
+            + ns(launch.mCpuPs())
+            + " + way "
+            + ns(machine.latencyPs(toPe))
+            + " + PE CPU "
+            + ns(launch.peCpuPs()));
   }
 
   private void bytesInFlight() {
     IpcqSpec ipcq = machine.ipcq();
     heading(
-        "Queues, " + ipcq.slots() + " slots x " + size((double) ipcq.slotBytes()) + " in "
-            + ipcq.bufferKind().name().toLowerCase(Locale.ROOT) + " for each of " + ipcq.directions()
+        "Queues, "
+            + ipcq.slots()
+            + " slots x "
+            + size((double) ipcq.slotBytes())
+            + " in "
+            + ipcq.bufferKind().name().toLowerCase(Locale.ROOT)
+            + " for each of "
+            + ipcq.directions()
             + " directions");
     for (Neighbours pair : Neighbours.of(machine)) {
       QueueReach reach = QueueReach.of(machine, pair.from(), pair.to());
       double slots = Math.ceil(reach.bytesInFlight() / ipcq.slotBytes());
       row(
           "to " + pair.what(),
-          bandwidth((double) reach.linkBytesPerSecond()) + " x " + time(reach.roundTripPs())
-              + " round trip = " + size(reach.bytesInFlight()) + " in flight, " + number(slots, 0)
-              + (slots == 1 ? " slot" : " slots") + "; one queue reaches "
-              + bandwidth(Math.min(reach.queueBytesPerSecond(), (double) reach.linkBytesPerSecond())));
+          bandwidth((double) reach.linkBytesPerSecond())
+              + " x "
+              + time(reach.roundTripPs())
+              + " round trip = "
+              + size(reach.bytesInFlight())
+              + " in flight, "
+              + number(slots, 0)
+              + (slots == 1 ? " slot" : " slots")
+              + "; one queue reaches "
+              + bandwidth(
+                  Math.min(reach.queueBytesPerSecond(), (double) reach.linkBytesPerSecond())));
     }
     if (machine.sips() > 1) {
       halfPerformance();
@@ -234,7 +289,9 @@ public final class MachineReport {
     double p = machine.sips();
     row(
         "half performance",
-        size(p * hop * rate / ((p - 1) / p)) + " per PE: a ring all-reduce over " + machine.sips()
+        size(p * hop * rate / ((p - 1) / p))
+            + " per PE: a ring all-reduce over "
+            + machine.sips()
             + " sips, both ways round, then waits as long as it sends");
   }
 
@@ -248,8 +305,11 @@ public final class MachineReport {
       List<Link> circle = ChannelGraph.findCircle(machine);
       if (!circle.isEmpty()) {
         notes.add(
-            "routes wait for each other in a circle of " + circle.size() + " links, from "
-                + circle.get(0).name() + " on; finite buffers would need a second virtual channel "
+            "routes wait for each other in a circle of "
+                + circle.size()
+                + " links, from "
+                + circle.get(0).name()
+                + " on; finite buffers would need a second virtual channel "
                 + "on it (buffers are unlimited now)");
       }
     }
@@ -306,7 +366,9 @@ public final class MachineReport {
   }
 
   private static String flops(double flops) {
-    return flops >= 1e15 ? number(flops / 1e15, 2) + " PFLOP/s" : number(flops / 1e12, 2) + " TFLOP/s";
+    return flops >= 1e15
+        ? number(flops / 1e15, 2) + " PFLOP/s"
+        : number(flops / 1e12, 2) + " TFLOP/s";
   }
 
   private static String bandwidth(double bytesPerSecond) {

@@ -6,7 +6,9 @@ import org.kernbench.config.Problem;
 import org.kernbench.config.Problems;
 import org.kernbench.config.Quantity;
 
-/** Finds parts of a valid machine that cannot keep up with each other, and says what that implies. */
+/**
+ * Finds parts of a valid machine that cannot keep up with each other, and says what that implies.
+ */
 final class MachineWarnings {
   private static final double WORTH_A_WARNING = 0.95;
 
@@ -21,8 +23,10 @@ final class MachineWarnings {
 
   static List<Problem> of(Machine machine, ConfigTree tree) {
     MachineWarnings warnings = new MachineWarnings(machine, tree);
-    warnings.checkWayToHbm(LinkKind.HBM_LINK, "cube.links.hbm_to_router.bandwidth", "the link of a slice");
-    warnings.checkWayToHbm(LinkKind.ROUTER_TO_PE, "cube.links.pe_to_router.bandwidth", "the link of a PE");
+    warnings.checkWayToHbm(
+        LinkKind.HBM_LINK, "cube.links.hbm_to_router.bandwidth", "the link of a slice");
+    warnings.checkWayToHbm(
+        LinkKind.ROUTER_TO_PE, "cube.links.pe_to_router.bandwidth", "the link of a PE");
     warnings.checkWayToHbm(LinkKind.NOC, "cube.noc.bandwidth", "a router link");
     warnings.checkTcm();
     warnings.checkQueues();
@@ -35,8 +39,13 @@ final class MachineWarnings {
     if (way < slice) {
       add(
           path,
-          what + " carries " + bandwidth(way) + ", less than a PE's slice of HBM gives, "
-              + bandwidth(slice) + "; a PE gets at most " + percent(way, slice)
+          what
+              + " carries "
+              + bandwidth(way)
+              + ", less than a PE's slice of HBM gives, "
+              + bandwidth(slice)
+              + "; a PE gets at most "
+              + percent(way, slice)
               + (kind == LinkKind.NOC ? " of another PE's slice" : " of its own"));
     }
   }
@@ -50,23 +59,37 @@ final class MachineWarnings {
     if (port < feed + dma) {
       add(
           "pe.tcm.bandwidth",
-          "the port gives " + bandwidth(port) + "; the GEMM engine takes " + bandwidth(feed)
-              + " of f16 operands and the DMA " + bandwidth(dma) + "; together at most "
-              + percent(port, feed + dma) + " of their peak");
+          "the port gives "
+              + bandwidth(port)
+              + "; the GEMM engine takes "
+              + bandwidth(feed)
+              + " of f16 operands and the DMA "
+              + bandwidth(dma)
+              + "; together at most "
+              + percent(port, feed + dma)
+              + " of their peak");
     }
   }
 
-  /** Slots x size per round trip, against the narrowest link; a few percent are not worth a word. */
+  /**
+   * Slots x size per round trip, against the narrowest link; a few percent are not worth a word.
+   */
   private void checkQueues() {
     for (Neighbours pair : Neighbours.of(machine)) {
       QueueReach reach = QueueReach.of(machine, pair.from(), pair.to());
       if (reach.queueBytesPerSecond() < WORTH_A_WARNING * reach.linkBytesPerSecond()) {
         add(
             "ipcq.slots",
-            machine.ipcq().slots() + " slots x " + size((double) machine.ipcq().slotBytes())
-                + " are fewer bytes in flight than the way to " + pair.what() + " holds, "
-                + size(reach.bytesInFlight()) + "; one queue can reach at most "
-                + bandwidth(reach.queueBytesPerSecond()) + " of its "
+            machine.ipcq().slots()
+                + " slots x "
+                + size((double) machine.ipcq().slotBytes())
+                + " are fewer bytes in flight than the way to "
+                + pair.what()
+                + " holds, "
+                + size(reach.bytesInFlight())
+                + "; one queue can reach at most "
+                + bandwidth(reach.queueBytesPerSecond())
+                + " of its "
                 + bandwidth((double) reach.linkBytesPerSecond()));
       }
     }

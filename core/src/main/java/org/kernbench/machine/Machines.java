@@ -39,14 +39,14 @@ public final class Machines {
   /**
    * Loads a machine.
    *
-   * @param presetOrPath name of a preset ({@code -} and {@code _} are alike), or path of a YAML file
+   * @param presetOrPath name of a preset ({@code -} and {@code _} are alike), or path of a YAML
+   *     file
    * @param overrides {@code path=value}, applied in order over the file
    * @throws ConfigException with every problem found
    */
   public static Machine load(String presetOrPath, List<String> overrides) {
     Problems problems = new Problems();
-    Source source =
-        open(presetOrPath, Path.of(""), new Position(presetOrPath, 1, 1), "", problems);
+    Source source = open(presetOrPath, Path.of(""), new Position(presetOrPath, 1, 1), "", problems);
     return read(source, overrides, problems);
   }
 
@@ -85,8 +85,13 @@ public final class Machines {
       source = open(base.get(), source.directory(), at, EXTENDS, problems);
       if (seen.contains(source.file())) {
         problems.add(
-            at, EXTENDS, "a circle of files: " + String.join(" extends ", seen) + " extends "
-                + source.file() + "; expected one of them to stand alone");
+            at,
+            EXTENDS,
+            "a circle of files: "
+                + String.join(" extends ", seen)
+                + " extends "
+                + source.file()
+                + "; expected one of them to stand alone");
         problems.throwIfAny();
       }
     }
@@ -138,8 +143,12 @@ public final class Machines {
   }
 
   private static String unknown(String name) {
-    return "no preset and no file \"" + name + "\"" + Suggest.hint(name, PRESETS)
-        + "; expected a YAML file or one of " + String.join(", ", PRESETS);
+    return "no preset and no file \""
+        + name
+        + "\""
+        + Suggest.hint(name, PRESETS)
+        + "; expected a YAML file or one of "
+        + String.join(", ", PRESETS);
   }
 
   /** Joined with concat, because the + of strings costs 8 ms of a cold start. */

@@ -11,7 +11,8 @@ import org.kernbench.sim.Rate;
  * @param lanesBytesPerCycle bytes of one operand per cycle, e.g. 256: 128 lanes of f16, 64 of f32
  * @param startupCycles cycles before the first vector
  * @param slowdown cycles per vector of each slower class, at least 1
- * @param operandRate rate at which TCM moves operands and results of this engine; empty if that never binds
+ * @param operandRate rate at which TCM moves operands and results of this engine; empty if that
+ *     never binds
  */
 public record MathSpec(
     long clockHz,

@@ -9,8 +9,8 @@ package org.kernbench.machine;
  * @param kind what it is
  * @param sip package, or -1 for the host and the switch
  * @param cube cube in the package, or -1 outside cubes
- * @param index PE in the cube for PEs and HBM, router number for routers, side for IO chiplets, else
- *     0
+ * @param index PE in the cube for PEs and HBM, router number for routers, side for IO chiplets,
+ *     else 0
  * @param x position for drawings, in router pitches inside a cube, cube pitches inside a package,
  *     package pitches outside
  * @param y as x; grows southwards

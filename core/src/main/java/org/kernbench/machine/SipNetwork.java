@@ -5,9 +5,10 @@ import java.util.Arrays;
 /**
  * Links between packages, and the way over them.
  *
- * <p>Grids go along x first, then y. Rings and wrapped axes take the shorter way round, on a tie the
- * positive one (E, S). In a fully connected network the link to the package {@code k + 1} further on
- * leaves on side {@code k mod 4} of E, W, N, S. In a switch network every package has one link on E.
+ * <p>Grids go along x first, then y. Rings and wrapped axes take the shorter way round, on a tie
+ * the positive one (E, S). In a fully connected network the link to the package {@code k + 1}
+ * further on leaves on side {@code k mod 4} of E, W, N, S. In a switch network every package has
+ * one link on E.
  */
 final class SipNetwork {
   private static final Side[] PEER_SIDES = {Side.E, Side.W, Side.N, Side.S};

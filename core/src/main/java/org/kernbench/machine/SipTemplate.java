@@ -3,11 +3,12 @@ package org.kernbench.machine;
 import java.util.Arrays;
 
 /**
- * Nodes and links inside a package. All packages are alike, so this is built once, and node and link
- * ids of package {@code s} are the local ones plus {@code s} times {@link #nodes} or {@link #links}.
+ * Nodes and links inside a package. All packages are alike, so this is built once, and node and
+ * link ids of package {@code s} are the local ones plus {@code s} times {@link #nodes} or {@link
+ * #links}.
  *
- * <p>Local nodes: for each cube its routers, PEs, HBM controllers, HBM slices, SRAM controller, SRAM
- * and M_CPU; then the IO chiplets N, E, S, W.
+ * <p>Local nodes: for each cube its routers, PEs, HBM controllers, HBM slices, SRAM controller,
+ * SRAM and M_CPU; then the IO chiplets N, E, S, W.
  */
 final class SipTemplate {
   static final Side[] SIDES = Side.values();
@@ -30,7 +31,9 @@ final class SipTemplate {
   private byte[] kind = new byte[256];
   private int count;
 
-  /** Links by node: those of node {@code n} are {@code outLinks[outStart[n] .. outStart[n + 1])}. */
+  /**
+   * Links by node: those of node {@code n} are {@code outLinks[outStart[n] .. outStart[n + 1])}.
+   */
   private final int[] outStart;
 
   private final int[] outLinks;
@@ -207,7 +210,9 @@ final class SipTemplate {
     return inCube < peBase ? inCube : inCube < sramController ? (inCube - peBase) % cube.pes : 0;
   }
 
-  /** The node that a node hangs on, one step closer to the router mesh; itself for routers and IO. */
+  /**
+   * The node that a node hangs on, one step closer to the router mesh; itself for routers and IO.
+   */
   int parent(int node) {
     int base = cubeOf(node) * nodesPerCube;
     return switch (nodeKind(node)) {
@@ -232,7 +237,9 @@ final class SipTemplate {
     return to[link];
   }
 
-  /** The link that leads from one node to another, ports in both directions; -1 if there is none. */
+  /**
+   * The link that leads from one node to another, ports in both directions; -1 if there is none.
+   */
   int linkBetween(int fromNode, int toNode) {
     for (int i = outStart[fromNode]; i < outStart[fromNode + 1]; i++) {
       int link = outLinks[i];

@@ -4,8 +4,8 @@ import java.util.Optional;
 import org.kernbench.sim.Rate;
 
 /**
- * What one write or one read of a queue slot costs with serial access: {@code setup + bytes/slotRate
- * + bytes/bankRate}.
+ * What one write or one read of a queue slot costs with serial access: {@code setup +
+ * bytes/slotRate + bytes/bankRate}.
  *
  * @param setupPs fixed part, ps
  * @param slotRate bandwidth of the memory

@@ -6,9 +6,10 @@ import java.math.BigInteger;
  * A transfer rate that turns bytes into picoseconds exactly, rounding each duration up.
  *
  * <p>{@code durationPs(bytes) = ceil(bytes * 10^12 / bytesPerSecond)}. The fraction {@code 10^12 /
- * bytesPerSecond} is reduced once, when the rate is made; for the rates and sizes of real machines a
- * duration is then one multiplication and one division of {@code long}s. Products that do not fit a
- * {@code long} take a slow, exact path; a duration that does not fit (more than 106 days) is an error.
+ * bytesPerSecond} is reduced once, when the rate is made; for the rates and sizes of real machines
+ * a duration is then one multiplication and one division of {@code long}s. Products that do not fit
+ * a {@code long} take a slow, exact path; a duration that does not fit (more than 106 days) is an
+ * error.
  */
 public final class Rate {
   private static final long PS_PER_SECOND = 1_000_000_000_000L;
