@@ -54,8 +54,8 @@ final class Engine {
   }
 
   /**
-   * The start of an operation that could start at {@code startPs} were it not behind others in the queue. One that only had to let
-   * its predecessor go first starts with it, for the same cause.
+   * The start of an operation that could start at {@code startPs} were it not behind others in the
+   * queue. One that only had to let its predecessor go first starts with it, for the same cause.
    */
   long inOrder(Op op, long startPs) {
     if (startPs >= startedPs) {

@@ -40,10 +40,10 @@ final class Fabric implements EventHandler {
   /** Hears what becomes of a transfer. */
   interface Sink {
     /**
-     * The tail of the last chunk has entered the first link now: the source may start the next
-     * transfer.
+     * It is known that the tail of the last chunk enters the first link at {@code timePs}, now or
+     * later: the source may start its next transfer then.
      */
-    void onInjected(int arg);
+    void onInjected(int arg, long timePs);
 
     /**
      * The last byte has arrived now. {@code waitPs} is what the transfer lost to others on its way,
@@ -54,7 +54,6 @@ final class Fabric implements EventHandler {
 
   private static final int HEAD = 0;
   private static final int DELIVERED = 1;
-  private static final int INJECTED = 2;
   private static final int CHUNK_BITS = 22;
 
   // a link: eight longs
@@ -198,7 +197,6 @@ final class Fabric implements EventHandler {
     switch (kind) {
       case HEAD -> head(arg);
       case DELIVERED -> delivered(arg);
-      case INJECTED -> sink(arg).onInjected((int) transfers[(arg << TRANSFER_SHIFT) + SINK_ARG]);
       default -> throw new IllegalStateException("fabric event " + kind);
     }
   }
@@ -222,6 +220,8 @@ final class Fabric implements EventHandler {
     long tailArrives = chunks[chunk + TAIL_PS];
     long headArrives = sim.nowPs();
 
+    final boolean enters = hop == 0;
+    long entered = 0;
     while (true) {
       final int id = route[hop];
       final int link = id << LINK_SHIFT;
@@ -236,39 +236,53 @@ final class Fabric implements EventHandler {
         x[transfer + WORST_LINK] = id;
       }
       if (hop == 0) {
-        firstLinkPassed(t, transfer, number, last, tail);
+        entered = tail;
       }
       final long latency = l[link + LATENCY_PS];
       headArrives = start + latency;
       tailArrives = tail + latency;
       hop++;
       if (hop == route.length) {
-        if (last) {
-          sim.schedule(tailArrives, handler, DELIVERED, t);
-        }
-        chunks[chunk + NUMBER] = freeChunk;
-        freeChunk = c;
-        return;
+        arrived(c, t, last, tailArrives);
+        break;
       }
-      final long feeder = l[(route[hop] << LINK_SHIFT) + FEEDER];
-      if (feeder != id) {
-        if (feeder >= 0) {
-          throw new IllegalStateException(
-              "bug: link " + route[hop] + " is entered from " + id + ", its only feeder is " + feeder);
-        }
+      if (!isFed(route[hop], id)) {
         chunks[chunk + HOP] = hop;
         chunks[chunk + TAIL_PS] = tailArrives;
         sim.scheduleKeyed(headArrives, key(t, number), handler, HEAD, c);
-        return;
+        break;
       }
+    }
+    if (enters) {
+      hasEntered(t, number, last, entered);
     }
   }
 
-  private void firstLinkPassed(int t, int transfer, long number, boolean last, long tailPs) {
+  /** Whether a link is entered from {@code from} only, so that its times follow from there. */
+  private boolean isFed(int link, int from) {
+    final long feeder = links[(link << LINK_SHIFT) + FEEDER];
+    if (feeder >= 0 && feeder != from) {
+      throw new IllegalStateException(
+          "bug: link " + link + " is entered from " + from + ", its only feeder is " + feeder);
+    }
+    return feeder == from;
+  }
+
+  private void arrived(int c, int t, boolean last, long tailArrivesPs) {
+    if (last) {
+      sim.schedule(tailArrivesPs, handler, DELIVERED, t);
+    }
+    chunks[(c << CHUNK_SHIFT) + NUMBER] = freeChunk;
+    freeChunk = c;
+  }
+
+  /** The tail of a chunk enters the first link at {@code tailPs}: the source offers what comes next. */
+  private void hasEntered(int t, long number, boolean last, long tailPs) {
+    final int at = t << TRANSFER_SHIFT;
     if (!last) {
       offer(t, number + 1, tailPs);
-    } else if (transfers[transfer + TELL_INJECTED] != 0) {
-      sim.schedule(tailPs, handler, INJECTED, t);
+    } else if (transfers[at + TELL_INJECTED] != 0) {
+      sink(t).onInjected((int) transfers[at + SINK_ARG], tailPs);
     }
   }
 

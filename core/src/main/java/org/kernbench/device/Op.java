@@ -49,6 +49,12 @@ final class Op {
   int fragmentsDone;
   long firstFragment;
   boolean waitsForCredit;
+  long channelFreePs;
+
+  /** The bytes of a message, taken when it starts: its source may be a slot that is free again when it arrives. */
+  byte[] payload = Register.NO_DATA;
+
+  int payloadOffset;
   int slot;
 
   Op(int index, TimedPe pe) {
@@ -62,6 +68,14 @@ final class Op {
       throw new IllegalStateException("a fence has no kind");
     }
     return k;
+  }
+
+  ComputeOp compute() {
+    ComputeOp c = compute;
+    if (c == null) {
+      throw new IllegalStateException("operation " + id + " computes nothing");
+    }
+    return c;
   }
 
   QueueEnd end() {
@@ -93,6 +107,14 @@ final class Op {
     return fragments == 1 ? bytes : (int) Math.min(slotBytes, bytes - k * slotBytes);
   }
 
+  /** Notes the way that the bytes take: its narrowest link unless contention names another. */
+  void moves(Route route) {
+    serialisationPs = route.narrowest.durationPs(bytes);
+    if (link < 0) {
+      link = route.narrowestLink;
+    }
+  }
+
   void clear() {
     kind = null;
     next = null;
@@ -116,5 +138,6 @@ final class Op {
     fragmentsDone = 0;
     waitsForCredit = false;
     line = 0;
+    payload = Register.NO_DATA;
   }
 }

@@ -1,18 +1,26 @@
 package org.kernbench.device;
 
-import java.util.Arrays;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Pe;
 
 /**
- * One direction of one PE: the ring it receives into, and its view of the credits for the peer's ring.
+ * One direction of one PE: the ring it receives into, and its view of the credits for the peer's
+ * ring.
  *
- * <p>Fragment number {@code k} travels in slot {@code k mod slots} of the receiver. The sender may use the slot when its credit is back;
- * the receiver sees the fragment when data and metadata have both been written, which is one step ({@link #deliver}).
+ * <p>Fragment number {@code k} travels in slot {@code k mod slots} of the receiver. The sender may use
+ * the slot from the time its credit is back; the receiver sees the fragment when data and metadata
+ * have both been written, which is one step ({@link #deliver}).
  */
 final class QueueEnd {
   static final long NEVER = Long.MAX_VALUE;
+
+  // a slot number's record: four longs, so that a message touches one cache line at each end
+  private static final int STRIDE = 4;
+  private static final int CREDIT_PS = 0; // of the peer's slot
+  private static final int VISIBLE_PS = 1; // of the own slot
+  private static final int OPS = 2; // operation that freed the peer's slot, operation that filled the own one
+  private static final int BYTES = 3; // of the fragment in the own slot; negative if more follow
+  private static final long LOW = 0xFFFF_FFFFL;
 
   final int id;
   final int peIndex;
@@ -20,6 +28,8 @@ final class QueueEnd {
   final String direction;
   final int ordinal;
   final int slots;
+  private final long[] ring;
+
   @Nullable QueueEnd peer;
 
   /** The message channel that serves sends, and the in-order queue of receives. */
@@ -27,7 +37,7 @@ final class QueueEnd {
 
   @Nullable Engine receiver;
 
-  /** Route of the data towards the peer, and back-of-the-envelope latencies that depend on it. */
+  /** The way of the data to the peer's slots, and the time a credit takes back to the peer. */
   Route out = Route.EMPTY;
 
   long creditLatencyPs;
@@ -37,23 +47,12 @@ final class QueueEnd {
 
   long slotReadRequestPs;
 
-  // towards the peer
-  /** Slots of the peer's ring that this end has filled and not got back. */
-  int slotsInUse;
+  /** Fragments sent to the peer, and taken from it. */
+  private long sent;
 
-  long sent;
-  final long[] creditPs;
-  final int[] creditOp;
+  private long taken;
 
-  // from the peer
-  long taken;
-  final long[] visiblePs;
-  final int[] visibleOp;
-  final int[] visibleBytes;
-  final boolean[] lastFragment;
-  private final byte[] @Nullable [] data;
-  private final int[] dataOffset;
-
+  /** Most slots of the peer that were filled or had their credit under way at once. */
   int slotsInUsePeak;
 
   /** A message that has started and has fragments to go; its channel is held meanwhile. */
@@ -65,6 +64,9 @@ final class QueueEnd {
   /** When the last serial slot write ends. */
   long writeFreePs;
 
+  private final byte[][] slotData;
+  private final int[] slotOffset;
+
   QueueEnd(int id, int peIndex, Pe pe, String direction, int ordinal, int slots) {
     this.id = id;
     this.peIndex = peIndex;
@@ -72,86 +74,146 @@ final class QueueEnd {
     this.direction = direction;
     this.ordinal = ordinal;
     this.slots = slots;
-    this.creditPs = new long[slots];
-    this.creditOp = new int[slots];
-    this.visiblePs = new long[slots];
-    this.visibleOp = new int[slots];
-    this.visibleBytes = new int[slots];
-    this.lastFragment = new boolean[slots];
-    this.data = new byte[slots][];
-    this.dataOffset = new int[slots];
-    Arrays.fill(creditOp, -1);
-    Arrays.fill(visiblePs, NEVER);
+    this.ring = new long[slots * STRIDE];
+    this.slotData = new byte[slots][];
+    this.slotOffset = new int[slots];
+    for (int s = 0; s < slots; s++) {
+      slotData[s] = Register.NO_DATA;
+      ring[s * STRIDE + VISIBLE_PS] = NEVER;
+      ring[s * STRIDE + OPS] = LOW << 32;
+    }
   }
 
   Engine channel() {
-    return Objects.requireNonNull(channel);
+    return present(channel);
   }
 
   Engine receiver() {
-    return Objects.requireNonNull(receiver);
+    return present(receiver);
   }
 
   QueueEnd peer() {
-    QueueEnd p = peer;
-    if (p == null) {
-      throw new IllegalStateException("queue " + direction + " of " + pe + " has no peer");
+    return present(peer);
+  }
+
+  private <T> T present(@Nullable T part) {
+    if (part == null) {
+      throw new IllegalStateException("bug: queue " + this + " is not connected");
     }
-    return p;
+    return part;
   }
 
+  // ---- towards the peer ----
+
+  private int nextSlot() {
+    return (int) (sent % slots) * STRIDE;
+  }
+
+  /** Whether it is known when the next slot will be free. */
   boolean hasCredit() {
-    return creditPs[(int) (sent % slots)] != NEVER;
+    return ring[nextSlot() + CREDIT_PS] != NEVER;
   }
 
-  /** Takes the credit for the next fragment and returns the slot it will travel in. */
-  int takeCredit() {
-    int slot = (int) (sent++ % slots);
-    creditPs[slot] = NEVER;
-    slotsInUse++;
-    slotsInUsePeak = Math.max(slotsInUsePeak, slotsInUse);
-    return slot;
+  /** When the credit for the next slot is, or will be, here. */
+  long creditPs() {
+    return ring[nextSlot() + CREDIT_PS];
   }
 
-  void returnCredit(int slot, long nowPs) {
-    creditPs[slot] = nowPs;
-    slotsInUse--;
+  /** The operation that freed the next slot; -1 if it was never used. */
+  int creditOp() {
+    return (int) (ring[nextSlot() + OPS] >> 32);
+  }
+
+  long fragmentsSent() {
+    return sent;
+  }
+
+  /** Uses the credit for the next fragment, which starts at {@code startPs}. */
+  void takeCredit(long startPs) {
+    ring[nextSlot() + CREDIT_PS] = NEVER;
+    sent++;
+    if (slotsInUsePeak < slots) {
+      slotsInUsePeak = Math.max(slotsInUsePeak, slotsInUse(startPs));
+    }
+  }
+
+  /** Slots of the peer that this end may not use at a time. */
+  int slotsInUse(long timePs) {
+    int used = 0;
+    for (int i = CREDIT_PS; i < ring.length; i += STRIDE) {
+      if (ring[i] > timePs) {
+        used++;
+      }
+    }
+    return used;
+  }
+
+  /** The peer has freed a slot; the credit arrives at {@code arrivalPs}. */
+  void returnCredit(int slot, long arrivalPs, int byOp) {
+    int at = slot * STRIDE;
+    ring[at + CREDIT_PS] = arrivalPs;
+    ring[at + OPS] = ((long) byOp << 32) | (ring[at + OPS] & LOW);
+  }
+
+  // ---- from the peer ----
+
+  private int nextFilled() {
+    return (int) (taken % slots) * STRIDE;
   }
 
   /** Data and metadata of a fragment become visible together. */
   void deliver(int slot, long nowPs, int op, int bytes, boolean last) {
-    visiblePs[slot] = nowPs;
-    visibleOp[slot] = op;
-    visibleBytes[slot] = bytes;
-    lastFragment[slot] = last;
+    int at = slot * STRIDE;
+    ring[at + VISIBLE_PS] = nowPs;
+    ring[at + OPS] = (ring[at + OPS] & (LOW << 32)) | (op & LOW);
+    ring[at + BYTES] = last ? bytes : ~bytes;
   }
 
   boolean hasMessage() {
-    return visiblePs[(int) (taken % slots)] != NEVER;
+    return ring[nextFilled() + VISIBLE_PS] != NEVER;
+  }
+
+  long visiblePs() {
+    return ring[nextFilled() + VISIBLE_PS];
+  }
+
+  /** The send that filled the next slot. */
+  int visibleOp() {
+    return (int) ring[nextFilled() + OPS];
+  }
+
+  int visibleBytes() {
+    long bytes = ring[nextFilled() + BYTES];
+    return (int) (bytes < 0 ? ~bytes : bytes);
+  }
+
+  boolean isLastFragment() {
+    return ring[nextFilled() + BYTES] >= 0;
   }
 
   /** Takes the next fragment and returns its slot, which stays occupied until the credit is sent. */
   int take() {
-    int slot = (int) (taken++ % slots);
-    visiblePs[slot] = NEVER;
-    return slot;
+    int at = nextFilled();
+    ring[at + VISIBLE_PS] = NEVER;
+    taken++;
+    return at / STRIDE;
   }
 
   /**
-   * Puts a fragment into a slot. The bytes are those of the sender's value, not a copy: a register is written once, so nothing can
-   * change them, and a message forwarded out of a slot that is free again keeps its own.
+   * Puts the bytes of a fragment into a slot. No copy is made, for an array is never changed once it
+   * holds a value; what was in the slot before is gone for whoever still looks there.
    */
   void put(int slot, byte[] bytes, int offset) {
-    data[slot] = bytes;
-    dataOffset[slot] = offset;
+    slotData[slot] = bytes;
+    slotOffset[slot] = offset;
   }
 
-  byte[] data(int slot) {
-    return Objects.requireNonNull(data[slot], "nothing was put into the slot");
+  byte[] slotData(int slot) {
+    return slotData[slot];
   }
 
-  int dataOffset(int slot) {
-    return dataOffset[slot];
+  int slotOffset(int slot) {
+    return slotOffset[slot];
   }
 
   @Override

@@ -4,6 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 /** A value in the TCM or in a message slot of one PE: written once, immutable, freed after its last reader. */
 public final class Register {
+  static final byte[] NO_DATA = new byte[0];
+
   /** Stands for an operand that is not there. */
   public static final Register NONE = new Register(0, false);
 
@@ -11,20 +13,23 @@ public final class Register {
     NONE.ready = true;
   }
 
-  private static final byte[] NO_DATA = new byte[0];
 
   final int bytes;
 
   /** Whether the bytes count against the TCM of the PE (a zero-copy message does not: its slot was reserved at install). */
   final boolean inTcm;
 
-  byte[] data = NO_DATA;
-  int dataOffset;
+  private byte[] data = NO_DATA;
   boolean ready;
   long readyPs;
   int producer = -1;
   int line;
   int readers;
+
+  /** End of the last read so far, which may lie ahead, and the operation that reads until then. */
+  long lastReadPs;
+
+  int lastReader = -1;
   boolean released;
   @Nullable QueueEnd slotQueue;
   int slot = -1;
@@ -36,6 +41,21 @@ public final class Register {
   Register(int bytes, boolean inTcm) {
     this.bytes = bytes;
     this.inTcm = inTcm;
+  }
+
+  /** Gives it the bytes that its command produced. */
+  void hold(byte[] bytes) {
+    data = bytes;
+  }
+
+  /** Where its bytes are: for a zero-copy message, whatever is in the slot now. */
+  byte[] data() {
+    return slotQueue == null ? data : slotQueue.slotData(slot);
+  }
+
+  /** Offset of its first byte in {@link #data}. */
+  int dataOffset() {
+    return slotQueue == null ? 0 : slotQueue.slotOffset(slot);
   }
 
   /** Whether the program has given it up. */

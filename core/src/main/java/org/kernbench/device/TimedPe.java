@@ -77,8 +77,7 @@ final class TimedPe implements PePort {
   private int issuedLive;
 
   // TCM
-  private long tcmUsed;
-  private long tcmReserved;
+  private final TcmSpace tcm;
   private boolean tcmStalled;
 
   // memory order
@@ -102,6 +101,7 @@ final class TimedPe implements PePort {
     var spec = world.machine.pe();
     this.cpu = spec.cpu();
     this.serial = cpu.issue() == IssuePolicy.SERIAL;
+    this.tcm = new TcmSpace(spec.tcm().sizeBytes());
     this.read = new Engine("DMA read", 0, spec.dma().readQueues());
     this.write = new Engine("DMA write", 1, spec.dma().writeQueues());
     this.math = new Engine("MATH", 2, 1);
@@ -124,7 +124,7 @@ final class TimedPe implements PePort {
 
   void clearQueues() {
     queuesByDirection.clear();
-    tcmReserved = 0;
+    tcm.reserveForSlots(0);
   }
 
   void addQueue(QueueEnd end, long tcmBytes) {
@@ -134,12 +134,12 @@ final class TimedPe implements PePort {
     }
     end.receiver = new Engine("queue " + end.direction, -1, 1);
     end.channel = channels[end.ordinal % channels.length];
-    tcmReserved += tcmBytes;
-    long size = world.machine.pe().tcm().sizeBytes();
-    if (tcmReserved > size) {
+    tcm.reserveForSlots(tcm.slotBytes() + tcmBytes);
+    if (tcm.capacity() < 0) {
       throw new SimulationException(
-          pe + ": message slots need " + tcmReserved + " bytes of TCM, which has " + size + "; use fewer or smaller slots (ipcq.slots,"
-              + " ipcq.slot_size) or another buffer_kind");
+          pe + ": message slots need " + tcm.slotBytes() + " bytes of TCM, which has "
+              + world.machine.pe().tcm().sizeBytes() + "; use fewer or smaller slots (ipcq.slots, ipcq.slot_size) or"
+              + " another buffer_kind");
     }
   }
 
@@ -211,21 +211,21 @@ final class TimedPe implements PePort {
   @Override
   public void send(int queue, Register value, int offset, int bytes) {
     Op op = command(OpKind.SEND, bytes);
-    op.end = world.queue(queue);
+    op.end = world.messages.queue(queue);
     op.a = reading(value);
     op.aOffset = offset;
-    op.fragments = world.fragments(bytes);
+    op.fragments = world.messages.fragments(bytes);
     issue(op);
   }
 
   @Override
   public Register receive(int queue, int bytes, boolean copy, boolean async) {
-    boolean inPlace = !copy && world.receivesInPlace(bytes);
+    boolean inPlace = !copy && world.messages.usableInPlace(bytes);
     Op op = command(OpKind.RECV, bytes);
-    op.end = world.queue(queue);
+    op.end = world.messages.queue(queue);
     op.inPlace = inPlace;
     op.async = async;
-    op.fragments = world.fragments(bytes);
+    op.fragments = world.messages.fragments(bytes);
     op.out = newRegister(bytes, !inPlace);
     return issue(op);
   }
@@ -252,7 +252,7 @@ final class TimedPe implements PePort {
     }
     unlink(register);
     register.released = true;
-    freeIfDead(register, register.producer);
+    freeIfDead(register);
   }
 
   @Override
@@ -269,8 +269,8 @@ final class TimedPe implements PePort {
       lookedAt = Register.NONE;
     }
     byte[] copy = new byte[bytes];
-    System.arraycopy(register.data, register.dataOffset + offset, copy, 0, bytes);
-    finishedReading(register, register.producer);
+    System.arraycopy(register.data(), register.dataOffset() + offset, copy, 0, bytes);
+    finishedReading(register, register.producer, world.sim.nowPs());
     raiseBarrier(Math.max(world.sim.nowPs(), register.readyPs), Cause.LOOK, register.producer);
     return copy;
   }
@@ -470,7 +470,7 @@ final class TimedPe implements PePort {
         return false;
       }
       raiseBarrier(fence.a.readyPs, Cause.FENCE, fence.a.producer);
-      finishedReading(fence.a, fence.a.producer);
+      finishedReading(fence.a, fence.a.producer, fence.a.readyPs);
     } else {
       if (issuedLive > 0) {
         return false;
@@ -484,22 +484,25 @@ final class TimedPe implements PePort {
   }
 
   private boolean reserveTcm(Op op) {
-    Register out = op.out;
-    if (!out.inTcm || out.bytes == 0) {
+    long bytes = op.out.inTcm ? op.out.bytes : 0;
+    if (bytes == 0) {
       return true;
     }
-    long size = world.machine.pe().tcm().sizeBytes() - tcmReserved;
-    if (tcmUsed + out.bytes > size) {
-      if (out.bytes > size) {
-        throw new SimulationException(
-            pe + ": a value of " + out.bytes + " bytes" + world.atLine(op.line) + " does not fit TCM, which has " + size
-                + " bytes beside the message slots; work on smaller tiles");
-      }
-      tcmStalled = true;
-      return false;
+    if (bytes > tcm.capacity()) {
+      throw new SimulationException(
+          pe + ": a value of " + bytes + " bytes" + world.atLine(op.line) + " does not fit TCM, which has " + tcm.capacity()
+              + " bytes beside the message slots; work on smaller tiles");
     }
-    tcmUsed += out.bytes;
-    return true;
+    long issuePs = Math.max(cpuFreePs, barrierPs);
+    while (tcm.givesLater() && (tcm.firstLaterPs() <= issuePs || !tcm.fits(bytes))) {
+      raiseBarrier(tcm.firstLaterPs(), Cause.TCM_SPACE, tcm.firstLaterOp());
+      tcm.giveFirstLater();
+    }
+    tcmStalled = !tcm.fits(bytes);
+    if (!tcmStalled) {
+      tcm.take(bytes);
+    }
+    return !tcmStalled;
   }
 
   private void raiseBarrier(long timePs, Cause cause, int op) {
@@ -523,7 +526,7 @@ final class TimedPe implements PePort {
 
   // ---- engines: start the head when everything it needs is there ----
 
-  private void tryStart(Engine engine) {
+  void tryStart(Engine engine) {
     while (engine.busy < engine.channels) {
       Op op = engine.head;
       if (op == null || waitsForOperand(op, engine) || !admitted(op)) {
@@ -574,45 +577,36 @@ final class TimedPe implements PePort {
     long start = Math.max(op.a.readyPs, Math.max(op.b.readyPs, op.c.readyPs));
     op.cause = Cause.OPERAND;
     op.causeOp = latest(op, start);
-    switch (op.kind()) {
-      case SEND -> {
-        int slot = (int) (op.end().sent % op.end().slots);
-        start = later(op, start, op.end().creditPs[slot], Cause.CREDIT, op.end().creditOp[slot]);
-      }
-      case RECV -> {
-        int slot = (int) (op.end().taken % op.end().slots);
-        start = later(op, start, op.end().visiblePs[slot], Cause.MESSAGE, op.end().visibleOp[slot]);
-      }
+    final OpKind kind = op.kind();
+    switch (kind) {
+      case RECV -> start = later(op, start, op.end().visiblePs(), Cause.MESSAGE, op.end().visibleOp());
       case LOAD, STORE -> start = later(op, start, op.memoryReadyPs, Cause.MEMORY_ORDER, op.memoryBlocker);
-      case MATH, GEMM -> {}
+      case MATH, GEMM, SEND -> {}
     }
     start = later(op, start, op.engine().freedPs, Cause.ENGINE, op.engine().freedBy);
     start = later(op, start, op.issuePs, op.issueCause, op.issueCauseOp);
+    if (kind == OpKind.SEND) {
+      QueueEnd q = op.end();
+      start = later(op, start, world.messages.creditFoundPs(q, start), Cause.CREDIT, q.creditOp());
+    }
     start = op.engine().inOrder(op, start);
     if (start < world.sim.nowPs()) {
       throw new IllegalStateException(
-          "bug: operation " + op.id + " (" + op.kind + ") could have started at " + start + " ps, now is " + world.sim.nowPs());
+          "bug: operation " + op.id + " (" + kind + ") could have started at " + start + " ps, now is " + world.sim.nowPs());
     }
     op.startPs = start;
-    switch (op.kind()) {
-      case MATH, GEMM -> world.at(start + world.durationPs(op), TimedExecutor.DONE, op);
-      case LOAD -> {
-        if (start > world.sim.nowPs()) {
-          world.at(start, TimedExecutor.START, op);
-        } else {
-          started(op);
-        }
-      }
+    switch (kind) {
+      case MATH, GEMM -> world.beginCompute(op);
+      case LOAD -> world.beginLoad(op);
       case STORE -> world.beginStore(op);
       case SEND -> {
-        op.firstFragment = op.end().sent;
-        sendFragment(op, start);
+        world.messages.startSend(op, start);
         if (serialBlocker == op) {
           unblockCpu(op, start);
           pump();
         }
       }
-      case RECV -> receiveFragment(op, start);
+      case RECV -> world.messages.startReceive(op, start);
     }
   }
 
@@ -631,106 +625,18 @@ final class TimedPe implements PePort {
     return bestPs;
   }
 
-  /** A load begins now: it reads memory as it is now. */
-  void started(Op op) {
-    world.beginLoad(op);
-  }
-
   private void unblockCpu(Op op, long timePs) {
     serialBlocker = null;
     raiseBarrier(timePs, Cause.SERIAL_ISSUE, op.id);
   }
 
-  // ---- messages ----
-
-  private void sendFragment(Op op, long timePs) {
-    op.end().sending = op;
-    op.end().takeCredit();
-    op.fragmentsStarted++;
-    world.beginMessage(op, timePs);
-  }
-
-  /** The channel has pushed out a fragment. */
-  void injected(Op op) {
-    if (op.fragmentsStarted < op.fragments) {
-      nextFragment(op);
-      return;
-    }
-    long now = world.sim.nowPs();
+  /** The last byte of a message leaves its channel at {@code timePs}, now or later. */
+  void sendLeft(Op op, long timePs) {
     Engine engine = op.engine();
-    op.end().sending = null;
-    engine.free(now, op.id);
-    ended(op, now);
-    finishedReading(op.a, op.id);
+    engine.free(timePs, op.id);
+    ended(op.id, timePs);
+    finishedReading(op.a, op.id, timePs);
     tryStart(engine);
-  }
-
-  private void nextFragment(Op op) {
-    op.waitsForCredit = !op.end().hasCredit();
-    if (!op.waitsForCredit) {
-      sendFragment(op, world.sim.nowPs());
-    }
-  }
-
-  /** A slot of the peer's ring is free again. */
-  void creditArrived(QueueEnd end) {
-    Op sending = end.sending;
-    if (sending != null && sending.waitsForCredit) {
-      nextFragment(sending);
-    } else {
-      tryStart(end.channel());
-    }
-  }
-
-  /** Whether a send is held up by missing credits of this end. */
-  boolean waitsForCredit(QueueEnd end) {
-    Op head = end.channel().head;
-    return (end.sending != null && end.sending.waitsForCredit)
-        || (head != null && head.end == end && head.a.ready && !end.hasCredit());
-  }
-
-  /** A fragment for this PE has become visible. */
-  void messageArrived(QueueEnd end) {
-    Op receiving = end.receiving;
-    if (receiving != null) {
-      receiveFragment(receiving, world.sim.nowPs());
-    } else {
-      tryStart(end.receiver());
-    }
-  }
-
-  private void receiveFragment(Op op, long timePs) {
-    world.checkFragment(op);
-    op.end().receiving = null;
-    op.slot = op.end().take();
-    op.fragmentsStarted++;
-    if (op.inPlace) {
-      if (timePs > world.sim.nowPs()) {
-        world.at(timePs, TimedExecutor.DONE, op);
-      } else {
-        world.done(op);
-      }
-    } else {
-      world.readSlot(op, timePs);
-    }
-  }
-
-  /** A fragment has been copied out of its slot. */
-  void fragmentCopied(Op op) {
-    world.freeSlot(op.end(), op.slot, op.id);
-    op.fragmentsDone++;
-    if (op.fragmentsDone == op.fragments) {
-      long awaited = world.machine.ipcq().recvAwaitsCredit() ? op.end().creditLatencyPs : 0;
-      if (awaited > 0) {
-        world.at(world.sim.nowPs() + awaited, TimedExecutor.DONE, op);
-      } else {
-        world.done(op);
-      }
-    } else if (op.end().hasMessage()) {
-      receiveFragment(op, world.sim.nowPs());
-    } else {
-      op.end().receiving = op;
-    }
   }
 
   // ---- completion ----
@@ -753,12 +659,12 @@ final class TimedPe implements PePort {
     lastDonePs = now;
     if (kind != OpKind.SEND) {
       engine.free(now, op.id);
-      ended(op, now);
-      finishedReading(op.a, op.id);
-      finishedReading(op.b, op.id);
-      finishedReading(op.c, op.id);
+      ended(op.id, now);
+      finishedReading(op.a, op.id, now);
+      finishedReading(op.b, op.id, now);
+      finishedReading(op.c, op.id, now);
     }
-    freeIfDead(out, op.id);
+    freeIfDead(out);
     if (kind == OpKind.LOAD) {
       loads.remove(op);
     } else if (kind == OpKind.STORE) {
@@ -817,31 +723,43 @@ final class TimedPe implements PePort {
     }
   }
 
-  private void ended(Op op, long now) {
-    lastOp = op.id;
-    lastEndPs = now;
-  }
-
-  private void finishedReading(Register r, int op) {
-    if (r != Register.NONE) {
-      r.readers--;
-      freeIfDead(r, op);
+  private void ended(int op, long timePs) {
+    if (timePs >= lastEndPs) {
+      lastOp = op;
+      lastEndPs = timePs;
     }
   }
 
-  private void freeIfDead(Register r, int op) {
+  private void finishedReading(Register r, int op, long timePs) {
+    if (r != Register.NONE) {
+      r.readers--;
+      if (timePs >= r.lastReadPs) {
+        r.lastReadPs = timePs;
+        r.lastReader = op;
+      }
+      freeIfDead(r);
+    }
+  }
+
+  /** Gives back the storage of a value that nobody will read again, at the end of its last read. */
+  private void freeIfDead(Register r) {
     if (!r.released || r.readers > 0 || !r.ready || r == Register.NONE) {
       return;
     }
+    long now = world.sim.nowPs();
+    long deadPs = Math.max(now, r.lastReadPs);
     QueueEnd queue = r.slotQueue;
     if (queue != null) {
       r.slotQueue = null;
-      world.freeSlot(queue, r.slot, op);
-    } else if (r.inTcm) {
-      tcmUsed -= r.bytes;
-      if (tcmStalled && r.bytes > 0) {
-        tcmStalled = false;
-        raiseBarrier(world.sim.nowPs(), Cause.TCM_SPACE, op);
+      world.messages.freeSlot(queue, r.slot, r.lastReader, deadPs);
+    } else if (r.inTcm && r.bytes > 0) {
+      if (deadPs > now) {
+        tcm.giveLater(deadPs, r.bytes, r.lastReader);
+      } else {
+        tcm.give(r.bytes);
+      }
+      if (tcmStalled) {
+        raiseBarrier(now, Cause.TCM_SPACE, r.lastReader);
         pump();
       }
     }
@@ -901,7 +819,7 @@ final class TimedPe implements PePort {
       report.waits(
           pe,
           "needs " + pendingHead.out.bytes + " bytes of TCM" + world.atLine(pendingHead.line) + "; "
-              + (world.machine.pe().tcm().sizeBytes() - tcmReserved - tcmUsed) + " are free beside live values " + liveValues(),
+              + tcm.free() + " are free beside live values " + liveValues(),
           null);
     }
   }
@@ -936,7 +854,7 @@ final class TimedPe implements PePort {
     }
     report.waits(
         pe,
-        "send " + end.direction + " of " + op.bytes + " B" + world.atLine(op.line) + ": " + end.slotsInUse + " of " + end.slots
+        "send " + end.direction + " of " + op.bytes + " B" + world.atLine(op.line) + ": " + end.slotsInUse(world.sim.nowPs()) + " of " + end.slots
             + " slots in use at " + end.peer().pe + " (" + end.peer().direction + ")",
         end.peer().pe);
     report.needsSlots(end.slots + waiting, end.slots);

@@ -172,7 +172,7 @@ final class ValuesExecutor implements Executor {
     private Register value(byte[] data) {
       commands++;
       Register r = new Register(data.length, true);
-      r.data = data;
+      r.hold(data);
       r.ready = true;
       return r;
     }
@@ -211,7 +211,7 @@ final class ValuesExecutor implements Executor {
 
     @Override
     public Register store(Register value, int offset, Region to) {
-      memories.write(to, alive(value).data, offset);
+      memories.write(to, alive(value).data(), offset);
       return value(new byte[0]);
     }
 
@@ -219,7 +219,7 @@ final class ValuesExecutor implements Executor {
     public Register compute(
         ComputeOp op, int outBytes, Register a, int aOffset, Register b, int bOffset, Register c, int cOffset) {
       byte[] out = new byte[outBytes];
-      ComputeKernels.run(op, alive(a).data, aOffset, alive(b).data, bOffset, alive(c).data, cOffset, out, 0);
+      ComputeKernels.run(op, alive(a).data(), aOffset, alive(b).data(), bOffset, alive(c).data(), cOffset, out, 0);
       return value(out);
     }
 
@@ -227,7 +227,7 @@ final class ValuesExecutor implements Executor {
     public void send(int queue, Register value, int offset, int bytes) {
       commands++;
       byte[] message = new byte[bytes];
-      System.arraycopy(alive(value).data, offset, message, 0, bytes);
+      System.arraycopy(alive(value).data(), offset, message, 0, bytes);
       Inbox to = inboxes[inboxes[queue].peer];
       to.messages.add(message);
       ValuesPe waiting = to.waiting;
@@ -277,7 +277,7 @@ final class ValuesExecutor implements Executor {
     @Override
     public byte[] look(Register register, int offset, int bytes) {
       byte[] copy = new byte[bytes];
-      System.arraycopy(alive(register).data, offset, copy, 0, bytes);
+      System.arraycopy(alive(register).data(), offset, copy, 0, bytes);
       return copy;
     }
 

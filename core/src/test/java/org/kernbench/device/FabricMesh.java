@@ -85,7 +85,7 @@ final class FabricMesh {
     Fabric.Sink sink =
         new Fabric.Sink() {
           @Override
-          public void onInjected(int arg) {
+          public void onInjected(int arg, long timePs) {
             throw new AssertionError("nobody asked");
           }
 

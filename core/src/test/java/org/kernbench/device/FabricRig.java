@@ -128,9 +128,9 @@ record FabricRig(
     Fabric.Sink sink =
         new Fabric.Sink() {
           @Override
-          public void onInjected(int arg) {
+          public void onInjected(int arg, long timePs) {
             once(injected, arg);
-            injected[arg] = sim.nowPs();
+            injected[arg] = timePs;
           }
 
           @Override

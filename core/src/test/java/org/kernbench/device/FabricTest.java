@@ -177,7 +177,7 @@ class FabricTest {
             new SplittableRandom(1),
             new ArrayList<>(),
             1);
-    source.onInjected(0);
+    source.onInjected(0, 0);
     assertThatThrownBy(sim::run).hasMessageContaining("link 2").hasMessageContaining("feeder is 0");
     Route middle = Route.of(new int[] {2}, rates, latencies);
     assertThatThrownBy(() -> fabric.begin(middle, 1, sim.nowPs(), source, 0, false))
@@ -302,10 +302,10 @@ class FabricTest {
       List<Integer> arrived = new ArrayList<>();
       Route route = Route.of(new int[] {0, 1, 2, 3}, rates, latencies);
       Source source = new Source(sim, fabric, route, random.split(), arrived, 30);
-      source.onInjected(0);
+      source.onInjected(0, 0);
       for (int[] crossing : new int[][] {{4, 1, 5}, {5, 2}, {4, 3}}) {
         Route other = Route.of(crossing, rates, latencies);
-        new Source(sim, fabric, other, random.split(), new ArrayList<>(), 40).onInjected(0);
+        new Source(sim, fabric, other, random.split(), new ArrayList<>(), 40).onInjected(0, 0);
       }
       sim.run();
       assertThat(arrived).as("seed %d", seed).hasSize(30).isSorted();
@@ -338,9 +338,9 @@ class FabricTest {
     }
 
     @Override
-    public void onInjected(int arg) {
+    public void onInjected(int arg, long timePs) {
       if (begun < count) {
-        fabric.begin(route, random.nextInt(3_000), sim.nowPs(), this, begun++, true);
+        fabric.begin(route, random.nextInt(3_000), timePs, this, begun++, true);
       }
     }
 

@@ -1,0 +1,272 @@
+package org.kernbench.device;
+
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.machine.Backpressure;
+import org.kernbench.machine.BufferKind;
+import org.kernbench.machine.IpcqSpec;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.machine.SlotAccess;
+import org.kernbench.machine.SlotCost;
+
+/**
+ * Messages between PEs: a message is cut into fragments of at most a slot; each fragment needs a
+ * credit, crosses the fabric, is written to its slot, becomes visible, is taken, and gives its credit
+ * back.
+ *
+ * <p>Credits travel on a path of their own and meet nobody, so the time at which one arrives is known
+ * when the slot is freed. It is written into the sender's record at once, and a send may start at that
+ * later time without an event for the credit itself.
+ */
+final class MessageUnit {
+  private final TimedExecutor world;
+  private final Machine machine;
+  private final boolean values;
+  private IpcqSpec ipcq;
+  private @Nullable SlotCost slotCost;
+  private QueueEnd[] queues = new QueueEnd[0];
+  private int slots = 1;
+  private boolean streamed;
+
+  MessageUnit(TimedExecutor world, Machine machine, boolean values) {
+    this.world = world;
+    this.machine = machine;
+    this.values = values;
+    this.ipcq = machine.ipcq();
+  }
+
+  // ---- installation ----
+
+  void install(QueuePlan plan) {
+    ipcq = plan.spec();
+    slots = ipcq.slots();
+    streamed = ipcq.slotAccess() == SlotAccess.STREAMED;
+    slotCost = ipcq.serialCost().get(ipcq.bufferKind());
+    queues = new QueueEnd[plan.connections().size() * 2];
+    long tcmBytes = ipcq.bufferKind() == BufferKind.TCM ? slots * ipcq.slotBytes() : 0;
+    int id = 0;
+    for (QueuePlan.Connection c : plan.connections()) {
+      QueueEnd a = newQueue(id++, c.a(), c.aDirection(), tcmBytes);
+      QueueEnd b = newQueue(id++, c.b(), c.bDirection(), tcmBytes);
+      a.peer = b;
+      b.peer = a;
+    }
+    for (QueueEnd q : queues) {
+      connect(q);
+    }
+  }
+
+  private QueueEnd newQueue(int id, Pe at, String direction, long tcmBytes) {
+    TimedPe p = world.pe(at);
+    QueueEnd q = new QueueEnd(id, p.index, at, direction, p.queueCount(), slots);
+    p.addQueue(q, tcmBytes);
+    queues[id] = q;
+    return q;
+  }
+
+  private void connect(QueueEnd q) {
+    Pe peer = q.peer().pe;
+    int own = machine.peNode(q.pe);
+    boolean otherMemory = streamed && ipcq.bufferKind() != BufferKind.TCM;
+    q.out = world.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer));
+    Route credit = world.route(own, machine.peNode(peer));
+    q.creditLatencyPs = credit.uncontendedPs(ipcq.creditBytes()) + ipcq.creditOverheadPs();
+    if (otherMemory) {
+      q.slotRead = world.route(slotNode(q.pe), own);
+      q.slotReadRequestPs = world.path(own, slotNode(q.pe)).requestPs();
+    }
+  }
+
+  private int slotNode(Pe pe) {
+    return switch (ipcq.bufferKind()) {
+      case TCM -> machine.tcmNode(pe);
+      case SRAM -> machine.sramNode(pe.sip(), pe.cube());
+      case HBM -> machine.hbmNode(pe);
+    };
+  }
+
+  QueueEnd queue(int id) {
+    if (id < 0 || id >= queues.length) {
+      throw new SimulationException("no message queue " + id + " is installed; call initProcessGroup first");
+    }
+    return queues[id];
+  }
+
+  /** Fragments of a message. */
+  int fragments(int bytes) {
+    return Math.toIntExact(Math.max(1, Math.ceilDiv(bytes, ipcq.slotBytes())));
+  }
+
+  /** Whether a message can be used in its slot, without a copy. */
+  boolean usableInPlace(int bytes) {
+    return streamed && ipcq.bufferKind() == BufferKind.TCM && bytes <= ipcq.slotBytes();
+  }
+
+  int peakSlots() {
+    int peak = 0;
+    for (QueueEnd q : queues) {
+      peak = Math.max(peak, q.slotsInUsePeak);
+    }
+    return peak;
+  }
+
+  // ---- sending ----
+
+  /** When a send that is ready at {@code readyPs} finds the credit of its next fragment. */
+  long creditFoundPs(QueueEnd q, long readyPs) {
+    long credit = q.creditPs();
+    if (credit > readyPs && ipcq.backpressure() == Backpressure.POLL) {
+      long interval = ipcq.pollIntervalPs();
+      return readyPs + Math.ceilDiv(credit - readyPs, interval) * interval;
+    }
+    return credit;
+  }
+
+  void startSend(Op op, long startPs) {
+    op.firstFragment = op.end().fragmentsSent();
+    op.payload = op.a.data();
+    op.payloadOffset = op.a.dataOffset() + op.aOffset;
+    sendFragment(op, startPs);
+  }
+
+  private void sendFragment(Op op, long startPs) {
+    QueueEnd q = op.end();
+    q.sending = op;
+    q.takeCredit(startPs);
+    int bytes = op.fragmentBytes(op.fragmentsStarted++, ipcq.slotBytes());
+    op.moves(q.out);
+    world.transfer(q.out, bytes, startPs + machine.pe().dma().messageOverheadPs(), op, true);
+  }
+
+  /** The tail of a fragment enters the first link at {@code tailPs}; the channel is free from then on. */
+  void injected(Op op, long tailPs) {
+    if (op.fragmentsStarted < op.fragments) {
+      op.channelFreePs = tailPs;
+      nextFragment(op);
+    } else {
+      op.end().sending = null;
+      op.pe.sendLeft(op, tailPs);
+    }
+  }
+
+  private void nextFragment(Op op) {
+    QueueEnd q = op.end();
+    op.waitsForCredit = !q.hasCredit();
+    if (!op.waitsForCredit) {
+      long ready = op.channelFreePs;
+      sendFragment(op, Math.max(ready, creditFoundPs(q, ready)));
+    }
+  }
+
+  /** A fragment has crossed the fabric; with serial access its slot is still to be written. */
+  void arrived(Op op) {
+    if (streamed) {
+      slotWritten(op);
+      return;
+    }
+    QueueEnd to = op.end().peer();
+    int bytes = op.fragmentBytes(op.fragmentsDone, ipcq.slotBytes());
+    to.writeFreePs = Math.max(world.sim.nowPs(), to.writeFreePs) + slotCost().durationPs(bytes);
+    world.at(to.writeFreePs, TimedExecutor.SLOT_WRITTEN, op);
+  }
+
+  private SlotCost slotCost() {
+    return Objects.requireNonNull(slotCost, "validated: every buffer kind has a slot cost");
+  }
+
+  /** Data and metadata of a fragment become visible in one step. */
+  void slotWritten(Op op) {
+    QueueEnd to = op.end().peer();
+    int k = op.fragmentsDone++;
+    int slot = (int) ((op.firstFragment + k) % slots);
+    int bytes = op.fragmentBytes(k, ipcq.slotBytes());
+    if (values) {
+      to.put(slot, op.payload, op.payloadOffset + k * (int) ipcq.slotBytes());
+    }
+    boolean last = op.fragmentsDone == op.fragments;
+    to.deliver(slot, world.sim.nowPs(), op.id, bytes, last);
+    if (last) {
+      op.pe.complete(op);
+    }
+    Op receiving = to.receiving;
+    if (receiving != null) {
+      startReceive(receiving, world.sim.nowPs());
+    } else {
+      world.pe(to.peIndex).tryStart(to.receiver());
+    }
+  }
+
+  // ---- receiving ----
+
+  void startReceive(Op op, long startPs) {
+    QueueEnd q = op.end();
+    checkFragment(op, q);
+    q.receiving = null;
+    op.slot = q.take();
+    int bytes = op.fragmentBytes(op.fragmentsStarted++, ipcq.slotBytes());
+    if (op.inPlace) {
+      world.doneAt(startPs, op);
+    } else if (!streamed) {
+      world.at(startPs + slotCost().durationPs(bytes), TimedExecutor.COPIED, op);
+    } else if (ipcq.bufferKind() == BufferKind.TCM) {
+      world.at(startPs + machine.pe().tcm().rate().durationPs(2L * bytes), TimedExecutor.COPIED, op);
+    } else {
+      op.moves(q.slotRead);
+      world.transfer(q.slotRead, bytes, startPs + q.slotReadRequestPs, op, false);
+    }
+  }
+
+  private void checkFragment(Op op, QueueEnd q) {
+    int expected = op.fragmentBytes(op.fragmentsStarted, ipcq.slotBytes());
+    boolean last = op.fragmentsStarted + 1 == op.fragments;
+    if (q.visibleBytes() != expected || q.isLastFragment() != last) {
+      throw new SimulationException(
+          "recv " + q.direction + " at " + q.pe + world.atLine(op.line) + " expects a message of " + op.bytes
+              + " bytes, but " + q.peer().pe + " sent another size (a fragment of " + q.visibleBytes() + " bytes where "
+              + expected + " were expected); let both sides agree on shape and dtype");
+    }
+  }
+
+  /** A fragment has been copied out of its slot. */
+  void copied(Op op) {
+    QueueEnd q = op.end();
+    if (values) {
+      int k = op.fragmentsStarted - 1;
+      int bytes = op.fragmentBytes(k, ipcq.slotBytes());
+      if (k == 0) {
+        op.out.hold(new byte[op.bytes]);
+      }
+      System.arraycopy(
+          q.slotData(op.slot), q.slotOffset(op.slot), op.out.data(), k * (int) ipcq.slotBytes(), bytes);
+    }
+    long now = world.sim.nowPs();
+    freeSlot(q, op.slot, op.id, now);
+    op.fragmentsDone++;
+    if (op.fragmentsDone == op.fragments) {
+      world.doneAt(now + (ipcq.recvAwaitsCredit() ? q.creditLatencyPs : 0), op);
+    } else if (q.hasMessage()) {
+      startReceive(op, now);
+    } else {
+      q.receiving = op;
+    }
+  }
+
+  /** The value of a zero-copy receive is its slot. */
+  void useInPlace(Op op) {
+    op.out.slotQueue = op.end();
+    op.out.slot = op.slot;
+  }
+
+  /** A slot is free at {@code timePs}, now or later; its credit sets out then. */
+  void freeSlot(QueueEnd q, int slot, int byOp, long timePs) {
+    QueueEnd sender = q.peer();
+    sender.returnCredit(slot, timePs + q.creditLatencyPs, byOp);
+    Op waiting = sender.sending;
+    if (waiting != null && waiting.waitsForCredit) {
+      nextFragment(waiting);
+    } else {
+      world.pe(sender.peIndex).tryStart(sender.channel());
+    }
+  }
+}
