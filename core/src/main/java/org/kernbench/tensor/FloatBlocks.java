@@ -54,7 +54,7 @@ final class FloatBlocks {
     this.halfNan = type == DType.F16 ? new HalfNan(block) : null;
     this.half = new short[type.sizeBytes() == 2 ? block : 0];
     this.bits = new int[single || brain ? block : 0];
-    this.table = type.sizeBytes() == 1 ? type.mini().table() : new float[0];
+    this.table = type.sizeBytes() == 1 ? type.mini().table : new float[0];
   }
 
   static ByteBuffer littleEndian(byte[] bytes, int offset, int length) {

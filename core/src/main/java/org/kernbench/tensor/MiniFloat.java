@@ -24,6 +24,9 @@ final class MiniFloat {
   private final boolean hasInfinity;
   private final int nan;
 
+  /** All values by code, for the 8-bit formats: a block is decoded by lookup. Never written. */
+  final float[] table;
+
   private MiniFloat(int exponentBits, int mantissaBits, boolean hasInfinity, int nan) {
     this.exponentBits = exponentBits;
     this.mantissaBits = mantissaBits;
@@ -32,6 +35,10 @@ final class MiniFloat {
     this.firstNonFinite = hasInfinity ? allOnes & -(1 << mantissaBits) : allOnes;
     this.hasInfinity = hasInfinity;
     this.nan = nan;
+    this.table = new float[exponentBits + mantissaBits == 7 ? 256 : 0];
+    for (int code = 0; code < table.length; code++) {
+      table[code] = decode(code);
+    }
   }
 
   /** The code, in the low bits, of the value of this format nearest to {@code value}. */
@@ -109,15 +116,6 @@ final class MiniFloat {
             : Math.scalb(
                 (float) (mantissa | (1 << mantissaBits)), minExponent + field - 1 - mantissaBits);
     return negative ? -value : value;
-  }
-
-  /** All values by code, for the 8-bit formats: a block is decoded by lookup. */
-  float[] table() {
-    float[] table = new float[256];
-    for (int code = 0; code < table.length; code++) {
-      table[code] = decode(code);
-    }
-    return table;
   }
 
   /** The largest finite value. */
