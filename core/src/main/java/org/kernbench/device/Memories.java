@@ -51,6 +51,21 @@ final class Memories {
     }
   }
 
+  void erase(PhysicalAddress at, long bytes) {
+    Place place = place(at);
+    SparseBytes memory = byNode.get(place.nodeId());
+    if (memory != null) {
+      memory.erase(place.offset(), bytes);
+    }
+  }
+
+  /** How many of the bytes from {@code at} on have been written before the first that has not; -1 if all have. */
+  long firstUnwritten(PhysicalAddress at, long bytes) {
+    Place place = place(at);
+    long found = memory(place).firstUnwritten(place.offset(), bytes);
+    return found < 0 ? -1 : found - place.offset();
+  }
+
   private static PhysicalAddress rowAddress(Region region, int row) {
     return row == 0 ? region.address() : new PhysicalAddress(region.address().value() + row * region.strideBytes());
   }

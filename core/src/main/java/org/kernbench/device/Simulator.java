@@ -60,6 +60,20 @@ public final class Simulator implements AutoCloseable {
     memories.read(from, to, offset, bytes);
   }
 
+  /**
+   * Finds memory that neither host nor kernel has written; takes no simulated time.
+   *
+   * @return position of the first such byte among {@code bytes} from {@code from} on, -1 if there is none
+   */
+  public long firstUnwritten(PhysicalAddress from, long bytes) {
+    return memories.firstUnwritten(from, bytes);
+  }
+
+  /** The host forgets bytes: they count as never written and take no room. Takes no simulated time. */
+  public void erase(PhysicalAddress at, long bytes) {
+    memories.erase(at, bytes);
+  }
+
   /** Replaces all message queues. No kernel may be running: messages of the old queues can never meet the new ones. */
   public void install(QueuePlan plan) {
     executor.install(plan);

@@ -32,6 +32,19 @@ public final class SparseBytes {
       this.number = number;
     }
 
+    void erase(int from, int n) {
+      long[] bits = marks;
+      if (bits == null) {
+        bits = new long[PAGE_BYTES / Long.SIZE];
+        Arrays.fill(bits, -1L);
+        marks = bits;
+      }
+      Arrays.fill(bytes, from, from + n, (byte) 0);
+      for (int i = from; i < from + n; i++) {
+        bits[i >> 6] &= ~(1L << i);
+      }
+    }
+
     int firstUnwritten(int from, int n) {
       final long[] bits = marks;
       if (bits != null) {
@@ -159,6 +172,73 @@ public final class SparseBytes {
       write(address + done, chunk, 0, step);
       done += step;
     }
+  }
+
+  /**
+   * Forgets what was written to the {@code n} bytes at {@code address}: they read as zeros and
+   * count as never written. Pages that are forgotten completely give their memory back.
+   *
+   * @throws IndexOutOfBoundsException if the range is out of bounds
+   */
+  public void erase(long address, long n) {
+    check(address, n);
+    if (n == 0) {
+      return;
+    }
+    long first = address >>> PAGE_SHIFT;
+    long last = (address + n - 1) >>> PAGE_SHIFT;
+    if (last - first < pageCount) {
+      for (long number = first; number <= last; number++) {
+        erase(number, address, n);
+      }
+    } else {
+      for (long number : pagesWithin(first, last)) {
+        erase(number, address, n);
+      }
+    }
+  }
+
+  private long[] pagesWithin(long first, long last) {
+    return Arrays.stream(table)
+        .filter(page -> page != null && page.number >= first && page.number <= last)
+        .mapToLong(page -> page == null ? -1 : page.number)
+        .toArray();
+  }
+
+  private void erase(long number, long address, long n) {
+    int slot = slot(number);
+    Page page = table[slot];
+    if (page == null) {
+      return;
+    }
+    long start = number << PAGE_SHIFT;
+    int from = (int) Math.max(0, address - start);
+    int to = (int) Math.min(PAGE_BYTES, address + n - start);
+    if (to - from == PAGE_BYTES) {
+      remove(slot);
+    } else {
+      page.erase(from, to - from);
+    }
+  }
+
+  /**
+   * Empties a place and closes the gap, so that every later page is still found from its own place.
+   */
+  private void remove(int slot) {
+    final @Nullable Page[] places = table;
+    int mask = places.length - 1;
+    int gap = slot;
+    int next = (gap + 1) & mask;
+    for (Page page = places[next]; page != null; page = places[next]) {
+      int home = hash(page.number) & mask;
+      if (((next - home) & mask) >= ((next - gap) & mask)) {
+        places[gap] = page;
+        gap = next;
+      }
+      next = (next + 1) & mask;
+    }
+    places[gap] = null;
+    pageCount--;
   }
 
   /** Whether every one of the {@code n} bytes at {@code address} has been written; yes if 0. */

@@ -25,6 +25,10 @@ class SparseBytesTest {
         memory.write(at, data, 5, n);
         System.arraycopy(data, 5, model, at, n);
         Arrays.fill(written, at, at + n, true);
+      } else if (step % 30 == 4) {
+        memory.erase(at, n);
+        Arrays.fill(model, at, at + n, (byte) 0);
+        Arrays.fill(written, at, at + n, false);
       } else if (step % 30 == 1) {
         byte[] pattern = new byte[1 + random.nextInt(7)];
         random.nextBytes(pattern);
@@ -46,6 +50,25 @@ class SparseBytesTest {
         assertThat(memory.isWritten(at, n)).isEqualTo(first < 0);
       }
     }
+  }
+
+  @Test
+  void erase_manyPages_givesMemoryBackAndKeepsTheOthers() {
+    SparseBytes memory = new SparseBytes(1L << 40);
+    SplittableRandom random = new SplittableRandom(11);
+    long[] pages = random.longs(3000, 0, 1L << 28).distinct().toArray();
+    byte[] one = {1};
+    for (long page : pages) {
+      memory.write(page << 12, one, 0, 1);
+    }
+    for (int i = 0; i < pages.length; i += 2) {
+      memory.erase(pages[i] << 12, 4096);
+    }
+    for (int i = 0; i < pages.length; i++) {
+      assertThat(memory.isWritten(pages[i] << 12, 1)).isEqualTo(i % 2 == 1);
+    }
+    memory.erase(0, 1L << 40);
+    assertThat(memory.residentBytes()).isZero();
   }
 
   @Test
