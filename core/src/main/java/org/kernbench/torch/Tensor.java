@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -30,7 +31,8 @@ import org.kernbench.tl.Shard;
  * {@link #close} gives their memory back.
  *
  * <p>Reads of the host (marked {@link HostRead}) first complete the kernels that could still change
- * the tensor. Of a replicated part they show the first copy in structural order.
+ * the tensor. Of a replicated part they show the first copy in structural order. To read an element
+ * that nobody has written is an error; as text it is {@code ?}.
  */
 public final class Tensor implements DeviceTensor, AutoCloseable {
   private static final int SHOWN = 64;
@@ -174,6 +176,9 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
 
   void giveBack() {
     giveBack(session, specs, offsets, specs.size(), dtype);
+    for (Shard s : shards) {
+      session.simulator.erase(s.address(), s.shape().elements() * dtype.sizeBytes());
+    }
   }
 
   void usedBy(Launch launch) {
@@ -359,15 +364,38 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
 
   private double element(int[] index) {
     int size = dtype.sizeBytes();
+    int i = holder(index);
+    PhysicalAddress at = address(i, index);
+    byte[] one = new byte[size];
+    session.simulator.read(at, one, 0, size);
+    if (session.simulator.firstUnwritten(at, size) >= 0) {
+      throw unwritten(index, specs.get(i));
+    }
+    return dtype.getDouble(one, 0);
+  }
+
+  private String elementText(int[] index) {
+    PhysicalAddress at = address(holder(index), index);
+    boolean known = session.simulator.firstUnwritten(at, dtype.sizeBytes()) < 0;
+    return known ? String.valueOf(element(index)) : "?";
+  }
+
+  /** The first shard with an element. */
+  private int holder(int[] index) {
     for (int i = 0; i < specs.size(); i++) {
-      long position = new ShardCopy(shape, specs.get(i), size).position(index);
-      if (position >= 0) {
-        byte[] one = new byte[size];
-        session.simulator.read(shards.get(i).address().plus(position * size), one, 0, size);
-        return dtype.getDouble(one, 0);
+      if (position(i, index) >= 0) {
+        return i;
       }
     }
     throw new IllegalStateException("no shard of " + name + " holds " + Arrays.toString(index));
+  }
+
+  private long position(int shard, int[] index) {
+    return new ShardCopy(shape, specs.get(shard), dtype.sizeBytes()).position(index);
+  }
+
+  private PhysicalAddress address(int shard, int[] index) {
+    return shards.get(shard).address().plus(position(shard, index) * dtype.sizeBytes());
   }
 
   /**
@@ -393,7 +421,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
 
   /**
    * For example {@code Tensor(x, f32[2], [1.0, 2.0])}. Shows the first and last elements of large
-   * ones, and no values where there are none.
+   * ones, {@code ?} for elements that were never written, and no values where there are none.
    */
   @Override
   @HostRead
@@ -413,17 +441,17 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
         s.append("…, ");
         i = n - ENDS;
       }
-      s.append(element(index(i))).append(i == n - 1 ? "" : ", ");
+      s.append(elementText(index(i, shape))).append(i == n - 1 ? "" : ", ");
     }
     return s.append("])").toString();
   }
 
-  private int[] index(long position) {
-    int[] index = new int[shape.rank()];
+  private static int[] index(long position, Shape of) {
+    int[] index = new int[of.rank()];
     long rest = position;
     for (int axis = index.length - 1; axis >= 0; axis--) {
-      index[axis] = (int) (rest % shape.dim(axis));
-      rest /= shape.dim(axis);
+      index[axis] = (int) (rest % of.dim(axis));
+      rest /= of.dim(axis);
     }
     return index;
   }
@@ -437,18 +465,47 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   private byte[] readAll() {
     int size = dtype.sizeBytes();
     byte[] whole = new byte[hostBytes(size)];
-    // in reverse, so that of several copies the first one shows
-    for (int i = shards.size() - 1; i >= 0; i--) {
-      ShardCopy copy = new ShardCopy(shape, specs.get(i), size);
-      if (copy.isWhole()) {
-        session.simulator.read(shards.getFirst().address(), whole, 0, whole.length);
-        return whole;
+    Set<List<Integer>> seen = new HashSet<>(); // of several copies the first one shows
+    for (int i = 0; i < shards.size(); i++) {
+      ShardSpec spec = specs.get(i);
+      if (spec.shape().elements() == 0 || !seen.add(spec.offset())) {
+        continue;
       }
-      byte[] part = new byte[Math.toIntExact(specs.get(i).shape().elements() * size)];
+      ShardCopy copy = new ShardCopy(shape, spec, size);
+      byte[] part =
+          copy.isWhole() ? whole : new byte[Math.toIntExact(spec.shape().elements() * size)];
       session.simulator.read(shards.get(i).address(), part, 0, part.length);
-      copy.scatter(part, whole);
+      checkWritten(i, part.length);
+      if (!copy.isWhole()) {
+        copy.scatter(part, whole);
+      }
     }
     return whole;
+  }
+
+  /** Refuses contents that nobody has produced. */
+  private void checkWritten(int shard, long bytes) {
+    long at = session.simulator.firstUnwritten(shards.get(shard).address(), bytes);
+    if (at >= 0) {
+      ShardSpec spec = specs.get(shard);
+      int[] index = index(at / dtype.sizeBytes(), spec.shape());
+      for (int axis = 0; axis < index.length; axis++) {
+        index[axis] += spec.offset().get(axis);
+      }
+      throw unwritten(index, spec);
+    }
+  }
+
+  private SimulationException unwritten(int[] index, ShardSpec spec) {
+    return new SimulationException(
+        "tensor "
+            + name
+            + ": element "
+            + Arrays.toString(index)
+            + " at "
+            + spec.place()
+            + " is read before anything was written to it; make the tensor with zeros or full, or"
+            + " let a kernel store all of it");
   }
 
   /** The host-read barrier. */

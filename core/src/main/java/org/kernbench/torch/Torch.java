@@ -57,7 +57,7 @@ public final class Torch implements AutoCloseable {
 
   // ---- tensors ----
 
-  /** A tensor whose memory is not initialised. */
+  /** A tensor whose memory is not initialised: the host cannot read what nobody has written. */
   public Tensor empty(Shape shape, DType dtype, DpPolicy placement, String name) {
     return Tensor.allocate(
         session, name, shape, dtype, placement, session.device(ahbm.currentDevice()));

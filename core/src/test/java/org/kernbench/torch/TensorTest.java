@@ -320,6 +320,50 @@ final class TensorTest {
   }
 
   @Test
+  void empty_readBeforeWritten_saysWhichElement() {
+    Tensor t = torch.empty(Shape.of(4, 2), DType.F32, DpPolicy.rowWise().withCubes(2), "t");
+    assertThatThrownBy(t::toFloats)
+        .isInstanceOf(SimulationException.class)
+        .hasMessageContaining("tensor t: element [0, 0] at sip0.cube0.pe0 is read before");
+    torch.launch(
+        "half",
+        tl -> {
+          if (tl.programId(1) == 0) {
+            tl.store(t, tl.full(Shape.of(1, 2), 5, DType.F32));
+          }
+        },
+        t);
+    assertThat(t.get(1, 1)).isEqualTo(5);
+    assertThat(t).hasToString("Tensor(t, f32[4, 2], [5.0, 5.0, 5.0, 5.0, ?, ?, ?, ?])");
+    assertThatThrownBy(() -> t.get(3, 1)).hasMessageContaining("element [3, 1] at sip0.cube1.pe1");
+    assertThatThrownBy(t::toBytes).hasMessageContaining("element [2, 0] at sip0.cube1.pe0");
+  }
+
+  @Test
+  void empty_memoryOfAClosedTensor_isNotInitialised() {
+    Tensor old = torch.full(Shape.of(3000), DType.F32, 7, "old");
+    var place = old.shards().getFirst().address();
+    old.close();
+    Tensor t = torch.empty(Shape.of(3000), DType.F32, "t");
+    assertThat(t.shards().getFirst().address()).isEqualTo(place);
+    assertThatThrownBy(() -> t.get(2999)).hasMessageContaining("is read before anything was");
+  }
+
+  @Test
+  void read_replicas_firstCopyShows() {
+    Tensor t = torch.empty(Shape.of(2), DType.F32, DpPolicy.replicate(), "t");
+    torch.launch(
+        "first",
+        tl -> {
+          if (tl.programId(0) == 0 && tl.programId(1) == 0) {
+            tl.store(t, tl.full(Shape.of(2), 3, DType.F32));
+          }
+        },
+        t);
+    assertThat(t.toDoubles()).containsExactly(3, 3);
+  }
+
+  @Test
   void kernel_readsLikeAHost_isRefused() {
     Tensor a = torch.zeros(Shape.of(1), DType.F32, "a");
     torch.launch("peek", tl -> a.get(0), a);
