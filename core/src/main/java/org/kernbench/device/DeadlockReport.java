@@ -24,6 +24,8 @@ final class DeadlockReport {
     private final List<Wait> waits = new ArrayList<>();
     private int neededSlots;
     private int slots;
+    private boolean valuesHoldSlots;
+    private boolean tcmIsFull;
 
     void waits(Pe pe, String what, @Nullable Pe on) {
       waits.add(new Wait(pe, what, on));
@@ -32,6 +34,16 @@ final class DeadlockReport {
     void needsSlots(int needed, int have) {
       neededSlots = Math.max(neededSlots, needed);
       slots = have;
+    }
+
+    /** Received values that were not released keep slots which a send wants. */
+    void valuesHoldSlots() {
+      valuesHoldSlots = true;
+    }
+
+    /** A command waits for room in TCM. */
+    void tcmIsFull() {
+      tcmIsFull = true;
     }
 
     String build(long nowPs, String launch) {
@@ -63,8 +75,12 @@ final class DeadlockReport {
 
     private String remedy(List<Wait> cycle) {
       if (neededSlots > 0) {
-        return "the sends above need " + neededSlots + " slots, the queues have " + slots
-            + "; raise ipcq.slots, or receive before sending more";
+        return "the sends above need " + neededSlots + " slots, the queues have " + slots + "; "
+            + (valuesHoldSlots ? "release received values after their last use (or receive copies), or " : "")
+            + "raise ipcq.slots, or receive before sending more";
+      }
+      if (tcmIsFull) {
+        return "release values after their last use, keep fewer alive at once, or work on smaller tiles";
       }
       if (!cycle.isEmpty()) {
         return "every program in the cycle receives before it sends; let one of them send first";

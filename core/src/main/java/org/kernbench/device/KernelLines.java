@@ -1,10 +1,22 @@
 package org.kernbench.device;
 
 import java.util.Optional;
+import java.util.Set;
 
-/** Finds the source line of the kernel that is issuing a command: the first frame outside the rooms {@code device} and {@code tl}. */
+/** Finds the source line of the kernel that is issuing a command: the first frame outside the classes that take commands. */
 final class KernelLines {
   private static final StackWalker WALKER = StackWalker.getInstance();
+
+  /** The doors through which a command comes in. By name: {@code tl} is above this room. */
+  private static final Set<String> PLUMBING =
+      Set.of(
+          "org.kernbench.device.KernelLines",
+          "org.kernbench.device.TimedExecutor",
+          "org.kernbench.device.TimedPe",
+          "org.kernbench.device.ValuesExecutor",
+          "org.kernbench.tl.Scope",
+          "org.kernbench.tl.Tl",
+          "org.kernbench.tl.Value");
 
   String current() {
     Optional<String> line =
@@ -18,6 +30,7 @@ final class KernelLines {
   }
 
   private static boolean isPlumbing(String className) {
-    return className.startsWith("org.kernbench.device.") || className.startsWith("org.kernbench.tl.");
+    int nested = className.indexOf('$');
+    return PLUMBING.contains(nested < 0 ? className : className.substring(0, nested));
   }
 }

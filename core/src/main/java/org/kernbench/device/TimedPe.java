@@ -189,7 +189,7 @@ final class TimedPe implements PePort {
     op.region = to;
     op.a = reading(value);
     op.aOffset = offset;
-    op.out = newRegister(0, true);
+    op.out = new Register(0, true); // holds no storage, so nobody need give it up
     return issue(op);
   }
 
@@ -277,7 +277,7 @@ final class TimedPe implements PePort {
 
   @Override
   public long clockPs() {
-    if (pendingHead != null) {
+    if (pendingHead != null || serialBlocker != null) {
       suspend(Suspension.CLOCK);
     }
     return Math.max(Math.max(cpuFreePs, barrierPs), world.sim.nowPs());
@@ -328,6 +328,9 @@ final class TimedPe implements PePort {
   private void unlink(Register r) {
     Register p = r.previous;
     Register n = r.next;
+    if (p == null && r != unreleased) {
+      return; // never linked: the token of a store
+    }
     if (p == null) {
       unreleased = n;
     } else {
@@ -449,7 +452,7 @@ final class TimedPe implements PePort {
       }
       tryStart(engine);
     }
-    if (pendingHead == null && suspension == Suspension.CLOCK) {
+    if (mayTellTime()) {
       world.resumeLater(this);
     }
   }
@@ -679,7 +682,7 @@ final class TimedPe implements PePort {
     }
     int id = op.id;
     world.recycle(op);
-    if (pendingHead != null) {
+    if (pendingHead != null || suspension == Suspension.CLOCK) {
       pump();
     }
     if (kind != OpKind.SEND) {
@@ -718,9 +721,13 @@ final class TimedPe implements PePort {
   }
 
   void resumeForClock() {
-    if (suspension == Suspension.CLOCK && pendingHead == null) {
+    if (mayTellTime()) {
       resume();
     }
+  }
+
+  private boolean mayTellTime() {
+    return suspension == Suspension.CLOCK && pendingHead == null && serialBlocker == null;
   }
 
   private void ended(int op, long timePs) {
@@ -821,6 +828,7 @@ final class TimedPe implements PePort {
           "needs " + pendingHead.out.bytes + " bytes of TCM" + world.atLine(pendingHead.line) + "; "
               + tcm.free() + " are free beside live values " + liveValues(),
           null);
+      report.tcmIsFull();
     }
   }
 
@@ -833,6 +841,17 @@ final class TimedPe implements PePort {
       }
     }
     return s.toString();
+  }
+
+  /** Slots of an end of this PE that unreleased values keep. */
+  private int slotsHeld(QueueEnd end) {
+    int held = 0;
+    for (Register r = unreleased; r != null; r = r.next) {
+      if (r.slotQueue == end) {
+        held++;
+      }
+    }
+    return held;
   }
 
   private void describeReceive(DeadlockReport.Builder report, Op op) {
@@ -852,11 +871,17 @@ final class TimedPe implements PePort {
         waiting += o.fragments;
       }
     }
+    QueueEnd peer = end.peer();
+    int held = world.pe(peer.peIndex).slotsHeld(peer);
     report.waits(
         pe,
-        "send " + end.direction + " of " + op.bytes + " B" + world.atLine(op.line) + ": " + end.slotsInUse(world.sim.nowPs()) + " of " + end.slots
-            + " slots in use at " + end.peer().pe + " (" + end.peer().direction + ")",
-        end.peer().pe);
+        "send " + end.direction + " of " + op.bytes + " B" + world.atLine(op.line) + ": " + end.slotsInUse(world.sim.nowPs()) + " of "
+            + end.slots + " slots in use at " + peer.pe + " (" + peer.direction + ")"
+            + (held > 0 ? ", " + held + " of them held by received values" : ""),
+        peer.pe);
+    if (held > 0) {
+      report.valuesHoldSlots();
+    }
     report.needsSlots(end.slots + waiting, end.slots);
   }
 }
