@@ -1,6 +1,8 @@
 package org.kernbench.device;
 
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -88,6 +90,12 @@ public final class Simulator implements AutoCloseable {
   public Launch launch(String name, List<Pe> pes, Function<PePort, Runnable> program) {
     if (pes.isEmpty()) {
       throw new SimulationException("kernel " + name + " is launched on no PE; expected at least one");
+    }
+    Set<Pe> distinct = new HashSet<>();
+    for (Pe pe : pes) {
+      if (!distinct.add(pe)) {
+        throw new SimulationException("kernel " + name + " is launched twice on " + pe + "; name each PE once");
+      }
     }
     return executor.launch(name, pes, program);
   }

@@ -75,6 +75,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   @Override
   public void install(QueuePlan plan) {
+    running.removeIf(Launch::isDone);
     if (!running.isEmpty()) {
       throw new SimulationException(
           "message queues cannot be replaced while kernel " + running.getFirst().name() + " is running; await it first");

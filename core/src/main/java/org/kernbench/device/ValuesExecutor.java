@@ -24,6 +24,7 @@ final class ValuesExecutor implements Executor {
   private final OpLog log;
   private final KernelLines lines = new KernelLines();
   private final Map<Pe, Map<String, Integer>> directions = new HashMap<>();
+  private final Map<Pe, ArrayDeque<Launch>> launches = new HashMap<>();
   private final ArrayDeque<ValuesPe> runnable = new ArrayDeque<>();
   private final List<ValuesPe> suspended = new ArrayList<>();
   private Inbox[] inboxes = new Inbox[0];
@@ -53,6 +54,12 @@ final class ValuesExecutor implements Executor {
 
   @Override
   public void install(QueuePlan plan) {
+    for (ArrayDeque<Launch> queue : launches.values()) {
+      if (!queue.isEmpty()) {
+        throw new SimulationException(
+            "message queues cannot be replaced while kernel " + queue.getFirst().name() + " is running; await it first");
+      }
+    }
     directions.clear();
     inboxes = new Inbox[plan.connections().size() * 2];
     int id = 0;
@@ -75,11 +82,35 @@ final class ValuesExecutor implements Executor {
   @Override
   public Launch launch(String name, List<Pe> pes, Function<PePort, Runnable> program) {
     Launch launch = new Launch(name, pes, program, 0);
-    launch.started(0);
+    launch.notReady = pes.size();
     for (Pe pe : pes) {
-      runnable.add(new ValuesPe(pe, launch));
+      ArrayDeque<Launch> queue = launches.computeIfAbsent(pe, p -> new ArrayDeque<>());
+      queue.add(launch);
+      if (queue.size() == 1) {
+        ready(launch);
+      }
     }
     return launch;
+  }
+
+  /** One more PE has reached a launch; it starts when all have. */
+  private void ready(Launch launch) {
+    if (--launch.notReady == 0) {
+      launch.started(0);
+      for (Pe pe : launch.pes()) {
+        runnable.add(new ValuesPe(pe, launch));
+      }
+    }
+  }
+
+  private void finished(Pe pe, Launch launch) {
+    launch.finished(machine.peIndex(pe), 0, -1);
+    ArrayDeque<Launch> queue = Objects.requireNonNull(launches.get(pe));
+    queue.remove();
+    Launch next = queue.peek();
+    if (next != null) {
+      ready(next);
+    }
   }
 
   @Override
@@ -163,7 +194,7 @@ final class ValuesExecutor implements Executor {
     void resume() {
       program.resume();
       if (ended) {
-        launch.finished(machine.peIndex(pe), 0, -1);
+        finished(pe, launch);
       } else {
         suspended.add(this);
       }
@@ -269,9 +300,13 @@ final class ValuesExecutor implements Executor {
 
     @Override
     public void release(Register register) {
-      if (register != Register.NONE) {
-        alive(register).released = true;
+      if (register == Register.NONE) {
+        return;
       }
+      if (register.released) {
+        throw new SimulationException(pe + ": a value was released twice");
+      }
+      register.released = true;
     }
 
     @Override

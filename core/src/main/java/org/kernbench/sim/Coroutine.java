@@ -87,6 +87,9 @@ public final class Coroutine {
     if (Thread.currentThread() != thread) {
       throw new IllegalStateException("coroutine " + name + " can only be suspended by its own body");
     }
+    if (cancelled) {
+      throw new Cancelled(); // a finally block of a cancelled body has nobody left to wait for
+    }
     bodyRuns = false;
     LockSupport.unpark(owner);
     while (!bodyRuns) {
