@@ -122,7 +122,7 @@ final class TreeSchedule implements Schedule {
     }
 
     private Value receive(String direction, int k) {
-      return tl.recv(direction, Shape.of(chunks.count(k)), dtype);
+      return tl.recvAsync(direction, Shape.of(chunks.count(k)), dtype);
     }
   }
 }

@@ -244,7 +244,8 @@ final class MessageUnit {
     freeSlot(q, op.slot, op.id, now);
     op.fragmentsDone++;
     if (op.fragmentsDone == op.fragments) {
-      world.doneAt(now + (ipcq.recvAwaitsCredit() ? q.creditLatencyPs : 0), op);
+      boolean awaitsCredit = ipcq.recvAwaitsCredit() && !op.async;
+      world.doneAt(now + (awaitsCredit ? q.creditLatencyPs : 0), op);
     } else if (q.hasMessage()) {
       startReceive(op, now);
     } else {
