@@ -119,6 +119,15 @@ public final class ConfigMap {
 
   /** A whole number from {@code min} to {@code max}, without a unit. */
   public int integer(String key, int min, int max) {
+    return integer(key, min, max, "");
+  }
+
+  /** A whole number from {@code min} to {@code max}, or a word, which is returned as 0. */
+  public int integerOr(String key, String word, int min, int max) {
+    return isText(key, word) ? 0 : integer(key, min, max, ", or " + word);
+  }
+
+  private int integer(String key, int min, int max, String orElse) {
     String text = scalar(key);
     if (text != null && isInteger(text)) {
       long number = Long.parseLong(text);
@@ -126,11 +135,7 @@ public final class ConfigMap {
         return (int) number;
       }
     }
-    reject(
-        key,
-        max == Integer.MAX_VALUE
-            ? "a whole number of at least " + min
-            : "a whole number from " + min + " to " + max);
+    reject(key, "a whole number from " + min + " to " + max + orElse);
     return min;
   }
 

@@ -148,7 +148,7 @@ final class MachineReader {
 
   /** A number of packages, or 0 for {@code auto}. */
   private int axis(ConfigMap sipsMap, String key) {
-    return sipsMap.isText(key, "auto") ? 0 : sipsMap.integer(key, 1, MAX_SIPS);
+    return sipsMap.integerOr(key, "auto", 1, MAX_SIPS);
   }
 
   private LaunchSpec launch(ConfigMap system) {
@@ -203,13 +203,11 @@ final class MachineReader {
     ConfigMap memory = cubeMap.map("memory_map");
     long total = (long) memory.integer("hbm_total_gb_per_cube", 1, 1 << 20) << 30;
     int pes = cube.pes();
-    int slices = pes;
-    if (!memory.isText("hbm_slices_per_cube", "per_pe")) {
-      slices = memory.integer("hbm_slices_per_cube", 1, MAX_AXIS * MAX_AXIS);
-    }
+    int slices = memory.integerOr("hbm_slices_per_cube", "per_pe", 1, MAX_AXIS * MAX_AXIS);
     memory.done();
     boolean layoutKnown = problems.isClean("cube.pe_layout");
-    if (layoutKnown && problems.isClean(memory.path("hbm_slices_per_cube")) && slices != pes) {
+    boolean perPe = slices == 0 || slices == pes;
+    if (layoutKnown && problems.isClean(memory.path("hbm_slices_per_cube")) && !perPe) {
       memory.problem(
           "hbm_slices_per_cube",
           "got "

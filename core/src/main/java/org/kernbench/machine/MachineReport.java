@@ -117,23 +117,17 @@ public final class MachineReport {
         number(flops / machine.hbm().rate().bytesPerSecond(), 0)
             + " flop per HBM byte; below that HBM is the limit");
     MathSpec math = machine.pe().math();
+    double lanes = (double) math.lanesBytesPerCycle() * math.clockHz();
+    double fed = math.operandRate().map(rate -> rate.bytesPerSecond() / 3.0).orElse(lanes);
     row(
         "MATH",
         math.lanesBytesPerCycle()
             + " B per cycle at "
             + Quantity.FREQUENCY.formatRounded((double) math.clockHz(), 2)
-            + "; two operands and a result: "
-            + bandwidth(mathBytesPerSecond())
-            + (mathBytesPerSecond() < (double) math.lanesBytesPerCycle() * math.clockHz()
-                ? " of results, limited by the TCM"
-                : " of results"));
-  }
-
-  /** Result bytes per second of an addition: the lanes, or a third of the TCM port. */
-  private double mathBytesPerSecond() {
-    MathSpec math = machine.pe().math();
-    double lanes = (double) math.lanesBytesPerCycle() * math.clockHz();
-    return Math.min(lanes, machine.pe().tcm().rate().bytesPerSecond() / 3.0);
+            + "; two operands in, "
+            + bandwidth(Math.min(lanes, fed))
+            + " of results out"
+            + (fed < lanes ? ", limited by the TCM" : ""));
   }
 
   private void bisections() {
