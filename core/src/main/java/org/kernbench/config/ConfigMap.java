@@ -79,29 +79,6 @@ public final class ConfigMap {
         new ConfigNode.Section(new LinkedHashMap<>(), at(key)), path(key), problems, false);
   }
 
-  /** A list of sections; empty if the key is missing. */
-  public List<ConfigMap> mapsIfPresent(String key) {
-    List<ConfigMap> result = new ArrayList<>();
-    if (!has(key)) {
-      return result;
-    }
-    if (!(node(key) instanceof ConfigNode.Sequence sequence)) {
-      reject(key, "a list of sections, one \"- key: value\" each");
-      return result;
-    }
-    int index = 0;
-    for (ConfigNode item : sequence.items()) {
-      String itemPath = path(key) + "[" + index++ + "]";
-      if (item instanceof ConfigNode.Section inner) {
-        result.add(new ConfigMap(inner, itemPath, problems, true));
-      } else {
-        problems.add(
-            item.at(), itemPath, "got " + item.describe() + "; expected a section of keys");
-      }
-    }
-    return result;
-  }
-
   /** A word or sentence. */
   public String text(String key) {
     String text = scalar(key);
