@@ -655,6 +655,7 @@ final class TimedPe implements PePort {
       out.ready = true;
       out.readyPs = now;
       out.producer = op.id;
+      out.lastReader = op.id; // until somebody reads it: what frees a value that nobody reads
     }
     live--;
     issuedLive--;
