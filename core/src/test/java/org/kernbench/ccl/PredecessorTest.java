@@ -1,0 +1,80 @@
+package org.kernbench.ccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvFileSource;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+
+/**
+ * The predecessor's published all-reduce times on its machine, preset {@code kb-compat}: 6 packages
+ * of 16 cubes on a 3x2 torus. One constant of the preset, the latency of the package link, is fitted
+ * to them; it cannot bend a slope, an intercept of another slot kind, or a step of the additions.
+ */
+class PredecessorTest {
+  private static final double TOLERANCE = 0.005;
+  private static final List<String> FIRST_SLOT_TABLE =
+      List.of(
+          "ipcq.serial_cost.sram.bandwidth=128 GB/s",
+          "ipcq.serial_cost.sram.bank_bandwidth=none",
+          "ipcq.serial_cost.hbm.bandwidth=32 GB/s",
+          "ipcq.serial_cost.hbm.bank_bandwidth=none");
+
+  @ParameterizedTest
+  @CsvFileSource(resources = "/reference/predecessor-allreduce.csv", useHeadersInDisplayName = true)
+  void fullVector_publishedPoint_isMet(
+      String slotTable, String bufferKind, int bytesPerPe, double publishedNs, String source) {
+    List<String> overrides = new ArrayList<>(slotTable.equals("v1") ? FIRST_SLOT_TABLE : List.of());
+    overrides.add("ipcq.buffer_kind=" + bufferKind);
+    double ns = allReduceNs(overrides, "root_center", bytesPerPe);
+    assertThat(ns).as(source).isCloseTo(publishedNs, within(publishedNs * TOLERANCE));
+  }
+
+  @Test
+  void fullVector_96KiBInTcm_takesThePublished17Microseconds() {
+    double ns = allReduceNs(List.of(), "root_center", 98_304);
+    assertThat(ns).isCloseTo(17_200, within(17_200 * TOLERANCE));
+  }
+
+  @Test
+  void pipelined_96KiBInTcm_takesLessThanHalf() {
+    double fullVector = allReduceNs(List.of(), "root_center", 98_304);
+    double pipelined = allReduceNs(List.of(), "root_center_pipelined", 98_304);
+    assertThat(pipelined).isLessThan(fullVector / 2);
+  }
+
+  private static double allReduceNs(List<String> overrides, String algorithm, int bytesPerPe) {
+    Machine machine = Machines.load("kb-compat", overrides);
+    CclConfig config = CclConfig.load(Optional.empty(), List.of("defaults.algorithm=" + algorithm));
+    TorchOptions options =
+        TorchOptions.DEFAULT
+            .withMode(Mode.TIME)
+            .withCollectives(CollectiveLibrary.open(machine, config));
+    try (Torch torch = Torch.open(machine, options)) {
+      torch.distributed().initProcessGroup("ahbm");
+      torch
+          .multiprocessing()
+          .spawn(
+              worker ->
+                  worker
+                      .distributed()
+                      .allReduce(
+                          worker
+                              .torch()
+                              .zeros(Shape.of(bytesPerPe / 2), DType.F16, "x" + worker.rank())),
+              torch.distributed().getWorldSize());
+      return torch.distributed().history().getLast().launch().criticalPs() / 1e3;
+    }
+  }
+}
