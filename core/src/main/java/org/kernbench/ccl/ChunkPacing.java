@@ -59,7 +59,7 @@ final class ChunkPacing implements TreeSchedule.Pacing {
     for (int rank = 0; rank < lag.length; rank++) {
       lag[rank] = Math.min(lag[rank], m);
     }
-    return new TreeSchedule.Pace(chunk, lag);
+    return new TreeSchedule.Pace(chunk, lag, true);
   }
 
   private int chunkElements(int elements, DType dtype) {

@@ -40,7 +40,7 @@ final class FullVector {
         order,
         exchange,
         (elements, dtype) ->
-            new TreeSchedule.Pace(block(elements, dtype, blockBytes, config), lag));
+            new TreeSchedule.Pace(block(elements, dtype, blockBytes, config), lag, false));
   }
 
   private static int block(int elements, DType dtype, long blockBytes, AlgorithmConfig config) {

@@ -22,8 +22,11 @@ import org.kernbench.tl.Value;
  * as well.
  */
 final class TreeSchedule implements Schedule {
-  /** Size of chunks, and how far up runs ahead of down. */
-  record Pace(int chunkElements, int[] lag) {}
+  /**
+   * Size of chunks, how far up runs ahead of down, and whether a receive lets later commands go on
+   * where a PE issues them one by one.
+   */
+  record Pace(int chunkElements, int[] lag, boolean asyncReceive) {}
 
   /** Chooses the pace of a call. */
   interface Pacing {
@@ -57,7 +60,8 @@ final class TreeSchedule implements Schedule {
     Pace pace = pacing.of(elements, dtype);
     Segments chunks = Segments.ofAtMost(0, elements, pace.chunkElements);
     return (tl, rank, vector, reduction) ->
-        new Node(tl, rank, vector, reduction, dtype, chunks).run(pace.lag[rank]);
+        new Node(tl, rank, vector, reduction, dtype, chunks, pace.asyncReceive)
+                .run(pace.lag[rank]);
   }
 
   private final class Node {
@@ -67,17 +71,26 @@ final class TreeSchedule implements Schedule {
     private final Reduction reduction;
     private final DType dtype;
     private final Segments chunks;
+    private final boolean asyncReceive;
     private final boolean isRoot;
     private final List<Tree.Edge> reduceOrder;
     private final List<Tree.Edge> broadcastOrder;
 
-    Node(Tl tl, int rank, Payload vector, Reduction reduction, DType dtype, Segments chunks) {
+    Node(
+        Tl tl,
+        int rank,
+        Payload vector,
+        Reduction reduction,
+        DType dtype,
+        Segments chunks,
+        boolean asyncReceive) {
       this.tl = tl;
       this.rank = rank;
       this.vector = vector;
       this.reduction = reduction;
       this.dtype = dtype;
       this.chunks = chunks;
+      this.asyncReceive = asyncReceive;
       this.isRoot = tree.isRoot(rank);
       this.reduceOrder = tree.children(rank, order);
       this.broadcastOrder = tree.children(rank, Tree.Order.LATEST_FIRST);
@@ -122,7 +135,10 @@ final class TreeSchedule implements Schedule {
     }
 
     private Value receive(String direction, int k) {
-      return tl.recvAsync(direction, Shape.of(chunks.count(k)), dtype);
+      Shape shape = Shape.of(chunks.count(k));
+      return asyncReceive
+          ? tl.recvAsync(direction, shape, dtype)
+          : tl.recv(direction, shape, dtype);
     }
   }
 }
