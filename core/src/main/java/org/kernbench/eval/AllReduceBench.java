@@ -1,0 +1,48 @@
+package org.kernbench.eval;
+
+import java.util.List;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.device.SimulatorOptions;
+
+/** {@code ccl-allreduce}: one all-reduce, every value checked. */
+final class AllReduceBench implements Bench {
+  private static final Param<Integer> N_ELEM =
+      Param.integer(
+          "n_elem", 8192, 1, CollectiveParams.MAX_ELEMENTS, "elements of each rank's tensor");
+
+  @Override
+  public String name() {
+    return "ccl-allreduce";
+  }
+
+  @Override
+  public String description() {
+    return "all-reduce through initProcessGroup, spawn and allReduce; every value checked";
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(
+        N_ELEM,
+        CollectiveParams.DTYPE,
+        CollectiveParams.ALGORITHM,
+        CollectiveParams.BUFFER_KIND,
+        CollectiveParams.SLOTS,
+        CollectiveParams.SLOT_SIZE,
+        CollectiveParams.PATTERN);
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    CclConfig config = CollectiveParams.config(context);
+    return new AllReduceRun(
+            context.machine(),
+            config,
+            context.param(N_ELEM),
+            CollectiveParams.dtype(context),
+            CollectiveParams.pattern(context),
+            context.mode(),
+            SimulatorOptions.DEFAULT.withLines())
+        .run();
+  }
+}

@@ -1,0 +1,26 @@
+package org.kernbench.eval;
+
+import java.util.List;
+
+/**
+ * A small program that is run to be measured: it has a name, typed parameters, and a host program
+ * on a machine. To add one, implement this and list it in {@link BenchRegistry#standard}.
+ */
+public interface Bench {
+  /** Its name, words joined by {@code -}. */
+  String name();
+
+  /** What it does, in one line. */
+  String description();
+
+  /** Its parameters, in the order in which they are listed. */
+  List<Param<?>> params();
+
+  /**
+   * Runs it.
+   *
+   * @return what was measured
+   * @throws UsageException if the parameters cannot go together
+   */
+  Outcome run(BenchContext context);
+}

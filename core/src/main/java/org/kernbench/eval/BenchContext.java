@@ -1,0 +1,99 @@
+package org.kernbench.eval;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.config.ConfigException;
+import org.kernbench.config.Problem;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+
+/** What a bench gets: its parameters, and the machine and configuration that the user chose. */
+public final class BenchContext {
+  private static final String DEFAULT_MACHINE = "sip-2026";
+
+  private final RunOptions options;
+  private final Params params;
+  private final Progress progress;
+  private final boolean captureLines;
+  private @Nullable Machine machine;
+
+  BenchContext(RunOptions options, Params params, Progress progress, boolean captureLines) {
+    this.options = options;
+    this.params = params;
+    this.progress = progress;
+    this.captureLines = captureLines;
+  }
+
+  /** The value of a parameter that the bench declares. */
+  public <T> T param(Param<T> param) {
+    return params.get(param);
+  }
+
+  /** What the run computes. */
+  public Mode mode() {
+    return options.mode();
+  }
+
+  /** Whether to capture source lines: an earlier run of the same ended in a deadlock. */
+  boolean capturesLines() {
+    return captureLines;
+  }
+
+  /** Hears how far the bench is. */
+  public Progress progress() {
+    return progress;
+  }
+
+  /** The machine that the user chose, or the default one. */
+  public Machine machine() {
+    return machine(DEFAULT_MACHINE, List.of());
+  }
+
+  /**
+   * The machine that the user chose, or the bench's own.
+   *
+   * @param otherwise preset if the user chose none
+   * @param overrides {@code path=value}, applied before the user's
+   */
+  public Machine machine(String otherwise, List<String> overrides) {
+    List<String> all = new ArrayList<>(overrides);
+    all.addAll(options.overrides());
+    machine = Machines.load(options.topology().orElse(otherwise), all);
+    return machine;
+  }
+
+  /** The machine that was asked for last. */
+  Optional<Machine> machineInUse() {
+    return Optional.ofNullable(machine);
+  }
+
+  /**
+   * The collective configuration that the user chose.
+   *
+   * @param overrides {@code path=value}, applied after the user's
+   */
+  public CclConfig ccl(List<String> overrides) {
+    List<String> all = new ArrayList<>(options.cclOverrides());
+    all.addAll(overrides);
+    try {
+      return CclConfig.load(options.ccl(), all);
+    } catch (ConfigException e) {
+      throw new ConfigException(e.problems().stream().map(this::asGiven).toList());
+    }
+  }
+
+  /** A problem of an override, under the name of the option that it came from. */
+  private Problem asGiven(Problem p) {
+    if (!p.file().equals("--set")) {
+      return p;
+    }
+    int own = p.line() - options.cclOverrides().size();
+    return own > 0
+        ? new Problem("--param", own, p.column(), p.path(), p.message())
+        : new Problem("--ccl-set", p.line(), p.column(), p.path(), p.message());
+  }
+}

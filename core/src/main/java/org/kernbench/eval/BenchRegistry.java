@@ -1,0 +1,71 @@
+package org.kernbench.eval;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.kernbench.config.Suggest;
+
+/** The benches that can be run by name. */
+public final class BenchRegistry {
+  private final Map<String, Bench> benches = new LinkedHashMap<>();
+
+  private BenchRegistry(List<Bench> benches) {
+    for (Bench bench : benches) {
+      Bench other = this.benches.putIfAbsent(Param.fold(bench.name()), bench);
+      if (other != null) {
+        throw new IllegalArgumentException(
+            "two benches are called "
+                + bench.name()
+                + ": "
+                + other.getClass().getName()
+                + " and "
+                + bench.getClass().getName()
+                + "; rename one of them");
+      }
+    }
+  }
+
+  /** The benches that come with kernbench. */
+  public static BenchRegistry standard() {
+    return of(
+        List.of(
+            new AllReduceBench(),
+            new HelloSendBench(),
+            new LatencySweepBench(),
+            new RingScaleBench()));
+  }
+
+  /**
+   * A registry of some benches.
+   *
+   * @throws IllegalArgumentException if two have one name
+   */
+  public static BenchRegistry of(List<Bench> benches) {
+    return new BenchRegistry(benches);
+  }
+
+  /** All benches. */
+  public List<Bench> all() {
+    return List.copyOf(benches.values());
+  }
+
+  /**
+   * The bench of a name; {@code -} and {@code _} are alike.
+   *
+   * @throws UsageException that names the nearest one
+   */
+  public Bench find(String name) {
+    Bench bench = benches.get(Param.fold(name));
+    if (bench == null) {
+      List<String> names = new ArrayList<>();
+      benches.values().forEach(b -> names.add(b.name()));
+      String hint = Suggest.hint(name, names);
+      throw new UsageException(
+          "unknown bench "
+              + name
+              + (hint.isEmpty() ? "; expected one of " + String.join(", ", names) : hint));
+    }
+    return bench;
+  }
+}

@@ -1,0 +1,167 @@
+package org.kernbench.eval;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.device.Mode;
+import org.kernbench.device.SimulatorOptions;
+import org.kernbench.machine.Machine;
+import org.kernbench.tensor.DType;
+
+/** {@code ccl-latency-sweep}: all-reduce time against size, on three networks of six packages. */
+final class LatencySweepBench implements Bench {
+  private static final List<Integer> ELEMENTS =
+      List.of(8, 32, 64, 128, 512, 1024, 2048, 4096, 8192, 16384, 32768, 49152);
+
+  /** A network of packages: its name, and what says so in the machine's configuration. */
+  private record Network(String name, List<String> overrides) {}
+
+  private static final List<Network> NETWORKS =
+      List.of(
+          new Network("ring_1d", List.of("system.sips.count=6", "system.sips.topology=ring_1d")),
+          new Network(
+              "torus_2d",
+              List.of(
+                  "system.sips.count=6",
+                  "system.sips.topology=torus_2d",
+                  "system.sips.w=2",
+                  "system.sips.h=3")),
+          new Network(
+              "mesh_2d_no_wrap",
+              List.of(
+                  "system.sips.count=6",
+                  "system.sips.topology=mesh_2d_no_wrap",
+                  "system.sips.w=2",
+                  "system.sips.h=3")));
+
+  @Override
+  public String name() {
+    return "ccl-latency-sweep";
+  }
+
+  @Override
+  public String description() {
+    return "all-reduce time for 12 sizes on ring, torus and mesh of six packages; values checked";
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(
+        CollectiveParams.DTYPE,
+        CollectiveParams.ALGORITHM,
+        CollectiveParams.BUFFER_KIND,
+        CollectiveParams.SLOTS,
+        CollectiveParams.SLOT_SIZE,
+        CollectiveParams.PATTERN);
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    DType dtype = CollectiveParams.dtype(context);
+    Pattern pattern = CollectiveParams.pattern(context);
+    CclConfig config = CollectiveParams.config(context);
+    Sum sum = new Sum();
+    int total = NETWORKS.size() * ELEMENTS.size();
+    int done = 0;
+    List<Machine> machines = new ArrayList<>();
+    for (Network network : NETWORKS) {
+      machines.add(context.machine("sip-2026", network.overrides()));
+    }
+    Outcome outcome = Outcome.on(context.machine());
+    for (int n = 0; n < NETWORKS.size(); n++) {
+      String name = NETWORKS.get(n).name();
+      for (int elements : ELEMENTS) {
+        context.progress().at(done++, total, name + " n_elem=" + elements);
+        SimulatorOptions recording = new SimulatorOptions(0, context.capturesLines());
+        Outcome point =
+            new AllReduceRun(
+                    machines.get(n), config, elements, dtype, pattern, context.mode(), recording)
+                .run();
+        outcome.row(row(name, elements, dtype, point));
+        sum.add(name + " n_elem=" + elements, point);
+      }
+    }
+    context.progress().at(total, total, "");
+    sum.into(outcome, context.mode());
+    return outcome.metric("points", total);
+  }
+
+  private static Map<String, Object> row(String network, int elements, DType dtype, Outcome point) {
+    Map<String, Object> row = new LinkedHashMap<>();
+    row.put("topology", network);
+    row.put("algorithm", point.conditions().getOrDefault("algorithm", ""));
+    row.put("n_elem", elements);
+    row.put("bytes", (long) elements * dtype.sizeBytes());
+    if (point.critPs() > 0) {
+      row.put("crit_ns", Numbers.ns(point.critPs()));
+      row.put("bound_ns", Numbers.ns(point.boundPs()));
+      row.put("bound_kind", point.boundKind());
+      row.put("efficiency", Numbers.ratio(point.boundPs(), point.critPs()));
+    }
+    point.values().ifPresent(v -> row.put("correct", v.isCorrect()));
+    return row;
+  }
+
+  /** What all points have in common: the first failure, the slowest point, hashes over all. */
+  private static final class Sum {
+    private final Digest opLogs = new Digest();
+    private final Digest valueHashes = new Digest();
+    private long events;
+    private long checked;
+    private long wrong;
+    private double maxAbsError;
+    private double allowed;
+    private java.util.Optional<ValueCheck.Mismatch> first = java.util.Optional.empty();
+    private String problem = "";
+    private long slowestPs;
+    private long slowestBoundPs;
+    private String slowestKind = "";
+
+    void add(String point, Outcome o) {
+      events += o.events();
+      opLogs.add(o.opLogHash());
+      valueHashes.add(o.valuesHash());
+      o.values().ifPresent(this::add);
+      if (o.critPs() > slowestPs) {
+        slowestPs = o.critPs();
+        slowestBoundPs = o.boundPs();
+        slowestKind = o.boundKind();
+      }
+      if (problem.isEmpty() && o.critPs() < o.boundPs()) {
+        problem =
+            point
+                + ": simulated time "
+                + Numbers.ns(o.critPs())
+                + " ns is below its lower bound "
+                + Numbers.ns(o.boundPs())
+                + " ns ("
+                + o.boundKind()
+                + ")";
+      } else if (problem.isEmpty() && !o.problem().isEmpty()) {
+        problem = point + ": " + o.problem();
+      }
+    }
+
+    private void add(ValueCheck v) {
+      checked += v.checked();
+      wrong += v.wrong();
+      maxAbsError = Math.max(maxAbsError, v.maxAbsError());
+      allowed = Math.max(allowed, v.allowed());
+      first = first.isPresent() ? first : v.first();
+    }
+
+    void into(Outcome outcome, Mode mode) {
+      outcome.simulated(events, mode == Mode.VALUES ? "" : opLogs.text());
+      if (mode != Mode.TIME) {
+        outcome.values(
+            new ValueCheck(checked, wrong, maxAbsError, allowed, first), valueHashes.text());
+      }
+      outcome.time(slowestPs, slowestBoundPs, slowestKind).problem(problem);
+      outcome.noBreakdown(
+          "a sweep keeps no operations; run one point with ccl-allreduce to see where its time"
+              + " goes");
+    }
+  }
+}

@@ -1,0 +1,165 @@
+package org.kernbench.eval;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.device.OpLog;
+import org.kernbench.machine.Machine;
+
+/** What a bench measured. Filled by the bench, read by {@link Runner}. */
+public final class Outcome {
+  private final Machine machine;
+  private final Map<String, Object> conditions = new LinkedHashMap<>();
+  private final Map<String, Object> metrics = new LinkedHashMap<>();
+  private final List<Map<String, Object>> rows = new ArrayList<>();
+  private long critPs;
+  private long boundPs;
+  private String boundKind = "";
+  private @Nullable ValueCheck values;
+  private @Nullable Breakdown breakdown;
+  private String breakdownNote = "";
+  private @Nullable OpLog log;
+  private long events;
+  private String opLogHash = "";
+  private String valuesHash = "";
+  private String problem = "";
+
+  private Outcome(Machine machine) {
+    this.machine = machine;
+  }
+
+  /** An empty outcome on a machine. */
+  public static Outcome on(Machine machine) {
+    return new Outcome(machine);
+  }
+
+  /** Something that was derived and belongs to the conditions of the run, such as the algorithm. */
+  public Outcome condition(String name, Object value) {
+    conditions.put(name, value);
+    return this;
+  }
+
+  /**
+   * A metric of the bench's own: a number ({@link Long}, {@link Integer}, {@link Double}, decimal)
+   * or text.
+   */
+  public Outcome metric(String name, Object value) {
+    metrics.put(name, value);
+    return this;
+  }
+
+  /** A row of a table; all rows have the same keys. */
+  public Outcome row(Map<String, Object> row) {
+    rows.add(new LinkedHashMap<>(row));
+    return this;
+  }
+
+  /** The critical time and what it can never be below; a {@code boundPs} of 0 says nothing. */
+  public Outcome time(long newCritPs, long newBoundPs, String newBoundKind) {
+    critPs = newCritPs;
+    boundPs = newBoundPs;
+    boundKind = newBoundKind;
+    return this;
+  }
+
+  /** What the values were compared with. */
+  public Outcome values(ValueCheck check, String hash) {
+    values = check;
+    valuesHash = hash;
+    return this;
+  }
+
+  /** Where the critical time went. */
+  public Outcome breakdown(Breakdown newBreakdown) {
+    breakdown = newBreakdown;
+    return this;
+  }
+
+  /** Why there is no breakdown. */
+  public Outcome noBreakdown(String reason) {
+    breakdownNote = reason;
+    return this;
+  }
+
+  /** What the simulation did. */
+  public Outcome simulated(long newEvents, String newOpLogHash) {
+    events = newEvents;
+    opLogHash = newOpLogHash;
+    return this;
+  }
+
+  /** The operations, for export. */
+  public Outcome opLog(OpLog newLog) {
+    log = newLog;
+    return this;
+  }
+
+  /** A problem that the bench found by its own checks; the run fails with it. */
+  public Outcome problem(String text) {
+    problem = text;
+    return this;
+  }
+
+  Machine machine() {
+    return machine;
+  }
+
+  Map<String, Object> conditions() {
+    return conditions;
+  }
+
+  Map<String, Object> metrics() {
+    return metrics;
+  }
+
+  List<Map<String, Object>> rows() {
+    return rows;
+  }
+
+  long critPs() {
+    return critPs;
+  }
+
+  long boundPs() {
+    return boundPs;
+  }
+
+  String boundKind() {
+    return boundKind;
+  }
+
+  Optional<ValueCheck> values() {
+    return Optional.ofNullable(values);
+  }
+
+  Optional<Breakdown> breakdown() {
+    return Optional.ofNullable(breakdown);
+  }
+
+  String breakdownNote() {
+    return breakdownNote;
+  }
+
+  Optional<OpLog> log() {
+    return Optional.ofNullable(log);
+  }
+
+  long events() {
+    return events;
+  }
+
+  String opLogHash() {
+    return opLogHash;
+  }
+
+  String valuesHash() {
+    return valuesHash;
+  }
+
+  String problem() {
+    return problem;
+  }
+}

@@ -1,0 +1,11 @@
+package org.kernbench.eval;
+
+/** A result that cannot be written, for example because the disk is full. Exit code 1. */
+public final class OutputException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /** An error that names the file and the reason. */
+  public OutputException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

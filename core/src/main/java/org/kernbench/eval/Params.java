@@ -1,0 +1,100 @@
+package org.kernbench.eval;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.kernbench.config.Suggest;
+
+/** The values of a bench's parameters in one run. */
+final class Params {
+  private final Map<Param<?>, Object> values;
+
+  private Params(Map<Param<?>, Object> values) {
+    this.values = values;
+  }
+
+  /**
+   * Reads what the user gave; the rest are defaults.
+   *
+   * @param given {@code name=value} each; a later one wins
+   * @throws UsageException with every problem, one per line
+   */
+  static Params read(Bench bench, List<String> given) {
+    Map<String, Param<?>> known = new LinkedHashMap<>();
+    Map<Param<?>, Object> values = new LinkedHashMap<>();
+    for (Param<?> p : bench.params()) {
+      known.put(p.name(), p);
+      values.put(p, p.defaultValue());
+    }
+    List<String> problems = new ArrayList<>();
+    for (String each : given) {
+      int equals = each.indexOf('=');
+      if (equals < 1) {
+        problems.add("--param " + each + ": expected name=value, e.g. --param " + example(bench));
+        continue;
+      }
+      String name = each.substring(0, equals);
+      Param<?> param = known.get(Param.fold(name));
+      if (param == null) {
+        problems.add(unknown(bench, name, known));
+        continue;
+      }
+      try {
+        values.put(param, param.read(each.substring(equals + 1)));
+      } catch (IllegalArgumentException e) {
+        problems.add("--param " + param.name() + ": " + e.getMessage());
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw new UsageException(String.join("\n", problems));
+    }
+    return new Params(values);
+  }
+
+  private static String example(Bench bench) {
+    for (Param<?> p : bench.params()) {
+      return p.name() + "=" + (p.defaultText().startsWith("from ") ? "…" : p.defaultText());
+    }
+    return "name=value";
+  }
+
+  private static String unknown(Bench bench, String name, Map<String, Param<?>> known) {
+    String hint = Suggest.hint(name, known.keySet());
+    String list = known.isEmpty() ? "none" : String.join(", ", known.keySet());
+    return "--param "
+        + name
+        + ": unknown parameter of bench "
+        + bench.name()
+        + hint
+        + (hint.isEmpty() ? "; expected one of " + list : "");
+  }
+
+  <T> T get(Param<T> param) {
+    Object value = values.get(param);
+    if (value == null) {
+      throw new IllegalStateException("the bench does not declare its parameter " + param.name());
+    }
+    @SuppressWarnings("unchecked") // read() stores under a parameter only what that parameter read
+    T typed = (T) value;
+    return typed;
+  }
+
+  /**
+   * Names and values for the result; values that come from elsewhere and were not given are left
+   * out.
+   */
+  Map<String, Object> forResult() {
+    Map<String, Object> result = new LinkedHashMap<>();
+    values.forEach(
+        (param, value) -> {
+          if (value instanceof Optional<?> optional) {
+            optional.ifPresent(v -> result.put(param.name(), v));
+          } else {
+            result.put(param.name(), value);
+          }
+        });
+    return result;
+  }
+}

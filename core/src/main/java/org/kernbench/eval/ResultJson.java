@@ -1,0 +1,85 @@
+package org.kernbench.eval;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A result as JSON, schema {@value RunResult#SCHEMA}: {@code schema, kernbench, bench, machine
+ * {name, hash}, mode, params, status, correct, max_abs_err, metrics {crit_ns, bound_ns, bound_kind,
+ * efficiency, …}, breakdown [{cause, ns, share, place, line}], sim {events, wall_ms, events_per_s,
+ * op_log_hash}}, and where they apply {@code problems, first_wrong, breakdown_note, rows,
+ * verified}. Benches add metrics and never rename these; golden files seal it.
+ */
+public final class ResultJson {
+  private ResultJson() {}
+
+  /** The JSON text, with a line end. */
+  public static String write(RunResult r) {
+    Map<String, Object> json = new LinkedHashMap<>();
+    json.put("schema", RunResult.SCHEMA);
+    json.put("kernbench", r.version());
+    json.put("bench", r.bench());
+    json.put("machine", object("name", r.machineName(), "hash", r.machineHash()));
+    json.put("mode", r.mode());
+    json.put("params", r.params());
+    json.put("status", r.status().word());
+    json.put("correct", r.values().<Object>map(ValueCheck::isCorrect).orElse(Json.NULL));
+    json.put("max_abs_err", r.values().<Object>map(ValueCheck::maxAbsError).orElse(Json.NULL));
+    if (!r.problems().isEmpty()) {
+      json.put("problems", r.problems());
+    }
+    r.values().flatMap(ValueCheck::first).ifPresent(m -> json.put("first_wrong", mismatch(r, m)));
+    json.put("metrics", r.metrics());
+    json.put("breakdown", breakdown(r));
+    if (!r.breakdownNote().isEmpty()) {
+      json.put("breakdown_note", r.breakdownNote());
+    }
+    if (!r.rows().isEmpty()) {
+      json.put("rows", r.rows());
+    }
+    if (!r.verified().isEmpty()) {
+      json.put("verified", r.verified());
+    }
+    json.put("sim", sim(r.sim()));
+    return Json.write(json);
+  }
+
+  private static Map<String, Object> mismatch(RunResult r, ValueCheck.Mismatch m) {
+    Map<String, Object> json = object("rank", m.rank(), "index", m.index());
+    json.put("got", m.got());
+    json.put("expected", m.expected());
+    json.put("wrong", r.values().map(ValueCheck::wrong).orElse(0L));
+    return json;
+  }
+
+  private static List<Object> breakdown(RunResult r) {
+    List<Object> list = new ArrayList<>();
+    for (Breakdown.Share s : r.breakdown()) {
+      Map<String, Object> json = object("cause", s.cause(), "ns", Numbers.ns(s.ps()));
+      json.put("share", Numbers.share(s.share()));
+      json.put("place", s.place());
+      json.put("line", s.line());
+      list.add(json);
+    }
+    return list;
+  }
+
+  private static Map<String, Object> sim(RunResult.Sim sim) {
+    Map<String, Object> json = new LinkedHashMap<>();
+    json.put("events", sim.events());
+    json.put("wall_ms", Math.round(sim.wallMs() * 1e3) / 1e3);
+    json.put("events_per_s", sim.eventsPerSecond());
+    json.put("op_log_hash", sim.opLogHash());
+    return json;
+  }
+
+  private static Map<String, Object> object(
+      String key1, Object value1, String key2, Object value2) {
+    Map<String, Object> json = new LinkedHashMap<>();
+    json.put(key1, value1);
+    json.put(key2, value2);
+    return json;
+  }
+}

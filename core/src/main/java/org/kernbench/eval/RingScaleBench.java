@@ -1,0 +1,59 @@
+package org.kernbench.eval;
+
+import java.util.List;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.device.SimulatorOptions;
+import org.kernbench.tensor.DType;
+
+/**
+ * {@code ring-scale}: a ring all-reduce over many packages of one PE each; shows how the simulator
+ * scales.
+ */
+final class RingScaleBench implements Bench {
+  /** Operations whose rows are kept; beyond, memory would be spent on a path nobody can read. */
+  private static final int KEPT_OPERATIONS = 1 << 16;
+
+  private static final Param<Integer> RANKS =
+      Param.integer("ranks", 64, 2, 16384, "number of ranks, one PE each");
+
+  private static final Param<Long> BYTES =
+      Param.size("bytes", "1 MiB", 4, 1L << 30, "size of each rank's tensor");
+
+  private static final Param<Integer> SUB_CHUNKS =
+      Param.integer("sub_chunks", 1, 1, 64, "messages per segment of the ring");
+
+  @Override
+  public String name() {
+    return "ring-scale";
+  }
+
+  @Override
+  public String description() {
+    return "ring all-reduce over many one-PE ranks; try --mode time --param ranks=1024";
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(RANKS, BYTES, SUB_CHUNKS);
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    int ranks = context.param(RANKS);
+    DType dtype = DType.F32;
+    CclConfig config =
+        context.ccl(
+            List.of(
+                "defaults.algorithm=ring",
+                "algorithms.ring.sub_chunks=" + context.param(SUB_CHUNKS)));
+    return new AllReduceRun(
+            context.machine("ring", List.of("system.sips.count=" + ranks)),
+            config,
+            Math.toIntExact(context.param(BYTES) / dtype.sizeBytes()),
+            dtype,
+            Pattern.RANK,
+            context.mode(),
+            new SimulatorOptions(KEPT_OPERATIONS, context.capturesLines()))
+        .run();
+  }
+}

@@ -1,0 +1,97 @@
+package org.kernbench.eval;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.kernbench.device.OpLog;
+import org.kernbench.machine.Machine;
+
+/**
+ * The result of a run, as every output shows it.
+ *
+ * @param version of kernbench
+ * @param bench its name
+ * @param machine what it ran on; empty if the run ended before a machine was chosen
+ * @param mode {@code full}, {@code time} or {@code values}
+ * @param params parameters and derived conditions
+ * @param status how it ended
+ * @param problems what went wrong, one message each; empty if nothing
+ * @param values what was compared; empty if the mode computes none
+ * @param metrics {@code crit_ns}, {@code bound_ns}, … and the bench's own
+ * @param breakdown where the critical time went; empty if not known
+ * @param breakdownNote why the breakdown is empty
+ * @param rows table of a bench of many points
+ * @param sim what the simulator did
+ * @param verified comparison of the modes, by name; empty if not asked for
+ * @param log the operations, if they were kept
+ */
+public record RunResult(
+    String version,
+    String bench,
+    Optional<Machine> machine,
+    String mode,
+    Map<String, Object> params,
+    Status status,
+    List<String> problems,
+    Optional<ValueCheck> values,
+    Map<String, Object> metrics,
+    List<Breakdown.Share> breakdown,
+    String breakdownNote,
+    List<Map<String, Object>> rows,
+    Sim sim,
+    Map<String, String> verified,
+    Optional<OpLog> log) {
+  /** Version of the JSON that {@link ResultJson} writes. */
+  public static final int SCHEMA = 1;
+
+  /** How a run ended. */
+  public enum Status {
+    /** All checks passed. */
+    OK,
+    /** Values differ from what they should be. */
+    WRONG_VALUES,
+    /** The simulated time is below its lower bound: a bug in the simulator. */
+    BOUND_VIOLATED,
+    /** Nothing could move. */
+    DEADLOCK,
+    /** The simulated program did something impossible, or a check of the bench failed. */
+    FAILED,
+    /** Two modes disagree. */
+    MODES_DISAGREE;
+
+    /** The word that outputs show. */
+    public String word() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /**
+   * What the simulator did.
+   *
+   * @param events handled (in mode {@code values}: commands executed)
+   * @param wallMs wall-clock time of the run in milliseconds, without the start of the process
+   * @param opLogHash over all operations; empty in mode {@code values}
+   */
+  public record Sim(long events, double wallMs, String opLogHash) {
+    /** Events per second of wall-clock time. */
+    public long eventsPerSecond() {
+      return wallMs <= 0 ? 0 : Math.round(events / wallMs * 1e3);
+    }
+  }
+
+  /** Name of the machine; empty if there is none. */
+  public String machineName() {
+    return machine.map(Machine::name).orElse("");
+  }
+
+  /** Hash of the machine's configuration; empty if there is none. */
+  public String machineHash() {
+    return machine.map(Machine::hash).orElse("");
+  }
+
+  /** Whether all checks passed. */
+  public boolean isOk() {
+    return status == Status.OK;
+  }
+}

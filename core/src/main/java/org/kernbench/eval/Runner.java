@@ -1,0 +1,298 @@
+package org.kernbench.eval;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.kernbench.ccl.CollectiveException;
+import org.kernbench.device.DeadlockException;
+import org.kernbench.device.Mode;
+import org.kernbench.device.SimulationException;
+import org.kernbench.machine.MachineException;
+import org.kernbench.tensor.ShapeException;
+import org.kernbench.torch.SpawnException;
+
+/**
+ * Runs benches and judges what they measured: values, lower bound, work done, agreement of the
+ * modes.
+ *
+ * <p>A user's error in the choice of machine, configuration or parameters is thrown ({@link
+ * UsageException}, {@link org.kernbench.config.ConfigException}); what goes wrong while the
+ * simulated program runs is the {@link RunResult.Status status} of the result. Anything else that
+ * is thrown is a bug.
+ */
+public final class Runner {
+  private final String version;
+  private final Progress progress;
+
+  private Runner(String version, Progress progress) {
+    this.version = version;
+    this.progress = progress;
+  }
+
+  /** A runner that writes {@code version} into results and tells {@code progress} how far it is. */
+  public static Runner of(String version, Progress progress) {
+    return new Runner(version, progress);
+  }
+
+  /**
+   * Runs a bench.
+   *
+   * @throws UsageException if the parameters are wrong
+   * @throws org.kernbench.config.ConfigException if the machine or the collective configuration is
+   */
+  public RunResult run(Bench bench, RunOptions options) {
+    Params params = Params.read(bench, options.params());
+    Attempt attempt = attempt(bench, options, params, false);
+    if (attempt.deadlock().isPresent() && !attempt.context().capturesLines()) {
+      // once more, so that the report can name the kernel's lines
+      Attempt withLines = attempt(bench, options, params, true);
+      attempt = withLines.deadlock().isPresent() ? withLines : attempt;
+    }
+    RunResult result = judge(bench, options, params, attempt);
+    return options.verify() && result.isOk()
+        ? verified(bench, options, params, attempt, result)
+        : result;
+  }
+
+  /** One run of a bench: an outcome, or the error that ended it. */
+  private record Attempt(
+      BenchContext context,
+      Optional<Outcome> outcome,
+      Optional<RuntimeException> error,
+      double wallMs) {
+    Optional<DeadlockException> deadlock() {
+      return error.flatMap(Runner::deadlockIn);
+    }
+  }
+
+  private Attempt attempt(Bench bench, RunOptions options, Params params, boolean lines) {
+    BenchContext context = new BenchContext(options, params, progress, lines);
+    long begin = System.nanoTime();
+    Optional<Outcome> outcome = Optional.empty();
+    Optional<RuntimeException> error = Optional.empty();
+    try {
+      outcome = Optional.of(bench.run(context));
+    } catch (SimulationException | MachineException | ShapeException e) {
+      if (!isProgramError(e)) {
+        throw e;
+      }
+      error = Optional.of(e);
+    }
+    return new Attempt(context, outcome, error, (System.nanoTime() - begin) / 1e6);
+  }
+
+  // ---- judging ----
+
+  private RunResult judge(Bench bench, RunOptions options, Params params, Attempt attempt) {
+    Outcome outcome = attempt.outcome().orElse(null);
+    if (outcome == null) {
+      return failed(bench, options, params, attempt);
+    }
+    List<String> problems = new ArrayList<>();
+    RunResult.Status status = check(bench, outcome, problems);
+    return new RunResult(
+        version,
+        bench.name(),
+        Optional.of(outcome.machine()),
+        word(options.mode()),
+        conditions(params, outcome),
+        status,
+        List.copyOf(problems),
+        outcome.values(),
+        metrics(outcome),
+        outcome.breakdown().map(Breakdown::shares).orElse(List.of()),
+        outcome.breakdownNote(),
+        List.copyOf(outcome.rows()),
+        new RunResult.Sim(outcome.events(), attempt.wallMs(), outcome.opLogHash()),
+        Map.of(),
+        outcome.log());
+  }
+
+  private RunResult failed(Bench bench, RunOptions options, Params params, Attempt attempt) {
+    RuntimeException error = attempt.error().orElseThrow();
+    Optional<DeadlockException> deadlock = attempt.deadlock();
+    String message =
+        String.valueOf(deadlock.map(d -> (RuntimeException) d).orElse(error).getMessage());
+    return new RunResult(
+        version,
+        bench.name(),
+        attempt.context().machineInUse(),
+        word(options.mode()),
+        params.forResult(),
+        deadlock.isPresent() ? RunResult.Status.DEADLOCK : RunResult.Status.FAILED,
+        List.of(message),
+        Optional.empty(),
+        Map.of(),
+        List.of(),
+        "",
+        List.of(),
+        new RunResult.Sim(0, attempt.wallMs(), ""),
+        Map.of(),
+        Optional.empty());
+  }
+
+  private static RunResult.Status check(Bench bench, Outcome outcome, List<String> problems) {
+    if (outcome.events() == 0) {
+      problems.add(
+          "bench "
+              + bench.name()
+              + " submitted no work; a bench launches at least one kernel or collective");
+      return RunResult.Status.FAILED;
+    }
+    Optional<ValueCheck> values = outcome.values();
+    if (values.isPresent() && !values.get().isCorrect()) {
+      problems.add(wrongValues(values.get()));
+      return RunResult.Status.WRONG_VALUES;
+    }
+    if (outcome.critPs() < outcome.boundPs()) {
+      problems.add(
+          "simulated time "
+              + Numbers.ns(outcome.critPs())
+              + " ns is below its lower bound "
+              + Numbers.ns(outcome.boundPs())
+              + " ns ("
+              + outcome.boundKind()
+              + "): one of the two is wrong, which is a bug in kernbench; please report it with"
+              + " this command");
+      return RunResult.Status.BOUND_VIOLATED;
+    }
+    if (!outcome.problem().isEmpty()) {
+      problems.add(outcome.problem());
+      return RunResult.Status.FAILED;
+    }
+    return RunResult.Status.OK;
+  }
+
+  private static String wrongValues(ValueCheck check) {
+    ValueCheck.Mismatch m = check.first().orElseThrow();
+    return String.format(
+        Locale.ROOT,
+        "wrong values: %d of %d; the first at rank %d, index %d: got %s, expected %s (allowed"
+            + " difference %s)",
+        check.wrong(),
+        check.checked(),
+        m.rank(),
+        m.index(),
+        plain(m.got()),
+        plain(m.expected()),
+        plain(check.allowed()));
+  }
+
+  private static String plain(double value) {
+    return Double.isFinite(value) && value == Math.rint(value) && Math.abs(value) < 1e15
+        ? Long.toString((long) value)
+        : Double.toString(value);
+  }
+
+  private static Map<String, Object> conditions(Params params, Outcome outcome) {
+    Map<String, Object> all = new LinkedHashMap<>(params.forResult());
+    all.putAll(outcome.conditions());
+    return all;
+  }
+
+  private static Map<String, Object> metrics(Outcome outcome) {
+    Map<String, Object> metrics = new LinkedHashMap<>();
+    if (outcome.critPs() > 0) {
+      metrics.put("crit_ns", Numbers.ns(outcome.critPs()));
+      metrics.put("bound_ns", Numbers.ns(outcome.boundPs()));
+      metrics.put("bound_kind", outcome.boundKind());
+      metrics.put("efficiency", Numbers.ratio(outcome.boundPs(), outcome.critPs()));
+    }
+    metrics.putAll(outcome.metrics());
+    return metrics;
+  }
+
+  // ---- modes ----
+
+  /** Runs the other modes and compares: times must not depend on values, nor values on times. */
+  private RunResult verified(
+      Bench bench, RunOptions options, Params params, Attempt full, RunResult result) {
+    Map<String, String> verified = new LinkedHashMap<>();
+    List<String> problems = new ArrayList<>();
+    String hash = full.outcome().orElseThrow().opLogHash();
+    String values = full.outcome().orElseThrow().valuesHash();
+    compare(Mode.TIME, "op log", hash, bench, options, params, verified, problems);
+    compare(Mode.VALUES, "values", values, bench, options, params, verified, problems);
+    return new RunResult(
+        result.version(),
+        result.bench(),
+        result.machine(),
+        result.mode(),
+        result.params(),
+        problems.isEmpty() ? result.status() : RunResult.Status.MODES_DISAGREE,
+        List.copyOf(problems),
+        result.values(),
+        result.metrics(),
+        result.breakdown(),
+        result.breakdownNote(),
+        result.rows(),
+        result.sim(),
+        verified,
+        result.log());
+  }
+
+  private void compare(
+      Mode mode,
+      String what,
+      String expected,
+      Bench bench,
+      RunOptions options,
+      Params params,
+      Map<String, String> verified,
+      List<String> problems) {
+    Attempt other = attempt(bench, options.withMode(mode), params, false);
+    String got =
+        other.outcome().map(o -> mode == Mode.TIME ? o.opLogHash() : o.valuesHash()).orElse("");
+    String name = "full and " + word(mode);
+    if (got.equals(expected)) {
+      verified.put(name, "same " + what + " " + expected);
+      return;
+    }
+    verified.put(name, "differ");
+    problems.add(
+        "modes full and "
+            + word(mode)
+            + " disagree: "
+            + what
+            + " hash "
+            + expected
+            + " and "
+            + (got.isEmpty()
+                ? "none: " + other.error().map(Throwable::getMessage).orElse("no result")
+                : got)
+            + "; the program depends on the order of simulated time, or this is a bug");
+  }
+
+  // ---- errors ----
+
+  /** Whether an error is the simulated program's, whose message is all that a user needs. */
+  private static boolean isProgramError(Throwable e) {
+    return switch (e) {
+      case SpawnException s -> s.failures().values().stream().allMatch(Runner::isProgramError);
+      case SimulationException s -> true;
+      case MachineException s -> true;
+      case ShapeException s -> true;
+      case CollectiveException s -> true;
+      default -> false;
+    };
+  }
+
+  private static Optional<DeadlockException> deadlockIn(Throwable e) {
+    return switch (e) {
+      case DeadlockException d -> Optional.of(d);
+      case SpawnException s ->
+          s.failures().values().stream()
+              .filter(DeadlockException.class::isInstance)
+              .map(DeadlockException.class::cast)
+              .findFirst();
+      default -> Optional.empty();
+    };
+  }
+
+  private static String word(Mode mode) {
+    return mode.name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,75 @@
+package org.kernbench.eval;
+
+import java.util.Optional;
+
+/**
+ * Whether computed values are what they should be, and if not, where they first are not.
+ *
+ * @param checked number of values compared
+ * @param wrong how many of them are off by more than allowed, or are not finite
+ * @param maxAbsError largest absolute difference; infinite if a value is not finite
+ * @param allowed largest absolute difference that is accepted
+ * @param first the first wrong value by rank, then index; empty if none is wrong
+ */
+public record ValueCheck(
+    long checked, long wrong, double maxAbsError, double allowed, Optional<Mismatch> first) {
+  /**
+   * One wrong value.
+   *
+   * @param rank whose tensor
+   * @param index in the flattened tensor
+   * @param got what was computed
+   * @param expected what it should be
+   */
+  public record Mismatch(int rank, long index, double got, double expected) {}
+
+  /** What a value should be. */
+  interface Expected {
+    double at(int rank, int index);
+  }
+
+  /** Whether no value is wrong. */
+  public boolean isCorrect() {
+    return wrong == 0;
+  }
+
+  /** Compares as it is fed, rank by rank. */
+  static final class Comparison {
+    private final double allowed;
+    private long checked;
+    private long wrong;
+    private double maxAbsError;
+    private Optional<Mismatch> first = Optional.empty();
+
+    /**
+     * A comparison with a tolerance.
+     *
+     * @param allowed largest absolute difference that is accepted, at least 0
+     */
+    Comparison(double allowed) {
+      this.allowed = allowed;
+    }
+
+    void add(int rank, double[] values, Expected expected) {
+      for (int i = 0; i < values.length; i++) {
+        double want = expected.at(rank, i);
+        double error = Math.abs(values[i] - want);
+        if (!Double.isFinite(error)) {
+          error = Double.POSITIVE_INFINITY;
+        }
+        maxAbsError = Math.max(maxAbsError, error);
+        if (error > allowed) {
+          wrong++;
+          if (first.isEmpty()) {
+            first = Optional.of(new Mismatch(rank, i, values[i], want));
+          }
+        }
+      }
+      checked += values.length;
+    }
+
+    ValueCheck result() {
+      return new ValueCheck(checked, wrong, maxAbsError, allowed, first);
+    }
+  }
+}
