@@ -1,19 +1,73 @@
 package org.kernbench.cli;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.kernbench.ccl.CollectiveException;
+import org.kernbench.config.ConfigException;
+import org.kernbench.config.Problem;
+import org.kernbench.config.Suggest;
+import org.kernbench.eval.BenchRegistry;
+import org.kernbench.eval.OutputException;
+import org.kernbench.eval.UsageException;
+import org.kernbench.machine.MachineException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Help;
+import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.UsageMessageSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /** The {@code kernbench} command: the only class that ends the process. */
 @Command(
     name = "kernbench",
-    description = "Runs distributed accelerator programs on machines that do not exist yet.",
-    mixinStandardHelpOptions = true,
-    versionProvider = Main.Version.class)
-public final class Main implements Runnable {
+    synopsisHeading = "Usage: ",
+    customSynopsis = "kernbench COMMAND [OPTIONS]",
+    description = {
+      "Runs distributed accelerator programs on machines that do not exist yet: exact values, the"
+          + " time",
+      "it would take, and why."
+    },
+    descriptionHeading = "%n",
+    optionListHeading = "%nOptions%n",
+    commandListHeading = "%nCommands%n",
+    footerHeading = "%nExamples%n",
+    footer = {
+      "  kernbench run --bench ccl-allreduce",
+      "  kernbench run --bench ccl-allreduce --param n_elem=49152 --set"
+          + " system.sips.topology=ring_1d",
+      "  kernbench list",
+      "",
+      "Exit codes: 0 ok, 1 failed (wrong values, bound violated, deadlock, error in the simulated",
+      "program), 2 usage or configuration."
+    },
+    versionProvider = Main.class)
+public final class Main implements Runnable, IVersionProvider {
+  private static final int OK = 0;
+  private static final int FAILED = 1;
+  private static final int USAGE = 2;
+  private static final int WIDTH = 100;
+
   @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  boolean help;
+
+  @Option(
+      names = {"-V", "--version"},
+      versionHelp = true,
+      description = "Show the version.")
+  boolean version;
 
   private Main() {}
 
@@ -23,7 +77,29 @@ public final class Main implements Runnable {
    * @param args the arguments as the shell passed them
    */
   public static void main(String[] args) {
-    System.exit(new CommandLine(new Main()).execute(args));
+    System.exit(execute(Terminal.ofProcess(), BenchRegistry.standard(), args));
+  }
+
+  /** Runs a command line. */
+  static int execute(Terminal terminal, BenchRegistry benches, String... args) {
+    CommandLine line = new CommandLine(new Main());
+    CommandLine run = new CommandLine(new RunCommand(terminal, benches));
+    run.getHelpSectionMap()
+        .put(UsageMessageSpec.SECTION_KEY_OPTION_LIST, help -> grouped(help, RunCommand.groups()));
+    line.addSubcommand(run);
+    line.addSubcommand(new ListCommand(terminal, benches));
+    line.addSubcommand(new MachineCommand(terminal));
+    line.setUsageHelpWidth(WIDTH);
+    line.setOut(terminal.out());
+    line.setErr(terminal.err());
+    line.setColorScheme(Help.defaultColorScheme(terminal.colour() ? Ansi.ON : Ansi.OFF));
+    line.setParameterExceptionHandler((e, given) -> reportUsage(terminal, e));
+    line.setExecutionExceptionHandler((e, command, result) -> report(terminal, e));
+    try {
+      return line.execute(args);
+    } finally {
+      terminal.flush();
+    }
   }
 
   @Override
@@ -31,12 +107,115 @@ public final class Main implements Runnable {
     spec.commandLine().usage(spec.commandLine().getOut());
   }
 
-  /** Reads the version from the jar's manifest. */
-  static final class Version implements IVersionProvider {
-    @Override
-    public String[] getVersion() {
-      String version = Main.class.getPackage().getImplementationVersion();
-      return new String[] {"kernbench " + (version == null ? "(development build)" : version)};
+  @Override
+  public String[] getVersion() {
+    return new String[] {"kernbench " + versionText()};
+  }
+
+  /** The version in the jar's manifest. */
+  static String versionText() {
+    String version = Main.class.getPackage().getImplementationVersion();
+    return version == null ? "development" : version;
+  }
+
+  /** The list of options under headings. */
+  private static String grouped(Help help, Map<String, List<String>> groups) {
+    StringBuilder text = new StringBuilder();
+    groups.forEach(
+        (heading, names) -> {
+          List<OptionSpec> options =
+              names.stream().map(n -> help.commandSpec().findOption(n)).toList();
+          Help.Layout layout = help.createDefaultLayout(options, List.of(), help.colorScheme());
+          layout.addOptions(options, help.parameterLabelRenderer());
+          text.append(text.isEmpty() ? "" : "%n".formatted())
+              .append(heading)
+              .append("%n".formatted());
+          text.append(layout);
+        });
+    return text.toString();
+  }
+
+  // ---- errors ----
+
+  private static int reportUsage(Terminal terminal, ParameterException e) {
+    CommandLine command = e.getCommandLine();
+    terminal.say(
+        e instanceof UnmatchedArgumentException unmatched
+            ? unknown(unmatched)
+            : decapitalised(message(e)));
+    terminal.err().println("Try '" + command.getCommandSpec().qualifiedName() + " --help'.");
+    return USAGE;
+  }
+
+  private static String unknown(UnmatchedArgumentException e) {
+    CommandLine command = e.getCommandLine();
+    String word = e.getUnmatched().getFirst();
+    if (word.startsWith("-")) {
+      int equals = word.indexOf('=');
+      String option = equals < 0 ? word : word.substring(0, equals);
+      List<String> known = new ArrayList<>();
+      for (OptionSpec each : command.getCommandSpec().options()) {
+        known.add(each.longestName());
+      }
+      return "unknown option " + option + Suggest.hint(option, known);
     }
+    if (command.getSubcommands().isEmpty()) {
+      return "unexpected argument \"" + word + "\"";
+    }
+    List<String> known = List.copyOf(command.getSubcommands().keySet());
+    String hint = Suggest.hint(word, known);
+    return "unknown command "
+        + word
+        + (hint.isEmpty() ? "; expected one of " + String.join(", ", known) : hint);
+  }
+
+  private static String message(Exception e) {
+    return String.valueOf(e.getMessage());
+  }
+
+  private static String decapitalised(String message) {
+    return message.substring(0, 1).toLowerCase(Locale.ROOT) + message.substring(1);
+  }
+
+  private static int report(Terminal terminal, Exception error) {
+    terminal.out().flush();
+    switch (error) {
+      case UsageException e -> {
+        for (String line : String.valueOf(e.getMessage()).lines().toList()) {
+          terminal.say(line);
+        }
+        return USAGE;
+      }
+      case ConfigException e -> {
+        for (Problem problem : e.problems()) {
+          terminal.say(problem.toString());
+        }
+        return USAGE;
+      }
+      case MachineException e -> {
+        terminal.say(message(e));
+        return USAGE;
+      }
+      case CollectiveException e -> {
+        terminal.say(message(e));
+        return USAGE;
+      }
+      case OutputException e -> {
+        terminal.say(message(e));
+        return FAILED;
+      }
+      default -> {
+        terminal.say(
+            "internal error: this is a bug in kernbench (or in a bench of yours). Please report it"
+                + " with this command and the lines below.");
+        error.printStackTrace(terminal.err());
+        return FAILED;
+      }
+    }
+  }
+
+  /** The exit code of a run. */
+  static int exitCode(boolean ok) {
+    return ok ? OK : FAILED;
   }
 }

@@ -1,0 +1,158 @@
+package org.kernbench.cli;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.config.Problem;
+import org.kernbench.eval.UsageException;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.MachineDiagram;
+import org.kernbench.machine.MachineReport;
+import org.kernbench.machine.Machines;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code kernbench machine}: looks at machines without running anything. */
+@Command(
+    name = "machine",
+    customSynopsis = "kernbench machine show|validate|diagram [FILE|PRESET] [OPTIONS]",
+    synopsisHeading = "Usage: ",
+    descriptionHeading = "%n",
+    description = "Shows, checks or draws a machine.",
+    optionListHeading = "%n",
+    commandListHeading = "%nCommands%n")
+final class MachineCommand implements Callable<Integer> {
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  boolean help;
+
+  private final Terminal terminal;
+
+  MachineCommand(Terminal terminal) {
+    this.terminal = terminal;
+  }
+
+  @Override
+  public Integer call() {
+    throw new CommandLine.ParameterException(
+        spec.commandLine(),
+        "missing command; expected machine show, machine validate or machine diagram");
+  }
+
+  /** Which machine. */
+  static final class Choice {
+    @Parameters(
+        arity = "0..1",
+        paramLabel = "FILE|PRESET",
+        defaultValue = "sip-2026",
+        description = "The machine (default: sip-2026).")
+    String name = "sip-2026";
+
+    @Option(
+        names = "--topology",
+        paramLabel = "FILE|PRESET",
+        description = "The same as an option.")
+    @Nullable String topology;
+
+    @Option(
+        names = "--set",
+        paramLabel = "path=value",
+        description = "Changes one value, e.g. ipcq.slots=16; may be repeated.")
+    List<String> overrides = new ArrayList<>();
+
+    @Option(
+        names = {"-h", "--help"},
+        usageHelp = true,
+        description = "Show this help.")
+    boolean help;
+
+    Machine load() {
+      return Machines.load(topology == null ? name : topology, overrides);
+    }
+  }
+
+  @Command(
+      name = "show",
+      synopsisHeading = "Usage: ",
+      descriptionHeading = "%n",
+      optionListHeading = "%n",
+      parameterListHeading = "%n",
+      description = "Shows what a machine is and what follows from its numbers.")
+  int show(@CommandLine.Mixin Choice choice) {
+    terminal.out().print(MachineReport.text(choice.load()));
+    return 0;
+  }
+
+  @Command(
+      name = "validate",
+      synopsisHeading = "Usage: ",
+      descriptionHeading = "%n",
+      optionListHeading = "%n",
+      parameterListHeading = "%n",
+      description = "Checks a machine and reports all errors (exit code 2) and warnings.")
+  int validate(@CommandLine.Mixin Choice choice) {
+    Machine machine = choice.load();
+    for (Problem warning : machine.warnings()) {
+      terminal.out().println("warning: " + warning);
+    }
+    terminal
+        .out()
+        .println(
+            machine.name()
+                + " is valid: configuration "
+                + machine.hash()
+                + ", "
+                + machine.peCount()
+                + " PEs, "
+                + machine.warnings().size()
+                + (machine.warnings().size() == 1 ? " warning" : " warnings"));
+    return 0;
+  }
+
+  @Command(
+      name = "diagram",
+      synopsisHeading = "Usage: ",
+      descriptionHeading = "%n",
+      optionListHeading = "%n",
+      parameterListHeading = "%n",
+      description = "Draws a machine as SVG, from its compiled graph.")
+  int diagram(
+      @CommandLine.Mixin Choice choice,
+      @Option(
+              names = "--view",
+              paramLabel = "VIEW",
+              defaultValue = "sip",
+              converter = Words.ViewWord.class,
+              description = "tray, sip (default), cube or pe.")
+          MachineDiagram.View view,
+      @Option(
+              names = "--out",
+              paramLabel = "FILE",
+              description = "Where to write it (default: standard output).")
+          @Nullable Path out) {
+    String svg = MachineDiagram.svg(choice.load(), view);
+    if (out == null) {
+      terminal.out().print(svg);
+      return 0;
+    }
+    try {
+      Files.writeString(out, svg);
+    } catch (IOException e) {
+      throw new UsageException(
+          "--out " + out + ": cannot write there; name a file that you can write");
+    }
+    return 0;
+  }
+}

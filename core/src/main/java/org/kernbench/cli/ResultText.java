@@ -1,0 +1,223 @@
+package org.kernbench.cli;
+
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.kernbench.eval.Breakdown;
+import org.kernbench.eval.RunResult;
+import org.kernbench.eval.ValueCheck;
+
+/** A result for people: conditions first, then values, time and bound, then where the time went. */
+final class ResultText {
+  private static final int LABEL = 12;
+
+  private final StringBuilder out = new StringBuilder();
+
+  private ResultText() {}
+
+  static String write(RunResult result) {
+    ResultText text = new ResultText();
+    text.conditions(result);
+    text.values(result);
+    text.time(result);
+    text.breakdown(result);
+    text.rows(result);
+    text.verified(result);
+    text.simulation(result);
+    return text.out.toString();
+  }
+
+  private void line(String label, String text) {
+    out.append(
+        String.format(Locale.ROOT, "%-" + LABEL + "s%s%n", label, text).replace("\r\n", "\n"));
+  }
+
+  private void conditions(RunResult r) {
+    line("bench", r.bench() + "   (kernbench " + r.version() + ", mode " + r.mode() + ")");
+    if (!r.machineName().isEmpty()) {
+      line("machine", r.machineName() + "   (configuration " + r.machineHash() + ")");
+    }
+    List<String> params = new ArrayList<>();
+    r.params().forEach((name, value) -> params.add(name + "=" + value));
+    String label = "with";
+    StringBuilder row = new StringBuilder();
+    for (String p : params) {
+      if (row.length() + p.length() > 84) {
+        line(label, row.toString());
+        label = "";
+        row.setLength(0);
+      }
+      row.append(row.isEmpty() ? "" : "  ").append(p);
+    }
+    if (!row.isEmpty()) {
+      line(label, row.toString());
+    }
+    out.append('\n');
+  }
+
+  private void values(RunResult r) {
+    if (r.values().isEmpty()) {
+      if (r.mode().equals("time")) {
+        line("values", "not computed (mode time)");
+      }
+      return;
+    }
+    ValueCheck v = r.values().get();
+    String error =
+        v.allowed() == 0
+            ? "all exact"
+            : String.format(
+                Locale.ROOT,
+                "largest error %s, allowed %.4g",
+                number(v.maxAbsError()),
+                v.allowed());
+    line(
+        "values",
+        v.isCorrect()
+            ? "correct: " + grouped(v.checked()) + " compared with f64 sums, " + error
+            : "WRONG: " + grouped(v.wrong()) + " of " + grouped(v.checked()));
+  }
+
+  private void time(RunResult r) {
+    Map<String, Object> m = r.metrics();
+    if (m.get("crit_ns") instanceof BigDecimal crit
+        && m.get("bound_ns") instanceof BigDecimal bound) {
+      String what = r.rows().isEmpty() ? "" : "   (slowest point)";
+      line("time", ns(crit) + what);
+      if (bound.signum() > 0) {
+        double ratio = crit.doubleValue() / bound.doubleValue();
+        line(
+            "bound",
+            String.format(
+                Locale.ROOT,
+                "%s (%s); the time is %.2f x the bound, efficiency %.1f %%",
+                ns(bound),
+                m.get("bound_kind"),
+                ratio,
+                100 / ratio));
+      }
+    } else if (r.mode().equals("values")) {
+      line("time", "not simulated (mode values)");
+    }
+    m.forEach(
+        (name, value) -> {
+          boolean shown =
+              name.equals("crit_ns")
+                  || name.equals("bound_ns")
+                  || name.equals("bound_kind")
+                  || name.equals("efficiency");
+          if (!shown) {
+            metric(name, value);
+          }
+        });
+  }
+
+  private void metric(String name, Object value) {
+    String text =
+        value instanceof BigDecimal d
+            ? d.stripTrailingZeros().toPlainString()
+            : String.valueOf(value);
+    if (name.endsWith("_ns")) {
+      line(name.substring(0, name.length() - 3), text + " ns");
+    } else if (name.endsWith("_gb_per_s")) {
+      line(name.substring(0, name.length() - 9), text + " GB/s");
+    } else {
+      line(name, text);
+    }
+  }
+
+  private void breakdown(RunResult r) {
+    if (!r.breakdownNote().isEmpty() && r.rows().isEmpty()) {
+      out.append('\n');
+      line("breakdown", r.breakdownNote());
+    }
+    if (r.breakdown().isEmpty()) {
+      return;
+    }
+    out.append("\nwhere the time went\n");
+    List<List<String>> table = new ArrayList<>();
+    table.add(List.of("share", "time", "cause", "mostly at", "kernel line"));
+    for (Breakdown.Share s : r.breakdown()) {
+      table.add(
+          List.of(
+              String.format(Locale.ROOT, "%.1f %%", 100 * s.share()),
+              ns(BigDecimal.valueOf(s.ps(), 3)),
+              s.cause(),
+              s.place(),
+              s.line()));
+    }
+    table(table, 2);
+  }
+
+  private void rows(RunResult r) {
+    if (r.rows().isEmpty()) {
+      return;
+    }
+    out.append('\n');
+    List<List<String>> table = new ArrayList<>();
+    table.add(List.copyOf(r.rows().getFirst().keySet()));
+    for (Map<String, Object> row : r.rows()) {
+      table.add(
+          row.values().stream()
+              .map(v -> v instanceof BigDecimal d ? d.toPlainString() : String.valueOf(v))
+              .toList());
+    }
+    table(table, 0);
+  }
+
+  /** Columns as wide as their widest cell; numbers to the right; {@code indent} spaces before. */
+  private void table(List<List<String>> rows, int indent) {
+    int columns = rows.getFirst().size();
+    int[] width = new int[columns];
+    boolean[] right = new boolean[columns];
+    for (int c = 0; c < columns; c++) {
+      for (List<String> row : rows) {
+        width[c] = Math.max(width[c], row.get(c).length());
+      }
+      String sample = rows.size() > 1 ? rows.get(1).get(c) : "";
+      right[c] = !sample.isEmpty() && Character.isDigit(sample.charAt(0));
+    }
+    for (List<String> row : rows) {
+      StringBuilder line = new StringBuilder(" ".repeat(indent));
+      for (int c = 0; c < columns; c++) {
+        String pad = " ".repeat(width[c] - row.get(c).length());
+        line.append(right[c] ? pad + row.get(c) : row.get(c) + pad).append("  ");
+      }
+      out.append(line.toString().stripTrailing()).append('\n');
+    }
+  }
+
+  private void verified(RunResult r) {
+    r.verified().forEach((modes, how) -> line("verified", modes + ": " + how));
+  }
+
+  private void simulation(RunResult r) {
+    if (r.sim().events() > 0) {
+      out.append('\n');
+      line(
+          "simulated",
+          String.format(
+              Locale.ROOT,
+              "%,d events in %.0f ms%s",
+              r.sim().events(),
+              r.sim().wallMs(),
+              r.sim().opLogHash().isEmpty() ? "" : ", op log " + r.sim().opLogHash()));
+    }
+  }
+
+  private static String ns(BigDecimal ns) {
+    return String.format(Locale.ROOT, "%,.3f ns", ns);
+  }
+
+  private static String grouped(long n) {
+    return String.format(Locale.ROOT, "%,d", n);
+  }
+
+  private static String number(double value) {
+    return value == Math.rint(value)
+        ? Long.toString((long) value)
+        : String.format(Locale.ROOT, "%.4g", value);
+  }
+}

@@ -1,0 +1,240 @@
+package org.kernbench.cli;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.config.Problem;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.Bench;
+import org.kernbench.eval.BenchRegistry;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.ResultCsv;
+import org.kernbench.eval.ResultJson;
+import org.kernbench.eval.RunFolder;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.RunResult;
+import org.kernbench.eval.Runner;
+import org.kernbench.eval.UsageException;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code kernbench run}: one bench, once. */
+@Command(
+    name = "run",
+    customSynopsis = "kernbench run --bench NAME [OPTIONS]",
+    synopsisHeading = "Usage: ",
+    descriptionHeading = "%n",
+    description = "Runs one bench and reports values, time, lower bound, and where the time went.",
+    optionListHeading = "%n",
+    sortOptions = false,
+    footerHeading = "%nExamples%n",
+    footer = {
+      "  kernbench run --bench ccl-allreduce",
+      "  kernbench run ccl-allreduce --param algorithm=ring --param n_elem=8192 --format json",
+      "  kernbench run ccl-latency-sweep --out sweep",
+      "  kernbench run ring-scale --mode time --param ranks=1024 --param \"bytes=1 MiB\"",
+      "",
+      "Benches, their parameters, presets and algorithms: kernbench list"
+    })
+final class RunCommand implements Callable<Integer> {
+  private final Terminal terminal;
+  private final BenchRegistry benches;
+
+  @Parameters(index = "0", arity = "0..1", paramLabel = "NAME", hidden = true)
+  private @Nullable String name;
+
+  @Option(names = "--bench", paramLabel = "NAME", description = "The bench; also without --bench.")
+  private @Nullable String bench;
+
+  @Option(
+      names = "--param",
+      paramLabel = "name=value",
+      description = "A parameter of the bench; may be repeated.")
+  private List<String> params = new ArrayList<>();
+
+  @Option(
+      names = "--mode",
+      paramLabel = "MODE",
+      converter = Words.ModeWord.class,
+      description = "full: values and time (default). time: no values. values: no time.")
+  private Mode mode = Mode.FULL;
+
+  @Option(
+      names = "--verify",
+      description = "Also run in the other modes and compare: op logs and values must agree.")
+  private boolean verify;
+
+  @Option(
+      names = "--topology",
+      paramLabel = "FILE|PRESET",
+      description = "The machine (default: the bench's own, for most benches sip-2026).")
+  private @Nullable String topology;
+
+  @Option(
+      names = "--set",
+      paramLabel = "path=value",
+      description = "Changes one value of the machine, e.g. ipcq.slots=16; may be repeated.")
+  private List<String> overrides = new ArrayList<>();
+
+  @Option(
+      names = "--ccl",
+      paramLabel = "FILE",
+      description = "Collective algorithms and their settings (default: the packaged ccl.yaml).")
+  private @Nullable Path ccl;
+
+  @Option(
+      names = "--ccl-set",
+      paramLabel = "path=value",
+      description = "Changes one value of it, e.g. algorithms.ring.sub_chunks=4; may be repeated.")
+  private List<String> cclOverrides = new ArrayList<>();
+
+  @Option(
+      names = "--format",
+      paramLabel = "FORMAT",
+      converter = Words.FormatWord.class,
+      description = "text (default), json or csv, on standard output.")
+  private Format format = Format.TEXT;
+
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Also writes result.json and oplog.csv into this directory.")
+  private @Nullable Path out;
+
+  @Option(
+      names = {"-q", "--quiet"},
+      description = "No progress and no warnings.")
+  private boolean quiet;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  boolean help;
+
+  /** The options by heading, as the help shows them. */
+  static Map<String, List<String>> groups() {
+    Map<String, List<String>> groups = new LinkedHashMap<>();
+    groups.put("What to run", List.of("--bench", "--param", "--mode", "--verify"));
+    groups.put("On which machine", List.of("--topology", "--set", "--ccl", "--ccl-set"));
+    groups.put("Output", List.of("--format", "--out", "--quiet", "--help"));
+    return groups;
+  }
+
+  RunCommand(Terminal terminal, BenchRegistry benches) {
+    this.terminal = terminal;
+    this.benches = benches;
+  }
+
+  @Override
+  public Integer call() {
+    Bench chosen = benches.find(benchName());
+    if (verify && mode != Mode.FULL) {
+      throw new UsageException(
+          "--verify compares all modes with mode full, so --mode cannot be given with it; leave out"
+              + " one of the two");
+    }
+    Optional<RunFolder> folder = Optional.ofNullable(out).map(RunFolder::create);
+    RunOptions options =
+        new RunOptions(
+            Optional.ofNullable(topology),
+            overrides,
+            Optional.ofNullable(ccl),
+            cclOverrides,
+            params,
+            mode,
+            verify);
+    ProgressLine line = new ProgressLine(terminal);
+    Runner runner = Runner.of(Main.versionText(), quiet ? Progress.SILENT : line);
+    RunResult result;
+    try {
+      result = onVirtualThread(() -> runner.run(chosen, options));
+    } finally {
+      line.clear();
+    }
+    warn(result);
+    show(result);
+    folder.ifPresent(f -> f.write(result));
+    for (String problem : result.problems()) {
+      terminal.out().flush();
+      terminal.say(problem);
+    }
+    return Main.exitCode(result.isOk());
+  }
+
+  private String benchName() {
+    if (name != null && bench != null && !name.equals(bench)) {
+      throw new UsageException(
+          "two benches given, " + name + " and --bench " + bench + "; run takes one");
+    }
+    String chosen = name != null ? name : bench;
+    if (chosen == null) {
+      throw new UsageException("no bench given; expected --bench NAME, see kernbench list");
+    }
+    return chosen;
+  }
+
+  private void warn(RunResult result) {
+    boolean chosenByUser = topology != null || !overrides.isEmpty();
+    if (chosenByUser && !quiet) {
+      result
+          .machine()
+          .ifPresent(
+              m -> {
+                for (Problem warning : m.warnings()) {
+                  terminal.say("warning: " + warning);
+                }
+              });
+    }
+  }
+
+  private void show(RunResult result) {
+    terminal
+        .out()
+        .print(
+            switch (format) {
+              case TEXT -> ResultText.write(result);
+              case JSON -> ResultJson.write(result);
+              case CSV -> ResultCsv.write(result);
+            });
+  }
+
+  /**
+   * Runs the whole simulation inside one virtual thread with one carrier, so that ranks and
+   * kernels, which are virtual threads too, hand over in a few hundred nanoseconds.
+   */
+  private static <T> T onVirtualThread(Callable<T> body) {
+    String parallelism = "jdk.virtualThreadScheduler.parallelism";
+    if (System.getProperty(parallelism) == null) {
+      System.setProperty(parallelism, "1");
+    }
+    CompletableFuture<T> result = new CompletableFuture<>();
+    Thread.ofVirtual()
+        .name("kernbench")
+        .start(
+            () -> {
+              try {
+                result.complete(body.call());
+              } catch (Throwable t) {
+                result.completeExceptionally(t);
+              }
+            });
+    try {
+      return result.join();
+    } catch (CompletionException e) {
+      switch (e.getCause()) {
+        case RuntimeException cause -> throw cause;
+        case Error cause -> throw cause;
+        case null, default -> throw e;
+      }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+package org.kernbench.cli;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import org.kernbench.config.Suggest;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.MachineDiagram;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.TypeConversionException;
+
+/** Reads options that take one of some words. */
+final class Words {
+  private Words() {}
+
+  private static <E extends Enum<E>> E read(String text, E[] constants) {
+    String wanted = text.toUpperCase(Locale.ROOT).replace('-', '_');
+    for (E constant : constants) {
+      if (constant.name().equals(wanted)) {
+        return constant;
+      }
+    }
+    List<String> names =
+        Arrays.stream(constants).map(c -> c.name().toLowerCase(Locale.ROOT)).toList();
+    throw new TypeConversionException(
+        "got \""
+            + text
+            + "\"; expected one of "
+            + String.join(", ", names)
+            + Suggest.hint(text, names));
+  }
+
+  /** Reads a mode. */
+  static final class ModeWord implements ITypeConverter<Mode> {
+    @Override
+    public Mode convert(String text) {
+      return read(text, Mode.values());
+    }
+  }
+
+  /** Reads an output format. */
+  static final class FormatWord implements ITypeConverter<Format> {
+    @Override
+    public Format convert(String text) {
+      return read(text, Format.values());
+    }
+  }
+
+  /** Reads a view of a machine. */
+  static final class ViewWord implements ITypeConverter<MachineDiagram.View> {
+    @Override
+    public MachineDiagram.View convert(String text) {
+      return read(text, MachineDiagram.View.values());
+    }
+  }
+}
