@@ -23,13 +23,10 @@ public final class Scope implements AutoCloseable {
     made.add(register);
   }
 
-  /**
-   * Takes a value out of this scope, so that it survives the close; it then belongs to the enclosing scope or the kernel. Changes
-   * nothing for a value that was made outside this scope.
-   */
+  /** Takes a value out of this scope, so that it survives the close; it then belongs to the enclosing scope or the kernel. */
   public Value keep(Value value) {
-    boolean mine = made.remove(value.register);
-    if (mine && outer != null) {
+    made.remove(value.register);
+    if (outer != null) {
       outer.made(value.register);
     }
     return value;

@@ -1,0 +1,371 @@
+package org.kernbench.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
+import org.kernbench.eval.BenchRegistry;
+import org.kernbench.eval.TestBenches;
+
+/**
+ * Every wrong file, key, value, name and program that we could think of: exit code and the whole
+ * text on standard error, in {@code golden/bad-input}. Nothing is written to standard output by a
+ * usage error, and no stack trace is shown for anybody's error but ours.
+ */
+final class BadInputTest {
+  @TempDir private Path directory;
+
+  /** A command line with the files it needs; {@code $DIR} stands for their directory. */
+  private static final class Case {
+    final String name;
+    final int exitCode;
+    final List<String> args;
+    final Map<String, String> files = new LinkedHashMap<>();
+    BenchRegistry benches = BenchRegistry.standard();
+
+    Case(String name, int exitCode, String... args) {
+      this.name = name;
+      this.exitCode = exitCode;
+      this.args = List.of(args);
+    }
+
+    Case file(String path, String text) {
+      files.put(path, text);
+      return this;
+    }
+
+    Case benches(BenchRegistry registry) {
+      benches = registry;
+      return this;
+    }
+  }
+
+  @TestFactory
+  Stream<DynamicTest> badInput_isExplained() {
+    return cases().stream().map(c -> DynamicTest.dynamicTest(c.name, () -> check(c)));
+  }
+
+  @Test
+  void badInputs_areManyAndDistinct() {
+    assertThat(cases())
+        .extracting(c -> c.name)
+        .doesNotHaveDuplicates()
+        .hasSizeGreaterThanOrEqualTo(45);
+  }
+
+  private void check(Case c) throws IOException {
+    Path dir = Files.createDirectory(directory.resolve(c.name));
+    for (Map.Entry<String, String> file : c.files.entrySet()) {
+      Path path = dir.resolve(file.getKey());
+      Files.createDirectories(path.getParent());
+      Files.write(path, bytes(file.getValue()));
+    }
+    String[] args =
+        c.args.stream().map(a -> a.replace("$DIR", dir.toString())).toArray(String[]::new);
+    Session session = Session.of(c.benches, args);
+    String err =
+        session
+            .err()
+            .replace(dir.toString(), "$DIR")
+            .replaceAll("TestBenches\\.java:\\d+", "TestBenches.java:LINE");
+
+    StringBuilder golden = new StringBuilder("$ kernbench " + shown(c.args) + "\n");
+    c.files.forEach(
+        (name, text) -> golden.append("--- ").append(name).append('\n').append(shownFile(text)));
+    golden.append("exit ").append(session.exitCode()).append('\n').append(err);
+    Golden.check("bad-input/" + c.name + ".txt", golden.toString());
+    assertThat(session.exitCode()).as(err).isEqualTo(c.exitCode);
+    assertThat(err).startsWith("kernbench: ").doesNotContain("\tat ").doesNotContain("Exception");
+    if (c.exitCode == 2) {
+      assertThat(session.out()).isEmpty();
+    }
+  }
+
+  private static byte[] bytes(String text) {
+    return text.startsWith("\u00ff")
+        ? text.getBytes(java.nio.charset.StandardCharsets.ISO_8859_1)
+        : text.getBytes(java.nio.charset.StandardCharsets.UTF_8);
+  }
+
+  private static String shownFile(String text) {
+    String whole = text.startsWith("\u00ff") ? "(not UTF-8)\n" : text;
+    return whole.isEmpty() || whole.endsWith("\n") ? whole : whole + "\n";
+  }
+
+  private static String shown(List<String> args) {
+    return String.join(" ", args.stream().map(a -> a.contains(" ") ? "'" + a + "'" : a).toList());
+  }
+
+  private static final String TINY = "extends: tiny\n";
+
+  private static List<Case> cases() {
+    List<Case> all = new ArrayList<>();
+    all.addAll(commandLine());
+    all.addAll(parameters());
+    all.addAll(machineFiles());
+    all.addAll(overrides());
+    all.addAll(collectives());
+    all.addAll(programs());
+    all.addAll(outputs());
+    return all;
+  }
+
+  private static List<Case> commandLine() {
+    return List.of(
+        new Case("command-misspelt", 2, "rnu"),
+        new Case("command-unknown", 2, "simulate"),
+        new Case("command-option-before", 2, "--bench", "hello-send"),
+        new Case("option-misspelt", 2, "run", "--topolgy", "tiny", "hello-send"),
+        new Case("option-unknown", 2, "run", "hello-send", "--frobnicate"),
+        new Case("option-without-value", 2, "run", "--bench"),
+        new Case("option-twice", 2, "run", "hello-send", "--mode", "full", "--mode", "time"),
+        new Case("bench-missing", 2, "run"),
+        new Case("bench-misspelt", 2, "run", "--bench", "ccl-alreduce"),
+        new Case("bench-unknown", 2, "run", "--bench", "linpack"),
+        new Case("bench-twice", 2, "run", "hello-send", "--bench", "ccl-allreduce"),
+        new Case("mode-misspelt", 2, "run", "hello-send", "--mode", "tiem"),
+        new Case(
+            "mode-conflicts-with-verify", 2, "run", "hello-send", "--mode", "time", "--verify"),
+        new Case("format-unknown", 2, "run", "hello-send", "--format", "xml"),
+        new Case("argument-unexpected", 2, "list", "benches"),
+        new Case("argument-too-many", 2, "run", "hello-send", "ccl-allreduce"),
+        new Case("machine-without-command", 2, "machine"),
+        new Case("machine-command-misspelt", 2, "machine", "shwo"),
+        new Case("machine-view-unknown", 2, "machine", "diagram", "tiny", "--view", "board"));
+  }
+
+  private static List<Case> parameters() {
+    return List.of(
+        new Case("param-without-equals", 2, "run", "hello-send", "--param", "n_elem"),
+        new Case("param-misspelt", 2, "run", "hello-send", "--param", "n_elm=8"),
+        new Case("param-unknown", 2, "run", "hello-send", "--param", "colour=red"),
+        new Case("param-not-a-number", 2, "run", "hello-send", "--param", "n_elem=many"),
+        new Case("param-out-of-range", 2, "run", "hello-send", "--param", "n_elem=0"),
+        new Case("param-fraction", 2, "run", "hello-send", "--param", "n_elem=1.5"),
+        new Case("param-dtype-misspelt", 2, "run", "hello-send", "--param", "dtype=b16"),
+        new Case("param-size-without-unit", 2, "run", "ring-scale", "--param", "bytes=4096"),
+        new Case("param-size-unknown-unit", 2, "run", "ring-scale", "--param", "bytes=4 Kib"),
+        new Case("param-size-out-of-range", 2, "run", "ring-scale", "--param", "bytes=4 TiB"),
+        new Case(
+            "param-several-wrong",
+            2,
+            "run",
+            "hello-send",
+            "--param",
+            "n_elem=-1",
+            "--param",
+            "dtype=x",
+            "--param",
+            "a=b"),
+        new Case("param-place-malformed", 2, "run", "hello-send", "--param", "to=cube3"),
+        new Case(
+            "param-place-missing",
+            2,
+            "run",
+            "hello-send",
+            "--topology",
+            "tiny",
+            "--param",
+            "to=sip0.cube9.pe0"),
+        new Case("param-places-equal", 2, "run", "hello-send", "--param", "to=0.0.0"));
+  }
+
+  private static List<Case> machineFiles() {
+    String file = "$DIR/m.yaml";
+    return List.of(
+        new Case("topology-preset-misspelt", 2, "run", "hello-send", "--topology", "sip-2062"),
+        new Case("topology-file-missing", 2, "run", "hello-send", "--topology", "$DIR/none.yaml"),
+        new Case("topology-is-directory", 2, "run", "hello-send", "--topology", "$DIR"),
+        new Case("topology-not-text", 2, "run", "hello-send", "--topology", file)
+            .file("m.yaml", "\u00ff\u00fe: 1\n"),
+        new Case("topology-unreadable", 2, "run", "hello-send", "--topology", "/proc/self/mem"),
+        new Case("yaml-syntax", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "system: {sips: {count: 2}\n"),
+        new Case("yaml-tab", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "system:\n\tsips: {count: 2}\n"),
+        new Case("yaml-duplicate-key", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "ipcq: {slots: 4}\nipcq: {slots: 8}\n"),
+        new Case("yaml-list-at-top", 2, "machine", "validate", file).file("m.yaml", "- a\n- b\n"),
+        new Case("yaml-empty", 2, "machine", "validate", file).file("m.yaml", ""),
+        new Case("yaml-object-tag", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "ipcq: !!javax.script.ScriptEngineManager [x]\n"),
+        new Case("key-misspelt", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "ipcq: {slotz: 4}\n"),
+        new Case("key-unknown", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "colour: red\n"),
+        new Case("unit-missing", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "cube: {noc: {bandwidth: 256}}\n"),
+        new Case("unit-of-other-kind", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "cube: {noc: {latency: 2 GHz}}\n"),
+        new Case("unit-in-bits", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "cube: {noc: {bandwidth: 256 Gbps}}\n"),
+        new Case("value-negative", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "cube: {noc: {bandwidth: -25 GB/s}}\n"),
+        new Case("value-zero-latency", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "cube: {noc: {latency: 0 ns}}\n"),
+        new Case("value-zero-slots", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "ipcq: {slots: 0}\n"),
+        new Case("value-chunk-not-power-of-two", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "fabric: {chunk: 1000 B}\n"),
+        new Case("value-word-misspelt", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "pe: {cpu: {issue: overlaped}}\n"),
+        new Case("value-section-expected", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "system: 6\n"),
+        new Case("value-grid-does-not-fit", 2, "machine", "validate", file)
+            .file("m.yaml", "extends: sip-2026\nsystem: {sips: {w: 4, h: 2}}\n"),
+        new Case("value-slots-beyond-tcm", 2, "machine", "validate", file)
+            .file("m.yaml", TINY + "ipcq: {slots: 64, slot_size: 64 KiB}\n"),
+        new Case("several-errors-in-one-file", 2, "machine", "validate", file)
+            .file(
+                "m.yaml",
+                TINY
+                    + "ipcq:\n"
+                    + "  slots: many\n"
+                    + "  slot_size: 16\n"
+                    + "  credit: 16 B\n"
+                    + "cube:\n"
+                    + "  noc: {latency: fast}\n"),
+        new Case("extends-missing", 2, "machine", "validate", file)
+            .file("m.yaml", "extends: other.yaml\n"),
+        new Case("extends-circle", 2, "machine", "validate", "$DIR/a.yaml")
+            .file("a.yaml", "extends: b.yaml\n")
+            .file("b.yaml", "extends: a.yaml\n"));
+  }
+
+  private static List<Case> overrides() {
+    return List.of(
+        new Case("set-without-equals", 2, "run", "hello-send", "--set", "ipcq.slots"),
+        new Case("set-key-misspelt", 2, "run", "hello-send", "--set", "ipcq.slot=4"),
+        new Case(
+            "set-value-wrong",
+            2,
+            "run",
+            "hello-send",
+            "--set",
+            "ipcq.slots=4",
+            "--set",
+            "cube.noc.bandwidth=fast"));
+  }
+
+  private static List<Case> collectives() {
+    String file = "$DIR/ccl.yaml";
+    String defaults = "defaults: {algorithm: ring}\n";
+    return List.of(
+        new Case("algorithm-misspelt", 2, "run", "ccl-allreduce", "--param", "algorithm=rign"),
+        new Case("algorithm-unknown", 2, "run", "ccl-allreduce", "--param", "algorithm=butterfly"),
+        new Case("buffer-kind-unknown", 2, "run", "ccl-allreduce", "--param", "buffer_kind=l2"),
+        new Case("slots-out-of-range", 2, "run", "ccl-allreduce", "--param", "slots=0"),
+        new Case("slot-size-without-unit", 2, "run", "ccl-allreduce", "--param", "slot_size=4096"),
+        new Case("slots-beyond-tcm", 2, "run", "ccl-allreduce", "--param", "slots=4096"),
+        new Case("dtype-overflows", 2, "run", "ccl-allreduce", "--param", "dtype=i8"),
+        new Case("ccl-file-missing", 2, "run", "ccl-allreduce", "--ccl", "$DIR/none.yaml"),
+        new Case("ccl-is-directory", 2, "run", "ccl-allreduce", "--ccl", "$DIR"),
+        new Case("ccl-syntax", 2, "run", "ccl-allreduce", "--ccl", file)
+            .file("ccl.yaml", "defaults: {algorithm: ring\n"),
+        new Case("ccl-empty", 2, "run", "ccl-allreduce", "--ccl", file).file("ccl.yaml", ""),
+        new Case("ccl-key-misspelt", 2, "run", "ccl-allreduce", "--ccl", file)
+            .file("ccl.yaml", "defaults: {algorithm: ring, slot: 4}\n"),
+        new Case("ccl-algorithm-misspelt", 2, "run", "ccl-allreduce", "--ccl", file)
+            .file("ccl.yaml", "defaults: {algorithm: ringg}\n"),
+        new Case("ccl-several-errors", 2, "run", "ccl-allreduce", "--ccl", file)
+            .file(
+                "ccl.yaml",
+                "defaults:\n"
+                    + "  algorithm: ring\n"
+                    + "  slot_size: 4096\n"
+                    + "algorithms:\n"
+                    + "  ring:\n"
+                    + "    rank_level: chip\n"
+                    + "    sub_chunks: 0\n"),
+        new Case("ccl-class-unknown", 2, "run", "ccl-allreduce", "--ccl", file)
+            .file(
+                "ccl.yaml",
+                "defaults: {algorithm: mine}\nalgorithms: {mine: {class: org.example.Mine}}\n"),
+        new Case("ccl-class-without-package", 2, "run", "ccl-allreduce", "--ccl", file)
+            .file("ccl.yaml", "defaults: {algorithm: mine}\nalgorithms: {mine: {class: rnig}}\n"),
+        new Case("ccl-class-of-other-kind", 2, "run", "ccl-allreduce", "--ccl", file)
+            .file(
+                "ccl.yaml",
+                "defaults: {algorithm: mine}\nalgorithms: {mine: {class: java.lang.Object}}\n"),
+        new Case("ccl-world-too-large", 2, "run", "ccl-allreduce", "--ccl", file)
+            .file("ccl.yaml", defaults + "algorithms: {ring: {rank_level: sip, world_size: 7}}\n"),
+        new Case("ccl-topology-unknown", 2, "run", "ccl-allreduce", "--ccl", file)
+            .file(
+                "ccl.yaml",
+                "defaults: {algorithm: root_center}\n"
+                    + "algorithms: {root_center: {topology: torus}}\n"),
+        new Case(
+            "ccl-mesh-of-three",
+            2,
+            "run",
+            "ccl-allreduce",
+            "--param",
+            "algorithm=mesh",
+            "--ccl-set",
+            "algorithms.mesh.world_size=3"),
+        new Case(
+            "ccl-set-without-equals", 2, "run", "ccl-allreduce", "--ccl-set", "defaults.algorithm"),
+        new Case(
+            "ccl-set-key-misspelt",
+            2,
+            "run",
+            "ccl-allreduce",
+            "--ccl-set",
+            "defaults.algorithmm=ring"),
+        new Case("ring-ranks-conflict", 2, "run", "ring-scale", "--param", "ranks=1"));
+  }
+
+  private static List<Case> programs() {
+    List<Case> all = new ArrayList<>();
+    for (String bench :
+        List.of(
+            "no-work",
+            "wrong-values",
+            "bound-violated",
+            "ranks-differ",
+            "too-few-slots",
+            "both-receive",
+            "message-missing",
+            "message-sizes-differ",
+            "tcm-too-small",
+            "tcm-full",
+            "hbm-full",
+            "no-queue",
+            "released-twice",
+            "shapes-differ",
+            "no-process-group",
+            "ranks-disagree",
+            "ranks-disagree-on-dtype",
+            "rank-missing")) {
+      all.add(program(bench));
+    }
+    all.add(program("looks-at-data", "--mode", "time"));
+    return all;
+  }
+
+  private static Case program(String bench, String... options) {
+    List<String> args = new ArrayList<>(List.of("run", bench));
+    args.addAll(List.of(options));
+    return new Case("program-" + bench, 1, args.toArray(String[]::new))
+        .benches(TestBenches.registry());
+  }
+
+  private static List<Case> outputs() {
+    return List.of(
+        new Case("out-is-file", 2, "run", "hello-send", "--out", "$DIR/f").file("f", "x"),
+        new Case("out-under-file", 2, "run", "hello-send", "--out", "$DIR/f/run").file("f", "x"),
+        new Case("out-not-writable", 2, "run", "hello-send", "--out", "/proc/kernbench"),
+        new Case(
+            "diagram-not-writable", 2, "machine", "diagram", "tiny", "--out", "$DIR/none/d.svg"));
+  }
+}

@@ -1,0 +1,220 @@
+package org.kernbench.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.eval.TestBenches;
+
+/** What good command lines print, sealed by golden files; wall time and speed are masked. */
+final class OutputTest {
+  private static final String[] SMALL = {
+    "--topology", "tiny", "--param", "n_elem=1000", "--param", "pattern=mixed"
+  };
+
+  @TempDir private Path directory;
+
+  private static Session run(String bench, String... options) {
+    return Session.of(
+        Stream.concat(Stream.of("run", bench), Stream.of(options)).toArray(String[]::new));
+  }
+
+  private static String masked(String text) {
+    return text.replaceAll("\"wall_ms\": [0-9.]+", "\"wall_ms\": MASKED")
+        .replaceAll("\"events_per_s\": [0-9]+", "\"events_per_s\": MASKED")
+        .replaceAll("\\.java:\\d+", ".java:LINE")
+        .replaceAll(" events in [0-9,]+ ms", " events in MASKED ms");
+  }
+
+  private static void check(String golden, Session session) {
+    assertThat(session.exitCode()).as(session.err()).isZero();
+    assertThat(session.err()).isEmpty();
+    Golden.check("output/" + golden, masked(session.out()));
+  }
+
+  @Test
+  void json_ofAllReduce_hasTheSchema() {
+    check("ccl-allreduce.json", run("ccl-allreduce", concat(SMALL, "--format", "json")));
+  }
+
+  @Test
+  void text_ofAllReduce() {
+    check("ccl-allreduce.txt", run("ccl-allreduce", SMALL));
+  }
+
+  @Test
+  void csv_ofAllReduce() {
+    check("ccl-allreduce.csv", run("ccl-allreduce", concat(SMALL, "--format", "csv")));
+  }
+
+  @Test
+  void json_ofHelloSend() {
+    check("hello-send.json", run("hello-send", "--topology", "tiny", "--format", "json"));
+  }
+
+  @Test
+  void json_inModeTime_hasNoValues() {
+    check(
+        "hello-send-time.json",
+        run("hello-send", "--topology", "tiny", "--mode", "time", "--format", "json"));
+  }
+
+  @Test
+  void json_inModeValues_hasNoTime() {
+    check(
+        "hello-send-values.json",
+        run("hello-send", "--topology", "tiny", "--mode", "values", "--format", "json"));
+  }
+
+  @Test
+  void text_withVerify_comparesTheModes() {
+    check("hello-send-verify.txt", run("hello-send", "--topology", "tiny", "--verify"));
+  }
+
+  @Test
+  void json_ofSweep_hasRows() {
+    check(
+        "ccl-latency-sweep.json",
+        run(
+            "ccl-latency-sweep",
+            "--set",
+            "sip.cube_mesh.w=2",
+            "--set",
+            "sip.cube_mesh.h=2",
+            "--quiet",
+            "--format",
+            "json"));
+  }
+
+  @Test
+  void csv_ofSweep_hasALinePerPoint() {
+    check(
+        "ccl-latency-sweep.csv",
+        run(
+            "ccl-latency-sweep",
+            "--set",
+            "sip.cube_mesh.w=2",
+            "--set",
+            "sip.cube_mesh.h=2",
+            "--quiet",
+            "--format",
+            "csv"));
+  }
+
+  @Test
+  void json_ofWrongValues_saysWhereFirst() {
+    Session session = Session.of(TestBenches.registry(), "run", "wrong-values", "--format", "json");
+
+    assertThat(session.exitCode()).isEqualTo(1);
+    Golden.check(
+        "output/wrong-values.json",
+        masked(session.out()).replaceAll("TestBenches\\.java:\\d+", "TestBenches.java:LINE"));
+  }
+
+  @Test
+  void json_ofDeadlock_saysSo() {
+    Session session =
+        Session.of(TestBenches.registry(), "run", "too-few-slots", "--format", "json");
+
+    assertThat(session.exitCode()).isEqualTo(1);
+    assertThat(session.out()).contains("\"status\": \"deadlock\"").contains("wait cycle");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "run",
+        "list",
+        "machine",
+        "machine show",
+        "machine validate",
+        "machine diagram"
+      })
+  void help_isReadable(String command) {
+    List<String> words = command.isEmpty() ? List.of() : List.of(command.split(" "));
+    Session session =
+        Session.of(Stream.concat(words.stream(), Stream.of("--help")).toArray(String[]::new));
+
+    check("help" + (command.isEmpty() ? "" : "-" + command.replace(' ', '-')) + ".txt", session);
+    assertThat(session.out().lines())
+        .allSatisfy(line -> assertThat(line.length()).isLessThanOrEqualTo(100));
+  }
+
+  @Test
+  void noArguments_showTheHelp() {
+    assertThat(Session.of().out()).isEqualTo(Session.of("--help").out());
+  }
+
+  @Test
+  void list_namesEverything() {
+    check("list.txt", Session.of("list"));
+  }
+
+  @Test
+  void version_isOneLine() {
+    assertThat(Session.of("--version").out()).matches("kernbench \\S+\n");
+  }
+
+  @Test
+  void machine_showValidateAndDiagram_work() {
+    assertThat(Session.of("machine", "show", "tiny").out()).startsWith("machine tiny");
+    assertThat(Session.of("machine", "validate", "tiny").out())
+        .startsWith("tiny is valid: configuration ");
+    assertThat(Session.of("machine", "diagram", "tiny", "--view", "cube").out()).contains("<svg");
+  }
+
+  @Test
+  void out_holdsWholeFilesAndNothingElse() throws IOException {
+    Path out = directory.resolve("a/b");
+    Session first =
+        run("hello-send", "--topology", "tiny", "--format", "json", "--out", out.toString());
+    Session second =
+        run("hello-send", "--topology", "tiny", "--format", "json", "--out", out.toString());
+
+    assertThat(second.exitCode()).as(second.err()).isZero();
+    try (Stream<Path> files = Files.list(out)) {
+      assertThat(files.map(f -> f.getFileName().toString()))
+          .containsExactlyInAnyOrder("result.json", "oplog.csv");
+    }
+    assertThat(masked(Files.readString(out.resolve("result.json")))).isEqualTo(masked(first.out()));
+    Golden.check(
+        "output/hello-send-oplog.csv",
+        Files.readString(out.resolve("oplog.csv")).replaceAll(":\\d+\n", ":LINE\n"));
+  }
+
+  @Test
+  void warnings_goToStandardErrorUnlessQuiet() {
+    String[] slow = {"--set", "cube.noc.bandwidth=1 GB/s", "--format", "json"};
+    Session loud = run("hello-send", slow);
+    Session quiet = run("hello-send", concat(slow, "--quiet"));
+
+    assertThat(loud.exitCode()).isZero();
+    assertThat(loud.err()).startsWith("kernbench: warning: ").contains("cube.noc.bandwidth");
+    assertThat(quiet.err()).isEmpty();
+    assertThat(masked(quiet.out())).isEqualTo(masked(loud.out()));
+  }
+
+  @Test
+  void bug_showsItsStackAndAsksForAReport() {
+    Session session = Session.of(TestBenches.registry(), "run", "bug");
+
+    assertThat(session.exitCode()).isEqualTo(1);
+    assertThat(session.err())
+        .startsWith("kernbench: internal error: this is a bug")
+        .contains("Please report it")
+        .contains("java.lang.IllegalStateException: the bench has a bug")
+        .contains("\tat org.kernbench.eval.TestBenches");
+  }
+
+  private static String[] concat(String[] head, String... tail) {
+    return Stream.concat(Stream.of(head), Stream.of(tail)).toArray(String[]::new);
+  }
+}

@@ -1,0 +1,20 @@
+package org.kernbench.cli;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import org.kernbench.eval.BenchRegistry;
+
+/** A command line run inside the test, with what it wrote. */
+record Session(int exitCode, String out, String err) {
+  static Session of(String... args) {
+    return of(BenchRegistry.standard(), args);
+  }
+
+  static Session of(BenchRegistry benches, String... args) {
+    StringWriter out = new StringWriter();
+    StringWriter err = new StringWriter();
+    Terminal terminal = new Terminal(new PrintWriter(out), new PrintWriter(err), false, false);
+    int exitCode = Main.execute(terminal, benches, args);
+    return new Session(exitCode, out.toString(), err.toString());
+  }
+}

@@ -1,0 +1,184 @@
+package org.kernbench.eval;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.math.BigDecimal;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.device.Mode;
+
+/** The benches that come with kernbench, and the registry that holds them. */
+final class BenchTest {
+  private static final BenchRegistry BENCHES = BenchRegistry.standard();
+
+  private static RunResult run(String bench, RunOptions options) {
+    return Runner.of("test", Progress.SILENT).run(BENCHES.find(bench), options);
+  }
+
+  @Test
+  void registry_twoBenchesOfOneName_isAnError() {
+    assertThatThrownBy(() -> BenchRegistry.of(List.of(new HelloSendBench(), new HelloSendBench())))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("two benches are called hello-send");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"ccl-allreduce", "ccl_allreduce", "CCL_AllReduce"})
+  void registry_dashAndUnderscore_areAlike(String name) {
+    assertThat(BENCHES.find(name).name()).isEqualTo("ccl-allreduce");
+  }
+
+  @Test
+  void benches_parametersHaveDistinctNames() {
+    for (Bench bench : BENCHES.all()) {
+      assertThat(bench.params()).extracting(Param::name).doesNotHaveDuplicates();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"f32", "f16", "bf16", "i32", "i64"})
+  void allReduce_everyDtype_isCorrect(String dtype) {
+    RunResult result =
+        run(
+            "ccl-allreduce",
+            RunOptions.DEFAULT
+                .withOverrides(List.of("sip.cube_mesh.w=2", "sip.cube_mesh.h=1"))
+                .withParams(List.of("dtype=" + dtype, "n_elem=100")));
+
+    assertThat(result.problems()).isEmpty();
+    assertThat(result.values().orElseThrow().checked()).isEqualTo(12 * 100);
+    assertThat(result.values().orElseThrow().maxAbsError()).isZero();
+  }
+
+  @Test
+  void allReduce_sumsBeyondTheDtype_isRefusedWithRemedy() {
+    assertThatThrownBy(
+            () -> run("ccl-allreduce", RunOptions.DEFAULT.withParams(List.of("dtype=f8e4m3"))))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("the sums of 96 ranks reach 4656, beyond the largest f8e4m3, 448")
+        .hasMessageContaining("pattern=mixed");
+  }
+
+  @Test
+  void allReduce_timeMode_computesNoValues() {
+    RunOptions options = RunOptions.DEFAULT.withTopology("tiny").withMode(Mode.TIME);
+    RunResult result = run("ccl-allreduce", options);
+
+    assertThat(result.isOk()).isTrue();
+    assertThat(result.values()).isEmpty();
+    assertThat((BigDecimal) result.metrics().get("crit_ns")).isPositive();
+  }
+
+  @Test
+  void allReduce_valuesMode_hasNoTime() {
+    RunOptions options = RunOptions.DEFAULT.withTopology("tiny").withMode(Mode.VALUES);
+    RunResult result = run("ccl-allreduce", options);
+
+    assertThat(result.isOk()).isTrue();
+    assertThat(result.metrics()).doesNotContainKey("crit_ns");
+    assertThat(result.values().orElseThrow().isCorrect()).isTrue();
+  }
+
+  @Test
+  void sweep_hasThirtySixCorrectPointsThatGrowWithSize() {
+    RunOptions options =
+        RunOptions.DEFAULT.withOverrides(List.of("sip.cube_mesh.w=2", "sip.cube_mesh.h=2"));
+    RunResult result = run("ccl-latency-sweep", options);
+
+    assertThat(result.problems()).isEmpty();
+    assertThat(result.rows()).hasSize(36);
+    Set<Object> topologies = new HashSet<>();
+    for (int i = 0; i < 36; i++) {
+      assertThat(result.rows().get(i)).containsEntry("correct", true);
+      topologies.add(result.rows().get(i).get("topology"));
+      if (i % 12 > 0) {
+        assertThat((BigDecimal) result.rows().get(i).get("crit_ns"))
+            .isGreaterThan((BigDecimal) result.rows().get(i - 1).get("crit_ns"));
+      }
+    }
+    assertThat(topologies).containsExactlyInAnyOrder("ring_1d", "torus_2d", "mesh_2d_no_wrap");
+  }
+
+  @Test
+  void ringScale_beyondTheKeptOperations_saysThatThePathIsNotKnown() {
+    RunOptions options =
+        RunOptions.DEFAULT.withParams(List.of("ranks=160", "bytes=64 KiB")).withMode(Mode.TIME);
+    RunResult result = run("ring-scale", options);
+
+    assertThat(result.isOk()).isTrue();
+    assertThat(result.breakdown()).isEmpty();
+    assertThat(result.breakdownNote()).contains("so the critical path is not known");
+  }
+
+  @Test
+  void ringScale_ofEight_isCorrectInEveryMode() {
+    RunOptions options =
+        new RunOptions(
+            java.util.Optional.empty(),
+            List.of(),
+            java.util.Optional.empty(),
+            List.of(),
+            List.of("ranks=8", "bytes=4 KiB"),
+            Mode.FULL,
+            true);
+    RunResult result = run("ring-scale", options);
+
+    assertThat(result.problems()).isEmpty();
+    assertThat(result.verified()).hasSize(2);
+  }
+
+  @Test
+  void verify_modesThatDisagree_failTheRun() {
+    Bench bench = new ModeDependentBench();
+    RunOptions options = RunOptions.DEFAULT;
+    RunResult result =
+        Runner.of("test", Progress.SILENT)
+            .run(
+                bench,
+                new RunOptions(
+                    options.topology(),
+                    List.of(),
+                    options.ccl(),
+                    List.of(),
+                    List.of(),
+                    Mode.FULL,
+                    true));
+
+    assertThat(result.status()).isEqualTo(RunResult.Status.MODES_DISAGREE);
+    assertThat(result.problems())
+        .hasSize(1)
+        .first()
+        .asString()
+        .contains("modes full and time disagree");
+  }
+
+  /** A bench that does something else in mode time. */
+  private static final class ModeDependentBench implements Bench {
+    @Override
+    public String name() {
+      return "mode-dependent";
+    }
+
+    @Override
+    public String description() {
+      return "";
+    }
+
+    @Override
+    public List<Param<?>> params() {
+      return List.of();
+    }
+
+    @Override
+    public Outcome run(BenchContext context) {
+      return Outcome.on(context.machine("tiny", List.of()))
+          .simulated(1, context.mode() == Mode.TIME ? "a" : "b")
+          .values(new ValueCheck(1, 0, 0, 0, java.util.Optional.empty()), "same");
+    }
+  }
+}
