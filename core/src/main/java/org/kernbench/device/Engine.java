@@ -6,9 +6,6 @@ import org.jspecify.annotations.Nullable;
 final class Engine {
   final String name;
 
-  /** Among the engines of its PE that read registers; -1 for the receiving queues, which read none. */
-  final int index;
-
   final int channels;
   int busy;
   @Nullable Op head;
@@ -24,9 +21,8 @@ final class Engine {
   private Cause startedCause = Cause.KERNEL_START;
   private int startedCauseOp = -1;
 
-  Engine(String name, int index, int channels) {
+  Engine(String name, int channels) {
     this.name = name;
-    this.index = index;
     this.channels = channels;
   }
 

@@ -18,6 +18,12 @@ final class Op {
   int aOffset;
   int bOffset;
   int cOffset;
+
+  /** Operands that do not exist yet, and when and by which operation the last of the others was made. */
+  int missingOperands;
+
+  long operandsPs;
+  int operandsOp;
   @Nullable ComputeOp compute;
   @Nullable Region region;
   @Nullable QueueEnd end;
@@ -68,6 +74,13 @@ final class Op {
       throw new IllegalStateException("a fence has no kind");
     }
     return k;
+  }
+
+  void operandReady(long timePs, int producer) {
+    if (timePs >= operandsPs) {
+      operandsPs = timePs;
+      operandsOp = producer;
+    }
   }
 
   ComputeOp compute() {
@@ -123,6 +136,9 @@ final class Op {
     b = Register.NONE;
     c = Register.NONE;
     out = Register.NONE;
+    missingOperands = 0;
+    operandsPs = 0;
+    operandsOp = -1;
     compute = null;
     region = null;
     end = null;

@@ -1,10 +1,12 @@
 package org.kernbench.device;
 
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** A value in the TCM or in a message slot of one PE: written once, immutable, freed after its last reader. */
 public final class Register {
   static final byte[] NO_DATA = new byte[0];
+  static final Op[] NO_OPS = new Op[0];
 
   /** Stands for an operand that is not there. */
   public static final Register NONE = new Register(0, false);
@@ -12,7 +14,6 @@ public final class Register {
   static {
     NONE.ready = true;
   }
-
 
   final int bytes;
 
@@ -30,6 +31,11 @@ public final class Register {
   long lastReadPs;
 
   int lastReader = -1;
+
+  /** Commands that need it and cannot start before it is ready. */
+  @Nullable Op waiter;
+
+  Op[] moreWaiters = NO_OPS;
   boolean released;
   @Nullable QueueEnd slotQueue;
   int slot = -1;
@@ -41,6 +47,15 @@ public final class Register {
   Register(int bytes, boolean inTcm) {
     this.bytes = bytes;
     this.inTcm = inTcm;
+  }
+
+  void addWaiter(Op op) {
+    if (waiter == null) {
+      waiter = op;
+    } else {
+      moreWaiters = Arrays.copyOf(moreWaiters, moreWaiters.length + 1);
+      moreWaiters[moreWaiters.length - 1] = op;
+    }
   }
 
   /** Gives it the bytes that its command produced. */

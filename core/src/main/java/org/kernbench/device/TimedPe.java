@@ -1,7 +1,6 @@
 package org.kernbench.device;
 
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -47,8 +46,6 @@ final class TimedPe implements PePort {
   private final Engine gemm;
   private final Engine[] channels;
 
-  /** By engine: the operand that its head waits for. */
-  private final Register[] awaited;
 
   // queues of this PE
   private final Map<String, QueueEnd> queuesByDirection = new LinkedHashMap<>();
@@ -102,20 +99,18 @@ final class TimedPe implements PePort {
     this.cpu = spec.cpu();
     this.serial = cpu.issue() == IssuePolicy.SERIAL;
     this.tcm = new TcmSpace(spec.tcm().sizeBytes());
-    this.read = new Engine("DMA read", 0, spec.dma().readQueues());
-    this.write = new Engine("DMA write", 1, spec.dma().writeQueues());
-    this.math = new Engine("MATH", 2, 1);
-    this.gemm = spec.accelSlot() == AccelSlot.SHARED ? math : new Engine("GEMM", 3, 1);
+    this.read = new Engine("DMA read", spec.dma().readQueues());
+    this.write = new Engine("DMA write", spec.dma().writeQueues());
+    this.math = new Engine("MATH", 1);
+    this.gemm = spec.accelSlot() == AccelSlot.SHARED ? math : new Engine("GEMM", 1);
     this.channels = new Engine[spec.dma().messageChannels()];
     this.engines = new Engine[4 + channels.length];
-    this.awaited = new Register[engines.length];
-    Arrays.fill(awaited, Register.NONE);
     engines[0] = read;
     engines[1] = write;
     engines[2] = math;
     engines[3] = gemm;
     for (int i = 0; i < channels.length; i++) {
-      channels[i] = new Engine("message channel " + i, 4 + i, 1);
+      channels[i] = new Engine("message channel " + i, 1);
       engines[4 + i] = channels[i];
     }
   }
@@ -132,7 +127,7 @@ final class TimedPe implements PePort {
       throw new SimulationException(
           pe + ": direction " + end.direction + " is connected twice; a direction name may be used once per PE");
     }
-    end.receiver = new Engine("queue " + end.direction, -1, 1);
+    end.receiver = new Engine("queue " + end.direction, 1);
     end.channel = channels[end.ordinal % channels.length];
     tcm.reserveForSlots(tcm.slotBytes() + tcmBytes);
     if (tcm.capacity() < 0) {
@@ -187,7 +182,7 @@ final class TimedPe implements PePort {
   public Register store(Register value, int offset, Region to) {
     Op op = command(OpKind.STORE, to.bytes());
     op.region = to;
-    op.a = reading(value);
+    op.a = reading(value, op);
     op.aOffset = offset;
     op.out = new Register(0, true); // holds no storage, so nobody need give it up
     return issue(op);
@@ -198,9 +193,9 @@ final class TimedPe implements PePort {
       ComputeOp what, int outBytes, Register a, int aOffset, Register b, int bOffset, Register c, int cOffset) {
     Op op = command(what instanceof ComputeOp.Gemm ? OpKind.GEMM : OpKind.MATH, outBytes);
     op.compute = what;
-    op.a = reading(a);
-    op.b = reading(b);
-    op.c = reading(c);
+    op.a = reading(a, op);
+    op.b = reading(b, op);
+    op.c = reading(c, op);
     op.aOffset = aOffset;
     op.bOffset = bOffset;
     op.cOffset = cOffset;
@@ -212,7 +207,7 @@ final class TimedPe implements PePort {
   public void send(int queue, Register value, int offset, int bytes) {
     Op op = command(OpKind.SEND, bytes);
     op.end = world.messages.queue(queue);
-    op.a = reading(value);
+    op.a = reading(value, op);
     op.aOffset = offset;
     op.fragments = world.messages.fragments(bytes);
     issue(op);
@@ -233,7 +228,9 @@ final class TimedPe implements PePort {
   @Override
   public void fence(Register token) {
     Op op = command(null, 0);
-    op.a = reading(token);
+    checkAlive(token);
+    token.readers++;
+    op.a = token;
     issue(op);
   }
 
@@ -261,7 +258,8 @@ final class TimedPe implements PePort {
       throw new SimulationException(
           pe + ": the kernel looks at data, which mode time does not compute; run it in mode full or values");
     }
-    reading(register);
+    checkAlive(register);
+    register.readers++;
     if (!register.ready) {
       lookedAt = register;
       lookLine = world.line();
@@ -343,13 +341,25 @@ final class TimedPe implements PePort {
     r.next = null;
   }
 
-  private Register reading(Register r) {
+  private void checkAlive(Register r) {
     if (r.released) {
       throw new SimulationException(
           pe + ": the kernel reads a value" + world.atLine(r.line) + " that it has released; release it after its last use");
     }
-    if (r != Register.NONE) {
-      r.readers++;
+  }
+
+  /** Makes a register an operand of a command, which will wait for it. */
+  private Register reading(Register r, Op op) {
+    if (r == Register.NONE) {
+      return r;
+    }
+    checkAlive(r);
+    r.readers++;
+    if (r.ready) {
+      op.operandReady(r.readyPs, r.producer);
+    } else {
+      op.missingOperands++;
+      r.addWaiter(op);
     }
     return r;
   }
@@ -532,22 +542,13 @@ final class TimedPe implements PePort {
   void tryStart(Engine engine) {
     while (engine.busy < engine.channels) {
       Op op = engine.head;
-      if (op == null || waitsForOperand(op, engine) || !admitted(op)) {
+      if (op == null || op.missingOperands > 0 || !admitted(op)) {
         return;
       }
       engine.removeHead();
       engine.busy++;
       start(op);
     }
-  }
-
-  /** Whether an operand is missing; its completion will then try this engine again, and only this. */
-  private boolean waitsForOperand(Op op, Engine engine) {
-    Register missing = !op.a.ready ? op.a : !op.b.ready ? op.b : !op.c.ready ? op.c : null;
-    if (missing != null) {
-      awaited[engine.index] = missing;
-    }
-    return missing != null;
   }
 
   private boolean admitted(Op op) {
@@ -577,9 +578,9 @@ final class TimedPe implements PePort {
   }
 
   private void start(Op op) {
-    long start = Math.max(op.a.readyPs, Math.max(op.b.readyPs, op.c.readyPs));
+    long start = op.operandsPs;
     op.cause = Cause.OPERAND;
-    op.causeOp = latest(op, start);
+    op.causeOp = op.operandsOp;
     final OpKind kind = op.kind();
     switch (kind) {
       case RECV -> start = later(op, start, op.end().visiblePs(), Cause.MESSAGE, op.end().visibleOp());
@@ -611,12 +612,6 @@ final class TimedPe implements PePort {
       }
       case RECV -> world.messages.startReceive(op, start);
     }
-  }
-
-  private static int latest(Op op, long timePs) {
-    return op.c.readyPs == timePs && op.c != Register.NONE
-        ? op.c.producer
-        : op.b.readyPs == timePs && op.b != Register.NONE ? op.b.producer : op.a.producer;
   }
 
   private static long later(Op op, long bestPs, long timePs, Cause cause, int causeOp) {
@@ -688,18 +683,32 @@ final class TimedPe implements PePort {
     }
     if (kind != OpKind.SEND) {
       tryStart(engine);
-      tryEnginesAwaiting(out);
+      tellWaiters(out);
     }
     wake(out, id, now);
   }
 
-  private void tryEnginesAwaiting(Register ready) {
-    final Register[] w = awaited;
-    for (int i = 0; i < w.length; i++) {
-      if (w[i] == ready) {
-        w[i] = Register.NONE;
-        tryStart(engines[i]);
-      }
+  /** Tells the commands that wait for a register; those at the head of their engine may start. */
+  private void tellWaiters(Register ready) {
+    if (ready.waiter == null) {
+      return;
+    }
+    Op first = ready.waiter;
+    Op[] more = ready.moreWaiters;
+    ready.waiter = null;
+    ready.moreWaiters = Register.NO_OPS;
+    tellWaiter(first, ready);
+    for (Op op : more) {
+      tellWaiter(op, ready);
+    }
+  }
+
+  private void tellWaiter(Op op, Register ready) {
+    op.operandReady(ready.readyPs, ready.producer);
+    op.missingOperands--;
+    Engine engine = op.engine;
+    if (op.missingOperands == 0 && engine != null && engine.head == op) {
+      tryStart(engine);
     }
   }
 
@@ -813,7 +822,7 @@ final class TimedPe implements PePort {
     }
     for (Engine e : channels) {
       Op head = e.head;
-      if (head != null && e.busy == 0 && head.a.ready && !head.end().hasCredit()) {
+      if (head != null && e.busy == 0 && head.missingOperands == 0 && !head.end().hasCredit()) {
         describeSend(report, head, e);
       }
     }
