@@ -23,6 +23,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   private static final int READ_MEMORY = 3;
   private static final int LAUNCH = 4;
   private static final int RESUME = 5;
+  private static final int TCM_GIVEN = 6;
 
   final Machine machine;
   final Mode mode;
@@ -313,6 +314,11 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     sim.schedule(sim.nowPs(), handler, RESUME, p.index);
   }
 
+  /** Room in TCM comes free at a time that is already known. */
+  void giveTcmAt(long timePs, TimedPe p) {
+    sim.schedule(timePs, handler, TCM_GIVEN, p.index);
+  }
+
   @Override
   public void drive(Launch launch) {
     while (!launch.isDone()) {
@@ -342,6 +348,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
       case READ_MEMORY -> readMemory(ops[arg]);
       case LAUNCH -> start(launches.get(arg));
       case RESUME -> pe(arg).resumeForClock();
+      case TCM_GIVEN -> pe(arg).tcmGiven();
       default -> throw new IllegalStateException("executor event " + kind);
     }
   }

@@ -506,14 +506,16 @@ final class TimedPe implements PePort {
           pe + ": a value of " + bytes + " bytes" + world.atLine(op.line) + " does not fit TCM, which has " + tcm.capacity()
               + " bytes beside the message slots; work on smaller tiles");
     }
-    long issuePs = Math.max(cpuFreePs, barrierPs);
-    while (tcm.givesLater() && (tcm.firstLaterPs() <= issuePs || !tcm.fits(bytes))) {
+    long issuePs = Math.max(world.sim.nowPs(), Math.max(cpuFreePs, barrierPs));
+    while (tcm.givesLater() && tcm.firstLaterPs() <= issuePs) {
       raiseBarrier(tcm.firstLaterPs(), Cause.TCM_SPACE, tcm.firstLaterOp());
       tcm.giveFirstLater();
     }
     tcmStalled = !tcm.fits(bytes);
     if (!tcmStalled) {
       tcm.take(bytes);
+    } else if (tcm.givesLater()) {
+      world.giveTcmAt(tcm.firstLaterPs(), this); // unless a reader that ends before makes room
     }
     return !tcmStalled;
   }
@@ -730,6 +732,12 @@ final class TimedPe implements PePort {
     }
   }
 
+  void tcmGiven() {
+    if (tcmStalled) {
+      pump();
+    }
+  }
+
   void resumeForClock() {
     if (mayTellTime()) {
       resume();
@@ -774,9 +782,11 @@ final class TimedPe implements PePort {
         tcm.giveLater(deadPs, r.bytes, r.lastReader);
       } else {
         tcm.give(r.bytes);
+        if (tcmStalled) {
+          raiseBarrier(now, Cause.TCM_SPACE, r.lastReader);
+        }
       }
       if (tcmStalled) {
-        raiseBarrier(now, Cause.TCM_SPACE, r.lastReader);
         pump();
       }
     }

@@ -235,6 +235,35 @@ final class PeTimingTest {
     }
   }
 
+  /** A send will leave its channel at a time that is already known; a reader that ends before frees its room before. */
+  @Test
+  void tcm_full_takesTheRoomThatIsFreeFirst() {
+    try (DeviceRig rig =
+        DeviceRig.ring(
+                "system.sips.count=2", "ipcq.slots=1", "ipcq.directions=1", "pe.tcm.size=64 KiB", "ipcq.slot_size=20 KiB",
+                "fabric.chunk=64 KiB", "cube.links.pe_to_router.bandwidth=16 GB/s")
+            .connect(new QueuePlan.Connection(new Pe(0, 0, 0), "E", new Pe(1, 0, 0), "W"))) {
+      rig.run(
+          p -> {
+            Register sent = fill(p, 20_000);
+            p.send(p.queue("E"), sent, 0, 20_000);
+            Register read = fill(p, 20_000);
+            for (int i = 0; i < 3; i++) {
+              p.compute(new ComputeOp.Reduce(ReduceOp.SUM, DType.F32, 1, 5000, 1), 4, read, 0, Register.NONE, 0, Register.NONE, 0);
+            }
+            p.release(sent);
+            p.release(read);
+            p.load(rig.hbm(0, 0, 20_000));
+          },
+          p -> p.receive(p.queue("W"), 20_000, false, false));
+      var lastReader = rig.rows(0, OpKind.MATH).getLast();
+      var load = rig.rows(OpKind.LOAD).getFirst();
+      assertThat(rig.rows(OpKind.SEND).getFirst().startPs() + at(16, 20_000)).isGreaterThan(lastReader.endPs());
+      assertThat(load.issuePs()).isEqualTo(lastReader.endPs() + DISPATCH);
+      assertThat(load.causeOp()).isEqualTo(lastReader.id());
+    }
+  }
+
   @Test
   void launch_manyPlaces_startTogetherAndLateEnough() {
     try (DeviceRig rig = DeviceRig.of(Mode.TIME, "sip-2026")) {
