@@ -58,6 +58,17 @@ final class PeTimingTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({"1", "1025", "16384", "100000"})
+  void transfers_idleMachine_meetNobody(int bytes) {
+    try (DeviceRig rig = DeviceRig.ring()) {
+      rig.run(p -> p.fence(p.store(p.load(rig.hbm(2, 0, bytes)), 0, rig.hbm(3, 0, bytes))));
+      // rounding each chunk up to a picosecond counts
+      assertThat(rig.sim.opLog().contentionPs(0)).isBetween(0L, bytes / 1024 + 1L);
+      assertThat(rig.sim.opLog().contentionPs(1)).isBetween(0L, bytes / 1024 + 1L);
+    }
+  }
+
   @Test
   void load_stridedRegion_costsItsBytesOnly() {
     try (DeviceRig rig = DeviceRig.ring()) {

@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -83,6 +84,33 @@ final class SlotReuseTest {
         assertThat(got).as("message %d", k).containsOnly(k);
       }
       assertThat(rig.sim.peakSlots()).isLessThanOrEqualTo(slots);
+    }
+  }
+
+  /** With two ranks E and W lead to the same peer: queues are matched by connection, not by name or by peer. */
+  @Test
+  void twoDirectionsToOnePeer_bothWays_areFourStreams() {
+    try (DeviceRig rig = DeviceRig.of(Mode.FULL, "ring", "system.sips.count=2", "ipcq.slots=2").connectRing(2)) {
+      Consumer<PePort> program =
+          p -> {
+            int me = p.pe().sip();
+            for (int k = 0; k < 12; k++) {
+              p.send(p.queue("E"), fill(p, 64, 1000 * me + k), 0, 64);
+              p.send(p.queue("W"), fill(p, 64, 1000 * me + 500 + k), 0, 64);
+              for (String from : List.of("W", "E")) {
+                Register v = p.receive(p.queue(from), 64, false, false);
+                p.store(v, 0, rig.hbm(me, (from.equals("W") ? 0 : 4096) + k * 64L, 64));
+                p.release(v);
+              }
+            }
+          };
+      rig.run(program, program);
+      for (int me = 0; me < 2; me++) {
+        for (int k = 0; k < 12; k++) {
+          assertThat(floats(rig.read(rig.hbm(me, k * 64L, 64)))).containsOnly(1000 * (1 - me) + k);
+          assertThat(floats(rig.read(rig.hbm(me, 4096 + k * 64L, 64)))).containsOnly(1000 * (1 - me) + 500 + k);
+        }
+      }
     }
   }
 
