@@ -1,0 +1,150 @@
+package org.kernbench.ccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.tl.Shard;
+import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.ReduceKind;
+
+/** Bounds equal the published ones of rings, meshes and tori, and no simulated run beats them. */
+final class BoundsTest {
+  private static final long S = 1 << 20;
+
+  private static Bounds bounds(Machine machine, RankLevel level, int ranks) {
+    return new Bounds(machine, Bed.leads(machine, level, ranks));
+  }
+
+  /** The table of section 4.2 of the specification of collectives, in units of S/B. */
+  @ParameterizedTest
+  @CsvSource({
+    "ring_1d, 6, auto, single, 0.8333",
+    "ring_1d, 12, auto, single, 0.9167",
+    "ring_1d, 2, auto, single, 1.0",
+    "torus_2d, 6, 3, single, 0.5556",
+    // 0.4167 if messages took both links of a doubled axis; routes take the positive one only
+    "torus_2d, 6, 3, double, 0.5556",
+    "mesh_2d_no_wrap, 6, 3, single, 0.7143",
+    "mesh_2d_no_wrap, 5, 5, single, 1.0",
+    "mesh_2d_no_wrap, 9, 3, single, 0.6667",
+    "torus_2d, 9, 3, single, 0.4444",
+    "mesh_2d_no_wrap, 8, 4, single, 0.7",
+    "mesh_2d_no_wrap, 16, 4, single, 0.625",
+    "torus_2d, 16, 4, single, 0.46875"
+  })
+  void traffic_packages_isTheStrengthOfTheirGraph(
+      String topology, int count, String width, String wrap, double optimum) {
+    Ideal ideal = new Ideal(0, 100_000, 128, 512, Ideal.Bottleneck.LINK);
+    Machine machine =
+        ideal.ring(
+            count,
+            "system.sips.topology=" + topology,
+            "system.sips.w=" + width,
+            "system.sips.wrap_pairs=" + wrap);
+    double ps = bounds(machine, RankLevel.SIP, count).trafficPs(S);
+    assertThat(ps / ideal.wirePs(S)).isCloseTo(optimum, within(5e-5));
+  }
+
+  @Test
+  void traffic_cubesOfAPackage_isTheStrengthOfTheirMesh() {
+    Ideal ideal = new Ideal(0, 100_000, 128, 512, Ideal.Bottleneck.LINK);
+    assertThat(bounds(ideal.mesh(4, 4), RankLevel.CUBE, 16).trafficPs(S) / (double) ideal.wirePs(S))
+        .isCloseTo(0.625, within(1e-5));
+    assertThat(bounds(ideal.mesh(3, 2), RankLevel.CUBE, 6).trafficPs(S) / (double) ideal.wirePs(S))
+        .isCloseTo(0.7143, within(5e-5));
+  }
+
+  @Test
+  void traffic_narrowPort_isThatOfThePort() {
+    Ideal ideal = new Ideal(0, 100_000, 128, 512, Ideal.Bottleneck.PORT);
+    assertThat(bounds(ideal.ring(6), RankLevel.SIP, 6).trafficPs(S) / (double) ideal.wirePs(S))
+        .isCloseTo(1, within(1e-6));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "ring_1d, 6, 3", "ring_1d, 7, 3", "torus_2d, 6, 2", "mesh_2d_no_wrap, 6, 3",
+    "mesh_2d_no_wrap, 16, 6", "torus_2d, 16, 4", "ring_1d, 40, 20", "fully_connected, 6, 1"
+  })
+  void latency_packages_isOverheadAndDiameter(String topology, int count, int diameter) {
+    Ideal ideal = new Ideal(7000, 100_000, 128, 512, Ideal.Bottleneck.LINK);
+    Machine machine = ideal.ring(count, "system.sips.topology=" + topology);
+    long ps = bounds(machine, RankLevel.SIP, count).latencyPs();
+    // A package on the way is crossed without its PE: two picoseconds less than L for each.
+    assertThat(ps).isEqualTo(7000 + diameter * 100_000L - 2L * (diameter - 1));
+  }
+
+  @Test
+  void allReduce_nothingToDo_isZero() {
+    Machine machine = Machines.load("tiny", List.of());
+    assertThat(bounds(machine, RankLevel.CUBE, 1).allReduce(S).ps()).isZero();
+    assertThat(bounds(machine, RankLevel.CUBE, 4).allReduce(0).ps()).isZero();
+  }
+
+  @Test
+  void bounds_4096Packages_areQuick() {
+    Machine machine = Machines.load("ring", List.of("system.sips.count=4096"));
+    Bounds.Bound bound = bounds(machine, RankLevel.SIP, 4096).allReduce(1024);
+    assertThat(bound.kind()).isEqualTo("latency");
+    assertThat(bound.ps()).isGreaterThan(2048 * 250_000L);
+  }
+
+  @Test
+  void allReduce_everyAlgorithmAndSize_isNeverBeaten() {
+    List<AllReduceTest.Case> cases = AllReduceTest.cases().filter(c -> c.ranks() > 1).toList();
+    for (AllReduceTest.Case c : cases) {
+      List<Pe> leads = Bed.leads(c.machine(), c.level(), c.ranks());
+      Bounds bounds = new Bounds(c.machine(), leads);
+      int[] sizes = c.ranks() > 20 ? new int[] {1, 40_000} : new int[] {1, 1000, 100_000};
+      for (int n : sizes) {
+        try (Bed bed = Bed.open(c.machine(), Mode.TIME)) {
+          List<Shard> shards = bed.vectors(leads, DType.F16, n);
+          long ps =
+              bed.allReduce(c.library().connect(leads), leads, ReduceKind.SUM, shards).criticalPs();
+          assertThat(ps)
+              .as("%s, %d elements, %s", c, n, bounds.allReduce(2L * n))
+              .isGreaterThanOrEqualTo(bounds.allReduce(2L * n).ps());
+        }
+      }
+    }
+  }
+
+  @Test
+  void rootCenterPipelined_longVector_isNearTheWire() {
+    // The pipelined tree tends to S/B, whatever its depth; without a pipeline it is 2 D S/B.
+    Ideal ideal = new Ideal(1000, 32_000, 128, Ideal.NO_GAMMA, Ideal.Bottleneck.LINK);
+    Machine machine = ideal.mesh(4, 4);
+    List<Pe> leads = Bed.leads(machine, RankLevel.CUBE, 16);
+    List<Double> inUnits = new ArrayList<>();
+    for (String algorithm : List.of("root_center", "root_center_pipelined")) {
+      CclConfig config =
+          CclConfig.load(
+              Optional.empty(),
+              List.of("defaults.algorithm=" + algorithm, "defaults.chunk=32 KiB"));
+      try (Bed bed = Bed.open(machine, Mode.TIME)) {
+        List<Shard> shards = bed.vectors(leads, DType.F16, 4 << 20);
+        long ps =
+            bed.allReduce(
+                    CollectiveLibrary.open(machine, config).connect(leads),
+                    leads,
+                    ReduceKind.SUM,
+                    shards)
+                .criticalPs();
+        inUnits.add(ps / (double) ideal.wirePs(8 << 20));
+      }
+    }
+    assertThat(inUnits.get(0)).isBetween(7.9, 8.3);
+    assertThat(inUnits.get(1)).isBetween(1.0, 1.1);
+  }
+}

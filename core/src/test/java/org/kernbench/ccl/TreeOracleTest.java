@@ -1,0 +1,249 @@
+package org.kernbench.ccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.device.Mode;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.machine.Machine;
+import org.kernbench.tensor.DType;
+import org.kernbench.tl.Shard;
+import org.kernbench.torch.Communicator;
+import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.ReduceKind;
+
+/**
+ * Trees in grids against formula O11 of the specification of collectives, to the picosecond: reduce
+ * to a root and broadcast back, full vectors or pipelined.
+ */
+final class TreeOracleTest {
+  private static final int FLOAT = 4;
+  private static final int S = 98_304;
+
+  /** {@code D = max(rc, X-1-rc) + max(rr, Y-1-rr)}. */
+  private static int depth(int width, int height, int rootX, int rootY) {
+    return Math.max(rootX, width - 1 - rootX) + Math.max(rootY, height - 1 - rootY);
+  }
+
+  /** O11, full vector, without additions: {@code 2 D (o + L + S/B)}. */
+  private static long hops(Ideal m, int depth, long bytes) {
+    return 2L * depth * (m.occupancyPs(bytes) + m.latencyPs());
+  }
+
+  /**
+   * A grid with its root: when sums are there, by recursion towards the leaves, and when results
+   * are, by recursion away from the root.
+   *
+   * @param portPs what a message takes on a PE's own port; messages to several children stand in
+   *     line there, in the order of their queues: row before column, the longer side first
+   */
+  private record Grid(
+      Ideal m, int width, int height, int rootX, int rootY, Tree.Order order, long portPs) {
+
+    long allReduce() {
+      return broadcast(rootX, rootY, sum(rootX, rootY));
+    }
+
+    private long hop() {
+      return m.occupancyPs(S) + m.latencyPs();
+    }
+
+    private long sum(int x, int y) {
+      long[] arrivals = children(x, y).stream().mapToLong(c -> sum(c[0], c[1]) + hop()).toArray();
+      switch (order) {
+        case PHASES -> {}
+        case EARLIEST_FIRST -> Arrays.sort(arrivals);
+        case LATEST_FIRST ->
+            // all wait for the last one
+            Arrays.fill(arrivals, Arrays.stream(arrivals).max().orElse(0));
+      }
+      long done = 0;
+      for (long arrival : arrivals) {
+        done = Math.max(done, arrival) + m.addPs(S);
+      }
+      return done;
+    }
+
+    private long broadcast(int x, int y, long time) {
+      long last = time;
+      long port = time;
+      for (int[] c : children(x, y)) {
+        last = Math.max(last, broadcast(c[0], c[1], port + hop()));
+        port += portPs;
+      }
+      return last;
+    }
+
+    /** Up to two in the row of a node on the root's column, and up to two in that column. */
+    private List<int[]> children(int x, int y) {
+      List<int[]> result = new ArrayList<>();
+      for (int to : outward(x, rootX, width)) {
+        result.add(new int[] {to, y});
+      }
+      if (x == rootX) {
+        for (int to : outward(y, rootY, height)) {
+          result.add(new int[] {x, to});
+        }
+      }
+      return result;
+    }
+
+    /**
+     * Places next to {@code at} that lie farther from the root of a line; of the root both sides.
+     */
+    private static List<Integer> outward(int at, int root, int size) {
+      List<Integer> result = new ArrayList<>();
+      if (at <= root && at > 0) {
+        result.add(at - 1);
+      }
+      if (at >= root && at < size - 1) {
+        result.add(root < size - 1 - root && at == root ? 0 : result.size(), at + 1);
+      }
+      return result;
+    }
+  }
+
+  @Test
+  void tree_examplesOfTheSpecification_takeTheirTimes() {
+    Ideal noGamma = new Ideal(10_000, 32_000, 128, Ideal.NO_GAMMA, Ideal.Bottleneck.LINK);
+    assertThat(hops(noGamma, depth(4, 4, 2, 2), S)).isEqualTo(6_480_000);
+    assertThat(hops(noGamma, depth(4, 4, 0, 0), S)).isEqualTo(9_720_000);
+    Ideal gamma = new Ideal(10_000, 32_000, 128, 512, Ideal.Bottleneck.LINK);
+    Tree.Order order = Tree.Order.LATEST_FIRST;
+    assertThat(new Grid(gamma, 4, 4, 2, 2, order, 0).allReduce()).isEqualTo(8_400_000);
+    assertThat(new Grid(gamma, 3, 2, 1, 1, order, 0).allReduce()).isEqualTo(4_200_000);
+    assertThat(new Grid(gamma, 6, 1, 3, 0, order, 0).allReduce()).isEqualTo(5_628_000);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "4, 4, 2, 2",
+    "4, 4, 0, 0",
+    "4, 4, 1, 2",
+    "3, 2, 1, 1",
+    "6, 1, 3, 0",
+    "1, 5, 0, 2",
+    "3, 3, 1, 1",
+    "5, 4, 4, 0",
+    "8, 4, 4, 2",
+    "2, 2, 1, 1"
+  })
+  void tree_fullVector_takesO11(int width, int height, int rootX, int rootY) {
+    for (int add : new int[] {Ideal.NO_GAMMA, 512, 96}) {
+      Ideal ideal = new Ideal(10_000, 32_000, 128, add, Ideal.Bottleneck.LINK);
+      Machine machine = ideal.mesh(width, height);
+      for (Tree.Order order : Tree.Order.values()) {
+        long expected = new Grid(ideal, width, height, rootX, rootY, order, 1).allReduce();
+        assertThat(simulate(machine, tree(machine, width, height, rootX, rootY, order), S))
+            .as("root %d, %d, %s, %d B/ns added", rootX, rootY, order, add)
+            .isEqualTo(ideal.loadPs(machine, S) + expected + ideal.storePs(machine, S));
+      }
+    }
+  }
+
+  /** The algorithm of the library, on the numbers of the specification. */
+  @ParameterizedTest
+  @CsvSource({"4, 4, 6480, 1152", "3, 2, 3240, 576", "6, 1, 4860, 768"})
+  void rootCenter_exampleOfTheSpecification_takesHopsAndItsAdditions(
+      int width, int height, long hopsNs, long additionsNs) {
+    Ideal ideal = new Ideal(10_000, 32_000, 128, 512, Ideal.Bottleneck.LINK);
+    Machine machine = ideal.mesh(width, height);
+    Tree.Order order = Tree.Order.PHASES;
+    Grid formula = new Grid(ideal, width, height, width / 2, height / 2, order, 0);
+    Grid withPorts = new Grid(ideal, width, height, width / 2, height / 2, order, 1);
+    assertThat(formula.allReduce()).isEqualTo((hopsNs + additionsNs) * 1000);
+    assertThat(simulate(machine, library(machine, "root_center"), S))
+        .isEqualTo(ideal.loadPs(machine, S) + withPorts.allReduce() + ideal.storePs(machine, S));
+  }
+
+  /** O11: {@code 2 D (o + L + s/B) + (m-1) g}, with g the time between messages on a link. */
+  @ParameterizedTest
+  @CsvSource({
+    "4, 4, 8",
+    "4, 4, 96",
+    "4, 4, 1",
+    "3, 2, 16",
+    "6, 1, 24",
+    "1, 4, 3",
+    "5, 3, 32",
+    "8, 4, 12"
+  })
+  void rootCenterPipelined_chunks_takeO11(int width, int height, int m) {
+    for (long overhead : new long[] {0, 1000, 10_000, 40_000}) {
+      Ideal ideal = new Ideal(overhead, 32_000, 128, Ideal.NO_GAMMA, Ideal.Bottleneck.LINK);
+      Machine machine = ideal.mesh(width, height);
+      long s = S / m;
+      int d = depth(width, height, width / 2, height / 2);
+      // The port is free at once, so o hides behind the wire, or the wire behind o.
+      long g = Math.max(ideal.wirePs(s), overhead + 1);
+      long simulated =
+          simulate(machine, library(machine, "root_center_pipelined", "chunk=" + s + " B"), S);
+      long expected =
+          ideal.loadPs(machine, s) + hops(ideal, d, s) + (m - 1) * g + ideal.storePs(machine, s);
+      // What takes a picosecond each: additions, and messages, loads and stores on the ports.
+      assertThat(simulated - expected)
+          .as("o %d ps, %d chunks: %d against %d", overhead, m, simulated, expected)
+          .isBetween(0L, 8L * d + 4L * m);
+    }
+  }
+
+  private static Schedule tree(
+      Machine machine, int width, int height, int rootX, int rootY, Tree.Order order) {
+    Group group = group(machine);
+    int[][] ranks = new int[height][width];
+    for (int rank = 0; rank < width * height; rank++) {
+      ranks[rank / width][rank % width] = rank;
+    }
+    Tree tree = new Tree(group.size());
+    GridTree.add(tree, ranks, rootX, rootY, false, "");
+    AlgorithmConfig config = CclConfig.load(Optional.empty(), List.of()).of("root_center");
+    return FullVector.schedule(group, machine.ipcq(), config, tree, order, Exchange.NONE);
+  }
+
+  private static Group group(Machine machine) {
+    return new Group(
+        machine, RankLevel.CUBE, Bed.leads(machine, RankLevel.CUBE, machine.cubesPerSip()));
+  }
+
+  private static long simulate(Machine machine, Schedule schedule, long bytes) {
+    Group group = group(machine);
+    int n = (int) (bytes / FLOAT);
+    Schedule.RankProgram program = schedule.allReduce(n, DType.F32);
+    try (Bed bed = Bed.open(machine, Mode.TIME)) {
+      List<Shard> shards = bed.vectors(group.leads(), DType.F32, n);
+      return bed.run(
+              new QueuePlan(machine.ipcq(), schedule.connections()),
+              group.leads(),
+              tl -> {
+                int rank = group.rankOf(tl.pe());
+                Payload vector = Payload.of(shards.get(rank));
+                program.run(tl, rank, vector, new Reduction(ReduceKind.SUM, group.size()));
+              })
+          .criticalPs();
+    }
+  }
+
+  private static Communicator library(Machine machine, String algorithm, String... settings) {
+    List<String> overrides = new ArrayList<>();
+    overrides.add("defaults.algorithm=" + algorithm);
+    for (String setting : settings) {
+      overrides.add("algorithms." + algorithm + "." + setting);
+    }
+    CclConfig config = CclConfig.load(Optional.empty(), overrides);
+    return CollectiveLibrary.open(machine, config).connect(group(machine).leads());
+  }
+
+  private static long simulate(Machine machine, Communicator communicator, long bytes) {
+    Group group = group(machine);
+    try (Bed bed = Bed.open(machine, Mode.TIME)) {
+      List<Shard> shards = bed.vectors(group.leads(), DType.F32, (int) (bytes / FLOAT));
+      return bed.allReduce(communicator, group.leads(), ReduceKind.SUM, shards).criticalPs();
+    }
+  }
+}
