@@ -63,7 +63,11 @@ public final class CclConfig {
    */
   public static CclConfig parse(String file, String yaml, List<String> overrides) {
     Problems problems = new Problems();
-    ConfigTree tree = ConfigTree.parse(file, yaml, problems).overridden(overrides, problems);
+    ConfigTree written = ConfigTree.parse(file, yaml, problems);
+    if (written.isEmpty()) {
+      problems.throwIfAny(); // a file that cannot be read lacks every key: no need to list them
+    }
+    ConfigTree tree = written.overridden(overrides, problems);
     ConfigMap root = tree.root(problems);
     ConfigMap defaults = root.map("defaults");
     String algorithm = defaults.text("algorithm");

@@ -55,6 +55,11 @@ public final class ConfigTree {
     return new ConfigTree(new ConfigNode.Section(new LinkedHashMap<>(), start));
   }
 
+  /** Whether nothing is in it: the file is empty, or could not be read as keys and values. */
+  public boolean isEmpty() {
+    return root.entries().isEmpty();
+  }
+
   /**
    * This tree with every key of {@code upper} laid over it: sections merge, other values replace.
    */

@@ -76,6 +76,9 @@ public final class Machines {
     while (true) {
       seen.add(source.file());
       ConfigTree tree = ConfigTree.parse(source.file(), source.text(), problems);
+      if (tree.isEmpty()) {
+        problems.throwIfAny(); // a file that cannot be read lacks every key: no need to list them
+      }
       layers.add(tree.without(EXTENDS));
       Optional<String> base = tree.topLevelText(EXTENDS);
       if (base.isEmpty()) {
