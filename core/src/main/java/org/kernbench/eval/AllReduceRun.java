@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import org.kernbench.ccl.Bounds;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Launch;
@@ -49,6 +50,7 @@ record AllReduceRun(
   /** Remembers what the process group was connected to. */
   private static final class Observed implements CollectiveBackend {
     private final CollectiveBackend backend;
+    private List<Pe> leads = List.of();
     private Optional<Communicator> communicator = Optional.empty();
 
     Observed(CollectiveBackend backend) {
@@ -74,6 +76,7 @@ record AllReduceRun(
     public Communicator connect(List<Pe> leadPes) {
       Communicator connected = backend.connect(leadPes);
       communicator = Optional.of(connected);
+      leads = leadPes;
       return connected;
     }
   }
@@ -212,7 +215,7 @@ record AllReduceRun(
       }
     }
     if (mode != Mode.VALUES) {
-      reportTime(outcome, torch, run, ipcq, bytes, ranks);
+      reportTime(outcome, torch, run, backend.leads, ipcq, bytes, ranks);
     }
   }
 
@@ -220,11 +223,13 @@ record AllReduceRun(
       Outcome outcome,
       Torch torch,
       CollectiveRun run,
+      List<Pe> leads,
       IpcqSpec ipcq,
       long bytes,
       int ranks) {
     Launch launch = run.launch();
-    outcome.time(launch.criticalPs(), 0, "none");
+    Bounds.Bound bound = Bounds.allReduce(machine, leads, bytes);
+    outcome.time(launch.criticalPs(), bound.ps(), bound.kind());
     double ns = launch.criticalPs() / 1e3;
     if (ns > 0) {
       outcome.metric("algbw_gb_per_s", Numbers.rounded(bytes / ns));
