@@ -112,6 +112,23 @@ class FabricContentionTest {
     assertThat(traffic.packets()).hasSizeGreaterThan(1_000);
   }
 
+  /** Packets longer than the fabric's chunk: trains, whose chunks other packets get in between. */
+  @ParameterizedTest
+  @CsvSource({
+    "4,UNIFORM,64,16,90",
+    "4,UNIFORM,16,1,80",
+    "8,UNIFORM,16,4,95",
+    "8,TRANSPOSE,64,4,90"
+  })
+  void mesh_packetsOfManyChunks_everyPacketArrivesInTheSameCycle(
+      int side, Pattern pattern, int flits, int chunkFlits, int load) {
+    FlitMeshTraffic traffic =
+        FlitMeshTraffic.bernoulli(pattern, side, flits, load / 100.0, 1_000L * flits, load);
+    assertThat(FabricMesh.run(traffic, chunkFlits))
+        .isEqualTo(FlitMesh.run(traffic, chunkFlits, Tie.PACKET))
+        .isNotEqualTo(FabricMesh.run(traffic, flits));
+  }
+
   @ParameterizedTest
   @CsvSource({
     "4,UNIFORM,1,50", "4,UNIFORM,64,90", "4,TRANSPOSE,16,95", "4,TRANSPOSE,1,150",
@@ -149,7 +166,7 @@ class FabricContentionTest {
   void mesh_oneQueue_waitsAsQueueingTheorySays(int flits, double load) {
     SplittableRandom random = new SplittableRandom(flits);
     List<Packet> packets = new ArrayList<>();
-    long cycles = 400_000L * flits;
+    long cycles = 200_000L * flits;
     for (long cycle = 0; cycle < cycles; cycle++) {
       if (random.nextDouble() < load / flits) {
         packets.add(new Packet(cycle, 0, 0));
@@ -182,16 +199,57 @@ class FabricContentionTest {
       }
     }
     StringBuilder csv = new StringBuilder(Point.HEADER).append('\n');
-    points.forEach(point -> csv.append(point.csv()).append('\n'));
-    Path published = Path.of("../docs/validation/fabric-latency-load.csv");
-    if (Boolean.getBoolean("kernbench.rewrite")) {
-      Files.createDirectories(published.getParent());
-      Files.writeString(published, csv);
-    }
     for (Point point : points) {
       assertThat(point.latencyDeviation()).as(point.csv()).isEqualTo(0, within(MOST_DEVIATION));
       assertThat(point.throughputDeviation()).as(point.csv()).isEqualTo(0, within(MOST_DEVIATION));
+      csv.append(point.csv()).append('\n');
     }
-    assertThat(csv.toString()).isEqualTo(Files.readString(published));
+    assertIsPublished("fabric-latency-load.csv", csv.toString());
+  }
+
+  /**
+   * What the size of a chunk means, as published in {@code docs/validation/fabric-chunk.csv}:
+   * messages of 64 flits on an 8x8 mesh, cut into chunks of 1 to 64 flits on both sides.
+   */
+  @Test
+  @Tag("slow")
+  void mesh_messagesOfManyChunks_areWithinTwoPercentAndAsPublished() throws IOException {
+    StringBuilder csv =
+        new StringBuilder(
+            "pattern,message_flits,chunk_flits,load_percent,latency_fabric_cycles,"
+                + "latency_flits_cycles,deviation_percent\n");
+    for (Pattern pattern : Pattern.values()) {
+      for (int load : new int[] {10, 30, 50, 70, 80, 90}) {
+        double perCycle = load / 100.0 * pattern.capacity(8);
+        FlitMeshTraffic traffic =
+            FlitMeshTraffic.bernoulli(
+                pattern, 8, 64, load / 100.0, (long) (40_000 / perCycle), load);
+        for (int chunk : PACKET_FLITS) {
+          double fabric = traffic.meanLatency(FabricMesh.run(traffic, chunk));
+          double flits = traffic.meanLatency(FlitMesh.run(traffic, chunk, Tie.ROTATING_PORT));
+          String line =
+              String.format(
+                  Locale.ROOT,
+                  "%s,64,%d,%d,%.3f,%.3f,%.3f",
+                  pattern.name().toLowerCase(Locale.ROOT),
+                  chunk,
+                  load,
+                  fabric,
+                  flits,
+                  100 * (fabric / flits - 1));
+          assertThat(fabric / flits).as(line).isEqualTo(1, within(MOST_DEVIATION));
+          csv.append(line).append('\n');
+        }
+      }
+    }
+    assertIsPublished("fabric-chunk.csv", csv.toString());
+  }
+
+  private static void assertIsPublished(String name, String csv) throws IOException {
+    Path published = Path.of("../docs/validation", name);
+    if (Boolean.getBoolean("kernbench.rewrite")) {
+      Files.writeString(published, csv);
+    }
+    assertThat(csv).isEqualTo(Files.readString(published));
   }
 }

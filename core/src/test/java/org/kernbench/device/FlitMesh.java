@@ -42,39 +42,39 @@ final class FlitMesh {
   private static final int LOCAL = 4;
   private static final int PORTS = 5;
 
-  /** A packet inside a router (or a source): how much of it has come, how much has gone. */
+  /** A chunk inside a router (or a source): how much of it has come, how much has gone. */
   private static final class Holding {
-    final int packet;
+    final int chunk;
     int arrived;
     int sent;
 
-    Holding(int packet) {
-      this.packet = packet;
+    Holding(int chunk) {
+      this.chunk = chunk;
     }
   }
 
   /** A link: what is on it, in a ring of cycles. */
   private static final class Wire {
-    private final int[] packetAt;
+    private final int[] chunkAt;
 
     Wire(int cycles) {
-      packetAt = new int[cycles];
-      Arrays.fill(packetAt, -1);
+      chunkAt = new int[cycles];
+      Arrays.fill(chunkAt, -1);
     }
 
     /**
-     * The packet of the flit that arrives in this cycle, or -1. To be called before {@link #send}
-     * of the cycle.
+     * The chunk of the flit that arrives in this cycle, or -1. To be called before {@link #send} of
+     * the cycle.
      */
     int arrival(long cycle) {
-      int place = (int) (cycle % packetAt.length);
-      int packet = packetAt[place];
-      packetAt[place] = -1;
-      return packet;
+      int place = (int) (cycle % chunkAt.length);
+      int chunk = chunkAt[place];
+      chunkAt[place] = -1;
+      return chunk;
     }
 
-    void send(long cycle, int packet) {
-      packetAt[(int) (cycle % packetAt.length)] = packet;
+    void send(long cycle, int chunk) {
+      chunkAt[(int) (cycle % chunkAt.length)] = chunk;
     }
   }
 
@@ -92,19 +92,26 @@ final class FlitMesh {
   }
 
   private final FlitMeshTraffic traffic;
+  private final int chunkFlits;
+  private final int chunksPerPacket;
   private final Tie tie;
   private final int side;
   private final Router[] routers;
   private final List<Deque<Holding>> sources = new ArrayList<>();
+  private final int[] nextChunk;
   private final int[] flitsAtSink;
   private final long[] delivered;
   private int deliveredCount;
 
-  private FlitMesh(FlitMeshTraffic traffic, Tie tie) {
+  private FlitMesh(FlitMeshTraffic traffic, int chunkFlits, Tie tie) {
     this.traffic = traffic;
+    this.chunkFlits = chunkFlits;
+    chunksPerPacket = traffic.packetFlits() / chunkFlits;
     this.tie = tie;
     side = traffic.side();
     routers = new Router[side * side];
+    nextChunk = new int[side * side];
+    Arrays.fill(nextChunk, -1);
     flitsAtSink = new int[traffic.packets().size()];
     delivered = new long[flitsAtSink.length];
     for (int node = 0; node < routers.length; node++) {
@@ -135,22 +142,29 @@ final class FlitMesh {
     a.in[portOfA] = b.out[portOfB];
   }
 
-  /**
-   * Runs until every packet is delivered. Returns, by packet, the cycle by whose beginning its tail
-   * has arrived.
-   */
+  /** Each packet in one piece. */
   static long[] run(FlitMeshTraffic traffic, Tie tie) {
-    FlitMesh mesh = new FlitMesh(traffic, tie);
+    return run(traffic, traffic.packetFlits(), tie);
+  }
+
+  /**
+   * Runs until every packet is delivered.
+   *
+   * @param chunkFlits what a link belongs to from head to tail; a packet is a train of such chunks,
+   *     the next one offered when the tail of the last one has left, behind those that wait already
+   * @return by packet, the cycle by whose beginning its tail has arrived
+   */
+  static long[] run(FlitMeshTraffic traffic, int chunkFlits, Tie tie) {
+    FlitMesh mesh = new FlitMesh(traffic, chunkFlits, tie);
     int offered = 0;
     for (long cycle = 0; mesh.deliveredCount < mesh.delivered.length; cycle++) {
       for (int node = 0; node < mesh.routers.length; node++) {
         mesh.receive(node, cycle);
+        mesh.offerNextChunk(node);
       }
       List<Packet> packets = traffic.packets();
       while (offered < packets.size() && packets.get(offered).cycle() == cycle) {
-        Holding all = new Holding(offered);
-        all.arrived = traffic.packetFlits();
-        mesh.sources.get(packets.get(offered).source()).add(all);
+        mesh.offer(packets.get(offered).source(), offered * mesh.chunksPerPacket);
         offered++;
       }
       for (int node = 0; node < mesh.routers.length; node++) {
@@ -160,34 +174,54 @@ final class FlitMesh {
     return mesh.delivered;
   }
 
+  private void offer(int node, int chunk) {
+    Holding all = new Holding(chunk);
+    all.arrived = chunkFlits;
+    sources.get(node).add(all);
+  }
+
+  private void offerNextChunk(int node) {
+    if (nextChunk[node] >= 0) {
+      offer(node, nextChunk[node]);
+      nextChunk[node] = -1;
+    }
+  }
+
   private void receive(int node, long cycle) {
     Router router = routers[node];
     List<Holding> heads = new ArrayList<>(PORTS);
     for (int i = 0; i < PORTS; i++) {
       int port = (int) ((i + cycle) % PORTS);
-      int packet = router.in[port] == null ? -1 : router.in[port].arrival(cycle);
-      if (packet >= 0) {
+      int chunk = router.in[port] == null ? -1 : router.in[port].arrival(cycle);
+      if (chunk >= 0) {
         Holding holding = router.arriving[port];
         if (holding == null) {
-          holding = new Holding(packet);
+          holding = new Holding(chunk);
           router.arriving[port] = holding;
           heads.add(holding);
         }
         holding.arrived++;
-        if (holding.arrived == traffic.packetFlits()) {
+        if (holding.arrived == chunkFlits) {
           router.arriving[port] = null;
         }
       }
     }
     if (tie == Tie.PACKET) {
-      heads.sort(Comparator.comparingInt(h -> h.packet));
+      heads.sort(Comparator.comparingInt(h -> h.chunk));
     }
     for (Holding head : heads) {
-      router.waiting.get(outputAt(node, head.packet)).add(head);
+      router.waiting.get(outputAt(node, head.chunk / chunksPerPacket)).add(head);
     }
     int leaving = router.out[LOCAL].arrival(cycle);
-    if (leaving >= 0 && ++flitsAtSink[leaving] == traffic.packetFlits()) {
-      delivered[leaving] = cycle + 1;
+    if (leaving >= 0) {
+      arriveAtSink(leaving / chunksPerPacket, cycle);
+    }
+  }
+
+  private void arriveAtSink(int packet, long cycle) {
+    flitsAtSink[packet]++;
+    if (flitsAtSink[packet] == traffic.packetFlits()) {
+      delivered[packet] = cycle + 1;
       deliveredCount++;
     }
   }
@@ -207,20 +241,26 @@ final class FlitMesh {
 
   private void send(int node, long cycle) {
     Router router = routers[node];
-    sendOneFlit(sources.get(node), router.in[LOCAL], cycle);
+    int left = sendOneFlit(sources.get(node), router.in[LOCAL], cycle);
+    if (left >= 0 && (left + 1) % chunksPerPacket != 0) {
+      nextChunk[node] = left + 1;
+    }
     for (int port = 0; port < PORTS; port++) {
       sendOneFlit(router.waiting.get(port), router.out[port], cycle);
     }
   }
 
-  private void sendOneFlit(Deque<Holding> waiting, Wire wire, long cycle) {
+  /** Returns the chunk whose tail has left in this cycle, or -1. */
+  private int sendOneFlit(Deque<Holding> waiting, Wire wire, long cycle) {
     Holding first = waiting.peekFirst();
     if (first != null && first.sent < first.arrived) {
-      wire.send(cycle, first.packet);
+      wire.send(cycle, first.chunk);
       first.sent++;
-      if (first.sent == traffic.packetFlits()) {
+      if (first.sent == chunkFlits) {
         waiting.removeFirst();
+        return first.chunk;
       }
     }
+    return -1;
   }
 }
