@@ -23,10 +23,13 @@ public final class Scope implements AutoCloseable {
     made.add(register);
   }
 
-  /** Takes a value out of this scope, so that it survives the close; it then belongs to the enclosing scope or the kernel. */
+  /**
+   * Takes a value out of this scope, so that it survives the close; it then belongs to the enclosing scope or the kernel. Changes
+   * nothing for a value that was made outside this scope.
+   */
   public Value keep(Value value) {
-    made.remove(value.register);
-    if (outer != null) {
+    boolean mine = made.remove(value.register);
+    if (mine && outer != null) {
       outer.made(value.register);
     }
     return value;

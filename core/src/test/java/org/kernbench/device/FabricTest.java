@@ -96,6 +96,20 @@ class FabricTest {
   @ParameterizedTest
   @CsvSource({"2,1", "2,2", "2,8", "3,1", "5,4"})
   void transfers_sharingOneLink_takeTurnsChunkByChunk(int sharers, int sourceSpeedup) {
+    assertSharersTakeTurns(sharers, sourceSpeedup, true);
+  }
+
+  /**
+   * The source paces: the next chunk is offered when the last one has entered, so others get in
+   * between.
+   */
+  @ParameterizedTest
+  @CsvSource({"2,1", "2,8", "5,1", "5,4"})
+  void transfers_sharingTheirSource_takeTurnsChunkByChunk(int sharers, int sourceSpeedup) {
+    assertSharersTakeTurns(sharers, sourceSpeedup, false);
+  }
+
+  private static void assertSharersTakeTurns(int sharers, int sourceSpeedup, boolean ownSources) {
     SplittableRandom random = new SplittableRandom(sharers);
     for (int i = 0; i < 200; i++) {
       long chunk = 64L << random.nextInt(6);
@@ -112,7 +126,9 @@ class FabricTest {
       }
       List<Transfer> transfers = new ArrayList<>();
       for (int s = 0; s < sharers; s++) {
-        transfers.add(new Transfer(new int[] {s, sharers, sharers + 1, sharers + 2}, bytes, 0));
+        int source = ownSources ? s : 0;
+        int[] route = {source, sharers, sharers + 1, sharers + 2};
+        transfers.add(new Transfer(route, bytes, 0));
       }
       FabricRig rig = new FabricRig(chunk, rates, latencies, transfers);
       long last = rig.latencyPs(transfers.getFirst()) + FabricRig.serialPs(sharers * bytes, shared);

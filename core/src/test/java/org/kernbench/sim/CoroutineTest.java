@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(20)
+@Timeout(value = 20, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class CoroutineTest {
   /** Lets a body name the coroutine it runs in, which exists only after the body. */
   private static final class Self {
@@ -184,6 +184,30 @@ class CoroutineTest {
     assertThat(c.resume()).isFalse();
     c.cancel();
     assertThat(log).hasSize(2);
+  }
+
+  @Test
+  void cancel_finallyBlockSuspends_isUnwoundFurther() {
+    List<String> log = new ArrayList<>();
+    Coroutine c =
+        coroutine(
+            "c",
+            self -> {
+              try {
+                self.suspend();
+              } finally {
+                try {
+                  self.suspend();
+                  log.add("unreachable");
+                } finally {
+                  log.add("cleaned up");
+                }
+              }
+            });
+    c.resume();
+    c.cancel();
+    assertThat(log).containsExactly("cleaned up");
+    assertThat(c.isDone()).isTrue();
   }
 
   @Test

@@ -179,6 +179,55 @@ class EventQueueTest {
     }
   }
 
+  /**
+   * Two ascending kinds of order at one time, keyed and running, and now and then one that fits
+   * neither.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 5, 6, 11, 100, 5_000})
+  void queues_keyedAndRunningOrdersInterleaved_leaveKeyedFirst(int count) {
+    SplittableRandom random = new SplittableRandom(count);
+    for (int misfits = 0; misfits <= 2; misfits++) {
+      Triple queues = new Triple();
+      for (int round = 0; round < 10; round++) {
+        long base = queues.nowPs + SLOT_PS * (2 + random.nextInt(3));
+        for (int i = 0; i < count; i++) {
+          long order = random.nextBoolean() ? 1_000L + 2 * i : 1L << 62 | i;
+          queues.push(base + (i < count / 2 ? 0 : 5), order, i);
+          if (random.nextInt(count) < misfits) {
+            queues.push(base, 2 * random.nextInt(1_000) + 1L + 2_000_000L * i, i);
+          }
+        }
+        queues.drain();
+      }
+    }
+  }
+
+  /**
+   * Chains of events that each cause another at once: the current slot is pushed to for as long as
+   * it is popped from.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 63, 64, 65, 3_000})
+  void queues_chainsWithoutDelay_leaveInOrderOfPushing(int chains) {
+    Triple queues = new Triple();
+    long sequence = 0;
+    for (int i = 0; i < chains; i++) {
+      queues.push(700, 1L << 62 | sequence++, i);
+    }
+    for (int i = 0; i < 20 * chains; i++) {
+      queues.pop();
+      if (i % 7 != 0) {
+        queues.push(queues.nowPs, 1L << 62 | sequence++, i);
+      }
+      if (i % 5 == 0) {
+        queues.push(queues.nowPs + i % 3, 1L << 62 | sequence++, i);
+        queues.push(queues.nowPs, sequence++, i);
+      }
+    }
+    queues.drain();
+  }
+
   @Test
   void queues_smallerOrderAtTheTimeOfTheLastPop_isNext() {
     Triple queues = new Triple();
