@@ -6,6 +6,7 @@ import static org.kernbench.device.PeTimingTest.chunked;
 
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -47,14 +48,17 @@ final class GateRulesTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2, 3})
   void randomPrograms_walkingBackTheCauses_reachesTheStartOfTheKernel(int block) {
+    Set<Cause> met = EnumSet.noneOf(Cause.class);
     for (int i = 0; i < CASES; i++) {
       RandomCase c = RandomCase.of(9000 + block * CASES + i);
       try (DeviceRig rig = c.rig(Mode.TIME)) {
         Launch launch = c.run(rig);
         walkBack(c, rig, launch);
         gaps(c, rig, launch);
+        rig.rows().forEach(r -> met.add(r.cause()));
       }
     }
+    assertThat(EnumSet.complementOf(EnumSet.copyOf(met))).as("causes that the programs never met").containsExactly(Cause.LOOK);
   }
 
   /** What an operation says it waited for ended when it started, or as long before as the cause says. */
@@ -94,7 +98,15 @@ final class GateRulesTest {
           assertThat(wait).as(what).isPositive();
           assertThat(wait % dispatch).as(what).isZero();
         }
-        case TCM_SPACE, LOOK -> throw new AssertionError(what);
+        case TCM_SPACE -> {
+          assertThat(row.startPs()).as(what).isEqualTo(row.issuePs());
+          assertThat(row.issuePs()).as(what).isGreaterThan(cause.startPs());
+          if (cause.kind() != OpKind.SEND) {
+            assertThat(issued).as(what).isPositive();
+            assertThat(issued % dispatch).as(what).isZero();
+          }
+        }
+        case LOOK -> throw new AssertionError(what);
       }
     }
   }

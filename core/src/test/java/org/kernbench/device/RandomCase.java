@@ -14,7 +14,7 @@ record RandomCase(long seed, int pes, int slots, List<String> overrides, List<Ra
     return of(seed, false);
   }
 
-  /** @param roomy without stalls for the command window */
+  /** @param roomy without stalls for the command window or for TCM */
   static RandomCase of(long seed, boolean roomy) {
     Random random = new Random(seed);
     int pes = 2 + random.nextInt(3);
@@ -36,7 +36,12 @@ record RandomCase(long seed, int pes, int slots, List<String> overrides, List<Ra
     o.add("pe.dma.message_overhead=" + pick(random, "8 ns", "60 ns"));
     o.add("ipcq.backpressure=" + pick(random, "sleep", "sleep", "poll"));
     o.add("pe.accel_slot=" + pick(random, "shared", "separate"));
-    return new RandomCase(seed, pes, slots, o, RandomProgram.ring(seed, pes, 6, slots, slotBytes));
+    List<RandomProgram> programs = RandomProgram.ring(seed, pes, 6, slots, slotBytes);
+    int alive = programs.stream().mapToInt(RandomProgram::mostBytesAlive).max().orElseThrow();
+    boolean tight = !roomy && random.nextBoolean();
+    o.add("ipcq.directions=2");
+    o.add("pe.tcm.size=" + (tight ? 2 * slots * slotBytes + alive : 16 << 20) + " B");
+    return new RandomCase(seed, pes, slots, o, programs);
   }
 
   private static String pick(Random random, String... of) {

@@ -174,6 +174,21 @@ final class RandomProgram {
     received.clear();
   }
 
+  /** Most bytes in values that are made and not given up, the least TCM in which the program can end. */
+  int mostBytesAlive() {
+    int now = 0;
+    int most = 0;
+    for (Step s : steps) {
+      switch (s.kind) {
+        case LOAD, FILL, ADD, NEG, RECV -> now += s.bytes;
+        case RELEASE -> now -= sizes.get(s.a);
+        case STORE, SEND, FENCE, FENCE_ALL -> {}
+      }
+      most = Math.max(most, now);
+    }
+    return most;
+  }
+
   /** Issues the steps. */
   void run(PePort p) {
     Register[] values = new Register[sizes.size()];
