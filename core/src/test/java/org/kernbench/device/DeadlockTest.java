@@ -15,14 +15,23 @@ import org.kernbench.tensor.DType;
 final class DeadlockTest {
   private static Register fill(PePort p, int bytes) {
     return p.compute(
-        new ComputeOp.Fill(DType.F32, bytes / 4, 1), bytes, Register.NONE, 0, Register.NONE, 0, Register.NONE, 0);
+        new ComputeOp.Fill(DType.F32, bytes / 4, 1),
+        bytes,
+        Register.NONE,
+        0,
+        Register.NONE,
+        0,
+        Register.NONE,
+        0);
   }
 
   private static DeviceRig rig(Mode mode, String... overrides) {
     String[] all = new String[overrides.length + 1];
     all[0] = "system.sips.count=2";
     System.arraycopy(overrides, 0, all, 1, overrides.length);
-    return new DeviceRig(Machines.load("ring", List.of(all)), mode, SimulatorOptions.DEFAULT.withLines()).connectRing(2);
+    return new DeviceRig(
+            Machines.load("ring", List.of(all)), mode, SimulatorOptions.DEFAULT.withLines())
+        .connectRing(2);
   }
 
   @ParameterizedTest
@@ -80,19 +89,20 @@ final class DeadlockTest {
   void valuesThatKeepTheirSlots_areNamedAsTheHolders() {
     try (DeviceRig rig = rig(Mode.TIME, "ipcq.slots=2")) {
       assertThatThrownBy(
-              () -> rig.run(
-                  p -> {
-                    for (int i = 0; i < 3; i++) {
-                      p.send(p.queue("E"), fill(p, 64), 0, 64);
-                    }
-                  },
-                  p -> {
-                    for (int i = 0; i < 3; i++) {
-                      p.receive(p.queue("W"), 64, false, false);
-                    }
-                    p.fenceAll();
-                    p.clockPs();
-                  }))
+              () ->
+                  rig.run(
+                      p -> {
+                        for (int i = 0; i < 3; i++) {
+                          p.send(p.queue("E"), fill(p, 64), 0, 64);
+                        }
+                      },
+                      p -> {
+                        for (int i = 0; i < 3; i++) {
+                          p.receive(p.queue("W"), 64, false, false);
+                        }
+                        p.fenceAll();
+                        p.clockPs();
+                      }))
           .isInstanceOf(DeadlockException.class)
           .hasMessageContaining("2 of them held by received values")
           .hasMessageContaining("release");
@@ -103,7 +113,9 @@ final class DeadlockTest {
   @EnumSource(Mode.class)
   void missingSend_saysWhoShouldHaveSent(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
-      assertThatThrownBy(() -> rig.run(p -> fill(p, 4), p -> p.fence(p.receive(p.queue("W"), 64, false, false))))
+      assertThatThrownBy(
+              () ->
+                  rig.run(p -> fill(p, 4), p -> p.fence(p.receive(p.queue("W"), 64, false, false))))
           .isInstanceOf(DeadlockException.class)
           .hasMessageContaining("1 waits remain")
           .hasMessageContaining("no message from " + rig.pe(0) + " (E)")
@@ -114,7 +126,11 @@ final class DeadlockTest {
   @Test
   void look_atAMessageThatNeverComes_namesTheLook() {
     try (DeviceRig rig = rig(Mode.FULL)) {
-      assertThatThrownBy(() -> rig.run(p -> fill(p, 4), p -> p.look(p.receive(p.queue("W"), 64, false, false), 0, 4)))
+      assertThatThrownBy(
+              () ->
+                  rig.run(
+                      p -> fill(p, 4),
+                      p -> p.look(p.receive(p.queue("W"), 64, false, false), 0, 4)))
           .isInstanceOf(DeadlockException.class)
           .hasMessageContaining("looks at a value at DeadlockTest.java:")
           .hasMessageContaining("recv W of 64 B at DeadlockTest.java:");
@@ -125,13 +141,14 @@ final class DeadlockTest {
   void tcm_fullOfLiveValues_namesThem() {
     try (DeviceRig rig = rig(Mode.TIME)) {
       assertThatThrownBy(
-              () -> rig.run(
-                  p -> {
-                    fill(p, 700_000);
-                    fill(p, 800_000);
-                    fill(p, 900_000);
-                    p.clockPs();
-                  }))
+              () ->
+                  rig.run(
+                      p -> {
+                        fill(p, 700_000);
+                        fill(p, 800_000);
+                        fill(p, 900_000);
+                        p.clockPs();
+                      }))
           .isInstanceOf(DeadlockException.class)
           .hasMessageContaining("needs 900000 bytes of TCM at DeadlockTest.java:")
           .hasMessageContaining("live values")
@@ -156,8 +173,10 @@ final class DeadlockTest {
   void message_ofAnotherSize_namesBothSides(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
       assertThatThrownBy(
-              () -> rig.run(
-                  p -> p.send(p.queue("E"), fill(p, 64), 0, 64), p -> p.receive(p.queue("W"), 128, false, false)))
+              () ->
+                  rig.run(
+                      p -> p.send(p.queue("E"), fill(p, 64), 0, 64),
+                      p -> p.receive(p.queue("W"), 128, false, false)))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("recv W at " + rig.pe(1))
           .hasMessageContaining("128 bytes")
@@ -171,9 +190,10 @@ final class DeadlockTest {
   void message_shorterByWholeFragments_isNoticed(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
       assertThatThrownBy(
-              () -> rig.run(
-                  p -> p.send(p.queue("E"), fill(p, 32_768), 0, 16_384),
-                  p -> p.receive(p.queue("W"), 32_768, false, false)))
+              () ->
+                  rig.run(
+                      p -> p.send(p.queue("E"), fill(p, 32_768), 0, 16_384),
+                      p -> p.receive(p.queue("W"), 32_768, false, false)))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("32768 bytes");
     }

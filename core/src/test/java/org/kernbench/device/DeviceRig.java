@@ -13,12 +13,23 @@ import org.kernbench.machine.PhysicalAddress;
 /**
  * A simulator with a program per PE, and the op log as rows.
  *
- * <p>Default machine: the preset {@code ring}. Its numbers, in ns: dispatch 1, DMA setup 28, PE to router 2, router to HBM controller
- * 7.25, HBM port 30.5 at 217.6 GB/s, router to PE 4; a message travels 2 + 12 + 250 + 12 + 4 = 280, at most 200 GB/s.
+ * <p>Default machine: the preset {@code ring}. Its numbers, in ns: dispatch 1, DMA setup 28, PE to
+ * router 2, router to HBM controller 7.25, HBM port 30.5 at 217.6 GB/s, router to PE 4; a message
+ * travels 2 + 12 + 250 + 12 + 4 = 280, at most 200 GB/s.
  */
 final class DeviceRig implements AutoCloseable {
   /** One operation of the op log. */
-  record Row(int id, Pe pe, OpKind kind, Cause cause, int causeOp, int bytes, long issuePs, long startPs, long endPs, String line) {
+  record Row(
+      int id,
+      Pe pe,
+      OpKind kind,
+      Cause cause,
+      int causeOp,
+      int bytes,
+      long issuePs,
+      long startPs,
+      long endPs,
+      String line) {
     long ps() {
       return endPs - startPs;
     }
@@ -98,8 +109,16 @@ final class DeviceRig implements AutoCloseable {
       if (log.has(id)) {
         rows.add(
             new Row(
-                id, log.pe(id), log.kind(id), log.cause(id), log.causeOp(id), log.bytes(id), log.issuePs(id), log.startPs(id),
-                log.endPs(id), log.line(id)));
+                id,
+                log.pe(id),
+                log.kind(id),
+                log.cause(id),
+                log.causeOp(id),
+                log.bytes(id),
+                log.issuePs(id),
+                log.startPs(id),
+                log.endPs(id),
+                log.line(id)));
       }
     }
     return rows;

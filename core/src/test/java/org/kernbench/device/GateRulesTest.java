@@ -21,12 +21,14 @@ import org.kernbench.machine.IssuePolicy;
 import org.kernbench.machine.SlotAccess;
 
 /**
- * The rules of issue and start, written down once more without events or state: every operation of random programs issues and starts at
- * exactly the latest of the times that the rules name, computed from the logged times of the operations it depends on. Earlier would
- * break a rule, later would be idleness that nothing explains.
+ * The rules of issue and start, written down once more without events or state: every operation of
+ * random programs issues and starts at exactly the latest of the times that the rules name,
+ * computed from the logged times of the operations it depends on. Earlier would break a rule, later
+ * would be idleness that nothing explains.
  *
- * <p>How long a transfer takes is the fabric's business and taken from the log; where the log does not show a time (fragments of a long
- * message, a channel that contention keeps busy) the start may be later than all known times, and then the cause must say so.
+ * <p>How long a transfer takes is the fabric's business and taken from the log; where the log does
+ * not show a time (fragments of a long message, a channel that contention keeps busy) the start may
+ * be later than all known times, and then the cause must say so.
  */
 final class GateRulesTest {
   private static final int CASES = 60;
@@ -42,7 +44,9 @@ final class GateRulesTest {
         exact[0] += new Rules(c, rig, launch).check();
       }
     }
-    assertThat(exact[0]).as("operations whose start was predicted exactly").isGreaterThan(CASES * 30);
+    assertThat(exact[0])
+        .as("operations whose start was predicted exactly")
+        .isGreaterThan(CASES * 30);
   }
 
   @ParameterizedTest
@@ -58,18 +62,26 @@ final class GateRulesTest {
         rig.rows().forEach(r -> met.add(r.cause()));
       }
     }
-    assertThat(EnumSet.complementOf(EnumSet.copyOf(met))).as("causes that the programs never met").containsExactly(Cause.LOOK);
+    assertThat(EnumSet.complementOf(EnumSet.copyOf(met)))
+        .as("causes that the programs never met")
+        .containsExactly(Cause.LOOK);
   }
 
-  /** What an operation says it waited for ended when it started, or as long before as the cause says. */
+  /**
+   * What an operation says it waited for ended when it started, or as long before as the cause
+   * says.
+   */
   private static void gaps(RandomCase c, DeviceRig rig, Launch launch) {
     long dispatch = rig.machine.pe().cpu().dispatchPs();
     Map<Integer, DeviceRig.Row> byId = new HashMap<>();
     rig.rows().forEach(r -> byId.put(r.id(), r));
     Map<OpKind, Map<Object, DeviceRig.Row>> last = new HashMap<>();
     for (DeviceRig.Row row : rig.rows()) {
-      DeviceRig.Row before = last.computeIfAbsent(row.kind(), k -> new HashMap<>()).put(row.pe(), row);
-      if (before != null && before.startPs() == row.startPs() && before.causeOp() == row.causeOp()) {
+      DeviceRig.Row before =
+          last.computeIfAbsent(row.kind(), k -> new HashMap<>()).put(row.pe(), row);
+      if (before != null
+          && before.startPs() == row.startPs()
+          && before.causeOp() == row.causeOp()) {
         continue; // started with its predecessor in the queue, for the same cause
       }
       DeviceRig.Row cause = byId.get(row.causeOp());
@@ -83,7 +95,10 @@ final class GateRulesTest {
           } else if (row.cause() == Cause.ENGINE) {
             assertThat(row.startPs()).as(what).isEqualTo(cause.endPs());
           } else {
-            long latency = rig.machine.latencyPs(rig.machine.route(rig.machine.peNode(cause.pe()), rig.machine.peNode(row.pe())));
+            long latency =
+                rig.machine.latencyPs(
+                    rig.machine.route(
+                        rig.machine.peNode(cause.pe()), rig.machine.peNode(row.pe())));
             assertThat(row.startPs()).as(what).isGreaterThanOrEqualTo(cause.startPs() + latency);
           }
         }
@@ -93,7 +108,8 @@ final class GateRulesTest {
           assertThat(issued % dispatch).as(what).isZero();
         }
         case SERIAL_ISSUE -> {
-          long wait = row.issuePs() - (cause.kind() == OpKind.SEND ? cause.startPs() : cause.endPs());
+          long wait =
+              row.issuePs() - (cause.kind() == OpKind.SEND ? cause.startPs() : cause.endPs());
           assertThat(row.startPs()).as(what).isEqualTo(row.issuePs());
           assertThat(wait).as(what).isPositive();
           assertThat(wait % dispatch).as(what).isZero();
@@ -120,7 +136,8 @@ final class GateRulesTest {
       return;
     }
     DeviceRig.Row row = byId.get(id);
-    assertThat(row.kind() == OpKind.SEND ? row.startPs() : row.endPs()).isLessThanOrEqualTo(launch.endPs());
+    assertThat(row.kind() == OpKind.SEND ? row.startPs() : row.endPs())
+        .isLessThanOrEqualTo(launch.endPs());
     while (true) {
       assertThat(seen.add(row.id())).as("the causes of %s go round in a circle", c).isTrue();
       assertThat(row.startPs()).isBetween(launch.startPs(), row.endPs());
@@ -130,7 +147,9 @@ final class GateRulesTest {
       }
       DeviceRig.Row cause = byId.get(row.causeOp());
       assertThat(cause).as("%s %s", c, row).isNotNull();
-      assertThat(cause.startPs()).as("%s: %s caused by %s", c, row, cause).isLessThanOrEqualTo(row.startPs());
+      assertThat(cause.startPs())
+          .as("%s: %s caused by %s", c, row, cause)
+          .isLessThanOrEqualTo(row.startPs());
       row = cause;
     }
   }
@@ -153,8 +172,12 @@ final class GateRulesTest {
       for (int pe = 0; pe < c.pes(); pe++) {
         final int at = pe;
         rows.add(
-            rig.rows().stream().filter(r -> r.pe().equals(rig.pe(at))).sorted(Comparator.comparingInt(DeviceRig.Row::id)).toList());
-        commands.add(c.programs().get(pe).steps.stream().filter(RandomProgram.Step::isCommand).toList());
+            rig.rows().stream()
+                .filter(r -> r.pe().equals(rig.pe(at)))
+                .sorted(Comparator.comparingInt(DeviceRig.Row::id))
+                .toList());
+        commands.add(
+            c.programs().get(pe).steps.stream().filter(RandomProgram.Step::isCommand).toList());
       }
     }
 
@@ -169,7 +192,10 @@ final class GateRulesTest {
       return exact;
     }
 
-    /** The CPU: program order, one dispatch each, after fences and, if it issues serially, after the command before. */
+    /**
+     * The CPU: program order, one dispatch each, after fences and, if it issues serially, after the
+     * command before.
+     */
     private void issues(int pe) {
       long dispatch = rig.machine.pe().cpu().dispatchPs();
       boolean serial = rig.machine.pe().cpu().issue() == IssuePolicy.SERIAL;
@@ -187,7 +213,10 @@ final class GateRulesTest {
         } else if (s.kind() == RandomProgram.Kind.FENCE) {
           cpu = Math.max(cpu, producers.get(s.a()).endPs());
         } else if (s.kind() == RandomProgram.Kind.FENCE_ALL) {
-          cpu = Math.max(cpu, rows.get(pe).stream().limit(k).mapToLong(DeviceRig.Row::endPs).max().orElse(0));
+          cpu =
+              Math.max(
+                  cpu,
+                  rows.get(pe).stream().limit(k).mapToLong(DeviceRig.Row::endPs).max().orElse(0));
         }
       }
     }
@@ -226,14 +255,18 @@ final class GateRulesTest {
       } else {
         assertThat(row.startPs()).as("start of %s in %s", row, c).isGreaterThanOrEqualTo(latest);
         if (row.startPs() > latest) {
-          assertThat(unknown).as("start of %s after %d in %s", row, latest, c).contains(row.cause());
+          assertThat(unknown)
+              .as("start of %s after %d in %s", row, latest, c)
+              .contains(row.cause());
         }
       }
     }
 
     private static long mathPs(RandomProgram.Step s) {
-      int streams = s.kind() == RandomProgram.Kind.ADD ? 3 : s.kind() == RandomProgram.Kind.NEG ? 2 : 1;
-      return Math.max((10 + Math.ceilDiv(s.bytes(), 256)) * 500L, at(1024, (long) streams * s.bytes()));
+      int streams =
+          s.kind() == RandomProgram.Kind.ADD ? 3 : s.kind() == RandomProgram.Kind.NEG ? 2 : 1;
+      return Math.max(
+          (10 + Math.ceilDiv(s.bytes(), 256)) * 500L, at(1024, (long) streams * s.bytes()));
     }
 
     /** Loads after stores, stores after both, if their bytes meet. */
@@ -246,7 +279,8 @@ final class GateRulesTest {
       long latest = 0;
       for (int j = 0; j < k; j++) {
         RandomProgram.Step e = commands.get(pe).get(j);
-        boolean matters = e.kind() == RandomProgram.Kind.STORE || (store && e.kind() == RandomProgram.Kind.LOAD);
+        boolean matters =
+            e.kind() == RandomProgram.Kind.STORE || (store && e.kind() == RandomProgram.Kind.LOAD);
         if (matters && e.offset() < s.offset() + s.bytes() && s.offset() < e.offset() + e.bytes()) {
           latest = Math.max(latest, rows.get(pe).get(j).endPs());
         }
@@ -257,7 +291,8 @@ final class GateRulesTest {
     /** In order, and only while fewer than all channels are taken. */
     private long engine(int pe, int k, Set<Cause> unknown) {
       DeviceRig.Row row = rows.get(pe).get(k);
-      List<DeviceRig.Row> before = rows.get(pe).stream().limit(k).filter(r -> r.kind() == row.kind()).toList();
+      List<DeviceRig.Row> before =
+          rows.get(pe).stream().limit(k).filter(r -> r.kind() == row.kind()).toList();
       if (before.isEmpty()) {
         return 0;
       }
@@ -266,7 +301,9 @@ final class GateRulesTest {
         // the log does not show when the channel was free, only when the message had arrived
         unknown.add(Cause.ENGINE);
         long overhead = rig.machine.pe().dma().messageOverheadPs();
-        return last.startPs() + fragments(last.bytes()) * overhead + chunked(256, Math.min(last.bytes(), ipcq.slotBytes()));
+        return last.startPs()
+            + fragments(last.bytes()) * overhead
+            + chunked(256, Math.min(last.bytes(), ipcq.slotBytes()));
       }
       int channels =
           switch (row.kind()) {
@@ -277,7 +314,12 @@ final class GateRulesTest {
       long free =
           before.size() < channels
               ? 0
-              : before.stream().map(DeviceRig.Row::endPs).sorted(Comparator.reverseOrder()).skip(channels - 1).findFirst().orElseThrow();
+              : before.stream()
+                  .map(DeviceRig.Row::endPs)
+                  .sorted(Comparator.reverseOrder())
+                  .skip(channels - 1)
+                  .findFirst()
+                  .orElseThrow();
       return Math.max(free, last.startPs());
     }
 
@@ -326,10 +368,15 @@ final class GateRulesTest {
         DeviceRig.Row recv = rows.get(east).get(j);
         int n = (int) fragments(recv.bytes());
         if (had < at + n) {
-          long latency = rig.machine.latencyPs(rig.machine.route(rig.machine.peNode(rig.pe(east)), rig.machine.peNode(rig.pe(pe))));
-          long credit = freedPs(east, j, n, had - at, latency + 80 + 2_000, unknown) + latency + 80 + 2_000;
+          long latency =
+              rig.machine.latencyPs(
+                  rig.machine.route(
+                      rig.machine.peNode(rig.pe(east)), rig.machine.peNode(rig.pe(pe))));
+          long credit =
+              freedPs(east, j, n, had - at, latency + 80 + 2_000, unknown) + latency + 80 + 2_000;
           if (ipcq.backpressure() == Backpressure.POLL && credit > ready) {
-            // the sender looks again and again from when it was ready, which the log shows only if the channel was free
+            // the sender looks again and again from when it was ready, which the log shows only if
+            // the channel was free
             unknown.add(Cause.CREDIT);
           }
           return Math.max(ready, credit);
@@ -339,11 +386,15 @@ final class GateRulesTest {
       throw new AssertionError("a send beyond all receives");
     }
 
-    private long freedPs(int pe, int recv, int fragments, int fragment, long creditPs, Set<Cause> unknown) {
+    private long freedPs(
+        int pe, int recv, int fragments, int fragment, long creditPs, Set<Cause> unknown) {
       DeviceRig.Row row = rows.get(pe).get(recv);
       RandomProgram.Step step = commands.get(pe).get(recv);
       boolean inPlace =
-          !step.copy() && fragments == 1 && ipcq.slotAccess() == SlotAccess.STREAMED && ipcq.bufferKind() == BufferKind.TCM;
+          !step.copy()
+              && fragments == 1
+              && ipcq.slotAccess() == SlotAccess.STREAMED
+              && ipcq.bufferKind() == BufferKind.TCM;
       if (!inPlace) {
         if (fragment < fragments - 1) {
           unknown.add(Cause.CREDIT);

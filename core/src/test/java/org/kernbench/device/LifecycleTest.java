@@ -27,7 +27,8 @@ final class LifecycleTest {
 
   @ParameterizedTest
   @EnumSource(Mode.class)
-  void close_programsSuspended_runsTheirFinallyBlocksAndEndsTheirThreads(Mode mode) throws InterruptedException {
+  void close_programsSuspended_runsTheirFinallyBlocksAndEndsTheirThreads(Mode mode)
+      throws InterruptedException {
     List<Thread> threads = new ArrayList<>();
     AtomicInteger unwound = new AtomicInteger();
     Consumer<PePort> stuck =
@@ -57,18 +58,19 @@ final class LifecycleTest {
     List<Thread> threads = new ArrayList<>();
     try (DeviceRig rig = rig(Mode.TIME, "pe.cpu.command_window=4")) {
       assertThatThrownBy(
-              () -> rig.run(
-                  p -> {
-                    threads.add(Thread.currentThread());
-                    Register never = p.receive(p.queue("E"), 4, false, false);
-                    try {
-                      while (true) {
-                        p.fence(never);
-                      }
-                    } finally {
-                      fill(p, 4, 0);
-                    }
-                  }))
+              () ->
+                  rig.run(
+                      p -> {
+                        threads.add(Thread.currentThread());
+                        Register never = p.receive(p.queue("E"), 4, false, false);
+                        try {
+                          while (true) {
+                            p.fence(never);
+                          }
+                        } finally {
+                          fill(p, 4, 0);
+                        }
+                      }))
           .isInstanceOf(DeadlockException.class);
     }
     threads.getFirst().join(5000);
@@ -80,11 +82,12 @@ final class LifecycleTest {
   void programThrows_callerOfDriveGetsIt(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
       assertThatThrownBy(
-              () -> rig.run(
-                  p -> {
-                    fill(p, 4, 0);
-                    throw new IllegalArgumentException("mine");
-                  }))
+              () ->
+                  rig.run(
+                      p -> {
+                        fill(p, 4, 0);
+                        throw new IllegalArgumentException("mine");
+                      }))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage("mine");
     }
@@ -94,26 +97,33 @@ final class LifecycleTest {
   void programThrows_afterSuspension_callerOfDriveGetsIt() {
     try (DeviceRig rig = rig(Mode.FULL)) {
       assertThatThrownBy(
-              () -> rig.run(
-                  p -> {
-                    if (p.look(fill(p, 4, 1), 0, 4).length == 4) {
-                      throw new IllegalStateException("seen");
-                    }
-                  }))
+              () ->
+                  rig.run(
+                      p -> {
+                        if (p.look(fill(p, 4, 1), 0, 4).length == 4) {
+                          throw new IllegalStateException("seen");
+                        }
+                      }))
           .hasMessage("seen");
     }
   }
 
-  /** The second kernel reads what the first one stores, on a PE where the first one still waits for a message. */
+  /**
+   * The second kernel reads what the first one stores, on a PE where the first one still waits for
+   * a message.
+   */
   @ParameterizedTest
-  @EnumSource(value = Mode.class, names = {"FULL", "VALUES"})
+  @EnumSource(
+      value = Mode.class,
+      names = {"FULL", "VALUES"})
   void launches_onTheSamePes_runOneAfterTheOther(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
       rig.launch(
           List.of(
               p -> p.store(p.receive(p.queue("E"), 64, false, false), 0, rig.hbm(0, 0, 64)),
               p -> p.send(p.queue("W"), fill(p, 64, 9), 0, 64)));
-      Launch second = rig.launch(List.of(p -> p.store(p.load(rig.hbm(0, 0, 64)), 0, rig.hbm(0, 4096, 64))));
+      Launch second =
+          rig.launch(List.of(p -> p.store(p.load(rig.hbm(0, 0, 64)), 0, rig.hbm(0, 4096, 64))));
       rig.sim.drive(second);
       assertThat(floats(rig.read(rig.hbm(0, 4096, 64)))).containsOnly(9);
     }
@@ -134,7 +144,9 @@ final class LifecycleTest {
   void install_kernelRunning_isRefusedWithItsName(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
       rig.launch(List.of(p -> fill(p, 4, 0)));
-      assertThatThrownBy(() -> rig.connectRing(2)).isInstanceOf(SimulationException.class).hasMessageContaining("kernel test");
+      assertThatThrownBy(() -> rig.connectRing(2))
+          .isInstanceOf(SimulationException.class)
+          .hasMessageContaining("kernel test");
     }
   }
 
@@ -144,7 +156,8 @@ final class LifecycleTest {
     try (DeviceRig rig = rig(mode)) {
       rig.run(p -> p.send(p.queue("E"), fill(p, 64, 1), 0, 64));
       rig.connectRing(2);
-      assertThatThrownBy(() -> rig.run(p -> fill(p, 4, 0), p -> p.receive(p.queue("W"), 64, false, false)))
+      assertThatThrownBy(
+              () -> rig.run(p -> fill(p, 4, 0), p -> p.receive(p.queue("W"), 64, false, false)))
           .isInstanceOf(DeadlockException.class);
     }
   }
@@ -188,29 +201,34 @@ final class LifecycleTest {
   void register_releasedTwiceOrUsedAfterwards_isAnError(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
       assertThatThrownBy(
-              () -> rig.run(
-                  p -> {
-                    Register v = fill(p, 4, 0);
-                    p.release(v);
-                    p.release(v);
-                  }))
+              () ->
+                  rig.run(
+                      p -> {
+                        Register v = fill(p, 4, 0);
+                        p.release(v);
+                        p.release(v);
+                      }))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("released twice");
     }
     try (DeviceRig rig = rig(mode)) {
       assertThatThrownBy(
-              () -> rig.run(
-                  p -> {
-                    Register v = fill(p, 4, 0);
-                    p.release(v);
-                    p.store(v, 0, rig.hbm(0, 0, 4));
-                  }))
+              () ->
+                  rig.run(
+                      p -> {
+                        Register v = fill(p, 4, 0);
+                        p.release(v);
+                        p.store(v, 0, rig.hbm(0, 0, 4));
+                      }))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("it has released");
     }
   }
 
-  /** A program that stores in an endless loop must not hold on to the acknowledgements it never looks at. */
+  /**
+   * A program that stores in an endless loop must not hold on to the acknowledgements it never
+   * looks at.
+   */
   @Test
   void storeTokens_neverAwaited_areNotKept() throws InterruptedException {
     try (DeviceRig rig = rig(Mode.TIME)) {
@@ -247,7 +265,9 @@ final class LifecycleTest {
   void load_ofTheOwnTcmByAddress_isAnErrorThatSaysWhatToDo() {
     try (DeviceRig rig = rig(Mode.FULL)) {
       Region own = Region.of(rig.machine.addresses().tcm(rig.pe(0), 0), 64);
-      assertThatThrownBy(() -> rig.run(p -> p.load(own))).isInstanceOf(RuntimeException.class).hasMessageContaining("no route");
+      assertThatThrownBy(() -> rig.run(p -> p.load(own)))
+          .isInstanceOf(RuntimeException.class)
+          .hasMessageContaining("no route");
     }
   }
 }

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.kernbench.device.SlotReuseTest.fill;
 import static org.kernbench.device.SlotReuseTest.floats;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -73,21 +75,27 @@ final class MemoryOrderTest {
             p.load(rig.hbm(0, 0, BYTES));
             p.load(rig.hbm(0, 0, BYTES));
           });
-      assertThat(rig.row(1).startPs()).isEqualTo(rig.row(1).issuePs()).isLessThan(rig.row(0).endPs());
+      assertThat(rig.row(1).startPs())
+          .isEqualTo(rig.row(1).issuePs())
+          .isLessThan(rig.row(0).endPs());
     }
   }
 
-  /** One byte of overlap orders, none does not; the same offset of another memory is another place. */
+  /**
+   * One byte of overlap orders, none does not; the same offset of another memory is another place.
+   */
   @ParameterizedTest
   @CsvSource({"4095, 0, true", "4096, 0, false", "0, 1, false"})
-  void loadAfterStore_neighbouringBytes_orderedOnlyIfTheyMeet(long offset, int peOfMemory, boolean ordered) {
+  void loadAfterStore_neighbouringBytes_orderedOnlyIfTheyMeet(
+      long offset, int peOfMemory, boolean ordered) {
     try (DeviceRig rig = DeviceRig.ring()) {
       rig.run(
           p -> {
             p.store(fill(p, BYTES, 0), 0, rig.hbm(0, 0, BYTES));
             p.load(rig.hbm(peOfMemory, offset, 8));
           });
-      assertThat(rig.row(2).startPs()).isEqualTo(ordered ? rig.row(1).endPs() : rig.row(2).issuePs());
+      assertThat(rig.row(2).startPs())
+          .isEqualTo(ordered ? rig.row(1).endPs() : rig.row(2).issuePs());
     }
   }
 
@@ -96,7 +104,8 @@ final class MemoryOrderTest {
     try (DeviceRig rig = DeviceRig.ring()) {
       rig.run(
           p -> {
-            p.store(fill(p, 256, 0), 0, new Region(rig.machine.addresses().hbm(p.pe(), 0), 4, 64, 128));
+            p.store(
+                fill(p, 256, 0), 0, new Region(rig.machine.addresses().hbm(p.pe(), 0), 4, 64, 128));
             p.load(new Region(rig.machine.addresses().hbm(p.pe(), 64), 3, 64, 128));
             p.load(rig.hbm(0, 512, 64));
           });
@@ -139,6 +148,32 @@ final class MemoryOrderTest {
           });
       assertThat(rig.row(3).issuePs()).isEqualTo(rig.row(0).endPs() + 1000);
       assertThat(rig.row(3).causeOp()).isZero();
+    }
+  }
+
+  /**
+   * An unordered reader sees the memory as it is when its load starts: a store shows when it has
+   * ended, not before.
+   */
+  @Test
+  void store_onItsWay_isNotVisibleBeforeItsEnd() {
+    try (DeviceRig rig = DeviceRig.of(Mode.FULL, "ring", "system.sips.count=2")) {
+      List<byte[]> bytes = new ArrayList<>();
+      rig.run(
+          p -> p.store(fill(p, 64, 5), 0, rig.hbm(1, 0, 64)),
+          p -> {
+            for (int i = 0; i < 12; i++) {
+              Register v = p.load(rig.hbm(1, 0, 64));
+              bytes.add(p.look(v, 0, 64));
+            }
+          });
+      long end = rig.rows(OpKind.STORE).getFirst().endPs();
+      List<DeviceRig.Row> loads = rig.rows(OpKind.LOAD);
+      assertThat(loads.getFirst().endPs()).isLessThan(end);
+      assertThat(loads.getLast().startPs()).isGreaterThan(end);
+      for (int i = 0; i < loads.size(); i++) {
+        assertThat(floats(bytes.get(i))).containsOnly(loads.get(i).startPs() < end ? 0 : 5);
+      }
     }
   }
 

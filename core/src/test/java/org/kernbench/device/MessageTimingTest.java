@@ -14,14 +14,19 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Messages between two PEs, in closed form. The first link is as narrow as the narrowest, so that one rate B = 200 GB/s holds. */
+/**
+ * Messages between two PEs, in closed form. The first link is as narrow as the narrowest, so that
+ * one rate B = 200 GB/s holds.
+ */
 final class MessageTimingTest {
   private static final long O = 8_000; // channel overhead per message
   private static final long L = 280_000; // the way
   private static final long CREDIT = 280_000 + 80 + 2_000; // the way, 16 B at 200 GB/s, emission
 
   private static DeviceRig rig(String... overrides) {
-    List<String> all = new ArrayList<>(List.of("system.sips.count=2", "cube.links.pe_to_router.bandwidth=200 GB/s"));
+    List<String> all =
+        new ArrayList<>(
+            List.of("system.sips.count=2", "cube.links.pe_to_router.bandwidth=200 GB/s"));
     all.addAll(Arrays.asList(overrides));
     return DeviceRig.ring(all.toArray(String[]::new)).connectRing(2);
   }
@@ -123,8 +128,9 @@ final class MessageTimingTest {
   }
 
   /**
-   * O20 of collectives.md: with {@code u = max(occ, t_c)} and {@code m - 1 = q n + r}, the finish is {@code (m-1) u + occ + L + t_c} if
-   * the round trip fits in n slots, else {@code q RTT + r u + occ + L + t_c}.
+   * O20 of collectives.md: with {@code u = max(occ, t_c)} and {@code m - 1 = q n + r}, the finish
+   * is {@code (m-1) u + occ + L + t_c} if the round trip fits in n slots, else {@code q RTT + r u +
+   * occ + L + t_c}.
    */
   @ParameterizedTest
   @MethodSource("windows")
@@ -132,7 +138,12 @@ final class MessageTimingTest {
     int slots = c[0];
     int bytes = c[1];
     int messages = c[2];
-    try (DeviceRig rig = rig("ipcq.slots=" + slots, "pe.cpu.command_window=1000", "pe.tcm.size=16 MiB", "ipcq.directions=2")) {
+    try (DeviceRig rig =
+        rig(
+            "ipcq.slots=" + slots,
+            "pe.cpu.command_window=1000",
+            "pe.tcm.size=16 MiB",
+            "ipcq.directions=2")) {
       rig.run(p -> sendAll(p, messages, bytes), p -> receiveAll(p, messages, bytes, true));
       long occupied = O + at(200, bytes);
       long copied = copyPs(bytes);
@@ -140,7 +151,8 @@ final class MessageTimingTest {
       long u = Math.max(occupied, copied);
       long q = roundTrip <= slots * u ? 0 : (messages - 1) / slots;
       long r = messages - 1 - q * slots;
-      long finish = rig.rows(OpKind.RECV).getLast().endPs() - rig.rows(OpKind.SEND).getFirst().startPs();
+      long finish =
+          rig.rows(OpKind.RECV).getLast().endPs() - rig.rows(OpKind.SEND).getFirst().startPs();
       assertThat(finish).isEqualTo(q * roundTrip + r * u + occupied + L + copied);
     }
   }
@@ -169,7 +181,8 @@ final class MessageTimingTest {
       long round = fragment + copyPs(slot) + CREDIT;
       assertThat(rig.rows(OpKind.SEND).getFirst().ps()).isEqualTo(2 * round + fragment);
       assertThat(rig.rows(OpKind.RECV).getFirst().endPs())
-          .isEqualTo(rig.rows(OpKind.SEND).getFirst().startPs() + 2 * round + fragment + copyPs(slot));
+          .isEqualTo(
+              rig.rows(OpKind.SEND).getFirst().startPs() + 2 * round + fragment + copyPs(slot));
     }
   }
 
@@ -179,7 +192,8 @@ final class MessageTimingTest {
       rig.run(p -> sendAll(p, 1, 4096), p -> receiveAll(p, 1, 4096, false));
       long toSram = 2_000 + 12_000 + 250_000 + 12_000 + 2_000 + 20_000;
       assertThat(rig.rows(OpKind.SEND).getFirst().ps()).isEqualTo(O + at(200, 4096) + toSram);
-      assertThat(rig.rows(OpKind.RECV).getFirst().ps()).isEqualTo(2_000 + 2_000 + 20_000 + 2_000 + 4_000 + at(200, 4096));
+      assertThat(rig.rows(OpKind.RECV).getFirst().ps())
+          .isEqualTo(2_000 + 2_000 + 20_000 + 2_000 + 4_000 + at(200, 4096));
     }
   }
 
@@ -189,13 +203,15 @@ final class MessageTimingTest {
       rig.run(p -> sendAll(p, 1, 4096), p -> receiveAll(p, 1, 4096, false));
       long toHbm = 2_000 + 12_000 + 250_000 + 12_000 + 7_250 + 30_500;
       assertThat(rig.rows(OpKind.SEND).getFirst().ps()).isEqualTo(O + at(200, 4096) + toHbm);
-      assertThat(rig.rows(OpKind.RECV).getFirst().ps()).isEqualTo(2_000 + 7_250 + 30_500 + 7_250 + 4_000 + at(200, 4096));
+      assertThat(rig.rows(OpKind.RECV).getFirst().ps())
+          .isEqualTo(2_000 + 7_250 + 30_500 + 7_250 + 4_000 + at(200, 4096));
     }
   }
 
   @ParameterizedTest
   @CsvSource({"tcm, 0, 1024", "sram, 20000, 256", "hbm, 30500, 217.6"})
-  void serialAccess_slotIsWrittenAfterTheArrivalAndReadBeforeUse(String kind, long setup, double rate) {
+  void serialAccess_slotIsWrittenAfterTheArrivalAndReadBeforeUse(
+      String kind, long setup, double rate) {
     try (DeviceRig rig = rig("ipcq.slot_access=serial", "ipcq.buffer_kind=" + kind)) {
       rig.run(p -> sendAll(p, 1, 4096), p -> receiveAll(p, 1, 4096, false));
       long slot = setup + at(rate, 4096);
@@ -207,9 +223,13 @@ final class MessageTimingTest {
   @Test
   void serialAccess_bankWay_isChargedToo() {
     try (DeviceRig rig =
-        rig("ipcq.slot_access=serial", "ipcq.buffer_kind=sram", "ipcq.serial_cost.sram.bank_bandwidth=128 GB/s")) {
+        rig(
+            "ipcq.slot_access=serial",
+            "ipcq.buffer_kind=sram",
+            "ipcq.serial_cost.sram.bank_bandwidth=128 GB/s")) {
       rig.run(p -> sendAll(p, 1, 4096), p -> receiveAll(p, 1, 4096, false));
-      assertThat(rig.rows(OpKind.RECV).getFirst().ps()).isEqualTo(20_000 + at(256, 4096) + at(128, 4096));
+      assertThat(rig.rows(OpKind.RECV).getFirst().ps())
+          .isEqualTo(20_000 + at(256, 4096) + at(128, 4096));
     }
   }
 
@@ -237,19 +257,27 @@ final class MessageTimingTest {
   @ParameterizedTest
   @CsvSource({"100", "7", "1000"})
   void poll_senderWaits_looksOncePerIntervalFromWhenItIsReady(long intervalNs) {
-    try (DeviceRig rig = rig("ipcq.slots=1", "ipcq.backpressure=poll", "ipcq.poll_interval=" + intervalNs + " ns")) {
+    try (DeviceRig rig =
+        rig("ipcq.slots=1", "ipcq.backpressure=poll", "ipcq.poll_interval=" + intervalNs + " ns")) {
       rig.run(p -> sendAll(p, 2, 4096), p -> receiveAll(p, 2, 4096, true));
       long credit = rig.rows(OpKind.RECV).getFirst().endPs() + CREDIT;
       long interval = intervalNs * 1000;
       long ready = rig.rows(OpKind.SEND).getFirst().startPs() + O + at(200, 4096);
-      assertThat(rig.rows(OpKind.SEND).get(1).startPs()).isEqualTo(ready + Math.ceilDiv(credit - ready, interval) * interval);
+      assertThat(rig.rows(OpKind.SEND).get(1).startPs())
+          .isEqualTo(ready + Math.ceilDiv(credit - ready, interval) * interval);
     }
   }
 
   @Test
   void poll_creditIsThereBeforeTheChannelIsFree_costsNothing() {
-    try (DeviceRig rig = rig("ipcq.slots=1", "ipcq.backpressure=poll", "ipcq.poll_interval=10000 ns", "ipcq.slot_size=2 MiB",
-        "pe.tcm.size=64 MiB", "ipcq.directions=2")) {
+    try (DeviceRig rig =
+        rig(
+            "ipcq.slots=1",
+            "ipcq.backpressure=poll",
+            "ipcq.poll_interval=10000 ns",
+            "ipcq.slot_size=2 MiB",
+            "pe.tcm.size=64 MiB",
+            "ipcq.directions=2")) {
       int big = 1 << 20;
       rig.run(
           p -> {
@@ -271,10 +299,17 @@ final class MessageTimingTest {
 
   @Test
   void poll_creditIsThereBeforeTheCommandIssues_costsNothing() {
-    try (DeviceRig rig = rig("ipcq.slots=1", "ipcq.backpressure=poll", "ipcq.poll_interval=10000 ns", "pe.cpu.dispatch=1000 ns")) {
+    try (DeviceRig rig =
+        rig(
+            "ipcq.slots=1",
+            "ipcq.backpressure=poll",
+            "ipcq.poll_interval=10000 ns",
+            "pe.cpu.dispatch=1000 ns")) {
       rig.run(p -> sendAll(p, 2, 16), p -> receiveAll(p, 2, 16, true));
       var second = rig.rows(OpKind.SEND).get(1);
-      assertThat(rig.rows(OpKind.RECV).getFirst().endPs() + CREDIT).as("the credit is early").isLessThan(second.issuePs());
+      assertThat(rig.rows(OpKind.RECV).getFirst().endPs() + CREDIT)
+          .as("the credit is early")
+          .isLessThan(second.issuePs());
       assertThat(second.startPs()).isEqualTo(second.issuePs());
     }
   }
@@ -282,7 +317,9 @@ final class MessageTimingTest {
   @ParameterizedTest
   @CsvSource({"1", "2"})
   void channels_twoDirections_shareOneOrHaveTheirOwn(int channels) {
-    try (DeviceRig rig = DeviceRig.ring("system.sips.count=3", "pe.dma.message_channels=" + channels).connectRing(3)) {
+    try (DeviceRig rig =
+        DeviceRig.ring("system.sips.count=3", "pe.dma.message_channels=" + channels)
+            .connectRing(3)) {
       rig.run(
           p -> {
             Register v = fill(p, 4096);
@@ -294,7 +331,10 @@ final class MessageTimingTest {
           p -> p.receive(p.queue("E"), 4096, false, false));
       var sends = rig.rows(OpKind.SEND);
       assertThat(sends.get(1).startPs())
-          .isEqualTo(channels == 1 ? sends.get(0).startPs() + O + at(256, 4096) : sends.get(0).startPs() + 1000);
+          .isEqualTo(
+              channels == 1
+                  ? sends.get(0).startPs() + O + at(256, 4096)
+                  : sends.get(0).startPs() + 1000);
     }
   }
 }

@@ -6,7 +6,10 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The three modes are one semantics: {@code full} and {@code time} agree on times, {@code full} and {@code values} on bytes. */
+/**
+ * The three modes are one semantics: {@code full} and {@code time} agree on times, {@code full} and
+ * {@code values} on bytes.
+ */
 final class ModesTest {
   private static final int CASES = 40;
 
@@ -15,12 +18,17 @@ final class ModesTest {
   void randomPrograms_fullAndTime_sameOpLog(int block) {
     for (int i = 0; i < CASES; i++) {
       RandomCase c = RandomCase.of(block * CASES + i);
-      try (DeviceRig full = c.rig(Mode.FULL); DeviceRig time = c.rig(Mode.TIME); DeviceRig again = c.rig(Mode.TIME)) {
+      try (DeviceRig full = c.rig(Mode.FULL);
+          DeviceRig time = c.rig(Mode.TIME);
+          DeviceRig again = c.rig(Mode.TIME)) {
         Launch inFull = c.run(full);
         Launch inTime = c.run(time);
         c.run(again);
         assertThat(time.rows()).as("%s", c).isEqualTo(full.rows());
-        assertThat(time.sim.opLog().hash()).as("%s", c).isEqualTo(full.sim.opLog().hash()).isEqualTo(again.sim.opLog().hash());
+        assertThat(time.sim.opLog().hash())
+            .as("%s", c)
+            .isEqualTo(full.sim.opLog().hash())
+            .isEqualTo(again.sim.opLog().hash());
         assertThat(inTime.criticalPs()).isEqualTo(inFull.criticalPs());
       }
     }
@@ -31,9 +39,10 @@ final class ModesTest {
   void randomPrograms_fullAndValues_sameBytes(int block) {
     for (int i = 0; i < CASES; i++) {
       RandomCase c = RandomCase.of(1000 + block * CASES + i);
-      try (DeviceRig full = c.rig(Mode.FULL); DeviceRig values = c.rig(Mode.VALUES)) {
-        c.run(full);
-        c.run(values);
+      try (DeviceRig full = c.rig(Mode.FULL);
+          DeviceRig values = c.rig(Mode.VALUES)) {
+        c.run(full, true);
+        c.run(values, true);
         List<byte[]> expected = c.memories(values);
         List<byte[]> got = c.memories(full);
         for (int pe = 0; pe < c.pes(); pe++) {
@@ -43,22 +52,30 @@ final class ModesTest {
     }
   }
 
-  /** A faster machine computes the same bytes: timing never decides a value of a race-free program. */
+  /**
+   * A faster machine computes the same bytes: timing never decides a value of a race-free program.
+   */
   @ParameterizedTest
   @ValueSource(longs = {5, 17, 99})
   void randomPrograms_otherTiming_sameBytes(long seed) {
     RandomCase c = RandomCase.of(seed);
     RandomCase slow =
         new RandomCase(
-            seed, c.pes(), c.slots(),
+            seed,
+            c.pes(),
+            c.slots(),
             java.util.stream.Stream.concat(
                     c.overrides().stream(),
-                    java.util.stream.Stream.of("system.links.sip_to_sip.latency=5 us", "cube.hbm.latency=900 ns", "fabric.chunk=256 B"))
+                    java.util.stream.Stream.of(
+                        "system.links.sip_to_sip.latency=5 us",
+                        "cube.hbm.latency=900 ns",
+                        "fabric.chunk=256 B"))
                 .toList(),
             c.programs());
-    try (DeviceRig a = c.rig(Mode.FULL); DeviceRig b = slow.rig(Mode.FULL)) {
-      c.run(a);
-      slow.run(b);
+    try (DeviceRig a = c.rig(Mode.FULL);
+        DeviceRig b = slow.rig(Mode.FULL)) {
+      c.run(a, true);
+      slow.run(b, true);
       List<byte[]> expected = c.memories(a);
       List<byte[]> got = slow.memories(b);
       for (int pe = 0; pe < c.pes(); pe++) {

@@ -7,23 +7,47 @@ import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.UnaryOp;
 
-/** Which command may start when: program order, in-order engines, fences, serial issue. Times by hand. */
+/**
+ * Which command may start when: program order, in-order engines, fences, serial issue. Times by
+ * hand.
+ */
 final class PeIssueTest {
   private static final int KIB = 1024;
 
   static Register fill(PePort p, int bytes) {
     return p.compute(
-        new ComputeOp.Fill(DType.F32, bytes / 4, 1), bytes, Register.NONE, 0, Register.NONE, 0, Register.NONE, 0);
+        new ComputeOp.Fill(DType.F32, bytes / 4, 1),
+        bytes,
+        Register.NONE,
+        0,
+        Register.NONE,
+        0,
+        Register.NONE,
+        0);
   }
 
   static Register exp(PePort p, Register a) {
     return p.compute(
-        new ComputeOp.Unary(UnaryOp.EXP, DType.F32, a.bytes() / 4), a.bytes(), a, 0, Register.NONE, 0, Register.NONE, 0);
+        new ComputeOp.Unary(UnaryOp.EXP, DType.F32, a.bytes() / 4),
+        a.bytes(),
+        a,
+        0,
+        Register.NONE,
+        0,
+        Register.NONE,
+        0);
   }
 
   static Register add(PePort p, Register a, Register b) {
     return p.compute(
-        new ComputeOp.Binary(BinaryOp.ADD, DType.F32, a.bytes() / 4), a.bytes(), a, 0, b, 0, Register.NONE, 0);
+        new ComputeOp.Binary(BinaryOp.ADD, DType.F32, a.bytes() / 4),
+        a.bytes(),
+        a,
+        0,
+        b,
+        0,
+        Register.NONE,
+        0);
   }
 
   @Test
@@ -53,7 +77,9 @@ final class PeIssueTest {
             p.load(rig.hbm(0, 4096, 256));
           });
       var store = rig.rows(OpKind.STORE).getFirst();
-      assertThat(rig.rows(OpKind.LOAD)).extracting(DeviceRig.Row::startPs).containsExactly(store.endPs(), store.endPs());
+      assertThat(rig.rows(OpKind.LOAD))
+          .extracting(DeviceRig.Row::startPs)
+          .containsExactly(store.endPs(), store.endPs());
       assertThat(rig.rows(OpKind.LOAD)).extracting(DeviceRig.Row::causeOp).containsOnly(store.id());
     }
   }
@@ -78,7 +104,9 @@ final class PeIssueTest {
 
   @Test
   void serialIssue_sendWaitsForCredit_goesOnWhenItStarts() {
-    try (DeviceRig rig = DeviceRig.ring("system.sips.count=2", "pe.cpu.issue=serial", "ipcq.slots=1").connectRing(2)) {
+    try (DeviceRig rig =
+        DeviceRig.ring("system.sips.count=2", "pe.cpu.issue=serial", "ipcq.slots=1")
+            .connectRing(2)) {
       rig.run(
           p -> {
             Register v = fill(p, 256);
@@ -100,7 +128,8 @@ final class PeIssueTest {
 
   @Test
   void serialIssue_sendOfAsynchronousReceive_goesOnWhenItStarts() {
-    try (DeviceRig rig = DeviceRig.ring("system.sips.count=2", "pe.cpu.issue=serial").connectRing(2)) {
+    try (DeviceRig rig =
+        DeviceRig.ring("system.sips.count=2", "pe.cpu.issue=serial").connectRing(2)) {
       rig.run(
           p -> {
             Register v = p.receive(p.queue("W"), 256, false, true);
@@ -119,7 +148,8 @@ final class PeIssueTest {
 
   @Test
   void receive_messageIsThereAndDispatchIsFree_givesTheMessage() {
-    try (DeviceRig rig = DeviceRig.ring("system.sips.count=2", "pe.cpu.dispatch=0 ns").connectRing(2)) {
+    try (DeviceRig rig =
+        DeviceRig.ring("system.sips.count=2", "pe.cpu.dispatch=0 ns").connectRing(2)) {
       Register[] got = new Register[1];
       rig.run(
           p -> p.send(p.queue("E"), fill(p, 256), 0, 256),

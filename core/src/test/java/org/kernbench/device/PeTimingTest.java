@@ -15,7 +15,10 @@ import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.ReduceOp;
 
-/** Times of single commands and of issue, in closed form; numbers of the preset {@code ring} (see {@link DeviceRig}), in ps. */
+/**
+ * Times of single commands and of issue, in closed form; numbers of the preset {@code ring} (see
+ * {@link DeviceRig}), in ps.
+ */
 final class PeTimingTest {
   private static final long DISPATCH = 1_000;
   private static final long SETUP = 28_000;
@@ -92,7 +95,8 @@ final class PeTimingTest {
     try (DeviceRig rig = DeviceRig.ring()) {
       rig.run(p -> p.load(rig.hbm(1, 0, 4096)));
       long between = 12_000 + 250_000 + 12_000;
-      assertThat(rig.row(0).ps()).isEqualTo(SETUP + REQUEST + between + PORT + BACK + between + at(200, 4096));
+      assertThat(rig.row(0).ps())
+          .isEqualTo(SETUP + REQUEST + between + PORT + BACK + between + at(200, 4096));
     }
   }
 
@@ -106,28 +110,66 @@ final class PeTimingTest {
             Register b = exp(p, a); // at a quarter of the rate
             add(p, a, b); // three streams of TCM
             p.compute(
-                new ComputeOp.Reduce(ReduceOp.SUM, DType.F32, 4, 1024, 1), 16, a, 0, Register.NONE, 0, Register.NONE, 0);
-            p.compute(new ComputeOp.Cast(DType.F32, DType.F16, 4096), 8192, a, 0, Register.NONE, 0, Register.NONE, 0);
+                new ComputeOp.Reduce(ReduceOp.SUM, DType.F32, 4, 1024, 1),
+                16,
+                a,
+                0,
+                Register.NONE,
+                0,
+                Register.NONE,
+                0);
+            p.compute(
+                new ComputeOp.Cast(DType.F32, DType.F16, 4096),
+                8192,
+                a,
+                0,
+                Register.NONE,
+                0,
+                Register.NONE,
+                0);
             fill(p, 4);
           });
-      assertThat(rig.rows()).extracting(DeviceRig.Row::ps).containsExactly(
-          (10 + 64) * 500L, (10 + 64 * 4) * 500L, at(1024, 3 * 16_384), (10 + 64) * 500L, (10 + 64) * 500L, (10 + 1) * 500L);
+      assertThat(rig.rows())
+          .extracting(DeviceRig.Row::ps)
+          .containsExactly(
+              (10 + 64) * 500L,
+              (10 + 64 * 4) * 500L,
+              at(1024, 3 * 16_384),
+              (10 + 64) * 500L,
+              (10 + 64) * 500L,
+              (10 + 1) * 500L);
     }
   }
 
   /** D7 of gemm.md with its published check values; at 1 GHz a cycle is 1000 ps. */
   @ParameterizedTest
   @CsvSource({
-    "filled, 16, 22, 16, 64, 187", "filled, 16, 41, 16, 128, 473", "filled, 128, 64, 64, 1024, 1277", "filled, 128, 128, 256, 2048, 4603",
-    "chained, 16, 22, 16, 64, 158", "chained, 128, 128, 256, 2048, 4350", "chained, 16, 1, 1, 1, 31"
+    "filled, 16, 22, 16, 64, 187",
+    "filled, 16, 41, 16, 128, 473",
+    "filled, 128, 64, 64, 1024, 1277",
+    "filled, 128, 128, 256, 2048, 4603",
+    "chained, 16, 22, 16, 64, 158",
+    "chained, 128, 128, 256, 2048, 4350",
+    "chained, 16, 1, 1, 1, 31"
   })
   void gemm_shape_takesItsCycles(String mode, int array, int m, int n, int k, long cycles) {
     try (DeviceRig rig =
-        DeviceRig.ring("pe.gemm.rows=" + array, "pe.gemm.columns=" + array, "pe.gemm.clock=1 GHz", "pe.gemm.mode=" + mode)) {
+        DeviceRig.ring(
+            "pe.gemm.rows=" + array,
+            "pe.gemm.columns=" + array,
+            "pe.gemm.clock=1 GHz",
+            "pe.gemm.mode=" + mode)) {
       rig.run(
-          p -> p.compute(
-              new ComputeOp.Gemm(DType.F16, DType.F16, m, n, k, false), m * n * 2, fill(p, m * k * 2), 0, fill(p, k * n * 2), 0,
-              Register.NONE, 0));
+          p ->
+              p.compute(
+                  new ComputeOp.Gemm(DType.F16, DType.F16, m, n, k, false),
+                  m * n * 2,
+                  fill(p, m * k * 2),
+                  0,
+                  fill(p, k * n * 2),
+                  0,
+                  Register.NONE,
+                  0));
       assertThat(rig.row(2).ps()).isEqualTo(cycles * 1000);
     }
   }
@@ -140,7 +182,15 @@ final class PeTimingTest {
           p -> {
             Register a = p.load(rig.hbm(0, 0, 512));
             p.fence(a);
-            p.compute(new ComputeOp.Gemm(DType.F16, DType.F16, 16, 16, 16, false), 512, a, 0, a, 0, Register.NONE, 0);
+            p.compute(
+                new ComputeOp.Gemm(DType.F16, DType.F16, 16, 16, 16, false),
+                512,
+                a,
+                0,
+                a,
+                0,
+                Register.NONE,
+                0);
             fill(p, 256);
           });
       var gemm = rig.row(1);
@@ -167,7 +217,8 @@ final class PeTimingTest {
       for (int i = 0; i < 9; i++) {
         var load = loads.get(i);
         assertThat(load.issuePs()).isEqualTo(launch.startPs() + (i + 1) * DISPATCH);
-        assertThat(load.startPs()).isEqualTo(i < queues ? load.issuePs() : loads.get(i - queues).endPs());
+        assertThat(load.startPs())
+            .isEqualTo(i < queues ? load.issuePs() : loads.get(i - queues).endPs());
         assertThat(load.cause()).isEqualTo(i < queues ? Cause.KERNEL_START : Cause.ENGINE);
       }
     }
@@ -207,7 +258,8 @@ final class PeTimingTest {
   @ParameterizedTest
   @CsvSource({"2", "3", "5", "64"})
   void window_full_goesOnWhenHalfOfItIsDone(int window) {
-    try (DeviceRig rig = DeviceRig.ring("pe.cpu.command_window=" + window, "pe.dma.read_queues=1")) {
+    try (DeviceRig rig =
+        DeviceRig.ring("pe.cpu.command_window=" + window, "pe.dma.read_queues=1")) {
       rig.run(
           p -> {
             for (int i = 0; i < 12; i++) {
@@ -224,7 +276,8 @@ final class PeTimingTest {
       assertThat(held.issuePs()).isEqualTo(loads.get(mustEnd - 1).endPs() + DISPATCH);
       for (int i = 0; i < 12; i++) {
         final int k = i;
-        long inFlight = loads.stream().limit(i).filter(r -> r.endPs() > loads.get(k).issuePs()).count();
+        long inFlight =
+            loads.stream().limit(i).filter(r -> r.endPs() > loads.get(k).issuePs()).count();
         assertThat(inFlight).isLessThan(window);
       }
     }
@@ -232,7 +285,9 @@ final class PeTimingTest {
 
   @Test
   void tcm_full_stallsUntilTheLastReaderOfAReleasedValueHasFinished() {
-    try (DeviceRig rig = DeviceRig.ring("ipcq.slots=1", "ipcq.directions=1", "pe.tcm.size=64 KiB", "ipcq.slot_size=1 KiB")) {
+    try (DeviceRig rig =
+        DeviceRig.ring(
+            "ipcq.slots=1", "ipcq.directions=1", "pe.tcm.size=64 KiB", "ipcq.slot_size=1 KiB")) {
       rig.run(
           p -> {
             Register a = p.load(rig.hbm(0, 0, 40_000));
@@ -246,13 +301,21 @@ final class PeTimingTest {
     }
   }
 
-  /** A send will leave its channel at a time that is already known; a reader that ends before frees its room before. */
+  /**
+   * A send will leave its channel at a time that is already known; a reader that ends before frees
+   * its room before.
+   */
   @Test
   void tcm_full_takesTheRoomThatIsFreeFirst() {
     try (DeviceRig rig =
         DeviceRig.ring(
-                "system.sips.count=2", "ipcq.slots=1", "ipcq.directions=1", "pe.tcm.size=64 KiB", "ipcq.slot_size=20 KiB",
-                "fabric.chunk=64 KiB", "cube.links.pe_to_router.bandwidth=16 GB/s")
+                "system.sips.count=2",
+                "ipcq.slots=1",
+                "ipcq.directions=1",
+                "pe.tcm.size=64 KiB",
+                "ipcq.slot_size=20 KiB",
+                "fabric.chunk=64 KiB",
+                "cube.links.pe_to_router.bandwidth=16 GB/s")
             .connect(new QueuePlan.Connection(new Pe(0, 0, 0), "E", new Pe(1, 0, 0), "W"))) {
       rig.run(
           p -> {
@@ -260,7 +323,15 @@ final class PeTimingTest {
             p.send(p.queue("E"), sent, 0, 20_000);
             Register read = fill(p, 20_000);
             for (int i = 0; i < 3; i++) {
-              p.compute(new ComputeOp.Reduce(ReduceOp.SUM, DType.F32, 1, 5000, 1), 4, read, 0, Register.NONE, 0, Register.NONE, 0);
+              p.compute(
+                  new ComputeOp.Reduce(ReduceOp.SUM, DType.F32, 1, 5000, 1),
+                  4,
+                  read,
+                  0,
+                  Register.NONE,
+                  0,
+                  Register.NONE,
+                  0);
             }
             p.release(sent);
             p.release(read);
@@ -269,7 +340,8 @@ final class PeTimingTest {
           p -> p.receive(p.queue("W"), 20_000, false, false));
       var lastReader = rig.rows(0, OpKind.MATH).getLast();
       var load = rig.rows(OpKind.LOAD).getFirst();
-      assertThat(rig.rows(OpKind.SEND).getFirst().startPs() + at(16, 20_000)).isGreaterThan(lastReader.endPs());
+      assertThat(rig.rows(OpKind.SEND).getFirst().startPs() + at(16, 20_000))
+          .isGreaterThan(lastReader.endPs());
       assertThat(load.issuePs()).isEqualTo(lastReader.endPs() + DISPATCH);
       assertThat(load.causeOp()).isEqualTo(lastReader.id());
     }
@@ -301,7 +373,9 @@ final class PeTimingTest {
       rig.sim.drive(second);
       assertThat(first.isDone()).isTrue();
       assertThat(second.startPs()).isEqualTo(first.endPs());
-      assertThat(rig.rows(OpKind.MATH)).hasSize(4).allMatch(r -> r.startPs() == second.startPs() + DISPATCH);
+      assertThat(rig.rows(OpKind.MATH))
+          .hasSize(4)
+          .allMatch(r -> r.startPs() == second.startPs() + DISPATCH);
     }
   }
 
@@ -311,7 +385,8 @@ final class PeTimingTest {
       Launch first = rig.run(p -> fill(p, 256));
       Launch second = rig.run(p -> fill(p, 256));
       assertThat(second.enqueuedPs()).isEqualTo(first.endPs());
-      assertThat(second.startPs()).isEqualTo(first.endPs() + rig.machine.controlLatencyPs(rig.pe(0)));
+      assertThat(second.startPs())
+          .isEqualTo(first.endPs() + rig.machine.controlLatencyPs(rig.pe(0)));
     }
   }
 
@@ -331,8 +406,9 @@ final class PeTimingTest {
                 clocks.add(p.clockPs());
               });
       long start = launch.startPs();
-      assertThat(clocks).containsExactly(
-          start, start + DISPATCH, rig.row(0).endPs(), rig.row(0).endPs() + DISPATCH);
+      assertThat(clocks)
+          .containsExactly(
+              start, start + DISPATCH, rig.row(0).endPs(), rig.row(0).endPs() + DISPATCH);
     }
   }
 

@@ -6,7 +6,8 @@ import java.util.Random;
 import java.util.function.Consumer;
 
 /** A seeded machine with a seeded set of programs on it. */
-record RandomCase(long seed, int pes, int slots, List<String> overrides, List<RandomProgram> programs) {
+record RandomCase(
+    long seed, int pes, int slots, List<String> overrides, List<RandomProgram> programs) {
   static final int MEMORY = 1 << 16;
 
   /** The machine may differ in everything that decides when a command starts. */
@@ -14,7 +15,9 @@ record RandomCase(long seed, int pes, int slots, List<String> overrides, List<Ra
     return of(seed, false);
   }
 
-  /** @param roomy without stalls for the command window or for TCM */
+  /**
+   * @param roomy without stalls for the command window or for TCM
+   */
   static RandomCase of(long seed, boolean roomy) {
     Random random = new Random(seed);
     int pes = 2 + random.nextInt(3);
@@ -36,11 +39,11 @@ record RandomCase(long seed, int pes, int slots, List<String> overrides, List<Ra
     o.add("pe.dma.message_overhead=" + pick(random, "8 ns", "60 ns"));
     o.add("ipcq.backpressure=" + pick(random, "sleep", "sleep", "poll"));
     o.add("pe.accel_slot=" + pick(random, "shared", "separate"));
-    List<RandomProgram> programs = RandomProgram.ring(seed, pes, 6, slots, slotBytes);
+    List<RandomProgram> programs = RandomProgram.ring(seed, pes, 6, slots, slotBytes, !roomy);
     int alive = programs.stream().mapToInt(RandomProgram::mostBytesAlive).max().orElseThrow();
     boolean tight = !roomy && random.nextBoolean();
     o.add("ipcq.directions=2");
-    o.add("pe.tcm.size=" + (tight ? 2 * slots * slotBytes + alive : 16 << 20) + " B");
+    o.add("pe.tcm.size=" + (tight ? 2 * slots * slotBytes + alive + 4 : 16 << 20) + " B");
     return new RandomCase(seed, pes, slots, o, programs);
   }
 
@@ -59,9 +62,13 @@ record RandomCase(long seed, int pes, int slots, List<String> overrides, List<Ra
   }
 
   Launch run(DeviceRig rig) {
+    return run(rig, false);
+  }
+
+  Launch run(DeviceRig rig, boolean looks) {
     List<Consumer<PePort>> run = new ArrayList<>();
     for (RandomProgram p : programs) {
-      run.add(p::run);
+      run.add(port -> p.run(port, looks));
     }
     return rig.run(run);
   }

@@ -8,8 +8,9 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.UnaryOp;
 
 /**
- * A program of one PE of a ring, made from a seed. It loads, computes, stores to its own HBM, and in each round sends some messages to
- * the east and takes as many from the west, so that a set of these programs ends whatever the timing, if the slots hold a round.
+ * A program of one PE of a ring, made from a seed. It loads, computes, stores to its own HBM, and
+ * in each round sends some messages to the east and takes as many from the west, so that a set of
+ * these programs ends whatever the timing, if the slots hold a round.
  */
 final class RandomProgram {
   enum Kind {
@@ -22,7 +23,9 @@ final class RandomProgram {
     RECV,
     RELEASE,
     FENCE,
-    FENCE_ALL
+    FENCE_ALL,
+    CLOCK,
+    LOOK
   }
 
   /** One step; {@code out}, {@code a} and {@code b} number values (stores number their token). */
@@ -30,7 +33,7 @@ final class RandomProgram {
     boolean isCommand() {
       return switch (kind) {
         case LOAD, STORE, FILL, ADD, NEG, SEND, RECV -> true;
-        case RELEASE, FENCE, FENCE_ALL -> false;
+        case RELEASE, FENCE, FENCE_ALL, CLOCK, LOOK -> false;
       };
     }
   }
@@ -40,20 +43,27 @@ final class RandomProgram {
 
   final List<Step> steps = new ArrayList<>();
   private final Random random;
+  private final boolean suspends;
   private final List<Integer> live = new ArrayList<>();
   private final List<Integer> sizes = new ArrayList<>();
   private final List<Integer> tokens = new ArrayList<>();
   private final List<Integer> received = new ArrayList<>();
 
-  private RandomProgram(Random random) {
+  private RandomProgram(Random random, boolean suspends) {
     this.random = random;
+    this.suspends = suspends;
   }
 
-  /** Programs of {@code n} PEs that talk to each other. */
-  static List<RandomProgram> ring(long seed, int n, int rounds, int slots, int slotBytes) {
+  /**
+   * Programs of {@code n} PEs that talk to each other.
+   *
+   * @param suspends with looks at values and at the clock
+   */
+  static List<RandomProgram> ring(
+      long seed, int n, int rounds, int slots, int slotBytes, boolean suspends) {
     List<RandomProgram> programs = new ArrayList<>();
     for (int i = 0; i < n; i++) {
-      programs.add(new RandomProgram(new Random(seed * 31 + i)));
+      programs.add(new RandomProgram(new Random(seed * 31 + i), suspends));
     }
     Random common = new Random(seed);
     for (int round = 0; round < rounds; round++) {
@@ -144,7 +154,9 @@ final class RandomProgram {
   }
 
   private void fence() {
-    if (random.nextInt(3) == 0) {
+    if (suspends && random.nextInt(3) == 0) {
+      add(random.nextBoolean() ? Kind.CLOCK : Kind.LOOK, -1, any(), -1, 0, 4, false);
+    } else if (random.nextInt(3) == 0) {
       add(Kind.FENCE_ALL, -1, -1, -1, 0, 0, false);
     } else if (!tokens.isEmpty()) {
       add(Kind.FENCE, -1, tokens.get(random.nextInt(tokens.size())), -1, 0, 0, false);
@@ -152,7 +164,8 @@ final class RandomProgram {
   }
 
   private void send(int bytes) {
-    List<Integer> same = live.stream().filter(v -> sizes.get(v) == bytes && !received.contains(v)).toList();
+    List<Integer> same =
+        live.stream().filter(v -> sizes.get(v) == bytes && !received.contains(v)).toList();
     int v = same.isEmpty() ? load(bytes) : same.get(random.nextInt(same.size()));
     add(Kind.SEND, -1, v, -1, 0, bytes, false);
   }
@@ -174,7 +187,10 @@ final class RandomProgram {
     received.clear();
   }
 
-  /** Most bytes in values that are made and not given up, the least TCM in which the program can end. */
+  /**
+   * Most bytes in values that are made and not given up, the least TCM in which the program can
+   * end.
+   */
   int mostBytesAlive() {
     int now = 0;
     int most = 0;
@@ -182,33 +198,64 @@ final class RandomProgram {
       switch (s.kind) {
         case LOAD, FILL, ADD, NEG, RECV -> now += s.bytes;
         case RELEASE -> now -= sizes.get(s.a);
-        case STORE, SEND, FENCE, FENCE_ALL -> {}
+        case STORE, SEND, FENCE, FENCE_ALL, CLOCK, LOOK -> {}
       }
       most = Math.max(most, now);
     }
     return most;
   }
 
-  /** Issues the steps. */
-  void run(PePort p) {
+  /**
+   * Issues the steps; without data nobody looks. What is seen is stored, so that the bytes depend
+   * on it.
+   */
+  void run(PePort p, boolean looks) {
     Register[] values = new Register[sizes.size()];
     for (Step s : steps) {
       switch (s.kind) {
         case LOAD -> values[s.out] = p.load(region(p, s));
         case STORE -> values[s.out] = p.store(values[s.a], 0, region(p, s));
         case FILL ->
-            values[s.out] = compute(p, new ComputeOp.Fill(DType.F32, s.bytes / 4, s.a), s.bytes, Register.NONE, Register.NONE);
+            values[s.out] =
+                compute(
+                    p,
+                    new ComputeOp.Fill(DType.F32, s.bytes / 4, s.a),
+                    s.bytes,
+                    Register.NONE,
+                    Register.NONE);
         case ADD ->
             values[s.out] =
-                compute(p, new ComputeOp.Binary(BinaryOp.ADD, DType.F32, s.bytes / 4), s.bytes, values[s.a], values[s.b]);
+                compute(
+                    p,
+                    new ComputeOp.Binary(BinaryOp.ADD, DType.F32, s.bytes / 4),
+                    s.bytes,
+                    values[s.a],
+                    values[s.b]);
         case NEG ->
             values[s.out] =
-                compute(p, new ComputeOp.Unary(UnaryOp.NEG, DType.F32, s.bytes / 4), s.bytes, values[s.a], Register.NONE);
+                compute(
+                    p,
+                    new ComputeOp.Unary(UnaryOp.NEG, DType.F32, s.bytes / 4),
+                    s.bytes,
+                    values[s.a],
+                    Register.NONE);
         case SEND -> p.send(p.queue("E"), values[s.a], 0, s.bytes);
         case RECV -> values[s.out] = p.receive(p.queue("W"), s.bytes, s.copy, false);
         case RELEASE -> p.release(values[s.a]);
         case FENCE -> p.fence(values[s.a]);
         case FENCE_ALL -> p.fenceAll();
+        case CLOCK -> p.clockPs();
+        case LOOK -> {
+          if (p.mode() != Mode.TIME && looks) {
+            byte[] seen = p.look(values[s.a], 0, 4);
+            Register v =
+                compute(
+                    p, new ComputeOp.Fill(DType.F32, 1, seen[1]), 4, Register.NONE, Register.NONE);
+            p.store(
+                v, 0, Region.of(p.machine().addresses().hbm(p.pe(), 64L * (seen[0] & 0xFF)), 4));
+            p.release(v);
+          }
+        }
       }
     }
   }

@@ -19,7 +19,14 @@ final class SlotReuseTest {
 
   static Register fill(PePort p, int bytes, double value) {
     return p.compute(
-        new ComputeOp.Fill(DType.F32, bytes / 4, value), bytes, Register.NONE, 0, Register.NONE, 0, Register.NONE, 0);
+        new ComputeOp.Fill(DType.F32, bytes / 4, value),
+        bytes,
+        Register.NONE,
+        0,
+        Register.NONE,
+        0,
+        Register.NONE,
+        0);
   }
 
   static float[] floats(byte[] bytes) {
@@ -52,45 +59,68 @@ final class SlotReuseTest {
     }
   }
 
-  /** The way on is longer than the credit's way back, so the slot is written again while the forwarded message is on its way. */
+  /**
+   * The way on is longer than the credit's way back, so the slot is written again while the
+   * forwarded message is on its way.
+   */
   @ParameterizedTest
   @CsvSource({
-    "streamed, tcm, 1, 1024", "streamed, tcm, 3, 1024", "streamed, sram, 1, 1024", "streamed, hbm, 2, 1024", "serial, tcm, 1, 1024",
-    "serial, hbm, 2, 1024", "streamed, tcm, 2, 40000", "streamed, sram, 1, 40000", "serial, sram, 3, 40000"
+    "streamed, tcm, 1, 1024",
+    "streamed, tcm, 3, 1024",
+    "streamed, sram, 1, 1024",
+    "streamed, hbm, 2, 1024",
+    "serial, tcm, 1, 1024",
+    "serial, hbm, 2, 1024",
+    "streamed, tcm, 2, 40000",
+    "streamed, sram, 1, 40000",
+    "serial, sram, 3, 40000"
   })
-  void forwardInPlace_slotsReused_everyMessageKeepsItsContents(String access, String kind, int slots, int bytes) {
+  void forwardInPlace_slotsReused_everyMessageKeepsItsContents(
+      String access, String kind, int slots, int bytes) {
     try (DeviceRig rig =
-        DeviceRig.of(Mode.FULL, "sip-2026", "ipcq.slot_access=" + access, "ipcq.buffer_kind=" + kind, "ipcq.slots=" + slots)) {
+        DeviceRig.of(
+            Mode.FULL,
+            "sip-2026",
+            "ipcq.slot_access=" + access,
+            "ipcq.buffer_kind=" + kind,
+            "ipcq.slots=" + slots)) {
       Pe a = new Pe(0, 0, 0);
       Pe b = new Pe(0, 0, 1);
       Pe c = new Pe(1, 5, 0);
-      rig.connect(new QueuePlan.Connection(a, "out", b, "in"), new QueuePlan.Connection(b, "out", c, "in"));
+      rig.connect(
+          new QueuePlan.Connection(a, "out", b, "in"), new QueuePlan.Connection(b, "out", c, "in"));
       Launch launch =
           rig.sim.launch(
               "forward",
               List.of(a, b, c),
-              p -> () -> {
-                if (p.pe().equals(a)) {
-                  produce(p, bytes);
-                } else if (p.pe().equals(b)) {
-                  forward(p, bytes);
-                } else {
-                  consume(rig, p, c, bytes);
-                }
-              });
+              p ->
+                  () -> {
+                    if (p.pe().equals(a)) {
+                      produce(p, bytes);
+                    } else if (p.pe().equals(b)) {
+                      forward(p, bytes);
+                    } else {
+                      consume(rig, p, c, bytes);
+                    }
+                  });
       rig.sim.drive(launch);
       for (int k = 0; k < MESSAGES; k++) {
-        float[] got = floats(rig.read(Region.of(rig.machine.addresses().hbm(c, (long) k * bytes), bytes)));
+        float[] got =
+            floats(rig.read(Region.of(rig.machine.addresses().hbm(c, (long) k * bytes), bytes)));
         assertThat(got).as("message %d", k).containsOnly(k);
       }
       assertThat(rig.sim.peakSlots()).isLessThanOrEqualTo(slots);
     }
   }
 
-  /** With two ranks E and W lead to the same peer: queues are matched by connection, not by name or by peer. */
+  /**
+   * With two ranks E and W lead to the same peer: queues are matched by connection, not by name or
+   * by peer.
+   */
   @Test
   void twoDirectionsToOnePeer_bothWays_areFourStreams() {
-    try (DeviceRig rig = DeviceRig.of(Mode.FULL, "ring", "system.sips.count=2", "ipcq.slots=2").connectRing(2)) {
+    try (DeviceRig rig =
+        DeviceRig.of(Mode.FULL, "ring", "system.sips.count=2", "ipcq.slots=2").connectRing(2)) {
       Consumer<PePort> program =
           p -> {
             int me = p.pe().sip();
@@ -108,7 +138,8 @@ final class SlotReuseTest {
       for (int me = 0; me < 2; me++) {
         for (int k = 0; k < 12; k++) {
           assertThat(floats(rig.read(rig.hbm(me, k * 64L, 64)))).containsOnly(1000 * (1 - me) + k);
-          assertThat(floats(rig.read(rig.hbm(me, 4096 + k * 64L, 64)))).containsOnly(1000 * (1 - me) + 500 + k);
+          assertThat(floats(rig.read(rig.hbm(me, 4096 + k * 64L, 64))))
+              .containsOnly(1000 * (1 - me) + 500 + k);
         }
       }
     }
@@ -116,7 +147,8 @@ final class SlotReuseTest {
 
   @Test
   void receive_valueKeptAcrossLaterMessages_doesNotChange() {
-    try (DeviceRig rig = DeviceRig.of(Mode.FULL, "ring", "system.sips.count=2", "ipcq.slots=3").connectRing(2)) {
+    try (DeviceRig rig =
+        DeviceRig.of(Mode.FULL, "ring", "system.sips.count=2", "ipcq.slots=3").connectRing(2)) {
       List<byte[]> seen = new ArrayList<>();
       rig.run(
           p -> {

@@ -42,7 +42,9 @@ final class KernelRig implements AutoCloseable {
   Tensor tensor(String name, int pe, DType dtype, double[] values, int... dims) {
     Shape shape = Shape.of(dims);
     long at = used.merge(pe(pe), 1L << 20, Long::sum) - (1L << 20);
-    Tensor t = new Tensor(name, pe(pe), new Shard(name, machine.addresses().hbm(pe(pe), at), shape, dtype));
+    Tensor t =
+        new Tensor(
+            name, pe(pe), new Shard(name, machine.addresses().hbm(pe(pe), at), shape, dtype));
     byte[] bytes = new byte[Math.toIntExact(shape.elements() * dtype.sizeBytes())];
     for (int i = 0; i < values.length; i++) {
       dtype.putDouble(bytes, i * dtype.sizeBytes(), values[i]);
@@ -64,7 +66,10 @@ final class KernelRig implements AutoCloseable {
   }
 
   KernelRig connect(int a, String aDirection, int b, String bDirection) {
-    sim.install(new QueuePlan(machine.ipcq(), List.of(new QueuePlan.Connection(pe(a), aDirection, pe(b), bDirection))));
+    sim.install(
+        new QueuePlan(
+            machine.ipcq(),
+            List.of(new QueuePlan.Connection(pe(a), aDirection, pe(b), bDirection))));
     return this;
   }
 
@@ -72,7 +77,10 @@ final class KernelRig implements AutoCloseable {
   Launch run(Kernel... kernels) {
     List<Pe> pes = IntStream.range(0, kernels.length).mapToObj(this::pe).toList();
     Launch launch =
-        sim.launch("test", pes, p -> () -> kernels[machine.peIndex(p.pe())].run(new Tl(p, new LaunchGrid(0, 1))));
+        sim.launch(
+            "test",
+            pes,
+            p -> () -> kernels[machine.peIndex(p.pe())].run(new Tl(p, new LaunchGrid(0, 1))));
     sim.drive(launch);
     return launch;
   }

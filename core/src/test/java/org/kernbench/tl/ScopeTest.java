@@ -13,7 +13,8 @@ import org.kernbench.tensor.Shape;
 
 /** How long values live. */
 final class ScopeTest {
-  private static final Shape BIG = Shape.of(100_000); // 400 kB of f32; TCM has 1.75 MiB beside the slots
+  private static final Shape BIG =
+      Shape.of(100_000); // 400 kB of f32; TCM has 1.75 MiB beside the slots
 
   @Test
   void scopeInALoop_muchMoreThanTcm_fits() {
@@ -78,17 +79,18 @@ final class ScopeTest {
   void keep_inNestedScopes_movesOneScopeOut(Mode mode) {
     try (KernelRig rig = new KernelRig(mode)) {
       assertThatThrownBy(
-              () -> rig.run(
-                  tl -> {
-                    Value v;
-                    try (Scope outer = tl.scope()) {
-                      try (Scope inner = tl.scope()) {
-                        v = inner.keep(tl.zeros(Shape.of(1), DType.F32));
-                      }
-                      v.add(1);
-                    }
-                    v.add(2);
-                  }))
+              () ->
+                  rig.run(
+                      tl -> {
+                        Value v;
+                        try (Scope outer = tl.scope()) {
+                          try (Scope inner = tl.scope()) {
+                            v = inner.keep(tl.zeros(Shape.of(1), DType.F32));
+                          }
+                          v.add(1);
+                        }
+                        v.add(2);
+                      }))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("released");
     }
@@ -112,12 +114,13 @@ final class ScopeTest {
   void release_twiceOrOfAView_isOneValue(Mode mode) {
     try (KernelRig rig = new KernelRig(mode)) {
       assertThatThrownBy(
-              () -> rig.run(
-                  tl -> {
-                    Value v = tl.zeros(Shape.of(4), DType.F32);
-                    tl.release(v.range(0, 2));
-                    tl.release(v);
-                  }))
+              () ->
+                  rig.run(
+                      tl -> {
+                        Value v = tl.zeros(Shape.of(4), DType.F32);
+                        tl.release(v.range(0, 2));
+                        tl.release(v);
+                      }))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("released twice");
     }
@@ -127,12 +130,13 @@ final class ScopeTest {
   void close_outOfOrder_isAnError() {
     try (KernelRig rig = new KernelRig(Mode.TIME)) {
       assertThatThrownBy(
-              () -> rig.run(
-                  tl -> {
-                    Scope outer = tl.scope();
-                    tl.scope();
-                    outer.close();
-                  }))
+              () ->
+                  rig.run(
+                      tl -> {
+                        Scope outer = tl.scope();
+                        tl.scope();
+                        outer.close();
+                      }))
           .isInstanceOf(IllegalStateException.class)
           .hasMessageContaining("try-with-resources");
     }

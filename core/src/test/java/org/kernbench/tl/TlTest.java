@@ -23,7 +23,9 @@ import org.kernbench.tensor.ShapeException;
 final class TlTest {
   private static double[] random(long seed, int n, DType d) {
     Random r = new Random(seed);
-    return IntStream.range(0, n).mapToDouble(i -> d.isFloatingPoint() ? d.round(r.nextDouble(-4, 4)) : r.nextInt(2)).toArray();
+    return IntStream.range(0, n)
+        .mapToDouble(i -> d.isFloatingPoint() ? d.round(r.nextDouble(-4, 4)) : r.nextInt(2))
+        .toArray();
   }
 
   @ParameterizedTest
@@ -41,7 +43,9 @@ final class TlTest {
   }
 
   @ParameterizedTest
-  @EnumSource(value = DType.class, names = {"F32", "F16", "BF16"})
+  @EnumSource(
+      value = DType.class,
+      names = {"F32", "F16", "BF16"})
   void arithmetic_floats_isComputedInFloatAndRoundedOnce(DType d) {
     record Case(BiFunction<Value, Value, Value> op, DoubleBinaryOperator reference) {}
     List<Case> cases =
@@ -62,7 +66,10 @@ final class TlTest {
         var b = rig.tensor("b", 0, d, y, 65);
         var out = rig.zeros("out", 0, d, 65);
         rig.run(tl -> tl.store(out, c.op.apply(tl.load(a), tl.load(b))));
-        double[] expected = IntStream.range(0, 65).mapToDouble(i -> d.round(c.reference.applyAsDouble(x[i], y[i]))).toArray();
+        double[] expected =
+            IntStream.range(0, 65)
+                .mapToDouble(i -> d.round(c.reference.applyAsDouble(x[i], y[i])))
+                .toArray();
         assertThat(rig.read(out)).isEqualTo(expected);
       }
     }
@@ -74,7 +81,8 @@ final class TlTest {
       double[] x = IntStream.range(0, 7 * 9).asDoubleStream().toArray();
       var in = rig.tensor("in", 0, DType.F16, x, 7, 9);
       var out = rig.tensor("out", 0, DType.F16, new double[0], 8, 5);
-      rig.run(tl -> tl.store(tl.shard(out).block(2, 3, 1, 4), tl.load(tl.shard(in).block(3, 3, 5, 4))));
+      rig.run(
+          tl -> tl.store(tl.shard(out).block(2, 3, 1, 4), tl.load(tl.shard(in).block(3, 3, 5, 4))));
       double[] expected = new double[40];
       for (int r = 0; r < 3; r++) {
         for (int k = 0; k < 4; k++) {
@@ -105,7 +113,8 @@ final class TlTest {
             tl.store(sent, v);
             tl.store(nested, tl.recv("W", Shape.of(2), DType.F32).range(0, 2));
           });
-      assertThat(rig.read(sums)).containsExactly(8 + 12 + 16, 9 + 13 + 17, 10 + 14 + 18, 11 + 15 + 19);
+      assertThat(rig.read(sums))
+          .containsExactly(8 + 12 + 16, 9 + 13 + 17, 10 + 14 + 18, 11 + 15 + 19);
       assertThat(rig.read(sent)).containsExactly(5, 6, 7);
       assertThat(rig.read(nested)).containsExactly(7, 8);
     }
@@ -126,11 +135,17 @@ final class TlTest {
             tl.store(min1, v.min(1));
             tl.store(sum2, v.sum(2).cast(DType.F16));
           });
-      assertThat(rig.read(max0)).isEqualTo(IntStream.range(0, 15).mapToDouble(i -> Math.max(x[i], x[15 + i])).toArray());
+      assertThat(rig.read(max0))
+          .isEqualTo(IntStream.range(0, 15).mapToDouble(i -> Math.max(x[i], x[15 + i])).toArray());
       assertThat(rig.read(min1))
           .isEqualTo(
               IntStream.range(0, 10)
-                  .mapToDouble(i -> IntStream.range(0, 3).mapToDouble(k -> x[i / 5 * 15 + k * 5 + i % 5]).min().orElseThrow())
+                  .mapToDouble(
+                      i ->
+                          IntStream.range(0, 3)
+                              .mapToDouble(k -> x[i / 5 * 15 + k * 5 + i % 5])
+                              .min()
+                              .orElseThrow())
                   .toArray());
       double[] sums = new double[6];
       for (int i = 0; i < 6; i++) {
@@ -171,7 +186,10 @@ final class TlTest {
         for (int round = 0; round < 2; round++) {
           for (int t = 0; t < k; t++) {
             acc = Math.fma((float) a[i / n * k + t], (float) b[t * n + i % n], acc);
-            zero = round == 0 ? Math.fma((float) a[i / n * k + t], (float) b[t * n + i % n], zero) : zero;
+            zero =
+                round == 0
+                    ? Math.fma((float) a[i / n * k + t], (float) b[t * n + i % n], zero)
+                    : zero;
           }
         }
         expectedTwice[i] = acc;
@@ -183,7 +201,9 @@ final class TlTest {
   }
 
   @ParameterizedTest
-  @EnumSource(value = Mode.class, names = {"FULL", "VALUES"})
+  @EnumSource(
+      value = Mode.class,
+      names = {"FULL", "VALUES"})
   void item_kernelBranchesOnData_takesTheRightWay(Mode mode) {
     try (KernelRig rig = new KernelRig(mode)) {
       var in = rig.tensor("in", 0, DType.F32, new double[] {100, 7}, 2);
@@ -226,7 +246,8 @@ final class TlTest {
             clocks.add(tl.clock());
           });
       // 1 dispatch + 28 set-up + 2 + 7.25 + 30.5 there + bytes + 7.25 + 4 back
-      assertThat(clocks.get(1) - clocks.get(0)).isBetween(80 + 4000 / 217.6, 80 + 4000 / 217.6 + 0.005);
+      assertThat(clocks.get(1) - clocks.get(0))
+          .isBetween(80 + 4000 / 217.6, 80 + 4000 / 217.6 + 0.005);
     }
   }
 
@@ -251,15 +272,25 @@ final class TlTest {
     try (KernelRig rig = new KernelRig(Mode.TIME)) {
       List<int[]> ids = new ArrayList<>();
       Kernel k =
-          tl -> ids.add(
-              new int[] {tl.programId(0), tl.programId(1), tl.programId(2), tl.numPrograms(0), tl.numPrograms(1), tl.numPrograms(2)});
+          tl ->
+              ids.add(
+                  new int[] {
+                    tl.programId(0),
+                    tl.programId(1),
+                    tl.programId(2),
+                    tl.numPrograms(0),
+                    tl.numPrograms(1),
+                    tl.numPrograms(2)
+                  });
       Kernel[] all = new Kernel[8];
       Arrays.fill(all, k);
       rig.run(all);
       for (int i = 0; i < 8; i++) {
         assertThat(ids.get(i)).containsExactly(i % 2, i / 2, 0, 2, 4, 1);
       }
-      assertThatThrownBy(() -> rig.run(tl -> tl.programId(3))).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("axis 3");
+      assertThatThrownBy(() -> rig.run(tl -> tl.programId(3)))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("axis 3");
     }
   }
 
@@ -275,15 +306,36 @@ final class TlTest {
   void wrongUse_shapesTypesRangesDirections_isToldWithWhatToDo() {
     Shape four = Shape.of(4);
     assertFails(
-        tl -> tl.zeros(four, DType.F32).add(tl.zeros(Shape.of(5), DType.F32)), ShapeException.class, "ADD", "f32[4]", "f32[5]", "reshape");
-    assertFails(tl -> tl.zeros(four, DType.F32).add(tl.zeros(four, DType.F16)), ShapeException.class, "f16[4]", "cast");
-    assertFails(tl -> tl.zeros(four, DType.F32).sum(1), ShapeException.class, "axis 1", "0..0");
-    assertFails(tl -> tl.zeros(four, DType.F32).range(2, 3), IndexOutOfBoundsException.class, "[2, 5)", "it has 4");
-    assertFails(tl -> tl.zeros(four, DType.F32).reshape(3), IllegalArgumentException.class, "[3]", "4");
+        tl -> tl.zeros(four, DType.F32).add(tl.zeros(Shape.of(5), DType.F32)),
+        ShapeException.class,
+        "ADD",
+        "f32[4]",
+        "f32[5]",
+        "reshape");
     assertFails(
-        tl -> tl.dot(tl.zeros(Shape.of(2, 3), DType.F16), tl.zeros(Shape.of(2, 3), DType.F16)), ShapeException.class, "[m, k] and [k, n]");
-    assertFails(tl -> tl.item(tl.zeros(four, DType.F32)), ShapeException.class, "exactly one element");
-    assertFails(tl -> tl.send("N", tl.zeros(four, DType.F32)), SimulationException.class, "direction N", "installed are E");
+        tl -> tl.zeros(four, DType.F32).add(tl.zeros(four, DType.F16)),
+        ShapeException.class,
+        "f16[4]",
+        "cast");
+    assertFails(tl -> tl.zeros(four, DType.F32).sum(1), ShapeException.class, "axis 1", "0..0");
+    assertFails(
+        tl -> tl.zeros(four, DType.F32).range(2, 3),
+        IndexOutOfBoundsException.class,
+        "[2, 5)",
+        "it has 4");
+    assertFails(
+        tl -> tl.zeros(four, DType.F32).reshape(3), IllegalArgumentException.class, "[3]", "4");
+    assertFails(
+        tl -> tl.dot(tl.zeros(Shape.of(2, 3), DType.F16), tl.zeros(Shape.of(2, 3), DType.F16)),
+        ShapeException.class,
+        "[m, k] and [k, n]");
+    assertFails(
+        tl -> tl.item(tl.zeros(four, DType.F32)), ShapeException.class, "exactly one element");
+    assertFails(
+        tl -> tl.send("N", tl.zeros(four, DType.F32)),
+        SimulationException.class,
+        "direction N",
+        "installed are E");
     assertFails(tl -> tl.recv("W", four, DType.F32), SimulationException.class, "direction W");
   }
 
@@ -299,11 +351,15 @@ final class TlTest {
     }
     try (KernelRig rig = new KernelRig(Mode.FULL)) {
       var x = rig.zeros("x", 0, DType.F32, 4, 6);
-      assertThatThrownBy(() -> rig.run(tl -> tl.load(tl.shard(x).block(0, 4, 5, 2)))).message().contains("tensor x", "columns [5, 7)", "6");
+      assertThatThrownBy(() -> rig.run(tl -> tl.load(tl.shard(x).block(0, 4, 5, 2))))
+          .message()
+          .contains("tensor x", "columns [5, 7)", "6");
     }
     try (KernelRig rig = new KernelRig(Mode.FULL)) {
       var far = rig.zeros("far", 1, DType.F32, 4);
-      assertThatThrownBy(() -> rig.run(tl -> tl.load(far))).message().contains("tensor far", rig.pe(0).toString());
+      assertThatThrownBy(() -> rig.run(tl -> tl.load(far)))
+          .message()
+          .contains("tensor far", rig.pe(0).toString());
     }
     try (KernelRig rig = new KernelRig(Mode.FULL)) {
       var x = rig.zeros("x", 0, DType.F32, 4);
@@ -313,7 +369,9 @@ final class TlTest {
           .contains("store to x", "f32[5]", "f32[4]");
     }
     try (KernelRig rig = new KernelRig(Mode.FULL)) {
-      assertThatThrownBy(() -> rig.run(tl -> tl.send("E", tl.zeros(Shape.of(1), DType.F32)))).message().contains("initProcessGroup");
+      assertThatThrownBy(() -> rig.run(tl -> tl.send("E", tl.zeros(Shape.of(1), DType.F32))))
+          .message()
+          .contains("initProcessGroup");
     }
   }
 }
