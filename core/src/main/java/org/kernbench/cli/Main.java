@@ -97,6 +97,13 @@ public final class Main implements Runnable, IVersionProvider {
     line.setExecutionExceptionHandler((e, command, result) -> report(terminal, e));
     try {
       return line.execute(args);
+    } catch (OutOfMemoryError e) {
+      terminal.say(
+          "out of memory: the heap is limited to "
+              + (Runtime.getRuntime().maxMemory() >> 20)
+              + " MiB; use --mode time, fewer elements or ranks, or more memory"
+              + " (KERNBENCH_JAVA_OPTS=-Xmx8g)");
+      return FAILED;
     } finally {
       terminal.flush();
     }

@@ -1,8 +1,9 @@
 package org.kernbench.eval;
 
 import java.util.List;
-import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.machine.Machine;
 
 /** {@code ccl-allreduce}: one all-reduce, every value checked. */
 final class AllReduceBench implements Bench {
@@ -34,15 +35,15 @@ final class AllReduceBench implements Bench {
 
   @Override
   public Outcome run(BenchContext context) {
-    CclConfig config = CollectiveParams.config(context);
+    Machine machine = context.machine();
+    CollectiveLibrary library = CollectiveLibrary.open(machine, CollectiveParams.config(context));
     return new AllReduceRun(
-            context.machine(),
-            config,
+            machine,
             context.param(N_ELEM),
             CollectiveParams.dtype(context),
-            CollectiveParams.pattern(context),
+            CollectiveParams.pattern(context, library.worldSize()),
             context.mode(),
             SimulatorOptions.DEFAULT.withLines())
-        .run();
+        .run(library);
   }
 }

@@ -5,8 +5,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.kernbench.ccl.Bounds;
-import org.kernbench.ccl.CclConfig;
-import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.OpLog;
@@ -31,7 +29,6 @@ import org.kernbench.torch.Worker;
  * allReduce}, with the values of every rank compared with sums in f64.
  *
  * @param machine what it runs on
- * @param config algorithm and queues
  * @param elements of each rank's tensor, at least 1
  * @param dtype of the elements
  * @param pattern what the ranks hold before
@@ -40,7 +37,6 @@ import org.kernbench.torch.Worker;
  */
 record AllReduceRun(
     Machine machine,
-    CclConfig config,
     int elements,
     DType dtype,
     Pattern pattern,
@@ -84,13 +80,9 @@ record AllReduceRun(
   /**
    * Runs it.
    *
+   * @param collectives algorithm and queues
    * @throws UsageException if the sums do not fit the dtype
    */
-  Outcome run() {
-    return run(CollectiveLibrary.open(machine, config));
-  }
-
-  /** Runs it with a backend of the caller's. */
   Outcome run(CollectiveBackend collectives) {
     int ranks = collectives.worldSize();
     checkRange(ranks);
@@ -160,29 +152,28 @@ record AllReduceRun(
     }
   }
 
-  /**
-   * Sums of whole numbers are exact up to 1/u; beyond, each of the additions rounds by at most u.
-   */
+  /** Beyond the numbers that the dtype holds exactly, each addition rounds by at most u. */
   private double allowed(int ranks) {
-    double largest = pattern.largestSum(ranks);
-    boolean exact = !dtype.isFloatingPoint() || largest <= 1 / dtype.unitRoundoff();
-    return exact ? 0 : ranks * dtype.unitRoundoff() * largest;
+    return pattern.isExact(dtype, ranks)
+        ? 0
+        : ranks * dtype.unitRoundoff() * pattern.largestSum(ranks);
   }
 
   private void checkRange(int ranks) {
     double largest = pattern.largestSum(ranks);
     double limit = dtype.maxFinite();
     if (largest > limit) {
+      String smaller = pattern == Pattern.RANK ? "smaller values (--param pattern=mixed), " : "";
       throw new UsageException(
           String.format(
               Locale.ROOT,
               "the sums of %d ranks reach %.0f, beyond the largest %s, %.0f; use a wider dtype"
-                  + " (e.g. --param dtype=f32), smaller values (--param pattern=mixed) or fewer"
-                  + " ranks (world_size)",
+                  + " (e.g. --param dtype=f32), %sor fewer ranks (world_size)",
               ranks,
               largest,
               dtype.code(),
-              limit));
+              limit,
+              smaller));
     }
   }
 
@@ -198,6 +189,7 @@ record AllReduceRun(
         .condition("algorithm", run.algorithm())
         .condition("ranks", ranks)
         .condition("rank_level", backend.rankLevel().name().toLowerCase(Locale.ROOT))
+        .condition("pattern", pattern.word())
         .condition("n_elem", elements)
         .condition("bytes", bytes)
         .condition("buffer_kind", ipcq.bufferKind().name().toLowerCase(Locale.ROOT))

@@ -21,9 +21,9 @@ final class CollectiveParams {
   static final Param<String> PATTERN =
       Param.choice(
           "pattern",
-          "rank",
-          List.of("rank", "mixed"),
-          "rank: rank r holds r+1 everywhere; mixed: every element differs");
+          "auto",
+          List.of("auto", "rank", "mixed"),
+          "rank: rank r holds r+1; mixed: every element differs; auto: rank if its sums are exact");
 
   static final Param<Optional<String>> ALGORITHM =
       Param.word("algorithm", "", "a name in ccl.yaml", "collective algorithm").orFrom("ccl.yaml");
@@ -45,8 +45,13 @@ final class CollectiveParams {
     return DType.parse(context.param(DTYPE));
   }
 
-  static Pattern pattern(BenchContext context) {
-    return context.param(PATTERN).equals("mixed") ? Pattern.MIXED : Pattern.RANK;
+  /** The pattern for a number of ranks. */
+  static Pattern pattern(BenchContext context, int ranks) {
+    return switch (context.param(PATTERN)) {
+      case "rank" -> Pattern.RANK;
+      case "mixed" -> Pattern.MIXED;
+      default -> Pattern.exactIn(dtype(context), ranks);
+    };
   }
 
   /** The configuration with what the parameters say over it. */

@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
@@ -59,33 +61,41 @@ final class LatencySweepBench implements Bench {
 
   @Override
   public Outcome run(BenchContext context) {
-    DType dtype = CollectiveParams.dtype(context);
-    Pattern pattern = CollectiveParams.pattern(context);
     CclConfig config = CollectiveParams.config(context);
-    Sum sum = new Sum();
-    int total = NETWORKS.size() * ELEMENTS.size();
-    int done = 0;
     List<Machine> machines = new ArrayList<>();
     for (Network network : NETWORKS) {
       machines.add(context.machine("sip-2026", network.overrides()));
     }
     Outcome outcome = Outcome.on(context.machine());
+    Sum sum = new Sum();
+    int total = NETWORKS.size() * ELEMENTS.size();
+    int done = 0;
     for (int n = 0; n < NETWORKS.size(); n++) {
       String name = NETWORKS.get(n).name();
+      CollectiveLibrary library = CollectiveLibrary.open(machines.get(n), config);
       for (int elements : ELEMENTS) {
-        context.progress().at(done++, total, name + " n_elem=" + elements);
-        SimulatorOptions recording = new SimulatorOptions(0, context.capturesLines());
-        Outcome point =
-            new AllReduceRun(
-                    machines.get(n), config, elements, dtype, pattern, context.mode(), recording)
-                .run();
-        outcome.row(row(name, elements, dtype, point));
-        sum.add(name + " n_elem=" + elements, point);
+        String point = name + " n_elem=" + elements;
+        context.progress().at(done++, total, point);
+        Outcome one = point(context, machines.get(n), library, elements);
+        outcome.row(row(name, elements, CollectiveParams.dtype(context), one));
+        sum.add(point, one);
       }
     }
     context.progress().at(total, total, "");
     sum.into(outcome, context.mode());
     return outcome.metric("points", total);
+  }
+
+  private static Outcome point(
+      BenchContext context, Machine machine, CollectiveLibrary library, int elements) {
+    return new AllReduceRun(
+            machine,
+            elements,
+            CollectiveParams.dtype(context),
+            CollectiveParams.pattern(context, library.worldSize()),
+            context.mode(),
+            new SimulatorOptions(0, context.capturesLines()))
+        .run(library);
   }
 
   private static Map<String, Object> row(String network, int elements, DType dtype, Outcome point) {
@@ -113,7 +123,7 @@ final class LatencySweepBench implements Bench {
     private long wrong;
     private double maxAbsError;
     private double allowed;
-    private java.util.Optional<ValueCheck.Mismatch> first = java.util.Optional.empty();
+    private Optional<ValueCheck.Mismatch> first = Optional.empty();
     private String problem = "";
     private long slowestPs;
     private long slowestBoundPs;

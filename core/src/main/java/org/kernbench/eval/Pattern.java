@@ -18,20 +18,35 @@ enum Pattern {
     }
   },
   /**
-   * Small whole numbers that differ between neighbours in both directions, so that a misplaced
-   * element shows.
+   * Whole numbers from -2 to 2 that differ from element to element and from rank to rank without a
+   * period, so that a misplaced element and a missing rank show, and sums stay exact in small
+   * dtypes.
    */
   MIXED {
     @Override
     double at(int rank, int index) {
-      return (rank * 5L + index * 3L + index / 7) % 11 - 5.0;
+      int h = (rank * 0x9E3779B1 + index) * 0x85EBCA6B;
+      h = (h ^ (h >>> 15)) * 0xC2B2AE35;
+      return (h >>> 16) % 5 - 2.0;
     }
 
     @Override
     double largest(int ranks) {
-      return 5;
+      return 2;
     }
   };
+
+  /** {@link #RANK} if its sums are exact in the dtype, otherwise {@link #MIXED}. */
+  static Pattern exactIn(DType dtype, int ranks) {
+    return RANK.isExact(dtype, ranks) ? RANK : MIXED;
+  }
+
+  /** Whether every sum of some of the ranks' values is a value of the dtype. */
+  boolean isExact(DType dtype, int ranks) {
+    double largest = largestSum(ranks);
+    double exact = dtype.isFloatingPoint() ? 1 / dtype.unitRoundoff() : dtype.maxFinite();
+    return largest <= Math.min(exact, dtype.maxFinite());
+  }
 
   abstract double at(int rank, int index);
 

@@ -2,7 +2,9 @@ package org.kernbench.eval;
 
 import java.util.List;
 import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.machine.Machine;
 import org.kernbench.tensor.DType;
 
 /**
@@ -46,14 +48,14 @@ final class RingScaleBench implements Bench {
             List.of(
                 "defaults.algorithm=ring",
                 "algorithms.ring.sub_chunks=" + context.param(SUB_CHUNKS)));
+    Machine machine = context.machine("ring", List.of("system.sips.count=" + ranks));
     return new AllReduceRun(
-            context.machine("ring", List.of("system.sips.count=" + ranks)),
-            config,
+            machine,
             Math.toIntExact(context.param(BYTES) / dtype.sizeBytes()),
             dtype,
-            Pattern.RANK,
+            Pattern.exactIn(dtype, ranks),
             context.mode(),
             new SimulatorOptions(KEPT_OPERATIONS, context.capturesLines()))
-        .run();
+        .run(CollectiveLibrary.open(machine, config));
   }
 }

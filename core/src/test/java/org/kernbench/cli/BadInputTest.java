@@ -267,7 +267,15 @@ final class BadInputTest {
         new Case("slots-out-of-range", 2, "run", "ccl-allreduce", "--param", "slots=0"),
         new Case("slot-size-without-unit", 2, "run", "ccl-allreduce", "--param", "slot_size=4096"),
         new Case("slots-beyond-tcm", 2, "run", "ccl-allreduce", "--param", "slots=4096"),
-        new Case("dtype-overflows", 2, "run", "ccl-allreduce", "--param", "dtype=i8"),
+        new Case(
+            "dtype-overflows",
+            2,
+            "run",
+            "ccl-allreduce",
+            "--param",
+            "dtype=i8",
+            "--param",
+            "pattern=rank"),
         new Case("ccl-file-missing", 2, "run", "ccl-allreduce", "--ccl", "$DIR/none.yaml"),
         new Case("ccl-is-directory", 2, "run", "ccl-allreduce", "--ccl", "$DIR"),
         new Case("ccl-syntax", 2, "run", "ccl-allreduce", "--ccl", file)
@@ -365,6 +373,17 @@ final class BadInputTest {
         new Case("out-is-file", 2, "run", "hello-send", "--out", "$DIR/f").file("f", "x"),
         new Case("out-under-file", 2, "run", "hello-send", "--out", "$DIR/f/run").file("f", "x"),
         new Case("out-not-writable", 2, "run", "hello-send", "--out", "/proc/kernbench"),
+        new Case(
+                "out-blocked",
+                1,
+                "run",
+                "hello-send",
+                "--topology",
+                "tiny",
+                "--quiet",
+                "--out",
+                "$DIR/run")
+            .file("run/result.json/f", "a directory where a file should be"),
         new Case(
             "diagram-not-writable", 2, "machine", "diagram", "tiny", "--out", "$DIR/none/d.svg"));
   }

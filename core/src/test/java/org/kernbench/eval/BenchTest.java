@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
+import org.kernbench.tensor.DType;
 
 /** The benches that come with kernbench, and the registry that holds them. */
 final class BenchTest {
@@ -58,10 +59,53 @@ final class BenchTest {
   @Test
   void allReduce_sumsBeyondTheDtype_isRefusedWithRemedy() {
     assertThatThrownBy(
-            () -> run("ccl-allreduce", RunOptions.DEFAULT.withParams(List.of("dtype=f8e4m3"))))
+            () ->
+                run(
+                    "ccl-allreduce",
+                    RunOptions.DEFAULT.withParams(List.of("dtype=f8e4m3", "pattern=rank"))))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("the sums of 96 ranks reach 4656, beyond the largest f8e4m3, 448")
         .hasMessageContaining("pattern=mixed");
+  }
+
+  @Test
+  void allReduce_byDefault_isExactSoThatAMissingRankShows() {
+    RunResult result = run("ccl-allreduce", RunOptions.DEFAULT.withParams(List.of("n_elem=64")));
+
+    assertThat(result.params()).containsEntry("ranks", 96).containsEntry("pattern", "mixed");
+    assertThat(result.values().orElseThrow().allowed()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "6, F16, RANK",
+    "63, F16, RANK",
+    "64, F16, MIXED",
+    "96, F32, RANK",
+    "22, BF16, RANK",
+    "23, BF16, MIXED",
+    "15, I8, RANK",
+    "16, I8, MIXED"
+  })
+  void pattern_auto_isRankWhereItsSumsAreExact(int ranks, DType dtype, Pattern expected) {
+    assertThat(Pattern.exactIn(dtype, ranks)).isEqualTo(expected);
+  }
+
+  @Test
+  void pattern_mixed_tellsRanksAndElementsApart() {
+    int ranks = 96;
+    int n = 4096;
+    double[] sums = Pattern.MIXED.sums(ranks, n, DType.F16);
+    for (int rank = 0; rank < ranks; rank++) {
+      assertThat(Pattern.MIXED.values(rank, n, DType.F16)).contains(-2, -1, 0, 1, 2);
+    }
+    for (int shift = 1; shift < 2048; shift++) {
+      int equal = 0;
+      for (int i = 0; i + shift < n; i++) {
+        equal += sums[i] == sums[i + shift] ? 1 : 0;
+      }
+      assertThat(equal).as("sums that survive a shift by %d", shift).isLessThan((n - shift) / 10);
+    }
   }
 
   @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -11,6 +12,7 @@ import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.tensor.DType;
 
@@ -58,16 +60,11 @@ final class ModesAgreeTest {
   }
 
   private static Outcome run(Setting s, Mode mode) {
+    Machine machine = Machines.load(s.preset, s.overrides);
     CclConfig config =
-        CclConfig.load(java.util.Optional.empty(), List.of("defaults.algorithm=" + s.algorithm));
+        CclConfig.load(Optional.empty(), List.of("defaults.algorithm=" + s.algorithm));
     return new AllReduceRun(
-            Machines.load(s.preset, s.overrides),
-            config,
-            s.elements,
-            s.dtype,
-            Pattern.MIXED,
-            mode,
-            SimulatorOptions.DEFAULT)
-        .run();
+            machine, s.elements, s.dtype, Pattern.MIXED, mode, SimulatorOptions.DEFAULT)
+        .run(CollectiveLibrary.open(machine, config));
   }
 }

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import org.kernbench.ccl.CclConfig;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.IpcqSpec;
@@ -105,15 +104,8 @@ public final class TestBenches {
 
   private static Outcome chain(BenchContext c, Function<Integer, Boolean> forgets) {
     Machine machine = c.machine("tiny", List.of());
-    CclConfig config = c.ccl(List.of());
     return new AllReduceRun(
-            machine,
-            config,
-            8,
-            DType.F16,
-            Pattern.RANK,
-            c.mode(),
-            SimulatorOptions.DEFAULT.withLines())
+            machine, 8, DType.F16, Pattern.RANK, c.mode(), SimulatorOptions.DEFAULT.withLines())
         .run(new Chain(machine.ipcq(), forgets));
   }
 
