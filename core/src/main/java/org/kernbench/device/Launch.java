@@ -1,6 +1,5 @@
 package org.kernbench.device;
 
-import java.util.Arrays;
 import java.util.List;
 import java.util.function.Function;
 import org.kernbench.machine.Pe;
@@ -15,7 +14,6 @@ public final class Launch {
   private final List<Pe> pes;
   private final Function<PePort, Runnable> program;
   private final long enqueuedPs;
-  private final long[] endPs;
   private long startPs = -1;
   private long lastEndPs;
   private int criticalOp = -1;
@@ -32,8 +30,6 @@ public final class Launch {
     this.pes = List.copyOf(pes);
     this.program = program;
     this.enqueuedPs = enqueuedPs;
-    this.endPs = new long[pes.size()];
-    Arrays.fill(endPs, -1);
   }
 
   Runnable programOn(PePort port) {
@@ -46,7 +42,7 @@ public final class Launch {
   }
 
   void finished(int peIndex, long endPs, int lastOp) {
-    this.endPs[finished++] = endPs;
+    finished++;
     if (criticalPe < 0 || endPs > lastEndPs) {
       lastEndPs = endPs;
       criticalOp = lastOp;

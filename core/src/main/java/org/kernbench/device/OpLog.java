@@ -8,8 +8,8 @@ import org.kernbench.machine.Pe;
  * What happened: one row for every operation, with its place, its times, its bytes and the operation that it waited for last.
  *
  * <p>Rows are kept up to a limit, in chunks of primitive arrays; the hash and the counts cover all operations whatever the limit. The
- * hash mixes every column in the order in which operations completed, so two runs with one hash did the same things at the same times.
- * Ids count from 0 in the order in which commands were issued.
+ * hash mixes every column, save the source line and the bytes' own time, in the order in which operations completed, so two runs with
+ * one hash did the same things at the same times, whether or not they captured lines. Ids count from 0 in the order in which commands were issued.
  */
 public final class OpLog {
   private static final int CHUNK_SHIFT = 12;

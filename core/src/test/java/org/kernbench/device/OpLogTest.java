@@ -1,0 +1,56 @@
+package org.kernbench.device;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+
+/** What a run records about itself never changes the run, and its hash tells runs apart. */
+final class OpLogTest {
+  private static final RandomCase CASE = RandomCase.of(4711);
+
+  private static DeviceRig run(SimulatorOptions options) {
+    Machine machine = Machines.load("ring", CASE.overrides());
+    DeviceRig rig = new DeviceRig(machine, Mode.TIME, options).connectRing(CASE.pes());
+    CASE.run(rig);
+    return rig;
+  }
+
+  @Test
+  void hash_linesAndLimits_doNotChangeIt() {
+    try (DeviceRig all = run(SimulatorOptions.DEFAULT);
+        DeviceRig lines = run(SimulatorOptions.DEFAULT.withLines());
+        DeviceRig none = run(SimulatorOptions.DEFAULT.withOpLogLimit(0));
+        DeviceRig some = run(SimulatorOptions.DEFAULT.withOpLogLimit(7))) {
+      String hash = all.sim.opLog().hash();
+      assertThat(hash).matches("[0-9a-f]{16}");
+      for (DeviceRig other : List.of(lines, none, some)) {
+        assertThat(other.sim.opLog().hash()).isEqualTo(hash);
+        assertThat(other.sim.opLog().completed()).isEqualTo(all.rows().size());
+      }
+      assertThat(some.rows()).isEqualTo(all.rows().subList(0, 7));
+      assertThat(none.rows()).isEmpty();
+      assertThat(some.sim.opLog().isComplete()).isFalse();
+      assertThat(all.sim.opLog().isComplete()).isTrue();
+      assertThat(lines.rows()).allMatch(r -> r.line().startsWith("RandomProgram.java:"));
+      assertThat(all.rows()).allMatch(r -> r.line().isEmpty());
+    }
+  }
+
+  @Test
+  void hash_otherProgramsOrMachines_differ() {
+    Set<String> hashes = new HashSet<>();
+    for (int seed = 0; seed < 50; seed++) {
+      RandomCase c = RandomCase.of(seed);
+      try (DeviceRig rig = c.rig(Mode.TIME)) {
+        c.run(rig);
+        hashes.add(rig.sim.opLog().hash());
+      }
+    }
+    assertThat(hashes).hasSize(50);
+  }
+}
