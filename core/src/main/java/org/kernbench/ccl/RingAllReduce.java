@@ -84,23 +84,11 @@ public final class RingAllReduce implements CollectiveAlgorithm {
 
     @Override
     public RankProgram allReduce(int elements, DType dtype) {
-      int slot = (int) Math.max(1, queues.slotBytes() / dtype.sizeBytes());
-      int c = config.subChunks().orElse(0);
-      // A segment is sent before anything is received, so it must fit the slots, and one more slot
-      // is needed to pass on a message that is still in its own.
-      int free = Math.max(1, queues.slots() - 1);
-      long most = c > 0 ? (long) c * (queues.slots() / c) * slot : (long) free * slot;
-      int block = (int) Math.min(elements, p * most);
-      if (config.elementsPerBlock().isPresent()) {
-        block = Math.min(block, config.elementsPerBlock().getAsInt());
-      }
-      Segments blocks = Segments.ofAtMost(0, elements, block);
-      int segment = Math.ceilDiv(blocks.count(0), p);
-      int pieces = c > 0 ? c : RingCosts.of(group, order).pieces(segment, slot, queues, dtype);
-      boolean copy = pieces >= queues.slots();
+      RingPlan plan = RingPlan.choose(group, order, queues, config, elements, dtype);
+      Segments blocks = Segments.ofAtMost(0, elements, plan.block());
       return (tl, rank, vector, reduction) -> {
         for (int b = 0; b < blocks.parts(); b++) {
-          new RingBlock(tl, vector, reduction, dtype, blocks.of(b, p), pieces, copy)
+          new RingBlock(tl, vector, reduction, dtype, blocks.of(b, p), plan)
               .run(order.positionOf(rank));
         }
       };
@@ -109,13 +97,7 @@ public final class RingAllReduce implements CollectiveAlgorithm {
 
   /** One pass round the ring: segment {@code i} is the one that position {@code i} sends first. */
   private record RingBlock(
-      Tl tl,
-      Payload vector,
-      Reduction reduction,
-      DType dtype,
-      Segments segments,
-      int pieces,
-      boolean copyToPassOn) {
+      Tl tl, Payload vector, Reduction reduction, DType dtype, Segments segments, RingPlan plan) {
 
     void run(int me) {
       int p = segments.parts();
@@ -129,11 +111,11 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     }
 
     private Segments pieces(int segment) {
-      return segments.of(segment, pieces);
+      return segments.of(segment, plan.pieces());
     }
 
     private void sendOwn(Segments s) {
-      for (int j = 0; j < pieces && s.count(j) > 0; j++) {
+      for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
         Value own = vector.read(tl, s.start(j), s.count(j));
         tl.send(NEXT, own);
         tl.release(own);
@@ -145,7 +127,7 @@ public final class RingAllReduce implements CollectiveAlgorithm {
      * it.
      */
     private void reduceScatter(Segments s, boolean last) {
-      for (int j = 0; j < pieces && s.count(j) > 0; j++) {
+      for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
         Value own = vector.read(tl, s.start(j), s.count(j));
         Value partial = tl.recv(PREVIOUS, Shape.of(s.count(j)), dtype);
         Value sum = reduction.fold(tl, partial, own);
@@ -161,8 +143,8 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     }
 
     private void allGather(Segments s, boolean last) {
-      for (int j = 0; j < pieces && s.count(j) > 0; j++) {
-        boolean copy = copyToPassOn && !last;
+      for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
+        boolean copy = plan.copy() && !last;
         Value result =
             copy
                 ? tl.recvCopy(PREVIOUS, Shape.of(s.count(j)), dtype)

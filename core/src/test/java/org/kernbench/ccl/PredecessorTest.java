@@ -19,8 +19,9 @@ import org.kernbench.torch.TorchOptions;
 
 /**
  * The predecessor's published all-reduce times on its machine, preset {@code kb-compat}: 6 packages
- * of 16 cubes on a 3x2 torus. One constant of the preset, the latency of the package link, is fitted
- * to them; it cannot bend a slope, an intercept of another slot kind, or a step of the additions.
+ * of 16 cubes on a 3x2 torus. One constant of the preset, the latency of the package link, is
+ * fitted to them; it cannot bend a slope, an intercept of another slot kind, or a step of the
+ * additions.
  */
 class PredecessorTest {
   private static final double TOLERANCE = 0.005;

@@ -1,0 +1,186 @@
+package org.kernbench.ccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.config.ConfigException;
+import org.kernbench.machine.BufferKind;
+import org.kernbench.machine.IpcqSpec;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.Pe;
+import org.kernbench.torch.RankLevel;
+
+final class CclConfigTest {
+  private static final Machine TORUS = Machines.load("sip-2026", List.of());
+
+  private static CclConfig packaged(String... overrides) {
+    return CclConfig.load(Optional.empty(), List.of(overrides));
+  }
+
+  private static List<Pe> leads(CollectiveLibrary library, Machine machine) {
+    return Bed.leads(machine, library.rankLevel(), library.worldSize());
+  }
+
+  @Test
+  void packaged_defaults_followTheMachine() {
+    CollectiveLibrary library = CollectiveLibrary.open(TORUS, packaged());
+    assertThat(library.name()).isEqualTo("ahbm");
+    assertThat(library.algorithm()).isEqualTo("root_center");
+    assertThat(library.rankLevel()).isEqualTo(RankLevel.CUBE);
+    assertThat(library.worldSize()).isEqualTo(96);
+    assertThat(library.connect(leads(library, TORUS)).queues().spec()).isEqualTo(TORUS.ipcq());
+  }
+
+  @Test
+  void packaged_isTheFileAtTheRoot() throws IOException {
+    Path root = Files.exists(Path.of("ccl.yaml")) ? Path.of("ccl.yaml") : Path.of("../ccl.yaml");
+    CclConfig file = CclConfig.load(Optional.of(root), List.of());
+    assertThat(file.chosen()).isEqualTo(packaged().chosen());
+    assertThat(file.names()).isEqualTo(packaged().names()).containsAll(CollectiveLibrary.builtIn());
+  }
+
+  @Test
+  void algorithm_ownKeys_liveOverDefaultsOverMachine() {
+    CclConfig config =
+        packaged(
+            "defaults.slots=3",
+            "defaults.slot_size=4 KiB",
+            "algorithms.ring.slots=5",
+            "algorithms.ring.buffer_kind=sram");
+    IpcqSpec ring = config.of("ring").queues(TORUS.ipcq());
+    assertThat(ring.slots()).isEqualTo(5);
+    assertThat(ring.slotBytes()).isEqualTo(4096);
+    assertThat(ring.bufferKind()).isEqualTo(BufferKind.SRAM);
+    assertThat(ring.creditBytes()).isEqualTo(TORUS.ipcq().creditBytes());
+    assertThat(config.of("tree").queues(TORUS.ipcq()).slots()).isEqualTo(3);
+  }
+
+  @Test
+  void parse_onlyAnAlgorithm_isEnough() {
+    CclConfig config = CclConfig.parse("my.yaml", "defaults: {algorithm: ring}", List.of());
+    assertThat(CollectiveLibrary.open(TORUS, config).worldSize()).isEqualTo(6);
+  }
+
+  @Test
+  void parse_manyMistakes_reportsAllWithPlaces() {
+    String yaml =
+        """
+        defaults:
+          algorithm: rink
+          slot: 4
+          slot_size: 16
+        algorithms:
+          ring:
+            rank_level: sipp
+            sub_chunk: 2
+          other:
+            slots: 0
+        """;
+    assertThatThrownBy(() -> CclConfig.parse("my.yaml", yaml, List.of()))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage(
+            """
+            my.yaml:2:14: defaults.algorithm: got "rink"; expected one of root_center, \
+            root_center_pipelined, ring, mesh, tree, hello_send, other; did you mean ring?
+            my.yaml:3:3: defaults.slot: unknown key; did you mean slots?
+            my.yaml:4:14: defaults.slot_size: got "16" without a unit; expected a size with its \
+            unit, e.g. "2 MiB"
+            my.yaml:7:17: algorithms.ring.rank_level: got "sipp"; expected pe, cube or sip; did \
+            you mean sip?
+            my.yaml:8:5: algorithms.ring.sub_chunk: unknown key; did you mean sub_chunks?
+            my.yaml:10:5: algorithms.other.class: got "other"; expected a class name with its \
+            package, or one of root_center, root_center_pipelined, ring, mesh, tree, hello_send
+            my.yaml:10:12: algorithms.other.slots: got "0"; expected a whole number from 1 to \
+            1048576\
+            """);
+  }
+
+  @Test
+  void load_noSuchFile_saysSo(@TempDir Path folder) {
+    Path missing = folder.resolve("ccl.yaml");
+    assertThatThrownBy(() -> CclConfig.load(Optional.of(missing), List.of()))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage(missing + ":1:1: no such file");
+    assertThatThrownBy(() -> CclConfig.load(Optional.of(folder), List.of()))
+        .hasMessage(folder + ":1:1: is a directory; expected a YAML file");
+  }
+
+  @Test
+  void worldSize_moreThanTheMachineHas_isRefusedAtItsLine() {
+    CclConfig config = packaged("defaults.algorithm=ring", "algorithms.ring.world_size=7");
+    assertThatThrownBy(() -> CollectiveLibrary.open(TORUS, config))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage(
+            "--set:2:28: algorithms.ring.world_size: got 7 ranks of level sip; machine sip-2026"
+                + " has 6 of those: use at most 6");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "root_center|cube|5|5 cubes of sip 0 take part, which do not fill a rectangle; use a"
+            + " world_size of whole rows of 4 cubes",
+        "root_center|cube|24|takes part with other cubes than sip 0; use a world_size that is a"
+            + " multiple of the cubes of a sip, 16",
+        "root_center|sip|4|4 sips take part, which do not fill a rectangle; use a world_size of"
+            + " whole rows of 3 sips, or topology: ring_1d",
+        "root_center_pipelined|pe|8|are on one cube; it needs rank_level cube or sip",
+        "mesh|pe|5|is for 4 ranks in a 2 x 2 mesh, the group has 5; use world_size: 4"
+      })
+  void connect_groupThatDoesNotFit_isRefusedWithARemedy(
+      String algorithm, String level, int ranks, String message) {
+    CollectiveLibrary library =
+        CollectiveLibrary.open(
+            TORUS,
+            packaged(
+                "defaults.algorithm=" + algorithm,
+                "algorithms." + algorithm + ".rank_level=" + level,
+                "algorithms." + algorithm + ".world_size=" + ranks));
+    assertThatThrownBy(() -> library.connect(leads(library, TORUS)))
+        .isInstanceOf(CollectiveException.class)
+        .hasMessageStartingWith("algorithm " + algorithm)
+        .hasMessageContaining(message);
+  }
+
+  @Test
+  void class_ofYourOwn_isFoundByName() {
+    String yaml =
+        """
+        defaults: {algorithm: mine}
+        algorithms:
+          mine: {class: org.kernbench.ccl.RingAllReduce, world_size: 4}
+        """;
+    CollectiveLibrary library =
+        CollectiveLibrary.open(TORUS, CclConfig.parse("my.yaml", yaml, List.of()));
+    assertThat(library.connect(leads(library, TORUS)).algorithm()).isEqualTo("mine");
+    assertThatThrownBy(
+            () ->
+                CollectiveLibrary.open(
+                    TORUS,
+                    CclConfig.parse(
+                        "my.yaml", yaml.replace("ccl.RingAllReduce", "ccl.Ring"), List.of())))
+        .hasMessage(
+            "my.yaml:3:17: algorithms.mine.class: no class org.kernbench.ccl.Ring on the class"
+                + " path");
+    assertThatThrownBy(
+            () ->
+                CollectiveLibrary.open(
+                    TORUS,
+                    CclConfig.parse(
+                        "my.yaml",
+                        yaml.replace("org.kernbench.ccl.RingAllReduce", "java.lang.Object"),
+                        List.of())))
+        .hasMessageContaining("class java.lang.Object is no org.kernbench.ccl.CollectiveAlgorithm");
+  }
+}
