@@ -160,6 +160,38 @@ final class AllReduceTest {
     check(c, Mode.FULL, one, leads, ReduceKind.SUM, DType.I32, 700, 80);
   }
 
+  /**
+   * ADR 0003: {@code full} and {@code time} differ in no operation, {@code full} and values in no
+   * byte.
+   */
+  @Test
+  void allReduce_threeModes_agreeInTimesAndInBytes() {
+    for (Case c : cases().filter(c -> c.ranks > 3 && c.ranks < 20).toList()) {
+      List<Pe> leads = Bed.leads(c.machine, c.level, c.ranks);
+      Communicator communicator = c.library("defaults.slots=4").connect(leads);
+      List<String> hashes = new ArrayList<>();
+      List<byte[]> results = new ArrayList<>();
+      for (Mode mode : Mode.values()) {
+        Contributions x = Contributions.random(ReduceKind.AVG, DType.BF16, c.ranks, 3000, 5);
+        try (Bed bed = Bed.open(c.machine, mode)) {
+          List<Shard> shards = bed.vectors(leads, DType.BF16, 3000);
+          for (int rank = 0; rank < c.ranks; rank++) {
+            bed.write(shards.get(rank), x.bytes(rank));
+          }
+          bed.allReduce(communicator, leads, ReduceKind.AVG, shards);
+          if (mode != Mode.VALUES) {
+            hashes.add(bed.simulator.opLog().hash());
+          }
+          if (mode != Mode.TIME) {
+            results.add(bed.read(shards.get(c.ranks - 1)));
+          }
+        }
+      }
+      assertThat(hashes.get(0)).as("%s: op logs of full and time", c).isEqualTo(hashes.get(1));
+      assertThat(results.get(0)).as("%s: bytes of full and values", c).isEqualTo(results.get(1));
+    }
+  }
+
   @Test
   void ring_moreSubChunksThanSlots_isRefusedWithTheNumberNeeded() {
     Case c = new Case("ring", RankLevel.SIP, 4, sips(4, "ring_1d"), 6);
