@@ -6,6 +6,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -129,7 +130,7 @@ public final class CclConfig {
 
   /** Names of all algorithms: those of the file, then the others that are built in. */
   public Set<String> names() {
-    return Set.copyOf(algorithms.keySet());
+    return Collections.unmodifiableSet(algorithms.keySet());
   }
 
   /** The parameters of the algorithm to use. */
