@@ -240,10 +240,18 @@ public final class Breakdown {
       return length >= atPs - from ? atPs : from + length;
     }
 
+    /** Latency of a message's way to the slot of the PE that receives it. */
     private long latencyPs(Pe from, Pe to) {
-      return from.equals(to)
-          ? 0
-          : machine.latencyPs(machine.route(machine.peNode(from), machine.peNode(to)));
+      int slot = ipcq.slotAccess() == SlotAccess.STREAMED ? slotNode(to) : machine.peNode(to);
+      return machine.latencyPs(machine.route(machine.peNode(from), slot));
+    }
+
+    private int slotNode(Pe pe) {
+      return switch (ipcq.bufferKind()) {
+        case TCM -> machine.tcmNode(pe);
+        case SRAM -> machine.sramNode(pe.sip(), pe.cube());
+        case HBM -> machine.hbmNode(pe);
+      };
     }
 
     // ---- what it waited for ----

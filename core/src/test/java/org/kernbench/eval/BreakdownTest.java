@@ -109,6 +109,33 @@ final class BreakdownTest {
     assertThat(run.ps("compute")).isPositive();
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"hbm", "sram"})
+  void breakdown_slotsInMemory_latencyIsTheWayThereAndBack(String kind) {
+    Machine machine = Machines.load("tiny", List.of("ipcq.buffer_kind=" + kind));
+    Run run =
+        run(
+            machine,
+            tl -> {
+              if (tl.pe().equals(A)) {
+                tl.send("peer", tl.zeros(Shape.of(8), DType.F16));
+              } else {
+                tl.recv("peer", Shape.of(8), DType.F16);
+              }
+            });
+
+    int slot = kind.equals("hbm") ? machine.hbmNode(B) : machine.sramNode(0, 0);
+    int[] there = machine.route(machine.peNode(A), slot);
+    int[] request = machine.route(machine.peNode(B), slot);
+    int[] back = machine.route(slot, machine.peNode(B));
+    long access = machine.link(request[request.length - 1]).latencyPs();
+    long latency = machine.latencyPs(there);
+    latency += machine.latencyPs(request) - access + machine.latencyPs(back);
+    assertCovers(run);
+    assertThat(run.ps("latency")).isEqualTo(latency);
+    assertThat(run.ps("credit inside a message")).isZero();
+  }
+
   @Test
   void breakdown_oneSlot_showsTheReturnOfCredits() {
     Machine machine = Machines.load("tiny", List.of("ipcq.slots=1", "ipcq.slot_size=256 B"));
