@@ -4,6 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 /** An in-order queue of commands in front of one or more equal channels. */
 final class Engine {
+  final TimedPe pe;
   final String name;
 
   final int channels;
@@ -21,7 +22,11 @@ final class Engine {
   private Cause startedCause = Cause.KERNEL_START;
   private int startedCauseOp = -1;
 
-  Engine(String name, int channels) {
+  /** Whether it is on the list of engines to try. */
+  boolean listed;
+
+  Engine(TimedPe pe, String name, int channels) {
+    this.pe = pe;
     this.name = name;
     this.channels = channels;
   }

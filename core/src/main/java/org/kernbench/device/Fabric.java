@@ -30,7 +30,8 @@ import org.kernbench.sim.Simulation;
  *
  * <p>One event per chunk and link, with one exception that changes nothing but the cost: a link that
  * can only be entered from one other link (its <em>feeder</em>) sees heads in the order in which the
- * feeder serves them, so its times follow at once and need no event of their own.
+ * feeder serves them, so its times follow at once and need no event of their own. Arrival at the end
+ * needs none either: it is certain when the last head enters the last link.
  *
  * <p>Links, transfers and chunks are records in flat arrays, each within one cache line: with
  * thousands of PEs in step, the cost of an event is the number of lines it touches. An event
@@ -46,14 +47,13 @@ final class Fabric implements EventHandler {
     void onInjected(int arg, long timePs);
 
     /**
-     * The last byte has arrived now. {@code waitPs} is what the transfer lost to others on its way,
-     * mostly on {@code worstLink}.
+     * It is known that the last byte arrives at {@code timePs}, later than now. {@code waitPs} is what
+     * the transfer lost to others on its way, mostly on {@code worstLink} (-1 if to nobody).
      */
-    void onDelivered(int arg, long waitPs, int worstLink);
+    void onDelivered(int arg, long timePs, long waitPs, int worstLink);
   }
 
   private static final int HEAD = 0;
-  private static final int DELIVERED = 1;
   private static final int CHUNK_BITS = 22;
 
   // a link: eight longs
@@ -95,7 +95,6 @@ final class Fabric implements EventHandler {
   private Object[] references = new Object[64 * 2]; // route, sink
   private int transferCount;
   private int freeTransfer = -1;
-  private long nextId;
 
   private long[] chunks = new long[256 << CHUNK_SHIFT];
   private int chunkCount;
@@ -154,12 +153,15 @@ final class Fabric implements EventHandler {
   /**
    * Starts a transfer.
    *
+   * @param id decides who goes first among chunks that reach a link at one time: the lower; at most
+   *     one transfer of an id may reach a link at one time
    * @param route links in order; at least one
    * @param bytes at least 0 (an empty transfer still takes the latency)
    * @param timePs when the source offers the first byte; not before now
    * @param tellInjected whether the sink wants {@link Sink#onInjected}
    */
-  void begin(Route route, long bytes, long timePs, Sink sink, int sinkArg, boolean tellInjected) {
+  void begin(
+      long id, Route route, long bytes, long timePs, Sink sink, int sinkArg, boolean tellInjected) {
     if (links[(route.links[0] << LINK_SHIFT) + FEEDER] >= 0) {
       throw new IllegalStateException("bug: a route starts in the middle, at link " + route.links[0]);
     }
@@ -167,7 +169,7 @@ final class Fabric implements EventHandler {
     int at = t << TRANSFER_SHIFT;
     final long[] x = transfers;
     x[at + BYTES] = bytes;
-    x[at + ID] = nextId++;
+    x[at + ID] = id;
     x[at + EARLIEST_PS] = timePs + route.uncontendedPs(bytes);
     x[at + WORST_WAIT_PS] = 0;
     x[at + WORST_LINK] = -1;
@@ -194,11 +196,10 @@ final class Fabric implements EventHandler {
 
   @Override
   public void onEvent(int kind, int arg) {
-    switch (kind) {
-      case HEAD -> head(arg);
-      case DELIVERED -> delivered(arg);
-      default -> throw new IllegalStateException("fabric event " + kind);
+    if (kind != HEAD) {
+      throw new IllegalStateException("fabric event " + kind);
     }
+    head(arg);
   }
 
   private Sink sink(int t) {
@@ -221,6 +222,7 @@ final class Fabric implements EventHandler {
     long headArrives = sim.nowPs();
 
     final boolean enters = hop == 0;
+    boolean arrives = false;
     long entered = 0;
     while (true) {
       final int id = route[hop];
@@ -243,7 +245,7 @@ final class Fabric implements EventHandler {
       tailArrives = tail + latency;
       hop++;
       if (hop == route.length) {
-        arrived(c, t, last, tailArrives);
+        arrives = true;
         break;
       }
       if (!isFed(route[hop], id)) {
@@ -253,8 +255,15 @@ final class Fabric implements EventHandler {
         break;
       }
     }
+    if (arrives) {
+      chunks[chunk + NUMBER] = freeChunk;
+      freeChunk = c;
+    }
     if (enters) {
       hasEntered(t, number, last, entered);
+    }
+    if (arrives && last) {
+      delivered(t, tailArrives);
     }
   }
 
@@ -268,14 +277,6 @@ final class Fabric implements EventHandler {
     return feeder == from;
   }
 
-  private void arrived(int c, int t, boolean last, long tailArrivesPs) {
-    if (last) {
-      sim.schedule(tailArrivesPs, handler, DELIVERED, t);
-    }
-    chunks[(c << CHUNK_SHIFT) + NUMBER] = freeChunk;
-    freeChunk = c;
-  }
-
   /** The tail of a chunk enters the first link at {@code tailPs}: the source offers what comes next. */
   private void hasEntered(int t, long number, boolean last, long tailPs) {
     final int at = t << TRANSFER_SHIFT;
@@ -286,15 +287,15 @@ final class Fabric implements EventHandler {
     }
   }
 
-  private void delivered(int t) {
+  private void delivered(int t, long timePs) {
     final int at = t << TRANSFER_SHIFT;
-    long waited = sim.nowPs() - transfers[at + EARLIEST_PS];
+    long waited = timePs - transfers[at + EARLIEST_PS];
     int arg = (int) transfers[at + SINK_ARG];
     int worst = (int) transfers[at + WORST_LINK];
     Sink s = sink(t);
     transfers[at + NEXT_FREE] = freeTransfer;
     freeTransfer = t;
-    s.onDelivered(arg, Math.max(0, waited), worst);
+    s.onDelivered(arg, timePs, Math.max(0, waited), worst);
   }
 
   private int newTransfer() {

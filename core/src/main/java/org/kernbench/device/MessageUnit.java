@@ -159,24 +159,24 @@ final class MessageUnit {
     }
   }
 
-  /** A fragment has crossed the fabric; with serial access its slot is still to be written. */
-  void arrived(Op op) {
+  /** A fragment has crossed the fabric at {@code timePs}; with serial access its slot is still to be written. */
+  void arrived(Op op, long timePs) {
     if (streamed) {
-      slotWritten(op);
+      slotWritten(op, timePs);
       return;
     }
     QueueEnd to = op.end().peer();
     int bytes = op.fragmentBytes(op.fragmentsDone, ipcq.slotBytes());
-    to.writeFreePs = Math.max(world.sim.nowPs(), to.writeFreePs) + slotCost().durationPs(bytes);
-    world.at(to.writeFreePs, TimedExecutor.SLOT_WRITTEN, op);
+    to.writeFreePs = Math.max(timePs, to.writeFreePs) + slotCost().durationPs(bytes);
+    slotWritten(op, to.writeFreePs);
   }
 
   private SlotCost slotCost() {
     return Objects.requireNonNull(slotCost, "validated: every buffer kind has a slot cost");
   }
 
-  /** Data and metadata of a fragment become visible in one step. */
-  void slotWritten(Op op) {
+  /** Data and metadata of a fragment become visible in one step, at {@code timePs}. */
+  private void slotWritten(Op op, long timePs) {
     QueueEnd to = op.end().peer();
     int k = op.fragmentsDone++;
     int slot = (int) ((op.firstFragment + k) % slots);
@@ -185,15 +185,15 @@ final class MessageUnit {
       to.put(slot, op.payload, op.payloadOffset + k * (int) ipcq.slotBytes());
     }
     boolean last = op.fragmentsDone == op.fragments;
-    to.deliver(slot, world.sim.nowPs(), op.id, bytes, last);
+    to.deliver(slot, timePs, op.id, bytes, last);
     if (last) {
-      op.pe.complete(op);
+      op.pe.complete(op, timePs);
     }
     Op receiving = to.receiving;
     if (receiving != null) {
-      startReceive(receiving, world.sim.nowPs());
+      startReceive(receiving, Math.max(timePs, receiving.copiedPs));
     } else {
-      world.pe(to.peIndex).tryStart(to.receiver());
+      world.tryStart(to.receiver());
     }
   }
 
@@ -206,11 +206,12 @@ final class MessageUnit {
     op.slot = q.take();
     int bytes = op.fragmentBytes(op.fragmentsStarted++, ipcq.slotBytes());
     if (op.inPlace) {
-      world.doneAt(startPs, op);
+      useInPlace(op);
+      op.pe.complete(op, startPs);
     } else if (!streamed) {
-      world.at(startPs + slotCost().durationPs(bytes), TimedExecutor.COPIED, op);
+      copied(op, startPs + slotCost().durationPs(bytes));
     } else if (ipcq.bufferKind() == BufferKind.TCM) {
-      world.at(startPs + machine.pe().tcm().rate().durationPs(2L * bytes), TimedExecutor.COPIED, op);
+      copied(op, startPs + machine.pe().tcm().rate().durationPs(2L * bytes));
     } else {
       op.moves(q.slotRead);
       world.transfer(q.slotRead, bytes, startPs + q.slotReadRequestPs, op, false);
@@ -228,8 +229,8 @@ final class MessageUnit {
     }
   }
 
-  /** A fragment has been copied out of its slot. */
-  void copied(Op op) {
+  /** A fragment has been copied out of its slot at {@code timePs}. */
+  void copied(Op op, long timePs) {
     QueueEnd q = op.end();
     if (values) {
       int k = op.fragmentsStarted - 1;
@@ -240,21 +241,21 @@ final class MessageUnit {
       System.arraycopy(
           q.slotData(op.slot), q.slotOffset(op.slot), op.out.data(), k * (int) ipcq.slotBytes(), bytes);
     }
-    long now = world.sim.nowPs();
-    freeSlot(q, op.slot, op.id, now);
+    freeSlot(q, op.slot, op.id, timePs);
     op.fragmentsDone++;
     if (op.fragmentsDone == op.fragments) {
       boolean awaitsCredit = ipcq.recvAwaitsCredit() && !op.async;
-      world.doneAt(now + (awaitsCredit ? q.creditLatencyPs : 0), op);
+      op.pe.complete(op, timePs + (awaitsCredit ? q.creditLatencyPs : 0));
     } else if (q.hasMessage()) {
-      startReceive(op, now);
+      startReceive(op, Math.max(timePs, q.visiblePs()));
     } else {
+      op.copiedPs = timePs;
       q.receiving = op;
     }
   }
 
   /** The value of a zero-copy receive is its slot. */
-  void useInPlace(Op op) {
+  private static void useInPlace(Op op) {
     op.out.slotQueue = op.end();
     op.out.slot = op.slot;
   }
@@ -267,7 +268,7 @@ final class MessageUnit {
     if (waiting != null && waiting.waitsForCredit) {
       nextFragment(waiting);
     } else {
-      world.pe(sender.peIndex).tryStart(sender.channel());
+      world.tryStart(sender.channel());
     }
   }
 }

@@ -6,6 +6,10 @@ import org.jspecify.annotations.Nullable;
 final class Op {
   final int index;
   int id;
+
+  /** Its number in the program. */
+  long number;
+
   @Nullable OpKind kind; // null: a fence
   @Nullable Op next;
   @Nullable Engine engine;
@@ -56,6 +60,7 @@ final class Op {
   long firstFragment;
   boolean waitsForCredit;
   long channelFreePs;
+  long copiedPs;
 
   /** The bytes of a message, taken when it starts: its source may be a slot that is free again when it arrives. */
   byte[] payload = Register.NO_DATA;

@@ -1,5 +1,6 @@
 package org.kernbench.device;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -17,13 +18,11 @@ import org.kernbench.sim.Simulation;
  * progress.
  */
 final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
-  static final int DONE = 0;
-  static final int COPIED = 1;
-  static final int SLOT_WRITTEN = 2;
-  private static final int READ_MEMORY = 3;
-  private static final int LAUNCH = 4;
-  private static final int RESUME = 5;
-  private static final int TCM_GIVEN = 6;
+  private static final int READ_MEMORY = 0;
+  private static final int LAUNCH = 1;
+  private static final int WAKE = 2;
+  private static final int TCM_GIVEN = 3;
+  private static final int ACCESSED = 4;
 
   final Machine machine;
   final Mode mode;
@@ -43,6 +42,9 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   private Op[] ops = new Op[256];
   private int opCount;
   private @Nullable Op freeOps;
+
+  private final ArrayDeque<Engine> toTry = new ArrayDeque<>();
+  private boolean trying;
 
   private final List<Launch> launches = new ArrayList<>();
   private final List<Launch> running = new ArrayList<>();
@@ -107,6 +109,30 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     return new MemoryPath(there, back, there.latencyPs - access, back.latencyPs - access);
   }
 
+  // ---- engines ----
+
+  /**
+   * Starts what can start on an engine, and everything that follows from it. A list instead of recursion: a chain of dependent commands
+   * may be as long as the command window.
+   */
+  void tryStart(Engine engine) {
+    if (!engine.listed) {
+      engine.listed = true;
+      toTry.add(engine);
+    }
+    if (trying) {
+      return;
+    }
+    trying = true;
+    Engine next = toTry.poll();
+    while (next != null) {
+      next.listed = false;
+      next.pe.startHeads(next);
+      next = toTry.poll();
+    }
+    trying = false;
+  }
+
   // ---- commands ----
 
   Op newOp(TimedPe pe) {
@@ -142,31 +168,34 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     return line == 0 ? "" : " at " + log.lineAt(line);
   }
 
-  void at(long timePs, int kind, Op op) {
-    sim.schedule(timePs, handler, kind, op.index);
-  }
-
-  /** Completes an operation at a time, without an event if that is now. */
-  void doneAt(long timePs, Op op) {
-    if (timePs > sim.nowPs()) {
-      at(timePs, DONE, op);
-    } else {
-      done(op);
-    }
-  }
-
   void transfer(Route route, int bytes, long timePs, Op op, boolean tellInjected) {
-    fabric.begin(route, bytes, timePs, this, op.index, tellInjected);
+    fabric.begin(op.id, route, bytes, timePs, this, op.index, tellInjected);
   }
 
-  void beginCompute(Op op) {
-    at(op.startPs + cost.durationPs(op.compute()), DONE, op);
+  /** Nothing can change the end of a computation that has started, so it is settled at once. */
+  void compute(Op op) {
+    ComputeOp c = op.compute();
+    if (values) {
+      byte[] out = new byte[op.bytes];
+      ComputeKernels.run(
+          c,
+          op.a.data(),
+          op.a.dataOffset() + op.aOffset,
+          op.b.data(),
+          op.b.dataOffset() + op.bOffset,
+          op.c.data(),
+          op.c.dataOffset() + op.cOffset,
+          out,
+          0);
+      op.out.hold(out);
+    }
+    op.pe.complete(op, op.startPs + cost.durationPs(c));
   }
 
   void beginLoad(Op op) {
     if (values) {
       if (op.startPs > sim.nowPs()) {
-        at(op.startPs, READ_MEMORY, op);
+        sim.schedule(op.startPs, handler, READ_MEMORY, op.index);
       } else {
         readMemory(op);
       }
@@ -196,55 +225,30 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   }
 
   @Override
-  public void onDelivered(int arg, long waitPs, int worstLink) {
+  public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {
     Op op = ops[arg];
     op.contentionPs += waitPs;
     if (waitPs > 0 && worstLink >= 0) {
       op.link = worstLink;
     }
     switch (op.kind()) {
-      case LOAD -> done(op);
-      case STORE -> at(sim.nowPs() + op.replyPs, DONE, op);
-      case SEND -> messages.arrived(op);
-      case RECV -> messages.copied(op);
+      case LOAD -> sim.schedule(timePs, handler, ACCESSED, arg);
+      case STORE -> sim.schedule(timePs + op.replyPs, handler, ACCESSED, arg);
+      case SEND -> messages.arrived(op, timePs);
+      case RECV -> messages.copied(op, timePs);
       case MATH, GEMM -> throw new IllegalStateException("bug: compute command " + op.id + " on the fabric");
     }
   }
 
-  /** Applies the effects of an operation and completes it. */
-  private void done(Op op) {
-    switch (op.kind()) {
-      case MATH, GEMM -> compute(op);
-      case STORE -> {
-        if (values) {
-          memories.write(op.region(), op.a.data(), op.a.dataOffset() + op.aOffset);
-        }
-      }
-      case RECV -> {
-        if (op.inPlace) {
-          messages.useInPlace(op);
-        }
-      }
-      case LOAD, SEND -> {}
+  /**
+   * A load or store is complete now. These are not settled ahead: a DMA engine has several channels, of which the first to be free takes
+   * the next command, and later accesses to the same bytes look for those under way.
+   */
+  private void accessed(Op op) {
+    if (values && op.kind() == OpKind.STORE) {
+      memories.write(op.region(), op.a.data(), op.a.dataOffset() + op.aOffset);
     }
-    op.pe.complete(op);
-  }
-
-  private void compute(Op op) {
-    if (values) {
-      byte[] out = new byte[op.bytes];
-      ComputeKernels.run(
-          op.compute(),
-          op.a.data(),
-          op.a.dataOffset() + op.aOffset,
-          op.b.data(),
-          op.b.dataOffset() + op.bOffset,
-          op.c.data(),
-          op.c.dataOffset() + op.cOffset,
-          out,
-          0);
-      op.out.hold(out);
-    }
+    op.pe.complete(op, sim.nowPs());
   }
 
   void record(Op op, long endPs) {
@@ -310,8 +314,8 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     }
   }
 
-  void resumeLater(TimedPe p) {
-    sim.schedule(sim.nowPs(), handler, RESUME, p.index);
+  void wakeAt(long timePs, TimedPe p) {
+    sim.schedule(timePs, handler, WAKE, p.index);
   }
 
   /** Room in TCM comes free at a time that is already known. */
@@ -342,12 +346,10 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   @Override
   public void onEvent(int kind, int arg) {
     switch (kind) {
-      case DONE -> done(ops[arg]);
-      case COPIED -> messages.copied(ops[arg]);
-      case SLOT_WRITTEN -> messages.slotWritten(ops[arg]);
       case READ_MEMORY -> readMemory(ops[arg]);
+      case ACCESSED -> accessed(ops[arg]);
       case LAUNCH -> start(launches.get(arg));
-      case RESUME -> pe(arg).resumeForClock();
+      case WAKE -> pe(arg).timeHasCome();
       case TCM_GIVEN -> pe(arg).tcmGiven();
       default -> throw new IllegalStateException("executor event " + kind);
     }

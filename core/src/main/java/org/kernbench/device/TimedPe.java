@@ -70,6 +70,7 @@ final class TimedPe implements PePort {
   private int issueCauseOp = -1;
   private Cause barrierCause = Cause.KERNEL_START;
   private int barrierOp = -1;
+  private CommandWindow window;
   private int live;
   private int issuedLive;
 
@@ -97,12 +98,13 @@ final class TimedPe implements PePort {
     this.pe = pe;
     var spec = world.machine.pe();
     this.cpu = spec.cpu();
+    this.window = new CommandWindow(cpu.commandWindow());
     this.serial = cpu.issue() == IssuePolicy.SERIAL;
     this.tcm = new TcmSpace(spec.tcm().sizeBytes());
-    this.read = new Engine("DMA read", spec.dma().readQueues());
-    this.write = new Engine("DMA write", spec.dma().writeQueues());
-    this.math = new Engine("MATH", 1);
-    this.gemm = spec.accelSlot() == AccelSlot.SHARED ? math : new Engine("GEMM", 1);
+    this.read = new Engine(this, "DMA read", spec.dma().readQueues());
+    this.write = new Engine(this, "DMA write", spec.dma().writeQueues());
+    this.math = new Engine(this, "MATH", 1);
+    this.gemm = spec.accelSlot() == AccelSlot.SHARED ? math : new Engine(this, "GEMM", 1);
     this.channels = new Engine[spec.dma().messageChannels()];
     this.engines = new Engine[4 + channels.length];
     engines[0] = read;
@@ -110,7 +112,7 @@ final class TimedPe implements PePort {
     engines[2] = math;
     engines[3] = gemm;
     for (int i = 0; i < channels.length; i++) {
-      channels[i] = new Engine("message channel " + i, 1);
+      channels[i] = new Engine(this, "message channel " + i, 1);
       engines[4 + i] = channels[i];
     }
   }
@@ -127,7 +129,7 @@ final class TimedPe implements PePort {
       throw new SimulationException(
           pe + ": direction " + end.direction + " is connected twice; a direction name may be used once per PE");
     }
-    end.receiver = new Engine("queue " + end.direction, 1);
+    end.receiver = new Engine(this, "queue " + end.direction, 1);
     end.channel = channels[end.ordinal % channels.length];
     tcm.reserveForSlots(tcm.slotBytes() + tcmBytes);
     if (tcm.capacity() < 0) {
@@ -260,8 +262,11 @@ final class TimedPe implements PePort {
     }
     checkAlive(register);
     register.readers++;
-    if (!register.ready) {
+    if (!register.ready || register.readyPs > world.sim.nowPs()) {
       lookedAt = register;
+      if (register.ready) {
+        world.wakeAt(register.readyPs, this);
+      }
       lookLine = world.line();
       suspend(Suspension.LOOK);
       lookedAt = Register.NONE;
@@ -282,7 +287,7 @@ final class TimedPe implements PePort {
   }
 
   private Op command(@Nullable OpKind kind, int bytes) {
-    if (live >= cpu.commandWindow()) {
+    if (window.isFull()) {
       suspend(Suspension.WINDOW);
     }
     Op op = world.newOp(this);
@@ -297,6 +302,7 @@ final class TimedPe implements PePort {
 
   private Register issue(Op op) {
     live++;
+    op.number = window.enter();
     Register out = op.out; // the command may complete, and its record serve another, before this returns
     if (out != Register.NONE) {
       out.line = op.line;
@@ -379,6 +385,7 @@ final class TimedPe implements PePort {
     long now = world.sim.nowPs();
     running = launch;
     programEnded = false;
+    window = new CommandWindow(cpu.commandWindow());
     cpuFreePs = now;
     barrierPs = now;
     issueCause = Cause.KERNEL_START;
@@ -411,7 +418,12 @@ final class TimedPe implements PePort {
 
   private void finishIfIdle() {
     Launch launch = running;
-    if (launch != null && programEnded && live == 0) {
+    if (launch == null || !programEnded || live > 0) {
+      return;
+    }
+    if (lastEndPs > world.sim.nowPs()) {
+      world.wakeAt(lastEndPs, this);
+    } else {
       running = null;
       program = null;
       launch.finished(index, lastEndPs, lastOp);
@@ -460,10 +472,10 @@ final class TimedPe implements PePort {
       } else if (op.kind == OpKind.STORE) {
         stores.add(op);
       }
-      tryStart(engine);
+      world.tryStart(engine);
     }
     if (mayTellTime()) {
-      world.resumeLater(this);
+      world.wakeAt(world.sim.nowPs(), this);
     }
   }
 
@@ -492,6 +504,7 @@ final class TimedPe implements PePort {
     }
     removePending();
     live--;
+    window.complete(fence.number, barrierPs, barrierOp);
     world.recycle(fence);
     return true;
   }
@@ -541,7 +554,8 @@ final class TimedPe implements PePort {
 
   // ---- engines: start the head when everything it needs is there ----
 
-  void tryStart(Engine engine) {
+  /** Starts the commands at the head of an engine that can start; to be called through {@link TimedExecutor#tryStart} only. */
+  void startHeads(Engine engine) {
     while (engine.busy < engine.channels) {
       Op op = engine.head;
       if (op == null || op.missingOperands > 0 || !admitted(op)) {
@@ -602,7 +616,7 @@ final class TimedPe implements PePort {
     }
     op.startPs = start;
     switch (kind) {
-      case MATH, GEMM -> world.beginCompute(op);
+      case MATH, GEMM -> world.compute(op);
       case LOAD -> world.beginLoad(op);
       case STORE -> world.beginStore(op);
       case SEND -> {
@@ -636,58 +650,59 @@ final class TimedPe implements PePort {
     engine.free(timePs, op.id);
     ended(op.id, timePs);
     finishedReading(op.a, op.id, timePs);
-    tryStart(engine);
+    world.tryStart(engine);
   }
 
   // ---- completion ----
 
-  /** The operation is complete and its effects are visible. */
-  void complete(Op op) {
-    long now = world.sim.nowPs();
-    OpKind kind = op.kind();
-    Engine engine = op.engine();
-    world.record(op, now);
+  /**
+   * The operation is complete, and its effects are visible from {@code endPs} on: now, or later if that is certain. What only this PE
+   * can see (its engines, its registers) is settled ahead as far as it is certain, in one go; that costs no event and finds the records
+   * of the PE at hand.
+   */
+  void complete(Op op, long endPs) {
+    final OpKind kind = op.kind();
+    final Engine engine = op.engine();
+    world.record(op, endPs);
     Register out = op.out;
     if (out != Register.NONE) {
       out.ready = true;
-      out.readyPs = now;
+      out.readyPs = endPs;
       out.producer = op.id;
       out.lastReader = op.id; // until somebody reads it: what frees a value that nobody reads
     }
     live--;
     issuedLive--;
-    lastDone = op.id;
-    lastDonePs = now;
+    window.complete(op.number, endPs, op.id);
+    if (endPs >= lastDonePs) {
+      lastDone = op.id;
+      lastDonePs = endPs;
+    }
     if (kind != OpKind.SEND) {
-      engine.free(now, op.id);
-      ended(op.id, now);
-      finishedReading(op.a, op.id, now);
-      finishedReading(op.b, op.id, now);
-      finishedReading(op.c, op.id, now);
+      engine.free(endPs, op.id);
+      ended(op.id, endPs);
+      finishedReading(op.a, op.id, endPs);
+      finishedReading(op.b, op.id, endPs);
+      finishedReading(op.c, op.id, endPs);
     }
     freeIfDead(out);
-    if (kind == OpKind.LOAD) {
-      loads.remove(op);
-    } else if (kind == OpKind.STORE) {
-      stores.remove(op);
+    if (kind == OpKind.LOAD || kind == OpKind.STORE) {
+      (kind == OpKind.LOAD ? loads : stores).remove(op);
+      unblockMemory(read, op, endPs);
+      unblockMemory(write, op, endPs);
     }
     if (serialBlocker == op) {
-      unblockCpu(op, now);
+      unblockCpu(op, endPs);
     }
-    if (kind == OpKind.LOAD || kind == OpKind.STORE) {
-      unblockMemory(read, op, now);
-      unblockMemory(write, op, now);
-    }
-    int id = op.id;
     world.recycle(op);
     if (pendingHead != null || suspension == Suspension.CLOCK) {
       pump();
     }
     if (kind != OpKind.SEND) {
-      tryStart(engine);
+      world.tryStart(engine);
       tellWaiters(out);
     }
-    wake(out, id, now);
+    wake(out);
   }
 
   /** Tells the commands that wait for a register; those at the head of their engine may start. */
@@ -710,22 +725,24 @@ final class TimedPe implements PePort {
     op.missingOperands--;
     Engine engine = op.engine;
     if (op.missingOperands == 0 && engine != null && engine.head == op) {
-      tryStart(engine);
+      world.tryStart(engine);
     }
   }
 
-  private void wake(Register out, int op, long now) {
+  private void wake(Register out) {
     switch (suspension) {
       case NONE -> finishIfIdle();
       case WINDOW -> {
-        if (live <= cpu.commandWindow() / 2 || tcmStalled) {
-          raiseBarrier(now, Cause.WINDOW, op);
+        if (window.isHalfFree()) {
+          raiseBarrier(window.halfFreePs(), Cause.WINDOW, window.halfFreeOp());
           resume();
+        } else if (tcmStalled) {
+          resume(); // what it issues next may say that values are dead
         }
       }
       case LOOK -> {
         if (lookedAt == out) {
-          resume();
+          world.wakeAt(out.readyPs, this);
         }
       }
       case CLOCK -> {}
@@ -738,7 +755,21 @@ final class TimedPe implements PePort {
     }
   }
 
-  void resumeForClock() {
+  /** The time that the suspended program, or the end of the kernel, waits for has come. */
+  void timeHasCome() {
+    switch (suspension) {
+      case LOOK -> {
+        if (lookedAt.ready && lookedAt.readyPs <= world.sim.nowPs()) {
+          resume();
+        }
+      }
+      case CLOCK -> resumeForClock();
+      case NONE -> finishIfIdle();
+      case WINDOW -> {}
+    }
+  }
+
+  private void resumeForClock() {
     if (mayTellTime()) {
       resume();
     }
@@ -772,7 +803,7 @@ final class TimedPe implements PePort {
       return;
     }
     long now = world.sim.nowPs();
-    long deadPs = Math.max(now, r.lastReadPs);
+    long deadPs = Math.max(now, Math.max(r.readyPs, r.lastReadPs));
     QueueEnd queue = r.slotQueue;
     if (queue != null) {
       r.slotQueue = null;
@@ -796,7 +827,7 @@ final class TimedPe implements PePort {
     Op head = engine.head;
     if (head != null && head.memoryBlocker == ended.id) {
       head.memoryReadyPs = now;
-      tryStart(engine);
+      world.tryStart(engine);
     }
   }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -41,7 +42,7 @@ final class TreeOracleTest {
    * are, by recursion away from the root.
    *
    * @param portPs what a message takes on a PE's own port; messages to several children stand in
-   *     line there, in the order of their queues: row before column, the longer side first
+   *     line there in the order of issue: the child with the most below it first
    */
   private record Grid(
       Ideal m, int width, int height, int rootX, int rootY, Tree.Order order, long portPs) {
@@ -73,11 +74,17 @@ final class TreeOracleTest {
     private long broadcast(int x, int y, long time) {
       long last = time;
       long port = time;
-      for (int[] c : children(x, y)) {
+      List<int[]> inOrder = children(x, y);
+      inOrder.sort(Comparator.comparingInt((int[] c) -> height(c[0], c[1])).reversed());
+      for (int[] c : inOrder) {
         last = Math.max(last, broadcast(c[0], c[1], port + hop()));
         port += portPs;
       }
       return last;
+    }
+
+    private int height(int x, int y) {
+      return children(x, y).stream().mapToInt(c -> 1 + height(c[0], c[1])).max().orElse(0);
     }
 
     /** Up to two in the row of a node on the root's column, and up to two in that column. */

@@ -90,15 +90,15 @@ final class FabricMesh {
           }
 
           @Override
-          public void onDelivered(int arg, long waitPs, int worstLink) {
-            delivered[arg] = Math.ceilDiv(sim.nowPs(), CYCLE_PS);
+          public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {
+            delivered[arg] = Math.ceilDiv(timePs, CYCLE_PS);
           }
         };
     for (int i = 0; i < delivered.length; i++) {
       FlitMeshTraffic.Packet p = traffic.packets().get(i);
       long bytes = (long) traffic.packetFlits() * FLIT_BYTES;
       Route route = routes[p.source()][p.destination()];
-      fabric.begin(route, bytes, p.cycle() * CYCLE_PS, sink, i, false);
+      fabric.begin(i, route, bytes, p.cycle() * CYCLE_PS, sink, i, false);
     }
     sim.run();
     return delivered;

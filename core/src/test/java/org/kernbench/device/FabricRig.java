@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 import org.kernbench.sim.EventQueue;
 import org.kernbench.sim.HeapEventQueue;
 import org.kernbench.sim.Rate;
@@ -134,17 +135,18 @@ record FabricRig(
           }
 
           @Override
-          public void onDelivered(int arg, long waitPs, int worstLink) {
+          public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {
             once(delivered, arg);
-            delivered[arg] = sim.nowPs();
+            delivered[arg] = timePs;
             wait[arg] = waitPs;
           }
         };
     for (int i = 0; i < transfers.size(); i++) {
       Transfer t = transfers.get(i);
-      fabric.begin(Route.of(t.route, rates, latencyPs), t.bytes, t.timePs, sink, i, true);
+      fabric.begin(i, Route.of(t.route, rates, latencyPs), t.bytes, t.timePs, sink, i, true);
     }
     sim.run();
+    long endPs = Stream.of(delivered).mapToLong(Long::longValue).max().orElse(0);
     List<Long> busy = new ArrayList<>();
     List<Long> bytes = new ArrayList<>();
     for (int link = 0; link < rates.length; link++) {
@@ -152,7 +154,7 @@ record FabricRig(
       bytes.add(fabric.bytesOn(link));
     }
     return new Outcome(
-        List.of(delivered), List.of(injected), List.of(wait), heads, busy, bytes, sim.nowPs());
+        List.of(delivered), List.of(injected), List.of(wait), heads, busy, bytes, endPs);
   }
 
   private static void once(Long[] times, int arg) {

@@ -196,7 +196,7 @@ class FabricTest {
     source.onInjected(0, 0);
     assertThatThrownBy(sim::run).hasMessageContaining("link 2").hasMessageContaining("feeder is 0");
     Route middle = Route.of(new int[] {2}, rates, latencies);
-    assertThatThrownBy(() -> fabric.begin(middle, 1, sim.nowPs(), source, 0, false))
+    assertThatThrownBy(() -> fabric.begin(0, middle, 1, sim.nowPs(), source, 0, false))
         .hasMessageContaining("link 2");
   }
 
@@ -358,12 +358,19 @@ class FabricTest {
     @Override
     public void onInjected(int arg, long timePs) {
       if (begun < count) {
-        fabric.begin(route, random.nextInt(3_000), timePs, this, begun++, true);
+        fabric.begin(
+            begun * 8L + route.links[0],
+            route,
+            random.nextInt(3_000),
+            timePs,
+            this,
+            begun++,
+            true);
       }
     }
 
     @Override
-    public void onDelivered(int arg, long waitPs, int worstLink) {
+    public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {
       arrived.add(arg);
     }
   }
