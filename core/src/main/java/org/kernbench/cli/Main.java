@@ -128,17 +128,13 @@ public final class Main implements Runnable, IVersionProvider {
   /** The list of options under headings. */
   private static String grouped(Help help, Map<String, List<String>> groups) {
     StringBuilder text = new StringBuilder();
-    groups.forEach(
-        (heading, names) -> {
-          List<OptionSpec> options =
-              names.stream().map(n -> help.commandSpec().findOption(n)).toList();
-          Help.Layout layout = help.createDefaultLayout(options, List.of(), help.colorScheme());
-          layout.addOptions(options, help.parameterLabelRenderer());
-          text.append(text.isEmpty() ? "" : "%n".formatted())
-              .append(heading)
-              .append("%n".formatted());
-          text.append(layout);
-        });
+    groups.forEach((heading, names) -> {
+      List<OptionSpec> options = names.stream().map(n -> help.commandSpec().findOption(n)).toList();
+      Help.Layout layout = help.createDefaultLayout(options, List.of(), help.colorScheme());
+      layout.addOptions(options, help.parameterLabelRenderer());
+      text.append(text.isEmpty() ? "" : "%n".formatted()).append(heading).append("%n".formatted());
+      text.append(layout);
+    });
     return text.toString();
   }
 

@@ -101,17 +101,16 @@ final class ResultText {
     } else if (r.mode().equals("values")) {
       line("time", "not simulated (mode values)");
     }
-    m.forEach(
-        (name, value) -> {
-          boolean shown =
-              name.equals("crit_ns")
-                  || name.equals("bound_ns")
-                  || name.equals("bound_kind")
-                  || name.equals("efficiency");
-          if (!shown) {
-            metric(name, value);
-          }
-        });
+    m.forEach((name, value) -> {
+      boolean shown =
+          name.equals("crit_ns")
+              || name.equals("bound_ns")
+              || name.equals("bound_kind")
+              || name.equals("efficiency");
+      if (!shown) {
+        metric(name, value);
+      }
+    });
   }
 
   private void metric(String name, Object value) {

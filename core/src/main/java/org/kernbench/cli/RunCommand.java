@@ -187,12 +187,11 @@ final class RunCommand implements Callable<Integer> {
     if (chosenByUser && !quiet) {
       result
           .machine()
-          .ifPresent(
-              m -> {
-                for (Problem warning : m.warnings()) {
-                  terminal.say("warning: " + warning);
-                }
-              });
+          .ifPresent(m -> {
+            for (Problem warning : m.warnings()) {
+              terminal.say("warning: " + warning);
+            }
+          });
     }
   }
 
@@ -219,14 +218,13 @@ final class RunCommand implements Callable<Integer> {
     CompletableFuture<T> result = new CompletableFuture<>();
     Thread.ofVirtual()
         .name("kernbench")
-        .start(
-            () -> {
-              try {
-                result.complete(body.call());
-              } catch (Throwable t) {
-                result.completeExceptionally(t);
-              }
-            });
+        .start(() -> {
+          try {
+            result.complete(body.call());
+          } catch (Throwable t) {
+            result.completeExceptionally(t);
+          }
+        });
     try {
       return result.join();
     } catch (CompletionException e) {

@@ -78,12 +78,11 @@ public final class Breakdown {
     }
     long total = Math.max(1, totalPs());
     List<Share> shares = new ArrayList<>();
-    byCause.forEach(
-        (cause, all) -> {
-          long ps = all.stream().mapToLong(Segment::ps).sum();
-          Segment most = mostOf(all);
-          shares.add(new Share(cause, ps, (double) ps / total, most.place(), most.line()));
-        });
+    byCause.forEach((cause, all) -> {
+      long ps = all.stream().mapToLong(Segment::ps).sum();
+      Segment most = mostOf(all);
+      shares.add(new Share(cause, ps, (double) ps / total, most.place(), most.line()));
+    });
     shares.sort(Comparator.comparingLong(Share::ps).reversed().thenComparing(Share::cause));
     return shares;
   }

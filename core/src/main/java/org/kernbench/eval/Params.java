@@ -87,14 +87,13 @@ final class Params {
    */
   Map<String, Object> forResult() {
     Map<String, Object> result = new LinkedHashMap<>();
-    values.forEach(
-        (param, value) -> {
-          if (value instanceof Optional<?> optional) {
-            optional.ifPresent(v -> result.put(param.name(), v));
-          } else {
-            result.put(param.name(), value);
-          }
-        });
+    values.forEach((param, value) -> {
+      if (value instanceof Optional<?> optional) {
+        optional.ifPresent(v -> result.put(param.name(), v));
+      } else {
+        result.put(param.name(), value);
+      }
+    });
     return result;
   }
 }

@@ -58,11 +58,10 @@ final class BenchTest {
 
   @Test
   void allReduce_sumsBeyondTheDtype_isRefusedWithRemedy() {
-    assertThatThrownBy(
-            () ->
-                run(
-                    "ccl-allreduce",
-                    RunOptions.DEFAULT.withParams(List.of("dtype=f8e4m3", "pattern=rank"))))
+    assertThatThrownBy(() ->
+            run(
+                "ccl-allreduce",
+                RunOptions.DEFAULT.withParams(List.of("dtype=f8e4m3", "pattern=rank"))))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("the sums of 96 ranks reach 4656, beyond the largest f8e4m3, 448")
         .hasMessageContaining("pattern=mixed");
