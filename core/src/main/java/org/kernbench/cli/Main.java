@@ -98,12 +98,7 @@ public final class Main implements Runnable, IVersionProvider {
     try {
       return line.execute(args);
     } catch (OutOfMemoryError e) {
-      terminal.say(
-          "out of memory: the heap is limited to "
-              + (Runtime.getRuntime().maxMemory() >> 20)
-              + " MiB; use --mode time, fewer elements or ranks, or more memory"
-              + " (KERNBENCH_JAVA_OPTS=-Xmx8g)");
-      return FAILED;
+      return reportMemory(terminal);
     } finally {
       terminal.flush();
     }
@@ -128,13 +123,17 @@ public final class Main implements Runnable, IVersionProvider {
   /** The list of options under headings. */
   private static String grouped(Help help, Map<String, List<String>> groups) {
     StringBuilder text = new StringBuilder();
-    groups.forEach((heading, names) -> {
-      List<OptionSpec> options = names.stream().map(n -> help.commandSpec().findOption(n)).toList();
-      Help.Layout layout = help.createDefaultLayout(options, List.of(), help.colorScheme());
-      layout.addOptions(options, help.parameterLabelRenderer());
-      text.append(text.isEmpty() ? "" : "%n".formatted()).append(heading).append("%n".formatted());
-      text.append(layout);
-    });
+    groups.forEach(
+        (heading, names) -> {
+          List<OptionSpec> options =
+              names.stream().map(n -> help.commandSpec().findOption(n)).toList();
+          Help.Layout layout = help.createDefaultLayout(options, List.of(), help.colorScheme());
+          layout.addOptions(options, help.parameterLabelRenderer());
+          text.append(text.isEmpty() ? "" : "%n".formatted())
+              .append(heading)
+              .append("%n".formatted());
+          text.append(layout);
+        });
     return text.toString();
   }
 
@@ -180,8 +179,25 @@ public final class Main implements Runnable, IVersionProvider {
     return message.substring(0, 1).toLowerCase(Locale.ROOT) + message.substring(1);
   }
 
+  private static int reportMemory(Terminal terminal) {
+    terminal.say(
+        "out of memory: the heap is limited to "
+            + (Runtime.getRuntime().maxMemory() >> 20)
+            + " MiB; use --mode time, fewer elements or ranks, or more memory"
+            + " (KERNBENCH_JAVA_OPTS=-Xmx8g)");
+    return FAILED;
+  }
+
+  private static boolean ranOutOfMemory(Throwable error) {
+    Throwable cause = error.getCause();
+    return error instanceof OutOfMemoryError || (cause != null && ranOutOfMemory(cause));
+  }
+
   private static int report(Terminal terminal, Exception error) {
     terminal.out().flush();
+    if (ranOutOfMemory(error)) {
+      return reportMemory(terminal);
+    }
     switch (error) {
       case UsageException e -> {
         for (String line : String.valueOf(e.getMessage()).lines().toList()) {

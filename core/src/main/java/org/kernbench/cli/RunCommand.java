@@ -137,6 +137,9 @@ final class RunCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     Bench chosen = benches.find(benchName());
+    checkNotBlank("--topology", topology);
+    checkNotBlank("--ccl", ccl);
+    checkNotBlank("--out", out);
     if (verify && mode != Mode.FULL) {
       throw new UsageException(
           "--verify compares all modes with mode full, so --mode cannot be given with it; leave out"
@@ -170,13 +173,19 @@ final class RunCommand implements Callable<Integer> {
     return Main.exitCode(result.isOk());
   }
 
+  private static void checkNotBlank(String option, @Nullable Object value) {
+    if (value != null && value.toString().isBlank()) {
+      throw new UsageException(option + ": got nothing; expected a name, or leave the option out");
+    }
+  }
+
   private String benchName() {
     if (name != null && bench != null && !name.equals(bench)) {
       throw new UsageException(
           "two benches given, " + name + " and --bench " + bench + "; run takes one");
     }
     String chosen = name != null ? name : bench;
-    if (chosen == null) {
+    if (chosen == null || chosen.isBlank()) {
       throw new UsageException("no bench given; expected --bench NAME, see kernbench list");
     }
     return chosen;
@@ -187,11 +196,12 @@ final class RunCommand implements Callable<Integer> {
     if (chosenByUser && !quiet) {
       result
           .machine()
-          .ifPresent(m -> {
-            for (Problem warning : m.warnings()) {
-              terminal.say("warning: " + warning);
-            }
-          });
+          .ifPresent(
+              m -> {
+                for (Problem warning : m.warnings()) {
+                  terminal.say("warning: " + warning);
+                }
+              });
     }
   }
 
@@ -218,13 +228,14 @@ final class RunCommand implements Callable<Integer> {
     CompletableFuture<T> result = new CompletableFuture<>();
     Thread.ofVirtual()
         .name("kernbench")
-        .start(() -> {
-          try {
-            result.complete(body.call());
-          } catch (Throwable t) {
-            result.completeExceptionally(t);
-          }
-        });
+        .start(
+            () -> {
+              try {
+                result.complete(body.call());
+              } catch (Throwable t) {
+                result.completeExceptionally(t);
+              }
+            });
     try {
       return result.join();
     } catch (CompletionException e) {

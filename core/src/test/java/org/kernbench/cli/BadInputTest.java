@@ -130,6 +130,8 @@ final class BadInputTest {
         new Case("option-without-value", 2, "run", "--bench"),
         new Case("option-twice", 2, "run", "hello-send", "--mode", "full", "--mode", "time"),
         new Case("bench-missing", 2, "run"),
+        new Case("bench-blank", 2, "run", "--bench="),
+        new Case("option-blank", 2, "run", "hello-send", "--out="),
         new Case("bench-misspelt", 2, "run", "--bench", "ccl-alreduce"),
         new Case("bench-unknown", 2, "run", "--bench", "linpack"),
         new Case("bench-twice", 2, "run", "hello-send", "--bench", "ccl-allreduce"),

@@ -203,6 +203,15 @@ final class OutputTest {
   }
 
   @Test
+  void outOfMemory_inARank_isOneMessage() {
+    Session session = Session.of(TestBenches.registry(), "run", "out-of-memory");
+
+    assertThat(session.exitCode()).isEqualTo(1);
+    assertThat(session.err())
+        .matches("kernbench: out of memory: the heap is limited to \\d+ MiB; use --mode time.*\n");
+  }
+
+  @Test
   void bug_showsItsStackAndAsksForAReport() {
     Session session = Session.of(TestBenches.registry(), "run", "bug");
 

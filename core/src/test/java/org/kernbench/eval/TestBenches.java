@@ -56,6 +56,7 @@ public final class TestBenches {
                 "ranks-disagree-on-dtype",
                 c -> ranksInGroup(c, w -> allReduce(w, 8, w.rank() == 1 ? DType.F32 : DType.F16))),
             bench("rank-missing", c -> ranksInGroup(c, TestBenches::rankMissing)),
+            bench("out-of-memory", c -> ranks(c, TestBenches::outOfMemory)),
             bench(
                 "bug",
                 c -> {
@@ -302,6 +303,10 @@ public final class TestBenches {
     try (Tensor x = w.torch().full(Shape.of(elements), dtype, 1, "x")) {
       w.distributed().allReduce(x);
     }
+  }
+
+  private static void outOfMemory(Worker w) {
+    throw new OutOfMemoryError("rank " + w.rank());
   }
 
   private static void rankMissing(Worker w) {
