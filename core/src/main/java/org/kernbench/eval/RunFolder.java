@@ -33,7 +33,9 @@ public final class RunFolder {
   public static RunFolder create(Path directory) {
     try {
       Files.createDirectories(directory);
-      Files.delete(Files.createTempFile(directory, ".kernbench", ".tmp"));
+      Path probe = temporary(directory, "probe");
+      Files.createFile(probe);
+      Files.delete(probe);
     } catch (FileAlreadyExistsException e) {
       throw new UsageException(
           "--out " + directory + ": is a file; expected a directory, or a name that is free");
@@ -75,7 +77,7 @@ public final class RunFolder {
   private void write(String name, Content content) {
     Path target = directory.resolve(name);
     try {
-      Path temporary = Files.createTempFile(directory, "." + name, ".tmp");
+      Path temporary = temporary(directory, name);
       try {
         try (Writer out = Files.newBufferedWriter(temporary, StandardCharsets.UTF_8)) {
           content.to(out);
@@ -88,6 +90,11 @@ public final class RunFolder {
       throw new OutputException(
           "cannot write " + target + " (" + reason(e) + "); what was there before is unchanged", e);
     }
+  }
+
+  /** A name of this process's own; made with the user's usual permissions. */
+  private static Path temporary(Path directory, String name) {
+    return directory.resolve("." + name + "." + ProcessHandle.current().pid() + ".tmp");
   }
 
   private static void move(Path from, Path to) throws IOException {

@@ -184,6 +184,10 @@ final class OutputTest {
       assertThat(files.map(f -> f.getFileName().toString()))
           .containsExactlyInAnyOrder("result.json", "oplog.csv");
     }
+    Path plain = Files.writeString(directory.resolve("plain"), "");
+    assertThat(Files.getPosixFilePermissions(out.resolve("result.json")))
+        .as("as the user's umask says")
+        .isEqualTo(Files.getPosixFilePermissions(plain));
     assertThat(masked(Files.readString(out.resolve("result.json")))).isEqualTo(masked(first.out()));
     Golden.check(
         "output/hello-send-oplog.csv",
