@@ -9,6 +9,11 @@ public interface Payload {
   /** Elements {@code [start, start + count)} of the contribution, as a vector. */
   Value read(Tl tl, int start, int count);
 
+  /** Ends the use of a value that {@link #read} gave, and of all views of it. */
+  default void giveBack(Tl tl, Value read) {
+    tl.release(read);
+  }
+
   /** Puts elements {@code [start, start + count)} of the result in place. */
   void write(Tl tl, int start, int count, Value value);
 

@@ -102,9 +102,14 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     void run(int me) {
       int p = segments.parts();
       sendOwn(pieces(me));
+      ReadAhead own = new ReadAhead(tl, vector, dtype.sizeBytes());
       for (int step = 1; step < p; step++) {
-        reduceScatter(pieces(Math.floorMod(me - step, p)), step == p - 1);
+        int segment = Math.floorMod(me - step, p);
+        // Segments come in descending order: from the own one down to 0, then from the last one.
+        int lowest = segments.start(segment < me ? 0 : me + 1);
+        reduceScatter(own, pieces(segment), lowest, step == p - 1);
       }
+      own.close();
       for (int step = 1; step < p; step++) {
         allGather(pieces(Math.floorMod(me + 1 - step, p)), step == p - 1);
       }
@@ -118,7 +123,7 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
         Value own = vector.read(tl, s.start(j), s.count(j));
         tl.send(NEXT, own);
-        tl.release(own);
+        vector.giveBack(tl, own);
       }
     }
 
@@ -126,11 +131,12 @@ public final class RingAllReduce implements CollectiveAlgorithm {
      * Adds the own contribution to what comes; the last step has the result and begins to spread
      * it.
      */
-    private void reduceScatter(Segments s, boolean last) {
+    private void reduceScatter(ReadAhead own, Segments s, int lowest, boolean last) {
+      Value mine = own.elements(s.start(), s.total(), lowest);
       for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
-        Value own = vector.read(tl, s.start(j), s.count(j));
         Value partial = tl.recv(PREVIOUS, Shape.of(s.count(j)), dtype);
-        Value sum = reduction.fold(tl, partial, own);
+        Value sum = reduction.combine(partial, mine.range(s.start(j) - s.start(), s.count(j)));
+        tl.release(partial);
         if (last) {
           sum = reduction.finish(tl, sum);
         }

@@ -2,9 +2,7 @@ package org.kernbench.ccl;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -149,8 +147,7 @@ final class RingOracleTest {
               random.nextInt(20, 600),
               port ? Ideal.Bottleneck.PORT : Ideal.Bottleneck.LINK);
       Machine machine = ideal.ring(p);
-      // Behind fast ports the loads, of one picosecond each, stand in line.
-      long load = ideal.loadPs(machine, bytes) + (port ? 0 : p * c - 1);
+      long load = ideal.loadPs(machine, bytes);
       assertThat(simulateResident(machine, p, bytes, c))
           .as("case %d: %s, p %d, c %d, %d bytes", i, ideal, p, c, bytes)
           .isEqualTo(load + recurrence(ideal, p, bytes, c, port));
@@ -195,32 +192,29 @@ final class RingOracleTest {
               leads,
               tl -> {
                 int rank = group.rankOf(tl.pe());
-                Segments segments = new Segments(0, n, p);
-                Payload vector = new Resident(tl, shards.get(rank), segments, subChunks);
+                Payload vector = new Resident(tl, shards.get(rank));
                 program.run(tl, rank, vector, new Reduction(ReduceKind.SUM, p));
               })
           .criticalPs();
     }
   }
 
-  /** A vector in TCM, piece by piece; results stay where they are. */
+  /** A vector in TCM; results stay where they are. */
   private static final class Resident implements Payload {
-    private final Map<Integer, Value> pieces = new HashMap<>();
+    private final Value all;
 
-    Resident(Tl tl, Shard shard, Segments segments, int piecesPerSegment) {
-      for (int i = 0; i < segments.parts(); i++) {
-        Segments s = segments.of(i, piecesPerSegment);
-        for (int j = 0; j < piecesPerSegment; j++) {
-          pieces.put(s.start(j), tl.load(shard.range(s.start(j), s.count(j))));
-        }
-      }
+    Resident(Tl tl, Shard shard) {
+      all = tl.load(shard.all());
       tl.awaitAll();
     }
 
     @Override
     public Value read(Tl tl, int start, int count) {
-      return pieces.get(start);
+      return all.range(start, count);
     }
+
+    @Override
+    public void giveBack(Tl tl, Value read) {}
 
     @Override
     public void write(Tl tl, int start, int count, Value value) {}
