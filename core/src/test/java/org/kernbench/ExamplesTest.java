@@ -20,7 +20,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.kernbench.torch.Torch;
 
 /**
  * Compiles and runs every file of {@code examples/} and compares what it prints with the block
@@ -35,9 +34,9 @@ final class ExamplesTest {
   @TempDir private Path classes;
 
   static List<String> examples() throws IOException {
-    try (Stream<Path> files = Files.list(EXAMPLES)) {
+    try (Stream<Path> files = Files.walk(EXAMPLES)) {
       return files
-          .map(file -> file.getFileName().toString())
+          .map(file -> EXAMPLES.relativize(file).toString().replace('\\', '/'))
           .filter(name -> name.endsWith(".java"))
           .sorted()
           .toList();
@@ -50,9 +49,9 @@ final class ExamplesTest {
     Path file = EXAMPLES.resolve(name);
     compile(file);
 
-    List<String> printed = run(name.replace(".java", "")).lines().toList();
-
     List<String> source = Files.readAllLines(file);
+    List<String> printed = run(name.replace(".java", "").replace('/', '.')).lines().toList();
+
     if (Boolean.getBoolean("golden.update")) {
       Files.writeString(file, String.join("\n", withExpected(source, printed)) + "\n");
       return;
@@ -64,7 +63,8 @@ final class ExamplesTest {
 
   private void compile(Path file) throws Exception {
     JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-    Path product = Path.of(Torch.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    String classPath =
+        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
     StringWriter messages = new StringWriter();
     try (StandardJavaFileManager files = compiler.getStandardFileManager(null, null, null)) {
       boolean compiled =
@@ -73,7 +73,7 @@ final class ExamplesTest {
                   messages,
                   files,
                   null,
-                  List.of("-d", classes.toString(), "-cp", product.toString(), "-proc:none"),
+                  List.of("-d", classes.toString(), "-cp", classPath, "-proc:none"),
                   null,
                   files.getJavaFileObjects(file))
               .call();
@@ -83,15 +83,19 @@ final class ExamplesTest {
 
   private String run(String className) throws Exception {
     PrintStream console = System.out;
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
     ByteArrayOutputStream printed = new ByteArrayOutputStream();
     URL[] where = {classes.toUri().toURL()};
     try (URLClassLoader loader = new URLClassLoader(where, getClass().getClassLoader())) {
+      thread.setContextClassLoader(loader); // as `java File.java` does
       System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
       Class.forName(className, true, loader)
           .getMethod("main", String[].class)
           .invoke(null, (Object) new String[0]);
     } finally {
       System.setOut(console);
+      thread.setContextClassLoader(before);
     }
     return printed.toString(StandardCharsets.UTF_8);
   }

@@ -76,7 +76,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
     }
     String path = "algorithms." + config.name() + ".class";
     try {
-      Class<?> type = Class.forName(config.className());
+      Class<?> type = Class.forName(config.className(), true, loader());
       if (type.getConstructor().newInstance() instanceof CollectiveAlgorithm own) {
         return own;
       }
@@ -99,6 +99,12 @@ public final class CollectiveLibrary implements CollectiveBackend {
               + " cannot be made; expected a public class with a public constructor without"
               + " arguments");
     }
+  }
+
+  /** The running program's loader: classes compiled in memory are not on the class path. */
+  private static ClassLoader loader() {
+    ClassLoader context = Thread.currentThread().getContextClassLoader();
+    return context != null ? context : CollectiveLibrary.class.getClassLoader();
   }
 
   private int worldSize(CclConfig ccl) {
