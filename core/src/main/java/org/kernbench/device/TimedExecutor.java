@@ -41,7 +41,6 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   private Op[] ops = new Op[256];
   private int opCount;
-  private @Nullable Op freeOps;
 
   private final ArrayDeque<Engine> toTry = new ArrayDeque<>();
   private boolean trying;
@@ -136,10 +135,9 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   // ---- commands ----
 
   Op newOp(TimedPe pe) {
-    Op op = freeOps;
+    Op op = pe.freeOps;
     if (op != null) {
-      freeOps = op.next;
-      op.pe = pe;
+      pe.freeOps = op.next;
     } else {
       if (opCount == ops.length) {
         ops = Arrays.copyOf(ops, opCount * 2);
@@ -156,8 +154,8 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     op.b = Register.NONE;
     op.c = Register.NONE;
     op.out = Register.NONE;
-    op.next = freeOps;
-    freeOps = op;
+    op.next = op.pe.freeOps;
+    op.pe.freeOps = op;
   }
 
   int line() {

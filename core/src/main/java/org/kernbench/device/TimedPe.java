@@ -37,6 +37,10 @@ final class TimedPe implements PePort {
   final TimedExecutor world;
   final int index;
   final Pe pe;
+
+  /** Commands of this PE that can serve again: they find its other records in the same cache. */
+  @Nullable Op freeOps;
+
   private final CpuSpec cpu;
   private final boolean serial;
   private final Engine[] engines;
