@@ -11,15 +11,13 @@ import java.util.Arrays;
 final class CommandWindow {
   private static final long OPEN = Long.MAX_VALUE;
 
+  // a command's record: its end, or once it has left the window, the time at which it left; and the
+  // operation: itself, or the one that let it leave
+  private static final int STRIDE = 2;
+
   private final int size;
   private int mask;
-
-  /** By command number: its end, or once it has left the window, the time at which it left. */
-  private long[] timePs;
-
-  /** By command number: itself, or once it has left the window, the one that let it leave. */
-  private int[] operation;
-
+  private long[] records;
   private long entered;
   private long left;
 
@@ -27,8 +25,11 @@ final class CommandWindow {
     this.size = size;
     int capacity = Integer.highestOneBit(size) * 2;
     this.mask = capacity - 1;
-    this.timePs = new long[capacity];
-    this.operation = new int[capacity];
+    this.records = new long[capacity * STRIDE];
+  }
+
+  private int at(long number) {
+    return ((int) number & mask) * STRIDE;
   }
 
   /** Whether a command would enter before there is room. */
@@ -46,20 +47,21 @@ final class CommandWindow {
     if (entered - left >= mask) { // the last that left is still needed
       grow();
     }
-    timePs[(int) entered & mask] = OPEN;
+    records[at(entered)] = OPEN;
     return entered++;
   }
 
   /** A command is complete at a time, past or to come. */
   void complete(long number, long endPs, int op) {
-    timePs[(int) number & mask] = endPs;
-    operation[(int) number & mask] = op;
-    while (left < entered && timePs[(int) left & mask] != OPEN) {
-      int at = (int) left & mask;
-      int before = (int) (left - 1) & mask;
-      if (left > 0 && timePs[before] > timePs[at]) {
-        timePs[at] = timePs[before];
-        operation[at] = operation[before];
+    final long[] r = records;
+    r[at(number)] = endPs;
+    r[at(number) + 1] = op;
+    while (left < entered && r[at(left)] != OPEN) {
+      int now = at(left);
+      int before = at(left - 1);
+      if (left > 0 && r[before] > r[now]) {
+        r[now] = r[before];
+        r[now + 1] = r[before + 1];
       }
       left++;
     }
@@ -67,29 +69,23 @@ final class CommandWindow {
 
   /** When half of the window became free for a program that had found it full. */
   long halfFreePs() {
-    return timePs[lastOfOldHalf()];
+    return records[at(entered - size / 2 - 1)];
   }
 
   /** The operation whose end made that room. */
   int halfFreeOp() {
-    return operation[lastOfOldHalf()];
-  }
-
-  private int lastOfOldHalf() {
-    return (int) (entered - size / 2 - 1) & mask;
+    return (int) records[at(entered - size / 2 - 1) + 1];
   }
 
   private void grow() {
-    int capacity = timePs.length;
-    long[] times = Arrays.copyOf(timePs, capacity * 2);
-    int[] ops = Arrays.copyOf(operation, capacity * 2);
-    int wider = capacity * 2 - 1;
+    int capacity = mask + 1;
+    long[] wider = Arrays.copyOf(records, records.length * 2);
     for (long n = Math.max(0, entered - capacity); n < entered; n++) {
-      times[(int) n & wider] = timePs[(int) n & mask];
-      ops[(int) n & wider] = operation[(int) n & mask];
+      int to = ((int) n & (capacity * 2 - 1)) * STRIDE;
+      wider[to] = records[at(n)];
+      wider[to + 1] = records[at(n) + 1];
     }
-    timePs = times;
-    operation = ops;
-    mask = wider;
+    records = wider;
+    mask = capacity * 2 - 1;
   }
 }
