@@ -12,7 +12,7 @@ final class KernelLines {
       Set.of(
           "org.kernbench.device.KernelLines",
           "org.kernbench.device.TimedExecutor",
-          "org.kernbench.device.TimedPe",
+          "org.kernbench.device.TimedPort",
           "org.kernbench.device.ValuesExecutor",
           "org.kernbench.tl.Scope",
           "org.kernbench.tl.Tl",

@@ -58,6 +58,14 @@ public final class Register {
     }
   }
 
+  /** Its command ends at {@code timePs}, now or later. */
+  void produced(int op, long timePs) {
+    ready = true;
+    readyPs = timePs;
+    producer = op;
+    lastReader = op; // until somebody reads it: what frees a value that nobody reads
+  }
+
   /** Gives it the bytes that its command produced. */
   void hold(byte[] bytes) {
     data = bytes;

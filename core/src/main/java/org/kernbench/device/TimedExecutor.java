@@ -333,9 +333,10 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   private String deadlock(Launch launch) {
     DeadlockReport.Builder report = new DeadlockReport.Builder();
+    TimedWaits waits = new TimedWaits(this, report);
     for (TimedPe p : pes) {
       if (p != null) {
-        p.describeWait(report);
+        waits.describe(p);
       }
     }
     return report.build(sim.nowPs(), "kernel " + launch.name());
@@ -347,8 +348,8 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
       case READ_MEMORY -> readMemory(ops[arg]);
       case ACCESSED -> accessed(ops[arg]);
       case LAUNCH -> start(launches.get(arg));
-      case WAKE -> pe(arg).timeHasCome();
-      case TCM_GIVEN -> pe(arg).tcmGiven();
+      case WAKE -> pe(arg).program.timeHasCome();
+      case TCM_GIVEN -> pe(arg).cpu.tcmGiven();
       default -> throw new IllegalStateException("executor event " + kind);
     }
   }
@@ -379,7 +380,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   public void close() {
     for (TimedPe p : pes) {
       if (p != null) {
-        p.abort();
+        p.program.cancel();
       }
     }
   }

@@ -1,0 +1,277 @@
+package org.kernbench.device;
+
+import org.jspecify.annotations.Nullable;
+import org.kernbench.machine.CpuSpec;
+import org.kernbench.machine.IssuePolicy;
+
+/**
+ * The CPU of one PE: takes the commands of the program and issues them in order, each {@code
+ * dispatch} after the last.
+ *
+ * <p>What holds it up raises its <em>barrier</em>, the time before which nothing more is issued,
+ * and is remembered as the cause of what is issued then: a fence, room in TCM, the full command
+ * window, a look at data, and, if the machine issues serially, the command before. The program runs
+ * ahead of it, so a command may be pending here long before its time.
+ */
+final class IssueUnit {
+  private final TimedExecutor world;
+  private final TimedPe pe;
+  private final CpuSpec spec;
+  private final boolean serial;
+
+  // commands that are not issued, in program order
+  private @Nullable Op pendingHead;
+  private @Nullable Op pendingTail;
+
+  /** The command that must be done before the next is issued, on a machine that issues serially. */
+  private @Nullable Op serialBlocker;
+
+  private long freePs;
+  private long barrierPs;
+  private Cause issueCause = Cause.KERNEL_START;
+  private int issueCauseOp = -1;
+  private Cause barrierCause = Cause.KERNEL_START;
+  private int barrierOp = -1;
+
+  private CommandWindow window;
+  private int live;
+  private int issuedLive;
+
+  // the last command to be done, of those that are; a message is done when its receiver sees it
+  private int lastDone = -1;
+  private long lastDonePs;
+
+  private final TcmSpace tcm;
+  private boolean tcmStalled;
+
+  IssueUnit(TimedPe pe, TcmSpace tcm) {
+    this.world = pe.world;
+    this.pe = pe;
+    this.spec = world.machine.pe().cpu();
+    this.serial = spec.issue() == IssuePolicy.SERIAL;
+    this.window = new CommandWindow(spec.commandWindow());
+    this.tcm = tcm;
+  }
+
+  /** A program starts. */
+  void start(long nowPs) {
+    window = new CommandWindow(spec.commandWindow());
+    freePs = nowPs;
+    barrierPs = nowPs;
+    issueCause = Cause.KERNEL_START;
+    issueCauseOp = -1;
+    lastDone = -1;
+    lastDonePs = nowPs;
+  }
+
+  // ---- from the program ----
+
+  /** Whether the program must wait before its next command. */
+  boolean isFull() {
+    return window.isFull();
+  }
+
+  /** The program's next command, or fence. */
+  void take(Op op) {
+    live++;
+    op.number = window.enter();
+    Op tail = pendingTail;
+    if (tail == null) {
+      pendingHead = op;
+    } else {
+      tail.next = op;
+    }
+    pendingTail = op;
+    pump();
+  }
+
+  /**
+   * Whether all commands so far are issued and none holds up the next: the time of issue is known.
+   */
+  boolean isIdle() {
+    return pendingHead == null && serialBlocker == null;
+  }
+
+  /** Whether all commands so far are complete. */
+  boolean isDrained() {
+    return live == 0;
+  }
+
+  /** When the next command would be issued, but for its dispatch; to be asked when idle. */
+  long clockPs() {
+    return Math.max(Math.max(freePs, barrierPs), world.sim.nowPs());
+  }
+
+  /** Whether a program that found the window full goes on now. */
+  boolean letsProgramGoOn() {
+    if (window.isHalfFree()) {
+      raiseBarrier(window.halfFreePs(), Cause.WINDOW, window.halfFreeOp());
+      return true;
+    }
+    return tcmStalled; // what the program issues next may say that values are dead
+  }
+
+  /** Issues nothing before a time, because of {@code op}. */
+  void raiseBarrier(long timePs, Cause cause, int op) {
+    if (timePs > barrierPs) {
+      barrierPs = timePs;
+      barrierCause = cause;
+      barrierOp = op;
+    }
+  }
+
+  // ---- issue ----
+
+  /** Issues what can be issued. */
+  void pump() {
+    while (pendingHead != null && serialBlocker == null) {
+      Op op = pendingHead;
+      if (!(op.kind == null ? passFence(op) : issue(op))) {
+        return;
+      }
+    }
+    if (pe.program.awaitsClock() && isIdle()) {
+      world.wakeAt(world.sim.nowPs(), pe);
+    }
+  }
+
+  private boolean issue(Op op) {
+    if (!reserveTcm(op)) {
+      return false;
+    }
+    removePending();
+    if (barrierPs > freePs) {
+      freePs = barrierPs;
+      issueCause = barrierCause;
+      issueCauseOp = barrierOp;
+    }
+    freePs += spec.dispatchPs();
+    op.issuePs = freePs;
+    op.issueCause = issueCause;
+    op.issueCauseOp = issueCauseOp;
+    issuedLive++;
+    if (serial && !op.async) {
+      serialBlocker = op;
+    }
+    pe.enqueue(op);
+    return true;
+  }
+
+  private void removePending() {
+    Op op = pendingHead;
+    if (op != null) {
+      pendingHead = op.next;
+      if (pendingHead == null) {
+        pendingTail = null;
+      }
+    }
+  }
+
+  private boolean passFence(Op fence) {
+    if (fence.a != Register.NONE) {
+      if (!fence.a.ready) {
+        return false;
+      }
+      raiseBarrier(fence.a.readyPs, Cause.FENCE, fence.a.producer);
+      pe.registers.finishedReading(fence.a, fence.a.producer, fence.a.readyPs);
+    } else {
+      if (issuedLive > 0) {
+        return false;
+      }
+      raiseBarrier(lastDonePs, Cause.FENCE, lastDone);
+    }
+    removePending();
+    live--;
+    window.complete(fence.number, barrierPs, barrierOp);
+    world.recycle(fence);
+    return true;
+  }
+
+  private boolean reserveTcm(Op op) {
+    long bytes = op.out.inTcm ? op.out.bytes : 0;
+    if (bytes == 0) {
+      return true;
+    }
+    if (bytes > tcm.capacity()) {
+      throw new SimulationException(
+          pe.pe
+              + ": a value of "
+              + bytes
+              + " bytes"
+              + world.atLine(op.line)
+              + " does not fit TCM, which has "
+              + tcm.capacity()
+              + " bytes beside the message slots; work on smaller tiles");
+    }
+    long issuePs = Math.max(world.sim.nowPs(), Math.max(freePs, barrierPs));
+    while (tcm.givesLater() && tcm.firstLaterPs() <= issuePs) {
+      raiseBarrier(tcm.firstLaterPs(), Cause.TCM_SPACE, tcm.firstLaterOp());
+      tcm.giveFirstLater();
+    }
+    tcmStalled = !tcm.fits(bytes);
+    if (!tcmStalled) {
+      tcm.take(bytes);
+    } else if (tcm.givesLater()) {
+      world.giveTcmAt(tcm.firstLaterPs(), pe); // unless a reader that ends before makes room
+    }
+    return !tcmStalled;
+  }
+
+  // ---- progress of what was issued ----
+
+  /** A send has started: from then on it holds up nobody. */
+  void sendStarted(Op op, long startPs) {
+    if (serialBlocker == op) {
+      unblock(op, startPs);
+      pump();
+    }
+  }
+
+  /**
+   * A command leaves the window; call {@link #unblock} and {@link #pump} when its effects are
+   * settled.
+   */
+  void retire(Op op, long endPs) {
+    live--;
+    issuedLive--;
+    window.complete(op.number, endPs, op.id);
+    if (endPs >= lastDonePs) {
+      lastDone = op.id;
+      lastDonePs = endPs;
+    }
+  }
+
+  /** A command that is done at {@code timePs} no longer holds up the next. */
+  void unblock(Op op, long timePs) {
+    if (serialBlocker == op) {
+      serialBlocker = null;
+      raiseBarrier(timePs, Cause.SERIAL_ISSUE, op.id);
+    }
+  }
+
+  /** Room in TCM is free at {@code timePs}, now or later, because {@code op} is done with it. */
+  void giveTcm(long timePs, long bytes, int op) {
+    long now = world.sim.nowPs();
+    if (timePs > now) {
+      tcm.giveLater(timePs, bytes, op);
+    } else {
+      tcm.give(bytes);
+      if (tcmStalled) {
+        raiseBarrier(now, Cause.TCM_SPACE, op);
+      }
+    }
+    tcmGiven();
+  }
+
+  /** The time has come at which room in TCM is free. */
+  void tcmGiven() {
+    if (tcmStalled) {
+      pump();
+    }
+  }
+
+  /** The command that waits for room in TCM; null if none does. */
+  @Nullable Op waitsForTcm() {
+    return tcmStalled ? pendingHead : null;
+  }
+}

@@ -1,0 +1,130 @@
+package org.kernbench.device;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The values of one program: which are alive, who still reads them, and what becomes of their
+ * storage. A value is dead when the program has released it, it exists, and its last reader has
+ * ended; its room in TCM, or its message slot, is free from then on.
+ */
+final class RegisterFile {
+  private final TimedExecutor world;
+  private final TimedPe pe;
+  private @Nullable Register unreleased;
+
+  RegisterFile(TimedPe pe) {
+    this.world = pe.world;
+    this.pe = pe;
+  }
+
+  Register create(int bytes, boolean inTcm) {
+    Register r = new Register(bytes, inTcm);
+    Register first = unreleased;
+    r.next = first;
+    if (first != null) {
+      first.previous = r;
+    }
+    unreleased = r;
+    return r;
+  }
+
+  /** Somebody will read a value, up to {@link #finishedReading}. */
+  void reads(Register r) {
+    if (r.released) {
+      throw new SimulationException(
+          pe.pe
+              + ": the kernel reads a value"
+              + world.atLine(r.line)
+              + " that it has released; release it after its last use");
+    }
+    r.readers++;
+  }
+
+  /** One reader of a value is done with it at {@code timePs}, now or later. */
+  void finishedReading(Register r, int op, long timePs) {
+    if (r != Register.NONE) {
+      r.readers--;
+      if (timePs >= r.lastReadPs) {
+        r.lastReadPs = timePs;
+        r.lastReader = op;
+      }
+      freeIfDead(r);
+    }
+  }
+
+  void release(Register r) {
+    if (r.released) {
+      throw new SimulationException(pe.pe + ": a value was released twice");
+    }
+    unlink(r);
+    r.released = true;
+    freeIfDead(r);
+  }
+
+  void releaseAll() {
+    while (unreleased != null) {
+      release(unreleased);
+    }
+  }
+
+  private void unlink(Register r) {
+    Register p = r.previous;
+    Register n = r.next;
+    if (p == null && r != unreleased) {
+      return; // never linked: the token of a store
+    }
+    if (p == null) {
+      unreleased = n;
+    } else {
+      p.next = n;
+    }
+    if (n != null) {
+      n.previous = p;
+    }
+    r.previous = null;
+    r.next = null;
+  }
+
+  /** Gives back the storage of a value that nobody will read again, at the end of its last read. */
+  void freeIfDead(Register r) {
+    if (!r.released || r.readers > 0 || !r.ready || r == Register.NONE) {
+      return;
+    }
+    long deadPs = Math.max(world.sim.nowPs(), Math.max(r.readyPs, r.lastReadPs));
+    QueueEnd queue = r.slotQueue;
+    if (queue != null) {
+      r.slotQueue = null;
+      world.messages.freeSlot(queue, r.slot, r.lastReader, deadPs);
+    } else if (r.inTcm && r.bytes > 0) {
+      pe.cpu.giveTcm(deadPs, r.bytes, r.lastReader);
+    }
+  }
+
+  // ---- for reports ----
+
+  /** Some of the values that take room in TCM: sizes and source lines. */
+  String describeLive() {
+    StringBuilder s = new StringBuilder();
+    int shown = 0;
+    for (Register r = unreleased; r != null && shown < 5; r = r.next) {
+      if (r.inTcm && r.bytes > 0) {
+        s.append(shown++ == 0 ? "" : ", ")
+            .append(r.bytes)
+            .append(" bytes")
+            .append(world.atLine(r.line));
+      }
+    }
+    return s.toString();
+  }
+
+  /** Slots of an end of this PE that unreleased values keep. */
+  int slotsHeld(QueueEnd end) {
+    int held = 0;
+    for (Register r = unreleased; r != null; r = r.next) {
+      if (r.slotQueue == end) {
+        held++;
+      }
+    }
+    return held;
+  }
+}

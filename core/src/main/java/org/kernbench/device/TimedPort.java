@@ -1,0 +1,198 @@
+package org.kernbench.device;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+
+/**
+ * What a program on a PE in simulated time may say: each call makes a command and hands it to the
+ * {@link IssueUnit}, or suspends the {@link ProgramThread} until there is an answer.
+ */
+final class TimedPort implements PePort {
+  private final TimedExecutor world;
+  private final TimedPe pe;
+  private final IssueUnit cpu;
+  private final ProgramThread program;
+  private final RegisterFile registers;
+
+  TimedPort(TimedPe pe) {
+    this.world = pe.world;
+    this.pe = pe;
+    this.cpu = pe.cpu;
+    this.program = pe.program;
+    this.registers = pe.registers;
+  }
+
+  @Override
+  public Pe pe() {
+    return pe.pe;
+  }
+
+  @Override
+  public Mode mode() {
+    return world.mode;
+  }
+
+  @Override
+  public Machine machine() {
+    return world.machine;
+  }
+
+  @Override
+  public List<String> directions() {
+    return pe.directions();
+  }
+
+  @Override
+  public int queue(String direction) {
+    QueueEnd end = pe.queueEnd(direction);
+    return end == null ? -1 : end.id;
+  }
+
+  @Override
+  public Register load(Region from) {
+    Op op = command(OpKind.LOAD, from.bytes());
+    op.region = from;
+    op.out = registers.create(from.bytes(), true);
+    return issue(op);
+  }
+
+  @Override
+  public Register store(Register value, int offset, Region to) {
+    Op op = command(OpKind.STORE, to.bytes());
+    op.region = to;
+    op.a = operand(value, op);
+    op.aOffset = offset;
+    op.out = new Register(0, true); // holds no storage, so nobody need give it up
+    return issue(op);
+  }
+
+  @Override
+  public Register compute(
+      ComputeOp what,
+      int outBytes,
+      Register a,
+      int aOffset,
+      Register b,
+      int bOffset,
+      Register c,
+      int cOffset) {
+    Op op = command(what instanceof ComputeOp.Gemm ? OpKind.GEMM : OpKind.MATH, outBytes);
+    op.compute = what;
+    op.a = operand(a, op);
+    op.b = operand(b, op);
+    op.c = operand(c, op);
+    op.aOffset = aOffset;
+    op.bOffset = bOffset;
+    op.cOffset = cOffset;
+    op.out = registers.create(outBytes, true);
+    return issue(op);
+  }
+
+  @Override
+  public void send(int queue, Register value, int offset, int bytes) {
+    Op op = command(OpKind.SEND, bytes);
+    op.end = world.messages.queue(queue);
+    op.a = operand(value, op);
+    op.aOffset = offset;
+    op.fragments = world.messages.fragments(bytes);
+    issue(op);
+  }
+
+  @Override
+  public Register receive(int queue, int bytes, boolean copy, boolean async) {
+    boolean inPlace = !copy && world.messages.usableInPlace(bytes);
+    Op op = command(OpKind.RECV, bytes);
+    op.end = world.messages.queue(queue);
+    op.inPlace = inPlace;
+    op.async = async;
+    op.fragments = world.messages.fragments(bytes);
+    op.out = registers.create(bytes, !inPlace);
+    return issue(op);
+  }
+
+  @Override
+  public void fence(Register token) {
+    Op op = command(null, 0);
+    registers.reads(token);
+    op.a = token;
+    issue(op);
+  }
+
+  @Override
+  public void fenceAll() {
+    issue(command(null, 0));
+  }
+
+  @Override
+  public void release(Register register) {
+    if (register != Register.NONE) {
+      registers.release(register);
+    }
+  }
+
+  @Override
+  public byte[] look(Register register, int offset, int bytes) {
+    if (world.mode == Mode.TIME) {
+      throw new SimulationException(
+          pe.pe
+              + ": the kernel looks at data, which mode time does not compute; run it in mode full"
+              + " or values");
+    }
+    registers.reads(register);
+    program.awaitValue(register, world.line());
+    byte[] copy = new byte[bytes];
+    System.arraycopy(register.data(), register.dataOffset() + offset, copy, 0, bytes);
+    long now = world.sim.nowPs();
+    registers.finishedReading(register, register.producer, now);
+    cpu.raiseBarrier(Math.max(now, register.readyPs), Cause.LOOK, register.producer);
+    return copy;
+  }
+
+  @Override
+  public long clockPs() {
+    if (!cpu.isIdle()) {
+      program.awaitClock();
+    }
+    return cpu.clockPs();
+  }
+
+  private Op command(@Nullable OpKind kind, int bytes) {
+    if (cpu.isFull()) {
+      program.awaitWindow();
+    }
+    Op op = world.newOp(pe);
+    op.kind = kind;
+    op.bytes = bytes;
+    op.line = world.line();
+    if (kind != null) {
+      op.id = world.log.reserve();
+    }
+    return op;
+  }
+
+  private Register issue(Op op) {
+    Register out =
+        op.out; // the command may complete, and its record serve another, before this returns
+    if (out != Register.NONE) {
+      out.line = op.line;
+    }
+    cpu.take(op);
+    return out;
+  }
+
+  /** Makes a register an operand of a command, which will wait for it. */
+  private Register operand(Register r, Op op) {
+    if (r != Register.NONE) {
+      registers.reads(r);
+      if (r.ready) {
+        op.operandReady(r.readyPs, r.producer);
+      } else {
+        op.missingOperands++;
+        r.addWaiter(op);
+      }
+    }
+    return r;
+  }
+}
