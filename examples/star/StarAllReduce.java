@@ -113,7 +113,7 @@ public final class StarAllReduce implements CollectiveAlgorithm {
     private static void ray(Tl tl, Payload vector, int start, int count, DType dtype) {
       Value own = vector.read(tl, start, count);
       tl.send("centre", own);
-      tl.release(own);
+      vector.giveBack(tl, own);
       Value sum = tl.recv("centre", Shape.of(count), dtype);
       vector.write(tl, start, count, sum);
       tl.release(sum);

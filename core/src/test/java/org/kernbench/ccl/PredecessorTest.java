@@ -3,9 +3,15 @@ package org.kernbench.ccl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvFileSource;
@@ -32,6 +38,10 @@ class PredecessorTest {
           "ipcq.serial_cost.hbm.bandwidth=32 GB/s",
           "ipcq.serial_cost.hbm.bank_bandwidth=none");
 
+  private static final Pattern ROW =
+      Pattern.compile(
+          "\\| (v[12]) \\| (\\w+) \\| ([0-9,]+) \\| [0-9.,]+ \\| ([0-9.,]+) \\| [+-][0-9.]+ % \\|");
+
   @ParameterizedTest
   @CsvFileSource(resources = "/reference/predecessor-allreduce.csv", useHeadersInDisplayName = true)
   void fullVector_publishedPoint_isMet(
@@ -53,6 +63,28 @@ class PredecessorTest {
     double fullVector = allReduceNs(List.of(), "root_center", 98_304);
     double pipelined = allReduceNs(List.of(), "root_center_pipelined", 98_304);
     assertThat(pipelined).isLessThan(fullVector / 2);
+  }
+
+  @Test
+  void page_everyNumber_isWhatIsSimulated() throws IOException {
+    Path page = Path.of(System.getProperty("basedir", "."), "../docs/validation/predecessor.md");
+    String text = Files.readString(page);
+    Matcher row = ROW.matcher(text);
+    int rows = 0;
+    while (row.find()) {
+      List<String> overrides =
+          new ArrayList<>(row.group(1).equals("v1") ? FIRST_SLOT_TABLE : List.of());
+      overrides.add("ipcq.buffer_kind=" + row.group(2));
+      int bytes = Integer.parseInt(row.group(3).replace(",", ""));
+      double ns = allReduceNs(overrides, "root_center", bytes);
+      assertThat(row.group(4)).as(row.group()).isEqualTo(String.format(Locale.ROOT, "%,.3f", ns));
+      rows++;
+    }
+    assertThat(rows).isEqualTo(24);
+    for (String algorithm : List.of("root_center", "root_center_pipelined")) {
+      double us = allReduceNs(List.of(), algorithm, 98_304) / 1e3;
+      assertThat(text).contains(String.format(Locale.ROOT, "(`%s`) | %.2f µs |", algorithm, us));
+    }
   }
 
   private static double allReduceNs(List<String> overrides, String algorithm, int bytesPerPe) {
