@@ -18,8 +18,9 @@ import org.kernbench.torch.RankLevel;
  *
  * <ul>
  *   <li><b>latency</b>: every result depends on every contribution, so a message must have gone
- *       from each rank to each other one: {@code T >= o + distance} of the farthest two, over the
- *       fastest links.
+ *       from each rank to each other one; and S bytes that depend on the farthest rank must come in
+ *       through a PE's own port, the first of them no sooner than that: {@code T >= o + distance +
+ *       S/B}, with the distance of the farthest two over the fastest links and B of that port.
  *   <li><b>traffic</b>: cut the machine into k parts with ranks in each. To combine the parts'
  *       contributions and to hand the results back takes {@code 2 (k - 1)} messages across the cut
  *       for each element, combining on the way included: {@code T >= 2 (k-1) S / C}, where C is the
@@ -94,12 +95,13 @@ public final class Bounds {
       return new Bound(0, "latency");
     }
     long traffic = trafficPs(bytes);
-    return traffic > latencyPs ? new Bound(traffic, "traffic") : new Bound(latencyPs, "latency");
+    long latency = latencyPs(bytes);
+    return traffic > latency ? new Bound(traffic, "traffic") : new Bound(latency, "latency");
   }
 
   /** The latency bound alone, in picoseconds. */
-  public long latencyPs() {
-    return latencyPs;
+  public long latencyPs(long bytes) {
+    return latencyPs + machine.spec(LinkKind.ROUTER_TO_PE).rate().durationPs(bytes);
   }
 
   /** The traffic bound alone, in picoseconds. */

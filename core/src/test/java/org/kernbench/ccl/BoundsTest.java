@@ -80,9 +80,17 @@ final class BoundsTest {
   void latency_packages_isOverheadAndDiameter(String topology, int count, int diameter) {
     Ideal ideal = new Ideal(7000, 100_000, 128, 512, Ideal.Bottleneck.LINK);
     Machine machine = ideal.ring(count, "system.sips.topology=" + topology);
-    long ps = bounds(machine, RankLevel.SIP, count).latencyPs();
+    long ps = bounds(machine, RankLevel.SIP, count).latencyPs(0);
     // A package on the way is crossed without its PE: two picoseconds less than L for each.
     assertThat(ps).isEqualTo(7000 + diameter * 100_000L - 2L * (diameter - 1));
+  }
+
+  /** Two ranks that exchange one message each: o + L + S/B, and then an addition. */
+  @Test
+  void latency_twoRanksAndOneMessage_isAllButTheAddition() {
+    Ideal ideal = new Ideal(7000, 100_000, 128, Ideal.NO_GAMMA, Ideal.Bottleneck.PORT);
+    Bounds bounds = bounds(ideal.ring(2), RankLevel.SIP, 2);
+    assertThat(bounds.latencyPs(S)).isEqualTo(107_000 + ideal.wirePs(S));
   }
 
   @Test
