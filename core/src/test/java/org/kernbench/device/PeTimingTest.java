@@ -205,7 +205,8 @@ final class PeTimingTest {
   @ParameterizedTest
   @CsvSource({"1", "2", "4"})
   void loads_moreThanQueues_startWhenAQueueIsFree(int queues) {
-    try (DeviceRig rig = DeviceRig.ring("pe.dma.read_queues=" + queues)) {
+    try (DeviceRig rig = DeviceRig.ring(
+            "pe.dma.read_queues=" + queues, "pe.cpu.command_window=9")) {
       Launch launch =
           rig.run(
               p -> {
