@@ -1,7 +1,8 @@
 package org.kernbench.machine;
 
 /**
- * A byte as a kernel names it; meaningless without the translation of its tensor.
+ * An address that a PE would translate; a type of its own, so that it cannot be taken for a {@link
+ * PhysicalAddress}. Reserved: kernels name tensors and their shards today.
  *
  * @param value the address
  */
