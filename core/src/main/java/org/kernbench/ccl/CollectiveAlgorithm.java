@@ -8,8 +8,8 @@ import org.kernbench.torch.RankLevel;
  * A way to perform a collective, before it is bound to a group of ranks.
  *
  * <p>An algorithm of your own implements this with a public constructor without arguments, and
- * {@code ccl.yaml} names it: {@code algorithms.<name>.class: my.package.MyAlgorithm}. A complete one is
- * {@code examples/star/StarAllReduce.java}.
+ * {@code ccl.yaml} names it: {@code algorithms.<name>.class: my.package.MyAlgorithm}. A complete
+ * one is {@code examples/star/StarAllReduce.java}.
  */
 public interface CollectiveAlgorithm {
   /** The name used in {@code ccl.yaml} and in reports. */
