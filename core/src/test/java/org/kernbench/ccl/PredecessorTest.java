@@ -20,6 +20,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 
@@ -85,6 +86,12 @@ class PredecessorTest {
       double us = allReduceNs(List.of(), algorithm, 98_304) / 1e3;
       assertThat(text).contains(String.format(Locale.ROOT, "(`%s`) | %.2f µs |", algorithm, us));
     }
+    Machine machine = Machines.load("kb-compat", List.of());
+    Bounds.Bound bound = Bounds.allReduce(machine, Bed.leads(machine, RankLevel.CUBE, 96), 98_304);
+    assertThat(text)
+        .contains(
+            String.format(
+                Locale.ROOT, "| lower bound | %.2f µs | %s |", bound.ps() / 1e6, bound.kind()));
   }
 
   private static double allReduceNs(List<String> overrides, String algorithm, int bytesPerPe) {
