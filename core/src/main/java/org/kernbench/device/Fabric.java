@@ -28,10 +28,10 @@ import org.kernbench.sim.Simulation;
  * uncontended, a transfer of {@code n} bytes takes {@code sum L + n / min B}, whatever the chunk
  * size and the order of fast and slow links ({@code FabricTest}).
  *
- * <p>One event per chunk and link, with one exception that changes nothing but the cost: a link that
- * can only be entered from one other link (its <em>feeder</em>) sees heads in the order in which the
- * feeder serves them, so its times follow at once and need no event of their own. Arrival at the end
- * needs none either: it is certain when the last head enters the last link.
+ * <p>One event per chunk and link, with one exception that changes nothing but the cost: a link
+ * that can only be entered from one other link (its <em>feeder</em>) sees heads in the order in
+ * which the feeder serves them, so its times follow at once and need no event of their own. Arrival
+ * at the end needs none either: it is certain when the last head enters the last link.
  *
  * <p>Links, transfers and chunks are records in flat arrays, each within one cache line: with
  * thousands of PEs in step, the cost of an event is the number of lines it touches. An event
@@ -47,8 +47,8 @@ final class Fabric implements EventHandler {
     void onInjected(int arg, long timePs);
 
     /**
-     * It is known that the last byte arrives at {@code timePs}, later than now. {@code waitPs} is what
-     * the transfer lost to others on its way, mostly on {@code worstLink} (-1 if to nobody).
+     * It is known that the last byte arrives at {@code timePs}, later than now. {@code waitPs} is
+     * what the transfer lost to others on its way, mostly on {@code worstLink} (-1 if to nobody).
      */
     void onDelivered(int arg, long timePs, long waitPs, int worstLink);
   }
@@ -110,7 +110,8 @@ final class Fabric implements EventHandler {
       rates[i] = link.rate();
       latenciesPs[i] = link.latencyPs();
     }
-    return new Fabric(sim, machine.fabric().chunkBytes(), rates, latenciesPs, machine.soleFeeders());
+    return new Fabric(
+        sim, machine.fabric().chunkBytes(), rates, latenciesPs, machine.soleFeeders());
   }
 
   /**
@@ -127,7 +128,8 @@ final class Fabric implements EventHandler {
   /**
    * Links given as a table.
    *
-   * @param feeders by link id: the only link from which it can be entered, -1 if there may be others
+   * @param feeders by link id: the only link from which it can be entered, -1 if there may be
+   *     others
    */
   Fabric(Simulation sim, long chunkBytes, Rate[] rates, long[] latenciesPs, int[] feeders) {
     this.sim = sim;
@@ -163,7 +165,8 @@ final class Fabric implements EventHandler {
   void begin(
       long id, Route route, long bytes, long timePs, Sink sink, int sinkArg, boolean tellInjected) {
     if (links[(route.links[0] << LINK_SHIFT) + FEEDER] >= 0) {
-      throw new IllegalStateException("bug: a route starts in the middle, at link " + route.links[0]);
+      throw new IllegalStateException(
+          "bug: a route starts in the middle, at link " + route.links[0]);
     }
     int t = newTransfer();
     int at = t << TRANSFER_SHIFT;
@@ -277,7 +280,9 @@ final class Fabric implements EventHandler {
     return feeder == from;
   }
 
-  /** The tail of a chunk enters the first link at {@code tailPs}: the source offers what comes next. */
+  /**
+   * The tail of a chunk enters the first link at {@code tailPs}: the source offers what comes next.
+   */
   private void hasEntered(int t, long number, boolean last, long tailPs) {
     final int at = t << TRANSFER_SHIFT;
     if (!last) {

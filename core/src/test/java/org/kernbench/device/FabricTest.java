@@ -359,13 +359,7 @@ class FabricTest {
     public void onInjected(int arg, long timePs) {
       if (begun < count) {
         fabric.begin(
-            begun * 8L + route.links[0],
-            route,
-            random.nextInt(3_000),
-            timePs,
-            this,
-            begun++,
-            true);
+            begun * 8L + route.links[0], route, random.nextInt(3_000), timePs, this, begun++, true);
       }
     }
 
