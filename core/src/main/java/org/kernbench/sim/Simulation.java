@@ -11,6 +11,7 @@ package org.kernbench.sim;
 public final class Simulation {
   private static final long UNKEYED = 1L << 62;
   private static final int MAX_HANDLERS = 256;
+  private static final int KIND_BITS = 8;
 
   private final EventQueue queue;
   private final EventHandler[] handlers = new EventHandler[MAX_HANDLERS];
@@ -64,6 +65,7 @@ public final class Simulation {
    * @param handler id from {@link #register}
    * @param kind 0 to 255, passed through
    * @param arg passed through
+   * @throws IllegalArgumentException if {@code timePs} or {@code kind} is out of range
    */
   public void schedule(long timePs, int handler, int kind, int arg) {
     push(timePs, UNKEYED | sequence++, handler, kind, arg);
@@ -82,6 +84,9 @@ public final class Simulation {
     if (timePs < nowPs) {
       throw new IllegalArgumentException(
           "event scheduled at " + timePs + " ps, before the current time " + nowPs + " ps");
+    }
+    if (kind >>> KIND_BITS != 0) { // callers pass constants, for which the compiled code has no check
+      throw new IllegalArgumentException("event kind: got " + kind + "; expected 0 to 255");
     }
     queue.push(timePs, order, ((long) handler << 40) | ((long) kind << 32) | (arg & 0xFFFF_FFFFL));
   }

@@ -109,6 +109,19 @@ class SimulationTest {
         .isInstanceOf(IllegalArgumentException.class);
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {-1, 256, Integer.MAX_VALUE})
+  void schedule_kindOutOfRange_isRefused(int kind) {
+    World w = new World();
+    int h = w.handler();
+    assertThatThrownBy(() -> w.sim.schedule(0, h, kind, 0))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("event kind: got " + kind + "; expected 0 to 255");
+    w.sim.schedule(0, h, 255, 7);
+    w.sim.run();
+    assertThat(w.seen).containsExactly(new Seen(0, h, 255, 7));
+  }
+
   @Test
   void step_nothingQueued_isFalseAndChangesNothing() {
     World w = new World();
