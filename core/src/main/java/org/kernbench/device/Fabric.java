@@ -54,7 +54,8 @@ final class Fabric implements EventHandler {
   }
 
   private static final int HEAD = 0;
-  private static final int CHUNK_BITS = 22;
+  private static final int CHUNK_BITS = 22; // of the key of an event: the rest is the transfer id
+  private static final long MOST_CHUNKS = 1L << CHUNK_BITS;
 
   // a link: eight longs
   private static final int LINK_SHIFT = 3;
@@ -158,15 +159,19 @@ final class Fabric implements EventHandler {
    * @param id decides who goes first among chunks that reach a link at one time: the lower; at most
    *     one transfer of an id may reach a link at one time
    * @param route links in order; at least one
-   * @param bytes at least 0 (an empty transfer still takes the latency)
+   * @param bytes at least 0 (an empty transfer still takes the latency), at most 2^22 chunks
    * @param timePs when the source offers the first byte; not before now
    * @param tellInjected whether the sink wants {@link Sink#onInjected}
+   * @throws SimulationException if it is cut into more chunks than the order of events can number
    */
   void begin(
       long id, Route route, long bytes, long timePs, Sink sink, int sinkArg, boolean tellInjected) {
     if (links[(route.links[0] << LINK_SHIFT) + FEEDER] >= 0) {
       throw new IllegalStateException(
           "bug: a route starts in the middle, at link " + route.links[0]);
+    }
+    if ((bytes - 1) >> chunkBytesShift >= MOST_CHUNKS) {
+      throw new SimulationException(tooManyChunks(bytes));
     }
     int t = newTransfer();
     int at = t << TRANSFER_SHIFT;
@@ -181,6 +186,22 @@ final class Fabric implements EventHandler {
     references[t * 2] = route.links;
     references[t * 2 + 1] = sink;
     offer(t, 0, timePs);
+  }
+
+  private String tooManyChunks(long bytes) {
+    long chunk = chunkBytes;
+    while ((bytes - 1) >> Long.numberOfTrailingZeros(chunk) >= MOST_CHUNKS) {
+      chunk *= 2;
+    }
+    return "a transfer of "
+        + bytes
+        + " bytes is more than "
+        + MOST_CHUNKS
+        + " chunks of "
+        + chunkBytes
+        + " bytes; raise fabric.chunk to "
+        + chunk
+        + " B, or move the data in parts";
   }
 
   private void offer(int t, long number, long timePs) {

@@ -200,6 +200,31 @@ class FabricTest {
         .hasMessageContaining("link 2");
   }
 
+  /**
+   * The order of events has 22 bits for the chunk; one more chunk would run into the transfer's id.
+   */
+  @Test
+  void transfer_moreChunksThanCanBeNumbered_isRefusedWithARemedy() {
+    Rate[] rates = {Rate.ofBytesPerSecond(1L << 40)};
+    long[] latencies = {1};
+    Fabric fabric = new Fabric(new Simulation(), 64, rates, latencies);
+    Route route = Route.of(new int[] {0}, rates, latencies);
+    Fabric.Sink sink =
+        new Fabric.Sink() {
+          @Override
+          public void onInjected(int arg, long timePs) {}
+
+          @Override
+          public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {}
+        };
+    fabric.begin(0, route, 64L << 22, 0, sink, 0, false);
+    assertThatThrownBy(() -> fabric.begin(1, route, (64L << 22) + 1, 0, sink, 0, false))
+        .isInstanceOf(SimulationException.class)
+        .hasMessageContaining("268435457 bytes")
+        .hasMessageContaining("4194304 chunks of 64 bytes")
+        .hasMessageContaining("raise fabric.chunk to 128 B");
+  }
+
   @Test
   void transfers_crossingOnRandomNetworks_conserveBytesAndBandwidth() {
     for (int seed = 0; seed < NETWORKS; seed++) {
