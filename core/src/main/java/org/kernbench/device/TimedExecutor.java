@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
@@ -45,7 +46,12 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   private final ArrayDeque<Engine> toTry = new ArrayDeque<>();
   private boolean trying;
 
-  private final List<Launch> launches = new ArrayList<>();
+  /** Launches whose start is scheduled, by the argument of the event. */
+  private final Map<Integer, Launch> starting = new HashMap<>();
+
+  private int startCount;
+
+  /** Launches that have not ended; a long program makes millions, so none is kept afterwards. */
   private final List<Launch> running = new ArrayList<>();
 
   TimedExecutor(Machine machine, Mode mode, Memories memories, SimulatorOptions options) {
@@ -77,7 +83,6 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   @Override
   public void install(QueuePlan plan) {
-    running.removeIf(Launch::isDone);
     if (!running.isEmpty()) {
       throw new SimulationException(
           "message queues cannot be replaced while kernel " + running.getFirst().name() + " is running; await it first");
@@ -289,8 +294,8 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   private void startIfReady(Launch launch) {
     if (launch.notReady == 0) {
-      launches.add(launch);
-      sim.schedule(Math.max(sim.nowPs(), launch.arrivalPs), handler, LAUNCH, launches.size() - 1);
+      starting.put(startCount, launch);
+      sim.schedule(Math.max(sim.nowPs(), launch.arrivalPs), handler, LAUNCH, startCount++);
     }
   }
 
@@ -304,7 +309,11 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     }
   }
 
-  void peIsIdle(TimedPe p) {
+  /** A PE has ended its part of a launch and may start the next. */
+  void peIsIdle(TimedPe p, Launch ended) {
+    if (ended.isDone()) {
+      running.remove(ended);
+    }
     Launch next = p.launches.peek();
     if (next != null && next.startPs() < 0) {
       next.notReady--;
@@ -328,7 +337,6 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
         throw new DeadlockException(deadlock(launch));
       }
     }
-    running.remove(launch);
   }
 
   private String deadlock(Launch launch) {
@@ -347,7 +355,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     switch (kind) {
       case READ_MEMORY -> readMemory(ops[arg]);
       case ACCESSED -> accessed(ops[arg]);
-      case LAUNCH -> start(launches.get(arg));
+      case LAUNCH -> start(Objects.requireNonNull(starting.remove(arg)));
       case WAKE -> pe(arg).program.timeHasCome();
       case TCM_GIVEN -> pe(arg).cpu.tcmGiven();
       default -> throw new IllegalStateException("executor event " + kind);

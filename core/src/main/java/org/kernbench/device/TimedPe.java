@@ -154,7 +154,7 @@ final class TimedPe {
       running = null;
       program.forget();
       launch.finished(index, lastEndPs, lastOp);
-      world.peIsIdle(this);
+      world.peIsIdle(this, launch);
     }
   }
 

@@ -251,6 +251,25 @@ final class LifecycleTest {
     }
   }
 
+  /** A training run launches millions of kernels; drives only some of them; none may be kept. */
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void launches_ended_areNotKept(Mode mode) throws InterruptedException {
+    try (DeviceRig rig = rig(mode)) {
+      List<WeakReference<Launch>> launches = new ArrayList<>();
+      for (int i = 0; i < 50; i++) {
+        launches.add(new WeakReference<>(rig.launch(List.of(p -> fill(p, 4, 0)))));
+        rig.sim.drive(rig.launch(List.of(p -> fill(p, 4, 0))));
+      }
+      boolean collected = false;
+      for (int i = 0; i < 20 && !collected; i++) {
+        System.gc();
+        collected = launches.stream().limit(45).allMatch(l -> l.get() == null);
+      }
+      assertThat(collected).isTrue();
+    }
+  }
+
   @Test
   void memory_unmappedOrOverTheEnd_isAnErrorThatNamesThePlace() {
     try (DeviceRig rig = rig(Mode.FULL)) {
