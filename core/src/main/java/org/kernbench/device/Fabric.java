@@ -48,7 +48,8 @@ final class Fabric implements EventHandler {
 
     /**
      * It is known that the last byte arrives at {@code timePs}, later than now. {@code waitPs} is
-     * what the transfer lost to others on its way, mostly on {@code worstLink} (-1 if to nobody).
+     * what the transfer lost to others on its way, 0 if it met nobody; {@code worstLink} is where
+     * one of its chunks waited longest, be it for its own, -1 if none did.
      */
     void onDelivered(int arg, long timePs, long waitPs, int worstLink);
   }
@@ -178,7 +179,7 @@ final class Fabric implements EventHandler {
     final long[] x = transfers;
     x[at + BYTES] = bytes;
     x[at + ID] = id;
-    x[at + EARLIEST_PS] = timePs + route.uncontendedPs(bytes);
+    x[at + EARLIEST_PS] = timePs + route.latencyPs + serialPs(route, bytes);
     x[at + WORST_WAIT_PS] = 0;
     x[at + WORST_LINK] = -1;
     x[at + SINK_ARG] = sinkArg;
@@ -186,6 +187,18 @@ final class Fabric implements EventHandler {
     references[t * 2] = route.links;
     references[t * 2 + 1] = sink;
     offer(t, 0, timePs);
+  }
+
+  /**
+   * Time that the chunks of a transfer take on the narrowest link of its way, each rounded up to a
+   * picosecond as links do it. No other link delays a chunk that meets nobody else's: with the
+   * latencies it is exactly when the transfer arrives alone, and never later than it does.
+   */
+  long serialPs(Route route, long bytes) {
+    long rest = bytes & (chunkBytes - 1);
+    long chunkPs = links[(route.narrowestLink << LINK_SHIFT) + CHUNK_PS];
+    return (bytes >> chunkBytesShift) * chunkPs
+        + (rest == 0 ? 0 : route.narrowest.durationPs(rest));
   }
 
   private String tooManyChunks(long bytes) {
@@ -321,7 +334,7 @@ final class Fabric implements EventHandler {
     Sink s = sink(t);
     transfers[at + NEXT_FREE] = freeTransfer;
     freeTransfer = t;
-    s.onDelivered(arg, timePs, Math.max(0, waited), worst);
+    s.onDelivered(arg, timePs, waited, worst);
   }
 
   private int newTransfer() {

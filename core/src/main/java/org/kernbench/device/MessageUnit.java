@@ -135,7 +135,7 @@ final class MessageUnit {
     q.sending = op;
     q.takeCredit(startPs);
     int bytes = op.fragmentBytes(op.fragmentsStarted++, ipcq.slotBytes());
-    op.moves(q.out);
+    world.moves(op, q.out);
     world.transfer(q.out, bytes, startPs + machine.pe().dma().messageOverheadPs(), op, true);
   }
 
@@ -213,7 +213,7 @@ final class MessageUnit {
     } else if (ipcq.bufferKind() == BufferKind.TCM) {
       copied(op, startPs + machine.pe().tcm().rate().durationPs(2L * bytes));
     } else {
-      op.moves(q.slotRead);
+      world.moves(op, q.slotRead);
       world.transfer(q.slotRead, bytes, startPs + q.slotReadRequestPs, op, false);
     }
   }

@@ -126,8 +126,8 @@ final class Op {
   }
 
   /** Notes the way that the bytes take: its narrowest link unless contention names another. */
-  void moves(Route route) {
-    serialisationPs = route.narrowest.durationPs(bytes);
+  void moves(Route route, long serialPs) {
+    serialisationPs = serialPs;
     if (link < 0) {
       link = route.narrowestLink;
     }

@@ -171,6 +171,11 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     return line == 0 ? "" : " at " + log.lineAt(line);
   }
 
+  /** Notes the way that the bytes of an operation take. */
+  void moves(Op op, Route route) {
+    op.moves(route, fabric.serialPs(route, op.bytes));
+  }
+
   void transfer(Route route, int bytes, long timePs, Op op, boolean tellInjected) {
     fabric.begin(op.id, route, bytes, timePs, this, op.index, tellInjected);
   }
@@ -204,7 +209,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
       }
     }
     MemoryPath path = op.pe.path(memories.node(op.region().address()));
-    op.moves(path.back());
+    moves(op, path.back());
     transfer(path.back(), op.bytes, op.startPs + machine.pe().dma().setupPs() + path.requestPs(), op, false);
   }
 
@@ -218,7 +223,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   void beginStore(Op op) {
     MemoryPath path = op.pe.path(memories.node(op.region().address()));
     op.replyPs = path.replyPs();
-    op.moves(path.there());
+    moves(op, path.there());
     transfer(path.there(), op.bytes, op.startPs + machine.pe().dma().setupPs(), op, false);
   }
 
