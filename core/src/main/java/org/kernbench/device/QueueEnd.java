@@ -7,9 +7,9 @@ import org.kernbench.machine.Pe;
  * One direction of one PE: the ring it receives into, and its view of the credits for the peer's
  * ring.
  *
- * <p>Fragment number {@code k} travels in slot {@code k mod slots} of the receiver. The sender may use
- * the slot from the time its credit is back; the receiver sees the fragment when data and metadata
- * have both been written, which is one step ({@link #deliver}).
+ * <p>Fragment number {@code k} travels in slot {@code k mod slots} of the receiver. The sender may
+ * use the slot from the time its credit is back; the receiver sees the fragment when data and
+ * metadata have both been written, which is one step ({@link #deliver}).
  */
 final class QueueEnd {
   static final long NEVER = Long.MAX_VALUE;
@@ -18,7 +18,7 @@ final class QueueEnd {
   private static final int STRIDE = 4;
   private static final int CREDIT_PS = 0; // of the peer's slot
   private static final int VISIBLE_PS = 1; // of the own slot
-  private static final int OPS = 2; // operation that freed the peer's slot, operation that filled the own one
+  private static final int OPS = 2; // that freed the peer's slot, that filled the own one
   private static final int BYTES = 3; // of the fragment in the own slot; negative if more follow
   private static final long LOW = 0xFFFF_FFFFL;
 
@@ -51,6 +51,15 @@ final class QueueEnd {
   private long sent;
 
   private long taken;
+
+  /**
+   * The oldest fragment whose credit was not back when the last one started, and the place of its
+   * slot in the ring; kept until all slots have been in use at once. Starts never go back in time,
+   * so neither does this.
+   */
+  private long oldestOut;
+
+  private int oldestOutAt;
 
   /** Most slots of the peer that were filled or had their credit under way at once. */
   int slotsInUsePeak;
@@ -130,10 +139,25 @@ final class QueueEnd {
 
   /** Uses the credit for the next fragment, which starts at {@code startPs}. */
   void takeCredit(long startPs) {
+    final boolean counts = slotsInUsePeak < slots;
+    if (counts) {
+      skipReturned(startPs);
+    }
     ring[nextSlot() + CREDIT_PS] = NEVER;
     sent++;
-    if (slotsInUsePeak < slots) {
+    // counting is O(slots): only if it may be a new peak, which it is if slots are freed in order
+    if (counts && sent - oldestOut > slotsInUsePeak) {
       slotsInUsePeak = Math.max(slotsInUsePeak, slotsInUse(startPs));
+    }
+  }
+
+  private void skipReturned(long timePs) {
+    while (oldestOut < sent && ring[oldestOutAt + CREDIT_PS] <= timePs) {
+      oldestOut++;
+      oldestOutAt += STRIDE;
+      if (oldestOutAt == ring.length) {
+        oldestOutAt = 0;
+      }
     }
   }
 
@@ -191,7 +215,9 @@ final class QueueEnd {
     return ring[nextFilled() + BYTES] >= 0;
   }
 
-  /** Takes the next fragment and returns its slot, which stays occupied until the credit is sent. */
+  /**
+   * Takes the next fragment and returns its slot, which stays occupied until the credit is sent.
+   */
   int take() {
     int at = nextFilled();
     ring[at + VISIBLE_PS] = NEVER;
@@ -200,8 +226,8 @@ final class QueueEnd {
   }
 
   /**
-   * Puts the bytes of a fragment into a slot. No copy is made, for an array is never changed once it
-   * holds a value; what was in the slot before is gone for whoever still looks there.
+   * Puts the bytes of a fragment into a slot. No copy is made, for an array is never changed once
+   * it holds a value; what was in the slot before is gone for whoever still looks there.
    */
   void put(int slot, byte[] bytes, int offset) {
     slotData[slot] = bytes;
