@@ -36,6 +36,7 @@ public final class Register {
   @Nullable Op waiter;
 
   Op[] moreWaiters = NO_OPS;
+  int moreWaiterCount;
   boolean released;
   @Nullable QueueEnd slotQueue;
   int slot = -1;
@@ -53,8 +54,10 @@ public final class Register {
     if (waiter == null) {
       waiter = op;
     } else {
-      moreWaiters = Arrays.copyOf(moreWaiters, moreWaiters.length + 1);
-      moreWaiters[moreWaiters.length - 1] = op;
+      if (moreWaiterCount == moreWaiters.length) {
+        moreWaiters = Arrays.copyOf(moreWaiters, Math.max(2, moreWaiterCount * 2));
+      }
+      moreWaiters[moreWaiterCount++] = op;
     }
   }
 

@@ -335,11 +335,13 @@ final class TimedPe {
     }
     Op first = ready.waiter;
     Op[] more = ready.moreWaiters;
+    int moreCount = ready.moreWaiterCount;
     ready.waiter = null;
+    ready.moreWaiterCount = 0;
     ready.moreWaiters = Register.NO_OPS;
     tellWaiter(first, ready);
-    for (Op op : more) {
-      tellWaiter(op, ready);
+    for (int i = 0; i < moreCount; i++) {
+      tellWaiter(more[i], ready);
     }
   }
 

@@ -51,6 +51,23 @@ final class PeIssueTest {
   }
 
   @Test
+  void value_manyCommandsWaitForIt_allOfThemHearOfIt() {
+    try (DeviceRig rig = DeviceRig.ring("pe.cpu.command_window=1000")) {
+      rig.run(
+          p -> {
+            Register value = p.load(rig.hbm(0, 0, 65_536));
+            for (int i = 0; i < 300; i++) {
+              p.store(value, 0, rig.hbm(0, 1 << 20, 64));
+              p.release(exp(p, value));
+            }
+            p.release(value);
+          });
+      assertThat(rig.rows()).hasSize(601);
+      assertThat(rig.rows().stream().skip(1)).allMatch(r -> r.startPs() >= rig.row(0).endPs());
+    }
+  }
+
+  @Test
   void store_readyBehindStoreThatWaits_startsWithIt() {
     try (DeviceRig rig = DeviceRig.ring()) {
       rig.run(
