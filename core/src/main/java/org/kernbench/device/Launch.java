@@ -80,12 +80,16 @@ public final class Launch {
     return lastEndPs - startPs;
   }
 
-  /** When the last PE completed, in picoseconds. */
+  /**
+   * When the last PE completed, in picoseconds. A command counts until the PE is done with it: a send until its last byte has left and
+   * its channel is free, though the message is still under way then and its row of the op log ends when the receiver sees it. A launch
+   * whose last command is a send thus ends before that row does; who needs the message waits for it in the receiver's program.
+   */
   public long endPs() {
     return lastEndPs;
   }
 
-  /** The operation that ended last, an id of the op log; -1 if the kernel issued none. */
+  /** The operation that ended last, in the sense of {@link #endPs}, an id of the op log; -1 if the kernel issued none. */
   public int criticalOp() {
     return criticalOp;
   }
