@@ -158,6 +158,43 @@ final class DeadlockTest {
     }
   }
 
+  /**
+   * On a machine that issues serially a receiver's release lets the sender go on, within the
+   * receiver's call: what is wrong then with the sender's next command is told with the sender's
+   * name and line.
+   */
+  @Test
+  void sendersError_foundDuringTheReceiversRelease_namesTheSender() {
+    try (DeviceRig rig =
+        new DeviceRig(
+                Machines.load(
+                    "ring", List.of("system.sips.count=2", "ipcq.slots=1", "pe.cpu.issue=serial")),
+                Mode.FULL,
+                SimulatorOptions.DEFAULT.withLines())
+            .connectRing(2)) {
+      boolean[] inRelease = new boolean[1];
+      assertThatThrownBy(
+              () ->
+                  rig.run(
+                      p -> {
+                        Register v = fill(p, 64);
+                        p.send(p.queue("E"), v, 0, 64);
+                        p.send(p.queue("E"), v, 0, 64);
+                        fill(p, 4 << 20);
+                      },
+                      p -> {
+                        Register first = p.receive(p.queue("W"), 64, false, false);
+                        p.look(first, 0, 4);
+                        inRelease[0] = true;
+                        p.release(first);
+                        inRelease[0] = false;
+                      }))
+          .isInstanceOf(SimulationException.class)
+          .hasMessageStartingWith(rig.pe(0) + ": a value of 4194304 bytes at DeadlockTest.java:");
+      assertThat(inRelease[0]).as("thrown while the receiver released its value").isTrue();
+    }
+  }
+
   @Test
   void tcm_valueLargerThanAllOfIt_isRefusedAtOnce() {
     try (DeviceRig rig = rig(Mode.TIME)) {
