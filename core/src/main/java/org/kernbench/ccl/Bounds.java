@@ -104,9 +104,9 @@ public final class Bounds {
     return latencyPs + machine.spec(LinkKind.ROUTER_TO_PE).rate().durationPs(bytes);
   }
 
-  /** The traffic bound alone, in picoseconds. */
+  /** The traffic bound alone, in whole picoseconds like every simulated time, so rounded up. */
   public long trafficPs(long bytes) {
-    return (long) Math.floor(bytes * secondsPerByte * PS_PER_SECOND * ROUNDING);
+    return (long) Math.ceil(bytes * secondsPerByte * PS_PER_SECOND * ROUNDING);
   }
 
   private BitSet usedLinks() {
