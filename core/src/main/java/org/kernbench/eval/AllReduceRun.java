@@ -81,10 +81,11 @@ record AllReduceRun(
    * Runs it.
    *
    * @param collectives algorithm and queues
-   * @throws UsageException if the sums do not fit the dtype
+   * @throws UsageException if there is only one rank, or the sums do not fit the dtype
    */
   Outcome run(CollectiveBackend collectives) {
     int ranks = collectives.worldSize();
+    checkRanks(collectives);
     checkRange(ranks);
     Observed backend = new Observed(collectives);
     Outcome outcome = Outcome.on(machine);
@@ -123,7 +124,7 @@ record AllReduceRun(
 
     void body(Worker worker) {
       int rank = worker.rank();
-      Tensor x = input(worker, rank);
+      Tensor x = input(worker, rank, worker.worldSize());
       worker.distributed().allReduce(x);
       if (mode != Mode.TIME) {
         look(rank, x.toDoubles());
@@ -131,14 +132,14 @@ record AllReduceRun(
       x.close();
     }
 
-    private Tensor input(Worker worker, int rank) {
+    private Tensor input(Worker worker, int rank, int ranks) {
       Shape shape = Shape.of(elements);
       if (mode == Mode.TIME) {
         return worker.torch().empty(shape, dtype, "x");
       }
       return pattern == Pattern.RANK
-          ? worker.torch().full(shape, dtype, pattern.at(rank, 0), "x")
-          : worker.torch().from(pattern.values(rank, elements, dtype), shape, dtype, "x");
+          ? worker.torch().full(shape, dtype, pattern.at(rank, 0, ranks), "x")
+          : worker.torch().from(pattern.values(rank, elements, ranks, dtype), shape, dtype, "x");
     }
 
     private void look(int rank, double[] values) {
@@ -159,11 +160,27 @@ record AllReduceRun(
         : ranks * dtype.unitRoundoff() * pattern.largestSum(ranks);
   }
 
+  /** Nothing moves in a group of one: there would be no time to report. */
+  private void checkRanks(CollectiveBackend collectives) {
+    if (collectives.worldSize() == 1) {
+      throw new UsageException(
+          "one rank only, of level "
+              + collectives.rankLevel().name().toLowerCase(Locale.ROOT)
+              + " on machine "
+              + machine.name()
+              + ", so there is nothing to reduce; use a finer rank_level, a larger world_size"
+              + " (--ccl-set algorithms.NAME.rank_level=pe), or a larger machine");
+    }
+  }
+
   private void checkRange(int ranks) {
     double largest = pattern.largestSum(ranks);
     double limit = dtype.maxFinite();
     if (largest > limit) {
-      String smaller = pattern == Pattern.RANK ? "smaller values (--param pattern=mixed), " : "";
+      String smaller =
+          "smaller values (--param pattern="
+              + (pattern == Pattern.RANK ? "mixed" : "sparse")
+              + "), ";
       throw new UsageException(
           String.format(
               Locale.ROOT,

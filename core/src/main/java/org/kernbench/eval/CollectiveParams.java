@@ -22,8 +22,9 @@ final class CollectiveParams {
       Param.choice(
           "pattern",
           "auto",
-          List.of("auto", "rank", "mixed"),
-          "rank: rank r holds r+1; mixed: every element differs; auto: rank if its sums are exact");
+          List.of("auto", "rank", "mixed", "sparse"),
+          "rank: rank r holds r+1; mixed: every element differs; sparse: sums at most 8; auto: the"
+              + " first whose sums are exact");
 
   static final Param<Optional<String>> ALGORITHM =
       Param.word("algorithm", "", "a name in ccl.yaml", "collective algorithm").orFrom("ccl.yaml");
@@ -50,6 +51,7 @@ final class CollectiveParams {
     return switch (context.param(PATTERN)) {
       case "rank" -> Pattern.RANK;
       case "mixed" -> Pattern.MIXED;
+      case "sparse" -> Pattern.SPARSE;
       default -> Pattern.exactIn(dtype(context), ranks);
     };
   }

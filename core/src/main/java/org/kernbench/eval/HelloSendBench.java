@@ -77,7 +77,7 @@ final class HelloSendBench implements Bench {
     DType dtype = CollectiveParams.dtype(context);
     Shape shape = Shape.of(n);
     torch.ahbm().setDevice(machine.peIndex(from));
-    Tensor x = torch.from(Pattern.MIXED.values(0, n, dtype), shape, dtype, "x");
+    Tensor x = torch.from(Pattern.MIXED.values(0, n, 2, dtype), shape, dtype, "x");
     torch.ahbm().setDevice(machine.peIndex(to));
     Tensor y = torch.zeros(shape, dtype, "y");
     torch
@@ -97,7 +97,7 @@ final class HelloSendBench implements Bench {
     if (context.mode() != Mode.TIME) {
       ValueCheck.Comparison comparison = new ValueCheck.Comparison(0);
       double[] got = y.toDoubles();
-      comparison.add(1, got, (rank, i) -> dtype.round(Pattern.MIXED.at(0, i)));
+      comparison.add(1, got, (rank, i) -> dtype.round(Pattern.MIXED.at(0, i, 2)));
       Digest digest = new Digest();
       digest.add(got);
       outcome.values(comparison.result(), digest.text());

@@ -19,7 +19,7 @@ final class RingScaleBench implements Bench {
       Param.integer("ranks", 64, 2, 16384, "number of ranks, one PE each");
 
   private static final Param<Long> BYTES =
-      Param.size("bytes", "1 MiB", 4, 1L << 30, "size of each rank's tensor");
+      Param.size("bytes", "1 MiB", 4, 1L << 30, "size of each rank's tensor of f32");
 
   private static final Param<Integer> SUB_CHUNKS =
       Param.integer("sub_chunks", 1, 1, 64, "messages per segment of the ring");
@@ -43,6 +43,16 @@ final class RingScaleBench implements Bench {
   public Outcome run(BenchContext context) {
     int ranks = context.param(RANKS);
     DType dtype = DType.F32;
+    long bytes = context.param(BYTES);
+    if (bytes % dtype.sizeBytes() != 0) {
+      throw new UsageException(
+          "--param bytes: got "
+              + bytes
+              + " B; expected a multiple of "
+              + dtype.sizeBytes()
+              + " B, the elements are "
+              + dtype.code());
+    }
     CclConfig config =
         context.ccl(
             List.of(
@@ -51,7 +61,7 @@ final class RingScaleBench implements Bench {
     Machine machine = context.machine("ring", List.of("system.sips.count=" + ranks));
     return new AllReduceRun(
             machine,
-            Math.toIntExact(context.param(BYTES) / dtype.sizeBytes()),
+            Math.toIntExact(bytes / dtype.sizeBytes()),
             dtype,
             Pattern.exactIn(dtype, ranks),
             context.mode(),

@@ -3,11 +3,17 @@ package org.kernbench.eval;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
 import java.math.BigDecimal;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
@@ -84,10 +90,77 @@ final class BenchTest {
     "22, BF16, RANK",
     "23, BF16, MIXED",
     "15, I8, RANK",
-    "16, I8, MIXED"
+    "16, I8, MIXED",
+    "64, I8, SPARSE",
+    "1025, F16, SPARSE",
+    "96, F8E4M3, SPARSE",
+    "96, F8E5M2, SPARSE"
   })
   void pattern_auto_isRankWhereItsSumsAreExact(int ranks, DType dtype, Pattern expected) {
     assertThat(Pattern.exactIn(dtype, ranks)).isEqualTo(expected);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"F8E4M3, 5", "F8E5M2, 96", "I8, 2400", "F16, 4097"})
+  void pattern_sparse_showsEveryMissingRankExactly(DType dtype, int ranks) {
+    int n = ranks / 4 + 1;
+    double[] sums = Pattern.SPARSE.sums(ranks, n, dtype);
+    assertThat(Pattern.SPARSE.isExact(dtype, ranks)).isTrue();
+    for (double sum : sums) {
+      assertThat(sum).isBetween(1.0, 8.0).isEqualTo(dtype.round(sum));
+    }
+    for (int rank = 0; rank < ranks; rank++) {
+      assertThat(Arrays.stream(Pattern.SPARSE.values(rank, n, ranks, dtype)).sum())
+          .as("rank %d of %d", rank, ranks)
+          .isPositive();
+    }
+  }
+
+  @Test
+  void pattern_sparse_tellsElementsApart() {
+    int n = 4096;
+    double[] sums = Pattern.SPARSE.sums(96, n, DType.F8E4M3);
+    for (int shift = 1; shift < 2048; shift++) {
+      int equal = 0;
+      for (int i = 0; i + shift < n; i++) {
+        equal += sums[i] == sums[i + shift] ? 1 : 0;
+      }
+      assertThat(equal).as("sums that survive a shift by %d", shift).isLessThan((n - shift) / 2);
+    }
+  }
+
+  @Test
+  void allReduce_ofEightBitFloats_isExactOverManyRanks() {
+    for (String dtype : List.of("f8e4m3", "f8e5m2", "i8")) {
+      RunResult result =
+          run(
+              "ccl-allreduce",
+              RunOptions.DEFAULT.withParams(List.of("n_elem=50", "dtype=" + dtype)));
+
+      assertThat(result.isOk()).isTrue();
+      assertThat(result.params()).containsEntry("pattern", "sparse");
+      assertThat(result.values().orElseThrow().allowed()).isZero();
+    }
+  }
+
+  @Test
+  void allReduce_withAFileOfCollectives_namesItInTheResult(@TempDir Path directory)
+      throws IOException {
+    Path file = Files.writeString(directory.resolve("mine.yaml"), "defaults: {algorithm: ring}");
+    RunOptions options =
+        new RunOptions(
+            Optional.of("tiny"),
+            List.of("system.sips.count=2"),
+            Optional.of(file),
+            List.of(),
+            List.of("n_elem=8"),
+            Mode.FULL,
+            false);
+
+    assertThat(run("ccl-allreduce", options).params())
+        .containsEntry("algorithm", "ring")
+        .containsEntry("ccl", file.toString());
+    assertThat(run("hello-send", options.withParams(List.of())).params()).doesNotContainKey("ccl");
   }
 
   @Test
@@ -96,7 +169,7 @@ final class BenchTest {
     int n = 4096;
     double[] sums = Pattern.MIXED.sums(ranks, n, DType.F16);
     for (int rank = 0; rank < ranks; rank++) {
-      assertThat(Pattern.MIXED.values(rank, n, DType.F16)).contains(-2, -1, 0, 1, 2);
+      assertThat(Pattern.MIXED.values(rank, n, ranks, DType.F16)).contains(-2, -1, 0, 1, 2);
     }
     for (int shift = 1; shift < 2048; shift++) {
       int equal = 0;
