@@ -57,6 +57,17 @@ public final class CclConfig {
   }
 
   /**
+   * The {@code ccl.yaml} of a directory; empty if there is none, or if it says the same, letter by
+   * letter, as the one that is packaged with the program.
+   */
+  public static Optional<Path> inDirectory(Path directory) {
+    Path file = directory.resolve(PACKAGED);
+    return Files.isRegularFile(file) && !read(file).equals(packaged())
+        ? Optional.of(file)
+        : Optional.empty();
+  }
+
+  /**
    * Reads YAML text.
    *
    * @param file name used in messages
@@ -111,9 +122,10 @@ public final class CclConfig {
       String hint = Suggest.hint(className, CollectiveLibrary.builtIn());
       map.problem(
           "class",
-          "got \""
-              + className
-              + "\"; expected a class name with its package, or one of "
+          (map.has("class")
+                  ? "got \"" + className + "\""
+                  : "missing, and \"" + name + "\" is not built in")
+              + "; expected a class name with its package, or one of "
               + known
               + hint);
     }

@@ -10,6 +10,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.ccl.CclConfig;
 import org.kernbench.config.Problem;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.Bench;
@@ -87,7 +88,9 @@ final class RunCommand implements Callable<Integer> {
   @Option(
       names = "--ccl",
       paramLabel = "FILE",
-      description = "Collective algorithms and their settings (default: the packaged ccl.yaml).")
+      description =
+          "Collective algorithms and their settings (default: ccl.yaml here, or else the packaged"
+              + " one).")
   private @Nullable Path ccl;
 
   @Option(
@@ -106,7 +109,7 @@ final class RunCommand implements Callable<Integer> {
   @Option(
       names = "--out",
       paramLabel = "DIR",
-      description = "Also writes result.json and oplog.csv into this directory.")
+      description = "Also writes result.json and, of a single run, oplog.csv into this directory.")
   private @Nullable Path out;
 
   @Option(
@@ -150,7 +153,7 @@ final class RunCommand implements Callable<Integer> {
         new RunOptions(
             Optional.ofNullable(topology),
             overrides,
-            Optional.ofNullable(ccl),
+            ccl != null ? Optional.of(ccl) : CclConfig.inDirectory(Path.of("")),
             cclOverrides,
             params,
             mode,
@@ -196,12 +199,11 @@ final class RunCommand implements Callable<Integer> {
     if (chosenByUser && !quiet) {
       result
           .machine()
-          .ifPresent(
-              m -> {
-                for (Problem warning : m.warnings()) {
-                  terminal.say("warning: " + warning);
-                }
-              });
+          .ifPresent(m -> {
+            for (Problem warning : m.warnings()) {
+              terminal.say("warning: " + warning);
+            }
+          });
     }
   }
 
@@ -228,14 +230,13 @@ final class RunCommand implements Callable<Integer> {
     CompletableFuture<T> result = new CompletableFuture<>();
     Thread.ofVirtual()
         .name("kernbench")
-        .start(
-            () -> {
-              try {
-                result.complete(body.call());
-              } catch (Throwable t) {
-                result.completeExceptionally(t);
-              }
-            });
+        .start(() -> {
+          try {
+            result.complete(body.call());
+          } catch (Throwable t) {
+            result.completeExceptionally(t);
+          }
+        });
     try {
       return result.join();
     } catch (CompletionException e) {

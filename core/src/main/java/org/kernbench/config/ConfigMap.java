@@ -58,9 +58,11 @@ public final class ConfigMap {
     return entry == null ? section.at() : entry.value().at();
   }
 
-  /** Reports a problem of a key's value. */
+  /** Reports a problem of a key's value; not if the section itself is one that was reported. */
   public void problem(String key, String message) {
-    problems.add(at(key), path(key), message);
+    if (present) {
+      problems.add(at(key), path(key), message);
+    }
   }
 
   /** The keys written here, in order. Counts as asking for all of them. */

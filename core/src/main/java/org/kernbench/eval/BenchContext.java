@@ -1,5 +1,6 @@
 package org.kernbench.eval;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -20,6 +21,7 @@ public final class BenchContext {
   private final Progress progress;
   private final boolean captureLines;
   private @Nullable Machine machine;
+  private boolean usesCcl;
 
   BenchContext(RunOptions options, Params params, Progress progress, boolean captureLines) {
     this.options = options;
@@ -71,12 +73,18 @@ public final class BenchContext {
     return Optional.ofNullable(machine);
   }
 
+  /** The user's file of collectives, if the bench asked for it. */
+  Optional<Path> cclInUse() {
+    return usesCcl ? options.ccl() : Optional.empty();
+  }
+
   /**
    * The collective configuration that the user chose.
    *
    * @param overrides {@code path=value}, applied after the user's
    */
   public CclConfig ccl(List<String> overrides) {
+    usesCcl = true;
     List<String> all = new ArrayList<>(options.cclOverrides());
     all.addAll(overrides);
     try {

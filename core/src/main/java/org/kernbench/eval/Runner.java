@@ -98,7 +98,7 @@ public final class Runner {
         bench.name(),
         Optional.of(outcome.machine()),
         word(options.mode()),
-        conditions(params, outcome),
+        conditions(params, outcome, attempt.context()),
         status,
         List.copyOf(problems),
         outcome.values(),
@@ -187,9 +187,11 @@ public final class Runner {
         : Double.toString(value);
   }
 
-  private static Map<String, Object> conditions(Params params, Outcome outcome) {
+  private static Map<String, Object> conditions(
+      Params params, Outcome outcome, BenchContext context) {
     Map<String, Object> all = new LinkedHashMap<>(params.forResult());
     all.putAll(outcome.conditions());
+    context.cclInUse().ifPresent(file -> all.put("ccl", file.toString()));
     return all;
   }
 

@@ -98,11 +98,21 @@ final class CclConfigTest {
             my.yaml:7:17: algorithms.ring.rank_level: got "sipp"; expected pe, cube or sip; did \
             you mean sip?
             my.yaml:8:5: algorithms.ring.sub_chunk: unknown key; did you mean sub_chunks?
-            my.yaml:10:5: algorithms.other.class: got "other"; expected a class name with its \
-            package, or one of root_center, root_center_pipelined, ring, mesh, tree, hello_send
+            my.yaml:10:5: algorithms.other.class: missing, and "other" is not built in; expected a \
+            class name with its package, or one of root_center, root_center_pipelined, ring, mesh, \
+            tree, hello_send
             my.yaml:10:12: algorithms.other.slots: got "0"; expected a whole number from 1 to \
             1048576\
             """);
+  }
+
+  @Test
+  void inDirectory_isAFileThatDiffersFromThePackagedOne(@TempDir Path folder) throws IOException {
+    Path root = Files.exists(Path.of("ccl.yaml")) ? Path.of("") : Path.of("..");
+    assertThat(CclConfig.inDirectory(folder)).isEmpty();
+    assertThat(CclConfig.inDirectory(root)).isEmpty();
+    Path file = Files.writeString(folder.resolve("ccl.yaml"), "defaults: {algorithm: ring}");
+    assertThat(CclConfig.inDirectory(folder)).contains(file);
   }
 
   @Test
@@ -164,23 +174,21 @@ final class CclConfigTest {
     CollectiveLibrary library =
         CollectiveLibrary.open(TORUS, CclConfig.parse("my.yaml", yaml, List.of()));
     assertThat(library.connect(leads(library, TORUS)).algorithm()).isEqualTo("mine");
-    assertThatThrownBy(
-            () ->
-                CollectiveLibrary.open(
-                    TORUS,
-                    CclConfig.parse(
-                        "my.yaml", yaml.replace("ccl.RingAllReduce", "ccl.Ring"), List.of())))
+    assertThatThrownBy(() ->
+            CollectiveLibrary.open(
+                TORUS,
+                CclConfig.parse(
+                    "my.yaml", yaml.replace("ccl.RingAllReduce", "ccl.Ring"), List.of())))
         .hasMessage(
             "my.yaml:3:17: algorithms.mine.class: no class org.kernbench.ccl.Ring on the class"
                 + " path");
-    assertThatThrownBy(
-            () ->
-                CollectiveLibrary.open(
-                    TORUS,
-                    CclConfig.parse(
-                        "my.yaml",
-                        yaml.replace("org.kernbench.ccl.RingAllReduce", "java.lang.Object"),
-                        List.of())))
+    assertThatThrownBy(() ->
+            CollectiveLibrary.open(
+                TORUS,
+                CclConfig.parse(
+                    "my.yaml",
+                    yaml.replace("org.kernbench.ccl.RingAllReduce", "java.lang.Object"),
+                    List.of())))
         .hasMessageContaining("class java.lang.Object is no org.kernbench.ccl.CollectiveAlgorithm");
   }
 }
