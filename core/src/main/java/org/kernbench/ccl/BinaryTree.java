@@ -21,6 +21,11 @@ public final class BinaryTree implements CollectiveAlgorithm {
   }
 
   @Override
+  public String description() {
+    return "whole vectors up a binary tree and down again; by default over seven PEs";
+  }
+
+  @Override
   public RankLevel defaultRankLevel() {
     return RankLevel.PE;
   }

@@ -15,6 +15,11 @@ public interface CollectiveAlgorithm {
   /** The name used in {@code ccl.yaml} and in reports. */
   String name();
 
+  /** What it does, in one line, for {@code kernbench list}. */
+  default String description() {
+    return "";
+  }
+
   /** What one rank owns unless {@code rank_level} says otherwise. */
   RankLevel defaultRankLevel();
 

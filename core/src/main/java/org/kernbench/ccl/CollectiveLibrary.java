@@ -1,9 +1,11 @@
 package org.kernbench.ccl;
 
 import java.lang.reflect.InvocationTargetException;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -65,6 +67,16 @@ public final class CollectiveLibrary implements CollectiveBackend {
       names.add(each.get().name());
     }
     return names;
+  }
+
+  /** Names of the algorithms that need no {@code class}, with one line on each. */
+  public static Map<String, String> descriptions() {
+    Map<String, String> descriptions = new LinkedHashMap<>();
+    for (Supplier<CollectiveAlgorithm> each : BUILT_IN) {
+      CollectiveAlgorithm algorithm = each.get();
+      descriptions.put(algorithm.name(), algorithm.description());
+    }
+    return descriptions;
   }
 
   private static CollectiveAlgorithm make(CclConfig ccl, AlgorithmConfig config) {

@@ -20,6 +20,11 @@ public final class HelloSend implements CollectiveAlgorithm {
   }
 
   @Override
+  public String description() {
+    return "along a line to rank 0, each rank adding its own, and back; a first test of queues";
+  }
+
+  @Override
   public RankLevel defaultRankLevel() {
     return RankLevel.PE;
   }

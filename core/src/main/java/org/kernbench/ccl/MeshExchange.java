@@ -22,6 +22,11 @@ public final class MeshExchange implements CollectiveAlgorithm {
   }
 
   @Override
+  public String description() {
+    return "four ranks in a 2 x 2 mesh exchange whole vectors along x, then along y";
+  }
+
+  @Override
   public RankLevel defaultRankLevel() {
     return RankLevel.PE;
   }

@@ -35,6 +35,11 @@ public final class RingAllReduce implements CollectiveAlgorithm {
   }
 
   @Override
+  public String description() {
+    return "reduce-scatter, then all-gather, along a cycle of any number of ranks";
+  }
+
+  @Override
   public RankLevel defaultRankLevel() {
     return RankLevel.SIP;
   }

@@ -34,6 +34,11 @@ public final class RootCenter implements CollectiveAlgorithm {
   }
 
   @Override
+  public String description() {
+    return "whole vectors to the centre cube of each package, round the packages, and back";
+  }
+
+  @Override
   public RankLevel defaultRankLevel() {
     return RankLevel.CUBE;
   }

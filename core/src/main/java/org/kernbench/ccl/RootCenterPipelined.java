@@ -22,6 +22,11 @@ public final class RootCenterPipelined implements CollectiveAlgorithm {
   }
 
   @Override
+  public String description() {
+    return "the same tree to one root, in chunks that follow each other";
+  }
+
+  @Override
   public RankLevel defaultRankLevel() {
     return RankLevel.CUBE;
   }

@@ -48,7 +48,7 @@ final class ListCommand implements Callable<Integer> {
       line("  " + preset.getKey() + "  ", 22, preset.getValue());
     }
     heading("\nCollective algorithms (--param algorithm=NAME)");
-    line("  ", 0, String.join(", ", CollectiveLibrary.builtIn()));
+    CollectiveLibrary.descriptions().forEach((name, what) -> line("  " + name + "  ", 25, what));
     return 0;
   }
 

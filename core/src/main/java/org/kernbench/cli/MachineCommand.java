@@ -53,12 +53,13 @@ final class MachineCommand implements Callable<Integer> {
 
   /** Which machine. */
   static final class Choice {
+    private static final String DEFAULT = "sip-2026";
+
     @Parameters(
         arity = "0..1",
         paramLabel = "FILE|PRESET",
-        defaultValue = "sip-2026",
         description = "The machine (default: sip-2026).")
-    String name = "sip-2026";
+    @Nullable String name;
 
     @Option(
         names = "--topology",
@@ -79,7 +80,12 @@ final class MachineCommand implements Callable<Integer> {
     boolean help;
 
     Machine load() {
-      return Machines.load(topology == null ? name : topology, overrides);
+      if (name != null && topology != null && !name.equals(topology)) {
+        throw new UsageException(
+            "two machines given, " + name + " and --topology " + topology + "; expected one");
+      }
+      String chosen = name != null ? name : topology;
+      return Machines.load(chosen != null ? chosen : DEFAULT, overrides);
     }
   }
 

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.Problem;
@@ -54,6 +55,7 @@ public final class Main implements Runnable, IVersionProvider {
   private static final int FAILED = 1;
   private static final int USAGE = 2;
   private static final int WIDTH = 100;
+  private static final int LONGEST_OPTION = 24;
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
@@ -90,18 +92,32 @@ public final class Main implements Runnable, IVersionProvider {
     line.addSubcommand(new ListCommand(terminal, benches));
     line.addSubcommand(new MachineCommand(terminal));
     line.setUsageHelpWidth(WIDTH);
+    line.setUsageHelpLongOptionsMaxWidth(LONGEST_OPTION);
     line.setOut(terminal.out());
     line.setErr(terminal.err());
     line.setColorScheme(Help.defaultColorScheme(terminal.colour() ? Ansi.ON : Ansi.OFF));
     line.setParameterExceptionHandler((e, given) -> reportUsage(terminal, e));
     line.setExecutionExceptionHandler((e, command, result) -> report(terminal, e));
+    int exitCode;
     try {
-      return line.execute(args);
+      exitCode = line.execute(args);
     } catch (OutOfMemoryError e) {
-      return reportMemory(terminal);
+      exitCode = reportMemory(terminal);
     } finally {
       terminal.flush();
     }
+    return reportLoss(terminal, exitCode);
+  }
+
+  /** A reader that has seen enough (as in {@code kernbench list | head}) is no failure. */
+  private static int reportLoss(Terminal terminal, int exitCode) {
+    Optional<String> loss = terminal.loss().get().filter(why -> !why.equals("Broken pipe"));
+    if (loss.isEmpty()) {
+      return exitCode;
+    }
+    terminal.say("cannot write standard output (" + loss.get() + "); what it shows is not whole");
+    terminal.flush();
+    return exitCode == OK ? FAILED : exitCode;
   }
 
   @Override
@@ -122,18 +138,15 @@ public final class Main implements Runnable, IVersionProvider {
 
   /** The list of options under headings. */
   private static String grouped(Help help, Map<String, List<String>> groups) {
+    List<OptionSpec> all = help.commandSpec().options(); // one width of the first column for all
     StringBuilder text = new StringBuilder();
-    groups.forEach(
-        (heading, names) -> {
-          List<OptionSpec> options =
-              names.stream().map(n -> help.commandSpec().findOption(n)).toList();
-          Help.Layout layout = help.createDefaultLayout(options, List.of(), help.colorScheme());
-          layout.addOptions(options, help.parameterLabelRenderer());
-          text.append(text.isEmpty() ? "" : "%n".formatted())
-              .append(heading)
-              .append("%n".formatted());
-          text.append(layout);
-        });
+    groups.forEach((heading, names) -> {
+      List<OptionSpec> options = names.stream().map(n -> help.commandSpec().findOption(n)).toList();
+      Help.Layout layout = help.createDefaultLayout(all, List.of(), help.colorScheme());
+      layout.addOptions(options, help.parameterLabelRenderer());
+      text.append(text.isEmpty() ? "" : "%n".formatted()).append(heading).append("%n".formatted());
+      text.append(layout);
+    });
     return text.toString();
   }
 

@@ -12,7 +12,7 @@ public final class Suggest {
    * The known name nearest to {@code word} by Damerau-Levenshtein distance (insert, delete,
    * replace, swap of neighbours), ignoring case and the difference of {@code -} and {@code _}; the
    * first of equals. Empty if even the nearest differs in more than a third of its letters (at
-   * least two).
+   * least two, but of a word of two letters or fewer only one).
    */
   public static Optional<String> nearest(String word, Collection<String> known) {
     String wanted = fold(word);
@@ -20,7 +20,9 @@ public final class Suggest {
     int bestDistance = Integer.MAX_VALUE;
     for (String candidate : known) {
       int distance = distance(wanted, fold(candidate));
-      int limit = Math.max(2, Math.max(word.length(), candidate.length()) / 3);
+      int shorter = Math.min(word.length(), candidate.length());
+      int longer = Math.max(word.length(), candidate.length());
+      int limit = shorter <= 2 ? 1 : Math.max(2, longer / 3);
       if (distance < bestDistance && distance <= limit) {
         best = Optional.of(candidate);
         bestDistance = distance;

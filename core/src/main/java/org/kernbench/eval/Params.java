@@ -1,6 +1,7 @@
 package org.kernbench.eval;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,7 +19,7 @@ final class Params {
   /**
    * Reads what the user gave; the rest are defaults.
    *
-   * @param given {@code name=value} each; a later one wins
+   * @param given {@code name=value} each, every name once
    * @throws UsageException with every problem, one per line
    */
   static Params read(Bench bench, List<String> given) {
@@ -29,6 +30,7 @@ final class Params {
       values.put(p, p.defaultValue());
     }
     List<String> problems = new ArrayList<>();
+    Map<Param<?>, String> texts = new HashMap<>();
     for (String each : given) {
       int equals = each.indexOf('=');
       if (equals < 1) {
@@ -41,8 +43,21 @@ final class Params {
         problems.add(unknown(bench, name, known));
         continue;
       }
+      String text = each.substring(equals + 1);
+      String before = texts.putIfAbsent(param, text);
+      if (before != null) {
+        problems.add(
+            "--param "
+                + param.name()
+                + ": given twice, \""
+                + before
+                + "\" and \""
+                + text
+                + "\"; expected one value");
+        continue;
+      }
       try {
-        values.put(param, param.read(each.substring(equals + 1)));
+        values.put(param, param.read(text));
       } catch (IllegalArgumentException e) {
         problems.add("--param " + param.name() + ": " + e.getMessage());
       }

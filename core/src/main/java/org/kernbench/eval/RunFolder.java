@@ -78,6 +78,7 @@ public final class RunFolder {
     Path target = directory.resolve(name);
     try {
       Path temporary = temporary(directory, name);
+      temporary.toFile().deleteOnExit(); // also when the run is interrupted
       try {
         try (Writer out = Files.newBufferedWriter(temporary, StandardCharsets.UTF_8)) {
           content.to(out);

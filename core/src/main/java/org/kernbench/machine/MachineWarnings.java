@@ -81,7 +81,7 @@ final class MachineWarnings {
         add(
             "ipcq.slots",
             machine.ipcq().slots()
-                + " slots x "
+                + (machine.ipcq().slots() == 1 ? " slot x " : " slots x ")
                 + size((double) machine.ipcq().slotBytes())
                 + " are fewer bytes in flight than the way to "
                 + pair.what()

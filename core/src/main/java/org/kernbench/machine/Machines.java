@@ -78,6 +78,11 @@ public final class Machines {
       ConfigTree tree = ConfigTree.parse(source.file(), source.text(), problems);
       if (tree.isEmpty()) {
         problems.throwIfAny(); // a file that cannot be read lacks every key: no need to list them
+        problems.add(
+            new Position(source.file(), 1, 1),
+            "",
+            "is empty; expected a machine: \"extends: sip-2026\", for example, and what differs");
+        problems.throwIfAny();
       }
       layers.add(tree.without(EXTENDS));
       Optional<String> base = tree.topLevelText(EXTENDS);
@@ -124,8 +129,12 @@ public final class Machines {
             Files.readString(path),
             parent == null ? Path.of("") : parent);
       }
-      boolean isDirectory = Files.isDirectory(path);
-      problems.add(at, key, isDirectory ? "is a directory; expected a YAML file" : unknown(name));
+      problems.add(
+          at,
+          key,
+          Files.isDirectory(path)
+              ? "is a directory; expected a YAML file"
+              : Files.exists(path) ? "is a device or a pipe; expected a YAML file" : unknown(name));
     } catch (IOException e) {
       problems.add(at, key, "cannot read \"" + name + "\": " + reason(e));
     } catch (InvalidPathException e) {

@@ -150,6 +150,9 @@ final class BadInputTest {
     return List.of(
         new Case("param-without-equals", 2, "run", "hello-send", "--param", "n_elem"),
         new Case("param-misspelt", 2, "run", "hello-send", "--param", "n_elm=8"),
+        new Case(
+            "param-twice", 2, "run", "hello-send", "--param", "n_elem=8", "--param", "n-elem=16"),
+        new Case("param-size-not-whole", 2, "run", "ring-scale", "--param", "bytes=5 B"),
         new Case("param-unknown", 2, "run", "hello-send", "--param", "colour=red"),
         new Case("param-not-a-number", 2, "run", "hello-send", "--param", "n_elem=many"),
         new Case("param-out-of-range", 2, "run", "hello-send", "--param", "n_elem=0"),
@@ -188,6 +191,8 @@ final class BadInputTest {
         new Case("topology-preset-misspelt", 2, "run", "hello-send", "--topology", "sip-2062"),
         new Case("topology-file-missing", 2, "run", "hello-send", "--topology", "$DIR/none.yaml"),
         new Case("topology-is-directory", 2, "run", "hello-send", "--topology", "$DIR"),
+        new Case("topology-is-device", 2, "machine", "show", "/dev/null"),
+        new Case("topology-twice", 2, "machine", "show", "tiny", "--topology", "ring"),
         new Case("topology-not-text", 2, "run", "hello-send", "--topology", file)
             .file("m.yaml", "\u00ff\u00fe: 1\n"),
         new Case("topology-unreadable", 2, "run", "hello-send", "--topology", "/proc/self/mem"),
@@ -203,6 +208,7 @@ final class BadInputTest {
             .file("m.yaml", TINY + "ipcq: !!javax.script.ScriptEngineManager [x]\n"),
         new Case("key-misspelt", 2, "machine", "validate", file)
             .file("m.yaml", TINY + "ipcq: {slotz: 4}\n"),
+        new Case("key-short-unlike-any", 2, "machine", "show", "tiny", "--set", "a=b"),
         new Case("key-unknown", 2, "machine", "validate", file)
             .file("m.yaml", TINY + "colour: red\n"),
         new Case("unit-missing", 2, "machine", "validate", file)
@@ -332,6 +338,17 @@ final class BadInputTest {
             "ccl-allreduce",
             "--ccl-set",
             "defaults.algorithmm=ring"),
+        new Case(
+            "ccl-one-rank",
+            2,
+            "run",
+            "ccl-allreduce",
+            "--topology",
+            "tiny",
+            "--param",
+            "algorithm=ring"),
+        new Case("ccl-algorithm-no-section", 2, "run", "ccl-allreduce", "--ccl", file)
+            .file("ccl.yaml", defaults + "algorithms: {mine: 3}\n"),
         new Case("ring-ranks-conflict", 2, "run", "ring-scale", "--param", "ranks=1"));
   }
 

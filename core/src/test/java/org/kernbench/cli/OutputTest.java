@@ -3,6 +3,9 @@ package org.kernbench.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -11,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.TestBenches;
 
 /** What good command lines print, sealed by golden files; wall time and speed are masked. */
@@ -204,6 +208,29 @@ final class OutputTest {
     assertThat(loud.err()).startsWith("kernbench: warning: ").contains("cube.noc.bandwidth");
     assertThat(quiet.err()).isEmpty();
     assertThat(masked(quiet.out())).isEqualTo(masked(loud.out()));
+  }
+
+  @Test
+  void lostOutput_isAFailureUnlessItsReaderHasLeft() {
+    assertThat(lose("No space left on device"))
+        .isEqualTo(
+            "1 kernbench: cannot write standard output (No space left on device); what it shows is"
+                + " not whole\n");
+    assertThat(lose("Broken pipe")).isEqualTo("0 ");
+  }
+
+  /** Exit code and standard error of a command whose standard output fails. */
+  private static String lose(String why) {
+    OutputStream failing =
+        new OutputStream() {
+          @Override
+          public void write(int b) throws IOException {
+            throw new IOException(why);
+          }
+        };
+    StringWriter err = new StringWriter();
+    Terminal terminal = Terminal.on(failing, new PrintWriter(err), false, false);
+    return Main.execute(terminal, BenchRegistry.standard(), "list") + " " + err;
   }
 
   @Test

@@ -2,6 +2,7 @@ package org.kernbench.cli;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.Optional;
 import org.kernbench.eval.BenchRegistry;
 
 /** A command line run inside the test, with what it wrote. */
@@ -13,7 +14,8 @@ record Session(int exitCode, String out, String err) {
   static Session of(BenchRegistry benches, String... args) {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
-    Terminal terminal = new Terminal(new PrintWriter(out), new PrintWriter(err), false, false);
+    Terminal terminal =
+        new Terminal(new PrintWriter(out), new PrintWriter(err), false, false, Optional::empty);
     int exitCode = Main.execute(terminal, benches, args);
     return new Session(exitCode, out.toString(), err.toString());
   }
