@@ -173,6 +173,11 @@ public final class CollectiveLibrary implements CollectiveBackend {
     return worldSize;
   }
 
+  /**
+   * Binds the algorithm to a group.
+   *
+   * @throws CollectiveException if it cannot serve the group, or its message slots do not fit
+   */
   @Override
   public Communicator connect(List<Pe> leadPes) {
     Group group = new Group(machine, rankLevel, leadPes);
@@ -180,6 +185,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
     Optional<Schedule> schedule =
         group.size() == 1 ? Optional.empty() : Optional.of(algorithm.plan(group, queues, config));
     List<QueuePlan.Connection> connections = schedule.map(Schedule::connections).orElse(List.of());
+    SlotSpace.check(machine, queues, connections);
     return new Bound(config.name(), group, new QueuePlan(queues, connections), schedule);
   }
 

@@ -60,12 +60,31 @@ public final class BenchContext {
    *
    * @param otherwise preset if the user chose none
    * @param overrides {@code path=value}, applied before the user's
+   * @throws UsageException if the user gives one of the same values, which would undo what the
+   *     bench measures
    */
   public Machine machine(String otherwise, List<String> overrides) {
+    for (String own : overrides) {
+      checkNotUndone(own);
+    }
     List<String> all = new ArrayList<>(overrides);
     all.addAll(options.overrides());
     machine = Machines.load(options.topology().orElse(otherwise), all);
     return machine;
+  }
+
+  private void checkNotUndone(String own) {
+    String path = own.substring(0, own.indexOf('=') + 1);
+    for (String given : options.overrides()) {
+      if (given.replace(" ", "").startsWith(path) && !given.equals(own)) {
+        throw new UsageException(
+            "--set "
+                + given
+                + ": the bench sets "
+                + own.substring(0, own.indexOf('='))
+                + " itself; leave this out");
+      }
+    }
   }
 
   /** The machine that was asked for last. */

@@ -1,0 +1,53 @@
+package org.kernbench.ccl;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.kernbench.config.Quantity;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.machine.BufferKind;
+import org.kernbench.machine.IpcqSpec;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+
+/**
+ * Whether the message slots of a group fit the memory they are in: the machine's own settings were
+ * checked when it was read, those of {@code ccl.yaml} come later. Slots in the TCM are counted by
+ * the device, together with what else is there.
+ */
+final class SlotSpace {
+  private SlotSpace() {}
+
+  static void check(Machine machine, IpcqSpec queues, List<QueuePlan.Connection> connections) {
+    if (queues.bufferKind() == BufferKind.TCM) {
+      return;
+    }
+    boolean sram = queues.bufferKind() == BufferKind.SRAM;
+    long size = sram ? machine.sram().sizeBytes() : machine.hbm().sizeBytes();
+    long fitting = size / queues.slotBytes() / queues.slots(); // queues that one memory can hold
+    Map<Pe, Integer> ends = new LinkedHashMap<>();
+    for (QueuePlan.Connection c : connections) {
+      for (Pe pe : List.of(c.a(), c.b())) {
+        Pe memory = sram ? new Pe(pe.sip(), pe.cube(), 0) : pe;
+        int count = ends.merge(memory, 1, Integer::sum);
+        if (count > fitting) {
+          throw new CollectiveException(
+              pe
+                  + ": message slots, "
+                  + queues.slots()
+                  + " x "
+                  + text(queues.slotBytes())
+                  + " for each direction, do not fit "
+                  + (sram ? "the cube's SRAM" : "the PE's HBM slice")
+                  + " of "
+                  + text(size)
+                  + "; use fewer or smaller slots (slots, slot_size) or another buffer_kind");
+        }
+      }
+    }
+  }
+
+  private static String text(long bytes) {
+    return Quantity.SIZE.formatRounded(bytes, 1);
+  }
+}
