@@ -102,6 +102,7 @@ final class Rendezvous implements Wait {
     BitSet missing = new BitSet();
     missing.set(0, size);
     missing.andNot(arrived);
-    return fingerprint + ", which waits for " + scheduler.ranks(missing);
+    String what = missing.isEmpty() ? "its kernel" : scheduler.ranks(missing);
+    return fingerprint + ", which waits for " + what;
   }
 }
