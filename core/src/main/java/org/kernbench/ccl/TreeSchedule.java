@@ -60,8 +60,7 @@ final class TreeSchedule implements Schedule {
     Pace pace = pacing.of(elements, dtype);
     Segments chunks = Segments.ofAtMost(0, elements, pace.chunkElements);
     return (tl, rank, vector, reduction) ->
-        new Node(tl, rank, vector, reduction, dtype, chunks, pace.asyncReceive)
-                .run(pace.lag[rank]);
+        new Node(tl, rank, vector, reduction, dtype, chunks, pace.asyncReceive).run(pace.lag[rank]);
   }
 
   private final class Node {

@@ -6,9 +6,19 @@ import org.kernbench.tensor.Numerics;
 final class ComputeKernels {
   private ComputeKernels() {}
 
-  static void run(ComputeOp op, byte[] a, int aOff, byte[] b, int bOff, byte[] c, int cOff, byte[] out, int outOff) {
+  static void run(
+      ComputeOp op,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte[] c,
+      int cOff,
+      byte[] out,
+      int outOff) {
     switch (op) {
-      case ComputeOp.Binary x -> Numerics.binary(x.op(), x.type(), a, aOff, b, bOff, out, outOff, x.n());
+      case ComputeOp.Binary x ->
+          Numerics.binary(x.op(), x.type(), a, aOff, b, bOff, out, outOff, x.n());
       case ComputeOp.BinaryScalar x ->
           Numerics.binaryScalar(x.op(), x.type(), a, aOff, x.scalar(), out, outOff, x.n());
       case ComputeOp.Unary x -> Numerics.unary(x.op(), x.type(), a, aOff, out, outOff, x.n());
@@ -18,7 +28,19 @@ final class ComputeKernels {
       case ComputeOp.Fill x -> Numerics.fill(x.type(), x.value(), out, outOff, x.n());
       case ComputeOp.Gemm x ->
           Numerics.gemm(
-              x.in(), x.out(), x.m(), x.n(), x.k(), a, aOff, b, bOff, x.accumulate() ? c : null, cOff, out, outOff);
+              x.in(),
+              x.out(),
+              x.m(),
+              x.n(),
+              x.k(),
+              a,
+              aOff,
+              b,
+              bOff,
+              x.accumulate() ? c : null,
+              cOff,
+              out,
+              outOff);
     }
   }
 }

@@ -6,9 +6,11 @@ import org.kernbench.tensor.ReduceOp;
 import org.kernbench.tensor.UnaryOp;
 
 /**
- * What a MATH or GEMM command computes. Operands are dense, in the registers named by the command; {@code n} counts elements.
+ * What a MATH or GEMM command computes. Operands are dense, in the registers named by the command;
+ * {@code n} counts elements.
  *
- * <p>A new case must be priced in {@link CostModel} and executed in {@link ComputeKernels}, or the build fails.
+ * <p>A new case must be priced in {@link CostModel} and executed in {@link ComputeKernels}, or the
+ * build fails.
  */
 public sealed interface ComputeOp {
   /** {@code out[i] = a[i] op b[i]}. */

@@ -11,9 +11,9 @@ import org.kernbench.tensor.UnaryOp;
 /**
  * What a compute command costs. A pure function of the command and the machine; no data.
  *
- * <p>MATH: {@code start-up + ceil(output bytes / lane bytes) x slowdown} cycles, and not below the time in which TCM can move the
- * operands and the result. GEMM: the systolic formula of {@code gemm.md} 2.2 (D7), output stationary, one fold per rows x columns of
- * outputs.
+ * <p>MATH: {@code start-up + ceil(output bytes / lane bytes) x slowdown} cycles, and not below the
+ * time in which TCM can move the operands and the result. GEMM: the systolic formula of {@code
+ * gemm.md} 2.2 (D7), output stationary, one fold per rows x columns of outputs.
  */
 final class CostModel {
   private static final Rate PS_PER_SECOND = Rate.ofBytesPerSecond(1_000_000_000_000L);
@@ -51,7 +51,9 @@ final class CostModel {
     };
   }
 
-  /** @param streams how many times {@code bytes} cross the TCM port */
+  /**
+   * @param streams how many times {@code bytes} cross the TCM port
+   */
   private long mathPs(long bytes, int streams, int slowdown) {
     long lanes = math.lanesBytesPerCycle();
     long cycles = math.startupCycles() + Math.ceilDiv(bytes, lanes) * slowdown;
@@ -74,12 +76,14 @@ final class CostModel {
       case NEG, ABS, RELU, FLOOR, CEIL, NOT -> 1;
       case RECIPROCAL -> divide;
       case SQRT, RSQRT -> squareRoot;
-      case EXP, EXP2, LOG, LOG2, SIGMOID, SILU, TANH, GELU, GELU_TANH, ERF, SIN, COS -> transcendental;
+      case EXP, EXP2, LOG, LOG2, SIGMOID, SILU, TANH, GELU, GELU_TANH, ERF, SIN, COS ->
+          transcendental;
     };
   }
 
   private long gemmPs(ComputeOp.Gemm g) {
-    long folds = Math.ceilDiv((long) g.m(), gemm.rows()) * Math.ceilDiv((long) g.n(), gemm.columns());
+    long folds =
+        Math.ceilDiv((long) g.m(), gemm.rows()) * Math.ceilDiv((long) g.n(), gemm.columns());
     long fill = gemm.rows() + gemm.columns() - 2L;
     long cycles =
         switch (gemm.mode()) {

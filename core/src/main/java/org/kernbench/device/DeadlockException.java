@@ -1,6 +1,8 @@
 package org.kernbench.device;
 
-/** No event is queued and something still waits. The message says who waits where, and the cycle. */
+/**
+ * No event is queued and something still waits. The message says who waits where, and the cycle.
+ */
 public final class DeadlockException extends SimulationException {
   private static final long serialVersionUID = 1L;
 

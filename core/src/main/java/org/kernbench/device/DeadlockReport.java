@@ -10,7 +10,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Pe;
 
-/** Text of a stop in which nothing can move: every waiter, the cycle among them, and what would break it. */
+/**
+ * Text of a stop in which nothing can move: every waiter, the cycle among them, and what would
+ * break it.
+ */
 final class DeadlockReport {
   private static final int SHOWN = 12;
 
@@ -50,7 +53,12 @@ final class DeadlockReport {
       StringBuilder s = new StringBuilder();
       s.append(
           String.format(
-              Locale.ROOT, "deadlock at t=%.3f ns in %s: no event is queued and %d waits remain", nowPs / 1e3, launch, waits.size()));
+              Locale.ROOT,
+              "deadlock at t=%.3f ns in %s: no event is queued and %d %s",
+              nowPs / 1e3,
+              launch,
+              waits.size(),
+              waits.size() == 1 ? "wait remains" : "waits remain"));
       List<Wait> cycle = cycle();
       if (!cycle.isEmpty()) {
         s.append("\n  wait cycle:");
@@ -75,8 +83,14 @@ final class DeadlockReport {
 
     private String remedy(List<Wait> cycle) {
       if (neededSlots > 0) {
-        return "the sends above need " + neededSlots + " slots, the queues have " + slots + "; "
-            + (valuesHoldSlots ? "release received values after their last use (or receive copies), or " : "")
+        return "the sends above need "
+            + neededSlots
+            + " slots, the queues have "
+            + slots
+            + "; "
+            + (valuesHoldSlots
+                ? "release received values after their last use (or receive copies), or "
+                : "")
             + "raise ipcq.slots, or receive before sending more";
       }
       if (tcmIsFull) {
@@ -106,7 +120,11 @@ final class DeadlockReport {
     }
 
     private static List<Wait> follow(
-        Pe pe, Map<Pe, List<Wait>> from, List<Wait> path, Map<Pe, Integer> onPath, Set<Pe> finished) {
+        Pe pe,
+        Map<Pe, List<Wait>> from,
+        List<Wait> path,
+        Map<Pe, Integer> onPath,
+        Set<Pe> finished) {
       Integer at = onPath.get(pe);
       if (at != null) {
         return List.copyOf(path.subList(at, path.size()));

@@ -3,7 +3,10 @@ package org.kernbench.device;
 import java.util.Optional;
 import java.util.Set;
 
-/** Finds the source line of the kernel that is issuing a command: the first frame outside the classes that take commands. */
+/**
+ * Finds the source line of the kernel that is issuing a command: the first frame outside the
+ * classes that take commands.
+ */
 final class KernelLines {
   private static final StackWalker WALKER = StackWalker.getInstance();
 
@@ -20,12 +23,11 @@ final class KernelLines {
 
   String current() {
     Optional<String> line =
-        WALKER.walk(
-            frames ->
-                frames
-                    .filter(f -> !isPlumbing(f.getClassName()))
-                    .findFirst()
-                    .map(f -> f.getFileName() + ":" + f.getLineNumber()));
+        WALKER.walk(frames ->
+            frames
+                .filter(f -> !isPlumbing(f.getClassName()))
+                .findFirst()
+                .map(f -> f.getFileName() + ":" + f.getLineNumber()));
     return line.orElse("unknown line");
   }
 

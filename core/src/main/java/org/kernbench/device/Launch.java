@@ -5,9 +5,10 @@ import java.util.function.Function;
 import org.kernbench.machine.Pe;
 
 /**
- * One kernel on a set of PEs, from the host's call to the last PE's completion. All PEs start at one common time; {@code pe_exec} is
- * counted from there to the completion of a PE's last command, and the critical time of the launch is its maximum. The time before the
- * common start is launch overhead and never part of it.
+ * One kernel on a set of PEs, from the host's call to the last PE's completion. All PEs start at
+ * one common time; {@code pe_exec} is counted from there to the completion of a PE's last command,
+ * and the critical time of the launch is its maximum. The time before the common start is launch
+ * overhead and never part of it.
  */
 public final class Launch {
   private final String name;
@@ -81,15 +82,20 @@ public final class Launch {
   }
 
   /**
-   * When the last PE completed, in picoseconds. A command counts until the PE is done with it: a send until its last byte has left and
-   * its channel is free, though the message is still under way then and its row of the op log ends when the receiver sees it. A launch
-   * whose last command is a send thus ends before that row does; who needs the message waits for it in the receiver's program.
+   * When the last PE completed, in picoseconds. A command counts until the PE is done with it: a
+   * send until its last byte has left and its channel is free, though the message is still under
+   * way then and its row of the op log ends when the receiver sees it. A launch whose last command
+   * is a send thus ends before that row does; who needs the message waits for it in the receiver's
+   * program.
    */
   public long endPs() {
     return lastEndPs;
   }
 
-  /** The operation that ended last, in the sense of {@link #endPs}, an id of the op log; -1 if the kernel issued none. */
+  /**
+   * The operation that ended last, in the sense of {@link #endPs}, an id of the op log; -1 if the
+   * kernel issued none.
+   */
   public int criticalOp() {
     return criticalOp;
   }

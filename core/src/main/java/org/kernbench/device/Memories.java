@@ -8,7 +8,9 @@ import org.kernbench.machine.PhysicalAddress;
 import org.kernbench.machine.Place;
 import org.kernbench.tensor.SparseBytes;
 
-/** The bytes of every memory of the machine, by node; a memory that was never touched costs nothing. */
+/**
+ * The bytes of every memory of the machine, by node; a memory that was never touched costs nothing.
+ */
 final class Memories {
   private final AddressMap addresses;
   private final Machine machine;
@@ -59,7 +61,10 @@ final class Memories {
     }
   }
 
-  /** How many of the bytes from {@code at} on have been written before the first that has not; -1 if all have. */
+  /**
+   * How many of the bytes from {@code at} on have been written before the first that has not; -1 if
+   * all have.
+   */
   long firstUnwritten(PhysicalAddress at, long bytes) {
     Place place = place(at);
     long found = memory(place).firstUnwritten(place.offset(), bytes);
@@ -67,7 +72,9 @@ final class Memories {
   }
 
   private static PhysicalAddress rowAddress(Region region, int row) {
-    return row == 0 ? region.address() : new PhysicalAddress(region.address().value() + row * region.strideBytes());
+    return row == 0
+        ? region.address()
+        : new PhysicalAddress(region.address().value() + row * region.strideBytes());
   }
 
   private SparseBytes memory(Place place) {
@@ -78,8 +85,17 @@ final class Memories {
     long size = machine.memoryBytes(place.nodeId());
     if (place.offset() + bytes > size) {
       throw new SimulationException(
-          "access of " + bytes + " bytes at offset " + place.offset() + " of " + machine.node(place.nodeId()).name() + " (" + address
-              + ") runs over its end; the memory has " + size + " bytes");
+          "access of "
+              + bytes
+              + " bytes at offset "
+              + place.offset()
+              + " of "
+              + machine.node(place.nodeId()).name()
+              + " ("
+              + address
+              + ") runs over its end; the memory has "
+              + size
+              + " bytes");
     }
   }
 }

@@ -12,12 +12,12 @@ import org.kernbench.machine.SlotCost;
 
 /**
  * Messages between PEs: a message is cut into fragments of at most a slot; each fragment needs a
- * credit, crosses the fabric, is written to its slot, becomes visible, is taken, and gives its credit
- * back.
+ * credit, crosses the fabric, is written to its slot, becomes visible, is taken, and gives its
+ * credit back.
  *
- * <p>Credits travel on a path of their own and meet nobody, so the time at which one arrives is known
- * when the slot is freed. It is written into the sender's record at once, and a send may start at that
- * later time without an event for the credit itself.
+ * <p>Credits travel on a path of their own and meet nobody, so the time at which one arrives is
+ * known when the slot is freed. It is written into the sender's record at once, and a send may
+ * start at that later time without an event for the credit itself.
  */
 final class MessageUnit {
   private final TimedExecutor world;
@@ -88,7 +88,8 @@ final class MessageUnit {
 
   QueueEnd queue(int id) {
     if (id < 0 || id >= queues.length) {
-      throw new SimulationException("no message queue " + id + " is installed; call initProcessGroup first");
+      throw new SimulationException(
+          "no message queue " + id + " is installed; call initProcessGroup first");
     }
     return queues[id];
   }
@@ -139,7 +140,10 @@ final class MessageUnit {
     world.transfer(q.out, bytes, startPs + machine.pe().dma().messageOverheadPs(), op, true);
   }
 
-  /** The tail of a fragment enters the first link at {@code tailPs}; the channel is free from then on. */
+  /**
+   * The tail of a fragment enters the first link at {@code tailPs}; the channel is free from then
+   * on.
+   */
   void injected(Op op, long tailPs) {
     if (op.fragmentsStarted < op.fragments) {
       op.channelFreePs = tailPs;
@@ -159,7 +163,10 @@ final class MessageUnit {
     }
   }
 
-  /** A fragment has crossed the fabric at {@code timePs}; with serial access its slot is still to be written. */
+  /**
+   * A fragment has crossed the fabric at {@code timePs}; with serial access its slot is still to be
+   * written.
+   */
   void arrived(Op op, long timePs) {
     if (streamed) {
       slotWritten(op, timePs);
@@ -223,9 +230,20 @@ final class MessageUnit {
     boolean last = op.fragmentsStarted + 1 == op.fragments;
     if (q.visibleBytes() != expected || q.isLastFragment() != last) {
       throw new SimulationException(
-          "recv " + q.direction + " at " + q.pe + world.atLine(op.line) + " expects a message of " + op.bytes
-              + " bytes, but " + q.peer().pe + " sent another size (a fragment of " + q.visibleBytes() + " bytes where "
-              + expected + " were expected); let both sides agree on shape and dtype");
+          "recv "
+              + q.direction
+              + " at "
+              + q.pe
+              + world.atLine(op.line)
+              + " expects a message of "
+              + op.bytes
+              + " bytes, but "
+              + q.peer().pe
+              + " sent another size (a fragment of "
+              + q.visibleBytes()
+              + " bytes where "
+              + expected
+              + " were expected); let both sides agree on shape and dtype");
     }
   }
 
@@ -239,7 +257,11 @@ final class MessageUnit {
         op.out.hold(new byte[op.bytes]);
       }
       System.arraycopy(
-          q.slotData(op.slot), q.slotOffset(op.slot), op.out.data(), k * (int) ipcq.slotBytes(), bytes);
+          q.slotData(op.slot),
+          q.slotOffset(op.slot),
+          op.out.data(),
+          k * (int) ipcq.slotBytes(),
+          bytes);
     }
     freeSlot(q, op.slot, op.id, timePs);
     op.fragmentsDone++;

@@ -23,7 +23,10 @@ final class Op {
   int bOffset;
   int cOffset;
 
-  /** Operands that do not exist yet, and when and by which operation the last of the others was made. */
+  /**
+   * Operands that do not exist yet, and when and by which operation the last of the others was
+   * made.
+   */
   int missingOperands;
 
   long operandsPs;
@@ -62,7 +65,10 @@ final class Op {
   long channelFreePs;
   long copiedPs;
 
-  /** The bytes of a message, taken when it starts: its source may be a slot that is free again when it arrives. */
+  /**
+   * The bytes of a message, taken when it starts: its source may be a slot that is free again when
+   * it arrives.
+   */
   byte[] payload = Register.NO_DATA;
 
   int payloadOffset;

@@ -5,11 +5,14 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
 /**
- * What happened: one row for every operation, with its place, its times, its bytes and the operation that it waited for last.
+ * What happened: one row for every operation, with its place, its times, its bytes and the
+ * operation that it waited for last.
  *
- * <p>Rows are kept up to a limit, in chunks of primitive arrays; the hash and the counts cover all operations whatever the limit. The
- * hash mixes every column, save the source line and the bytes' own time, in the order in which operations completed, so two runs with
- * one hash did the same things at the same times, whether or not they captured lines. Ids count from 0 in the order in which commands were issued.
+ * <p>Rows are kept up to a limit, in chunks of primitive arrays; the hash and the counts cover all
+ * operations whatever the limit. The hash mixes every column, save the source line and the bytes'
+ * own time, in the order in which operations completed, so two runs with one hash did the same
+ * things at the same times, whether or not they captured lines. Ids count from 0 in the order in
+ * which commands were issued.
  */
 public final class OpLog {
   private static final int CHUNK_SHIFT = 12;
@@ -130,7 +133,11 @@ public final class OpLog {
   /** Whether the operation has a row: it has completed and its id is below the limit. */
   public boolean has(int id) {
     int chunk = id >>> CHUNK_SHIFT;
-    return id >= 0 && id < limit && chunk < longs.length && longs[chunk] != null && word(id, 0) != 0;
+    return id >= 0
+        && id < limit
+        && chunk < longs.length
+        && longs[chunk] != null
+        && word(id, 0) != 0;
   }
 
   /** Hash over all operations, 16 hexadecimal digits. */
@@ -196,7 +203,10 @@ public final class OpLog {
     return word(id, 3);
   }
 
-  /** For operations that moved bytes: the link where most contention was met or, if none was, the narrowest link; -1 for others. */
+  /**
+   * For operations that moved bytes: the link where most contention was met or, if none was, the
+   * narrowest link; -1 for others.
+   */
   public int link(int id) {
     return word(id, 4);
   }

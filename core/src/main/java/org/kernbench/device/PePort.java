@@ -5,11 +5,13 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
 /**
- * Where a program on a processing element issues its commands. Calls return at once; their effects happen in simulated time. Only {@link
- * #look}, {@link #clockPs} and a full command window suspend the program.
+ * Where a program on a processing element issues its commands. Calls return at once; their effects
+ * happen in simulated time. Only {@link #look}, {@link #clockPs} and a full command window suspend
+ * the program.
  *
- * <p>A {@link Register} is written by exactly one command and immutable from then on. Its storage lives until it is released and its
- * last reader has finished; the end of the program releases everything.
+ * <p>A {@link Register} is written by exactly one command and immutable from then on. Its storage
+ * lives until it is released and its last reader has finished; the end of the program releases
+ * everything.
  */
 public interface PePort {
   /** Where the program runs. */
@@ -27,7 +29,8 @@ public interface PePort {
   /**
    * Writes {@code to.bytes()} bytes of a register, from {@code offset} on, to memory.
    *
-   * @return a register of no bytes that becomes ready when the memory has acknowledged; for {@link #fence}
+   * @return a register of no bytes that becomes ready when the memory has acknowledged; for {@link
+   *     #fence}
    */
   Register store(Register value, int offset, Region to);
 
@@ -36,7 +39,15 @@ public interface PePort {
    *
    * @param aOffset byte offset of the operand in its register; likewise the others
    */
-  Register compute(ComputeOp op, int outBytes, Register a, int aOffset, Register b, int bOffset, Register c, int cOffset);
+  Register compute(
+      ComputeOp op,
+      int outBytes,
+      Register a,
+      int aOffset,
+      Register b,
+      int bOffset,
+      Register c,
+      int cOffset);
 
   /** Hands {@code bytes} of a register to the message channel of a queue of this PE. */
   void send(int queue, Register value, int offset, int bytes);
@@ -45,8 +56,10 @@ public interface PePort {
    * Takes the next message out of a queue of this PE.
    *
    * @param bytes size the message must have
-   * @param copy copies it into TCM, so that its slot is free at once, even where it could be used in place
-   * @param async on a PE that issues serially: does not hold up the commands that follow (elsewhere nothing does)
+   * @param copy copies it into TCM, so that its slot is free at once, even where it could be used
+   *     in place
+   * @param async on a PE that issues serially: does not hold up the commands that follow (elsewhere
+   *     nothing does)
    */
   Register receive(int queue, int bytes, boolean copy, boolean async);
 
@@ -62,12 +75,17 @@ public interface PePort {
   /** Commands issued later wait until all earlier ones have completed. */
   void fenceAll();
 
-  /** The program will not name this register again; its storage is free when its last reader has finished. */
+  /**
+   * The program will not name this register again; its storage is free when its last reader has
+   * finished.
+   */
   void release(Register register);
 
   /** Suspends until the register is ready and returns a copy of its bytes. */
   byte[] look(Register register, int offset, int bytes);
 
-  /** Suspends until all earlier commands are issued and returns the time of issue in picoseconds. */
+  /**
+   * Suspends until all earlier commands are issued and returns the time of issue in picoseconds.
+   */
   long clockPs();
 }

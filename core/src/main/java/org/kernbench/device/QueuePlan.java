@@ -17,8 +17,9 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
   }
 
   /**
-   * Two ends of one duplex queue pair. What {@code a} sends to {@code aDirection} arrives at {@code b} from {@code bDirection}, and the
-   * other way round. The pair is matched by identity, not by name: with two ranks E and W lead to the same peer and both work.
+   * Two ends of one duplex queue pair. What {@code a} sends to {@code aDirection} arrives at {@code
+   * b} from {@code bDirection}, and the other way round. The pair is matched by identity, not by
+   * name: with two ranks E and W lead to the same peer and both work.
    */
   public record Connection(Pe a, String aDirection, Pe b, String bDirection) {}
 }

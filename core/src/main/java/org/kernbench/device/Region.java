@@ -15,7 +15,13 @@ public record Region(PhysicalAddress address, int rows, int rowBytes, long strid
   public Region {
     if (rows < 0 || rowBytes < 0 || (rows > 1 && strideBytes < rowBytes)) {
       throw new IllegalArgumentException(
-          "region of " + rows + " rows of " + rowBytes + " bytes, stride " + strideBytes + ": expected sizes of at least 0 and a stride"
+          "region of "
+              + rows
+              + " rows of "
+              + rowBytes
+              + " bytes, stride "
+              + strideBytes
+              + ": expected sizes of at least 0 and a stride"
               + " of at least one row");
     }
     Math.multiplyExact(rows, rowBytes);
@@ -36,7 +42,10 @@ public record Region(PhysicalAddress address, int rows, int rowBytes, long strid
     return rows == 0 ? 0 : (rows - 1) * strideBytes + rowBytes;
   }
 
-  /** Whether the spans of two regions of one memory meet (gaps between rows count as part of the span). */
+  /**
+   * Whether the spans of two regions of one memory meet (gaps between rows count as part of the
+   * span).
+   */
   boolean overlaps(Region other) {
     long a = address.value();
     long b = other.address.value();

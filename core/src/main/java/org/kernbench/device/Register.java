@@ -3,7 +3,10 @@ package org.kernbench.device;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** A value in the TCM or in a message slot of one PE: written once, immutable, freed after its last reader. */
+/**
+ * A value in the TCM or in a message slot of one PE: written once, immutable, freed after its last
+ * reader.
+ */
 public final class Register {
   static final byte[] NO_DATA = new byte[0];
   static final Op[] NO_OPS = new Op[0];
@@ -17,7 +20,10 @@ public final class Register {
 
   final int bytes;
 
-  /** Whether the bytes count against the TCM of the PE (a zero-copy message does not: its slot was reserved at install). */
+  /**
+   * Whether the bytes count against the TCM of the PE (a zero-copy message does not: its slot was
+   * reserved at install).
+   */
   final boolean inTcm;
 
   private byte[] data = NO_DATA;

@@ -9,8 +9,9 @@ import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
 
 /**
- * The moving machine: memories with bytes, processing elements, queues and fabric of one {@link Machine}, at one simulated time. The only
- * door of this room for host programs. Not thread-safe; one simulation belongs to one thread at a time.
+ * The moving machine: memories with bytes, processing elements, queues and fabric of one {@link
+ * Machine}, at one simulated time. The only door of this room for host programs. Not thread-safe;
+ * one simulation belongs to one thread at a time.
  */
 public final class Simulator implements AutoCloseable {
   private final Machine machine;
@@ -43,7 +44,10 @@ public final class Simulator implements AutoCloseable {
     return mode;
   }
 
-  /** The host writes bytes into a memory; takes no simulated time. Does nothing in mode {@code time}. */
+  /**
+   * The host writes bytes into a memory; takes no simulated time. Does nothing in mode {@code
+   * time}.
+   */
   public void write(PhysicalAddress to, byte[] data, int offset, int bytes) {
     if (mode != Mode.TIME) {
       memories.write(to, data, offset, bytes);
@@ -51,13 +55,15 @@ public final class Simulator implements AutoCloseable {
   }
 
   /**
-   * The host reads bytes out of a memory; takes no simulated time. The caller has driven what could still change them.
+   * The host reads bytes out of a memory; takes no simulated time. The caller has driven what could
+   * still change them.
    *
    * @throws SimulationException in mode {@code time}, which has no bytes
    */
   public void read(PhysicalAddress from, byte[] to, int offset, int bytes) {
     if (mode == Mode.TIME) {
-      throw new SimulationException("mode time computes no values, so there is nothing to read; use mode full or values");
+      throw new SimulationException(
+          "mode time computes no values, so there is nothing to read; use mode full or values");
     }
     memories.read(from, to, offset, bytes);
   }
@@ -65,36 +71,44 @@ public final class Simulator implements AutoCloseable {
   /**
    * Finds memory that neither host nor kernel has written; takes no simulated time.
    *
-   * @return position of the first such byte among {@code bytes} from {@code from} on, -1 if there is none
+   * @return position of the first such byte among {@code bytes} from {@code from} on, -1 if there
+   *     is none
    */
   public long firstUnwritten(PhysicalAddress from, long bytes) {
     return memories.firstUnwritten(from, bytes);
   }
 
-  /** The host forgets bytes: they count as never written and take no room. Takes no simulated time. */
+  /**
+   * The host forgets bytes: they count as never written and take no room. Takes no simulated time.
+   */
   public void erase(PhysicalAddress at, long bytes) {
     memories.erase(at, bytes);
   }
 
-  /** Replaces all message queues. No kernel may be running: messages of the old queues can never meet the new ones. */
+  /**
+   * Replaces all message queues. No kernel may be running: messages of the old queues can never
+   * meet the new ones.
+   */
   public void install(QueuePlan plan) {
     executor.install(plan);
   }
 
   /**
-   * Enqueues a kernel. It starts on all its PEs at one common time, when the host's launch has reached the last of them and all have
-   * finished what was launched on them before.
+   * Enqueues a kernel. It starts on all its PEs at one common time, when the host's launch has
+   * reached the last of them and all have finished what was launched on them before.
    *
    * @param program makes the program of one PE; called when that PE starts
    */
   public Launch launch(String name, List<Pe> pes, Function<PePort, Runnable> program) {
     if (pes.isEmpty()) {
-      throw new SimulationException("kernel " + name + " is launched on no PE; expected at least one");
+      throw new SimulationException(
+          "kernel " + name + " is launched on no PE; expected at least one");
     }
     Set<Pe> distinct = new HashSet<>();
     for (Pe pe : pes) {
       if (!distinct.add(pe)) {
-        throw new SimulationException("kernel " + name + " is launched twice on " + pe + "; name each PE once");
+        throw new SimulationException(
+            "kernel " + name + " is launched twice on " + pe + "; name each PE once");
       }
     }
     return executor.launch(name, pes, program);

@@ -3,8 +3,10 @@ package org.kernbench.device;
 /**
  * How much a run records about itself; never changes times or values.
  *
- * @param opLogLimit operations kept in the op log; beyond it only the hash and the counts go on (0 keeps none)
- * @param captureLines whether each command remembers the kernel's source line (about a microsecond each)
+ * @param opLogLimit operations kept in the op log; beyond it only the hash and the counts go on (0
+ *     keeps none)
+ * @param captureLines whether each command remembers the kernel's source line (about a microsecond
+ *     each)
  */
 public record SimulatorOptions(int opLogLimit, boolean captureLines) {
   /** Keeps the first million operations and no source lines. */

@@ -15,8 +15,8 @@ import org.kernbench.sim.EventHandler;
 import org.kernbench.sim.Simulation;
 
 /**
- * All PEs of a machine on one clock: turns their commands into transfers and events, and events into
- * progress.
+ * All PEs of a machine on one clock: turns their commands into transfers and events, and events
+ * into progress.
  */
 final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   private static final int READ_MEMORY = 0;
@@ -45,6 +45,9 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   private final ArrayDeque<Engine> toTry = new ArrayDeque<>();
   private boolean trying;
+
+  /** The latest end that is settled, which may lie ahead of the last event. */
+  private long latestPs;
 
   /** Launches whose start is scheduled, by the argument of the event. */
   private final Map<Integer, Launch> starting = new HashMap<>();
@@ -85,7 +88,9 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   public void install(QueuePlan plan) {
     if (!running.isEmpty()) {
       throw new SimulationException(
-          "message queues cannot be replaced while kernel " + running.getFirst().name() + " is running; await it first");
+          "message queues cannot be replaced while kernel "
+              + running.getFirst().name()
+              + " is running; await it first");
     }
     while (sim.step()) {
       // what is still on its way belongs to the old queues
@@ -116,8 +121,8 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   // ---- engines ----
 
   /**
-   * Starts what can start on an engine, and everything that follows from it. A list instead of recursion: a chain of dependent commands
-   * may be as long as the command window.
+   * Starts what can start on an engine, and everything that follows from it. A list instead of
+   * recursion: a chain of dependent commands may be as long as the command window.
    */
   void tryStart(Engine engine) {
     if (!engine.listed) {
@@ -210,7 +215,12 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     }
     MemoryPath path = op.pe.path(memories.node(op.region().address()));
     moves(op, path.back());
-    transfer(path.back(), op.bytes, op.startPs + machine.pe().dma().setupPs() + path.requestPs(), op, false);
+    transfer(
+        path.back(),
+        op.bytes,
+        op.startPs + machine.pe().dma().setupPs() + path.requestPs(),
+        op,
+        false);
   }
 
   /** A load begins: it reads memory as it is now. */
@@ -244,13 +254,15 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
       case STORE -> sim.schedule(timePs + op.replyPs, handler, ACCESSED, arg);
       case SEND -> messages.arrived(op, timePs);
       case RECV -> messages.copied(op, timePs);
-      case MATH, GEMM -> throw new IllegalStateException("bug: compute command " + op.id + " on the fabric");
+      case MATH, GEMM ->
+          throw new IllegalStateException("bug: compute command " + op.id + " on the fabric");
     }
   }
 
   /**
-   * A load or store is complete now. These are not settled ahead: a DMA engine has several channels, of which the first to be free takes
-   * the next command, and later accesses to the same bytes look for those under way.
+   * A load or store is complete now. These are not settled ahead: a DMA engine has several
+   * channels, of which the first to be free takes the next command, and later accesses to the same
+   * bytes look for those under way.
    */
   private void accessed(Op op) {
     if (values && op.kind() == OpKind.STORE) {
@@ -260,6 +272,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   }
 
   void record(Op op, long endPs) {
+    latestPs = Math.max(latestPs, endPs);
     log.complete(
         op.id,
         op.pe.index,
@@ -352,7 +365,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
         waits.describe(p);
       }
     }
-    return report.build(sim.nowPs(), "kernel " + launch.name());
+    return report.build(Math.max(sim.nowPs(), latestPs), "kernel " + launch.name());
   }
 
   @Override

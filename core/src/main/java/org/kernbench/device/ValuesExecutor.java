@@ -14,8 +14,9 @@ import org.kernbench.machine.Pe;
 import org.kernbench.sim.Coroutine;
 
 /**
- * Runs programs for their values alone: every command takes effect when it is issued, and a program gives way only when it wants a
- * message that nobody has sent yet. Queues are unbounded here, so a program that needs too many slots stops in the timed modes only.
+ * Runs programs for their values alone: every command takes effect when it is issued, and a program
+ * gives way only when it wants a message that nobody has sent yet. Queues are unbounded here, so a
+ * program that needs too many slots stops in the timed modes only.
  */
 final class ValuesExecutor implements Executor {
   private final Machine machine;
@@ -57,7 +58,9 @@ final class ValuesExecutor implements Executor {
     for (ArrayDeque<Launch> queue : launches.values()) {
       if (!queue.isEmpty()) {
         throw new SimulationException(
-            "message queues cannot be replaced while kernel " + queue.getFirst().name() + " is running; await it first");
+            "message queues cannot be replaced while kernel "
+                + queue.getFirst().name()
+                + " is running; await it first");
       }
     }
     directions.clear();
@@ -75,7 +78,10 @@ final class ValuesExecutor implements Executor {
     Integer old = directions.computeIfAbsent(pe, p -> new LinkedHashMap<>()).put(direction, id);
     if (old != null) {
       throw new SimulationException(
-          pe + ": direction " + direction + " is connected twice; a direction name may be used once per PE");
+          pe
+              + ": direction "
+              + direction
+              + " is connected twice; a direction name may be used once per PE");
     }
   }
 
@@ -132,7 +138,14 @@ final class ValuesExecutor implements Executor {
         Inbox peer = inboxes[box.peer];
         report.waits(
             box.owner,
-            "recv " + box.direction + atLine(box.waiting.line) + ": no message from " + peer.owner + " (" + peer.direction + ")",
+            "recv "
+                + box.direction
+                + atLine(box.waiting.line)
+                + ": no message from "
+                + peer.owner
+                + " ("
+                + peer.direction
+                + ")",
             peer.owner);
       }
     }
@@ -248,9 +261,17 @@ final class ValuesExecutor implements Executor {
 
     @Override
     public Register compute(
-        ComputeOp op, int outBytes, Register a, int aOffset, Register b, int bOffset, Register c, int cOffset) {
+        ComputeOp op,
+        int outBytes,
+        Register a,
+        int aOffset,
+        Register b,
+        int bOffset,
+        Register c,
+        int cOffset) {
       byte[] out = new byte[outBytes];
-      ComputeKernels.run(op, alive(a).data(), aOffset, alive(b).data(), bOffset, alive(c).data(), cOffset, out, 0);
+      ComputeKernels.run(
+          op, alive(a).data(), aOffset, alive(b).data(), bOffset, alive(c).data(), cOffset, out, 0);
       return value(out);
     }
 
@@ -279,15 +300,25 @@ final class ValuesExecutor implements Executor {
       byte[] message = Objects.requireNonNull(from.messages.poll());
       if (message.length != bytes) {
         throw new SimulationException(
-            "recv " + from.direction + " at " + pe + " expects a message of " + bytes + " bytes, but " + inboxes[from.peer].owner
-                + " sent another size (" + message.length + " bytes); let both sides agree on shape and dtype");
+            "recv "
+                + from.direction
+                + " at "
+                + pe
+                + " expects a message of "
+                + bytes
+                + " bytes, but "
+                + inboxes[from.peer].owner
+                + " sent another size ("
+                + message.length
+                + " bytes); let both sides agree on shape and dtype");
       }
       return value(message);
     }
 
     private Register alive(Register r) {
       if (r.released) {
-        throw new SimulationException(pe + ": the kernel reads a value that it has released; release it after its last use");
+        throw new SimulationException(
+            pe + ": the kernel reads a value that it has released; release it after its last use");
       }
       return r;
     }

@@ -1,9 +1,10 @@
 /**
- * The moving machine: fabric, memories with real bytes, processing elements with their engines, message queues with credits, and the op
- * log. Start at {@link org.kernbench.device.Simulator}; a program on a processing element speaks to it through {@link
- * org.kernbench.device.PePort}.
+ * The moving machine: fabric, memories with real bytes, processing elements with their engines,
+ * message queues with credits, and the op log. Start at {@link org.kernbench.device.Simulator}; a
+ * program on a processing element speaks to it through {@link org.kernbench.device.PePort}.
  *
- * <p>Depends on: {@code sim}, {@code tensor}, {@code machine}. Knows no kernel language, no host program and no collective.
+ * <p>Depends on: {@code sim}, {@code tensor}, {@code machine}. Knows no kernel language, no host
+ * program and no collective.
  */
 @NullMarked
 package org.kernbench.device;

@@ -4,12 +4,13 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread of control that runs only while its owner waits for it: the two pass one baton, so that exactly one of them runs at any time
- * and the order is a function of the program alone.
+ * A thread of control that runs only while its owner waits for it: the two pass one baton, so that
+ * exactly one of them runs at any time and the order is a function of the program alone.
  *
- * <p>It is a virtual thread. A hand-over costs a few hundred nanoseconds when the owner is a virtual thread too and the scheduler has
- * one carrier ({@code -Djdk.virtualThreadScheduler.parallelism=1}, which the launcher sets), and works, slower, anywhere else. The JDK's
- * internal continuations would halve that and tie us to an internal API.
+ * <p>It is a virtual thread. A hand-over costs a few hundred nanoseconds when the owner is a
+ * virtual thread too and the scheduler has one carrier ({@code
+ * -Djdk.virtualThreadScheduler.parallelism=1}, which the launcher sets), and works, slower,
+ * anywhere else. The JDK's internal continuations would halve that and tie us to an internal API.
  */
 public final class Coroutine {
   private final String name;
@@ -85,7 +86,8 @@ public final class Coroutine {
   /** Body: hands control back to the owner and returns when the owner resumes. */
   public void suspend() {
     if (Thread.currentThread() != thread) {
-      throw new IllegalStateException("coroutine " + name + " can only be suspended by its own body");
+      throw new IllegalStateException(
+          "coroutine " + name + " can only be suspended by its own body");
     }
     if (cancelled) {
       throw new Cancelled(); // a finally block of a cancelled body has nobody left to wait for
@@ -100,7 +102,10 @@ public final class Coroutine {
     }
   }
 
-  /** Owner: ends the body at the point where it is suspended, running its {@code finally} blocks. Does nothing when it has ended. */
+  /**
+   * Owner: ends the body at the point where it is suspended, running its {@code finally} blocks.
+   * Does nothing when it has ended.
+   */
   public void cancel() {
     cancelled = true;
     if (started) {
@@ -124,7 +129,9 @@ public final class Coroutine {
     return thread.getStackTrace();
   }
 
-  /** Unwinds a cancelled body; an {@link Error} so that model code does not catch it by accident. */
+  /**
+   * Unwinds a cancelled body; an {@link Error} so that model code does not catch it by accident.
+   */
   private static final class Cancelled extends Error {
     private static final long serialVersionUID = 1L;
 

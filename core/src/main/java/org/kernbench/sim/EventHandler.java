@@ -1,6 +1,8 @@
 package org.kernbench.sim;
 
-/** Receives the events that were scheduled for it; registered once with {@link Simulation#register}. */
+/**
+ * Receives the events that were scheduled for it; registered once with {@link Simulation#register}.
+ */
 @FunctionalInterface
 public interface EventHandler {
   /**

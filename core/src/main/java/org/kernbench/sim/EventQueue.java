@@ -3,8 +3,9 @@ package org.kernbench.sim;
 /**
  * A priority queue of events, each three longs: time, order among events of one time, payload.
  *
- * <p>Events leave in ascending ({@code timePs}, {@code order}); both are compared as signed longs. Times never go below the time of
- * the last popped event. The queue stores no objects, so that pushing and popping allocate nothing once the arrays have grown.
+ * <p>Events leave in ascending ({@code timePs}, {@code order}); both are compared as signed longs.
+ * Times never go below the time of the last popped event. The queue stores no objects, so that
+ * pushing and popping allocate nothing once the arrays have grown.
  */
 public interface EventQueue {
   /** Adds an event. {@code timePs} must not be below the time of the last popped event. */
@@ -16,7 +17,10 @@ public interface EventQueue {
   /** How many events are queued. */
   int size();
 
-  /** Removes the first event and makes it readable by the three accessors below. The queue must not be empty. */
+  /**
+   * Removes the first event and makes it readable by the three accessors below. The queue must not
+   * be empty.
+   */
   void pop();
 
   /** Time in picoseconds of the event popped last. */

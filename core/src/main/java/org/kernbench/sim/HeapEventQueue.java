@@ -3,8 +3,9 @@ package org.kernbench.sim;
 import java.util.Arrays;
 
 /**
- * The obvious event queue: a 4-ary implicit heap over one flat array. It is the twin that tests compare {@link WheelEventQueue} with,
- * and the part of the wheel that holds events beyond its horizon.
+ * The obvious event queue: a 4-ary implicit heap over one flat array. It is the twin that tests
+ * compare {@link WheelEventQueue} with, and the part of the wheel that holds events beyond its
+ * horizon.
  */
 public final class HeapEventQueue implements EventQueue {
   private static final int STRIDE = 3;

@@ -3,10 +3,12 @@ package org.kernbench.sim;
 /**
  * The clock and the run loop of one simulated world.
  *
- * <p>Time is a {@code long} in picoseconds (about 106 days). Events are totally ordered by (time, priority, key): at one time all
- * <em>keyed</em> events run first, in ascending key, then all others in the order in which they were scheduled. The key lets a model
- * state its own tie rule (the fabric: transfer id, then chunk number) instead of inheriting one from the accident of scheduling. The
- * order is tested by {@code SimulationTest} and, against an obvious twin, by {@code EventQueueTest}.
+ * <p>Time is a {@code long} in picoseconds (about 106 days). Events are totally ordered by (time,
+ * priority, key): at one time all <em>keyed</em> events run first, in ascending key, then all
+ * others in the order in which they were scheduled. The key lets a model state its own tie rule
+ * (the fabric: transfer id, then chunk number) instead of inheriting one from the accident of
+ * scheduling. The order is tested by {@code SimulationTest} and, against an obvious twin, by {@code
+ * EventQueueTest}.
  */
 public final class Simulation {
   private static final long UNKEYED = 1L << 62;
@@ -72,7 +74,8 @@ public final class Simulation {
   }
 
   /**
-   * Schedules an event that runs before the unkeyed events of its time, in ascending key among the keyed ones.
+   * Schedules an event that runs before the unkeyed events of its time, in ascending key among the
+   * keyed ones.
    *
    * @param key 0 to 2^62 - 1; unique among the keyed events of one time
    */
@@ -85,7 +88,8 @@ public final class Simulation {
       throw new IllegalArgumentException(
           "event scheduled at " + timePs + " ps, before the current time " + nowPs + " ps");
     }
-    if (kind >>> KIND_BITS != 0) { // callers pass constants, for which the compiled code has no check
+    if (kind >>> KIND_BITS
+        != 0) { // callers pass constants, for which the compiled code has no check
       throw new IllegalArgumentException("event kind: got " + kind + "; expected 0 to 255");
     }
     queue.push(timePs, order, ((long) handler << 40) | ((long) kind << 32) | (arg & 0xFFFF_FFFFL));

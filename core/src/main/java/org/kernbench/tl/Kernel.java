@@ -1,6 +1,9 @@
 package org.kernbench.tl;
 
-/** A kernel: code that runs once per program instance, that is, per PE. It captures the tensors it works on. */
+/**
+ * A kernel: code that runs once per program instance, that is, per PE. It captures the tensors it
+ * works on.
+ */
 @FunctionalInterface
 public interface Kernel {
   /** Issues the commands of one program instance. */

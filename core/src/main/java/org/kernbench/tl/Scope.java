@@ -2,12 +2,13 @@ package org.kernbench.tl;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kernbench.device.Register;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.Register;
 
 /**
- * Values made between {@link Tl#scope} and {@link #close} are given up at the close: each storage, a TCM range or a message slot, is free
- * as soon as its last reader has finished. Loops that make values in every turn open one in each turn.
+ * Values made between {@link Tl#scope} and {@link #close} are given up at the close: each storage,
+ * a TCM range or a message slot, is free as soon as its last reader has finished. Loops that make
+ * values in every turn open one in each turn.
  */
 public final class Scope implements AutoCloseable {
   private final Tl tl;
@@ -24,8 +25,8 @@ public final class Scope implements AutoCloseable {
   }
 
   /**
-   * Takes a value out of this scope, so that it survives the close; it then belongs to the enclosing scope or the kernel. Changes
-   * nothing for a value that was made outside this scope.
+   * Takes a value out of this scope, so that it survives the close; it then belongs to the
+   * enclosing scope or the kernel. Changes nothing for a value that was made outside this scope.
    */
   public Value keep(Value value) {
     boolean mine = made.remove(value.register);

@@ -18,37 +18,67 @@ public record Shard(String name, PhysicalAddress address, Shape shape, DType dty
     return range(0, Math.toIntExact(shape.elements()));
   }
 
-  /** {@code count} consecutive elements of the flattened shard, from element {@code start} on, as a vector. */
+  /**
+   * {@code count} consecutive elements of the flattened shard, from element {@code start} on, as a
+   * vector.
+   */
   public Slice range(int start, int count) {
     long elements = shape.elements();
     if (start < 0 || count < 0 || (long) start + count > elements) {
       throw new IndexOutOfBoundsException(
-          "tensor " + name + ": elements [" + start + ", " + ((long) start + count) + ") are out of range; the shard " + shape + " has "
-              + elements + " elements");
+          "tensor "
+              + name
+              + ": elements ["
+              + start
+              + ", "
+              + ((long) start + count)
+              + ") are out of range; the shard "
+              + shape
+              + " has "
+              + elements
+              + " elements");
     }
     return new Slice(this, start, 1, count, count, Shape.of(count));
   }
 
   /**
-   * A block of a matrix shard: rows {@code [row, row + rows)}, columns {@code [column, column + columns)}.
+   * A block of a matrix shard: rows {@code [row, row + rows)}, columns {@code [column, column +
+   * columns)}.
    *
    * @throws IndexOutOfBoundsException naming tensor, index and extent
    */
   public Slice block(int row, int rows, int column, int columns) {
     if (shape.rank() != 2) {
-      throw new IndexOutOfBoundsException("tensor " + name + ": a block needs a matrix, the shard has shape " + shape);
+      throw new IndexOutOfBoundsException(
+          "tensor " + name + ": a block needs a matrix, the shard has shape " + shape);
     }
     checkAxis("row", row, rows, shape.dim(0));
     checkAxis("column", column, columns, shape.dim(1));
     int width = shape.dim(1);
-    return new Slice(this, Math.addExact(Math.multiplyExact(row, width), column), rows, columns, width, Shape.of(rows, columns));
+    return new Slice(
+        this,
+        Math.addExact(Math.multiplyExact(row, width), column),
+        rows,
+        columns,
+        width,
+        Shape.of(rows, columns));
   }
 
   private void checkAxis(String axis, int start, int count, int extent) {
     if (start < 0 || count < 0 || (long) start + count > extent) {
       throw new IndexOutOfBoundsException(
-          "tensor " + name + ": " + axis + "s [" + start + ", " + ((long) start + count) + ") are out of range; the shard " + shape
-              + " has " + extent);
+          "tensor "
+              + name
+              + ": "
+              + axis
+              + "s ["
+              + start
+              + ", "
+              + ((long) start + count)
+              + ") are out of range; the shard "
+              + shape
+              + " has "
+              + extent);
     }
   }
 }

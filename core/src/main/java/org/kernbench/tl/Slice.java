@@ -5,7 +5,8 @@ import org.kernbench.machine.PhysicalAddress;
 import org.kernbench.tensor.Shape;
 
 /**
- * Elements of a shard that one load or store moves; make it with {@link Shard#range} or {@link Shard#block}.
+ * Elements of a shard that one load or store moves; make it with {@link Shard#range} or {@link
+ * Shard#block}.
  *
  * @param shard what it is a part of
  * @param start first element, counted in the flattened shard
@@ -18,6 +19,9 @@ public record Slice(Shard shard, int start, int rows, int columns, int stride, S
   Region region() {
     int size = shard.dtype().sizeBytes();
     return new Region(
-        new PhysicalAddress(shard.address().value() + (long) start * size), rows, columns * size, (long) stride * size);
+        new PhysicalAddress(shard.address().value() + (long) start * size),
+        rows,
+        columns * size,
+        (long) stride * size);
   }
 }

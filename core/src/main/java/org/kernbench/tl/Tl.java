@@ -15,8 +15,9 @@ import org.kernbench.tensor.ShapeException;
 import org.kernbench.tensor.UnaryOp;
 
 /**
- * What a kernel sees of the PE it runs on. Every call issues a command and returns at once; values appear when simulated time has
- * produced them. Only {@link #item} and {@link #clock} look at the result of that time and therefore suspend the kernel.
+ * What a kernel sees of the PE it runs on. Every call issues a command and returns at once; values
+ * appear when simulated time has produced them. Only {@link #item} and {@link #clock} look at the
+ * result of that time and therefore suspend the kernel.
  */
 public final class Tl {
   private final PePort port;
@@ -36,14 +37,19 @@ public final class Tl {
 
   // ---- identity ----
 
-  /** Where the program runs: axis 0 the PE in its cube, 1 the cube in its SIP, 2 the SIP in the launch. */
+  /**
+   * Where the program runs: axis 0 the PE in its cube, 1 the cube in its SIP, 2 the SIP in the
+   * launch.
+   */
   public int programId(int axis) {
     Pe pe = port.pe();
     return switch (axis) {
       case 0 -> pe.pe();
       case 1 -> pe.cube();
       case 2 -> pe.sip() - grid.firstSip();
-      default -> throw new IllegalArgumentException("programId axis " + axis + "; expected 0 (PE), 1 (cube) or 2 (SIP)");
+      default ->
+          throw new IllegalArgumentException(
+              "programId axis " + axis + "; expected 0 (PE), 1 (cube) or 2 (SIP)");
     };
   }
 
@@ -53,7 +59,9 @@ public final class Tl {
       case 0 -> port.machine().pesPerCube();
       case 1 -> port.machine().cubesPerSip();
       case 2 -> grid.sips();
-      default -> throw new IllegalArgumentException("numPrograms axis " + axis + "; expected 0 (PE), 1 (cube) or 2 (SIP)");
+      default ->
+          throw new IllegalArgumentException(
+              "numPrograms axis " + axis + "; expected 0 (PE), 1 (cube) or 2 (SIP)");
     };
   }
 
@@ -77,11 +85,14 @@ public final class Tl {
   public Shard shard(DeviceTensor tensor) {
     return tensor
         .shardOn(port.pe())
-        .orElseThrow(
-            () ->
-                new SimulationException(
-                    "tensor " + tensor.name() + " has no shard at " + port.pe() + "; launch only where it lies, or return early for other"
-                        + " program ids"));
+        .orElseThrow(() ->
+            new SimulationException(
+                "tensor "
+                    + tensor.name()
+                    + " has no shard at "
+                    + port.pe()
+                    + "; launch only where it lies, or return early for other"
+                    + " program ids"));
   }
 
   /** Loads this PE's whole shard of a tensor. */
@@ -102,13 +113,20 @@ public final class Tl {
   }
 
   /**
-   * Stores a value to memory. Later loads of the same bytes by this program wait for it; other programs see it when they are ordered
-   * after the {@link #await} of the handle.
+   * Stores a value to memory. Later loads of the same bytes by this program wait for it; other
+   * programs see it when they are ordered after the {@link #await} of the handle.
    */
   public Handle store(Slice slice, Value value) {
-    if (slice.shape().elements() != value.shape().elements() || slice.shard().dtype() != value.dtype()) {
+    if (slice.shape().elements() != value.shape().elements()
+        || slice.shard().dtype() != value.dtype()) {
       throw new ShapeException(
-          "store to " + slice.shard().name() + ": value is " + value + ", the slice is " + slice.shard().dtype() + slice.shape()
+          "store to "
+              + slice.shard().name()
+              + ": value is "
+              + value
+              + ", the slice is "
+              + slice.shard().dtype()
+              + slice.shape()
               + "; cast or reshape the value");
     }
     return new Handle(port.store(value.register, value.offset, slice.region()));
@@ -131,27 +149,44 @@ public final class Tl {
 
   Value binary(BinaryOp op, Value a, Value b) {
     if (!a.shape().equals(b.shape()) || a.dtype() != b.dtype()) {
-      throw new ShapeException(op + " of " + a + " and " + b + ": expected equal shapes and dtypes; reshape or cast one of them");
+      throw new ShapeException(
+          op
+              + " of "
+              + a
+              + " and "
+              + b
+              + ": expected equal shapes and dtypes; reshape or cast one of them");
     }
-    return compute(new ComputeOp.Binary(op, a.dtype(), a.elements()), a.shape(), a.dtype(), a, b, null);
+    return compute(
+        new ComputeOp.Binary(op, a.dtype(), a.elements()), a.shape(), a.dtype(), a, b, null);
   }
 
   Value binary(BinaryOp op, Value a, double scalar) {
-    return compute(new ComputeOp.BinaryScalar(op, a.dtype(), a.elements(), scalar), a.shape(), a.dtype(), a, null, null);
+    return compute(
+        new ComputeOp.BinaryScalar(op, a.dtype(), a.elements(), scalar),
+        a.shape(),
+        a.dtype(),
+        a,
+        null,
+        null);
   }
 
   Value unary(UnaryOp op, Value a) {
-    return compute(new ComputeOp.Unary(op, a.dtype(), a.elements()), a.shape(), a.dtype(), a, null, null);
+    return compute(
+        new ComputeOp.Unary(op, a.dtype(), a.elements()), a.shape(), a.dtype(), a, null, null);
   }
 
   Value cast(Value a, DType to) {
-    return a.dtype() == to ? a : compute(new ComputeOp.Cast(a.dtype(), to, a.elements()), a.shape(), to, a, null, null);
+    return a.dtype() == to
+        ? a
+        : compute(new ComputeOp.Cast(a.dtype(), to, a.elements()), a.shape(), to, a, null, null);
   }
 
   Value reduce(ReduceOp op, Value a, int axis) {
     Shape s = a.shape();
     if (axis < 0 || axis >= s.rank()) {
-      throw new ShapeException(op + " of " + a + " along axis " + axis + ": expected 0.." + (s.rank() - 1));
+      throw new ShapeException(
+          op + " of " + a + " along axis " + axis + ": expected 0.." + (s.rank() - 1));
     }
     int outer = 1;
     int inner = 1;
@@ -165,7 +200,13 @@ public final class Tl {
         rest[i - 1] = s.dim(i);
       }
     }
-    return compute(new ComputeOp.Reduce(op, a.dtype(), outer, s.dim(axis), inner), Shape.of(rest), a.dtype(), a, null, null);
+    return compute(
+        new ComputeOp.Reduce(op, a.dtype(), outer, s.dim(axis), inner),
+        Shape.of(rest),
+        a.dtype(),
+        a,
+        null,
+        null);
   }
 
   /** {@code a[m, k] b[k, n]}, accumulated in f32 and rounded to the operands' type. */
@@ -178,19 +219,41 @@ public final class Tl {
   public Value dot(Value a, Value b, Value acc) {
     ComputeOp.Gemm gemm = gemm(a, b, DType.F32, true);
     if (acc.dtype() != DType.F32 || !acc.shape().equals(Shape.of(gemm.m(), gemm.n()))) {
-      throw new ShapeException("dot of " + a + " and " + b + ": accumulator is " + acc + "; expected f32[" + gemm.m() + ", " + gemm.n() + "]");
+      throw new ShapeException(
+          "dot of "
+              + a
+              + " and "
+              + b
+              + ": accumulator is "
+              + acc
+              + "; expected f32["
+              + gemm.m()
+              + ", "
+              + gemm.n()
+              + "]");
     }
     return compute(gemm, acc.shape(), DType.F32, a, b, acc);
   }
 
   private static ComputeOp.Gemm gemm(Value a, Value b, DType out, boolean accumulate) {
-    if (a.shape().rank() != 2 || b.shape().rank() != 2 || a.shape().dim(1) != b.shape().dim(0) || a.dtype() != b.dtype()) {
-      throw new ShapeException("dot of " + a + " and " + b + ": expected [m, k] and [k, n] of one dtype");
+    if (a.shape().rank() != 2
+        || b.shape().rank() != 2
+        || a.shape().dim(1) != b.shape().dim(0)
+        || a.dtype() != b.dtype()) {
+      throw new ShapeException(
+          "dot of " + a + " and " + b + ": expected [m, k] and [k, n] of one dtype");
     }
-    return new ComputeOp.Gemm(a.dtype(), out, a.shape().dim(0), b.shape().dim(1), a.shape().dim(1), accumulate);
+    return new ComputeOp.Gemm(
+        a.dtype(), out, a.shape().dim(0), b.shape().dim(1), a.shape().dim(1), accumulate);
   }
 
-  private Value compute(ComputeOp op, Shape shape, DType dtype, @Nullable Value a, @Nullable Value b, @Nullable Value c) {
+  private Value compute(
+      ComputeOp op,
+      Shape shape,
+      DType dtype,
+      @Nullable Value a,
+      @Nullable Value b,
+      @Nullable Value c) {
     int bytes = Math.toIntExact(shape.elements() * dtype.sizeBytes());
     Register r =
         port.compute(
@@ -214,12 +277,17 @@ public final class Tl {
 
   // ---- messages ----
 
-  /** Sends a value to the neighbour in a direction and goes on at once; back-pressure holds the message, not the kernel. */
+  /**
+   * Sends a value to the neighbour in a direction and goes on at once; back-pressure holds the
+   * message, not the kernel.
+   */
   public void send(String direction, Value value) {
     port.send(queue(direction), value.register, value.offset, value.bytes());
   }
 
-  /** Receives the next message from a direction; used in place where its slot allows (zero copy). */
+  /**
+   * Receives the next message from a direction; used in place where its slot allows (zero copy).
+   */
   public Value recv(String direction, Shape shape, DType dtype) {
     return receive(direction, shape, dtype, false, false);
   }
@@ -230,8 +298,9 @@ public final class Tl {
   }
 
   /**
-   * Receives without holding up what follows, also on a machine that issues commands one after the other ({@code cpu.issue: serial}).
-   * The value may be used at once like any other; use waits for it.
+   * Receives without holding up what follows, also on a machine that issues commands one after the
+   * other ({@code cpu.issue: serial}). The value may be used at once like any other; use waits for
+   * it.
    */
   public Value recvAsync(String direction, Shape shape, DType dtype) {
     return receive(direction, shape, dtype, false, true);
@@ -252,8 +321,13 @@ public final class Tl {
     if (queue < 0) {
       List<String> known = port.directions();
       throw new SimulationException(
-          port.pe() + " has no message queue in direction " + direction + "; "
-              + (known.isEmpty() ? "none are installed: call initProcessGroup first" : "installed are " + String.join(", ", known)));
+          port.pe()
+              + " has no message queue in direction "
+              + direction
+              + "; "
+              + (known.isEmpty()
+                  ? "none are installed: call initProcessGroup first"
+                  : "installed are " + String.join(", ", known)));
     }
     if (knownDirections < queues.length) {
       directions[knownDirections] = direction;
@@ -264,7 +338,10 @@ public final class Tl {
 
   // ---- order, lifetime, looking ----
 
-  /** Later commands of this kernel wait until the handle is done ({@code wait} of Triton-like languages). */
+  /**
+   * Later commands of this kernel wait until the handle is done ({@code wait} of Triton-like
+   * languages).
+   */
   public void await(Handle handle) {
     port.fence(handle.token);
   }
@@ -288,7 +365,8 @@ public final class Tl {
 
   void close(Scope closing, List<Register> made) {
     if (scope != closing) {
-      throw new IllegalStateException("scopes must be closed in the reverse order of opening; use try-with-resources");
+      throw new IllegalStateException(
+          "scopes must be closed in the reverse order of opening; use try-with-resources");
     }
     scope = closing.outer;
     for (Register r : made) {
@@ -303,10 +381,14 @@ public final class Tl {
     port.release(value.register);
   }
 
-  /** The only element of a value, as a host number: suspends the kernel until it exists, so that the kernel may branch on it. */
+  /**
+   * The only element of a value, as a host number: suspends the kernel until it exists, so that the
+   * kernel may branch on it.
+   */
   public double item(Value value) {
     if (value.elements() != 1) {
-      throw new ShapeException("item of " + value + ": expected exactly one element; take a range(i, 1) first");
+      throw new ShapeException(
+          "item of " + value + ": expected exactly one element; take a range(i, 1) first");
     }
     return value.dtype().getDouble(port.look(value.register, value.offset, value.bytes()), 0);
   }

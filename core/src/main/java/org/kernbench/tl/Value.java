@@ -8,11 +8,12 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.UnaryOp;
 
 /**
- * A tensor in the scratch memory (or a message slot) of the PE that runs the kernel. Immutable; arithmetic makes new values and issues
- * one command each. Views ({@link #range}, {@link #reshape}) cost nothing and share the storage.
+ * A tensor in the scratch memory (or a message slot) of the PE that runs the kernel. Immutable;
+ * arithmetic makes new values and issues one command each. Views ({@link #range}, {@link #reshape})
+ * cost nothing and share the storage.
  *
- * <p>Storage lives until the value's scope is closed ({@link Tl#scope}), it is released ({@link Tl#release}) or the kernel ends, and its
- * last reader has finished.
+ * <p>Storage lives until the value's scope is closed ({@link Tl#scope}), it is released ({@link
+ * Tl#release}) or the kernel ends, and its last reader has finished.
  */
 public final class Value {
   final Tl tl;
@@ -52,7 +53,14 @@ public final class Value {
   public Value range(int start, int count) {
     if (start < 0 || count < 0 || (long) start + count > shape.elements()) {
       throw new IndexOutOfBoundsException(
-          "value " + shape + ": elements [" + start + ", " + ((long) start + count) + ") are out of range; it has " + shape.elements());
+          "value "
+              + shape
+              + ": elements ["
+              + start
+              + ", "
+              + ((long) start + count)
+              + ") are out of range; it has "
+              + shape.elements());
     }
     return new Value(tl, register, offset + start * dtype.sizeBytes(), Shape.of(count), dtype);
   }
@@ -61,7 +69,16 @@ public final class Value {
   public Value reshape(int... dims) {
     Shape to = Shape.of(dims);
     if (to.elements() != shape.elements()) {
-      throw new IllegalArgumentException("cannot reshape " + shape + " to " + to + ": " + shape.elements() + " against " + to.elements() + " elements");
+      throw new IllegalArgumentException(
+          "cannot reshape "
+              + shape
+              + " to "
+              + to
+              + ": "
+              + shape.elements()
+              + " against "
+              + to.elements()
+              + " elements");
     }
     return new Value(tl, register, offset, to, dtype);
   }

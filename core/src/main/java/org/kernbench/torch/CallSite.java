@@ -25,13 +25,12 @@ final class CallSite {
   static String here() {
     Optional<String> line =
         StackWalker.getInstance()
-            .walk(
-                frames ->
-                    frames
-                        .map(StackWalker.StackFrame::toStackTraceElement)
-                        .filter(CallSite::isUser)
-                        .findFirst()
-                        .map(CallSite::text));
+            .walk(frames ->
+                frames
+                    .map(StackWalker.StackFrame::toStackTraceElement)
+                    .filter(CallSite::isUser)
+                    .findFirst()
+                    .map(CallSite::text));
     return line.orElse("an unknown line");
   }
 

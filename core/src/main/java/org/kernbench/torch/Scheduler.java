@@ -111,15 +111,14 @@ final class Scheduler {
   /** Lets the device end the waits it can end. */
   private boolean drain() {
     boolean[] moved = new boolean[1];
-    attributed(
-        () -> {
-          for (Worker w : workers) {
-            Wait wait = w.isEnded() ? null : w.waitingFor();
-            if (wait != null && !wait.isOver() && wait.advance(session)) {
-              moved[0] = true;
-            }
-          }
-        });
+    attributed(() -> {
+      for (Worker w : workers) {
+        Wait wait = w.isEnded() ? null : w.waitingFor();
+        if (wait != null && !wait.isOver() && wait.advance(session)) {
+          moved[0] = true;
+        }
+      }
+    });
     return moved[0] || !failures.isEmpty();
   }
 

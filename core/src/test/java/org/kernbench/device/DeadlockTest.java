@@ -88,21 +88,20 @@ final class DeadlockTest {
   @Test
   void valuesThatKeepTheirSlots_areNamedAsTheHolders() {
     try (DeviceRig rig = rig(Mode.TIME, "ipcq.slots=2")) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      p -> {
-                        for (int i = 0; i < 3; i++) {
-                          p.send(p.queue("E"), fill(p, 64), 0, 64);
-                        }
-                      },
-                      p -> {
-                        for (int i = 0; i < 3; i++) {
-                          p.receive(p.queue("W"), 64, false, false);
-                        }
-                        p.fenceAll();
-                        p.clockPs();
-                      }))
+      assertThatThrownBy(() ->
+              rig.run(
+                  p -> {
+                    for (int i = 0; i < 3; i++) {
+                      p.send(p.queue("E"), fill(p, 64), 0, 64);
+                    }
+                  },
+                  p -> {
+                    for (int i = 0; i < 3; i++) {
+                      p.receive(p.queue("W"), 64, false, false);
+                    }
+                    p.fenceAll();
+                    p.clockPs();
+                  }))
           .isInstanceOf(DeadlockException.class)
           .hasMessageContaining("2 of them held by received values")
           .hasMessageContaining("release");
@@ -113,11 +112,10 @@ final class DeadlockTest {
   @EnumSource(Mode.class)
   void missingSend_saysWhoShouldHaveSent(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(p -> fill(p, 4), p -> p.fence(p.receive(p.queue("W"), 64, false, false))))
+      assertThatThrownBy(() ->
+              rig.run(p -> fill(p, 4), p -> p.fence(p.receive(p.queue("W"), 64, false, false))))
           .isInstanceOf(DeadlockException.class)
-          .hasMessageContaining("1 waits remain")
+          .hasMessageContaining("1 wait remains")
           .hasMessageContaining("no message from " + rig.pe(0) + " (E)")
           .hasMessageContaining("no matching send");
     }
@@ -126,11 +124,9 @@ final class DeadlockTest {
   @Test
   void look_atAMessageThatNeverComes_namesTheLook() {
     try (DeviceRig rig = rig(Mode.FULL)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      p -> fill(p, 4),
-                      p -> p.look(p.receive(p.queue("W"), 64, false, false), 0, 4)))
+      assertThatThrownBy(() ->
+              rig.run(
+                  p -> fill(p, 4), p -> p.look(p.receive(p.queue("W"), 64, false, false), 0, 4)))
           .isInstanceOf(DeadlockException.class)
           .hasMessageContaining("looks at a value at DeadlockTest.java:")
           .hasMessageContaining("recv W of 64 B at DeadlockTest.java:");
@@ -140,15 +136,13 @@ final class DeadlockTest {
   @Test
   void tcm_fullOfLiveValues_namesThem() {
     try (DeviceRig rig = rig(Mode.TIME)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      p -> {
-                        fill(p, 700_000);
-                        fill(p, 800_000);
-                        fill(p, 900_000);
-                        p.clockPs();
-                      }))
+      assertThatThrownBy(() ->
+              rig.run(p -> {
+                fill(p, 700_000);
+                fill(p, 800_000);
+                fill(p, 900_000);
+                p.clockPs();
+              }))
           .isInstanceOf(DeadlockException.class)
           .hasMessageContaining("needs 900000 bytes of TCM at DeadlockTest.java:")
           .hasMessageContaining("live values")
@@ -173,22 +167,21 @@ final class DeadlockTest {
                 SimulatorOptions.DEFAULT.withLines())
             .connectRing(2)) {
       boolean[] inRelease = new boolean[1];
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      p -> {
-                        Register v = fill(p, 64);
-                        p.send(p.queue("E"), v, 0, 64);
-                        p.send(p.queue("E"), v, 0, 64);
-                        fill(p, 4 << 20);
-                      },
-                      p -> {
-                        Register first = p.receive(p.queue("W"), 64, false, false);
-                        p.look(first, 0, 4);
-                        inRelease[0] = true;
-                        p.release(first);
-                        inRelease[0] = false;
-                      }))
+      assertThatThrownBy(() ->
+              rig.run(
+                  p -> {
+                    Register v = fill(p, 64);
+                    p.send(p.queue("E"), v, 0, 64);
+                    p.send(p.queue("E"), v, 0, 64);
+                    fill(p, 4 << 20);
+                  },
+                  p -> {
+                    Register first = p.receive(p.queue("W"), 64, false, false);
+                    p.look(first, 0, 4);
+                    inRelease[0] = true;
+                    p.release(first);
+                    inRelease[0] = false;
+                  }))
           .isInstanceOf(SimulationException.class)
           .hasMessageStartingWith(rig.pe(0) + ": a value of 4194304 bytes at DeadlockTest.java:");
       assertThat(inRelease[0]).as("thrown while the receiver released its value").isTrue();
@@ -209,11 +202,10 @@ final class DeadlockTest {
   @EnumSource(Mode.class)
   void message_ofAnotherSize_namesBothSides(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      p -> p.send(p.queue("E"), fill(p, 64), 0, 64),
-                      p -> p.receive(p.queue("W"), 128, false, false)))
+      assertThatThrownBy(() ->
+              rig.run(
+                  p -> p.send(p.queue("E"), fill(p, 64), 0, 64),
+                  p -> p.receive(p.queue("W"), 128, false, false)))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("recv W at " + rig.pe(1))
           .hasMessageContaining("128 bytes")
@@ -226,11 +218,10 @@ final class DeadlockTest {
   @EnumSource(Mode.class)
   void message_shorterByWholeFragments_isNoticed(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      p -> p.send(p.queue("E"), fill(p, 32_768), 0, 16_384),
-                      p -> p.receive(p.queue("W"), 32_768, false, false)))
+      assertThatThrownBy(() ->
+              rig.run(
+                  p -> p.send(p.queue("E"), fill(p, 32_768), 0, 16_384),
+                  p -> p.receive(p.queue("W"), 32_768, false, false)))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("32768 bytes");
     }

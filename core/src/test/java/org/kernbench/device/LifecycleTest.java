@@ -57,20 +57,18 @@ final class LifecycleTest {
   void close_finallyBlockIssuesMoreThanTheWindow_stillEndsTheThread() throws InterruptedException {
     List<Thread> threads = new ArrayList<>();
     try (DeviceRig rig = rig(Mode.TIME, "pe.cpu.command_window=4")) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      p -> {
-                        threads.add(Thread.currentThread());
-                        Register never = p.receive(p.queue("E"), 4, false, false);
-                        try {
-                          while (true) {
-                            p.fence(never);
-                          }
-                        } finally {
-                          fill(p, 4, 0);
-                        }
-                      }))
+      assertThatThrownBy(() ->
+              rig.run(p -> {
+                threads.add(Thread.currentThread());
+                Register never = p.receive(p.queue("E"), 4, false, false);
+                try {
+                  while (true) {
+                    p.fence(never);
+                  }
+                } finally {
+                  fill(p, 4, 0);
+                }
+              }))
           .isInstanceOf(DeadlockException.class);
     }
     threads.getFirst().join(5000);
@@ -81,13 +79,11 @@ final class LifecycleTest {
   @EnumSource(Mode.class)
   void programThrows_callerOfDriveGetsIt(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      p -> {
-                        fill(p, 4, 0);
-                        throw new IllegalArgumentException("mine");
-                      }))
+      assertThatThrownBy(() ->
+              rig.run(p -> {
+                fill(p, 4, 0);
+                throw new IllegalArgumentException("mine");
+              }))
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessage("mine");
     }
@@ -96,14 +92,12 @@ final class LifecycleTest {
   @Test
   void programThrows_afterSuspension_callerOfDriveGetsIt() {
     try (DeviceRig rig = rig(Mode.FULL)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      p -> {
-                        if (p.look(fill(p, 4, 1), 0, 4).length == 4) {
-                          throw new IllegalStateException("seen");
-                        }
-                      }))
+      assertThatThrownBy(() ->
+              rig.run(p -> {
+                if (p.look(fill(p, 4, 1), 0, 4).length == 4) {
+                  throw new IllegalStateException("seen");
+                }
+              }))
           .hasMessage("seen");
     }
   }
@@ -200,26 +194,22 @@ final class LifecycleTest {
   @EnumSource(Mode.class)
   void register_releasedTwiceOrUsedAfterwards_isAnError(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      p -> {
-                        Register v = fill(p, 4, 0);
-                        p.release(v);
-                        p.release(v);
-                      }))
+      assertThatThrownBy(() ->
+              rig.run(p -> {
+                Register v = fill(p, 4, 0);
+                p.release(v);
+                p.release(v);
+              }))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("released twice");
     }
     try (DeviceRig rig = rig(mode)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      p -> {
-                        Register v = fill(p, 4, 0);
-                        p.release(v);
-                        p.store(v, 0, rig.hbm(0, 0, 4));
-                      }))
+      assertThatThrownBy(() ->
+              rig.run(p -> {
+                Register v = fill(p, 4, 0);
+                p.release(v);
+                p.store(v, 0, rig.hbm(0, 0, 4));
+              }))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("it has released");
     }
@@ -234,19 +224,18 @@ final class LifecycleTest {
     try (DeviceRig rig = rig(Mode.TIME)) {
       List<WeakReference<Register>> tokens = new ArrayList<>();
       boolean[] collected = new boolean[1];
-      rig.run(
-          p -> {
-            Register v = fill(p, 4, 0);
-            for (int i = 0; i < 500; i++) {
-              tokens.add(new WeakReference<>(p.store(v, 0, rig.hbm(0, 0, 4))));
-            }
-            p.fenceAll();
-            p.clockPs();
-            for (int i = 0; i < 20 && !collected[0]; i++) {
-              System.gc();
-              collected[0] = tokens.stream().limit(400).allMatch(t -> t.get() == null);
-            }
-          });
+      rig.run(p -> {
+        Register v = fill(p, 4, 0);
+        for (int i = 0; i < 500; i++) {
+          tokens.add(new WeakReference<>(p.store(v, 0, rig.hbm(0, 0, 4))));
+        }
+        p.fenceAll();
+        p.clockPs();
+        for (int i = 0; i < 20 && !collected[0]; i++) {
+          System.gc();
+          collected[0] = tokens.stream().limit(400).allMatch(t -> t.get() == null);
+        }
+      });
       assertThat(collected[0]).isTrue();
     }
   }

@@ -17,12 +17,11 @@ final class MemoryOrderTest {
   @Test
   void readAfterWrite_sameBytes_readsWhatWasWritten() {
     try (DeviceRig rig = DeviceRig.of(Mode.FULL, "ring")) {
-      rig.run(
-          p -> {
-            p.store(fill(p, BYTES, 7), 0, rig.hbm(0, 0, BYTES));
-            Register back = p.load(rig.hbm(0, 1024, 256));
-            p.store(back, 0, rig.hbm(0, 1 << 20, 256));
-          });
+      rig.run(p -> {
+        p.store(fill(p, BYTES, 7), 0, rig.hbm(0, 0, BYTES));
+        Register back = p.load(rig.hbm(0, 1024, 256));
+        p.store(back, 0, rig.hbm(0, 1 << 20, 256));
+      });
       assertThat(rig.row(2).startPs()).isEqualTo(rig.row(1).endPs());
       assertThat(rig.row(2).cause()).isEqualTo(Cause.MEMORY_ORDER);
       assertThat(rig.row(2).causeOp()).isEqualTo(1);
@@ -33,14 +32,13 @@ final class MemoryOrderTest {
   @Test
   void writeAfterRead_sameBytes_waitsForTheLoad() {
     try (DeviceRig rig = DeviceRig.of(Mode.FULL, "ring")) {
-      rig.run(
-          p -> {
-            Register v = fill(p, 64, 3);
-            p.fence(v);
-            Register old = p.load(rig.hbm(0, 0, BYTES));
-            p.store(v, 0, rig.hbm(0, BYTES - 64, 64));
-            p.store(old, 0, rig.hbm(0, 1 << 20, BYTES));
-          });
+      rig.run(p -> {
+        Register v = fill(p, 64, 3);
+        p.fence(v);
+        Register old = p.load(rig.hbm(0, 0, BYTES));
+        p.store(v, 0, rig.hbm(0, BYTES - 64, 64));
+        p.store(old, 0, rig.hbm(0, 1 << 20, BYTES));
+      });
       assertThat(rig.row(2).startPs()).isEqualTo(rig.row(1).endPs());
       assertThat(rig.row(2).cause()).isEqualTo(Cause.MEMORY_ORDER);
       assertThat(floats(rig.read(rig.hbm(0, 1 << 20, BYTES)))).containsOnly(0);
@@ -51,13 +49,12 @@ final class MemoryOrderTest {
   @Test
   void writeAfterWrite_sameBytes_theLaterWins() {
     try (DeviceRig rig = DeviceRig.of(Mode.FULL, "ring")) {
-      rig.run(
-          p -> {
-            Register one = fill(p, 1 << 16, 1);
-            Register two = fill(p, 64, 2);
-            p.store(one, 0, rig.hbm(0, 0, 1 << 16));
-            p.store(two, 0, rig.hbm(0, 64, 64));
-          });
+      rig.run(p -> {
+        Register one = fill(p, 1 << 16, 1);
+        Register two = fill(p, 64, 2);
+        p.store(one, 0, rig.hbm(0, 0, 1 << 16));
+        p.store(two, 0, rig.hbm(0, 64, 64));
+      });
       assertThat(rig.row(3).startPs()).isEqualTo(rig.row(2).endPs());
       float[] got = floats(rig.read(rig.hbm(0, 0, 256)));
       assertThat(got[15]).isEqualTo(1);
@@ -70,11 +67,10 @@ final class MemoryOrderTest {
   @Test
   void readAfterRead_sameBytes_overlap() {
     try (DeviceRig rig = DeviceRig.ring()) {
-      rig.run(
-          p -> {
-            p.load(rig.hbm(0, 0, BYTES));
-            p.load(rig.hbm(0, 0, BYTES));
-          });
+      rig.run(p -> {
+        p.load(rig.hbm(0, 0, BYTES));
+        p.load(rig.hbm(0, 0, BYTES));
+      });
       assertThat(rig.row(1).startPs())
           .isEqualTo(rig.row(1).issuePs())
           .isLessThan(rig.row(0).endPs());
@@ -89,11 +85,10 @@ final class MemoryOrderTest {
   void loadAfterStore_neighbouringBytes_orderedOnlyIfTheyMeet(
       long offset, int peOfMemory, boolean ordered) {
     try (DeviceRig rig = DeviceRig.ring()) {
-      rig.run(
-          p -> {
-            p.store(fill(p, BYTES, 0), 0, rig.hbm(0, 0, BYTES));
-            p.load(rig.hbm(peOfMemory, offset, 8));
-          });
+      rig.run(p -> {
+        p.store(fill(p, BYTES, 0), 0, rig.hbm(0, 0, BYTES));
+        p.load(rig.hbm(peOfMemory, offset, 8));
+      });
       assertThat(rig.row(2).startPs())
           .isEqualTo(ordered ? rig.row(1).endPs() : rig.row(2).issuePs());
     }
@@ -102,13 +97,11 @@ final class MemoryOrderTest {
   @Test
   void stridedRegions_interleavedRows_areOrderedBySpan() {
     try (DeviceRig rig = DeviceRig.ring()) {
-      rig.run(
-          p -> {
-            p.store(
-                fill(p, 256, 0), 0, new Region(rig.machine.addresses().hbm(p.pe(), 0), 4, 64, 128));
-            p.load(new Region(rig.machine.addresses().hbm(p.pe(), 64), 3, 64, 128));
-            p.load(rig.hbm(0, 512, 64));
-          });
+      rig.run(p -> {
+        p.store(fill(p, 256, 0), 0, new Region(rig.machine.addresses().hbm(p.pe(), 0), 4, 64, 128));
+        p.load(new Region(rig.machine.addresses().hbm(p.pe(), 64), 3, 64, 128));
+        p.load(rig.hbm(0, 512, 64));
+      });
       assertThat(rig.row(2).cause()).isEqualTo(Cause.MEMORY_ORDER);
       assertThat(rig.row(3).startPs()).as("in order behind it").isEqualTo(rig.row(2).startPs());
     }
@@ -117,16 +110,15 @@ final class MemoryOrderTest {
   @Test
   void fence_ofOneStore_holdsWhatFollowsUntilItsAcknowledgement() {
     try (DeviceRig rig = DeviceRig.ring()) {
-      rig.run(
-          p -> {
-            Register v = fill(p, 64, 1);
-            Register slow = p.store(v, 0, rig.hbm(4, 0, 64));
-            Register quick = p.store(v, 0, rig.hbm(0, 0, 64));
-            p.fence(quick);
-            fill(p, 4, 0);
-            p.fence(slow);
-            fill(p, 4, 0);
-          });
+      rig.run(p -> {
+        Register v = fill(p, 64, 1);
+        Register slow = p.store(v, 0, rig.hbm(4, 0, 64));
+        Register quick = p.store(v, 0, rig.hbm(0, 0, 64));
+        p.fence(quick);
+        fill(p, 4, 0);
+        p.fence(slow);
+        fill(p, 4, 0);
+      });
       assertThat(rig.row(3).issuePs()).isEqualTo(rig.row(2).endPs() + 1000);
       assertThat(rig.row(4).issuePs()).isEqualTo(rig.row(1).endPs() + 1000);
       assertThat(rig.row(4).cause()).isEqualTo(Cause.FENCE);
@@ -137,15 +129,14 @@ final class MemoryOrderTest {
   @Test
   void fenceAll_manyCommands_waitsForTheLast() {
     try (DeviceRig rig = DeviceRig.ring()) {
-      rig.run(
-          p -> {
-            p.load(rig.hbm(4, 0, 64));
-            p.load(rig.hbm(0, 0, 64));
-            fill(p, 4, 0);
-            p.fenceAll();
-            p.fenceAll();
-            fill(p, 4, 0);
-          });
+      rig.run(p -> {
+        p.load(rig.hbm(4, 0, 64));
+        p.load(rig.hbm(0, 0, 64));
+        fill(p, 4, 0);
+        p.fenceAll();
+        p.fenceAll();
+        fill(p, 4, 0);
+      });
       assertThat(rig.row(3).issuePs()).isEqualTo(rig.row(0).endPs() + 1000);
       assertThat(rig.row(3).causeOp()).isZero();
     }

@@ -53,15 +53,14 @@ final class PeIssueTest {
   @Test
   void value_manyCommandsWaitForIt_allOfThemHearOfIt() {
     try (DeviceRig rig = DeviceRig.ring("pe.cpu.command_window=1000")) {
-      rig.run(
-          p -> {
-            Register value = p.load(rig.hbm(0, 0, 65_536));
-            for (int i = 0; i < 300; i++) {
-              p.store(value, 0, rig.hbm(0, 1 << 20, 64));
-              p.release(exp(p, value));
-            }
-            p.release(value);
-          });
+      rig.run(p -> {
+        Register value = p.load(rig.hbm(0, 0, 65_536));
+        for (int i = 0; i < 300; i++) {
+          p.store(value, 0, rig.hbm(0, 1 << 20, 64));
+          p.release(exp(p, value));
+        }
+        p.release(value);
+      });
       assertThat(rig.rows()).hasSize(601);
       assertThat(rig.rows().stream().skip(1)).allMatch(r -> r.startPs() >= rig.row(0).endPs());
     }
@@ -70,13 +69,12 @@ final class PeIssueTest {
   @Test
   void store_readyBehindStoreThatWaits_startsWithIt() {
     try (DeviceRig rig = DeviceRig.ring()) {
-      rig.run(
-          p -> {
-            Register early = fill(p, 256);
-            Register late = exp(p, fill(p, 64 * KIB));
-            p.store(late, 0, rig.hbm(0, 0, 64 * KIB));
-            p.store(early, 0, rig.hbm(0, 1 << 20, 256));
-          });
+      rig.run(p -> {
+        Register early = fill(p, 256);
+        Register late = exp(p, fill(p, 64 * KIB));
+        p.store(late, 0, rig.hbm(0, 0, 64 * KIB));
+        p.store(early, 0, rig.hbm(0, 1 << 20, 256));
+      });
       var exp = rig.row(2);
       assertThat(rig.row(3).startPs()).isEqualTo(exp.endPs());
       assertThat(rig.row(4).startPs()).as("in-order queue of four channels").isEqualTo(exp.endPs());
@@ -87,12 +85,11 @@ final class PeIssueTest {
   @Test
   void load_readyBehindLoadThatWaitsForMemory_startsWithIt() {
     try (DeviceRig rig = DeviceRig.ring()) {
-      rig.run(
-          p -> {
-            p.store(fill(p, 256), 0, rig.hbm(0, 0, 256));
-            p.load(rig.hbm(0, 0, 256));
-            p.load(rig.hbm(0, 4096, 256));
-          });
+      rig.run(p -> {
+        p.store(fill(p, 256), 0, rig.hbm(0, 0, 256));
+        p.load(rig.hbm(0, 0, 256));
+        p.load(rig.hbm(0, 4096, 256));
+      });
       var store = rig.rows(OpKind.STORE).getFirst();
       assertThat(rig.rows(OpKind.LOAD))
           .extracting(DeviceRig.Row::startPs)

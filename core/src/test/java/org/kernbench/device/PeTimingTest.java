@@ -103,31 +103,30 @@ final class PeTimingTest {
   @Test
   void math_everyKind_isTheGreaterOfLanesAndOperands() {
     try (DeviceRig rig = DeviceRig.ring()) {
-      rig.run(
-          p -> {
-            Register a = fill(p, 16_384); // 64 vectors; writes 16384 B
-            Register b = exp(p, a); // at a quarter of the rate
-            add(p, a, b); // three streams of TCM
-            p.compute(
-                new ComputeOp.Reduce(ReduceOp.SUM, DType.F32, 4, 1024, 1),
-                16,
-                a,
-                0,
-                Register.NONE,
-                0,
-                Register.NONE,
-                0);
-            p.compute(
-                new ComputeOp.Cast(DType.F32, DType.F16, 4096),
-                8192,
-                a,
-                0,
-                Register.NONE,
-                0,
-                Register.NONE,
-                0);
-            fill(p, 4);
-          });
+      rig.run(p -> {
+        Register a = fill(p, 16_384); // 64 vectors; writes 16384 B
+        Register b = exp(p, a); // at a quarter of the rate
+        add(p, a, b); // three streams of TCM
+        p.compute(
+            new ComputeOp.Reduce(ReduceOp.SUM, DType.F32, 4, 1024, 1),
+            16,
+            a,
+            0,
+            Register.NONE,
+            0,
+            Register.NONE,
+            0);
+        p.compute(
+            new ComputeOp.Cast(DType.F32, DType.F16, 4096),
+            8192,
+            a,
+            0,
+            Register.NONE,
+            0,
+            Register.NONE,
+            0);
+        fill(p, 4);
+      });
       assertThat(rig.rows())
           .extracting(DeviceRig.Row::ps)
           .containsExactly(
@@ -158,17 +157,16 @@ final class PeTimingTest {
             "pe.gemm.columns=" + array,
             "pe.gemm.clock=1 GHz",
             "pe.gemm.mode=" + mode)) {
-      rig.run(
-          p ->
-              p.compute(
-                  new ComputeOp.Gemm(DType.F16, DType.F16, m, n, k, false),
-                  m * n * 2,
-                  fill(p, m * k * 2),
-                  0,
-                  fill(p, k * n * 2),
-                  0,
-                  Register.NONE,
-                  0));
+      rig.run(p ->
+          p.compute(
+              new ComputeOp.Gemm(DType.F16, DType.F16, m, n, k, false),
+              m * n * 2,
+              fill(p, m * k * 2),
+              0,
+              fill(p, k * n * 2),
+              0,
+              Register.NONE,
+              0));
       assertThat(rig.row(2).ps()).isEqualTo(cycles * 1000);
     }
   }
@@ -177,21 +175,20 @@ final class PeTimingTest {
   @CsvSource({"shared", "separate"})
   void gemmAndMath_independent_excludeEachOtherOnlyIfTheyShare(String slot) {
     try (DeviceRig rig = DeviceRig.ring("pe.accel_slot=" + slot)) {
-      rig.run(
-          p -> {
-            Register a = p.load(rig.hbm(0, 0, 512));
-            p.fence(a);
-            p.compute(
-                new ComputeOp.Gemm(DType.F16, DType.F16, 16, 16, 16, false),
-                512,
-                a,
-                0,
-                a,
-                0,
-                Register.NONE,
-                0);
-            fill(p, 256);
-          });
+      rig.run(p -> {
+        Register a = p.load(rig.hbm(0, 0, 512));
+        p.fence(a);
+        p.compute(
+            new ComputeOp.Gemm(DType.F16, DType.F16, 16, 16, 16, false),
+            512,
+            a,
+            0,
+            a,
+            0,
+            Register.NONE,
+            0);
+        fill(p, 256);
+      });
       var gemm = rig.row(1);
       var math = rig.row(2);
       assertThat(gemm.startPs()).isEqualTo(rig.row(0).endPs() + DISPATCH);
@@ -204,15 +201,14 @@ final class PeTimingTest {
   @ParameterizedTest
   @CsvSource({"1", "2", "4"})
   void loads_moreThanQueues_startWhenAQueueIsFree(int queues) {
-    try (DeviceRig rig = DeviceRig.ring(
-            "pe.dma.read_queues=" + queues, "pe.cpu.command_window=9")) {
+    try (DeviceRig rig =
+        DeviceRig.ring("pe.dma.read_queues=" + queues, "pe.cpu.command_window=9")) {
       Launch launch =
-          rig.run(
-              p -> {
-                for (int i = 0; i < 9; i++) {
-                  p.load(rig.hbm(0, i * 4096L, 256));
-                }
-              });
+          rig.run(p -> {
+            for (int i = 0; i < 9; i++) {
+              p.load(rig.hbm(0, i * 4096L, 256));
+            }
+          });
       List<DeviceRig.Row> loads = rig.rows();
       for (int i = 0; i < 9; i++) {
         var load = loads.get(i);
@@ -227,12 +223,11 @@ final class PeTimingTest {
   @Test
   void serialIssue_independentCommands_followEachOther() {
     try (DeviceRig rig = DeviceRig.ring("pe.cpu.issue=serial")) {
-      rig.run(
-          p -> {
-            p.load(rig.hbm(0, 0, 256));
-            fill(p, 256);
-            p.load(rig.hbm(0, 4096, 256));
-          });
+      rig.run(p -> {
+        p.load(rig.hbm(0, 0, 256));
+        fill(p, 256);
+        p.load(rig.hbm(0, 4096, 256));
+      });
       assertThat(rig.row(1).startPs()).isEqualTo(rig.row(0).endPs() + DISPATCH);
       assertThat(rig.row(2).startPs()).isEqualTo(rig.row(1).endPs() + DISPATCH);
       assertThat(rig.row(2).cause()).isEqualTo(Cause.SERIAL_ISSUE);
@@ -244,12 +239,11 @@ final class PeTimingTest {
   void overlappedIssue_independentCommands_overlap() {
     try (DeviceRig rig = DeviceRig.ring()) {
       Launch launch =
-          rig.run(
-              p -> {
-                p.load(rig.hbm(0, 0, 256));
-                fill(p, 256);
-                p.store(fill(p, 256), 0, rig.hbm(0, 4096, 256));
-              });
+          rig.run(p -> {
+            p.load(rig.hbm(0, 0, 256));
+            fill(p, 256);
+            p.store(fill(p, 256), 0, rig.hbm(0, 4096, 256));
+          });
       assertThat(rig.row(1).startPs()).isEqualTo(launch.startPs() + 2 * DISPATCH);
       assertThat(rig.row(3).startPs()).isLessThan(rig.row(0).endPs());
     }
@@ -260,12 +254,11 @@ final class PeTimingTest {
   void window_full_goesOnWhenHalfOfItIsDone(int window) {
     try (DeviceRig rig =
         DeviceRig.ring("pe.cpu.command_window=" + window, "pe.dma.read_queues=1")) {
-      rig.run(
-          p -> {
-            for (int i = 0; i < 12; i++) {
-              p.load(rig.hbm(0, i * 4096L, 256));
-            }
-          });
+      rig.run(p -> {
+        for (int i = 0; i < 12; i++) {
+          p.load(rig.hbm(0, i * 4096L, 256));
+        }
+      });
       List<DeviceRig.Row> loads = rig.rows();
       if (window >= 12) {
         assertThat(loads).noneMatch(r -> r.cause() == Cause.WINDOW);
@@ -287,12 +280,11 @@ final class PeTimingTest {
   @Test
   void window_full_isTheCauseOfTheNextCommand() {
     try (DeviceRig rig = DeviceRig.ring("pe.cpu.command_window=2", "pe.dma.read_queues=4")) {
-      rig.run(
-          p -> {
-            for (int i = 0; i < 3; i++) {
-              p.load(rig.hbm(0, i * 4096L, 256));
-            }
-          });
+      rig.run(p -> {
+        for (int i = 0; i < 3; i++) {
+          p.load(rig.hbm(0, i * 4096L, 256));
+        }
+      });
       assertThat(rig.row(2).startPs()).isEqualTo(rig.row(0).endPs() + DISPATCH);
       assertThat(rig.row(2).cause()).isEqualTo(Cause.WINDOW);
       assertThat(rig.row(2).causeOp()).isEqualTo(rig.row(0).id());
@@ -304,13 +296,12 @@ final class PeTimingTest {
     try (DeviceRig rig =
         DeviceRig.ring(
             "ipcq.slots=1", "ipcq.directions=1", "pe.tcm.size=64 KiB", "ipcq.slot_size=1 KiB")) {
-      rig.run(
-          p -> {
-            Register a = p.load(rig.hbm(0, 0, 40_000));
-            p.store(a, 0, rig.hbm(0, 1 << 20, 40_000));
-            p.release(a);
-            p.load(rig.hbm(0, 2 << 20, 40_000));
-          });
+      rig.run(p -> {
+        Register a = p.load(rig.hbm(0, 0, 40_000));
+        p.store(a, 0, rig.hbm(0, 1 << 20, 40_000));
+        p.release(a);
+        p.load(rig.hbm(0, 2 << 20, 40_000));
+      });
       assertThat(rig.row(2).issuePs()).isEqualTo(rig.row(1).endPs() + DISPATCH);
       assertThat(rig.row(2).cause()).isEqualTo(Cause.TCM_SPACE);
       assertThat(rig.row(2).causeOp()).isEqualTo(1);
@@ -425,16 +416,15 @@ final class PeTimingTest {
     try (DeviceRig rig = DeviceRig.ring()) {
       List<Long> clocks = new ArrayList<>();
       Launch launch =
-          rig.run(
-              p -> {
-                clocks.add(p.clockPs());
-                Register a = p.load(rig.hbm(0, 0, 4096));
-                clocks.add(p.clockPs());
-                p.fence(a);
-                clocks.add(p.clockPs());
-                fill(p, 256);
-                clocks.add(p.clockPs());
-              });
+          rig.run(p -> {
+            clocks.add(p.clockPs());
+            Register a = p.load(rig.hbm(0, 0, 4096));
+            clocks.add(p.clockPs());
+            p.fence(a);
+            clocks.add(p.clockPs());
+            fill(p, 256);
+            clocks.add(p.clockPs());
+          });
       long start = launch.startPs();
       assertThat(clocks)
           .containsExactly(
@@ -446,14 +436,13 @@ final class PeTimingTest {
   void clock_serial_isTheTimeAtWhichTheNextCommandIssues() {
     try (DeviceRig rig = DeviceRig.ring("pe.cpu.issue=serial")) {
       List<Long> clocks = new ArrayList<>();
-      rig.run(
-          p -> {
-            p.load(rig.hbm(0, 0, 4096));
-            clocks.add(p.clockPs());
-            fill(p, 256);
-            fill(p, 256);
-            clocks.add(p.clockPs());
-          });
+      rig.run(p -> {
+        p.load(rig.hbm(0, 0, 4096));
+        clocks.add(p.clockPs());
+        fill(p, 256);
+        fill(p, 256);
+        clocks.add(p.clockPs());
+      });
       assertThat(clocks).containsExactly(rig.row(0).endPs(), rig.row(2).endPs());
     }
   }
@@ -461,12 +450,11 @@ final class PeTimingTest {
   @Test
   void look_value_issuesTheNextCommandWhenItExists() {
     try (DeviceRig rig = DeviceRig.of(Mode.FULL, "ring")) {
-      rig.run(
-          p -> {
-            Register a = fill(p, 1 << 16);
-            p.look(a, 0, 4);
-            fill(p, 4);
-          });
+      rig.run(p -> {
+        Register a = fill(p, 1 << 16);
+        p.look(a, 0, 4);
+        fill(p, 4);
+      });
       assertThat(rig.row(1).startPs()).isEqualTo(rig.row(0).endPs() + DISPATCH);
       assertThat(rig.row(1).cause()).isEqualTo(Cause.LOOK);
       assertThat(rig.row(1).causeOp()).isZero();

@@ -521,10 +521,8 @@ class NumericsTest {
     assertThat(Operands.values(DType.I32, out)).containsExactly(2, 2, 2, 5, 5, 5);
     Numerics.copyStrided(4, Shape.of(), matrix, 20, new long[0], out, 0, new long[0]);
     assertThat(Operands.values(DType.I32, out)).startsWith(6, 2);
-    assertThatThrownBy(
-            () ->
-                Numerics.copyStrided(
-                    4, Shape.of(3), matrix, 0, new long[] {3}, out, 0, new long[] {1}))
+    assertThatThrownBy(() ->
+            Numerics.copyStrided(4, Shape.of(3), matrix, 0, new long[] {3}, out, 0, new long[] {1}))
         .isInstanceOf(IndexOutOfBoundsException.class)
         .hasMessage("strided copy: src reaches bytes 0 to 28; the array has 24");
   }

@@ -20,15 +20,14 @@ final class ScopeTest {
   void scopeInALoop_muchMoreThanTcm_fits() {
     try (KernelRig rig = new KernelRig(Mode.FULL)) {
       var out = rig.zeros("out", 0, DType.F32, 50);
-      rig.run(
-          tl -> {
-            for (int i = 0; i < 50; i++) {
-              try (Scope turn = tl.scope()) {
-                Value v = tl.full(BIG, i, DType.F32).add(1);
-                tl.store(tl.shard(out).range(i, 1), v.range(99_999, 1));
-              }
-            }
-          });
+      rig.run(tl -> {
+        for (int i = 0; i < 50; i++) {
+          try (Scope turn = tl.scope()) {
+            Value v = tl.full(BIG, i, DType.F32).add(1);
+            tl.store(tl.shard(out).range(i, 1), v.range(99_999, 1));
+          }
+        }
+      });
       double[] got = rig.read(out);
       for (int i = 0; i < 50; i++) {
         assertThat(got[i]).isEqualTo(i + 1);
@@ -41,16 +40,15 @@ final class ScopeTest {
   void keep_valueOfAScope_survivesItsClose(Mode mode) {
     try (KernelRig rig = new KernelRig(mode)) {
       var out = rig.zeros("out", 0, DType.F32, 1);
-      rig.run(
-          tl -> {
-            Value sum = tl.zeros(Shape.of(1), DType.F32);
-            for (int i = 1; i <= 10; i++) {
-              try (Scope turn = tl.scope()) {
-                sum = turn.keep(sum.add(tl.full(Shape.of(1), i, DType.F32)));
-              }
-            }
-            tl.store(out, sum);
-          });
+      rig.run(tl -> {
+        Value sum = tl.zeros(Shape.of(1), DType.F32);
+        for (int i = 1; i <= 10; i++) {
+          try (Scope turn = tl.scope()) {
+            sum = turn.keep(sum.add(tl.full(Shape.of(1), i, DType.F32)));
+          }
+        }
+        tl.store(out, sum);
+      });
       if (mode != Mode.TIME) {
         assertThat(rig.read(out)).containsExactly(55);
       }
@@ -61,16 +59,15 @@ final class ScopeTest {
   @EnumSource(Mode.class)
   void keep_valueMadeOutsideAllScopes_leavesItWithTheKernel(Mode mode) {
     try (KernelRig rig = new KernelRig(mode)) {
-      rig.run(
-          tl -> {
-            Value mine = tl.zeros(Shape.of(1), DType.F32);
-            try (Scope outer = tl.scope()) {
-              try (Scope inner = tl.scope()) {
-                inner.keep(mine);
-              }
-            }
-            mine.add(1);
-          });
+      rig.run(tl -> {
+        Value mine = tl.zeros(Shape.of(1), DType.F32);
+        try (Scope outer = tl.scope()) {
+          try (Scope inner = tl.scope()) {
+            inner.keep(mine);
+          }
+        }
+        mine.add(1);
+      });
     }
   }
 
@@ -78,19 +75,17 @@ final class ScopeTest {
   @EnumSource(Mode.class)
   void keep_inNestedScopes_movesOneScopeOut(Mode mode) {
     try (KernelRig rig = new KernelRig(mode)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      tl -> {
-                        Value v;
-                        try (Scope outer = tl.scope()) {
-                          try (Scope inner = tl.scope()) {
-                            v = inner.keep(tl.zeros(Shape.of(1), DType.F32));
-                          }
-                          v.add(1);
-                        }
-                        v.add(2);
-                      }))
+      assertThatThrownBy(() ->
+              rig.run(tl -> {
+                Value v;
+                try (Scope outer = tl.scope()) {
+                  try (Scope inner = tl.scope()) {
+                    v = inner.keep(tl.zeros(Shape.of(1), DType.F32));
+                  }
+                  v.add(1);
+                }
+                v.add(2);
+              }))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("released");
     }
@@ -100,12 +95,11 @@ final class ScopeTest {
   @EnumSource(Mode.class)
   void release_thenScopeCloses_isFine(Mode mode) {
     try (KernelRig rig = new KernelRig(mode)) {
-      rig.run(
-          tl -> {
-            try (Scope s = tl.scope()) {
-              tl.release(tl.zeros(Shape.of(1), DType.F32));
-            }
-          });
+      rig.run(tl -> {
+        try (Scope s = tl.scope()) {
+          tl.release(tl.zeros(Shape.of(1), DType.F32));
+        }
+      });
     }
   }
 
@@ -113,14 +107,12 @@ final class ScopeTest {
   @EnumSource(Mode.class)
   void release_twiceOrOfAView_isOneValue(Mode mode) {
     try (KernelRig rig = new KernelRig(mode)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      tl -> {
-                        Value v = tl.zeros(Shape.of(4), DType.F32);
-                        tl.release(v.range(0, 2));
-                        tl.release(v);
-                      }))
+      assertThatThrownBy(() ->
+              rig.run(tl -> {
+                Value v = tl.zeros(Shape.of(4), DType.F32);
+                tl.release(v.range(0, 2));
+                tl.release(v);
+              }))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("released twice");
     }
@@ -129,14 +121,12 @@ final class ScopeTest {
   @Test
   void close_outOfOrder_isAnError() {
     try (KernelRig rig = new KernelRig(Mode.TIME)) {
-      assertThatThrownBy(
-              () ->
-                  rig.run(
-                      tl -> {
-                        Scope outer = tl.scope();
-                        tl.scope();
-                        outer.close();
-                      }))
+      assertThatThrownBy(() ->
+              rig.run(tl -> {
+                Scope outer = tl.scope();
+                tl.scope();
+                outer.close();
+              }))
           .isInstanceOf(IllegalStateException.class)
           .hasMessageContaining("try-with-resources");
     }

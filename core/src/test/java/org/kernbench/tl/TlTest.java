@@ -128,24 +128,22 @@ final class TlTest {
       var max0 = rig.zeros("max0", 0, DType.F32, 3, 5);
       var min1 = rig.zeros("min1", 0, DType.F32, 2, 5);
       var sum2 = rig.zeros("sum2", 0, DType.F16, 2, 3);
-      rig.run(
-          tl -> {
-            Value v = tl.load(in);
-            tl.store(max0, v.max(0));
-            tl.store(min1, v.min(1));
-            tl.store(sum2, v.sum(2).cast(DType.F16));
-          });
+      rig.run(tl -> {
+        Value v = tl.load(in);
+        tl.store(max0, v.max(0));
+        tl.store(min1, v.min(1));
+        tl.store(sum2, v.sum(2).cast(DType.F16));
+      });
       assertThat(rig.read(max0))
           .isEqualTo(IntStream.range(0, 15).mapToDouble(i -> Math.max(x[i], x[15 + i])).toArray());
       assertThat(rig.read(min1))
           .isEqualTo(
               IntStream.range(0, 10)
-                  .mapToDouble(
-                      i ->
-                          IntStream.range(0, 3)
-                              .mapToDouble(k -> x[i / 5 * 15 + k * 5 + i % 5])
-                              .min()
-                              .orElseThrow())
+                  .mapToDouble(i ->
+                      IntStream.range(0, 3)
+                          .mapToDouble(k -> x[i / 5 * 15 + k * 5 + i % 5])
+                          .min()
+                          .orElseThrow())
                   .toArray());
       double[] sums = new double[6];
       for (int i = 0; i < 6; i++) {
@@ -171,13 +169,12 @@ final class TlTest {
       var tb = rig.tensor("b", 0, DType.F16, b, k, n);
       var twice = rig.zeros("twice", 0, DType.F32, m, n);
       var once = rig.zeros("once", 0, DType.F16, m, n);
-      rig.run(
-          tl -> {
-            Value x = tl.load(ta);
-            Value y = tl.load(tb);
-            tl.store(once, tl.dot(x, y));
-            tl.store(twice, tl.dot(x, y, tl.dot(x, y, tl.full(Shape.of(m, n), 1, DType.F32))));
-          });
+      rig.run(tl -> {
+        Value x = tl.load(ta);
+        Value y = tl.load(tb);
+        tl.store(once, tl.dot(x, y));
+        tl.store(twice, tl.dot(x, y, tl.dot(x, y, tl.full(Shape.of(m, n), 1, DType.F32))));
+      });
       double[] expectedTwice = new double[m * n];
       double[] expectedOnce = new double[m * n];
       for (int i = 0; i < m * n; i++) {
@@ -208,17 +205,16 @@ final class TlTest {
     try (KernelRig rig = new KernelRig(mode)) {
       var in = rig.tensor("in", 0, DType.F32, new double[] {100, 7}, 2);
       var out = rig.zeros("out", 0, DType.F32, 1);
-      rig.run(
-          tl -> {
-            Value v = tl.load(in);
-            Value x = v.range(0, 1);
-            int halvings = 0;
-            while (tl.item(x) > 1) {
-              x = x.mul(0.5);
-              halvings++;
-            }
-            tl.store(out, tl.full(Shape.of(1), halvings + tl.item(v.range(1, 1)), DType.F32));
-          });
+      rig.run(tl -> {
+        Value v = tl.load(in);
+        Value x = v.range(0, 1);
+        int halvings = 0;
+        while (tl.item(x) > 1) {
+          x = x.mul(0.5);
+          halvings++;
+        }
+        tl.store(out, tl.full(Shape.of(1), halvings + tl.item(v.range(1, 1)), DType.F32));
+      });
       assertThat(rig.read(out)).containsExactly(7 + 7);
     }
   }
@@ -237,14 +233,13 @@ final class TlTest {
     try (KernelRig rig = new KernelRig(Mode.TIME)) {
       var out = rig.zeros("out", 0, DType.F32, 1000);
       List<Double> clocks = new ArrayList<>();
-      rig.run(
-          tl -> {
-            Value v = tl.full(Shape.of(1000), 1, DType.F32);
-            tl.awaitAll();
-            clocks.add(tl.clock());
-            tl.await(tl.store(out, v));
-            clocks.add(tl.clock());
-          });
+      rig.run(tl -> {
+        Value v = tl.full(Shape.of(1000), 1, DType.F32);
+        tl.awaitAll();
+        clocks.add(tl.clock());
+        tl.await(tl.store(out, v));
+        clocks.add(tl.clock());
+      });
       // 1 dispatch + 28 set-up + 2 + 7.25 + 30.5 there + bytes + 7.25 + 4 back
       assertThat(clocks.get(1) - clocks.get(0))
           .isBetween(80 + 4000 / 217.6, 80 + 4000 / 217.6 + 0.005);

@@ -136,28 +136,26 @@ final class DistributedTest {
   @CsvSource({"shape", "dtype", "reduction", "op"})
   void allReduce_ranksDisagree_failAtOnceWithBothFingerprints(String how) {
     List<String> after = new ArrayList<>();
-    assertThatThrownBy(
-            () ->
-                spawn(
-                    4,
-                    w -> {
-                      boolean odd = w.rank() == 2;
-                      Tensor t =
-                          w.torch()
-                              .zeros(
-                                  Shape.of(odd && how.equals("shape") ? 9 : 8),
-                                  odd && how.equals("dtype") ? DType.F16 : DType.F32,
-                                  "t");
-                      if (odd && how.equals("op")) {
-                        w.distributed().barrier();
-                      } else {
-                        w.distributed()
-                            .allReduce(
-                                t,
-                                odd && how.equals("reduction") ? ReduceKind.MIN : ReduceKind.SUM);
-                      }
-                      after.add("rank " + w.rank());
-                    }))
+    assertThatThrownBy(() ->
+            spawn(
+                4,
+                w -> {
+                  boolean odd = w.rank() == 2;
+                  Tensor t =
+                      w.torch()
+                          .zeros(
+                              Shape.of(odd && how.equals("shape") ? 9 : 8),
+                              odd && how.equals("dtype") ? DType.F16 : DType.F32,
+                              "t");
+                  if (odd && how.equals("op")) {
+                    w.distributed().barrier();
+                  } else {
+                    w.distributed()
+                        .allReduce(
+                            t, odd && how.equals("reduction") ? ReduceKind.MIN : ReduceKind.SUM);
+                  }
+                  after.add("rank " + w.rank());
+                }))
         .isInstanceOf(SpawnException.class)
         .hasCauseInstanceOf(CollectiveMismatchException.class)
         .hasMessageContaining(
@@ -264,28 +262,25 @@ final class DistributedTest {
 
   @Test
   void allReduce_tensorElsewhere_saysWhereItShouldBe() {
-    assertThatThrownBy(
-            () ->
-                spawn(
-                    2,
-                    w -> {
-                      w.torch().ahbm().setDevice(0);
-                      w.distributed().allReduce(w.torch().zeros(Shape.of(1), DType.F32, "t"));
-                    }))
+    assertThatThrownBy(() ->
+            spawn(
+                2,
+                w -> {
+                  w.torch().ahbm().setDevice(0);
+                  w.distributed().allReduce(w.torch().zeros(Shape.of(1), DType.F32, "t"));
+                }))
         .isInstanceOf(SpawnException.class)
         .hasMessageContaining("it lies at sip0.cube0.pe0; expected sip1.cube0.pe0");
   }
 
   @Test
   void allReduce_averageOfIntegers_isAnError() {
-    assertThatThrownBy(
-            () ->
-                spawn(
-                    2,
-                    w ->
-                        w.distributed()
-                            .allReduce(
-                                w.torch().zeros(Shape.of(1), DType.I32, "t"), ReduceKind.AVG)))
+    assertThatThrownBy(() ->
+            spawn(
+                2,
+                w ->
+                    w.distributed()
+                        .allReduce(w.torch().zeros(Shape.of(1), DType.I32, "t"), ReduceKind.AVG)))
         .isInstanceOf(SpawnException.class)
         .hasMessageContaining("AVG of i32")
         .hasMessageContaining("2 of 2 ranks failed");
@@ -341,18 +336,17 @@ final class DistributedTest {
   void spawnAgain_groupOfTheHostProgram_startsAfresh() {
     try (Torch torch = Runtimes.openRing(2, Mode.FULL)) {
       torch.distributed().initProcessGroup("ahbm");
-      assertThatThrownBy(
-              () ->
-                  torch
-                      .multiprocessing()
-                      .spawn(
-                          w -> {
-                            if (w.rank() == 1) {
-                              throw new SimulationException("early");
-                            }
-                            w.distributed().barrier();
-                          },
-                          2))
+      assertThatThrownBy(() ->
+              torch
+                  .multiprocessing()
+                  .spawn(
+                      w -> {
+                        if (w.rank() == 1) {
+                          throw new SimulationException("early");
+                        }
+                        w.distributed().barrier();
+                      },
+                      2))
           .isInstanceOf(SpawnException.class);
       List<Integer> past = new ArrayList<>();
       torch

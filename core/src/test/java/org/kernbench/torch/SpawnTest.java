@@ -117,15 +117,14 @@ final class SpawnTest {
   @Test
   void spawn_allRanksThrow_allAreReported() {
     try (Torch torch = Runtimes.openRing(3, Mode.FULL)) {
-      assertThatThrownBy(
-              () ->
-                  torch
-                      .multiprocessing()
-                      .spawn(
-                          w -> {
-                            throw new SimulationException("rank " + w.rank() + " is wrong");
-                          },
-                          3))
+      assertThatThrownBy(() ->
+              torch
+                  .multiprocessing()
+                  .spawn(
+                      w -> {
+                        throw new SimulationException("rank " + w.rank() + " is wrong");
+                      },
+                      3))
           .isInstanceOf(SpawnException.class)
           .hasMessage(
               """
@@ -141,22 +140,21 @@ final class SpawnTest {
   void spawn_finallyBlockWaits_abortedWorkerIsNotSuspendedAgain() {
     try (Torch torch = Runtimes.openRing(2, Mode.FULL)) {
       torch.distributed().initProcessGroup("ahbm");
-      assertThatThrownBy(
-              () ->
-                  torch
-                      .multiprocessing()
-                      .spawn(
-                          w -> {
-                            if (w.rank() == 1) {
-                              throw new SimulationException("stop");
-                            }
-                            try {
-                              w.distributed().barrier();
-                            } finally {
-                              w.distributed().barrier();
-                            }
-                          },
-                          2))
+      assertThatThrownBy(() ->
+              torch
+                  .multiprocessing()
+                  .spawn(
+                      w -> {
+                        if (w.rank() == 1) {
+                          throw new SimulationException("stop");
+                        }
+                        try {
+                          w.distributed().barrier();
+                        } finally {
+                          w.distributed().barrier();
+                        }
+                      },
+                      2))
           .isInstanceOf(SpawnException.class)
           .hasMessageContaining("1 of 2 ranks failed");
     }
@@ -205,18 +203,17 @@ final class SpawnTest {
   void spawn_rankEndsWhileOthersWait_deadlockSaysWhoWaitsWhere() {
     try (Torch torch = Runtimes.openRing(4, Mode.FULL)) {
       torch.distributed().initProcessGroup("ahbm");
-      assertThatThrownBy(
-              () ->
-                  torch
-                      .multiprocessing()
-                      .spawn(
-                          w -> {
-                            if (w.rank() != 2) {
-                              Tensor t = w.torch().zeros(Shape.of(8), DType.F32, "t");
-                              w.distributed().allReduce(t);
-                            }
-                          },
-                          4))
+      assertThatThrownBy(() ->
+              torch
+                  .multiprocessing()
+                  .spawn(
+                      w -> {
+                        if (w.rank() != 2) {
+                          Tensor t = w.torch().zeros(Shape.of(8), DType.F32, "t");
+                          w.distributed().allReduce(t);
+                        }
+                      },
+                      4))
           .isInstanceOf(DeadlockException.class)
           .message()
           .matches(
@@ -233,23 +230,22 @@ final class SpawnTest {
     for (Mode mode : Mode.values()) {
       try (Torch torch = Runtimes.openRing(3, mode)) {
         torch.distributed().initProcessGroup("ahbm");
-        assertThatThrownBy(
-                () ->
-                    torch
-                        .multiprocessing()
-                        .spawn(
-                            w -> {
-                              Tensor t = w.torch().zeros(Shape.of(4), DType.F32, "t");
-                              String from = w.rank() == 2 ? "down" : "up";
-                              Launch l =
-                                  w.torch()
-                                      .launch(
-                                          "take",
-                                          tl -> tl.store(t, tl.recv(from, Shape.of(4), DType.F32)),
-                                          t);
-                              w.torch().await(l);
-                            },
-                            3))
+        assertThatThrownBy(() ->
+                torch
+                    .multiprocessing()
+                    .spawn(
+                        w -> {
+                          Tensor t = w.torch().zeros(Shape.of(4), DType.F32, "t");
+                          String from = w.rank() == 2 ? "down" : "up";
+                          Launch l =
+                              w.torch()
+                                  .launch(
+                                      "take",
+                                      tl -> tl.store(t, tl.recv(from, Shape.of(4), DType.F32)),
+                                      t);
+                          w.torch().await(l);
+                        },
+                        3))
             .as("%s", mode)
             .isInstanceOf(DeadlockException.class)
             .hasMessageContaining("sip0.cube0.pe0")
@@ -328,11 +324,8 @@ final class SpawnTest {
   @Test
   void spawn_insideARank_isAnError() {
     try (Torch torch = Runtimes.openRing(2, Mode.FULL)) {
-      assertThatThrownBy(
-              () ->
-                  torch
-                      .multiprocessing()
-                      .spawn(w -> w.torch().multiprocessing().spawn(v -> {}, 1), 2))
+      assertThatThrownBy(() ->
+              torch.multiprocessing().spawn(w -> w.torch().multiprocessing().spawn(v -> {}, 1), 2))
           .isInstanceOf(SpawnException.class)
           .hasMessageContaining("spawn inside a rank");
       torch.multiprocessing().spawn(w -> {}, 2); // and the runtime still works

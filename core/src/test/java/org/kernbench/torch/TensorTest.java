@@ -196,13 +196,12 @@ final class TensorTest {
     Tensor onSecond = torch.empty(Shape.of(2, 1), DType.F32, twoPes, "pair");
     Shape big = Shape.of((int) (n - 16));
     Tensor first = torch.empty(big, DType.F32, "first");
-    assertThatThrownBy(
-            () ->
-                torch.empty(
-                    Shape.of(2, 64),
-                    DType.F32,
-                    DpPolicy.of(Split.REPLICATE, Split.REPLICATE).withCubes(1),
-                    "copies"))
+    assertThatThrownBy(() ->
+            torch.empty(
+                Shape.of(2, 64),
+                DType.F32,
+                DpPolicy.of(Split.REPLICATE, Split.REPLICATE).withCubes(1),
+                "copies"))
         .isInstanceOf(OutOfHbmException.class);
     first.close();
     onSecond.close();
