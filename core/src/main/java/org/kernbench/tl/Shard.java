@@ -13,7 +13,13 @@ import org.kernbench.tensor.Shape;
  * @param dtype of the elements
  */
 public record Shard(String name, PhysicalAddress address, Shape shape, DType dtype) {
-  /** All of it. */
+  /** All of it, in its own shape. */
+  public Slice whole() {
+    int n = Math.toIntExact(shape.elements());
+    return new Slice(this, 0, 1, n, n, shape);
+  }
+
+  /** All of it, as a vector. */
   public Slice all() {
     return range(0, Math.toIntExact(shape.elements()));
   }

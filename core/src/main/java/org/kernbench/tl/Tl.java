@@ -95,11 +95,18 @@ public final class Tl {
                     + " program ids"));
   }
 
+  /**
+   * Refers to this PE's whole shard of a tensor without moving anything: what a {@link
+   * #load(Slice)} or {@link #store(Slice, Value)} names. For a part, see {@link Shard#range} and
+   * {@link Shard#block}.
+   */
+  public Slice ref(DeviceTensor tensor) {
+    return shard(tensor).whole();
+  }
+
   /** Loads this PE's whole shard of a tensor. */
   public Value load(DeviceTensor tensor) {
-    Shard s = shard(tensor);
-    Value flat = load(s.all());
-    return new Value(this, flat.register, 0, s.shape(), s.dtype());
+    return load(ref(tensor));
   }
 
   /** Loads a slice from memory into scratch. */
@@ -109,7 +116,7 @@ public final class Tl {
 
   /** Stores a value over this PE's whole shard of a tensor. */
   public Handle store(DeviceTensor tensor, Value value) {
-    return store(shard(tensor).all(), value);
+    return store(ref(tensor), value);
   }
 
   /**

@@ -76,6 +76,25 @@ final class TlTest {
   }
 
   @Test
+  void ref_wholeShard_movesNothingAndKeepsTheShape() {
+    try (KernelRig rig = new KernelRig(Mode.FULL)) {
+      double[] data = random(4, 6, DType.F32);
+      var in = rig.tensor("in", 0, DType.F32, data, 2, 3);
+      var out = rig.zeros("out", 0, DType.F32, 2, 3);
+      rig.run(tl -> {
+        double before = tl.clock();
+        Slice from = tl.ref(in);
+        Slice to = tl.ref(out);
+        assertThat(tl.clock()).isEqualTo(before);
+        Value value = tl.load(from);
+        assertThat(value.shape()).isEqualTo(Shape.of(2, 3));
+        tl.store(to, value);
+      });
+      assertThat(rig.read(out)).isEqualTo(data);
+    }
+  }
+
+  @Test
   void block_rowsAndColumns_readsAndWritesOnlyThose() {
     try (KernelRig rig = new KernelRig(Mode.FULL)) {
       double[] x = IntStream.range(0, 7 * 9).asDoubleStream().toArray();
