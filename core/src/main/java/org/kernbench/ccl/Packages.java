@@ -138,6 +138,15 @@ final class Packages {
     return ranks;
   }
 
+  /** In each package the tree of its cubes to the one at its centre; packages are not joined. */
+  Tree cubeTrees() {
+    Tree tree = new Tree(group.size());
+    for (int[][] ranks : cubes.values()) {
+      GridTree.add(tree, ranks, ranks[0].length / 2, ranks.length / 2, false, "");
+    }
+    return tree;
+  }
+
   List<Integer> sips() {
     return List.copyOf(cubes.keySet());
   }

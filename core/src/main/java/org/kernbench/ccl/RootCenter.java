@@ -46,11 +46,7 @@ public final class RootCenter implements CollectiveAlgorithm {
   @Override
   public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
     Packages packages = new Packages(group, config);
-    Tree tree = new Tree(group.size());
-    for (int sip : packages.sips()) {
-      int[][] cubes = packages.cubes(sip);
-      GridTree.add(tree, cubes, cubes[0].length / 2, cubes.length / 2, false, "");
-    }
+    Tree tree = packages.cubeTrees();
     Exchange exchange = Exchange.NONE;
     int[][] roots = packages.roots();
     if (packages.network() == Packages.Network.LINES) {

@@ -34,11 +34,7 @@ public final class RootCenterPipelined implements CollectiveAlgorithm {
   @Override
   public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
     Packages packages = new Packages(group, config);
-    Tree tree = new Tree(group.size());
-    for (int sip : packages.sips()) {
-      int[][] cubes = packages.cubes(sip);
-      GridTree.add(tree, cubes, cubes[0].length / 2, cubes.length / 2, false, "");
-    }
+    Tree tree = packages.cubeTrees();
     int[][] roots = packages.roots();
     boolean wrap = packages.network() == Packages.Network.RINGS;
     GridTree.add(tree, roots, roots[0].length / 2, roots.length / 2, wrap, "global_");
