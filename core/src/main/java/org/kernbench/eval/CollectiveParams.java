@@ -15,7 +15,7 @@ final class CollectiveParams {
       Param.choice(
           "dtype",
           "f16",
-          List.of("f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i32", "i64"),
+          List.of("f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i32", "i64"),
           "type of the elements");
 
   static final Param<String> PATTERN =

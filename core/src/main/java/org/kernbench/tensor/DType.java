@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * <caption>Floating-point types</caption>
  * <tr><th>type</th><th>bits: sign, exponent, mantissa</th><th>largest</th><th>past the largest</th>
  *     <th>stored NaN</th></tr>
+ * <tr><td>f64</td><td>1, 11, 52</td><td>1.8e308</td><td>infinity</td><td>0x7ff8000000000000</td>
+ *     </tr>
  * <tr><td>f32</td><td>1, 8, 23</td><td>3.4e38</td><td>infinity</td><td>0x7fc00000</td></tr>
  * <tr><td>f16</td><td>1, 5, 10</td><td>65504</td><td>infinity</td><td>0x7e00</td></tr>
  * <tr><td>bf16</td><td>1, 8, 7</td><td>3.39e38</td><td>infinity</td><td>0x7fc0</td></tr>
@@ -34,6 +36,12 @@ import org.jspecify.annotations.Nullable;
  * for true.
  */
 public enum DType {
+  /**
+   * IEEE 754 binary64, code {@code f64}: for references and gradient checks. Every function
+   * computes it in double; accelerators seldom have it, and the cost model charges it by its bytes
+   * only.
+   */
+  F64("f64", 8, null),
   /** IEEE 754 binary32, code {@code f32}. */
   F32("f32", 4, null),
   /** IEEE 754 binary16, code {@code f16}. */
@@ -86,7 +94,8 @@ public enum DType {
 
   private static String nearest(String text) {
     String word = text.toLowerCase(Locale.ROOT).replace("_", "");
-    String plain = word.replace("float", "f").replace("fp", "f").replace("int", "i");
+    String plain =
+        word.replace("double", "f64").replace("float", "f").replace("fp", "f").replace("int", "i");
     if (plain.startsWith("f8e4")) {
       return F8E4M3.code;
     }
@@ -122,9 +131,22 @@ public enum DType {
     return sizeBytes;
   }
 
-  /** True for the five floating-point types. */
+  /** True for the six floating-point types. */
   public boolean isFloatingPoint() {
-    return mini != null || this == F32;
+    return mini != null || this == F32 || this == F64;
+  }
+
+  /**
+   * The type in which sums of products of this type are kept: f64 for f64, i32 for i8, f32 for the
+   * other floating-point types, the type itself for the rest.
+   */
+  public DType accumulator() {
+    return switch (this) {
+      case F64 -> F64;
+      case F32, F16, BF16, F8E4M3, F8E5M2 -> F32;
+      case I8 -> I32;
+      case I32, I64, BOOL -> this;
+    };
   }
 
   /** True for i8, i32 and i64; not for bool. */
@@ -137,12 +159,13 @@ public enum DType {
     if (mini != null) {
       return mini.unitRoundoff();
     }
-    return this == F32 ? 0x1p-24 : 0;
+    return this == F32 ? 0x1p-24 : this == F64 ? 0x1p-53 : 0;
   }
 
   /** The largest finite value; for i64 the nearest double, {@code 2^63}. */
   public double maxFinite() {
     return switch (this) {
+      case F64 -> Double.MAX_VALUE;
       case F32 -> Float.MAX_VALUE;
       case F16, BF16, F8E4M3, F8E5M2 -> mini().maxFinite();
       case I8 -> Byte.MAX_VALUE;
@@ -157,7 +180,7 @@ public enum DType {
     if (mini != null) {
       return mini.minNormal();
     }
-    return this == F32 ? Float.MIN_NORMAL : 1;
+    return this == F32 ? Float.MIN_NORMAL : this == F64 ? Double.MIN_NORMAL : 1;
   }
 
   /** The smallest positive value (subnormal); 1 for integers and bool. */
@@ -165,12 +188,13 @@ public enum DType {
     if (mini != null) {
       return mini.minPositive();
     }
-    return this == F32 ? Float.MIN_VALUE : 1;
+    return this == F32 ? Float.MIN_VALUE : this == F64 ? Double.MIN_VALUE : 1;
   }
 
   /** The element at {@code byteOffset}, exactly; an i64 beyond 2^53 is rounded. */
   public double getDouble(byte[] src, int byteOffset) {
     return switch (this) {
+      case F64 -> Double.longBitsToDouble(LittleEndian.getLong(src, byteOffset));
       case F32 -> Float.intBitsToFloat(LittleEndian.getInt(src, byteOffset));
       case F16 -> Float.float16ToFloat(LittleEndian.getShort(src, byteOffset));
       case BF16 -> Float.intBitsToFloat(LittleEndian.getShort(src, byteOffset) << 16);
@@ -182,6 +206,7 @@ public enum DType {
   /** Stores {@code value} at {@code byteOffset}, rounded once as the class describes. */
   public void putDouble(byte[] dst, int byteOffset, double value) {
     switch (this) {
+      case F64 -> LittleEndian.putLong(dst, byteOffset, Double.doubleToLongBits(value));
       case F32 -> LittleEndian.putInt(dst, byteOffset, Float.floatToIntBits((float) value));
       case F16, BF16 -> LittleEndian.putShort(dst, byteOffset, (short) mini().encode(value));
       case F8E4M3, F8E5M2 -> dst[byteOffset] = (byte) mini().encode(value);
@@ -195,7 +220,7 @@ public enum DType {
   /** The element at {@code byteOffset} as an integer; a real number as {@code (long) value}. */
   public long getLong(byte[] src, int byteOffset) {
     return switch (this) {
-      case F32, F16, BF16, F8E4M3, F8E5M2 -> (long) getDouble(src, byteOffset);
+      case F64, F32, F16, BF16, F8E4M3, F8E5M2 -> (long) getDouble(src, byteOffset);
       case I8 -> src[byteOffset];
       case I32 -> LittleEndian.getInt(src, byteOffset);
       case I64 -> LittleEndian.getLong(src, byteOffset);
@@ -209,6 +234,7 @@ public enum DType {
    */
   public void putLong(byte[] dst, int byteOffset, long value) {
     switch (this) {
+      case F64 -> putDouble(dst, byteOffset, value);
       case F32, F16, BF16, F8E4M3, F8E5M2 -> putDouble(dst, byteOffset, roundToOdd(value));
       case I8 -> dst[byteOffset] = (byte) value;
       case I32 -> LittleEndian.putInt(dst, byteOffset, (int) value);
@@ -218,8 +244,8 @@ public enum DType {
   }
 
   /**
-   * A double that rounds to every type here as {@code value} itself would: beyond 2^53 the low bits
-   * are folded into one sticky bit, so that a value just off a tie stays off it.
+   * A double that rounds to every narrower type as {@code value} itself would: beyond 2^53 the low
+   * bits are folded into one sticky bit, so that a value just off a tie stays off it.
    */
   private static double roundToOdd(long value) {
     if (Math.abs(value) < 1L << 53 && value != Long.MIN_VALUE) {

@@ -8,8 +8,8 @@ import java.nio.ShortBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A floating-point operand in bytes, seen as blocks of f32: {@link #load} widens (exactly), {@link
- * #store} rounds once to nearest even and stores any NaN as the type's one code.
+ * A floating-point operand of up to 32 bits in bytes, seen as blocks of f32: {@link #load} widens
+ * (exactly), {@link #store} rounds once to nearest even and stores any NaN as the type's one code.
  *
  * <p>The loops are shaped by what C2 of JDK 25 turns into vector code, measured per 1024 elements:
  * {@code float16ToFloat} from {@code short[]} 24 ns; anything that only widens a {@code short} to
@@ -81,7 +81,7 @@ final class FloatBlocks {
           dst[i] = table[bytes[offset + start + i] & 0xff];
         }
       }
-      case I8, I32, I64, BOOL -> throw new AssertionError(type);
+      case F64, I8, I32, I64, BOOL -> throw new AssertionError(type);
     }
   }
 
@@ -115,7 +115,7 @@ final class FloatBlocks {
           bytes[offset + start + i] = (byte) mini.encode(src[i]);
         }
       }
-      case I8, I32, I64, BOOL -> throw new AssertionError(type);
+      case F64, I8, I32, I64, BOOL -> throw new AssertionError(type);
     }
   }
 

@@ -21,8 +21,8 @@ import java.util.zip.ZipOutputStream;
  * NumPy files: {@code .npy} (format versions 1 to 3) and {@code .npz}. Writes the bytes that {@code
  * numpy.save} writes.
  *
- * <p>f32, f16, i8, i32, i64 and bool exist on both sides. Big-endian and Fortran-order files are
- * read and turned into the order used here. NumPy has no bf16 and no 8-bit floats: cast to f32,
+ * <p>f64, f32, f16, i8, i32, i64 and bool exist on both sides. Big-endian and Fortran-order files
+ * are read and turned into the order used here. NumPy has no bf16 and no 8-bit floats: cast to f32,
  * which holds them exactly, before writing, and back after reading.
  *
  * @see <a href="https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html">format</a>
@@ -129,6 +129,7 @@ public final class Npy {
 
   private static String descr(String where, DType dtype) throws NpyFormatException {
     return switch (dtype) {
+      case F64 -> "<f8";
       case F32 -> "<f4";
       case F16 -> "<f2";
       case I8 -> "|i1";
@@ -212,6 +213,7 @@ public final class Npy {
 
   private static DType dtype(String where, String descr) throws NpyFormatException {
     return switch (descr.isEmpty() ? "" : descr.substring(1)) {
+      case "f8" -> DType.F64;
       case "f4" -> DType.F32;
       case "f2" -> DType.F16;
       case "i1" -> DType.I8;
@@ -223,7 +225,7 @@ public final class Npy {
               where
                   + ": element type '"
                   + descr
-                  + "' has no counterpart; save as float32, float16, int8, int32, int64 or bool,"
+                  + "' has no counterpart; save as float64, float32, float16, int8, int32, int64 or bool,"
                   + " e.g. numpy.save(file, x.astype('float32'))");
     };
   }

@@ -9,11 +9,12 @@ import org.jspecify.annotations.Nullable;
  * The numeric kernels. An operand is little-endian elements in a {@code byte[]} from a byte offset,
  * dense and row-major; counts are in elements.
  *
- * <p>Floating-point types compute in f32 and round once on storing; integers compute in their own
- * width and wrap. NaN, infinities and signed zeros are as in IEEE 754, and a NaN is stored as one
- * code per type ({@link DType}), so results are the same bytes on every machine. Where an order
- * exists (reductions, gemm) it is ascending and part of the contract. {@code ScalarNumerics} is the
- * obvious twin of every function here; tests compare the two bit for bit.
+ * <p>Floating-point types compute in f32 and round once on storing, but f64, which computes in
+ * double everywhere; integers compute in their own width and wrap. NaN, infinities and signed zeros
+ * are as in IEEE 754, and a NaN is stored as one code per type ({@link DType}), so results are the
+ * same bytes on every machine. Where an order exists (reductions, gemm) it is ascending and part of
+ * the contract. {@code ScalarNumerics} is the obvious twin of every function here; tests compare
+ * the two bit for bit.
  *
  * <p>An output may be exactly the same bytes as an input (in place) unless the function says
  * otherwise; a partial overlap gives undefined values. Nothing is kept between calls: any thread
@@ -39,7 +40,11 @@ public final class Numerics {
       halfBinary(op, a, aOff, b, bOff, out, outOff, n);
       return;
     }
-    if (t.isFloatingPoint()) {
+    if (t == DType.F64) {
+      double[] x = doubles(a, aOff, n);
+      DoubleKernels.binary(op, x, doubles(b, bOff, n), n);
+      put(x, out, outOff);
+    } else if (t.isFloatingPoint()) {
       FloatBlocks left = new FloatBlocks(t, a, aOff, n);
       FloatBlocks right = new FloatBlocks(t, b, bOff, n);
       FloatBlocks target = new FloatBlocks(t, out, outOff, n);
@@ -108,8 +113,8 @@ public final class Numerics {
   }
 
   /**
-   * {@code out[i] = a[i] op scalar}. For floating-point types the scalar is rounded to f32, not to
-   * {@code t}; for integers and bool it must be a value of the type.
+   * {@code out[i] = a[i] op scalar}. For floating-point types the scalar is rounded to f32 (for f64
+   * it stays a double), not to {@code t}; for integers and bool it must be a value of the type.
    */
   public static void binaryScalar(
       BinaryOp op, DType t, byte[] a, int aOff, double scalar, byte[] out, int outOff, int n) {
@@ -135,7 +140,7 @@ public final class Numerics {
     requireSupported(op.supports(t), op, t);
     check("operand", t, a, aOff, n);
     check("out", t, out, outOff, n);
-    if (t.isFloatingPoint()) {
+    if (t.isFloatingPoint() && t != DType.F64) {
       FloatBlocks source = new FloatBlocks(t, a, aOff, n);
       FloatBlocks target = new FloatBlocks(t, out, outOff, n);
       float[] x = floats(n);
@@ -150,7 +155,7 @@ public final class Numerics {
       return;
     }
     byte[] repeated = new byte[Math.multiplyExact(n, t.sizeBytes())];
-    fill(t, requireInteger(t, scalar), repeated, 0, n);
+    fill(t, t == DType.F64 ? scalar : requireInteger(t, scalar), repeated, 0, n);
     if (scalarFirst) {
       binary(op, t, repeated, 0, a, aOff, out, outOff, n);
     } else {
@@ -163,7 +168,11 @@ public final class Numerics {
     requireSupported(op.supports(t), op, t);
     check("a", t, a, aOff, n);
     check("out", t, out, outOff, n);
-    if (t.isFloatingPoint()) {
+    if (t == DType.F64) {
+      double[] x = doubles(a, aOff, n);
+      DoubleKernels.unary(op, x, n);
+      put(x, out, outOff);
+    } else if (t.isFloatingPoint()) {
       FloatBlocks source = new FloatBlocks(t, a, aOff, n);
       FloatBlocks target = new FloatBlocks(t, out, outOff, n);
       float[] x = floats(n);
@@ -194,7 +203,9 @@ public final class Numerics {
     }
   }
 
-  /** {@code out[i] = a[i] * b[i] + c[i]}, fused in f32; floating-point types only. */
+  /**
+   * {@code out[i] = a[i] * b[i] + c[i]}, fused in f32 (f64 in double); floating-point types only.
+   */
   public static void fma(
       DType t,
       byte[] a,
@@ -211,6 +222,12 @@ public final class Numerics {
     check("b", t, b, bOff, n);
     check("c", t, c, cOff, n);
     check("out", t, out, outOff, n);
+    if (t == DType.F64) {
+      double[] x = doubles(a, aOff, n);
+      DoubleKernels.fma(x, doubles(b, bOff, n), doubles(c, cOff, n), n);
+      put(x, out, outOff);
+      return;
+    }
     final FloatBlocks first = new FloatBlocks(t, a, aOff, n);
     final FloatBlocks second = new FloatBlocks(t, b, bOff, n);
     final FloatBlocks third = new FloatBlocks(t, c, cOff, n);
@@ -242,7 +259,9 @@ public final class Numerics {
     check("a", t, a, aOff, n);
     check("b", t, b, bOff, n);
     check("out", DType.BOOL, out, outOff, n);
-    if (t.isFloatingPoint()) {
+    if (t == DType.F64) {
+      DoubleKernels.compare(op, doubles(a, aOff, n), doubles(b, bOff, n), out, outOff, n);
+    } else if (t.isFloatingPoint()) {
       FloatBlocks left = new FloatBlocks(t, a, aOff, n);
       FloatBlocks right = new FloatBlocks(t, b, bOff, n);
       float[] x = floats(n);
@@ -274,9 +293,9 @@ public final class Numerics {
       CompareOp op, DType t, byte[] a, int aOff, double scalar, byte[] out, int outOff, int n) {
     check("a", t, a, aOff, n);
     check("out", DType.BOOL, out, outOff, n);
-    if (!t.isFloatingPoint()) {
+    if (!t.isFloatingPoint() || t == DType.F64) {
       byte[] repeated = new byte[Math.multiplyExact(n, t.sizeBytes())];
-      fill(t, requireInteger(t, scalar), repeated, 0, n);
+      fill(t, t == DType.F64 ? scalar : requireInteger(t, scalar), repeated, 0, n);
       compare(op, t, a, aOff, repeated, 0, out, outOff, n);
       return;
     }
@@ -330,7 +349,10 @@ public final class Numerics {
     check("out", to, out, outOff, n);
     if (from == to) {
       System.arraycopy(in, inOff, out, outOff, n * from.sizeBytes());
-    } else if (from.isFloatingPoint() && to.isFloatingPoint()) {
+    } else if (from.isFloatingPoint()
+        && to.isFloatingPoint()
+        && from != DType.F64
+        && to != DType.F64) {
       FloatBlocks source = new FloatBlocks(from, in, inOff, n);
       FloatBlocks target = new FloatBlocks(to, out, outOff, n);
       float[] x = floats(n);
@@ -402,6 +424,11 @@ public final class Numerics {
         throw new IllegalArgumentException(op + " of an empty axis; expected 1 element or more");
       }
       fill(t, op == ReduceOp.SUM ? 0 : 1, out, outOff, results);
+    } else if (t == DType.F64) {
+      double[] sums =
+          DoubleKernels.reduce(
+              op, outer, axisLen, inner, doubles(in, inOff, outer * axisLen * inner));
+      put(sums, out, outOff);
     } else if (t.isFloatingPoint()) {
       Reductions.Out to = new Reductions.Out(out, outOff);
       Reductions.floats(op, t, outer, axisLen, inner, in, inOff, to);
@@ -435,8 +462,8 @@ public final class Numerics {
   }
 
   /**
-   * {@code out[o, x, i] = in[o, 0, i] + … + in[o, x, i]}: the sum so far, kept in f32 and rounded
-   * for each element stored; integers wrap. In place is fine.
+   * {@code out[o, x, i] = in[o, 0, i] + … + in[o, x, i]}: the sum so far, kept in f32 (f64 in
+   * double) and rounded for each element stored; integers wrap. In place is fine.
    */
   public static void cumulativeSum(
       DType t, int outer, int axisLen, int inner, byte[] in, int inOff, byte[] out, int outOff) {
@@ -449,7 +476,8 @@ public final class Numerics {
 
   /**
    * {@code out[o, x, i] = exp(in[o, x, i] - m) / s} with {@code m} the largest along the axis and
-   * {@code s} the ascending sum of the exponentials, all in f32, rounded once. In place is fine.
+   * {@code s} the ascending sum of the exponentials, all in f32 (f64 in double), rounded once. In
+   * place is fine.
    */
   public static void softmax(
       DType t, int outer, int axisLen, int inner, byte[] in, int inOff, byte[] out, int outOff) {
@@ -464,12 +492,14 @@ public final class Numerics {
    * {@code C = A B + acc}, A {@code [m, k]}, B {@code [k, n]}, C {@code [m, n]}.
    *
    * <p>{@code c = fma(a[i, p], b[p, j], c)} in f32 for p ascending, from {@code acc[i, j]} or +0;
-   * rounded once to {@code out}. With i8 inputs and i32 output, wrapping integer arithmetic. C may
-   * be acc in place if {@code out} is f32 (i32); it must not overlap A or B.
+   * rounded once to {@code out}; f64 inputs in double throughout. With i8 inputs and i32 output,
+   * wrapping integer arithmetic. C may be acc in place if {@code out} is the {@linkplain
+   * DType#accumulator accumulator's} type; it must not overlap A or B.
    *
    * @param in type of A and B: a floating-point type, or i8
    * @param out type of C: a floating-point type, or i32 for i8 inputs
-   * @param acc {@code [m, n]} in f32 (i32 for i8 inputs), or null for zero
+   * @param acc {@code [m, n]} in the {@linkplain DType#accumulator accumulator's} type, or null for
+   *     zero
    */
   public static void gemm(
       DType in,
@@ -495,12 +525,16 @@ public final class Numerics {
     check("b", in, b, bOff, elements(k, 1, n));
     check("c", out, c, cOff, results);
     if (acc != null) {
-      check("acc", integers ? DType.I32 : DType.F32, acc, accOff, results);
+      check("acc", in.accumulator(), acc, accOff, results);
     }
     if (integers) {
       int[] product = acc == null ? new int[results] : intArray(DType.I32, acc, accOff, results);
       Gemm.multiply(intArray(in, a, aOff, m * k), intArray(in, b, bOff, k * n), product, m, n, k);
       new IntBlocks(DType.I32, c, cOff, results).store(0, product, results);
+    } else if (in == DType.F64) {
+      double[] sum = acc == null ? new double[results] : doubles(acc, accOff, results);
+      DoubleKernels.gemm(doubles(a, aOff, m * k), doubles(b, bOff, k * n), sum, m, n, k);
+      store(sum, out, c, cOff);
     } else {
       float[] sum = acc == null ? new float[results] : floatArray(DType.F32, acc, accOff, results);
       Gemm.multiply(floatArray(in, a, aOff, m * k), floatArray(in, b, bOff, k * n), sum, m, n, k);
@@ -630,6 +664,31 @@ public final class Numerics {
     FloatBlocks.littleEndian(dst, off, n * 8).asLongBuffer().put(values, 0, n);
   }
 
+  private static double[] doubles(byte[] src, int off, int n) {
+    double[] values = new double[n];
+    FloatBlocks.littleEndian(src, off, n * 8).asDoubleBuffer().get(values);
+    return values;
+  }
+
+  /** Stores doubles, any NaN as the one code. */
+  private static void put(double[] values, byte[] dst, int off) {
+    long[] bits = new long[values.length];
+    for (int i = 0; i < bits.length; i++) {
+      bits[i] = Double.doubleToLongBits(values[i]);
+    }
+    put(bits, dst, off, bits.length);
+  }
+
+  private static void store(double[] values, DType t, byte[] dst, int off) {
+    if (t == DType.F64) {
+      put(values, dst, off);
+      return;
+    }
+    for (int i = 0; i < values.length; i++) {
+      t.putDouble(dst, off + i * t.sizeBytes(), values[i]);
+    }
+  }
+
   private static int[] intArray(DType t, byte[] src, int off, int n) {
     int[] values = new int[n];
     new IntBlocks(t, src, off, n).load(0, values, n);
@@ -649,6 +708,12 @@ public final class Numerics {
   }
 
   private static void store(float[] values, DType t, byte[] dst, int off) {
+    if (t == DType.F64) {
+      for (int i = 0; i < values.length; i++) {
+        t.putDouble(dst, off + i * 8, values[i]);
+      }
+      return;
+    }
     FloatBlocks target = new FloatBlocks(t, dst, off, values.length);
     float[] block = floats(values.length);
     for (int start = 0; start < values.length; start += block.length) {

@@ -16,15 +16,34 @@ final class ScalarNumerics {
     int size = t.sizeBytes();
     for (int i = 0; i < n; i++) {
       if (t.isFloatingPoint()) {
-        float x = (float) t.getDouble(a, aOff + i * size);
-        float y = (float) t.getDouble(b, bOff + i * size);
-        t.putDouble(out, outOff + i * size, real(op, x, y));
+        double x = t.getDouble(a, aOff + i * size);
+        double y = t.getDouble(b, bOff + i * size);
+        t.putDouble(out, outOff + i * size, real(op, t, x, y));
       } else {
         long x = t.getLong(a, aOff + i * size);
         long y = t.getLong(b, bOff + i * size);
         t.putLong(out, outOff + i * size, integer(op, x, y));
       }
     }
+  }
+
+  /** In the precision in which the type computes: f64 in double, the others in f32. */
+  private static double real(BinaryOp op, DType t, double x, double y) {
+    return t == DType.F64 ? real(op, x, y) : real(op, (float) x, (float) y);
+  }
+
+  private static double real(BinaryOp op, double x, double y) {
+    return switch (op) {
+      case ADD -> x + y;
+      case SUB -> x - y;
+      case MUL -> x * y;
+      case DIV -> x / y;
+      case REM -> x % y;
+      case POW -> RealFunctions.pow(x, y);
+      case MAXIMUM -> Math.max(x, y);
+      case MINIMUM -> Math.min(x, y);
+      case AND, OR, XOR, SHL, SHR -> throw new AssertionError(op);
+    };
   }
 
   private static float real(BinaryOp op, float x, float y) {
@@ -59,13 +78,17 @@ final class ScalarNumerics {
     int size = t.sizeBytes();
     for (int i = 0; i < n; i++) {
       if (t.isFloatingPoint()) {
-        float x = (float) t.getDouble(a, aOff + i * size);
-        t.putDouble(out, outOff + i * size, RealFunctions.apply(op, x));
+        double x = t.getDouble(a, aOff + i * size);
+        t.putDouble(out, outOff + i * size, real(op, t, x));
       } else {
         long x = t.getLong(a, aOff + i * size);
         t.putLong(out, outOff + i * size, integer(op, t, x));
       }
     }
+  }
+
+  private static double real(UnaryOp op, DType t, double x) {
+    return t == DType.F64 ? RealFunctions.apply(op, x) : RealFunctions.apply(op, (float) x);
   }
 
   private static long integer(UnaryOp op, DType t, long x) {
@@ -145,9 +168,9 @@ final class ScalarNumerics {
     for (int o = 0; o < outer; o++) {
       for (int i = 0; i < inner; i++) {
         int at = inOff + (o * axisLen * inner + i) * size;
-        float acc = (float) t.getDouble(in, at);
+        double acc = t.getDouble(in, at);
         for (int x = 1; x < axisLen; x++) {
-          acc = real(op.combine(), acc, (float) t.getDouble(in, at + x * inner * size));
+          acc = real(op.combine(), t, acc, t.getDouble(in, at + x * inner * size));
         }
         t.putDouble(out, outOff + (o * inner + i) * size, acc);
       }
@@ -220,13 +243,13 @@ final class ScalarNumerics {
     int size = t.sizeBytes();
     for (int o = 0; o < outer; o++) {
       for (int i = 0; i < inner; i++) {
-        float sum = 0;
+        double sum = 0;
         long whole = 0;
         for (int x = 0; x < axisLen; x++) {
           int at = ((o * axisLen + x) * inner + i) * size;
           if (t.isFloatingPoint()) {
-            float value = (float) t.getDouble(in, inOff + at);
-            sum = x == 0 ? value : sum + value;
+            double value = t.getDouble(in, inOff + at);
+            sum = x == 0 ? value : real(BinaryOp.ADD, t, sum, value);
             t.putDouble(out, outOff + at, sum);
           } else {
             whole += t.getLong(in, inOff + at);
@@ -240,22 +263,23 @@ final class ScalarNumerics {
   static void softmax(
       DType t, int outer, int axisLen, int inner, byte[] in, int inOff, byte[] out, int outOff) {
     int size = t.sizeBytes();
-    float[] row = new float[axisLen];
+    double[] row = new double[axisLen];
     for (int o = 0; o < outer; o++) {
       for (int i = 0; i < inner; i++) {
         int at = (o * axisLen * inner + i) * size;
-        float largest = Float.NEGATIVE_INFINITY;
+        double largest = Double.NEGATIVE_INFINITY;
         for (int x = 0; x < axisLen; x++) {
-          row[x] = (float) t.getDouble(in, inOff + at + x * inner * size);
+          row[x] = t.getDouble(in, inOff + at + x * inner * size);
           largest = Math.max(largest, row[x]);
         }
-        float sum = 0;
+        double sum = 0;
         for (int x = 0; x < axisLen; x++) {
-          row[x] = RealFunctions.apply(UnaryOp.EXP, row[x] - largest);
-          sum += row[x];
+          row[x] = real(UnaryOp.EXP, t, real(BinaryOp.SUB, t, row[x], largest));
+          sum = real(BinaryOp.ADD, t, sum, row[x]);
         }
         for (int x = 0; x < axisLen; x++) {
-          t.putDouble(out, outOff + at + x * inner * size, row[x] / sum);
+          double share = real(BinaryOp.DIV, t, row[x], sum);
+          t.putDouble(out, outOff + at + x * inner * size, share);
         }
       }
     }
@@ -275,6 +299,10 @@ final class ScalarNumerics {
       int accOff,
       byte[] c,
       int cOff) {
+    if (in == DType.F64) {
+      gemmOfDoubles(out, m, n, k, a, aOff, b, bOff, acc, accOff, c, cOff);
+      return;
+    }
     int size = in.sizeBytes();
     for (int i = 0; i < m; i++) {
       for (int j = 0; j < n; j++) {
@@ -282,6 +310,32 @@ final class ScalarNumerics {
         for (int p = 0; p < k; p++) {
           float x = (float) in.getDouble(a, aOff + (i * k + p) * size);
           float y = (float) in.getDouble(b, bOff + (p * n + j) * size);
+          sum = Math.fma(x, y, sum);
+        }
+        out.putDouble(c, cOff + (i * n + j) * out.sizeBytes(), sum);
+      }
+    }
+  }
+
+  private static void gemmOfDoubles(
+      DType out,
+      int m,
+      int n,
+      int k,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte @Nullable [] acc,
+      int accOff,
+      byte[] c,
+      int cOff) {
+    for (int i = 0; i < m; i++) {
+      for (int j = 0; j < n; j++) {
+        double sum = acc == null ? 0 : DType.F64.getDouble(acc, accOff + (i * n + j) * 8);
+        for (int p = 0; p < k; p++) {
+          double x = DType.F64.getDouble(a, aOff + (i * k + p) * 8);
+          double y = DType.F64.getDouble(b, bOff + (p * n + j) * 8);
           sum = Math.fma(x, y, sum);
         }
         out.putDouble(c, cOff + (i * n + j) * out.sizeBytes(), sum);

@@ -254,7 +254,7 @@ class DTypeTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
+  @EnumSource(names = {"F64", "F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
   void limits_everyFloat_areConsistentWithRounding(DType t) {
     assertThat(t.round(t.maxFinite())).isEqualTo(t.maxFinite());
     assertThat(t.round(t.maxFinite() * (1 + t.unitRoundoff() * 4))).isNotEqualTo(t.maxFinite());
@@ -297,6 +297,8 @@ class DTypeTest {
   @ParameterizedTest
   @CsvSource({
     "float16, f16",
+    "float64, f64",
+    "double, f64",
     "fp32, f32",
     "bfloat16, bf16",
     "f8_e5m2, f8e5m2",
@@ -310,6 +312,6 @@ class DTypeTest {
     assertThatThrownBy(() -> DType.parse(text))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("unknown dtype \"" + text + "\"; did you mean " + nearest + "?")
-        .hasMessageContaining("f32, f16, bf16, f8e4m3, f8e5m2, i8, i32, i64, bool");
+        .hasMessageContaining("f64, f32, f16, bf16, f8e4m3, f8e5m2, i8, i32, i64, bool");
   }
 }

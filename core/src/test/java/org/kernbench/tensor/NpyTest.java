@@ -38,6 +38,7 @@ class NpyTest {
     NpyArray scalar = Npy.read(fixture("f32-scalar.npy"));
     assertThat(scalar).hasToString("f32 []");
     assertThat(Operands.values(DType.F32, scalar.bytes())).containsExactly(-2.5);
+    assertThat(Operands.values(DType.F64, Npy.read(fixture("f64.npy")).bytes())).containsExactly(1);
     NpyArray wide = Npy.read(fixture("i64.npy"));
     assertThat(DType.I64.getLong(wide.bytes(), 8)).isEqualTo(1L << 62);
     assertThat(Npy.read(fixture("i8.npy")).bytes()).containsExactly(-3, -2, -1, 0, 1, 2, 3);
@@ -64,7 +65,8 @@ class NpyTest {
 
   /** Reading and writing what NumPy wrote gives NumPy's file back, byte for byte. */
   @ParameterizedTest
-  @ValueSource(strings = {"f16.npy", "f32-scalar.npy", "i64.npy", "bool-empty.npy", "i8.npy"})
+  @ValueSource(
+      strings = {"f16.npy", "f64.npy", "f32-scalar.npy", "i64.npy", "bool-empty.npy", "i8.npy"})
   void write_whatNumPyWrote_givesTheSameFile(String name) throws IOException {
     NpyArray array = Npy.read(fixture(name));
     Path copy = directory.resolve(name);
@@ -96,7 +98,7 @@ class NpyTest {
   @Test
   void archive_writtenTwice_isTheSameFileAndReadsBack() throws IOException {
     Map<String, NpyArray> arrays = new LinkedHashMap<>();
-    for (DType t : new DType[] {DType.F32, DType.F16, DType.I8, DType.I32, DType.I64}) {
+    for (DType t : new DType[] {DType.F64, DType.F32, DType.F16, DType.I8, DType.I32, DType.I64}) {
       arrays.put(t.code(), new NpyArray(t, Shape.of(3, 5), Operands.mixed(t, 15, 1)));
     }
     Path first = directory.resolve("first.npz");
@@ -111,7 +113,7 @@ class NpyTest {
 
   @ParameterizedTest
   @CsvSource({
-    "f64.npy, element type '<f8' has no counterpart; save as float32",
+    "complex.npy, element type '<c8' has no counterpart; save as float64",
     "structured.npy, no descr (a plain type) in the header"
   })
   void read_unknownType_isAnErrorWithRemedy(String name, String message) {

@@ -2,6 +2,7 @@ package org.kernbench.tensor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import java.math.BigInteger;
 import java.util.Arrays;
@@ -167,7 +168,7 @@ class NumericsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
+  @EnumSource(names = {"F64", "F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
   void nan_anyPayload_isStoredAsOneCode(DType t) {
     int n = 2100;
     int size = t.sizeBytes();
@@ -179,6 +180,7 @@ class NumericsTest {
     Numerics.fill(t, Double.NaN, canonical, 0, n);
     long expected =
         switch (t) {
+          case F64 -> 0x7ff8000000000000L;
           case F32 -> 0x7fc00000;
           case F16 -> 0x7e00;
           case BF16 -> 0x7fc0;
@@ -213,7 +215,7 @@ class NumericsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"F32", "F16", "BF16", "F8E5M2"})
+  @EnumSource(names = {"F64", "F32", "F16", "BF16", "F8E5M2"})
   void infinities_arithmetic_isIeee(DType t) {
     double inf = Double.POSITIVE_INFINITY;
     double max = t.maxFinite();
@@ -540,5 +542,62 @@ class NumericsTest {
             () -> Numerics.gemm(DType.F16, DType.I32, 1, 1, 1, a, 0, a, 0, null, 0, a, 0))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("gemm of f16 to i32");
+  }
+
+  /** A step of 2^-40 of the operands shows whether a function went through f32 on its way. */
+  @Test
+  void doubles_everyFunction_neverPassThroughF32() {
+    byte[] a = Operands.of(DType.F64, 1 + 0x1p-40, 3 + 0x1p-40, 0.7 + 0x1p-40);
+    byte[] b = Operands.of(DType.F64, 1, 3, 0.7);
+    byte[] x = new byte[24];
+    byte[] y = new byte[24];
+    for (UnaryOp op : UnaryOp.values()) {
+      if (!op.supports(DType.F64) || op == UnaryOp.FLOOR || op == UnaryOp.CEIL) {
+        continue;
+      }
+      Numerics.unary(op, DType.F64, a, 0, x, 0, 3);
+      Numerics.unary(op, DType.F64, b, 0, y, 0, 3);
+      for (int i = 0; i < 3; i++) {
+        double dx = DType.F64.getDouble(x, 8 * i) - DType.F64.getDouble(y, 8 * i);
+        assertThat(Math.abs(dx)).as("%s %d", op, i).isGreaterThan(0).isLessThan(0x1p-33);
+      }
+    }
+    Numerics.binaryScalar(BinaryOp.SUB, DType.F64, a, 0, 1 + 0x1p-41, x, 0, 1);
+    assertThat(DType.F64.getDouble(x, 0)).isEqualTo(0x1p-41);
+    Numerics.compareScalar(CompareOp.GT, DType.F64, a, 0, 1, x, 0, 1);
+    assertThat(x[0]).isEqualTo((byte) 1);
+    Numerics.reduce(ReduceOp.SUM, DType.F64, 1, 3, 1, a, 0, x, 0);
+    assertThat(DType.F64.getDouble(x, 0)).isEqualTo(1 + 0x1p-40 + (3 + 0x1p-40) + (0.7 + 0x1p-40));
+    Numerics.cast(DType.F64, a, 0, DType.F32, x, 0, 3);
+    assertThat(DType.F32.getDouble(x, 0)).isEqualTo(1);
+  }
+
+  /** The known values to 16 digits, and identities that double must keep to 1e-12. */
+  @Test
+  void doubles_functions_matchKnownValues() {
+    byte[] one = Operands.of(DType.F64, 1, 0.3, -2.5);
+    byte[] out = new byte[24];
+    Numerics.unary(UnaryOp.ERF, DType.F64, one, 0, out, 0, 3);
+    assertThat(DType.F64.getDouble(out, 0)).isCloseTo(0.8427007929497149, within(1e-13));
+    assertThat(DType.F64.getDouble(out, 8)).isCloseTo(0.3286267594591274, within(1e-13));
+    assertThat(DType.F64.getDouble(out, 16)).isCloseTo(-0.9995930479825550, within(1e-13));
+    Numerics.unary(UnaryOp.GELU, DType.F64, one, 0, out, 0, 3);
+    assertThat(DType.F64.getDouble(out, 0)).isCloseTo(0.8413447460685429, within(1e-13));
+    Numerics.softmax(DType.F64, 1, 3, 1, one, 0, out, 0);
+    double sum = Math.exp(1) + Math.exp(0.3) + Math.exp(-2.5);
+    assertThat(DType.F64.getDouble(out, 16)).isCloseTo(Math.exp(-2.5) / sum, within(1e-15));
+  }
+
+  @Test
+  void gemm_f64_isFusedAscendingInDouble() {
+    byte[] a = Operands.of(DType.F64, 1 + 0x1p-30);
+    byte[] acc = Operands.of(DType.F64, -1 - 0x1p-29);
+    byte[] c = new byte[8];
+    Numerics.gemm(DType.F64, DType.F64, 1, 1, 1, a, 0, a, 0, acc, 0, c, 0);
+    assertThat(DType.F64.getDouble(c, 0)).isEqualTo(0x1p-60);
+    byte[] row = Operands.of(DType.F64, 0x1p53, 1, 1, 1, -0x1p53);
+    byte[] ones = Operands.of(DType.F64, 1, 1, 1, 1, 1);
+    Numerics.gemm(DType.F64, DType.F64, 1, 1, 5, row, 0, ones, 0, null, 0, c, 0);
+    assertThat(DType.F64.getDouble(c, 0)).isZero();
   }
 }

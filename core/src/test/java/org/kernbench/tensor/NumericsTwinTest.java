@@ -130,7 +130,7 @@ class NumericsTwinTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
+  @EnumSource(names = {"F64", "F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
   void reduce_everyFunctionAndShape_matchesTwin(DType t) {
     int[][] shapes = {
       {1, 1, 1}, {1, 5000, 1}, {3, 7, 1}, {9, 1025, 1}, {4, 1024, 1}, {1500, 3, 1}, {1023, 2, 1},
@@ -153,7 +153,7 @@ class NumericsTwinTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
+  @EnumSource(names = {"F64", "F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
   void gemm_everyShape_matchesTwin(DType t) {
     int[][] shapes = {
       {1, 1, 1},
@@ -170,14 +170,15 @@ class NumericsTwinTest {
       {5, 0, 5},
       {33, 31, 64}
     };
-    for (DType out : new DType[] {t, DType.F32}) {
+    DType kept = t.accumulator();
+    for (DType out : new DType[] {t, DType.F32, DType.F64, DType.F16}) {
       for (int[] s : shapes) {
         int m = s[0];
         int n = s[1];
         int k = s[2];
         byte[] a = padded(Operands.uniform(t, m * k, 2, 10));
         byte[] b = padded(Operands.uniform(t, k * n, 2, 11));
-        byte[] acc = padded(Operands.uniform(DType.F32, m * n, 2, 12));
+        byte[] acc = padded(Operands.uniform(kept, m * n, 2, 12));
         byte[] fast = new byte[m * n * out.sizeBytes() + PAD];
         byte[] slow = new byte[fast.length];
         Numerics.gemm(t, out, m, n, k, a, PAD, b, PAD, null, 0, fast, PAD);
@@ -191,7 +192,7 @@ class NumericsTwinTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
+  @EnumSource(names = {"F64", "F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
   void gemm_specialValues_matchesTwin(DType t) {
     byte[] a = Operands.mixed(t, 21 * 6, 13);
     byte[] b = Operands.mixed(t, 6 * 19, 14);

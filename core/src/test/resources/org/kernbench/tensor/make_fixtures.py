@@ -11,6 +11,7 @@ np.save("i8.npy", np.arange(-3, 4, dtype="i1"))
 np.save("i32-fortran.npy", np.asfortranarray(np.arange(24, dtype="<i4").reshape(2, 3, 4)))
 np.save("f32-big-endian.npy", np.array([[1.5, -2], [3, np.inf]], dtype=">f4"))
 np.save("f64.npy", np.array([1.0]))
+np.save("complex.npy", np.array([1 + 2j], dtype="<c8"))
 np.save("structured.npy", np.zeros(2, dtype=[("a", "<f4"), ("b", "<i4")]))
 with open("f16-version2.npy", "wb") as file:
     npy.write_array(file, np.array([1, 2], dtype="<f2"), version=(2, 0))
