@@ -15,7 +15,18 @@ final class Placement {
   private Placement() {}
 
   /** A box of the tensor: first index and extent along each axis. */
-  private record Box(int[] offset, int[] extent) {}
+  private record Box(int[] offset, int[] extent) {
+    /** Part {@code index} of {@code parts} along an axis. */
+    Box cut(int axis, int index, int parts) {
+      int each = extent[axis] / parts;
+      int more = extent[axis] % parts;
+      int[] start = offset.clone();
+      int[] length = extent.clone();
+      start[axis] += index * each + Math.min(index, more);
+      length[axis] = each + (index < more ? 1 : 0);
+      return new Box(start, length);
+    }
+  }
 
   static List<ShardSpec> resolve(String name, Shape shape, DpPolicy policy, Device device) {
     int cubes = count(name, "cubes", policy.numCubes(), device.cubes(), device);
@@ -74,13 +85,37 @@ final class Placement {
               + parts
               + " places; replicate it or place it on one PE");
     }
-    int axis = split == DpPolicy.Split.ROW_WISE ? 0 : rank - 1;
-    int each = whole.extent[axis] / parts;
-    int more = whole.extent[axis] % parts;
-    int[] offset = whole.offset.clone();
-    int[] extent = whole.extent.clone();
-    offset[axis] += index * each + Math.min(index, more);
-    extent[axis] = each + (index < more ? 1 : 0);
-    return new Box(offset, extent);
+    int last = rank - 1;
+    return switch (split) {
+      case REPLICATE -> whole;
+      case ROW_WISE -> whole.cut(0, index, parts);
+      case COLUMN_WISE -> whole.cut(last, index, parts);
+      case TILED_ROW_MAJOR -> {
+        int columns = parts / tileRows(name, rank, parts);
+        yield whole
+            .cut(0, index / columns, parts / columns)
+            .cut(last, index % columns, columns);
+      }
+      case TILED_COLUMN_MAJOR -> {
+        int rows = tileRows(name, rank, parts);
+        yield whole.cut(0, index % rows, rows).cut(last, index / rows, parts / rows);
+      }
+    };
+  }
+
+  /** Rows of the squarest grid of {@code parts} tiles: the largest divisor up to the root. */
+  private static int tileRows(String name, int rank, int parts) {
+    if (rank < 2) {
+      throw new SimulationException(
+          "tensor "
+              + name
+              + ": a vector cannot be divided into tiles; expected at least two axes, or a row-wise"
+              + " split");
+    }
+    int rows = (int) Math.sqrt(parts);
+    while (parts % rows != 0) {
+      rows--;
+    }
+    return rows;
   }
 }

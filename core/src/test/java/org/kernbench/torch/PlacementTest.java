@@ -81,6 +81,110 @@ final class PlacementTest {
     assertThat(most - least).isLessThanOrEqualTo(2); // one per level
   }
 
+  /** Tiles of four cubes: a grid of 2 x 2, counted along rows or along columns. */
+  @Test
+  void resolve_tiles_gridAsSquareAsPossible() {
+    DpPolicy rows = DpPolicy.of(Split.TILED_ROW_MAJOR, Split.REPLICATE).withPes(1);
+    assertThat(Placement.resolve("x", Shape.of(4, 9, 6), rows, PACKAGE))
+        .containsExactly(
+            new ShardSpec(1, 0, 0, List.of(0, 0, 0), Shape.of(2, 9, 3)),
+            new ShardSpec(1, 1, 0, List.of(0, 0, 3), Shape.of(2, 9, 3)),
+            new ShardSpec(1, 2, 0, List.of(2, 0, 0), Shape.of(2, 9, 3)),
+            new ShardSpec(1, 3, 0, List.of(2, 0, 3), Shape.of(2, 9, 3)));
+    DpPolicy columns = DpPolicy.of(Split.TILED_COLUMN_MAJOR, Split.REPLICATE).withPes(1);
+    assertThat(Placement.resolve("x", Shape.of(4, 6), columns, PACKAGE))
+        .containsExactly(
+            new ShardSpec(1, 0, 0, List.of(0, 0), Shape.of(2, 3)),
+            new ShardSpec(1, 1, 0, List.of(2, 0), Shape.of(2, 3)),
+            new ShardSpec(1, 2, 0, List.of(0, 3), Shape.of(2, 3)),
+            new ShardSpec(1, 3, 0, List.of(2, 3), Shape.of(2, 3)));
+    // a prime number of places is one row of tiles
+    assertThat(Placement.resolve("x", Shape.of(2, 3), rows.withCubes(3), PACKAGE))
+        .extracting(ShardSpec::shape)
+        .containsOnly(Shape.of(2, 1));
+  }
+
+  /**
+   * Independent of the rule: whatever the policy, the distinct parts tile the tensor, and each is
+   * held as often as the levels that replicate have places.
+   */
+  @Test
+  void resolve_everyPolicy_everyElementHeldAsOftenAsThereAreCopies() {
+    Device wide = new Device(0, RankLevel.SIP, new Pe(0, 0, 0), 6, 8);
+    for (int[] dims : new int[][] {{7, 5}, {1, 1}, {0, 4}, {13, 2, 11}, {3, 4, 1, 2}}) {
+      Shape shape = Shape.of(dims);
+      for (Split cube : Split.values()) {
+        for (Split pe : Split.values()) {
+          List<ShardSpec> shards = Placement.resolve("x", shape, DpPolicy.of(cube, pe), wide);
+          int copies = (cube == Split.REPLICATE ? 6 : 1) * (pe == Split.REPLICATE ? 8 : 1);
+          int[] holders = new int[(int) shape.elements()];
+          for (ShardSpec s : shards) {
+            count(s, shape, 0, 0, holders);
+          }
+          assertThat(shards).as("%s %s %s", cube, pe, shape).hasSize(48);
+          assertThat(holders).as("%s %s %s", cube, pe, shape).containsOnly(all(copies, holders));
+        }
+      }
+    }
+  }
+
+  private static int[] all(int copies, int[] holders) {
+    return holders.length == 0 ? new int[0] : new int[] {copies};
+  }
+
+  private static void count(ShardSpec part, Shape whole, int axis, int at, int[] holders) {
+    if (axis == whole.rank()) {
+      holders[at]++;
+      return;
+    }
+    for (int i = 0; i < part.shape().dim(axis); i++) {
+      int index = part.offset().get(axis) + i;
+      count(part, whole, axis + 1, at * whole.dim(axis) + index, holders);
+    }
+  }
+
+  @Test
+  void resolve_vectorInTiles_isAnError() {
+    assertThatThrownBy(() ->
+            Placement.resolve("v", Shape.of(8), DpPolicy.tiledRowMajor(), PACKAGE))
+        .isInstanceOf(SimulationException.class)
+        .hasMessageContaining("tensor v: a vector cannot be divided into tiles");
+  }
+
+  @Test
+  void parse_whatToStringWrites_samePolicy() {
+    for (Split cube : Split.values()) {
+      for (Split pe : Split.values()) {
+        DpPolicy policy = DpPolicy.of(cube, pe).withCubes(3);
+        assertThat(DpPolicy.parse(policy.toString())).isEqualTo(policy);
+      }
+    }
+    assertThat(DpPolicy.parse("PE=Column-Wise, num-pes=2"))
+        .isEqualTo(DpPolicy.of(Split.REPLICATE, Split.COLUMN_WISE).withPes(2));
+    assertThat(DpPolicy.parse("")).isEqualTo(DpPolicy.replicate());
+  }
+
+  @Test
+  void parse_wrongWords_sayWhatWasExpected() {
+    assertThatThrownBy(() -> DpPolicy.parse("cube=rowwise"))
+        .hasMessageContaining("placement cube=rowwise: unknown split; did you mean row_wise?");
+    assertThatThrownBy(() -> DpPolicy.parse("cubes=row_wise"))
+        .hasMessageContaining("unknown key in cubes=row_wise; did you mean cube?");
+    assertThatThrownBy(() -> DpPolicy.parse("num_pes=two"))
+        .hasMessageContaining("placement num_pes=two: expected a whole number");
+  }
+
+  /** A placement has no axis across packages; whoever asks for one is told what to do instead. */
+  @Test
+  void parse_splitAcrossPackages_saysThatATensorLiesOnOneDevice() {
+    for (String request : List.of("sip=row_wise", "num_sips=2", "cube=row_wise num-sips=2")) {
+      assertThatThrownBy(() -> DpPolicy.parse(request))
+          .isInstanceOf(SimulationException.class)
+          .hasMessageContaining("asks for a split across packages")
+          .hasMessageContaining("make one tensor per rank");
+    }
+  }
+
   @Test
   void resolve_moreCubesThanTheDeviceHas_saysWhatThereIs() {
     assertThatThrownBy(
