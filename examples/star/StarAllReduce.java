@@ -40,6 +40,7 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.CollectiveCall;
 import org.kernbench.torch.Distributed;
 import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.Tensor;
@@ -83,8 +84,9 @@ public final class StarAllReduce implements CollectiveAlgorithm {
     }
 
     @Override
-    public RankProgram allReduce(int elements, DType dtype) {
-      Segments blocks = Segments.ofAtMost(0, elements, BLOCK);
+    public RankProgram program(CollectiveCall call) {
+      DType dtype = call.dtype();
+      Segments blocks = Segments.ofAtMost(0, Math.toIntExact(call.elements()), BLOCK);
       return (tl, rank, vector, reduction) -> {
         for (int b = 0; b < blocks.parts(); b++) {
           if (rank == 0) {

@@ -1,7 +1,9 @@
 package org.kernbench.ccl;
 
 import java.util.OptionalInt;
+import java.util.Set;
 import org.kernbench.machine.IpcqSpec;
+import org.kernbench.torch.CollectiveOp;
 import org.kernbench.torch.RankLevel;
 
 /**
@@ -18,6 +20,11 @@ public interface CollectiveAlgorithm {
   /** What it does, in one line, for {@code kernbench list}. */
   default String description() {
     return "";
+  }
+
+  /** What it can do. */
+  default Set<CollectiveOp> operations() {
+    return Set.of(CollectiveOp.ALL_REDUCE);
   }
 
   /** What one rank owns unless {@code rank_level} says otherwise. */

@@ -1,6 +1,7 @@
 package org.kernbench.ccl;
 
 import java.lang.reflect.InvocationTargetException;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -14,10 +15,10 @@ import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tl.Kernel;
-import org.kernbench.tl.Shard;
 import org.kernbench.torch.CollectiveBackend;
 import org.kernbench.torch.CollectiveCall;
 import org.kernbench.torch.CollectiveOp;
+import org.kernbench.torch.CollectivePlan;
 import org.kernbench.torch.Communicator;
 import org.kernbench.torch.RankLevel;
 
@@ -174,50 +175,90 @@ public final class CollectiveLibrary implements CollectiveBackend {
   }
 
   /**
-   * Binds the algorithm to a group.
+   * Binds the algorithms to a group. That of all-reduces is planned at once if the group is the
+   * world, so that what does not fit the machine is known before the first call.
    *
    * @throws CollectiveException if it cannot serve the group, or its message slots do not fit
    */
   @Override
   public Communicator connect(List<Pe> leadPes) {
     Group group = new Group(machine, rankLevel, leadPes);
-    IpcqSpec queues = config.queues(machine.ipcq());
-    Optional<Schedule> schedule =
-        group.size() == 1 ? Optional.empty() : Optional.of(algorithm.plan(group, queues, config));
-    List<QueuePlan.Connection> connections = schedule.map(Schedule::connections).orElse(List.of());
-    SlotSpace.check(machine, queues, connections);
-    return new Bound(config.name(), group, new QueuePlan(queues, connections), schedule);
+    Bound bound = new Bound(group);
+    if (group.size() == worldSize && group.size() > 1) {
+      bound.planned(CollectiveOp.ALL_REDUCE);
+    }
+    return bound;
   }
 
-  /** An algorithm with its group. */
-  private record Bound(String algorithm, Group group, QueuePlan queues, Optional<Schedule> schedule)
-      implements Communicator {
+  /** The algorithms, each bound to the group when an operation first needs it. */
+  private final class Bound implements Communicator {
+    private final Group group;
+    private final Map<CollectiveOp, Planned> planned = new EnumMap<>(CollectiveOp.class);
+
+    Bound(Group group) {
+      this.group = group;
+    }
 
     @Override
-    public Kernel kernel(CollectiveCall call) {
-      if (call.op() != CollectiveOp.ALL_REDUCE) {
-        throw new CollectiveException(
-            "algorithm " + algorithm + " has no " + call.op() + "; it can do ALL_REDUCE");
-      }
-      if (call.shards().size() != group.size()) {
+    public String algorithm() {
+      return config.name();
+    }
+
+    @Override
+    public Optional<QueuePlan> firstQueues() {
+      Planned first = planned.get(CollectiveOp.ALL_REDUCE);
+      return first == null ? Optional.empty() : Optional.of(first.queues);
+    }
+
+    @Override
+    public CollectivePlan plan(CollectiveCall call) {
+      if (call.ranks() != group.size()) {
         throw new CollectiveException(
             "algorithm "
-                + algorithm
+                + config.name()
                 + ": the call has "
-                + call.shards().size()
+                + call.ranks()
                 + " ranks, the group "
                 + group.size());
       }
-      if (schedule.isEmpty() || call.elements() == 0) {
-        return tl -> {}; // one rank has the result already; no element has none to have
-      }
-      Schedule.RankProgram program = schedule.get().allReduce(call.elements(), call.dtype());
+      Planned by = planned(call.op());
+      Schedule.RankProgram program = by.schedule.program(call);
       Reduction reduction = new Reduction(call.reduce(), group.size());
-      List<Shard> shards = call.shards();
-      return tl -> {
-        int rank = group.rankOf(tl.pe());
-        program.run(tl, rank, Payload.of(shards.get(rank)), reduction);
-      };
+      Kernel kernel =
+          tl -> {
+            int rank = group.rankOf(tl.pe());
+            program.run(tl, rank, Payload.of(call, rank), reduction);
+          };
+      return new CollectivePlan(by.algorithm, by.queues, kernel);
+    }
+
+    Planned planned(CollectiveOp op) {
+      Planned known = planned.get(op);
+      if (known == null) {
+        known = plan(op);
+        planned.put(op, known);
+      }
+      return known;
+    }
+
+    private Planned plan(CollectiveOp op) {
+      if (!algorithm.operations().contains(op)) {
+        throw new CollectiveException(
+            "algorithm "
+                + config.name()
+                + " has no "
+                + op.word()
+                + "; it can do "
+                + algorithm.operations());
+      }
+      IpcqSpec queues = config.queues(machine.ipcq());
+      Schedule schedule = algorithm.plan(group, queues, config);
+      List<QueuePlan.Connection> connections = schedule.connections();
+      SlotSpace.check(machine, queues, connections);
+      return new Planned(config.name(), schedule, new QueuePlan(queues, connections));
     }
   }
+
+  /** An algorithm with its group, for one operation. */
+  private record Planned(String algorithm, Schedule schedule, QueuePlan queues) {}
 }

@@ -7,6 +7,7 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.CollectiveCall;
 import org.kernbench.torch.RankLevel;
 
 /**
@@ -88,7 +89,9 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     }
 
     @Override
-    public RankProgram allReduce(int elements, DType dtype) {
+    public RankProgram program(CollectiveCall call) {
+      int elements = Math.toIntExact(call.elements());
+      DType dtype = call.dtype();
       RingPlan plan = RingPlan.choose(group, order, queues, config, elements, dtype);
       Segments blocks = Segments.ofAtMost(0, elements, plan.block());
       return (tl, rank, vector, reduction) -> {

@@ -2,8 +2,8 @@ package org.kernbench.ccl;
 
 import java.util.List;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.tensor.DType;
 import org.kernbench.tl.Tl;
+import org.kernbench.torch.CollectiveCall;
 
 /** An algorithm bound to a group: who talks to whom, and what each rank does. */
 public interface Schedule {
@@ -11,12 +11,12 @@ public interface Schedule {
   List<QueuePlan.Connection> connections();
 
   /**
-   * What each rank does in an all-reduce.
+   * What each rank does in a call.
    *
-   * @param elements of the vector, at least 1
-   * @param dtype of the elements
+   * @param call of an operation that the algorithm {@linkplain CollectiveAlgorithm#operations can
+   *     do}, with at least one element to move
    */
-  RankProgram allReduce(int elements, DType dtype);
+  RankProgram program(CollectiveCall call);
 
   /** The kernel of one collective, told its rank. */
   @FunctionalInterface
@@ -25,6 +25,7 @@ public interface Schedule {
      * Issues the commands of one rank.
      *
      * @param vector what the rank contributes, and where the result goes
+     * @param reduction how contributions combine, if the operation reduces
      */
     void run(Tl tl, int rank, Payload vector, Reduction reduction);
   }

@@ -6,6 +6,7 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.CollectiveCall;
 
 /**
  * Reduce up a tree, exchange among the roots if there are several, broadcast down the tree.
@@ -56,7 +57,9 @@ final class TreeSchedule implements Schedule {
   }
 
   @Override
-  public RankProgram allReduce(int elements, DType dtype) {
+  public RankProgram program(CollectiveCall call) {
+    int elements = Math.toIntExact(call.elements());
+    DType dtype = call.dtype();
     Pace pace = pacing.of(elements, dtype);
     Segments chunks = Segments.ofAtMost(0, elements, pace.chunkElements);
     return (tl, rank, vector, reduction) ->

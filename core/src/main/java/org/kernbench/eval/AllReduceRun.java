@@ -47,7 +47,6 @@ record AllReduceRun(
   private static final class Observed implements CollectiveBackend {
     private final CollectiveBackend backend;
     private List<Pe> leads = List.of();
-    private Optional<Communicator> communicator = Optional.empty();
 
     Observed(CollectiveBackend backend) {
       this.backend = backend;
@@ -70,10 +69,8 @@ record AllReduceRun(
 
     @Override
     public Communicator connect(List<Pe> leadPes) {
-      Communicator connected = backend.connect(leadPes);
-      communicator = Optional.of(connected);
       leads = leadPes;
-      return connected;
+      return backend.connect(leadPes);
     }
   }
 
@@ -198,8 +195,7 @@ record AllReduceRun(
 
   private void report(Outcome outcome, Torch torch, Observed backend, Results results) {
     CollectiveRun run = torch.distributed().history().getLast();
-    Communicator communicator = backend.communicator.orElseThrow();
-    IpcqSpec ipcq = communicator.queues().spec();
+    IpcqSpec ipcq = run.queues().spec();
     long bytes = (long) elements * dtype.sizeBytes();
     int ranks = backend.worldSize();
     outcome

@@ -18,8 +18,8 @@ public interface CollectiveBackend {
   int worldSize();
 
   /**
-   * Chooses the algorithm for a group of ranks and plans its message queues. Called once, when the
-   * process group is initialised.
+   * Binds the algorithms to a group of ranks, all or some of the world's. Called once for each
+   * group; cheap, at most linear in the ranks.
    *
    * @param leadPes by rank, the PE that runs the rank's share of every collective
    */

@@ -1,21 +1,26 @@
 package org.kernbench.torch;
 
+import java.util.Optional;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.tl.Kernel;
 
-/** An algorithm bound to a group of ranks. */
+/** The collectives of one group of ranks, each on one PE. */
 public interface Communicator {
-  /** Name of the algorithm, for reports. */
-  String algorithm();
-
-  /** The message queues that its kernels use. */
-  QueuePlan queues();
+  /**
+   * Chooses how to perform a call. Every group has at least two ranks then, and there is something
+   * to move.
+   *
+   * @throws RuntimeException a user's error if no algorithm can do this call
+   */
+  CollectivePlan plan(CollectiveCall call);
 
   /**
-   * The kernel that performs a call. It is launched on every rank's lead PE at once and finds its
-   * rank from {@link org.kernbench.tl.Tl#pe}. Never asked for {@link CollectiveOp#BARRIER}.
-   *
-   * @throws RuntimeException a user's error if the algorithm cannot do this call
+   * Name of the algorithm that performs all-reduces, as far as it does not depend on the call; for
+   * reports.
    */
-  Kernel kernel(CollectiveCall call);
+  String algorithm();
+
+  /** Queues to install when the group is opened, before the first call; empty to wait for that. */
+  default Optional<QueuePlan> firstQueues() {
+    return Optional.empty();
+  }
 }

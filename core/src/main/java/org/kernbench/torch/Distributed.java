@@ -105,7 +105,12 @@ public final class Distributed {
       leads.add(session.device(rank).lead());
     }
     Communicator communicator = backend.connect(Collections.unmodifiableList(leads));
-    session.simulator.install(communicator.queues());
+    communicator
+        .firstQueues()
+        .ifPresent(queues -> {
+          session.simulator.install(queues);
+          session.installed = queues;
+        });
     session.group = new ProcessGroup(session, backend.name(), leads, communicator);
   }
 

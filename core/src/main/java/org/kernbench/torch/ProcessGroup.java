@@ -110,11 +110,15 @@ final class ProcessGroup {
     for (int rank = 0; rank < size(); rank++) {
       shards.add(meeting.tensor(rank).shards().getFirst());
     }
-    CollectiveCall call = new CollectiveCall(op, reduce, first.dtype(), elements, shards);
+    CollectiveCall call = CollectiveCall.inPlace(op, reduce, -1, shards);
+    CollectivePlan plan = communicator.plan(call);
+    if (!plan.queues().equals(session.installed)) {
+      session.simulator.install(plan.queues());
+      session.installed = plan.queues();
+    }
     Launch launch =
-        session.launchCollective(
-            op.method() + " (" + communicator.algorithm() + ")", communicator.kernel(call), leads);
-    session.history.add(new CollectiveRun(call, communicator.algorithm(), launch));
+        session.launchCollective(op.method() + " (" + plan.algorithm() + ")", plan.kernel(), leads);
+    session.history.add(new CollectiveRun(call, plan.algorithm(), plan.queues(), launch));
     return List.of(launch);
   }
 

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
+import org.kernbench.device.QueuePlan;
 import org.kernbench.device.SimulationException;
 import org.kernbench.device.Simulator;
 import org.kernbench.machine.Machine;
@@ -40,6 +41,9 @@ final class Session {
 
   @Nullable Scheduler scheduler;
   @Nullable ProcessGroup group;
+
+  /** The message queues of the machine. */
+  @Nullable QueuePlan installed;
 
   /** The ranks that have called initProcessGroup while others have not yet. */
   @Nullable Rendezvous opening;

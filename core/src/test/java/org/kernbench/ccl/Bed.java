@@ -10,6 +10,7 @@ import org.kernbench.device.QueuePlan;
 import org.kernbench.device.Simulator;
 import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -19,12 +20,16 @@ import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
 import org.kernbench.torch.CollectiveCall;
 import org.kernbench.torch.CollectiveOp;
+import org.kernbench.torch.CollectivePlan;
 import org.kernbench.torch.Communicator;
 import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.ReduceKind;
 
 /** Runs kernels and collectives on a bare machine, without a host program. */
 final class Bed implements AutoCloseable {
+  private static final QueuePlan NO_QUEUES =
+      new QueuePlan(Machines.load("tiny", List.of()).ipcq(), List.of());
+
   final Simulator simulator;
   private final Machine machine;
   private long next = 1 << 12;
@@ -82,15 +87,17 @@ final class Bed implements AutoCloseable {
 
   Launch allReduce(
       Communicator communicator, List<Pe> leads, ReduceKind reduce, List<Shard> shards) {
-    Shard first = shards.get(0);
-    CollectiveCall call =
-        new CollectiveCall(
-            CollectiveOp.ALL_REDUCE,
-            reduce,
-            first.dtype(),
-            Math.toIntExact(first.shape().elements()),
-            shards);
-    return run(communicator.queues(), leads, communicator.kernel(call));
+    CollectiveCall call = allReduce(reduce, shards);
+    if (call.ranks() == 1 || call.elements() == 0) { // torch asks no communicator for these
+      return run(NO_QUEUES, leads, tl -> {});
+    }
+    CollectivePlan plan = communicator.plan(call);
+    return run(plan.queues(), leads, plan.kernel());
+  }
+
+  /** The call of an all-reduce, in place. */
+  static CollectiveCall allReduce(ReduceKind reduce, List<Shard> shards) {
+    return CollectiveCall.inPlace(CollectiveOp.ALL_REDUCE, reduce, -1, shards);
   }
 
   /** Bytes of all operations of a kind, from the op log. */

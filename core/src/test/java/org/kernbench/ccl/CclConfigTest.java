@@ -38,7 +38,8 @@ final class CclConfigTest {
     assertThat(library.algorithm()).isEqualTo("root_center");
     assertThat(library.rankLevel()).isEqualTo(RankLevel.CUBE);
     assertThat(library.worldSize()).isEqualTo(96);
-    assertThat(library.connect(leads(library, TORUS)).queues().spec()).isEqualTo(TORUS.ipcq());
+    assertThat(library.connect(leads(library, TORUS)).firstQueues().orElseThrow().spec())
+        .isEqualTo(TORUS.ipcq());
   }
 
   @Test

@@ -184,11 +184,11 @@ final class RingOracleTest {
     AlgorithmConfig ring = config.of("ring");
     Schedule schedule = new RingAllReduce().plan(group, machine.ipcq(), ring);
     int n = (int) (bytes / FLOAT);
-    Schedule.RankProgram program = schedule.allReduce(n, DType.F32);
     try (Bed bed = Bed.open(machine, Mode.TIME)) {
       List<Shard> shards = bed.vectors(leads, DType.F32, n);
+      Schedule.RankProgram program = schedule.program(Bed.allReduce(ReduceKind.SUM, shards));
       return bed.run(
-              ring(machine, leads, subChunks).queues(),
+              ring(machine, leads, subChunks).firstQueues().orElseThrow(),
               leads,
               tl -> {
                 int rank = group.rankOf(tl.pe());

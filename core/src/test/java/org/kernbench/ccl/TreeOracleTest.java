@@ -221,9 +221,9 @@ final class TreeOracleTest {
   private static long simulate(Machine machine, Schedule schedule, long bytes) {
     Group group = group(machine);
     int n = (int) (bytes / FLOAT);
-    Schedule.RankProgram program = schedule.allReduce(n, DType.F32);
     try (Bed bed = Bed.open(machine, Mode.TIME)) {
       List<Shard> shards = bed.vectors(group.leads(), DType.F32, n);
+      Schedule.RankProgram program = schedule.program(Bed.allReduce(ReduceKind.SUM, shards));
       return bed.run(
               new QueuePlan(machine.ipcq(), schedule.connections()),
               group.leads(),

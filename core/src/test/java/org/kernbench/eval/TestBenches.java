@@ -17,6 +17,7 @@ import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.CollectiveBackend;
 import org.kernbench.torch.CollectiveCall;
+import org.kernbench.torch.CollectivePlan;
 import org.kernbench.torch.Communicator;
 import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.Tensor;
@@ -141,20 +142,21 @@ public final class TestBenches {
         }
 
         @Override
-        public QueuePlan queues() {
-          return plan;
+        public Optional<QueuePlan> firstQueues() {
+          return Optional.of(plan);
         }
 
         @Override
-        public Kernel kernel(CollectiveCall call) {
-          return tl -> run(tl, leads.indexOf(tl.pe()), leads.size() - 1, call);
+        public CollectivePlan plan(CollectiveCall call) {
+          return new CollectivePlan(
+              "chain", plan, tl -> run(tl, leads.indexOf(tl.pe()), leads.size() - 1, call));
         }
       };
     }
 
     private void run(Tl tl, int rank, int last, CollectiveCall call) {
-      Shape shape = Shape.of(call.elements());
-      Value sum = tl.load(call.shards().get(rank).all());
+      Shape shape = Shape.of(Math.toIntExact(call.elements()));
+      Value sum = tl.load(call.input(rank).all());
       if (rank > 0) {
         Value below = tl.recv("down", shape, call.dtype());
         sum = forgets.apply(rank) ? below : sum.add(below);
@@ -166,7 +168,7 @@ public final class TestBenches {
       if (rank > 0) {
         tl.send("down", sum);
       }
-      tl.store(call.shards().get(rank).all(), sum);
+      tl.store(call.input(rank).all(), sum);
     }
   }
 

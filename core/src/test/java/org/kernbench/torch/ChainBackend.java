@@ -2,11 +2,11 @@ package org.kernbench.torch;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.BinaryOp;
-import org.kernbench.tl.Kernel;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
@@ -33,19 +33,19 @@ record ChainBackend(Machine machine, RankLevel rankLevel, int worldSize)
       }
 
       @Override
-      public QueuePlan queues() {
-        return plan;
+      public Optional<QueuePlan> firstQueues() {
+        return Optional.of(plan);
       }
 
       @Override
-      public Kernel kernel(CollectiveCall call) {
-        return tl -> chain(tl, call, leadPes.indexOf(tl.pe()));
+      public CollectivePlan plan(CollectiveCall call) {
+        return new CollectivePlan("chain", plan, tl -> chain(tl, call, leadPes.indexOf(tl.pe())));
       }
     };
   }
 
   private static void chain(Tl tl, CollectiveCall call, int rank) {
-    Shard shard = call.shards().get(rank);
+    Shard shard = call.input(rank);
     Value mine = tl.load(shard.all());
     boolean isLast = rank == call.ranks() - 1;
     if (!isLast) {
