@@ -141,6 +141,7 @@ final class MachineCommand implements Callable<Integer> {
               paramLabel = "VIEW",
               defaultValue = "sip",
               converter = Words.ViewWord.class,
+              completionCandidates = Words.ViewWord.class,
               description = "tray, sip (default), cube or pe.")
           MachineDiagram.View view,
       @Option(

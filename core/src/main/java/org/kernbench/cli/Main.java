@@ -91,6 +91,9 @@ public final class Main implements Runnable, IVersionProvider {
     line.addSubcommand(run);
     line.addSubcommand(new ListCommand(terminal, benches));
     line.addSubcommand(new MachineCommand(terminal));
+    line.addSubcommand(new NewCommand(terminal));
+    line.addSubcommand(new CompletionCommand(terminal));
+    line.addSubcommand(new ManCommand(terminal));
     line.setUsageHelpWidth(WIDTH);
     line.setUsageHelpLongOptionsMaxWidth(LONGEST_OPTION);
     line.setOut(terminal.out());

@@ -24,13 +24,14 @@ import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.UsageException;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code kernbench run}: one bench, once. */
 @Command(
     name = "run",
-    customSynopsis = "kernbench run --bench NAME [OPTIONS]",
+    customSynopsis = "kernbench run --bench NAME [OPTIONS] or kernbench run FILE.java [OPTIONS]",
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = "Runs one bench and reports values, time, lower bound, and where the time went.",
@@ -41,6 +42,7 @@ import picocli.CommandLine.Parameters;
       "  kernbench run --bench ccl-allreduce",
       "  kernbench run ccl-allreduce --param algorithm=ring --param n_elem=8192 --format json",
       "  kernbench run ccl-latency-sweep --out sweep",
+      "  kernbench run MyBench.java --param rows=4096          (kernbench new bench my-bench)",
       "  kernbench run ring-scale --mode time --param ranks=1024 --param \"bytes=1 MiB\"",
       "",
       "Benches, their parameters, presets and algorithms: kernbench list"
@@ -52,7 +54,10 @@ final class RunCommand implements Callable<Integer> {
   @Parameters(index = "0", arity = "0..1", paramLabel = "NAME", hidden = true)
   private @Nullable String name;
 
-  @Option(names = "--bench", paramLabel = "NAME", description = "The bench; also without --bench.")
+  @Option(
+      names = "--bench",
+      paramLabel = "NAME",
+      description = "The bench, or a .java file that holds one; also without --bench.")
   private @Nullable String bench;
 
   @Option(
@@ -61,10 +66,13 @@ final class RunCommand implements Callable<Integer> {
       description = "A parameter of the bench; may be repeated.")
   private List<String> params = new ArrayList<>();
 
+  @Mixin private ClassPath classPath = new ClassPath();
+
   @Option(
       names = "--mode",
       paramLabel = "MODE",
       converter = Words.ModeWord.class,
+      completionCandidates = Words.ModeWord.class,
       description = "full: values and time (default). time: no values. values: no time.")
   private Mode mode = Mode.FULL;
 
@@ -103,6 +111,7 @@ final class RunCommand implements Callable<Integer> {
       names = "--format",
       paramLabel = "FORMAT",
       converter = Words.FormatWord.class,
+      completionCandidates = Words.FormatWord.class,
       description = "text (default), json or csv, on standard output.")
   private Format format = Format.TEXT;
 
@@ -126,7 +135,7 @@ final class RunCommand implements Callable<Integer> {
   /** The options by heading, as the help shows them. */
   static Map<String, List<String>> groups() {
     Map<String, List<String>> groups = new LinkedHashMap<>();
-    groups.put("What to run", List.of("--bench", "--param", "--mode", "--verify"));
+    groups.put("What to run", List.of("--bench", "--param", "--class-path", "--mode", "--verify"));
     groups.put("On which machine", List.of("--topology", "--set", "--ccl", "--ccl-set"));
     groups.put("Output", List.of("--format", "--out", "--quiet", "--help"));
     return groups;
@@ -139,7 +148,7 @@ final class RunCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    Bench chosen = benches.find(benchName());
+    Bench chosen = classPath.bench(benchName(), benches);
     checkNotBlank("--topology", topology);
     checkNotBlank("--ccl", ccl);
     checkNotBlank("--out", out);

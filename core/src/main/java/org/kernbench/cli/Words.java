@@ -1,6 +1,7 @@
 package org.kernbench.cli;
 
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import org.kernbench.config.Suggest;
@@ -9,7 +10,7 @@ import org.kernbench.machine.MachineDiagram;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** Reads options that take one of some words. */
+/** Reads options that take one of some words, which are also what a shell offers. */
 final class Words {
   private Words() {}
 
@@ -20,8 +21,7 @@ final class Words {
         return constant;
       }
     }
-    List<String> names =
-        Arrays.stream(constants).map(c -> c.name().toLowerCase(Locale.ROOT)).toList();
+    List<String> names = names(constants);
     throw new TypeConversionException(
         "got \""
             + text
@@ -30,8 +30,17 @@ final class Words {
             + Suggest.hint(text, names));
   }
 
+  private static List<String> names(Enum<?>[] constants) {
+    return Arrays.stream(constants).map(c -> c.name().toLowerCase(Locale.ROOT)).toList();
+  }
+
   /** Reads a mode. */
-  static final class ModeWord implements ITypeConverter<Mode> {
+  static final class ModeWord implements ITypeConverter<Mode>, Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return names(Mode.values()).iterator();
+    }
+
     @Override
     public Mode convert(String text) {
       return read(text, Mode.values());
@@ -39,7 +48,12 @@ final class Words {
   }
 
   /** Reads an output format. */
-  static final class FormatWord implements ITypeConverter<Format> {
+  static final class FormatWord implements ITypeConverter<Format>, Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return names(Format.values()).iterator();
+    }
+
     @Override
     public Format convert(String text) {
       return read(text, Format.values());
@@ -47,10 +61,28 @@ final class Words {
   }
 
   /** Reads a view of a machine. */
-  static final class ViewWord implements ITypeConverter<MachineDiagram.View> {
+  static final class ViewWord implements ITypeConverter<MachineDiagram.View>, Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return names(MachineDiagram.View.values()).iterator();
+    }
+
     @Override
     public MachineDiagram.View convert(String text) {
       return read(text, MachineDiagram.View.values());
+    }
+  }
+
+  /** Reads what {@code kernbench new} writes. */
+  static final class KindWord implements ITypeConverter<NewCommand.Kind>, Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return names(NewCommand.Kind.values()).iterator();
+    }
+
+    @Override
+    public NewCommand.Kind convert(String text) {
+      return read(text, NewCommand.Kind.values());
     }
   }
 }

@@ -45,6 +45,21 @@ public final class BenchRegistry {
     return new BenchRegistry(benches);
   }
 
+  /**
+   * These benches and a user's.
+   *
+   * @throws UsageException if a name is taken
+   */
+  public BenchRegistry with(List<Bench> others) {
+    List<Bench> all = new ArrayList<>(benches.values());
+    all.addAll(others);
+    try {
+      return new BenchRegistry(all);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException(String.valueOf(e.getMessage()));
+    }
+  }
+
   /** All benches. */
   public List<Bench> all() {
     return List.copyOf(benches.values());

@@ -72,6 +72,25 @@ public final class Outcome {
     return this;
   }
 
+  /**
+   * Compares values.
+   *
+   * @param got what was computed, as f64
+   * @param expected what it should be; as many
+   * @param allowed largest absolute difference that is accepted, at least 0
+   */
+  public Outcome values(double[] got, double[] expected, double allowed) {
+    if (got.length != expected.length) {
+      throw new IllegalArgumentException(
+          "got " + got.length + " values; expected " + expected.length);
+    }
+    ValueCheck.Comparison comparison = new ValueCheck.Comparison(allowed);
+    comparison.add(0, got, (rank, i) -> expected[i]);
+    Digest digest = new Digest();
+    digest.add(got);
+    return values(comparison.result(), digest.text());
+  }
+
   /** Where the critical time went. */
   public Outcome breakdown(Breakdown newBreakdown) {
     breakdown = newBreakdown;

@@ -117,6 +117,7 @@ final class BadInputTest {
     all.addAll(collectives());
     all.addAll(programs());
     all.addAll(outputs());
+    all.addAll(userCode());
     return all;
   }
 
@@ -144,6 +145,61 @@ final class BadInputTest {
         new Case("machine-without-command", 2, "machine"),
         new Case("machine-command-misspelt", 2, "machine", "shwo"),
         new Case("machine-view-unknown", 2, "machine", "diagram", "tiny", "--view", "board"));
+  }
+
+  private static final String BENCH =
+      """
+      import java.util.List;
+      import org.kernbench.eval.*;
+
+      public final class Mine implements Bench {
+        public Mine() { START }
+        public String name() { return "NAME"; }
+        public String description() { return "mine"; }
+        public List<Param<?>> params() { return List.of(); }
+        public Outcome run(BenchContext context) { RUN }
+      }
+      """;
+
+  private static String mine(String start, String name, String run) {
+    return BENCH.replace("START", start).replace("NAME", name).replace("RUN", run);
+  }
+
+  private static List<Case> userCode() {
+    return List.of(
+        new Case("source-missing", 2, "run", "$DIR/Mine.java"),
+        new Case("source-does-not-compile", 2, "run", "$DIR/Mine.java")
+            .file("Mine.java", mine("", "mine", "retrun Outcome.on(context.machin());")),
+        new Case("source-with-two-errors", 2, "run", "$DIR/Mine.java")
+            .file("Mine.java", mine("int x = 1.5;", "mine", "return Outcome.on(context.machin());")),
+        new Case("source-without-a-bench", 2, "run", "$DIR/Mine.java")
+            .file("Mine.java", "public final class Mine {}\n"),
+        new Case("source-with-two-benches", 2, "run", "$DIR/Two.java")
+            .file(
+                "Two.java",
+                mine("", "one", "return null;").replace("public final", "final")
+                    + mine("", "two", "return null;")
+                        .replaceAll("import .*\n", "")
+                        .replace("public final class Mine", "final class Other")
+                        .replace("Mine()", "Other()")),
+        new Case("source-fails-to-start", 2, "run", "$DIR/Mine.java")
+            .file(
+                "Mine.java",
+                mine("if (true) throw new IllegalStateException(\"no\");", "mine", "return null;")),
+        new Case("source-named-like-a-bench", 2, "run", "x", "--class-path", "$DIR/Mine.java")
+            .file("Mine.java", mine("", "hello-send", "return null;")),
+        new Case("class-path-missing", 2, "run", "hello-send", "--class-path", "$DIR/none.jar"),
+        new Case("class-path-neither", 2, "run", "hello-send", "--class-path", "$DIR/x.txt")
+            .file("x.txt", "text\n"),
+        new Case("class-path-service-wrong", 2, "run", "hello-send", "--class-path", "$DIR/own")
+            .file("own/META-INF/services/org.kernbench.eval.Bench", "own.NoSuchBench\n"),
+        new Case("new-kind-unknown", 2, "new", "kernal", "mine"),
+        new Case("new-without-name", 2, "new", "bench"),
+        new Case("new-name-bad", 2, "new", "bench", "../mine"),
+        new Case("new-exists", 2, "new", "machine", "mine", "--dir", "$DIR")
+            .file("mine.yaml", "extends: tiny\n"),
+        new Case("new-directory-is-a-file", 2, "new", "bench", "mine", "--dir", "$DIR/x.txt")
+            .file("x.txt", "text\n"));
   }
 
   private static List<Case> parameters() {
