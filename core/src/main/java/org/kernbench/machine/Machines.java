@@ -20,7 +20,15 @@ import org.kernbench.config.Suggest;
 /** Loads machines: presets by name, files by path. */
 public final class Machines {
   private static final List<String> PRESETS =
-      List.of("sip-2026", "sip-2026-compute", "kb-compat", "tiny", "ring");
+      List.of(
+          "sip-2026",
+          "sip-2026-compute",
+          "sip-2026-hbm3e",
+          "kb-compat",
+          "dgx-a100",
+          "dgx-h100",
+          "tiny",
+          "ring");
   private static final String EXTENDS = "extends";
 
   private Machines() {}
