@@ -1,6 +1,8 @@
 package org.kernbench.ccl;
 
 import java.util.List;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.tl.Tl;
 import org.kernbench.torch.CollectiveCall;
@@ -17,6 +19,34 @@ public interface Schedule {
    *     do}, with at least one element to move
    */
   RankProgram program(CollectiveCall call);
+
+  /** The queues that one call needs, if that depends on the call, say on its root. */
+  default List<QueuePlan.Connection> connections(CollectiveCall call) {
+    return connections();
+  }
+
+  /**
+   * The time that the algorithm's closed form gives for a call, with the machine's own numbers and
+   * the queues that it was bound with, in picoseconds; empty if it has none. For choosing among
+   * algorithms: within a few per cent, not exact where messages meet on a link.
+   */
+  default OptionalLong predictPs(CollectiveCall call) {
+    return OptionalLong.empty();
+  }
+
+  /** The bytes that all ranks together send in a call, exactly; empty if not known. */
+  default OptionalLong wireBytes(CollectiveCall call) {
+    return OptionalLong.empty();
+  }
+
+  /**
+   * The least slots per direction with which a call ends where each PE finishes a command before it
+   * issues the next ({@code cpu.issue: serial}); with one less it deadlocks. Machines that overlap
+   * commands need only one. Empty if not known.
+   */
+  default OptionalInt leastSlots(CollectiveCall call) {
+    return OptionalInt.empty();
+  }
 
   /** The kernel of one collective, told its rank. */
   @FunctionalInterface
