@@ -24,6 +24,7 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.CollectiveCall;
 import org.kernbench.torch.RankLevel;
 
 public final class ${Class} implements CollectiveAlgorithm {
@@ -60,8 +61,9 @@ public final class ${Class} implements CollectiveAlgorithm {
 
     /** What each rank does with its vector. */
     @Override
-    public RankProgram allReduce(int elements, DType dtype) {
-      Segments blocks = Segments.ofAtMost(0, elements, BLOCK);
+    public RankProgram program(CollectiveCall call) {
+      DType dtype = call.dtype();
+      Segments blocks = Segments.ofAtMost(0, Math.toIntExact(call.elements()), BLOCK);
       return (tl, rank, vector, reduction) -> {
         for (int b = 0; b < blocks.parts(); b++) {
           if (rank == 0) {
