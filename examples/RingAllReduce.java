@@ -11,7 +11,7 @@
  * Run:      scripts/run-java examples/RingAllReduce.java
  * Expected: (checked by ExamplesTest)
  *   8 ranks, 32768 bytes each; every sum is right: true
- *   time 844.414 ns, bound 154.000 ns (latency)
+ *   time 844.414 ns, bound 352.000 ns (port)
  */
 import java.util.ArrayList;
 import java.util.List;

@@ -1,89 +1,113 @@
 package org.kernbench.ccl;
 
 import java.util.Arrays;
-import java.util.BitSet;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.PriorityQueue;
-import org.kernbench.machine.Link;
+import java.util.stream.IntStream;
 import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.Machine;
-import org.kernbench.machine.Node;
 import org.kernbench.machine.Pe;
-import org.kernbench.torch.RankLevel;
 
 /**
  * Lower bounds of collectives, from the machine alone: no algorithm can be faster.
  *
  * <ul>
- *   <li><b>latency</b>: every result depends on every contribution, so a message must have gone
- *       from each rank to each other one; and S bytes that depend on the farthest rank must come in
- *       through a PE's own port, the first of them no sooner than that: {@code T >= o + distance +
- *       S/B}, with the distance of the farthest two over the fastest links and B of that port.
- *   <li><b>traffic</b>: cut the machine into k parts with ranks in each. To combine the parts'
- *       contributions and to hand the results back takes {@code 2 (k - 1)} messages across the cut
- *       for each element, combining on the way included: {@code T >= 2 (k-1) S / C}, where C is the
- *       bandwidth of all directed links between parts. With two parts each direction carries S. The
- *       best such cut is the graph's strength (Tutte, Nash-Williams); up to 10 ranks all cuts are
- *       tried, beyond that the obvious ones, which on rings, meshes and tori are the best.
+ *   <li><b>latency</b>: a result depends on contributions of other ranks, so a message must have
+ *       gone from each of those: {@code T >= o + distance + s/B}, with the distance over the
+ *       fastest links, and the bytes s that depend on that rank through the receiver's own port at
+ *       B.
+ *   <li><b>traffic</b>: bytes must cross every cut of the machine with ranks on both sides. For an
+ *       all-reduce, cut the machine into k parts: to combine the parts' contributions and to hand
+ *       the results back takes {@code 2 (k - 1)} messages across the cut for each element,
+ *       combining on the way included: {@code T >= 2 (k-1) S / C}, where C is the bandwidth of all
+ *       directed links between parts. The best such cut is the graph's <em>strength</em> (Tutte,
+ *       Nash-Williams). Each direction of a cut in two carries S as well, which binds where links
+ *       are asymmetric. Up to {@value #EXACT} ranks the best cuts are found by minimum cuts (see
+ *       {@link Cuts}); beyond, the obvious ones are tried, which are the best on rings, meshes and
+ *       tori.
+ *   <li><b>port</b>: only PEs combine and copy, so all messages pass their ports: the same counts
+ *       against what one PE, and all PEs together, can send and receive. If the vectors are tensors
+ *       in memory, loads and stores pass there as well.
  * </ul>
  *
- * <p>Only links that some route between two ranks uses count, since no message takes another.
+ * <p>The object that {@link #of(Machine, List)} gives bounds a program on tensors in memory; the
+ * constructor gives the network alone.
  */
 public final class Bounds {
-  /** Ranks up to which all partitions are tried: there are 115 975 of 10. */
-  private static final int ALL_PARTITIONS = 10;
+  /** Ranks up to which the best cuts are searched for. */
+  private static final int EXACT = 128;
 
-  /** Ranks up to which the links of all routes are collected; beyond, all but the host's count. */
-  private static final int ALL_ROUTES = 128;
-
-  /** Ranks up to which the distances of all pairs are computed. */
-  private static final int ALL_DISTANCES = 16;
+  /** Ranks up to which all cuts of an all-to-all are tried. */
+  private static final int ALL_SUBSETS = 12;
 
   private static final double PS_PER_SECOND = 1e12;
 
   /** So that rounding never lifts a bound above the truth. */
-  private static final double ROUNDING = 1 - 1e-12;
+  private static final double ROUNDING = 1 - 1e-9;
 
-  private final Machine machine;
-  private final List<Pe> leads;
-  private final long latencyPs;
-
-  /** Seconds that a byte of each rank's vector needs at least. */
-  private final double secondsPerByte;
+  private final int ranks;
+  private final boolean inMemory;
+  private final RankGraph graph;
+  private final Cuts cuts;
+  private final long overheadPs;
+  private final long memoryPs;
+  private final double fastestPort;
+  private double allReducePerByte = -1;
+  private long diameterPs = -1;
 
   /**
    * A lower bound.
    *
    * @param ps no run takes less, in picoseconds
-   * @param kind {@code latency} or {@code traffic}
+   * @param kind {@code latency}, {@code traffic} or {@code port}
    */
   public record Bound(long ps, String kind) {}
 
-  /** Analyses a group once; {@link #allReduce(long)} is then cheap for any size. */
+  /** Analyses a group once for vectors that lie in the PEs already. */
   public Bounds(Machine machine, List<Pe> leads) {
-    this.machine = machine;
-    this.leads = List.copyOf(leads);
-    if (leads.size() < 2) {
-      latencyPs = 0;
-      secondsPerByte = 0;
-      return;
-    }
-    LinkGraph graph = new LinkGraph(machine, usedLinks());
-    latencyPs = machine.pe().dma().messageOverheadPs() + diameterPs(graph);
-    secondsPerByte = 1 / strength(graph);
+    this(machine, leads, false);
+  }
+
+  private Bounds(Machine machine, List<Pe> leads, boolean inMemory) {
+    this.ranks = leads.size();
+    this.inMemory = inMemory;
+    this.graph = new RankGraph(machine, leads);
+    this.cuts = new Cuts(graph);
+    this.overheadPs = machine.pe().dma().messageOverheadPs();
+    this.memoryPs = inMemory ? memoryPs(machine, leads.get(0)) : 0;
+    this.fastestPort = machine.spec(LinkKind.ROUTER_TO_PE).rate().bytesPerSecond();
+  }
+
+  /** Analyses a group once for tensors in memory: every program loads them and stores results. */
+  public static Bounds of(Machine machine, List<Pe> leads) {
+    return new Bounds(machine, leads, true);
   }
 
   /**
-   * The bound of an all-reduce.
+   * The bound of an all-reduce of tensors.
    *
    * @param leads by rank, the PEs that take part
    * @param bytes of each rank's vector
    */
   public static Bound allReduce(Machine machine, List<Pe> leads, long bytes) {
-    return new Bounds(machine, leads).allReduce(bytes);
+    return of(machine, leads).allReduce(bytes);
   }
+
+  /** The way to the memory and back for a load, and for a store, without the access itself. */
+  private static long memoryPs(Machine machine, Pe pe) {
+    int[] there = machine.route(machine.peNode(pe), machine.hbmNode(pe));
+    int[] back = machine.route(machine.hbmNode(pe), machine.peNode(pe));
+    long links = withoutAccess(machine, there) + withoutAccess(machine, back);
+    return 2 * (links + machine.pe().dma().setupPs());
+  }
+
+  private static long withoutAccess(Machine machine, int[] route) {
+    return IntStream.of(route)
+        .filter(link -> !machine.linkKind(link).isMemoryPort())
+        .mapToLong(link -> machine.link(link).latencyPs())
+        .sum();
+  }
+
+  // ---- operations ----
 
   /**
    * The bound of an all-reduce.
@@ -91,389 +115,373 @@ public final class Bounds {
    * @param bytes of each rank's vector
    */
   public Bound allReduce(long bytes) {
-    if (bytes == 0 || leads.size() < 2) {
+    if (bytes == 0 || ranks < 2) {
       return new Bound(0, "latency");
     }
-    long traffic = trafficPs(bytes);
-    long latency = latencyPs(bytes);
-    return traffic > latency ? new Bound(traffic, "traffic") : new Bound(latency, "latency");
+    double messages = 2.0 * (ranks - 1) * bytes;
+    double[] each = filled(bytes);
+    return best(latencyPs(bytes), trafficPs(bytes), ports(messages, each, each, each, each));
   }
 
-  /** The latency bound alone, in picoseconds. */
+  /** The latency bound of an all-reduce alone, in picoseconds. */
   public long latencyPs(long bytes) {
-    return latencyPs + machine.spec(LinkKind.ROUTER_TO_PE).rate().durationPs(bytes);
+    return ranks < 2 ? 0 : latency(diameterPs(), bytes);
   }
 
-  /** The traffic bound alone, in whole picoseconds like every simulated time, so rounded up. */
+  /**
+   * The traffic bound of an all-reduce alone, in whole picoseconds like every simulated time, so
+   * rounded up.
+   */
   public long trafficPs(long bytes) {
-    return (long) Math.ceil(bytes * secondsPerByte * PS_PER_SECOND * ROUNDING);
+    if (ranks < 2) {
+      return 0;
+    }
+    if (allReducePerByte < 0) {
+      allReducePerByte = Math.max(2 / strength(), ranks <= EXACT ? cuts.everywhere() : 0);
+    }
+    return ps(allReducePerByte * bytes);
   }
 
-  private BitSet usedLinks() {
-    BitSet used = new BitSet(machine.linkCount());
-    if (leads.size() > ALL_ROUTES) {
-      for (int link = 0; link < machine.linkCount(); link++) {
-        used.set(link, machine.linkKind(link) != LinkKind.HOST_LINK);
-      }
-      return used;
+  /**
+   * The bound of a reduce-scatter.
+   *
+   * @param parts bytes of the result that each rank gets
+   */
+  public Bound reduceScatter(List<Long> parts) {
+    return spread(parts, true);
+  }
+
+  /**
+   * The bound of an all-gather.
+   *
+   * @param parts bytes that each rank gives
+   */
+  public Bound allGather(List<Long> parts) {
+    return spread(parts, false);
+  }
+
+  private Bound spread(List<Long> parts, boolean reduces) {
+    double[] part = parts.stream().mapToDouble(p -> p).toArray();
+    double total = Arrays.stream(part).sum();
+    if (ranks < 2 || total == 0) {
+      return new Bound(0, "latency");
     }
-    for (Pe from : leads) {
-      for (Pe to : leads) {
-        if (!from.equals(to)) {
-          for (int link : machine.route(machine.peNode(from), machine.peNode(to))) {
-            used.set(link);
-          }
+    double[] others = new double[ranks];
+    Arrays.setAll(others, r -> total - part[r]);
+    // What must come in at a rank: an all-gather's others, a reduce-scatter's own part combined.
+    double[] in = reduces ? part : others;
+    double[] out = reduces ? others : part;
+    double[] loads = reduces ? filled(total) : part;
+    double[] stores = reduces ? part : others;
+    Cuts directed = reduces ? new Cuts(graph.reversed()) : cuts;
+    double traffic;
+    if (ranks <= EXACT) {
+      traffic = directed.gatheredByAll(part);
+    } else {
+      traffic = total / strength(); // each part to k - 1 other ones
+    }
+    long latency = 0;
+    for (int v = 0; v < Math.min(ranks, EXACT); v++) {
+      long[] distances = graph.distancesFrom(v);
+      for (int u = 0; u < ranks; u++) {
+        double bytes = reduces ? part[u] : part[v];
+        if (u != v && bytes > 0) {
+          latency = Math.max(latency, latency(distances[u], bytes));
         }
       }
     }
-    return used;
+    return best(latency, ps(traffic), ports((ranks - 1) * total, out, in, loads, stores));
   }
 
-  // ---- latency ----
+  /**
+   * The bound of a broadcast.
+   *
+   * @param root rank that has the vector
+   * @param bytes of the vector
+   */
+  public Bound broadcast(int root, long bytes) {
+    return rooted(root, bytes, false);
+  }
 
-  private long diameterPs(LinkGraph graph) {
-    int[] nodes = leads.stream().mapToInt(machine::peNode).toArray();
-    if (nodes.length <= ALL_DISTANCES) {
-      long diameter = 0;
-      for (int node : nodes) {
-        diameter = Math.max(diameter, farthest(graph.distances(node), nodes)[1]);
+  /**
+   * The bound of a reduction to one rank.
+   *
+   * @param root rank that gets the result
+   * @param bytes of each rank's vector
+   */
+  public Bound reduce(int root, long bytes) {
+    return rooted(root, bytes, true);
+  }
+
+  private Bound rooted(int root, long bytes, boolean reduces) {
+    if (bytes == 0 || ranks < 2) {
+      return new Bound(0, "latency");
+    }
+    RankGraph directed = reduces ? graph.reversed() : graph;
+    double traffic = ranks <= EXACT ? new Cuts(directed).fromRoot(root) * bytes : 0;
+    double[] all = filled(bytes);
+    double[] one = new double[ranks];
+    one[root] = bytes;
+    double[] others = filled(bytes);
+    others[root] = 0;
+    double ports =
+        reduces
+            ? ports((ranks - 1.0) * bytes, others, one, all, one)
+            : ports((ranks - 1.0) * bytes, one, others, one, others);
+    return best(latency(eccentricityPs(root), bytes), ps(traffic), ports);
+  }
+
+  /**
+   * The bound of a gather.
+   *
+   * @param root rank that gets all parts
+   * @param parts bytes that each rank gives
+   */
+  public Bound gather(int root, List<Long> parts) {
+    return toOne(root, parts, true);
+  }
+
+  /**
+   * The bound of a scatter.
+   *
+   * @param root rank that has all parts
+   * @param parts bytes that each rank gets
+   */
+  public Bound scatter(int root, List<Long> parts) {
+    return toOne(root, parts, false);
+  }
+
+  private Bound toOne(int root, List<Long> parts, boolean gathers) {
+    double[] part = parts.stream().mapToDouble(p -> p).toArray();
+    double others = Arrays.stream(part).sum() - part[root];
+    if (ranks < 2 || others == 0) {
+      return new Bound(0, "latency");
+    }
+    Cuts directed = gathers ? cuts : new Cuts(graph.reversed());
+    double traffic = directed.gatheredBy(root, part);
+    long latency = 0;
+    for (int v = 0; v < ranks; v++) {
+      if (v != root && part[v] > 0) {
+        long[] distances = graph.distancesFrom(gathers ? v : root);
+        latency = Math.max(latency, latency(distances[gathers ? root : v], part[v]));
       }
-      return diameter;
     }
-    // From one end to the other and back: exact on lines, rings, meshes and tori, never too much.
-    long diameter = 0;
-    int at = 0;
-    for (int sweep = 0; sweep < 6; sweep++) {
-      long[] farthest = farthest(graph.distances(nodes[at]), nodes);
-      diameter = Math.max(diameter, farthest[1]);
-      at = (int) farthest[0];
-    }
-    return diameter;
+    double[] given = part.clone();
+    given[root] = 0;
+    double[] taken = new double[ranks];
+    taken[root] = others;
+    double ports =
+        gathers
+            ? ports(others, given, taken, given, taken)
+            : ports(others, taken, given, taken, given);
+    return best(latency, ps(traffic), ports);
   }
 
-  /** Rank and distance of the farthest of some nodes. */
-  private static long[] farthest(long[] distances, int[] nodes) {
-    long[] best = {0, 0};
-    for (int rank = 0; rank < nodes.length; rank++) {
-      if (distances[nodes[rank]] > best[1]) {
-        best[0] = rank;
-        best[1] = distances[nodes[rank]];
+  /**
+   * The bound of an all-to-all.
+   *
+   * @param sends bytes from each rank (row) to each other (column); what a rank keeps does not count
+   */
+  public Bound allToAll(List<List<Long>> sends) {
+    double[][] bytes = new double[ranks][ranks];
+    double total = 0;
+    double[] in = new double[ranks];
+    double[] out = new double[ranks];
+    for (int u = 0; u < ranks; u++) {
+      for (int v = 0; v < ranks; v++) {
+        if (u != v) {
+          bytes[u][v] = sends.get(u).get(v);
+          total += bytes[u][v];
+          out[u] += bytes[u][v];
+          in[v] += bytes[u][v];
+        }
       }
     }
-    return best;
+    if (total == 0) {
+      return new Bound(0, "latency");
+    }
+    long latency = 0;
+    for (int u = 0; u < Math.min(ranks, EXACT); u++) {
+      long[] distances = graph.distancesFrom(u);
+      for (int v = 0; v < ranks; v++) {
+        if (bytes[u][v] > 0) {
+          latency = Math.max(latency, latency(distances[v], bytes[u][v]));
+        }
+      }
+    }
+    double traffic = Math.max(exchangedAcrossCuts(bytes), exchangedOverAllLinks(bytes));
+    return best(latency, ps(traffic), ports(total, out, in, out, in));
   }
 
-  // ---- traffic ----
-
-  /** The least over all cuts of C / (2 (k - 1)), in bytes per second. */
-  private double strength(LinkGraph graph) {
-    int n = leads.size();
-    Territories territories = new Territories(machine, leads, graph);
-    double best = territories.portRate();
-    if (n <= ALL_PARTITIONS) {
-      double[][] capacity = new double[n][n];
-      territories.capacities(capacity);
-      return Math.min(best, new Partitions(capacity).least());
+  /** All two-sided cuts of few ranks; of many, those between intervals of ranks. */
+  private double exchangedAcrossCuts(double[][] bytes) {
+    double worst = 0;
+    if (ranks <= ALL_SUBSETS) {
+      for (int set = 1; set < (1 << ranks) - 1; set++) {
+        int inside = set;
+        worst = Math.max(worst, cuts.crossing(crossing(bytes, inside), r -> (inside >> r & 1) > 0));
+      }
+      return worst;
     }
-    int[] singletons = new int[n];
-    Arrays.setAll(singletons, i -> i);
-    best = Math.min(best, territories.rate(singletons, n));
-    int[] sips = sips();
-    int sipCount = Arrays.stream(sips).max().orElse(0) + 1;
-    if (sipCount > 1) {
-      best = Math.min(best, bySip(territories, sips, sipCount));
+    for (int length = 1; length < ranks && ranks <= EXACT; length++) {
+      for (int start = 0; start + length <= ranks; start++) {
+        int first = start;
+        int end = start + length;
+        double sum = 0;
+        for (int u = first; u < end; u++) {
+          for (int v = 0; v < ranks; v++) {
+            sum += v < first || v >= end ? bytes[u][v] : 0;
+          }
+        }
+        worst = Math.max(worst, cuts.crossing(sum, r -> r >= first && r < end));
+      }
     }
-    return best;
+    return worst;
   }
 
-  /** By rank the number of its package, counted among those that take part. */
-  private int[] sips() {
-    Map<Integer, Integer> numbers = new HashMap<>();
-    int[] sips = new int[leads.size()];
-    for (int rank = 0; rank < sips.length; rank++) {
-      sips[rank] = numbers.computeIfAbsent(leads.get(rank).sip(), s -> numbers.size());
+  private double crossing(double[][] bytes, int inside) {
+    double sum = 0;
+    for (int u = 0; u < ranks; u++) {
+      for (int v = 0; v < ranks; v++) {
+        sum += (inside >> u & 1) > (inside >> v & 1) ? bytes[u][v] : 0;
+      }
     }
-    return sips;
+    return sum;
   }
 
-  private static double bySip(Territories territories, int[] sips, int count) {
-    double best = territories.rate(sips, count);
-    if (count <= ALL_PARTITIONS) {
-      double[][] capacity = new double[count][count];
-      territories.capacities(sips, capacity);
-      best = Math.min(best, new Partitions(capacity).least());
+  /** Each byte takes at least the links of a shortest way, and all links together have C. */
+  private double exchangedOverAllLinks(double[][] bytes) {
+    if (ranks > EXACT) {
+      return 0;
     }
-    for (int sip = 0; sip < count && count <= ALL_ROUTES; sip++) {
+    double[][] hops = new double[ranks][ranks];
+    for (double[] row : hops) {
+      Arrays.fill(row, Double.POSITIVE_INFINITY);
+    }
+    for (int e = 0; e < graph.edges(); e++) {
+      hops[graph.from(e)][graph.to(e)] = 1 / graph.rate(e);
+    }
+    for (int w = 0; w < ranks; w++) {
+      for (int u = 0; u < ranks; u++) {
+        for (int v = 0; v < ranks; v++) {
+          hops[u][v] = Math.min(hops[u][v], hops[u][w] + hops[w][v]);
+        }
+      }
+    }
+    double seconds = 0;
+    for (int u = 0; u < ranks; u++) {
+      for (int v = 0; v < ranks; v++) {
+        seconds += bytes[u][v] > 0 ? bytes[u][v] * hops[u][v] : 0;
+      }
+    }
+    return seconds / graph.edges();
+  }
+
+  /** The bound of a barrier: no rank leaves before it could have heard from the farthest. */
+  public Bound barrier() {
+    return new Bound(ranks < 2 ? 0 : overheadPs + diameterPs(), "latency");
+  }
+
+  /**
+   * The bound of a message.
+   *
+   * @param from rank that sends
+   * @param to rank that receives
+   * @param bytes of the message
+   */
+  public Bound pointToPoint(int from, int to, long bytes) {
+    double[] sent = new double[ranks];
+    double[] received = new double[ranks];
+    sent[from] = bytes;
+    received[to] = bytes;
+    return best(
+        latency(graph.distancesFrom(from)[to], bytes),
+        0,
+        ports(bytes, sent, received, sent, received));
+  }
+
+  // ---- parts ----
+
+  private double[] filled(double bytes) {
+    double[] all = new double[ranks];
+    Arrays.fill(all, bytes);
+    return all;
+  }
+
+  private long latency(long distancePs, double bytes) {
+    return overheadPs + memoryPs + distancePs + (long) (bytes / fastestPort * PS_PER_SECOND);
+  }
+
+  private long diameterPs() {
+    if (diameterPs < 0) {
+      diameterPs = graph.diameterPs();
+    }
+    return diameterPs;
+  }
+
+  /** Distance of the rank that is farthest from one, either way. */
+  private long eccentricityPs(int rank) {
+    return Arrays.stream(graph.distancesFrom(rank)).max().orElse(0);
+  }
+
+  /**
+   * Seconds that the ports need.
+   *
+   * @param messages bytes that all PEs together send at least
+   * @param out by rank, bytes that it sends at least
+   * @param in by rank, bytes that it receives at least
+   * @param loads by rank, bytes from memory if the vectors are there
+   * @param stores by rank, bytes to memory if the vectors are there
+   */
+  private double ports(
+      double messages, double[] out, double[] in, double[] loads, double[] stores) {
+    double memory = inMemory ? least(loads, stores) : 0;
+    double worst = (messages + memory) / graph.allPorts();
+    for (int r = 0; r < ranks; r++) {
+      worst = Math.max(worst, (in[r] + (inMemory ? loads[r] : 0)) / graph.portIn(r));
+      worst = Math.max(worst, (out[r] + (inMemory ? stores[r] : 0)) / graph.portOut(r));
+    }
+    return worst;
+  }
+
+  private static double least(double[] loads, double[] stores) {
+    return Math.min(Arrays.stream(loads).sum(), Arrays.stream(stores).sum());
+  }
+
+  /** Seconds per byte and partition: the least C / (k - 1) over the partitions that are tried. */
+  private double strength() {
+    if (ranks <= EXACT) {
+      return cuts.strength();
+    }
+    int[] each = new int[ranks];
+    Arrays.setAll(each, i -> i);
+    double least = cuts.crossing(each) / (ranks - 1.0);
+    int[] sips = graph.sips();
+    int count = Arrays.stream(sips).max().orElse(0) + 1;
+    if (count > 1) {
+      least = Math.min(least, cuts.crossing(sips) / (count - 1.0));
+    }
+    for (int sip = 0; sip < count && count > 1 && count <= EXACT; sip++) {
       // The ranks of one package each for itself, all others together.
-      int[] part = new int[sips.length];
+      int[] part = new int[ranks];
       int parts = 1;
-      for (int rank = 0; rank < sips.length; rank++) {
+      for (int rank = 0; rank < ranks; rank++) {
         part[rank] = sips[rank] == sip ? parts++ : 0;
       }
-      best = Math.min(best, territories.rate(part, parts));
+      least = Math.min(least, cuts.crossing(part) / (parts - 1.0));
     }
-    return best;
+    return least;
   }
 
-  /** All partitions of a small weighted graph. */
-  private static final class Partitions {
-    private final double[][] capacity;
-    private final int n;
-    private final int[] part;
-    private double least = Double.POSITIVE_INFINITY;
-
-    Partitions(double[][] capacity) {
-      this.capacity = capacity;
-      this.n = capacity.length;
-      this.part = new int[n];
-    }
-
-    /** The least C / (2 (k - 1)), or for two parts the narrower direction. */
-    double least() {
-      extend(0, 0, 0);
-      return least;
-    }
-
-    /** Puts vertex {@code v} into each of the parts so far, or into a new one. */
-    private void extend(int v, int parts, double crossing) {
-      if (v == n) {
-        if (parts == 2) {
-          least = Math.min(least, narrower());
-        } else if (parts > 2) {
-          least = Math.min(least, crossing / (2.0 * (parts - 1)));
-        }
-        return;
-      }
-      for (int p = 0; p <= parts; p++) {
-        part[v] = p;
-        double more = crossing;
-        for (int u = 0; u < v; u++) {
-          if (part[u] != p) {
-            more += capacity[u][v] + capacity[v][u];
-          }
-        }
-        extend(v + 1, Math.max(parts, p + 1), more);
-      }
-    }
-
-    private double narrower() {
-      double forth = 0;
-      double back = 0;
-      for (int u = 0; u < n; u++) {
-        for (int v = 0; v < n; v++) {
-          if (part[u] < part[v]) {
-            forth += capacity[u][v];
-          } else if (part[u] > part[v]) {
-            back += capacity[u][v];
-          }
-        }
-      }
-      return Math.min(forth, back);
-    }
+  private static long ps(double seconds) {
+    return (long) Math.ceil(seconds * PS_PER_SECOND * ROUNDING);
   }
 
-  /** Every node of the machine given to a rank, so that links lie inside or between ranks. */
-  private static final class Territories {
-    private final Machine machine;
-    private final List<Pe> leads;
-    private final LinkGraph graph;
-    private final int[] rankOf;
-
-    Territories(Machine machine, List<Pe> leads, LinkGraph graph) {
-      this.machine = machine;
-      this.leads = leads;
-      this.graph = graph;
-      this.rankOf = new int[machine.nodeCount()];
-      Arrays.fill(rankOf, -1);
-      settle();
-      graph.spread(rankOf);
+  private static Bound best(long latencyPs, long trafficPs, double portSeconds) {
+    long portPs = ps(portSeconds);
+    if (latencyPs >= trafficPs && latencyPs >= portPs) {
+      return new Bound(latencyPs, "latency");
     }
-
-    /** Gives each rank the nodes of its device: package, cube, or the PE alone. */
-    private void settle() {
-      RankLevel level = level();
-      Map<Pe, Integer> ranks = new HashMap<>();
-      for (int rank = 0; rank < leads.size(); rank++) {
-        rankOf[machine.peNode(leads.get(rank))] = rank;
-        ranks.put(device(level, leads.get(rank).sip(), leads.get(rank).cube()), rank);
-      }
-      if (level == RankLevel.PE) {
-        return;
-      }
-      for (int id = 0; id < rankOf.length; id++) {
-        Node node = machine.node(id);
-        if (node.sip() >= 0 && (level == RankLevel.SIP || node.cube() >= 0)) {
-          rankOf[id] = ranks.getOrDefault(device(level, node.sip(), node.cube()), -1);
-        }
-      }
-    }
-
-    private static Pe device(RankLevel level, int sip, int cube) {
-      return new Pe(sip, level == RankLevel.SIP ? 0 : cube, 0);
-    }
-
-    /** The largest devices that no two ranks share. */
-    private RankLevel level() {
-      long sips = leads.stream().mapToInt(Pe::sip).distinct().count();
-      long cubes =
-          leads.stream().map(p -> device(RankLevel.CUBE, p.sip(), p.cube())).distinct().count();
-      return sips == leads.size()
-          ? RankLevel.SIP
-          : cubes == leads.size() ? RankLevel.CUBE : RankLevel.PE;
-    }
-
-    /** The least that a lead PE can send or receive, in bytes per second. */
-    double portRate() {
-      double[] rates = graph.portRates();
-      return leads.stream().mapToDouble(lead -> rates[machine.peNode(lead)]).min().orElseThrow();
-    }
-
-    /** C / (2 (k - 1)) of a partition of the ranks into {@code parts} parts. */
-    double rate(int[] partOfRank, int parts) {
-      double crossing = 0;
-      for (int i = 0; i < graph.size(); i++) {
-        if (partOfRank[rankOf[graph.from(i)]] != partOfRank[rankOf[graph.to(i)]]) {
-          crossing += graph.rate(i);
-        }
-      }
-      return crossing / (2.0 * (parts - 1));
-    }
-
-    /** Bandwidths between ranks. */
-    void capacities(double[][] capacity) {
-      int[] part = new int[leads.size()];
-      Arrays.setAll(part, i -> i);
-      capacities(part, capacity);
-    }
-
-    /** Bandwidths between parts. */
-    void capacities(int[] partOfRank, double[][] capacity) {
-      for (int i = 0; i < graph.size(); i++) {
-        int from = partOfRank[rankOf[graph.from(i)]];
-        int to = partOfRank[rankOf[graph.to(i)]];
-        if (from != to) {
-          capacity[from][to] += graph.rate(i);
-        }
-      }
-    }
-  }
-
-  /** The links that messages may use, as arrays. */
-  private static final class LinkGraph {
-    private final int nodes;
-    private final int[] from;
-    private final int[] to;
-    private final long[] latency;
-    private final double[] rate;
-
-    /**
-     * Links by the node they leave: those of node v are order[first[v]] to order[first[v + 1] - 1].
-     */
-    private final int[] first;
-
-    private final int[] order;
-
-    LinkGraph(Machine machine, BitSet used) {
-      int n = used.cardinality();
-      nodes = machine.nodeCount();
-      from = new int[n];
-      to = new int[n];
-      latency = new long[n];
-      rate = new double[n];
-      int i = 0;
-      for (int id = used.nextSetBit(0); id >= 0; id = used.nextSetBit(id + 1)) {
-        Link link = machine.link(id);
-        from[i] = link.fromNode();
-        to[i] = link.toNode();
-        latency[i] = link.latencyPs();
-        rate[i++] = link.rate().bytesPerSecond();
-      }
-      first = new int[nodes + 1];
-      for (int v : from) {
-        first[v + 1]++;
-      }
-      for (int v = 0; v < nodes; v++) {
-        first[v + 1] += first[v];
-      }
-      order = new int[n];
-      int[] next = first.clone();
-      for (int link = 0; link < n; link++) {
-        order[next[from[link]]++] = link;
-      }
-    }
-
-    int size() {
-      return from.length;
-    }
-
-    int from(int link) {
-      return from[link];
-    }
-
-    int to(int link) {
-      return to[link];
-    }
-
-    double rate(int link) {
-      return rate[link];
-    }
-
-    /** By node, the narrower of what leaves and what enters it. */
-    double[] portRates() {
-      double[] out = new double[nodes];
-      double[] in = new double[nodes];
-      for (int i = 0; i < from.length; i++) {
-        out[from[i]] += rate[i];
-        in[to[i]] += rate[i];
-      }
-      Arrays.setAll(out, v -> Math.min(out[v], in[v]));
-      return out;
-    }
-
-    /** Least latency from a node to each other one; {@link Long#MAX_VALUE} without a way. */
-    long[] distances(int source) {
-      long[] distance = new long[nodes];
-      Arrays.fill(distance, Long.MAX_VALUE);
-      distance[source] = 0;
-      PriorityQueue<long[]> queue = new PriorityQueue<>((a, b) -> Long.compare(a[0], b[0]));
-      queue.add(new long[] {0, source});
-      while (!queue.isEmpty()) {
-        long[] head = queue.remove();
-        int v = (int) head[1];
-        if (head[0] > distance[v]) {
-          continue;
-        }
-        for (int i = first[v]; i < first[v + 1]; i++) {
-          int link = order[i];
-          long through = head[0] + latency[link];
-          if (through < distance[to[link]]) {
-            distance[to[link]] = through;
-            queue.add(new long[] {through, to[link]});
-          }
-        }
-      }
-      return distance;
-    }
-
-    /**
-     * Gives each unsettled node that a link leaves or enters to the neighbour that reaches it
-     * first.
-     */
-    void spread(int[] rankOf) {
-      boolean again = true;
-      while (again) {
-        again = false;
-        int[] before = rankOf.clone();
-        for (int i = 0; i < from.length; i++) {
-          if (before[from[i]] < 0 && before[to[i]] >= 0 && rankOf[from[i]] < 0) {
-            rankOf[from[i]] = before[to[i]];
-            again = true;
-          } else if (before[to[i]] < 0 && before[from[i]] >= 0 && rankOf[to[i]] < 0) {
-            rankOf[to[i]] = before[from[i]];
-            again = true;
-          }
-        }
-      }
-    }
+    return portPs > trafficPs ? new Bound(portPs, "port") : new Bound(trafficPs, "traffic");
   }
 }
