@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.LinkSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.sim.EventHandler;
@@ -49,7 +50,7 @@ final class Fabric implements EventHandler {
     /**
      * It is known that the last byte arrives at {@code timePs}, later than now. {@code waitPs} is
      * what the transfer lost to others on its way, 0 if it met nobody; {@code worstLink} is where
-     * one of its chunks waited longest, be it for its own, -1 if none did.
+     * one of its chunks waited longest behind a chunk of another transfer, -1 if none did.
      */
     void onDelivered(int arg, long timePs, long waitPs, int worstLink);
   }
@@ -66,6 +67,7 @@ final class Fabric implements EventHandler {
   private static final int BUSY_PS = 3;
   private static final int LINK_BYTES = 4;
   private static final int FEEDER = 5;
+  private static final int LAST_ID = 6;
 
   // a transfer: eight longs, and two references
   private static final int TRANSFER_SHIFT = 3;
@@ -97,6 +99,9 @@ final class Fabric implements EventHandler {
   private Object[] references = new Object[64 * 2]; // route, sink
   private int transferCount;
   private int freeTransfer = -1;
+
+  /** Remembers every service, if anybody wants to know. */
+  private @Nullable TransferLog log;
 
   private long[] chunks = new long[256 << CHUNK_SHIFT];
   private int chunkCount;
@@ -154,6 +159,11 @@ final class Fabric implements EventHandler {
     return none;
   }
 
+  /** Writes down every chunk on every link from now on. */
+  void recordIn(TransferLog newLog) {
+    log = newLog;
+  }
+
   /**
    * Starts a transfer.
    *
@@ -163,9 +173,10 @@ final class Fabric implements EventHandler {
    * @param bytes at least 0 (an empty transfer still takes the latency), at most 2^22 chunks
    * @param timePs when the source offers the first byte; not before now
    * @param tellInjected whether the sink wants {@link Sink#onInjected}
+   * @return a number that no other transfer under way has
    * @throws SimulationException if it is cut into more chunks than the order of events can number
    */
-  void begin(
+  int begin(
       long id, Route route, long bytes, long timePs, Sink sink, int sinkArg, boolean tellInjected) {
     if (links[(route.links[0] << LINK_SHIFT) + FEEDER] >= 0) {
       throw new IllegalStateException(
@@ -187,6 +198,7 @@ final class Fabric implements EventHandler {
     references[t * 2] = route.links;
     references[t * 2 + 1] = sink;
     offer(t, 0, timePs);
+    return t;
   }
 
   /**
@@ -270,9 +282,14 @@ final class Fabric implements EventHandler {
       l[link + FREE_PS] = tail;
       l[link + BUSY_PS] += tail - start;
       l[link + LINK_BYTES] += size;
-      if (start - headArrives > x[transfer + WORST_WAIT_PS]) {
+      if (start - headArrives > x[transfer + WORST_WAIT_PS]
+          && l[link + LAST_ID] != x[transfer + ID]) {
         x[transfer + WORST_WAIT_PS] = start - headArrives;
         x[transfer + WORST_LINK] = id;
+      }
+      l[link + LAST_ID] = x[transfer + ID];
+      if (log != null) {
+        log.served(t, c, id, size, hop == 0, headArrives, start, tail);
       }
       if (hop == 0) {
         entered = tail;

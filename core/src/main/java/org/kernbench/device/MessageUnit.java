@@ -28,12 +28,14 @@ final class MessageUnit {
   private QueueEnd[] queues = new QueueEnd[0];
   private int slots = 1;
   private boolean streamed;
+  private final TransferLog transfers;
 
   MessageUnit(TimedExecutor world, Machine machine, boolean values) {
     this.world = world;
     this.machine = machine;
     this.values = values;
     this.ipcq = machine.ipcq();
+    this.transfers = world.log.transfers();
   }
 
   // ---- installation ----
@@ -134,10 +136,12 @@ final class MessageUnit {
   private void sendFragment(Op op, long startPs) {
     QueueEnd q = op.end();
     q.sending = op;
+    int creditBy = op.fragmentsStarted > 0 && startPs > op.channelFreePs ? q.creditOp() : -1;
     q.takeCredit(startPs);
     int bytes = op.fragmentBytes(op.fragmentsStarted++, ipcq.slotBytes());
     world.moves(op, q.out);
-    world.transfer(q.out, bytes, startPs + machine.pe().dma().messageOverheadPs(), op, true);
+    int part = world.part(op, bytes, startPs, creditBy);
+    world.transfer(part, q.out, bytes, startPs + machine.pe().dma().messageOverheadPs(), op, true);
   }
 
   /**
@@ -174,7 +178,12 @@ final class MessageUnit {
     }
     QueueEnd to = op.end().peer();
     int bytes = op.fragmentBytes(op.fragmentsDone, ipcq.slotBytes());
+    if (to.writeFreePs > timePs) {
+      transfers.writtenAfter(op.id, op.fragmentsDone, to.writtenBy, to.writtenNumber);
+    }
     to.writeFreePs = Math.max(timePs, to.writeFreePs) + slotCost().durationPs(bytes);
+    to.writtenBy = op.id;
+    to.writtenNumber = op.fragmentsDone;
     slotWritten(op, to.writeFreePs);
   }
 
@@ -186,6 +195,7 @@ final class MessageUnit {
   private void slotWritten(Op op, long timePs) {
     QueueEnd to = op.end().peer();
     int k = op.fragmentsDone++;
+    transfers.end(op.id, k, timePs);
     int slot = (int) ((op.firstFragment + k) % slots);
     int bytes = op.fragmentBytes(k, ipcq.slotBytes());
     if (values) {
@@ -210,18 +220,22 @@ final class MessageUnit {
     QueueEnd q = op.end();
     checkFragment(op, q);
     q.receiving = null;
+    int sentBy = q.visibleOp();
     op.slot = q.take();
     int bytes = op.fragmentBytes(op.fragmentsStarted++, ipcq.slotBytes());
     if (op.inPlace) {
       useInPlace(op);
       op.pe.complete(op, startPs);
-    } else if (!streamed) {
+      return;
+    }
+    int part = world.part(op, bytes, startPs, sentBy);
+    if (!streamed) {
       copied(op, startPs + slotCost().durationPs(bytes));
     } else if (ipcq.bufferKind() == BufferKind.TCM) {
       copied(op, startPs + machine.pe().tcm().rate().durationPs(2L * bytes));
     } else {
       world.moves(op, q.slotRead);
-      world.transfer(q.slotRead, bytes, startPs + q.slotReadRequestPs, op, false);
+      world.transfer(part, q.slotRead, bytes, startPs + q.slotReadRequestPs, op, false);
     }
   }
 
@@ -264,7 +278,7 @@ final class MessageUnit {
           bytes);
     }
     freeSlot(q, op.slot, op.id, timePs);
-    op.fragmentsDone++;
+    transfers.end(op.id, op.fragmentsDone++, timePs);
     if (op.fragmentsDone == op.fragments) {
       boolean awaitsCredit = ipcq.recvAwaitsCredit() && !op.async;
       op.pe.complete(op, timePs + (awaitsCredit ? q.creditLatencyPs : 0));

@@ -39,6 +39,9 @@ final class Op {
   int bytes;
   int line;
 
+  /** What it computes, in the op log's list. */
+  int work;
+
   Cause issueCause = Cause.KERNEL_START;
   int issueCauseOp;
   long issuePs;
@@ -165,6 +168,7 @@ final class Op {
     fragmentsDone = 0;
     waitsForCredit = false;
     line = 0;
+    work = 0;
     payload = Register.NO_DATA;
   }
 }

@@ -1,6 +1,11 @@
 package org.kernbench.device;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
@@ -9,8 +14,8 @@ import org.kernbench.machine.Pe;
  * operation that it waited for last.
  *
  * <p>Rows are kept up to a limit, in chunks of primitive arrays; the hash and the counts cover all
- * operations whatever the limit. The hash mixes every column, save the source line and the bytes'
- * own time, in the order in which operations completed, so two runs with one hash did the same
+ * operations whatever the limit. The hash mixes every column, save the source line, what was
+ * computed and the bytes' own time, in the order in which operations completed, so two runs with one hash did the same
  * things at the same times, whether or not they captured lines. Ids count from 0 in the order in
  * which commands were issued.
  */
@@ -19,7 +24,7 @@ public final class OpLog {
   private static final int CHUNK = 1 << CHUNK_SHIFT;
   private static final long MULTIPLIER = 0x9E3779B97F4A7C15L;
   private static final int LONGS = 5; // issue, start, end, contention, serialisation
-  private static final int INTS = 6; // pe, kind | cause << 8, cause op, bytes, place, line
+  private static final int INTS = 7; // pe, kind | cause << 8, cause op, bytes, place, line, work
 
   private final Machine machine;
   private final int limit;
@@ -30,11 +35,15 @@ public final class OpLog {
   private long hash = 0x6B65726E62656E63L;
   private String[] lines = new String[16];
   private int lineCount = 1;
-  private final java.util.HashMap<String, Integer> lineIds = new java.util.HashMap<>();
+  private final Map<String, Integer> lineIds = new HashMap<>();
+  private final List<ComputeOp> works = new ArrayList<>();
+  private final Map<ComputeOp, Integer> workIds = new HashMap<>();
+  private final TransferLog transfers;
 
   OpLog(Machine machine, int limit) {
     this.machine = machine;
     this.limit = limit;
+    this.transfers = new TransferLog(machine.linkCount(), limit);
   }
 
   int reserve() {
@@ -53,6 +62,19 @@ public final class OpLog {
         });
   }
 
+  /** The place of a computation in the list of different ones, from 1; 0 if the row is not kept. */
+  int workId(int id, ComputeOp work) {
+    if (id >= limit) {
+      return 0;
+    }
+    return workIds.computeIfAbsent(
+        work,
+        w -> {
+          works.add(w);
+          return works.size();
+        });
+  }
+
   String lineAt(int id) {
     return id == 0 ? "" : lines[id];
   }
@@ -66,6 +88,7 @@ public final class OpLog {
       int bytes,
       int place,
       int line,
+      int work,
       long issuePs,
       long startPs,
       long endPs,
@@ -101,13 +124,14 @@ public final class OpLog {
     row[l + 3] = contentionPs;
     row[l + 4] = serialisationPs;
     int i = (id & CHUNK - 1) * INTS;
-    int[] what6 = ints[chunk];
-    what6[i] = pe + 1;
-    what6[i + 1] = what;
-    what6[i + 2] = causeOp;
-    what6[i + 3] = bytes;
-    what6[i + 4] = place;
-    what6[i + 5] = line;
+    int[] words = ints[chunk];
+    words[i] = pe + 1;
+    words[i + 1] = what;
+    words[i + 2] = causeOp;
+    words[i + 3] = bytes;
+    words[i + 4] = place;
+    words[i + 5] = line;
+    words[i + 6] = work;
   }
 
   private static long mix(long h, long v) {
@@ -204,8 +228,8 @@ public final class OpLog {
   }
 
   /**
-   * For operations that moved bytes: the link where most contention was met or, if none was, the
-   * narrowest link; -1 for others.
+   * For operations that moved bytes: the link where it waited longest behind another or, if it never
+   * did, the narrowest link; -1 for others.
    */
   public int link(int id) {
     return word(id, 4);
@@ -214,6 +238,17 @@ public final class OpLog {
   /** The kernel's source line, empty if lines were not captured. */
   public String line(int id) {
     return lineAt(word(id, 5));
+  }
+
+  /** What it computed; empty for operations that compute nothing. */
+  public Optional<ComputeOp> work(int id) {
+    int work = word(id, 6);
+    return work == 0 ? Optional.empty() : Optional.of(works.get(work - 1));
+  }
+
+  /** How the bytes of the operations moved. */
+  public TransferLog transfers() {
+    return transfers;
   }
 
   /** Values of the enums, read once. */

@@ -70,8 +70,11 @@ final class QueueEnd {
   /** A receive that has taken fragments and waits for the next. */
   @Nullable Op receiving;
 
-  /** When the last serial slot write ends. */
+  /** When the last serial slot write ends, and which fragment of which operation it wrote. */
   long writeFreePs;
+
+  int writtenBy = -1;
+  int writtenNumber;
 
   private final byte[][] slotData;
   private final int[] slotOffset;

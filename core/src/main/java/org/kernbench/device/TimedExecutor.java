@@ -65,6 +65,9 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     this.values = mode == Mode.FULL;
     this.log = new OpLog(machine, options.opLogLimit());
     this.fabric = Fabric.of(sim, machine);
+    if (options.opLogLimit() > 0) {
+      fabric.recordIn(log.transfers());
+    }
     this.cost = new CostModel(machine.pe());
     this.handler = sim.register(this);
     this.pes = new TimedPe[machine.peCount()];
@@ -181,13 +184,23 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     op.moves(route, fabric.serialPs(route, op.bytes));
   }
 
-  void transfer(Route route, int bytes, long timePs, Op op, boolean tellInjected) {
-    fabric.begin(op.id, route, bytes, timePs, this, op.index, tellInjected);
+  /**
+   * @param part of the log of transfers
+   */
+  void transfer(int part, Route route, int bytes, long timePs, Op op, boolean tellInjected) {
+    int t = fabric.begin(op.id, route, bytes, timePs, this, op.index, tellInjected);
+    log.transfers().travels(part, t);
+  }
+
+  /** A part of an operation that moves bytes begins. */
+  int part(Op op, int bytes, long startPs, int by) {
+    return log.transfers().begin(op.id, bytes, startPs, by);
   }
 
   /** Nothing can change the end of a computation that has started, so it is settled at once. */
   void compute(Op op) {
     ComputeOp c = op.compute();
+    op.work = log.workId(op.id, c);
     if (values) {
       byte[] out = new byte[op.bytes];
       ComputeKernels.run(
@@ -216,6 +229,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     MemoryPath path = op.pe.path(memories.node(op.region().address()));
     moves(op, path.back());
     transfer(
+        part(op, op.bytes, op.startPs, -1),
         path.back(),
         op.bytes,
         op.startPs + machine.pe().dma().setupPs() + path.requestPs(),
@@ -234,7 +248,13 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     MemoryPath path = op.pe.path(memories.node(op.region().address()));
     op.replyPs = path.replyPs();
     moves(op, path.there());
-    transfer(path.there(), op.bytes, op.startPs + machine.pe().dma().setupPs(), op, false);
+    transfer(
+        part(op, op.bytes, op.startPs, -1),
+        path.there(),
+        op.bytes,
+        op.startPs + machine.pe().dma().setupPs(),
+        op,
+        false);
   }
 
   @Override
@@ -282,6 +302,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
         op.bytes,
         op.link,
         op.line,
+        op.work,
         op.issuePs,
         op.startPs,
         endPs,

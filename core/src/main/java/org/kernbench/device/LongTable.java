@@ -1,0 +1,45 @@
+package org.kernbench.device;
+
+import java.util.Arrays;
+
+/** Rows of longs that only grow, in chunks, so that growing copies nothing but a list of chunks. */
+final class LongTable {
+  private static final int CHUNK_SHIFT = 12;
+  private static final int CHUNK = 1 << CHUNK_SHIFT;
+
+  private final int columns;
+  private long[][] chunks = new long[4][];
+  private int rows;
+
+  LongTable(int columns) {
+    this.columns = columns;
+  }
+
+  int columns() {
+    return columns;
+  }
+
+  int rows() {
+    return rows;
+  }
+
+  /** Adds a row of zeros and returns its number. */
+  int add() {
+    int chunk = rows >>> CHUNK_SHIFT;
+    if (chunk == chunks.length) {
+      chunks = Arrays.copyOf(chunks, chunk * 2);
+    }
+    if ((rows & CHUNK - 1) == 0) {
+      chunks[chunk] = new long[CHUNK * columns];
+    }
+    return rows++;
+  }
+
+  long get(int row, int column) {
+    return chunks[row >>> CHUNK_SHIFT][(row & CHUNK - 1) * columns + column];
+  }
+
+  void set(int row, int column, long value) {
+    chunks[row >>> CHUNK_SHIFT][(row & CHUNK - 1) * columns + column] = value;
+  }
+}
