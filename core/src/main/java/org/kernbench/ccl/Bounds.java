@@ -280,7 +280,8 @@ public final class Bounds {
   /**
    * The bound of an all-to-all.
    *
-   * @param sends bytes from each rank (row) to each other (column); what a rank keeps does not count
+   * @param sends bytes from each rank (row) to each other (column); what a rank keeps does not
+   *     count
    */
   public Bound allToAll(List<List<Long>> sends) {
     double[][] bytes = new double[ranks][ranks];

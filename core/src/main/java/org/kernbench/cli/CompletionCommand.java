@@ -40,9 +40,7 @@ final class CompletionCommand implements Callable<Integer> {
   public Integer call() {
     CommandLine root = spec.root().commandLine();
     // Started as ./kernbench the command completes just as well.
-    terminal
-        .out()
-        .print(AutoComplete.bash("kernbench", root).replaceAll("(?m)^# on .*\n", ""));
+    terminal.out().print(AutoComplete.bash("kernbench", root).replaceAll("(?m)^# on .*\n", ""));
     return 0;
   }
 }

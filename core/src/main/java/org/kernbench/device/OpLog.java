@@ -15,9 +15,9 @@ import org.kernbench.machine.Pe;
  *
  * <p>Rows are kept up to a limit, in chunks of primitive arrays; the hash and the counts cover all
  * operations whatever the limit. The hash mixes every column, save the source line, what was
- * computed and the bytes' own time, in the order in which operations completed, so two runs with one hash did the same
- * things at the same times, whether or not they captured lines. Ids count from 0 in the order in
- * which commands were issued.
+ * computed and the bytes' own time, in the order in which operations completed, so two runs with
+ * one hash did the same things at the same times, whether or not they captured lines. Ids count
+ * from 0 in the order in which commands were issued.
  */
 public final class OpLog {
   private static final int CHUNK_SHIFT = 12;
@@ -228,8 +228,8 @@ public final class OpLog {
   }
 
   /**
-   * For operations that moved bytes: the link where it waited longest behind another or, if it never
-   * did, the narrowest link; -1 for others.
+   * For operations that moved bytes: the link where it waited longest behind another or, if it
+   * never did, the narrowest link; -1 for others.
    */
   public int link(int id) {
     return word(id, 4);

@@ -163,7 +163,8 @@ public final class UserClasses {
     if (isSource(entry)) {
       if (!Files.isRegularFile(entry)) {
         throw new UsageException(
-            entry + ": no such file; expected Java source code (kernbench new bench NAME writes some)");
+            entry
+                + ": no such file; expected Java source code (kernbench new bench NAME writes some)");
       }
     } else if (!Files.isDirectory(entry)
         && !(Files.isRegularFile(entry) && entry.toString().endsWith(".jar"))) {

@@ -92,9 +92,7 @@ final class Placement {
       case COLUMN_WISE -> whole.cut(last, index, parts);
       case TILED_ROW_MAJOR -> {
         int columns = parts / tileRows(name, rank, parts);
-        yield whole
-            .cut(0, index / columns, parts / columns)
-            .cut(last, index % columns, columns);
+        yield whole.cut(0, index / columns, parts / columns).cut(last, index % columns, columns);
       }
       case TILED_COLUMN_MAJOR -> {
         int rows = tileRows(name, rank, parts);

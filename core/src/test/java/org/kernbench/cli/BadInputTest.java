@@ -171,7 +171,8 @@ final class BadInputTest {
         new Case("source-does-not-compile", 2, "run", "$DIR/Mine.java")
             .file("Mine.java", mine("", "mine", "retrun Outcome.on(context.machin());")),
         new Case("source-with-two-errors", 2, "run", "$DIR/Mine.java")
-            .file("Mine.java", mine("int x = 1.5;", "mine", "return Outcome.on(context.machin());")),
+            .file(
+                "Mine.java", mine("int x = 1.5;", "mine", "return Outcome.on(context.machin());")),
         new Case("source-without-a-bench", 2, "run", "$DIR/Mine.java")
             .file("Mine.java", "public final class Mine {}\n"),
         new Case("source-with-two-benches", 2, "run", "$DIR/Two.java")

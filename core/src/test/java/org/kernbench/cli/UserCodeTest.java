@@ -89,7 +89,10 @@ final class UserCodeTest {
             "algorithms.my_star.class=own.MyStar");
 
     assertThat(run.exitCode()).as(run.err()).isZero();
-    assertThat(run.out()).contains("algorithm=my_star").contains("all exact").contains("MyStar.java:");
+    assertThat(run.out())
+        .contains("algorithm=my_star")
+        .contains("all exact")
+        .contains("MyStar.java:");
   }
 
   @ParameterizedTest
@@ -103,7 +106,9 @@ final class UserCodeTest {
   @Test
   void sourceFile_withNeighboursAndPackage_isCompiledWithThem() throws IOException {
     Path folder = Files.createDirectories(directory.resolve("own/bench"));
-    Files.writeString(folder.resolve("Names.java"), "package own.bench; class Names { static String N = \"x\"; }");
+    Files.writeString(
+        folder.resolve("Names.java"),
+        "package own.bench; class Names { static String N = \"x\"; }");
     Files.writeString(folder.resolve("Small.java"), SMALL.replace("NAME", "Names.N"));
 
     Session run = Session.of("run", folder.resolve("Small.java").toString());
@@ -134,8 +139,7 @@ final class UserCodeTest {
     Files.writeString(services.resolve("org.kernbench.eval.Bench"), "Packed\n");
 
     Session run =
-        Session.of(
-            "run", "packed", "--class-path", classes.toString(), "--topology", "tiny");
+        Session.of("run", "packed", "--class-path", classes.toString(), "--topology", "tiny");
 
     assertThat(run.exitCode()).as(run.err()).isZero();
   }
@@ -144,7 +148,8 @@ final class UserCodeTest {
     var compiler = javax.tools.ToolProvider.getSystemJavaCompiler();
     try (var files = compiler.getStandardFileManager(null, null, null)) {
       List<String> options =
-          List.of("-proc:none", "-d", classes.toString(), "-cp", System.getProperty("java.class.path"));
+          List.of(
+              "-proc:none", "-d", classes.toString(), "-cp", System.getProperty("java.class.path"));
       assertThat(
               compiler
                   .getTask(null, files, null, options, null, files.getJavaFileObjects(source))
@@ -160,7 +165,13 @@ final class UserCodeTest {
     Files.writeString(script, completion.out());
 
     Map<String, String> wanted =
-        Map.of("kernbench ru", "run", "kernbench run --topo", "--topology", "kernbench new ", "collective");
+        Map.of(
+            "kernbench ru",
+            "run",
+            "kernbench run --topo",
+            "--topology",
+            "kernbench new ",
+            "collective");
     for (Map.Entry<String, String> each : wanted.entrySet()) {
       assertThat(complete(script, each.getKey())).as(each.getKey()).contains(each.getValue());
     }

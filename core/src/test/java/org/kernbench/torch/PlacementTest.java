@@ -145,8 +145,7 @@ final class PlacementTest {
 
   @Test
   void resolve_vectorInTiles_isAnError() {
-    assertThatThrownBy(() ->
-            Placement.resolve("v", Shape.of(8), DpPolicy.tiledRowMajor(), PACKAGE))
+    assertThatThrownBy(() -> Placement.resolve("v", Shape.of(8), DpPolicy.tiledRowMajor(), PACKAGE))
         .isInstanceOf(SimulationException.class)
         .hasMessageContaining("tensor v: a vector cannot be divided into tiles");
   }
