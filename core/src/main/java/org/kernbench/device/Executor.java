@@ -1,14 +1,14 @@
 package org.kernbench.device;
 
-import java.util.List;
 import java.util.function.Function;
-import org.kernbench.machine.Pe;
 
 /** Runs launches; one implementation keeps time, one computes values only. */
 interface Executor {
-  void install(QueuePlan plan);
+  QueueSet install(QueuePlan plan);
 
-  Launch launch(String name, List<Pe> pes, Function<PePort, Runnable> program);
+  void uninstall(QueueSet set);
+
+  Launch launch(LaunchSpec spec, Function<PePort, Runnable> program);
 
   /** Runs until the launch is done or nothing can move. */
   void drive(Launch launch);
@@ -19,8 +19,8 @@ interface Executor {
 
   OpLog log();
 
-  /** Most slots in use at once in any queue since the last install. */
-  int peakSlots();
+  /** Most slots in use at once in any queue of a set. */
+  int peakSlots(QueueSet set);
 
   void close();
 }

@@ -15,7 +15,7 @@ import org.kernbench.machine.IssuePolicy;
  */
 final class IssueUnit {
   private final TimedExecutor world;
-  private final TimedPe pe;
+  private final ProgramContext context;
   private final CpuSpec spec;
   private final boolean serial;
 
@@ -44,9 +44,9 @@ final class IssueUnit {
   private final TcmSpace tcm;
   private boolean tcmStalled;
 
-  IssueUnit(TimedPe pe, TcmSpace tcm) {
-    this.world = pe.world;
-    this.pe = pe;
+  IssueUnit(ProgramContext context, TcmSpace tcm) {
+    this.world = context.world;
+    this.context = context;
     this.spec = world.machine.pe().cpu();
     this.serial = spec.issue() == IssuePolicy.SERIAL;
     this.window = new CommandWindow(spec.commandWindow());
@@ -130,8 +130,8 @@ final class IssueUnit {
         return;
       }
     }
-    if (pe.program.awaitsClock() && isIdle()) {
-      world.wakeAt(world.sim.nowPs(), pe);
+    if (context.program.awaitsClock() && isIdle()) {
+      world.wakeAt(world.sim.nowPs(), context);
     }
   }
 
@@ -153,7 +153,7 @@ final class IssueUnit {
     if (serial && !op.async) {
       serialBlocker = op;
     }
-    pe.enqueue(op);
+    context.pe.enqueue(op);
     return true;
   }
 
@@ -173,7 +173,7 @@ final class IssueUnit {
         return false;
       }
       raiseBarrier(fence.a.readyPs, Cause.FENCE, fence.a.producer);
-      pe.registers.finishedReading(fence.a, fence.a.producer, fence.a.readyPs);
+      context.registers.finishedReading(fence.a, fence.a.producer, fence.a.readyPs);
     } else {
       if (issuedLive > 0) {
         return false;
@@ -194,7 +194,7 @@ final class IssueUnit {
     }
     if (bytes > tcm.capacity()) {
       throw new SimulationException(
-          pe.pe
+          context.pe.pe
               + ": a value of "
               + bytes
               + " bytes"
@@ -206,13 +206,17 @@ final class IssueUnit {
     long issuePs = Math.max(world.sim.nowPs(), Math.max(freePs, barrierPs));
     while (tcm.givesLater() && tcm.firstLaterPs() <= issuePs) {
       raiseBarrier(tcm.firstLaterPs(), Cause.TCM_SPACE, tcm.firstLaterOp());
-      tcm.giveFirstLater();
+      tcm.countFirstLater(world.sim.nowPs());
     }
     tcmStalled = !tcm.fits(bytes);
     if (!tcmStalled) {
+      int gift = tcm.heldUpBy(bytes, issuePs);
+      if (gift >= 0) {
+        raiseBarrier(tcm.givenPs(gift), Cause.TCM_SPACE, tcm.givenBy(gift));
+      }
       tcm.take(bytes);
     } else if (tcm.givesLater()) {
-      world.giveTcmAt(tcm.firstLaterPs(), pe); // unless a reader that ends before makes room
+      context.pe.tryTcmAt(tcm.firstLaterPs()); // unless a reader that ends before makes room
     }
     return !tcmStalled;
   }
@@ -249,21 +253,14 @@ final class IssueUnit {
     }
   }
 
-  /** Room in TCM is free at {@code timePs}, now or later, because {@code op} is done with it. */
-  void giveTcm(long timePs, long bytes, int op) {
-    long now = world.sim.nowPs();
-    if (timePs > now) {
-      tcm.giveLater(timePs, bytes, op);
-    } else {
-      tcm.give(bytes);
-      if (tcmStalled) {
-        raiseBarrier(now, Cause.TCM_SPACE, op);
-      }
+  /** Room in TCM is free from now on, because {@code op} is done with it. */
+  void roomIsFree(long nowPs, int op) {
+    if (tcmStalled) {
+      raiseBarrier(nowPs, Cause.TCM_SPACE, op);
     }
-    tcmGiven();
   }
 
-  /** The time has come at which room in TCM is free. */
+  /** Room in TCM may be free now. */
   void tcmGiven() {
     if (tcmStalled) {
       pump();

@@ -1,5 +1,6 @@
 package org.kernbench.device;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import org.kernbench.machine.Pe;
@@ -9,10 +10,12 @@ import org.kernbench.machine.Pe;
  * one common time; {@code pe_exec} is counted from there to the completion of a PE's last command,
  * and the critical time of the launch is its maximum. The time before the common start is launch
  * overhead and never part of it.
+ *
+ * <p>It starts when, on each of its PEs, what was launched before on the same stream is done, and
+ * the launches that it was told to come after are.
  */
 public final class Launch {
-  private final String name;
-  private final List<Pe> pes;
+  private final LaunchSpec spec;
   private final Function<PePort, Runnable> program;
   private final long enqueuedPs;
   private long startPs = -1;
@@ -21,14 +24,16 @@ public final class Launch {
   private int criticalPe = -1;
   private int finished;
 
-  /** PEs that have not yet reached this launch in their queues. */
+  /** PEs that have not yet reached this launch in their queues, and launches that it comes after. */
   int notReady;
+
+  /** Launches that come after this one. */
+  private List<Launch> followers = new ArrayList<>(0);
 
   long arrivalPs;
 
-  Launch(String name, List<Pe> pes, Function<PePort, Runnable> program, long enqueuedPs) {
-    this.name = name;
-    this.pes = List.copyOf(pes);
+  Launch(LaunchSpec spec, Function<PePort, Runnable> program, long enqueuedPs) {
+    this.spec = spec.after(List.of()); // the others would keep all that came before them
     this.program = program;
     this.enqueuedPs = enqueuedPs;
   }
@@ -51,19 +56,45 @@ public final class Launch {
     }
   }
 
+  /** Waits for the launches that this one comes after, and counts itself among their followers. */
+  void follow(List<Launch> others) {
+    for (Launch before : others) {
+      if (!before.isDone()) {
+        before.followers.add(this);
+        notReady++;
+      }
+    }
+  }
+
+  /** The launches that came after this one, which is done; asked once. */
+  List<Launch> takeFollowers() {
+    List<Launch> taken = followers;
+    followers = List.of();
+    return taken;
+  }
+
+  LaunchSpec spec() {
+    return spec;
+  }
+
   /** The kernel's name. */
   public String name() {
-    return name;
+    return spec.name();
   }
 
   /** Where it runs. */
   public List<Pe> pes() {
-    return pes;
+    return spec.pes();
+  }
+
+  /** Which of the PEs' program contexts it takes. */
+  public int stream() {
+    return spec.stream();
   }
 
   /** Whether every PE has completed. */
   public boolean isDone() {
-    return finished == pes.size();
+    return finished == spec.pes().size();
   }
 
   /** When the host called, in picoseconds. */

@@ -1,5 +1,10 @@
 package org.kernbench.device;
 
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Backpressure;
@@ -11,7 +16,7 @@ import org.kernbench.machine.SlotAccess;
 import org.kernbench.machine.SlotCost;
 
 /**
- * Messages between PEs: a message is cut into fragments of at most a slot; each fragment needs a
+ * One set of message queues and the messages in them: a message is cut into fragments of at most a slot; each fragment needs a
  * credit, crosses the fabric, is written to its slot, becomes visible, is taken, and gives its
  * credit back.
  *
@@ -23,48 +28,97 @@ final class MessageUnit {
   private final TimedExecutor world;
   private final Machine machine;
   private final boolean values;
-  private IpcqSpec ipcq;
-  private @Nullable SlotCost slotCost;
-  private QueueEnd[] queues = new QueueEnd[0];
-  private int slots = 1;
-  private boolean streamed;
+  private final IpcqSpec ipcq;
+  private final @Nullable SlotCost slotCost;
+  private final QueueEnd[] queues;
+  private final Map<Integer, Map<String, QueueEnd>> byPe = new HashMap<>();
+  private final int slots;
+  private final boolean streamed;
   private final TransferLog transfers;
 
-  MessageUnit(TimedExecutor world, Machine machine, boolean values) {
+  /** Installs the queues of a plan. */
+  MessageUnit(TimedExecutor world, QueuePlan plan) {
     this.world = world;
-    this.machine = machine;
-    this.values = values;
-    this.ipcq = machine.ipcq();
+    this.machine = world.machine;
+    this.values = world.mode == Mode.FULL;
     this.transfers = world.log.transfers();
-  }
-
-  // ---- installation ----
-
-  void install(QueuePlan plan) {
-    ipcq = plan.spec();
-    slots = ipcq.slots();
-    streamed = ipcq.slotAccess() == SlotAccess.STREAMED;
-    slotCost = ipcq.serialCost().get(ipcq.bufferKind());
-    queues = new QueueEnd[plan.connections().size() * 2];
-    long tcmBytes = ipcq.bufferKind() == BufferKind.TCM ? slots * ipcq.slotBytes() : 0;
+    this.ipcq = plan.spec();
+    this.slots = ipcq.slots();
+    this.streamed = ipcq.slotAccess() == SlotAccess.STREAMED;
+    this.slotCost = ipcq.serialCost().get(ipcq.bufferKind());
+    this.queues = new QueueEnd[plan.connections().size() * 2];
     int id = 0;
     for (QueuePlan.Connection c : plan.connections()) {
-      QueueEnd a = newQueue(id++, c.a(), c.aDirection(), tcmBytes);
-      QueueEnd b = newQueue(id++, c.b(), c.bDirection(), tcmBytes);
+      QueueEnd a = newQueue(id++, c.a(), c.aDirection());
+      QueueEnd b = newQueue(id++, c.b(), c.bDirection());
       a.peer = b;
       b.peer = a;
     }
+    takeRoom();
     for (QueueEnd q : queues) {
       connect(q);
     }
   }
 
-  private QueueEnd newQueue(int id, Pe at, String direction, long tcmBytes) {
+  // ---- installation ----
+
+  private QueueEnd newQueue(int id, Pe at, String direction) {
     TimedPe p = world.pe(at);
-    QueueEnd q = new QueueEnd(id, p.index, at, direction, p.queueCount(), slots);
-    p.addQueue(q, tcmBytes);
+    Map<String, QueueEnd> ends = byPe.computeIfAbsent(p.index, i -> new LinkedHashMap<>());
+    QueueEnd q = new QueueEnd(id, p.index, at, direction, ends.size(), slots);
+    if (ends.put(direction, q) != null) {
+      throw new SimulationException(
+          at
+              + ": direction "
+              + direction
+              + " is connected twice; a direction name may be used once per PE");
+    }
+    q.unit = this;
     queues[id] = q;
     return q;
+  }
+
+  /** Checks that the slots fit beside those of other sets, then takes their room. */
+  private void takeRoom() {
+    long total = machine.pe().tcm().sizeBytes();
+    byPe.forEach((index, ends) -> {
+      TimedPe p = world.pe(index);
+      long needed = p.tcm.slotBytes() + ends.size() * tcmBytesPerQueue();
+      if (needed > total) {
+        throw new SimulationException(
+            p.pe
+                + ": message slots need "
+                + needed
+                + " bytes of TCM, which has "
+                + total
+                + "; use fewer or smaller slots (ipcq.slots, ipcq.slot_size) or"
+                + " another buffer_kind");
+      }
+    });
+    for (QueueEnd q : queues) {
+      world.pe(q.peIndex).addQueue(q, tcmBytesPerQueue());
+    }
+  }
+
+  private long tcmBytesPerQueue() {
+    return ipcq.bufferKind() == BufferKind.TCM ? slots * ipcq.slotBytes() : 0;
+  }
+
+  /** Whether a message has been sent that its receiver cannot see yet. */
+  boolean isUnderWay() {
+    for (QueueEnd q : queues) {
+      if (q.fragmentsSent() > q.peer().fragmentsDelivered()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Gives the room of the slots back; nothing is under way. */
+  void uninstall() {
+    for (QueueEnd q : queues) {
+      world.pe(q.peIndex).removeQueue(tcmBytesPerQueue());
+    }
   }
 
   private void connect(QueueEnd q) {
@@ -94,6 +148,22 @@ final class MessageUnit {
           "no message queue " + id + " is installed; call initProcessGroup first");
     }
     return queues[id];
+  }
+
+  /** The queue that a PE knows under a direction name; -1 if there is none. */
+  int id(int pe, String direction) {
+    QueueEnd end = byPe.getOrDefault(pe, Map.of()).get(direction);
+    return end == null ? -1 : end.id;
+  }
+
+  /** Direction names of a PE, in order of installation. */
+  List<String> directions(int pe) {
+    return List.copyOf(byPe.getOrDefault(pe, Map.of()).keySet());
+  }
+
+  /** The queue ends of a PE. */
+  Collection<QueueEnd> ends(int pe) {
+    return byPe.getOrDefault(pe, Map.of()).values();
   }
 
   /** Fragments of a message. */

@@ -13,7 +13,8 @@ final class Op {
   @Nullable OpKind kind; // null: a fence
   @Nullable Op next;
   @Nullable Engine engine;
-  TimedPe pe;
+  final TimedPe pe;
+  private @Nullable ProgramContext context;
 
   Register a = Register.NONE;
   Register b = Register.NONE;
@@ -82,6 +83,15 @@ final class Op {
     this.pe = pe;
   }
 
+  /** The program that it belongs to. */
+  ProgramContext context() {
+    ProgramContext c = context;
+    if (c == null) {
+      throw new IllegalStateException("operation " + id + " belongs to no program");
+    }
+    return c;
+  }
+
   OpKind kind() {
     OpKind k = kind;
     if (k == null) {
@@ -142,7 +152,9 @@ final class Op {
     }
   }
 
-  void clear() {
+  /** Makes it a new command of a program. */
+  void clear(ProgramContext of) {
+    context = of;
     kind = null;
     next = null;
     engine = null;

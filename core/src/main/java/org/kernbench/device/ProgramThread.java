@@ -18,16 +18,16 @@ final class ProgramThread {
   }
 
   private final TimedExecutor world;
-  private final TimedPe pe;
+  private final ProgramContext context;
   private @Nullable Coroutine coroutine;
   private boolean ended;
   private Suspension suspension = Suspension.NONE;
   private Register lookedAt = Register.NONE;
   private int lookLine;
 
-  ProgramThread(TimedPe pe) {
-    this.world = pe.world;
-    this.pe = pe;
+  ProgramThread(ProgramContext context) {
+    this.world = context.world;
+    this.context = context;
   }
 
   // ---- life ----
@@ -49,9 +49,9 @@ final class ProgramThread {
     suspension = Suspension.NONE;
     coroutine().resume();
     if (ended) {
-      pe.registers.releaseAll();
+      context.registers.releaseAll();
     }
-    pe.finishIfIdle();
+    context.finishIfIdle();
   }
 
   /** Whether it has returned; its last commands may still be under way. */
@@ -95,7 +95,7 @@ final class ProgramThread {
     lookedAt = register;
     lookLine = line;
     if (register.ready) {
-      world.wakeAt(register.readyPs, pe);
+      world.wakeAt(register.readyPs, context);
     }
     suspend(Suspension.LOOK);
     lookedAt = Register.NONE;
@@ -111,15 +111,15 @@ final class ProgramThread {
   /** A command is complete, or its completion certain, which makes {@code out}. */
   void completed(Register out) {
     switch (suspension) {
-      case NONE -> pe.finishIfIdle();
+      case NONE -> context.finishIfIdle();
       case WINDOW -> {
-        if (pe.cpu.letsProgramGoOn()) {
+        if (context.cpu.letsProgramGoOn()) {
           resume();
         }
       }
       case LOOK -> {
         if (lookedAt == out) {
-          world.wakeAt(out.readyPs, pe);
+          world.wakeAt(out.readyPs, context);
         }
       }
       case CLOCK -> {}
@@ -135,11 +135,11 @@ final class ProgramThread {
         }
       }
       case CLOCK -> {
-        if (pe.cpu.isIdle()) {
+        if (context.cpu.isIdle()) {
           resume();
         }
       }
-      case NONE -> pe.finishIfIdle();
+      case NONE -> context.finishIfIdle();
       case WINDOW -> {}
     }
   }

@@ -32,6 +32,9 @@ final class QueueEnd {
 
   @Nullable QueueEnd peer;
 
+  /** The set of queues that it belongs to. */
+  @Nullable MessageUnit unit;
+
   /** The message channel that serves sends, and the in-order queue of receives. */
   @Nullable Engine channel;
 
@@ -51,6 +54,7 @@ final class QueueEnd {
   private long sent;
 
   private long taken;
+  private long delivered;
 
   /**
    * The oldest fragment whose credit was not back when the last one started, and the place of its
@@ -106,6 +110,10 @@ final class QueueEnd {
 
   QueueEnd peer() {
     return present(peer);
+  }
+
+  MessageUnit unit() {
+    return present(unit);
   }
 
   private <T> T present(@Nullable T part) {
@@ -190,10 +198,16 @@ final class QueueEnd {
 
   /** Data and metadata of a fragment become visible together. */
   void deliver(int slot, long nowPs, int op, int bytes, boolean last) {
+    delivered++;
     int at = slot * STRIDE;
     ring[at + VISIBLE_PS] = nowPs;
     ring[at + OPS] = (ring[at + OPS] & (LOW << 32)) | (op & LOW);
     ring[at + BYTES] = last ? bytes : ~bytes;
+  }
+
+  /** Fragments that the peer has sent and this end has, or had. */
+  long fragmentsDelivered() {
+    return delivered;
   }
 
   boolean hasMessage() {

@@ -12,9 +12,9 @@ final class RegisterFile {
   private final TimedPe pe;
   private @Nullable Register unreleased;
 
-  RegisterFile(TimedPe pe) {
-    this.world = pe.world;
-    this.pe = pe;
+  RegisterFile(ProgramContext context) {
+    this.world = context.world;
+    this.pe = context.pe;
   }
 
   Register create(int bytes, boolean inTcm) {
@@ -94,9 +94,9 @@ final class RegisterFile {
     QueueEnd queue = r.slotQueue;
     if (queue != null) {
       r.slotQueue = null;
-      world.messages.freeSlot(queue, r.slot, r.lastReader, deadPs);
+      queue.unit().freeSlot(queue, r.slot, r.lastReader, deadPs);
     } else if (r.inTcm && r.bytes > 0) {
-      pe.cpu.giveTcm(deadPs, r.bytes, r.lastReader);
+      pe.giveTcm(deadPs, r.bytes, r.lastReader);
     }
   }
 

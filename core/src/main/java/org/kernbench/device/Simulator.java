@@ -2,6 +2,7 @@ package org.kernbench.device;
 
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import org.kernbench.machine.Machine;
@@ -18,6 +19,7 @@ public final class Simulator implements AutoCloseable {
   private final Mode mode;
   private final Memories memories;
   private final Executor executor;
+  private Optional<QueueSet> latest = Optional.empty();
 
   private Simulator(Machine machine, Mode mode, SimulatorOptions options) {
     this.machine = machine;
@@ -86,20 +88,59 @@ public final class Simulator implements AutoCloseable {
   }
 
   /**
-   * Replaces all message queues. No kernel may be running: messages of the old queues can never
-   * meet the new ones.
+   * Adds message queues beside those that there are; takes no simulated time. Messages of one set
+   * never meet another.
+   *
+   * @throws SimulationException if the slots do not fit the TCM of a PE
    */
-  public void install(QueuePlan plan) {
-    executor.install(plan);
+  public QueueSet install(QueuePlan plan) {
+    QueueSet set = executor.install(plan);
+    latest = Optional.of(set);
+    return set;
+  }
+
+  /**
+   * Removes message queues and gives the room of their slots back; takes no simulated time, but
+   * lets messages that are still under way arrive. What was never received is gone.
+   *
+   * @throws SimulationException if a kernel that was launched with them is not done
+   */
+  public void uninstall(QueueSet set) {
+    executor.uninstall(set);
+    if (latest.isPresent() && latest.get() == set) {
+      latest = Optional.empty();
+    }
+  }
+
+  /** Launches on stream 0 with the queues that were installed last, if there are any. */
+  public Launch launch(String name, List<Pe> pes, Function<PePort, Runnable> program) {
+    LaunchSpec spec = LaunchSpec.of(name, pes);
+    return launch(latest.map(spec::with).orElse(spec), program);
   }
 
   /**
    * Enqueues a kernel. It starts on all its PEs at one common time, when the host's launch has
-   * reached the last of them and all have finished what was launched on them before.
+   * reached the last of them, all have finished what was launched on the same stream before, and
+   * the launches that it comes after are done.
    *
    * @param program makes the program of one PE; called when that PE starts
    */
-  public Launch launch(String name, List<Pe> pes, Function<PePort, Runnable> program) {
+  public Launch launch(LaunchSpec spec, Function<PePort, Runnable> program) {
+    String name = spec.name();
+    List<Pe> pes = spec.pes();
+    int contexts = machine.pe().cpu().contexts();
+    if (spec.stream() < 0 || spec.stream() >= contexts) {
+      throw new SimulationException(
+          "kernel "
+              + name
+              + " is launched on stream "
+              + spec.stream()
+              + "; expected 0 to "
+              + (contexts - 1)
+              + " (pe.cpu.contexts of machine "
+              + machine.name()
+              + ")");
+    }
     if (pes.isEmpty()) {
       throw new SimulationException(
           "kernel " + name + " is launched on no PE; expected at least one");
@@ -111,7 +152,8 @@ public final class Simulator implements AutoCloseable {
             "kernel " + name + " is launched twice on " + pe + "; name each PE once");
       }
     }
-    return executor.launch(name, pes, program);
+    spec.queues().ifPresent(q -> q.checkUsable(name));
+    return executor.launch(spec, program);
   }
 
   /**
@@ -138,9 +180,14 @@ public final class Simulator implements AutoCloseable {
     return executor.log();
   }
 
-  /** The most message slots that any queue had in use at once since the last install. */
+  /** The most message slots that any queue of a set had in use at once; 0 in mode values. */
+  public int peakSlots(QueueSet set) {
+    return executor.peakSlots(set);
+  }
+
+  /** The same of the queues that were installed last; 0 if there are none. */
   public int peakSlots() {
-    return executor.peakSlots();
+    return latest.map(executor::peakSlots).orElse(0);
   }
 
   /** Ends programs that are still suspended. */

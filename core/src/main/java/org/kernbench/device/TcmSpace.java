@@ -13,10 +13,14 @@ final class TcmSpace {
   private long reservedForSlots;
   private long used;
 
-  /** Room that will be given back, by ascending time. */
+  /**
+   * Room that is given back at a known time, by ascending time. The first {@link #counted} entries
+   * count as given already, for a program that is ahead of simulated time.
+   */
   private long[] later = new long[4 * STRIDE];
 
   private int laterCount;
+  private int counted;
 
   TcmSpace(long size) {
     this.size = size;
@@ -52,6 +56,7 @@ final class TcmSpace {
     used -= bytes;
   }
 
+  /** Gives back at a later time. */
   void giveLater(long timePs, long bytes, int op) {
     if ((laterCount + 1) * STRIDE > later.length) {
       later = Arrays.copyOf(later, later.length * 2);
@@ -64,24 +69,61 @@ final class TcmSpace {
     later[at] = timePs;
     later[at + 1] = bytes;
     later[at + 2] = op;
+    if (at < counted * STRIDE) {
+      used -= bytes;
+      counted++;
+    }
   }
 
+  /** Whether room is given back later that does not count as given. */
   boolean givesLater() {
-    return laterCount > 0;
+    return counted < laterCount;
   }
 
+  /** When the first of that is given back. */
   long firstLaterPs() {
-    return later[0];
+    return later[counted * STRIDE];
   }
 
   int firstLaterOp() {
-    return (int) later[2];
+    return (int) later[counted * STRIDE + 2];
   }
 
-  /** Gives back what the first of the later times brings. */
-  void giveFirstLater() {
-    used -= later[1];
-    laterCount--;
-    System.arraycopy(later, STRIDE, later, 0, laterCount * STRIDE);
+  /** Counts the first of the later gifts as given. */
+  void countFirstLater(long nowPs) {
+    used -= later[counted * STRIDE + 1];
+    counted++;
+    int past = 0;
+    while (past < counted && later[past * STRIDE] <= nowPs) {
+      past++;
+    }
+    if (past > 0) {
+      counted -= past;
+      laterCount -= past;
+      System.arraycopy(later, past * STRIDE, later, 0, laterCount * STRIDE);
+    }
+  }
+
+  /**
+   * The gift that must be waited for so that {@code bytes} fit at {@code timePs}, of those that
+   * another program, which is further ahead, counts as given; -1 if none. They fit in the end.
+   */
+  int heldUpBy(long bytes, long timePs) {
+    long free = free() - bytes;
+    for (int i = counted - 1; i >= 0 && later[i * STRIDE] > timePs; i--) {
+      free -= later[i * STRIDE + 1];
+      if (free < 0) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  long givenPs(int gift) {
+    return later[gift * STRIDE];
+  }
+
+  int givenBy(int gift) {
+    return (int) later[gift * STRIDE + 2];
   }
 }

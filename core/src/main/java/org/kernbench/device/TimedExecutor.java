@@ -1,10 +1,9 @@
 package org.kernbench.device;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
@@ -29,7 +28,6 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   final Mode mode;
   final Simulation sim = new Simulation();
   final OpLog log;
-  final MessageUnit messages;
   private final Memories memories;
   private final SimulatorOptions options;
   private final KernelLines lines = new KernelLines();
@@ -37,6 +35,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   private final CostModel cost;
   private final int handler;
   private final boolean values;
+  private final int contexts;
   private final @Nullable TimedPe[] pes;
   private final Map<Integer, Map<Integer, Route>> routes = new HashMap<>();
 
@@ -54,8 +53,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   private int startCount;
 
-  /** Launches that have not ended; a long program makes millions, so none is kept afterwards. */
-  private final List<Launch> running = new ArrayList<>();
+  private final Map<QueueSet, MessageUnit> messages = new IdentityHashMap<>();
 
   TimedExecutor(Machine machine, Mode mode, Memories memories, SimulatorOptions options) {
     this.machine = machine;
@@ -63,6 +61,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     this.memories = memories;
     this.options = options;
     this.values = mode == Mode.FULL;
+    this.contexts = machine.pe().cpu().contexts();
     this.log = new OpLog(machine, options.opLogLimit());
     this.fabric = Fabric.of(sim, machine);
     if (options.opLogLimit() > 0) {
@@ -71,7 +70,6 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     this.cost = new CostModel(machine.pe());
     this.handler = sim.register(this);
     this.pes = new TimedPe[machine.peCount()];
-    this.messages = new MessageUnit(this, machine, values);
   }
 
   TimedPe pe(int index) {
@@ -88,22 +86,27 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   }
 
   @Override
-  public void install(QueuePlan plan) {
-    if (!running.isEmpty()) {
-      throw new SimulationException(
-          "message queues cannot be replaced while kernel "
-              + running.getFirst().name()
-              + " is running; await it first");
-    }
-    while (sim.step()) {
-      // what is still on its way belongs to the old queues
-    }
-    for (TimedPe p : pes) {
-      if (p != null) {
-        p.clearQueues();
+  public QueueSet install(QueuePlan plan) {
+    QueueSet set = new QueueSet(plan);
+    messages.put(set, new MessageUnit(this, plan));
+    return set;
+  }
+
+  @Override
+  public void uninstall(QueueSet set) {
+    set.removed();
+    MessageUnit unit = unit(set);
+    while (unit.isUnderWay()) {
+      if (!sim.step()) {
+        throw new IllegalStateException("bug: a message is under way and no event is queued");
       }
     }
-    messages.install(plan);
+    unit.uninstall();
+    messages.remove(set);
+  }
+
+  private MessageUnit unit(QueueSet set) {
+    return Objects.requireNonNull(messages.get(set), "queues of another machine");
   }
 
   // ---- routes ----
@@ -147,7 +150,8 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   // ---- commands ----
 
-  Op newOp(TimedPe pe) {
+  Op newOp(ProgramContext context) {
+    TimedPe pe = context.pe;
     Op op = pe.freeOps;
     if (op != null) {
       pe.freeOps = op.next;
@@ -158,7 +162,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
       op = new Op(opCount, pe);
       ops[opCount++] = op;
     }
-    op.clear();
+    op.clear(context);
     return op;
   }
 
@@ -259,7 +263,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   @Override
   public void onInjected(int arg, long timePs) {
-    messages.injected(ops[arg], timePs);
+    ops[arg].end().unit().injected(ops[arg], timePs);
   }
 
   @Override
@@ -272,8 +276,8 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     switch (op.kind()) {
       case LOAD -> sim.schedule(timePs, handler, ACCESSED, arg);
       case STORE -> sim.schedule(timePs + op.replyPs, handler, ACCESSED, arg);
-      case SEND -> messages.arrived(op, timePs);
-      case RECV -> messages.copied(op, timePs);
+      case SEND -> op.end().unit().arrived(op, timePs);
+      case RECV -> op.end().unit().copied(op, timePs);
       case MATH, GEMM ->
           throw new IllegalStateException("bug: compute command " + op.id + " on the fabric");
     }
@@ -313,16 +317,17 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   // ---- launches ----
 
   @Override
-  public Launch launch(String name, List<Pe> on, Function<PePort, Runnable> program) {
-    Launch launch = new Launch(name, on, program, sim.nowPs());
+  public Launch launch(LaunchSpec spec, Function<PePort, Runnable> program) {
+    Launch launch = new Launch(spec, program, sim.nowPs());
     long arrival = 0;
-    launch.notReady = on.size();
-    running.add(launch);
-    for (Pe p : on) {
+    launch.notReady = spec.pes().size();
+    launch.follow(spec.after());
+    spec.queues().ifPresent(set -> set.users++);
+    for (Pe p : spec.pes()) {
       arrival = Math.max(arrival, machine.controlLatencyPs(p));
-      TimedPe t = pe(p);
-      t.launches.add(launch);
-      if (t.launches.size() == 1 && t.running == null) {
+      ProgramContext c = pe(p).context(spec.stream());
+      c.launches.add(launch);
+      if (c.launches.size() == 1 && c.isIdle()) {
         launch.notReady--;
       }
     }
@@ -340,28 +345,34 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   private void start(Launch launch) {
     launch.started(sim.nowPs());
+    int stream = launch.stream();
+    MessageUnit queues = launch.spec().queues().map(this::unit).orElse(null);
     for (Pe p : launch.pes()) {
-      pe(p).launches.remove();
+      pe(p).context(stream).launches.remove();
     }
     for (Pe p : launch.pes()) {
-      pe(p).start(launch);
+      pe(p).context(stream).start(launch, queues);
     }
   }
 
-  /** A PE has ended its part of a launch and may start the next. */
-  void peIsIdle(TimedPe p, Launch ended) {
+  /** A context has ended its part of a launch and may start the next. */
+  void isIdle(ProgramContext context, Launch ended) {
     if (ended.isDone()) {
-      running.remove(ended);
+      ended.spec().queues().ifPresent(set -> set.users--);
+      for (Launch follower : ended.takeFollowers()) {
+        follower.notReady--;
+        startIfReady(follower);
+      }
     }
-    Launch next = p.launches.peek();
+    Launch next = context.launches.peek();
     if (next != null && next.startPs() < 0) {
       next.notReady--;
       startIfReady(next);
     }
   }
 
-  void wakeAt(long timePs, TimedPe p) {
-    sim.schedule(timePs, handler, WAKE, p.index);
+  void wakeAt(long timePs, ProgramContext context) {
+    sim.schedule(timePs, handler, WAKE, context.index);
   }
 
   /** Room in TCM comes free at a time that is already known. */
@@ -395,8 +406,8 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
       case READ_MEMORY -> readMemory(ops[arg]);
       case ACCESSED -> accessed(ops[arg]);
       case LAUNCH -> start(Objects.requireNonNull(starting.remove(arg)));
-      case WAKE -> pe(arg).program.timeHasCome();
-      case TCM_GIVEN -> pe(arg).cpu.tcmGiven();
+      case WAKE -> pe(arg / contexts).context(arg % contexts).program.timeHasCome();
+      case TCM_GIVEN -> pe(arg).tcmGiven();
       default -> throw new IllegalStateException("executor event " + kind);
     }
   }
@@ -419,15 +430,19 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   }
 
   @Override
-  public int peakSlots() {
-    return messages.peakSlots();
+  public int peakSlots(QueueSet set) {
+    return unit(set).peakSlots();
   }
 
   @Override
   public void close() {
     for (TimedPe p : pes) {
       if (p != null) {
-        p.program.cancel();
+        for (ProgramContext c : p.contexts()) {
+          if (c != null) {
+            c.program.cancel();
+          }
+        }
       }
     }
   }

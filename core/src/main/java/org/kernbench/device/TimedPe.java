@@ -1,10 +1,6 @@
 package org.kernbench.device;
 
-import java.util.ArrayDeque;
-import java.util.Collection;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.AccelSlot;
@@ -21,8 +17,8 @@ import org.kernbench.machine.Pe;
  * of these is remembered as the cause.
  *
  * <p>Here are the engines, start and completion, and the order of memory accesses. Commands come in
- * through {@link TimedPort} from a program whose thread is a {@link ProgramThread}; its values are
- * in a {@link RegisterFile}.
+ * through the {@link TimedPort} of a {@link ProgramContext}, of which there are several: programs
+ * of different streams run at the same time and meet at the engines.
  */
 final class TimedPe {
   final TimedExecutor world;
@@ -32,22 +28,17 @@ final class TimedPe {
   /** Commands of this PE that can serve again: they find its other records in the same cache. */
   @Nullable Op freeOps;
 
-  final ProgramThread program;
-  final RegisterFile registers;
   final TcmSpace tcm;
-  final IssueUnit cpu;
 
-  private final TimedPort port;
+  /** When a look for room in TCM is due; of several, the last that was asked for. */
+  private long tcmTriedPs = -1;
+
+  private final @Nullable ProgramContext[] contexts;
   private final Engine read;
   private final Engine write;
   private final Engine math;
   private final Engine gemm;
   private final Engine[] channels;
-
-  private final Map<String, QueueEnd> queuesByDirection = new LinkedHashMap<>();
-
-  final ArrayDeque<Launch> launches = new ArrayDeque<>();
-  @Nullable Launch running;
 
   // memory order
   private final AccessList loads = new AccessList();
@@ -56,20 +47,13 @@ final class TimedPe {
   private @Nullable MemoryPath path;
   private final Map<Integer, MemoryPath> paths = new HashMap<>();
 
-  // the last operation to end, of those that have; a send ends when its channel is free
-  private int lastOp = -1;
-  private long lastEndPs;
-
   TimedPe(TimedExecutor world, int index, Pe pe) {
     this.world = world;
     this.index = index;
     this.pe = pe;
     var spec = world.machine.pe();
     this.tcm = new TcmSpace(spec.tcm().sizeBytes());
-    this.cpu = new IssueUnit(this, tcm);
-    this.program = new ProgramThread(this);
-    this.registers = new RegisterFile(this);
-    this.port = new TimedPort(this);
+    this.contexts = new ProgramContext[spec.cpu().contexts()];
     this.read = new Engine(this, "DMA read", spec.dma().readQueues());
     this.write = new Engine(this, "DMA write", spec.dma().writeQueues());
     this.math = new Engine(this, "MATH", 1);
@@ -80,81 +64,74 @@ final class TimedPe {
     }
   }
 
-  // ---- queues ----
+  // ---- programs ----
 
-  void clearQueues() {
-    queuesByDirection.clear();
-    tcm.reserveForSlots(0);
+  /** The context that runs the programs of a stream. */
+  ProgramContext context(int stream) {
+    ProgramContext c = contexts[stream];
+    if (c == null) {
+      c = new ProgramContext(this, index * contexts.length + stream);
+      contexts[stream] = c;
+    }
+    return c;
   }
 
+  /** By stream; null where none has run yet. */
+  @Nullable ProgramContext[] contexts() {
+    return contexts;
+  }
+
+  // ---- queues ----
+
+  /** Attaches a queue end to its engines, and takes the room of its slots. */
   void addQueue(QueueEnd end, long tcmBytes) {
-    if (queuesByDirection.put(end.direction, end) != null) {
-      throw new SimulationException(
-          pe
-              + ": direction "
-              + end.direction
-              + " is connected twice; a direction name may be used once per PE");
-    }
     end.receiver = new Engine(this, "queue " + end.direction, 1);
     end.channel = channels[end.ordinal % channels.length];
     tcm.reserveForSlots(tcm.slotBytes() + tcmBytes);
-    if (tcm.capacity() < 0) {
-      throw new SimulationException(
-          pe
-              + ": message slots need "
-              + tcm.slotBytes()
-              + " bytes of TCM, which has "
-              + world.machine.pe().tcm().sizeBytes()
-              + "; use fewer or smaller slots (ipcq.slots, ipcq.slot_size) or"
-              + " another buffer_kind");
-    }
   }
 
-  int queueCount() {
-    return queuesByDirection.size();
-  }
-
-  /** The end that sends and receives in a direction; null if there is none. */
-  @Nullable QueueEnd queueEnd(String direction) {
-    return queuesByDirection.get(direction);
-  }
-
-  List<String> directions() {
-    return List.copyOf(queuesByDirection.keySet());
-  }
-
-  Collection<QueueEnd> queueEnds() {
-    return queuesByDirection.values();
+  /** Gives the room of its slots back. */
+  void removeQueue(long tcmBytes) {
+    tcm.reserveForSlots(tcm.slotBytes() - tcmBytes);
+    tcmGiven();
   }
 
   Engine[] messageChannels() {
     return channels;
   }
 
-  // ---- launches ----
+  // ---- TCM ----
 
-  void start(Launch launch) {
+  /** Room in TCM is free at {@code timePs}, now or later, because {@code op} is done with it. */
+  void giveTcm(long timePs, long bytes, int op) {
     long now = world.sim.nowPs();
-    running = launch;
-    lastOp = -1;
-    lastEndPs = now;
-    cpu.start(now);
-    program.start(launch.name() + "@" + pe, launch.programOn(port));
+    if (timePs > now) {
+      tcm.giveLater(timePs, bytes, op);
+    } else {
+      tcm.give(bytes);
+      for (ProgramContext c : contexts) {
+        if (c != null) {
+          c.cpu.roomIsFree(now, op);
+        }
+      }
+    }
+    tcmGiven();
   }
 
-  /** Ends the launch if the program has returned and its last command has ended. */
-  void finishIfIdle() {
-    Launch launch = running;
-    if (launch == null || !program.hasEnded() || !cpu.isDrained()) {
-      return;
+  /** Looks for room in TCM again at a time. */
+  void tryTcmAt(long timePs) {
+    if (tcmTriedPs != timePs) {
+      tcmTriedPs = timePs;
+      world.giveTcmAt(timePs, this);
     }
-    if (lastEndPs > world.sim.nowPs()) {
-      world.wakeAt(lastEndPs, this);
-    } else {
-      running = null;
-      program.forget();
-      launch.finished(index, lastEndPs, lastOp);
-      world.peIsIdle(this, launch);
+  }
+
+  /** Room in TCM may be free now. */
+  void tcmGiven() {
+    for (ProgramContext c : contexts) {
+      if (c != null) {
+        c.cpu.tcmGiven();
+      }
     }
   }
 
@@ -244,7 +221,7 @@ final class TimedPe {
     start = later(op, start, op.issuePs, op.issueCause, op.issueCauseOp);
     if (kind == OpKind.SEND) {
       QueueEnd q = op.end();
-      start = later(op, start, world.messages.creditFoundPs(q, start), Cause.CREDIT, q.creditOp());
+      start = later(op, start, q.unit().creditFoundPs(q, start), Cause.CREDIT, q.creditOp());
     }
     start = op.engine().inOrder(op, start);
     if (start < world.sim.nowPs()) {
@@ -264,10 +241,10 @@ final class TimedPe {
       case LOAD -> world.beginLoad(op);
       case STORE -> world.beginStore(op);
       case SEND -> {
-        world.messages.startSend(op, start);
-        cpu.sendStarted(op, start);
+        op.end().unit().startSend(op, start);
+        op.context().cpu.sendStarted(op, start);
       }
-      case RECV -> world.messages.startReceive(op, start);
+      case RECV -> op.end().unit().startReceive(op, start);
     }
   }
 
@@ -284,8 +261,8 @@ final class TimedPe {
   void sendLeft(Op op, long timePs) {
     Engine engine = op.engine();
     engine.free(timePs, op.id);
-    ended(op.id, timePs);
-    registers.finishedReading(op.a, op.id, timePs);
+    op.context().ended(op.id, timePs);
+    op.context().registers.finishedReading(op.a, op.id, timePs);
     world.tryStart(engine);
   }
 
@@ -299,15 +276,17 @@ final class TimedPe {
   void complete(Op op, long endPs) {
     final OpKind kind = op.kind();
     final Engine engine = op.engine();
+    final ProgramContext context = op.context();
+    final RegisterFile registers = context.registers;
     world.record(op, endPs);
     Register out = op.out;
     if (out != Register.NONE) {
       out.produced(op.id, endPs);
     }
-    cpu.retire(op, endPs);
+    context.cpu.retire(op, endPs);
     if (kind != OpKind.SEND) {
       engine.free(endPs, op.id);
-      ended(op.id, endPs);
+      context.ended(op.id, endPs);
       registers.finishedReading(op.a, op.id, endPs);
       registers.finishedReading(op.b, op.id, endPs);
       registers.finishedReading(op.c, op.id, endPs);
@@ -318,14 +297,14 @@ final class TimedPe {
       unblockMemory(read, op, endPs);
       unblockMemory(write, op, endPs);
     }
-    cpu.unblock(op, endPs);
+    context.cpu.unblock(op, endPs);
     world.recycle(op);
-    cpu.pump();
+    context.cpu.pump();
     if (kind != OpKind.SEND) {
       world.tryStart(engine);
       tellWaiters(out);
     }
-    program.completed(out);
+    context.program.completed(out);
   }
 
   /** Tells the commands that wait for a register; those at the head of their engine may start. */
@@ -351,13 +330,6 @@ final class TimedPe {
     Engine engine = op.engine;
     if (op.missingOperands == 0 && engine != null && engine.head == op) {
       world.tryStart(engine);
-    }
-  }
-
-  private void ended(int op, long timePs) {
-    if (timePs >= lastEndPs) {
-      lastOp = op;
-      lastEndPs = timePs;
     }
   }
 

@@ -11,22 +11,24 @@ import org.kernbench.machine.Pe;
  */
 final class TimedPort implements PePort {
   private final TimedExecutor world;
-  private final TimedPe pe;
+  private final ProgramContext context;
+  private final Pe pe;
   private final IssueUnit cpu;
   private final ProgramThread program;
   private final RegisterFile registers;
 
-  TimedPort(TimedPe pe) {
-    this.world = pe.world;
-    this.pe = pe;
-    this.cpu = pe.cpu;
-    this.program = pe.program;
-    this.registers = pe.registers;
+  TimedPort(ProgramContext context) {
+    this.world = context.world;
+    this.context = context;
+    this.pe = context.pe.pe;
+    this.cpu = context.cpu;
+    this.program = context.program;
+    this.registers = context.registers;
   }
 
   @Override
   public Pe pe() {
-    return pe.pe;
+    return pe;
   }
 
   @Override
@@ -41,13 +43,14 @@ final class TimedPort implements PePort {
 
   @Override
   public List<String> directions() {
-    return pe.directions();
+    MessageUnit queues = context.queues;
+    return queues == null ? List.of() : queues.directions(context.pe.index);
   }
 
   @Override
   public int queue(String direction) {
-    QueueEnd end = pe.queueEnd(direction);
-    return end == null ? -1 : end.id;
+    MessageUnit queues = context.queues;
+    return queues == null ? -1 : queues.id(context.pe.index, direction);
   }
 
   @Override
@@ -92,22 +95,24 @@ final class TimedPort implements PePort {
 
   @Override
   public void send(int queue, Register value, int offset, int bytes) {
+    MessageUnit queues = queues();
     Op op = command(OpKind.SEND, bytes);
-    op.end = world.messages.queue(queue);
+    op.end = queues.queue(queue);
     op.a = operand(value, op);
     op.aOffset = offset;
-    op.fragments = world.messages.fragments(bytes);
+    op.fragments = queues.fragments(bytes);
     issue(op);
   }
 
   @Override
   public Register receive(int queue, int bytes, boolean copy, boolean async) {
-    boolean inPlace = !copy && world.messages.usableInPlace(bytes);
+    MessageUnit queues = queues();
+    boolean inPlace = !copy && queues.usableInPlace(bytes);
     Op op = command(OpKind.RECV, bytes);
-    op.end = world.messages.queue(queue);
+    op.end = queues.queue(queue);
     op.inPlace = inPlace;
     op.async = async;
-    op.fragments = world.messages.fragments(bytes);
+    op.fragments = queues.fragments(bytes);
     op.out = registers.create(bytes, !inPlace);
     return issue(op);
   }
@@ -136,7 +141,7 @@ final class TimedPort implements PePort {
   public byte[] look(Register register, int offset, int bytes) {
     if (world.mode == Mode.TIME) {
       throw new SimulationException(
-          pe.pe
+          pe
               + ": the kernel looks at data, which mode time does not compute; run it in mode full"
               + " or values");
     }
@@ -158,11 +163,20 @@ final class TimedPort implements PePort {
     return cpu.clockPs();
   }
 
+  private MessageUnit queues() {
+    MessageUnit queues = context.queues;
+    if (queues == null) {
+      throw new SimulationException(
+          pe + ": the kernel was launched without message queues; call initProcessGroup first");
+    }
+    return queues;
+  }
+
   private Op command(@Nullable OpKind kind, int bytes) {
     if (cpu.isFull()) {
       program.awaitWindow();
     }
-    Op op = world.newOp(pe);
+    Op op = world.newOp(context);
     op.kind = kind;
     op.bytes = bytes;
     op.line = world.line();

@@ -1,5 +1,7 @@
 package org.kernbench.device;
 
+import java.util.List;
+
 /** Tells a {@link DeadlockReport} what the programs of a machine in simulated time wait for. */
 final class TimedWaits {
   private final TimedExecutor world;
@@ -10,21 +12,11 @@ final class TimedWaits {
     this.report = report;
   }
 
-  /** Everything that the program of a PE waits for. */
+  /** Everything that the programs of a PE wait for. */
   void describe(TimedPe p) {
-    if (p.running == null) {
-      return;
-    }
-    if (p.program.looks()) {
-      report.waits(p.pe, "looks at a value" + world.atLine(p.program.lookLine()), null);
-    }
-    for (QueueEnd end : p.queueEnds()) {
-      Engine receiver = end.receiver();
-      if (receiver.head != null && receiver.busy == 0) {
-        describeReceive(p, receiver.head);
-      }
-      if (end.receiving != null) {
-        describeReceive(p, end.receiving);
+    for (ProgramContext c : p.contexts()) {
+      if (c != null && c.running != null) {
+        describe(p, c);
       }
     }
     for (Engine channel : p.messageChannels()) {
@@ -36,13 +28,27 @@ final class TimedWaits {
         describeSend(p, head, channel);
       }
     }
-    for (QueueEnd end : p.queueEnds()) {
+  }
+
+  private void describe(TimedPe p, ProgramContext c) {
+    if (c.program.looks()) {
+      report.waits(p.pe, "looks at a value" + world.atLine(c.program.lookLine()), null);
+    }
+    MessageUnit queues = c.queues;
+    for (QueueEnd end : queues == null ? List.<QueueEnd>of() : queues.ends(p.index)) {
+      Engine receiver = end.receiver();
+      if (receiver.head != null && receiver.busy == 0) {
+        describeReceive(p, receiver.head);
+      }
+      if (end.receiving != null) {
+        describeReceive(p, end.receiving);
+      }
       Op sending = end.sending;
       if (sending != null && sending.waitsForCredit) {
         describeSend(p, sending, sending.engine());
       }
     }
-    Op stalled = p.cpu.waitsForTcm();
+    Op stalled = c.cpu.waitsForTcm();
     if (stalled != null) {
       report.waits(
           p.pe,
@@ -53,10 +59,18 @@ final class TimedWaits {
               + "; "
               + p.tcm.free()
               + " are free beside live values "
-              + p.registers.describeLive(),
+              + c.registers.describeLive(),
           null);
       report.tcmIsFull();
     }
+  }
+
+  private int slotsHeld(QueueEnd end) {
+    int held = 0;
+    for (ProgramContext c : world.pe(end.peIndex).contexts()) {
+      held += c == null ? 0 : c.registers.slotsHeld(end);
+    }
+    return held;
   }
 
   private void describeReceive(TimedPe p, Op op) {
@@ -86,7 +100,7 @@ final class TimedWaits {
       }
     }
     QueueEnd peer = end.peer();
-    int held = world.pe(peer.peIndex).registers.slotsHeld(peer);
+    int held = slotsHeld(peer);
     report.waits(
         p.pe,
         "send "

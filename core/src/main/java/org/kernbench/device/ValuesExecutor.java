@@ -1,12 +1,14 @@
 package org.kernbench.device;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
@@ -24,11 +26,12 @@ final class ValuesExecutor implements Executor {
   private final SimulatorOptions options;
   private final OpLog log;
   private final KernelLines lines = new KernelLines();
-  private final Map<Pe, Map<String, Integer>> directions = new HashMap<>();
-  private final Map<Pe, ArrayDeque<Launch>> launches = new HashMap<>();
+  private static final Mail NO_MAIL = new Mail(List.of());
+
+  private final Map<QueueSet, Mail> mail = new IdentityHashMap<>();
+  private final Map<Stream, ArrayDeque<Launch>> launches = new HashMap<>();
   private final ArrayDeque<ValuesPe> runnable = new ArrayDeque<>();
-  private final List<ValuesPe> suspended = new ArrayList<>();
-  private Inbox[] inboxes = new Inbox[0];
+  private final Set<ValuesPe> suspended = new LinkedHashSet<>();
   private long commands;
 
   ValuesExecutor(Machine machine, Memories memories, SimulatorOptions options) {
@@ -53,44 +56,59 @@ final class ValuesExecutor implements Executor {
     }
   }
 
-  @Override
-  public void install(QueuePlan plan) {
-    for (ArrayDeque<Launch> queue : launches.values()) {
-      if (!queue.isEmpty()) {
-        throw new SimulationException(
-            "message queues cannot be replaced while kernel "
-                + queue.getFirst().name()
-                + " is running; await it first");
+  /** The queues of a set. */
+  private static final class Mail {
+    final Map<Pe, Map<String, Integer>> directions = new HashMap<>();
+    final Inbox[] inboxes;
+
+    Mail(List<QueuePlan.Connection> connections) {
+      inboxes = new Inbox[connections.size() * 2];
+      int id = 0;
+      for (QueuePlan.Connection c : connections) {
+        add(id, c.a(), c.aDirection(), id + 1);
+        add(id + 1, c.b(), c.bDirection(), id);
+        id += 2;
       }
     }
-    directions.clear();
-    inboxes = new Inbox[plan.connections().size() * 2];
-    int id = 0;
-    for (QueuePlan.Connection c : plan.connections()) {
-      add(id, c.a(), c.aDirection(), id + 1);
-      add(id + 1, c.b(), c.bDirection(), id);
-      id += 2;
+
+    private void add(int id, Pe pe, String direction, int peer) {
+      inboxes[id] = new Inbox(pe, direction, peer);
+      Integer old = directions.computeIfAbsent(pe, p -> new LinkedHashMap<>()).put(direction, id);
+      if (old != null) {
+        throw new SimulationException(
+            pe
+                + ": direction "
+                + direction
+                + " is connected twice; a direction name may be used once per PE");
+      }
     }
   }
 
-  private void add(int id, Pe pe, String direction, int peer) {
-    inboxes[id] = new Inbox(pe, direction, peer);
-    Integer old = directions.computeIfAbsent(pe, p -> new LinkedHashMap<>()).put(direction, id);
-    if (old != null) {
-      throw new SimulationException(
-          pe
-              + ": direction "
-              + direction
-              + " is connected twice; a direction name may be used once per PE");
-    }
+  /** Where launches queue up. */
+  private record Stream(Pe pe, int number) {}
+
+  @Override
+  public QueueSet install(QueuePlan plan) {
+    QueueSet set = new QueueSet(plan);
+    mail.put(set, new Mail(plan.connections()));
+    return set;
   }
 
   @Override
-  public Launch launch(String name, List<Pe> pes, Function<PePort, Runnable> program) {
-    Launch launch = new Launch(name, pes, program, 0);
-    launch.notReady = pes.size();
-    for (Pe pe : pes) {
-      ArrayDeque<Launch> queue = launches.computeIfAbsent(pe, p -> new ArrayDeque<>());
+  public void uninstall(QueueSet set) {
+    set.removed();
+    mail.remove(set);
+  }
+
+  @Override
+  public Launch launch(LaunchSpec spec, Function<PePort, Runnable> program) {
+    Launch launch = new Launch(spec, program, 0);
+    launch.notReady = spec.pes().size();
+    launch.follow(spec.after());
+    spec.queues().ifPresent(set -> set.users++);
+    for (Pe pe : spec.pes()) {
+      ArrayDeque<Launch> queue =
+          launches.computeIfAbsent(new Stream(pe, spec.stream()), s -> new ArrayDeque<>());
       queue.add(launch);
       if (queue.size() == 1) {
         ready(launch);
@@ -99,20 +117,26 @@ final class ValuesExecutor implements Executor {
     return launch;
   }
 
-  /** One more PE has reached a launch; it starts when all have. */
+  /** One thing less that a launch waits for; it starts when there is none. */
   private void ready(Launch launch) {
     if (--launch.notReady == 0) {
       launch.started(0);
+      Mail own = launch.spec().queues().map(mail::get).orElse(NO_MAIL);
       for (Pe pe : launch.pes()) {
-        runnable.add(new ValuesPe(pe, launch));
+        runnable.add(new ValuesPe(pe, launch, own));
       }
     }
   }
 
   private void finished(Pe pe, Launch launch) {
     launch.finished(machine.peIndex(pe), 0, -1);
-    ArrayDeque<Launch> queue = Objects.requireNonNull(launches.get(pe));
+    ArrayDeque<Launch> queue =
+        Objects.requireNonNull(launches.get(new Stream(pe, launch.stream())));
     queue.remove();
+    if (launch.isDone()) {
+      launch.spec().queues().ifPresent(set -> set.users--);
+      launch.takeFollowers().forEach(this::ready);
+    }
     Launch next = queue.peek();
     if (next != null) {
       ready(next);
@@ -133,14 +157,15 @@ final class ValuesExecutor implements Executor {
 
   private String deadlock(Launch launch) {
     DeadlockReport.Builder report = new DeadlockReport.Builder();
-    for (Inbox box : inboxes) {
-      if (box.waiting != null) {
-        Inbox peer = inboxes[box.peer];
+    for (ValuesPe p : suspended) {
+      Inbox box = p.waitsAt;
+      if (box != null) {
+        Inbox peer = p.mail.inboxes[box.peer];
         report.waits(
             box.owner,
             "recv "
                 + box.direction
-                + atLine(box.waiting.line)
+                + atLine(p.line)
                 + ": no message from "
                 + peer.owner
                 + " ("
@@ -172,7 +197,7 @@ final class ValuesExecutor implements Executor {
   }
 
   @Override
-  public int peakSlots() {
+  public int peakSlots(QueueSet set) {
     return 0;
   }
 
@@ -187,13 +212,16 @@ final class ValuesExecutor implements Executor {
   private final class ValuesPe implements PePort {
     private final Pe pe;
     private final Launch launch;
+    private final Mail mail;
+    private @Nullable Inbox waitsAt;
     private final Coroutine program;
     private boolean ended;
     private int line;
 
-    ValuesPe(Pe pe, Launch launch) {
+    ValuesPe(Pe pe, Launch launch, Mail mail) {
       this.pe = pe;
       this.launch = launch;
+      this.mail = mail;
       Runnable body = launch.programOn(this);
       this.program =
           Coroutine.of(
@@ -238,12 +266,12 @@ final class ValuesExecutor implements Executor {
 
     @Override
     public List<String> directions() {
-      return List.copyOf(directions.getOrDefault(pe, Map.of()).keySet());
+      return List.copyOf(mail.directions.getOrDefault(pe, Map.of()).keySet());
     }
 
     @Override
     public int queue(String direction) {
-      return directions.getOrDefault(pe, Map.of()).getOrDefault(direction, -1);
+      return mail.directions.getOrDefault(pe, Map.of()).getOrDefault(direction, -1);
     }
 
     @Override
@@ -280,7 +308,7 @@ final class ValuesExecutor implements Executor {
       commands++;
       byte[] message = new byte[bytes];
       System.arraycopy(alive(value).data(), offset, message, 0, bytes);
-      Inbox to = inboxes[inboxes[queue].peer];
+      Inbox to = mail.inboxes[mail.inboxes[queue].peer];
       to.messages.add(message);
       ValuesPe waiting = to.waiting;
       if (waiting != null) {
@@ -291,11 +319,13 @@ final class ValuesExecutor implements Executor {
 
     @Override
     public Register receive(int queue, int bytes, boolean copy, boolean async) {
-      Inbox from = inboxes[queue];
+      Inbox from = mail.inboxes[queue];
       if (from.messages.isEmpty()) {
         line = options.captureLines() ? log.lineId(lines.current()) : 0;
         from.waiting = this;
+        waitsAt = from;
         program.suspend();
+        waitsAt = null;
       }
       byte[] message = Objects.requireNonNull(from.messages.poll());
       if (message.length != bytes) {
@@ -307,7 +337,7 @@ final class ValuesExecutor implements Executor {
                 + " expects a message of "
                 + bytes
                 + " bytes, but "
-                + inboxes[from.peer].owner
+                + mail.inboxes[from.peer].owner
                 + " sent another size ("
                 + message.length
                 + " bytes); let both sides agree on shape and dtype");

@@ -7,5 +7,6 @@ package org.kernbench.machine;
  * @param issue whether commands overlap
  * @param commandWindow commands that may be issued and not yet complete before the kernel is held
  *     up
+ * @param contexts programs that one PE runs at the same time, one per stream
  */
-public record CpuSpec(long dispatchPs, IssuePolicy issue, int commandWindow) {}
+public record CpuSpec(long dispatchPs, IssuePolicy issue, int commandWindow, int contexts) {}

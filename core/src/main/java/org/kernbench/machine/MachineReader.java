@@ -294,7 +294,8 @@ final class MachineReader {
         new CpuSpec(
             cpu.time("dispatch"),
             cpu.choice("issue", IssuePolicy.values()),
-            cpu.integer("command_window", 2, 1 << 20));
+            cpu.integer("command_window", 2, 1 << 20),
+            cpu.integer("contexts", 1, 8));
     cpu.done();
     ConfigMap dma = pe.map("dma");
     DmaSpec dmaSpec =

@@ -105,12 +105,7 @@ public final class Distributed {
       leads.add(session.device(rank).lead());
     }
     Communicator communicator = backend.connect(Collections.unmodifiableList(leads));
-    communicator
-        .firstQueues()
-        .ifPresent(queues -> {
-          session.simulator.install(queues);
-          session.installed = queues;
-        });
+    communicator.firstQueues().ifPresent(session::install);
     session.group = new ProcessGroup(session, backend.name(), leads, communicator);
   }
 

@@ -112,10 +112,7 @@ final class ProcessGroup {
     }
     CollectiveCall call = CollectiveCall.inPlace(op, reduce, -1, shards);
     CollectivePlan plan = communicator.plan(call);
-    if (!plan.queues().equals(session.installed)) {
-      session.simulator.install(plan.queues());
-      session.installed = plan.queues();
-    }
+    session.install(plan.queues());
     Launch launch =
         session.launchCollective(op.method() + " (" + plan.algorithm() + ")", plan.kernel(), leads);
     session.history.add(new CollectiveRun(call, plan.algorithm(), plan.queues(), launch));

@@ -9,6 +9,7 @@ import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.QueueSet;
 import org.kernbench.device.SimulationException;
 import org.kernbench.device.Simulator;
 import org.kernbench.machine.Machine;
@@ -43,7 +44,7 @@ final class Session {
   @Nullable ProcessGroup group;
 
   /** The message queues of the machine. */
-  @Nullable QueuePlan installed;
+  private @Nullable QueueSet queues;
 
   /** The ranks that have called initProcessGroup while others have not yet. */
   @Nullable Rendezvous opening;
@@ -294,6 +295,21 @@ final class Session {
         await(launch);
       }
     }
+  }
+
+  // ---- queues ----
+
+  /** Replaces the message queues, unless they are what is wanted already. */
+  void install(QueuePlan plan) {
+    QueueSet old = queues;
+    if (old != null) {
+      if (old.plan().equals(plan)) {
+        return;
+      }
+      synchronize();
+      simulator.uninstall(old);
+    }
+    queues = simulator.install(plan);
   }
 
   // ---- memory ----

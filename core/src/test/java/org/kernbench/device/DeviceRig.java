@@ -37,10 +37,12 @@ final class DeviceRig implements AutoCloseable {
 
   final Machine machine;
   final Simulator sim;
+  QueueSet queues;
 
   DeviceRig(Machine machine, Mode mode, SimulatorOptions options) {
     this.machine = machine;
     this.sim = Simulator.open(machine, mode, options);
+    this.queues = sim.install(new QueuePlan(machine.ipcq(), List.of()));
   }
 
   static DeviceRig of(Mode mode, String preset, String... overrides) {
@@ -62,12 +64,12 @@ final class DeviceRig implements AutoCloseable {
     for (int i = 0; i < n; i++) {
       connections.add(new QueuePlan.Connection(pe(i), "E", pe((i + 1) % n), "W"));
     }
-    sim.install(new QueuePlan(machine.ipcq(), connections));
+    queues = sim.install(new QueuePlan(machine.ipcq(), connections));
     return this;
   }
 
   DeviceRig connect(QueuePlan.Connection... connections) {
-    sim.install(new QueuePlan(machine.ipcq(), List.of(connections)));
+    queues = sim.install(new QueuePlan(machine.ipcq(), List.of(connections)));
     return this;
   }
 

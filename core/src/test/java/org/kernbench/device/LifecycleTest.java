@@ -125,22 +125,32 @@ final class LifecycleTest {
 
   @ParameterizedTest
   @EnumSource(Mode.class)
-  void install_allLaunchesDone_isAllowedThoughOnlyTheLastWasDriven(Mode mode) {
+  void uninstall_allLaunchesDone_isAllowedThoughOnlyTheLastWasDriven(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
       rig.launch(List.of(p -> fill(p, 4, 0)));
       rig.sim.drive(rig.launch(List.of(p -> fill(p, 4, 0))));
-      assertThatCode(() -> rig.connectRing(2)).doesNotThrowAnyException();
+      assertThatCode(() -> rig.sim.uninstall(rig.queues)).doesNotThrowAnyException();
     }
   }
 
   @ParameterizedTest
   @EnumSource(Mode.class)
-  void install_kernelRunning_isRefusedWithItsName(Mode mode) {
+  void uninstall_kernelRunning_isRefused(Mode mode) {
     try (DeviceRig rig = rig(mode)) {
-      rig.launch(List.of(p -> fill(p, 4, 0)));
-      assertThatThrownBy(() -> rig.connectRing(2))
+      Launch launch = rig.launch(List.of(p -> fill(p, 4, 0)));
+      assertThatThrownBy(() -> rig.sim.uninstall(rig.queues))
           .isInstanceOf(SimulationException.class)
-          .hasMessageContaining("kernel test");
+          .hasMessageContaining("await it first");
+      rig.sim.drive(launch);
+      rig.sim.uninstall(rig.queues);
+      assertThatThrownBy(() -> rig.sim.uninstall(rig.queues))
+          .isInstanceOf(SimulationException.class)
+          .hasMessageContaining("uninstalled already");
+      assertThatThrownBy(() ->
+              rig.sim.launch(
+                  LaunchSpec.of("k", List.of(rig.pe(0))).with(rig.queues), p -> () -> {}))
+          .isInstanceOf(SimulationException.class)
+          .hasMessageContaining("kernel k: its message queues have been uninstalled");
     }
   }
 

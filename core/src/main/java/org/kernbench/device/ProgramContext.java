@@ -1,0 +1,84 @@
+package org.kernbench.device;
+
+import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One of the programs that a PE runs at the same time: its thread, its CPU, its values, and the
+ * launches that wait for it. Contexts of a PE share its engines, its TCM and its memories, and
+ * nothing else.
+ */
+final class ProgramContext {
+  final TimedExecutor world;
+  final TimedPe pe;
+
+  /** Dense over the machine. */
+  final int index;
+
+  final ProgramThread program;
+  final RegisterFile registers;
+  final IssueUnit cpu;
+
+  /** Launches that have not started. */
+  final ArrayDeque<Launch> launches = new ArrayDeque<>();
+
+  @Nullable Launch running;
+
+  /** The queues of the running launch; null if it has none. */
+  @Nullable MessageUnit queues;
+
+  private final TimedPort port;
+
+  // the last operation to end, of those that have; a send ends when its channel is free
+  private int lastOp = -1;
+  private long lastEndPs;
+
+  ProgramContext(TimedPe pe, int index) {
+    this.world = pe.world;
+    this.pe = pe;
+    this.index = index;
+    this.cpu = new IssueUnit(this, pe.tcm);
+    this.program = new ProgramThread(this);
+    this.registers = new RegisterFile(this);
+    this.port = new TimedPort(this);
+  }
+
+  boolean isIdle() {
+    return running == null;
+  }
+
+  void start(Launch launch, @Nullable MessageUnit queuesOfLaunch) {
+    long now = world.sim.nowPs();
+    running = launch;
+    queues = queuesOfLaunch;
+    lastOp = -1;
+    lastEndPs = now;
+    cpu.start(now);
+    program.start(launch.name() + "@" + pe.pe, launch.programOn(port));
+  }
+
+  /** An operation of this program has ended, or will for certain, at {@code timePs}. */
+  void ended(int op, long timePs) {
+    if (timePs >= lastEndPs) {
+      lastOp = op;
+      lastEndPs = timePs;
+    }
+  }
+
+  /** Ends the launch if the program has returned and its last command has ended. */
+  void finishIfIdle() {
+    Launch launch = running;
+    if (launch == null || !program.hasEnded() || !cpu.isDrained()) {
+      return;
+    }
+    if (lastEndPs > world.sim.nowPs()) {
+      world.wakeAt(lastEndPs, this);
+    } else {
+      running = null;
+      queues = null;
+      program.forget();
+      launch.finished(pe.index, lastEndPs, lastOp);
+      world.isIdle(this, launch);
+    }
+  }
+}
