@@ -6,16 +6,37 @@ import org.kernbench.machine.MathSpec;
 import org.kernbench.machine.PeSpec;
 import org.kernbench.sim.Rate;
 import org.kernbench.tensor.BinaryOp;
+import org.kernbench.tensor.DType;
 import org.kernbench.tensor.UnaryOp;
 
 /**
  * What a compute command costs. A pure function of the command and the machine; no data.
  *
- * <p>MATH: {@code start-up + ceil(output bytes / lane bytes) x slowdown} cycles, and not below the
- * time in which TCM can move the operands and the result. GEMM: the systolic formula of {@code
- * gemm.md} 2.2 (D7), output stationary, one fold per rows x columns of outputs.
+ * <p>MATH: {@code start-up + ceil(bytes / lane bytes) x cycles per vector} cycles, and not below
+ * the time in which TCM can move the operands and the result. Bytes are those of the widest operand
+ * or the result; a reduction takes in its operand at full rate. Cycles per vector:
+ *
+ * <table>
+ * <caption>d, s, t: {@code pe.math.slowdown} of division, square root, transcendental functions</caption>
+ * <tr><th>function</th><th>cycles</th></tr>
+ * <tr><td>add, sub, mul, maximum, minimum, bit operations, comparisons, neg, abs, relu, floor, ceil,
+ *     fma, where, cast, copy, concat, fill, arange, sum, max, min</td><td>1</td></tr>
+ * <tr><td>clamp (two comparisons), argmax, argmin (value and index)</td><td>2</td></tr>
+ * <tr><td>div, remainder, reciprocal</td><td>d</td></tr>
+ * <tr><td>sqrt, rsqrt</td><td>s</td></tr>
+ * <tr><td>exp, log, pow, sigmoid, silu, tanh, gelu, erf, sin, cos</td><td>t</td></tr>
+ * <tr><td>softmax: max, subtract, exp, sum, divide in one command</td><td>3 + t + d</td></tr>
+ * <tr><td>cumsum over vectors side by side</td><td>1</td></tr>
+ * <tr><td>cumsum within a vector: a scan in steps of doubling distance, and the carry</td>
+ *     <td>1 + ceil(log2(lanes or length))</td></tr>
+ * </table>
+ *
+ * <p>GEMM: the systolic formula of {@code gemm.md} 2.2, output stationary, one fold per rows x
+ * columns of outputs: {@code folds (k + rows + columns - 2) - 1} cycles if each fold is filled and
+ * drained by itself (D7, as SCALE-Sim counts), {@code folds k + rows + columns - 2} if they are
+ * chained. A fold is charged in full even where the product does not fill the array.
  */
-final class CostModel {
+public final class CostModel {
   private static final Rate PS_PER_SECOND = Rate.ofBytesPerSecond(1_000_000_000_000L);
 
   private final MathSpec math;
@@ -26,7 +47,8 @@ final class CostModel {
   private final int squareRoot;
   private final int transcendental;
 
-  CostModel(PeSpec pe) {
+  /** The costs on a PE. */
+  public CostModel(PeSpec pe) {
     this.math = pe.math();
     this.gemm = pe.gemm();
     this.mathClock = Rate.ofBytesPerSecond(math.clockHz());
@@ -36,31 +58,67 @@ final class CostModel {
     this.gemmClock = Rate.ofBytesPerSecond(gemm.clockHz());
   }
 
-  long durationPs(ComputeOp op) {
+  /** Time on its engine, in picoseconds; above 0. */
+  public long durationPs(ComputeOp op) {
     return switch (op) {
-      case ComputeOp.Binary b -> mathPs((long) b.n() * b.type().sizeBytes(), 3, slowdown(b.op()));
-      case ComputeOp.BinaryScalar b ->
-          mathPs((long) b.n() * b.type().sizeBytes(), 2, slowdown(b.op()));
-      case ComputeOp.Unary u -> mathPs((long) u.n() * u.type().sizeBytes(), 2, slowdown(u.op()));
+      case ComputeOp.Binary b -> mathPs(bytes(b.type(), b.n()), 3, slowdown(b.op()));
+      case ComputeOp.BinaryScalar b -> mathPs(bytes(b.type(), b.n()), 2, slowdown(b.op()));
+      case ComputeOp.ScalarBinary b -> mathPs(bytes(b.type(), b.n()), 2, slowdown(b.op()));
+      case ComputeOp.Unary u -> mathPs(bytes(u.type(), u.n()), 2, slowdown(u.op()));
+      case ComputeOp.Fma f -> mathPs(bytes(f.type(), f.n()), 4, 1);
+      case ComputeOp.Clamp c -> mathPs(bytes(c.type(), c.n()), 2, 2);
+      case ComputeOp.Compare c -> mathPs(bytes(c.type(), c.n()), 2, c.n(), 1);
+      case ComputeOp.CompareScalar c -> mathPs(bytes(c.type(), c.n()), 1, c.n(), 1);
+      case ComputeOp.Where w -> mathPs(bytes(w.type(), w.n()), 3, w.n(), 1);
+      case ComputeOp.WhereScalar w -> mathPs(bytes(w.type(), w.n()), 2, w.n(), 1);
       case ComputeOp.Reduce r ->
-          mathPs((long) r.outer() * r.length() * r.inner() * r.type().sizeBytes(), 1, 1);
+          mathPs(bytes(r.type(), (long) r.outer() * r.length() * r.inner()), 1, 1);
+      case ComputeOp.ArgReduce r ->
+          mathPs(bytes(r.type(), (long) r.outer() * r.length() * r.inner()), 1, 2);
+      case ComputeOp.CumulativeSum c ->
+          mathPs(bytes(c.type(), (long) c.outer() * c.length() * c.inner()), 2, scanCycles(c));
+      case ComputeOp.Softmax x ->
+          mathPs(
+              bytes(x.type(), (long) x.outer() * x.length() * x.inner()),
+              5,
+              3 + transcendental + divide);
       case ComputeOp.Cast c ->
           mathPs((long) c.n() * Math.max(c.from().sizeBytes(), c.to().sizeBytes()), 2, 1);
-      case ComputeOp.Fill f -> mathPs((long) f.n() * f.type().sizeBytes(), 1, 1);
+      case ComputeOp.Fill f -> mathPs(bytes(f.type(), f.n()), 1, 1);
+      case ComputeOp.Arange f -> mathPs(bytes(f.type(), f.n()), 1, 1);
+      case ComputeOp.Copy c -> mathPs(bytes(c.type(), c.n()), 2, 1);
+      case ComputeOp.Concat c ->
+          mathPs(bytes(c.type(), (long) c.outer() * (c.aRun() + c.bRun())), 2, 1);
       case ComputeOp.Gemm g -> gemmPs(g);
+      case ComputeOp.Strided s -> durationPs(s.what());
     };
+  }
+
+  private static long bytes(DType type, long n) {
+    return n * type.sizeBytes();
+  }
+
+  private long mathPs(long bytes, int streams, int cyclesPerVector) {
+    return mathPs(bytes, streams, 0, cyclesPerVector);
   }
 
   /**
    * @param streams how many times {@code bytes} cross the TCM port
+   * @param moreBytes that cross it beside them
    */
-  private long mathPs(long bytes, int streams, int slowdown) {
+  private long mathPs(long bytes, int streams, long moreBytes, int cyclesPerVector) {
     long lanes = math.lanesBytesPerCycle();
-    long cycles = math.startupCycles() + Math.ceilDiv(bytes, lanes) * slowdown;
+    long cycles = math.startupCycles() + Math.ceilDiv(bytes, lanes) * cyclesPerVector;
     long compute = mathClock.durationPs(cycles);
     return math.operandRate().isPresent()
-        ? Math.max(compute, math.operandRate().get().durationPs(streams * bytes))
+        ? Math.max(compute, math.operandRate().get().durationPs(streams * bytes + moreBytes))
         : compute;
+  }
+
+  private int scanCycles(ComputeOp.CumulativeSum c) {
+    int lanes = math.lanesBytesPerCycle() / c.type().sizeBytes();
+    int along = Math.min(c.length(), lanes);
+    return c.inner() >= lanes || along < 2 ? 1 : 33 - Integer.numberOfLeadingZeros(along - 1);
   }
 
   private int slowdown(BinaryOp op) {
@@ -94,7 +152,7 @@ final class CostModel {
   }
 
   /** Useful multiply-accumulates over those the array could have done in the time, 0 to 1. */
-  static double utilisation(ComputeOp.Gemm g, GemmSpec spec, long durationPs) {
+  public static double utilisation(ComputeOp.Gemm g, GemmSpec spec, long durationPs) {
     double macs = (double) g.m() * g.n() * g.k();
     double cycles = durationPs * (double) spec.clockHz() / PS_PER_SECOND.bytesPerSecond();
     return macs / (cycles * spec.rows() * spec.columns());

@@ -81,7 +81,7 @@ final class TimedPort implements PePort {
       int bOffset,
       Register c,
       int cOffset) {
-    Op op = command(what instanceof ComputeOp.Gemm ? OpKind.GEMM : OpKind.MATH, outBytes);
+    Op op = command(what.isProduct() ? OpKind.GEMM : OpKind.MATH, outBytes);
     op.compute = what;
     op.a = operand(a, op);
     op.b = operand(b, op);

@@ -1,13 +1,17 @@
 package org.kernbench.tl;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.ComputeOp;
+import org.kernbench.device.Layout;
 import org.kernbench.device.PePort;
 import org.kernbench.device.Register;
 import org.kernbench.device.SimulationException;
 import org.kernbench.machine.Pe;
+import org.kernbench.tensor.ArgReduceOp;
 import org.kernbench.tensor.BinaryOp;
+import org.kernbench.tensor.CompareOp;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.ReduceOp;
 import org.kernbench.tensor.Shape;
@@ -136,7 +140,8 @@ public final class Tl {
               + slice.shape()
               + "; cast or reshape the value");
     }
-    return new Handle(port.store(value.register, value.offset, slice.region()));
+    Value bytes = value.dense();
+    return new Handle(port.store(bytes.register, bytes.offset, slice.region()));
   }
 
   // ---- making values ----
@@ -144,7 +149,7 @@ public final class Tl {
   /** A value with every element {@code fill}. */
   public Value full(Shape shape, double fill, DType dtype) {
     int n = Math.toIntExact(shape.elements());
-    return compute(new ComputeOp.Fill(dtype, n, fill), shape, dtype, null, null, null);
+    return compute(new ComputeOp.Fill(dtype, n, fill), shape, dtype);
   }
 
   /** A value of zeros. */
@@ -152,80 +157,254 @@ public final class Tl {
     return full(shape, 0, dtype);
   }
 
-  // ---- arithmetic ----
+  /** {@code start, start + 1, … end - 1} as i32, for positions and masks. */
+  public Value arange(int start, int end) {
+    return arange(start, 1, Math.max(0, end - start), DType.I32);
+  }
 
-  Value binary(BinaryOp op, Value a, Value b) {
-    if (!a.shape().equals(b.shape()) || a.dtype() != b.dtype()) {
+  /** {@code start + i * step} for {@code count} elements. */
+  public Value arange(double start, double step, int count, DType dtype) {
+    return compute(new ComputeOp.Arange(dtype, count, start, step), Shape.of(count), dtype);
+  }
+
+  /**
+   * Values one after the other along an axis.
+   *
+   * @param axis negative counts from the last
+   */
+  public Value concat(int axis, Value first, Value... more) {
+    Value all = first;
+    for (Value next : more) {
+      all = concat(axis, all, next);
+    }
+    return all;
+  }
+
+  private Value concat(int axis, Value a, Value b) {
+    Shape s = a.shape();
+    int at = s.axis(axis);
+    if (a.dtype() != b.dtype()
+        || b.shape().rank() != s.rank()
+        || !b.shape().with(at, 1).equals(s.with(at, 1))) {
       throw new ShapeException(
-          op
-              + " of "
+          "concat of "
               + a
               + " and "
               + b
-              + ": expected equal shapes and dtypes; reshape or cast one of them");
+              + " along axis "
+              + axis
+              + ": expected equal dtypes and equal extents on the other axes");
     }
+    int outer = Math.toIntExact(s.outer(at));
+    int inner = Math.toIntExact(s.inner(at));
+    Shape to = s.with(at, s.dim(at) + b.shape().dim(at));
     return compute(
-        new ComputeOp.Binary(op, a.dtype(), a.elements()), a.shape(), a.dtype(), a, b, null);
+        new ComputeOp.Concat(a.dtype(), outer, s.dim(at) * inner, b.shape().dim(at) * inner),
+        to,
+        a.dtype(),
+        a,
+        b);
+  }
+
+  // ---- arithmetic ----
+
+  Value binary(BinaryOp op, Value a, Value b) {
+    Shape s = common(op, a, b);
+    return compute(
+        new ComputeOp.Binary(op, a.dtype(), elements(s)),
+        s,
+        a.dtype(),
+        a.broadcastTo(s),
+        b.broadcastTo(s));
   }
 
   Value binary(BinaryOp op, Value a, double scalar) {
     return compute(
-        new ComputeOp.BinaryScalar(op, a.dtype(), a.elements(), scalar),
-        a.shape(),
-        a.dtype(),
-        a,
-        null,
-        null);
+        new ComputeOp.BinaryScalar(op, a.dtype(), a.elements(), scalar), a.shape(), a.dtype(), a);
+  }
+
+  Value binary(BinaryOp op, double scalar, Value a) {
+    return compute(
+        new ComputeOp.ScalarBinary(op, a.dtype(), a.elements(), scalar), a.shape(), a.dtype(), a);
   }
 
   Value unary(UnaryOp op, Value a) {
+    return compute(new ComputeOp.Unary(op, a.dtype(), a.elements()), a.shape(), a.dtype(), a);
+  }
+
+  /** {@code a * b + c}, rounded once; floating-point types, shapes broadcast. */
+  public Value fma(Value a, Value b, Value c) {
+    Shape s = Shape.broadcast(common("fma", a, b), common("fma", a, c));
     return compute(
-        new ComputeOp.Unary(op, a.dtype(), a.elements()), a.shape(), a.dtype(), a, null, null);
+        new ComputeOp.Fma(a.dtype(), elements(s)),
+        s,
+        a.dtype(),
+        a.broadcastTo(s),
+        b.broadcastTo(s),
+        c.broadcastTo(s));
+  }
+
+  Value clamp(Value a, double low, double high) {
+    if (!(low <= high)) {
+      throw new IllegalArgumentException(
+          "clamp of " + a + " to [" + low + ", " + high + "]: expected low <= high");
+    }
+    return compute(
+        new ComputeOp.Clamp(a.dtype(), a.elements(), low, high), a.shape(), a.dtype(), a);
+  }
+
+  Value compare(CompareOp op, Value a, Value b) {
+    Shape s = common(op, a, b);
+    return compute(
+        new ComputeOp.Compare(op, a.dtype(), elements(s)),
+        s,
+        DType.BOOL,
+        a.broadcastTo(s),
+        b.broadcastTo(s));
+  }
+
+  Value compare(CompareOp op, Value a, double scalar) {
+    return compute(
+        new ComputeOp.CompareScalar(op, a.dtype(), a.elements(), scalar), a.shape(), DType.BOOL, a);
+  }
+
+  /** {@code condition ? a : b}, element by element; shapes broadcast. */
+  public Value where(Value condition, Value a, Value b) {
+    Shape s = Shape.broadcast(condition.shape(), common("where", a, b));
+    return compute(
+        new ComputeOp.Where(a.dtype(), elements(s)),
+        s,
+        a.dtype(),
+        mask("where", condition).broadcastTo(s),
+        a.broadcastTo(s),
+        b.broadcastTo(s));
+  }
+
+  /** {@code condition ? a : otherwise}, for example scores with -inf where a mask is false. */
+  public Value where(Value condition, Value a, double otherwise) {
+    return where(condition, a, false, otherwise);
+  }
+
+  /** {@code condition ? then : b}. */
+  public Value where(Value condition, double then, Value b) {
+    return where(condition, b, true, then);
+  }
+
+  private Value where(Value condition, Value a, boolean scalarIfTrue, double scalar) {
+    Shape s = Shape.broadcast(condition.shape(), a.shape());
+    return compute(
+        new ComputeOp.WhereScalar(a.dtype(), elements(s), scalarIfTrue, scalar),
+        s,
+        a.dtype(),
+        mask("where", condition).broadcastTo(s),
+        a.broadcastTo(s));
+  }
+
+  private static Value mask(String what, Value condition) {
+    if (condition.dtype() != DType.BOOL) {
+      throw new ShapeException(
+          what + ": the condition is " + condition + "; expected bool, compare it, e.g. ne(0)");
+    }
+    return condition;
   }
 
   Value cast(Value a, DType to) {
     return a.dtype() == to
         ? a
-        : compute(new ComputeOp.Cast(a.dtype(), to, a.elements()), a.shape(), to, a, null, null);
+        : compute(new ComputeOp.Cast(a.dtype(), to, a.elements()), a.shape(), to, a);
+  }
+
+  Value copy(Value a) {
+    return compute(new ComputeOp.Copy(a.dtype(), a.elements()), a.shape(), a.dtype(), a);
   }
 
   Value reduce(ReduceOp op, Value a, int axis) {
     Shape s = a.shape();
-    if (axis < 0 || axis >= s.rank()) {
-      throw new ShapeException(
-          op + " of " + a + " along axis " + axis + ": expected 0.." + (s.rank() - 1));
-    }
-    int outer = 1;
-    int inner = 1;
-    int[] rest = new int[s.rank() - 1];
-    for (int i = 0; i < s.rank(); i++) {
-      if (i < axis) {
-        outer *= s.dim(i);
-        rest[i] = s.dim(i);
-      } else if (i > axis) {
-        inner *= s.dim(i);
-        rest[i - 1] = s.dim(i);
+    return compute(
+        new ComputeOp.Reduce(op, a.dtype(), outer(s, axis), s.dim(axis), inner(s, axis)),
+        s.without(axis),
+        a.dtype(),
+        a);
+  }
+
+  Value argReduce(ArgReduceOp op, Value a, int axis) {
+    Shape s = a.shape();
+    return compute(
+        new ComputeOp.ArgReduce(op, a.dtype(), outer(s, axis), s.dim(axis), inner(s, axis)),
+        s.without(axis),
+        DType.I32,
+        a);
+  }
+
+  Value cumulativeSum(Value a, int axis) {
+    Shape s = a.shape();
+    return compute(
+        new ComputeOp.CumulativeSum(a.dtype(), outer(s, axis), s.dim(axis), inner(s, axis)),
+        s,
+        a.dtype(),
+        a);
+  }
+
+  Value softmax(Value a, int axis) {
+    Shape s = a.shape();
+    return compute(
+        new ComputeOp.Softmax(a.dtype(), outer(s, axis), s.dim(axis), inner(s, axis)),
+        s,
+        a.dtype(),
+        a);
+  }
+
+  private static int outer(Shape s, int axis) {
+    return Math.toIntExact(s.outer(axis));
+  }
+
+  private static int inner(Shape s, int axis) {
+    return Math.toIntExact(s.inner(axis));
+  }
+
+  private static int elements(Shape s) {
+    return Math.toIntExact(s.elements());
+  }
+
+  private static Shape common(Object what, Value a, Value b) {
+    if (a.dtype() == b.dtype()) {
+      if (a.shape().equals(b.shape())) {
+        return a.shape();
+      }
+      try {
+        return Shape.broadcast(a.shape(), b.shape());
+      } catch (ShapeException e) {
+        throw new ShapeException(what + " of " + a + " and " + b + ": " + e.getMessage());
       }
     }
-    return compute(
-        new ComputeOp.Reduce(op, a.dtype(), outer, s.dim(axis), inner),
-        Shape.of(rest),
-        a.dtype(),
-        a,
-        null,
-        null);
+    throw new ShapeException(
+        what + " of " + a + " and " + b + ": expected equal dtypes; cast one of them");
   }
 
-  /** {@code a[m, k] b[k, n]}, accumulated in f32 and rounded to the operands' type. */
+  // ---- products ----
+
+  /**
+   * {@code a[m, k] b[k, n]}, accumulated in f32 and rounded to the operands' type (i8 gives i32,
+   * f64 is accumulated in f64). Any size; the array is charged in whole folds.
+   */
   public Value dot(Value a, Value b) {
-    ComputeOp.Gemm gemm = gemm(a, b, a.dtype(), false);
-    return compute(gemm, Shape.of(gemm.m(), gemm.n()), a.dtype(), a, b, null);
+    return dot(a, b, a.dtype() == DType.I8 ? DType.I32 : a.dtype());
   }
 
-  /** {@code acc[m, n] + a[m, k] b[k, n]}; the accumulator is f32 and so is the result. */
+  /** {@code a[m, k] b[k, n]}, accumulated in f32 (i32, f64) and rounded once to a type. */
+  public Value dot(Value a, Value b, DType out) {
+    ComputeOp.Gemm gemm = gemm(a, b, out, false);
+    return compute(gemm, Shape.of(gemm.m(), gemm.n()), out, a, b);
+  }
+
+  /**
+   * {@code acc[m, n] + a[m, k] b[k, n]}; the accumulator is f32 and so is the result (i32 for i8,
+   * f64 for f64).
+   */
   public Value dot(Value a, Value b, Value acc) {
-    ComputeOp.Gemm gemm = gemm(a, b, DType.F32, true);
-    if (acc.dtype() != DType.F32 || !acc.shape().equals(Shape.of(gemm.m(), gemm.n()))) {
+    DType kept = a.dtype().accumulator();
+    ComputeOp.Gemm gemm = gemm(a, b, kept, true);
+    if (acc.dtype() != kept || !acc.shape().equals(Shape.of(gemm.m(), gemm.n()))) {
       throw new ShapeException(
           "dot of "
               + a
@@ -233,13 +412,15 @@ public final class Tl {
               + b
               + ": accumulator is "
               + acc
-              + "; expected f32["
+              + "; expected "
+              + kept
+              + "["
               + gemm.m()
               + ", "
               + gemm.n()
               + "]");
     }
-    return compute(gemm, acc.shape(), DType.F32, a, b, acc);
+    return compute(gemm, acc.shape(), kept, a, b, acc);
   }
 
   private static ComputeOp.Gemm gemm(Value a, Value b, DType out, boolean accumulate) {
@@ -254,25 +435,33 @@ public final class Tl {
         a.dtype(), out, a.shape().dim(0), b.shape().dim(1), a.shape().dim(1), accumulate);
   }
 
-  private Value compute(
-      ComputeOp op,
-      Shape shape,
-      DType dtype,
-      @Nullable Value a,
-      @Nullable Value b,
-      @Nullable Value c) {
+  private Value compute(ComputeOp op, Shape shape, DType dtype, Value... operands) {
+    boolean dense = true;
+    for (Value v : operands) {
+      dense &= v.isDense();
+    }
+    ComputeOp command = dense ? op : strided(op, operands);
     int bytes = Math.toIntExact(shape.elements() * dtype.sizeBytes());
+    int n = operands.length;
     Register r =
         port.compute(
-            op,
+            command,
             bytes,
-            a == null ? Register.NONE : a.register,
-            a == null ? 0 : a.offset,
-            b == null ? Register.NONE : b.register,
-            b == null ? 0 : b.offset,
-            c == null ? Register.NONE : c.register,
-            c == null ? 0 : c.offset);
+            n > 0 ? operands[0].register : Register.NONE,
+            n > 0 ? operands[0].offset : 0,
+            n > 1 ? operands[1].register : Register.NONE,
+            n > 1 ? operands[1].offset : 0,
+            n > 2 ? operands[2].register : Register.NONE,
+            n > 2 ? operands[2].offset : 0);
     return made(r, shape, dtype);
+  }
+
+  private static ComputeOp strided(ComputeOp op, Value[] operands) {
+    List<Layout> layouts = new ArrayList<>();
+    for (Value v : operands) {
+      layouts.add(v.layout());
+    }
+    return new ComputeOp.Strided(op, layouts);
   }
 
   private Value made(Register register, Shape shape, DType dtype) {
@@ -289,7 +478,8 @@ public final class Tl {
    * message, not the kernel.
    */
   public void send(String direction, Value value) {
-    port.send(queue(direction), value.register, value.offset, value.bytes());
+    Value message = value.dense();
+    port.send(queue(direction), message.register, message.offset, message.bytes());
   }
 
   /**

@@ -325,7 +325,7 @@ final class TlTest {
         "ADD",
         "f32[4]",
         "f32[5]",
-        "reshape");
+        "expected equal extents or 1");
     assertFails(
         tl -> tl.zeros(four, DType.F32).add(tl.zeros(four, DType.F16)),
         ShapeException.class,
