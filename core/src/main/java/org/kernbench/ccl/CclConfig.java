@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -24,6 +25,7 @@ import org.kernbench.config.Suggest;
 import org.kernbench.machine.Backpressure;
 import org.kernbench.machine.BufferKind;
 import org.kernbench.machine.SipTopology;
+import org.kernbench.torch.CollectiveOp;
 import org.kernbench.torch.RankLevel;
 
 /** The contents of a {@code ccl.yaml}: which algorithm runs, and the parameters of each. */
@@ -34,13 +36,37 @@ public final class CclConfig {
     SipTopology.RING_1D, SipTopology.TORUS_2D, SipTopology.MESH_2D_NO_WRAP
   };
 
+  /** What performs an operation if the file says nothing. */
+  private static final Map<CollectiveOp, String> OPERATIONS =
+      new EnumMap<>(
+          Map.of(
+              CollectiveOp.REDUCE_SCATTER, "cycle",
+              CollectiveOp.ALL_GATHER, "cycle",
+              CollectiveOp.BROADCAST, "line",
+              CollectiveOp.REDUCE, "line",
+              CollectiveOp.GATHER, "line",
+              CollectiveOp.SCATTER, "line",
+              CollectiveOp.ALL_TO_ALL, "pairwise",
+              CollectiveOp.BARRIER, "tree_barrier"));
+
+  private static final String SUBGROUPS = "ring";
+
   private final ConfigTree tree;
   private final String algorithm;
+  private final Map<CollectiveOp, String> operations;
+  private final String subgroups;
   private final Map<String, AlgorithmConfig> algorithms;
 
-  private CclConfig(ConfigTree tree, String algorithm, Map<String, AlgorithmConfig> algorithms) {
+  private CclConfig(
+      ConfigTree tree,
+      String algorithm,
+      Map<CollectiveOp, String> operations,
+      String subgroups,
+      Map<String, AlgorithmConfig> algorithms) {
     this.tree = tree;
     this.algorithm = algorithm;
+    this.operations = operations;
+    this.subgroups = subgroups;
     this.algorithms = algorithms;
   }
 
@@ -84,6 +110,17 @@ public final class CclConfig {
     ConfigMap defaults = root.map("defaults");
     String algorithm = defaults.text("algorithm");
     Keys common = Keys.common(defaults);
+    Map<CollectiveOp, String> operations = new EnumMap<>(OPERATIONS);
+    ConfigMap byOperation = defaults.has("operations") ? defaults.map("operations") : null;
+    if (byOperation != null) {
+      for (CollectiveOp op : OPERATIONS.keySet()) {
+        if (byOperation.has(op.word())) {
+          operations.put(op, byOperation.text(op.word()));
+        }
+      }
+      byOperation.done();
+    }
+    String subgroups = defaults.has("subgroups") ? defaults.text("subgroups") : SUBGROUPS;
     defaults.done();
 
     Map<String, AlgorithmConfig> algorithms = new LinkedHashMap<>();
@@ -99,17 +136,40 @@ public final class CclConfig {
     for (String name : known) {
       algorithms.computeIfAbsent(name, n -> common.config(n, n, Specific.NONE));
     }
-    if (!algorithm.isEmpty() && !known.contains(algorithm)) {
-      defaults.problem(
-          "algorithm",
-          "got \""
-              + algorithm
-              + "\"; expected one of "
-              + String.join(", ", known)
-              + Suggest.hint(algorithm, known));
+    Set<String> allReduces = able(algorithms, known, CollectiveOp.ALL_REDUCE);
+    checkKnown(defaults, "algorithm", algorithm, allReduces);
+    checkKnown(defaults, "subgroups", subgroups, allReduces);
+    if (byOperation != null) {
+      operations.forEach(
+          (op, name) -> checkKnown(byOperation, op.word(), name, able(algorithms, known, op)));
     }
     problems.throwIfAny();
-    return new CclConfig(tree, algorithm, algorithms);
+    return new CclConfig(tree, algorithm, operations, subgroups, algorithms);
+  }
+
+  /** Those that can do an operation; what a class of the user's can do shows when it is made. */
+  private static Set<String> able(
+      Map<String, AlgorithmConfig> algorithms, Set<String> known, CollectiveOp op) {
+    Set<String> able = new LinkedHashSet<>(known);
+    able.removeIf(name -> {
+      AlgorithmConfig config = algorithms.get(name);
+      String className = config == null ? name : config.className();
+      return CollectiveLibrary.builtIn().contains(className)
+          && !CollectiveLibrary.builtIn(op).contains(className);
+    });
+    return able;
+  }
+
+  private static void checkKnown(ConfigMap map, String key, String name, Set<String> known) {
+    if (!name.isEmpty() && !known.contains(name)) {
+      map.problem(
+          key,
+          "got \""
+              + name
+              + "\"; expected one of "
+              + String.join(", ", known)
+              + Suggest.hint(name, known));
+    }
   }
 
   private static AlgorithmConfig algorithm(String name, ConfigMap map, Keys common) {
@@ -135,14 +195,32 @@ public final class CclConfig {
     return own.over(common).config(name, className, specific);
   }
 
-  /** Name of the algorithm to use. */
+  /** Name of the algorithm to use for all-reduces. */
   public String algorithm() {
     return algorithm;
+  }
+
+  /**
+   * Name of the algorithm for an operation other than all-reduce; messages from rank to rank have
+   * none.
+   */
+  public Optional<String> algorithm(CollectiveOp op) {
+    return Optional.ofNullable(operations.get(op));
+  }
+
+  /** Name of the algorithm for all-reduces in sub-groups that {@link #algorithm()} cannot serve. */
+  public String subgroups() {
+    return subgroups;
   }
 
   /** Names of all algorithms: those of the file, then the others that are built in. */
   public Set<String> names() {
     return Collections.unmodifiableSet(algorithms.keySet());
+  }
+
+  /** Names of those that can do an operation, or may: classes that are not built in. */
+  public Set<String> names(CollectiveOp op) {
+    return Collections.unmodifiableSet(able(algorithms, algorithms.keySet(), op));
   }
 
   /** The parameters of the algorithm to use. */

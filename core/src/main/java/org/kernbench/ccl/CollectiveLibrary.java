@@ -7,9 +7,11 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
@@ -31,18 +33,38 @@ public final class CollectiveLibrary implements CollectiveBackend {
           RingAllReduce::new,
           MeshExchange::new,
           BinaryTree::new,
-          HelloSend::new);
+          HelloSend::new,
+          Cycle::new,
+          Line::new,
+          PairwiseExchange::new,
+          TreeBarrier::new);
 
   private final Machine machine;
+  private final CclConfig ccl;
   private final AlgorithmConfig config;
   private final CollectiveAlgorithm algorithm;
+  private final Map<CollectiveOp, Chosen> algorithms = new EnumMap<>(CollectiveOp.class);
+  private final Chosen subgroups;
   private final RankLevel rankLevel;
   private final int worldSize;
 
   private CollectiveLibrary(Machine machine, CclConfig ccl, String name) {
     this.machine = machine;
+    this.ccl = ccl;
     this.config = ccl.of(name);
     this.algorithm = make(ccl, config);
+    if (!algorithm.operations().contains(CollectiveOp.ALL_REDUCE)) {
+      throw ccl.problem("defaults.algorithm", cannot(name, algorithm, CollectiveOp.ALL_REDUCE));
+    }
+    for (CollectiveOp op : CollectiveOp.values()) {
+      ccl.algorithm(op).ifPresent(other -> algorithms.put(op, able(other, op)));
+    }
+    algorithms.put(CollectiveOp.ALL_REDUCE, new Chosen(config, algorithm));
+    this.subgroups = new Chosen(ccl.of(ccl.subgroups()), make(ccl, ccl.of(ccl.subgroups())));
+    if (!subgroups.algorithm.operations().contains(CollectiveOp.ALL_REDUCE)) {
+      String problem = cannot(ccl.subgroups(), subgroups.algorithm, CollectiveOp.ALL_REDUCE);
+      throw ccl.problem("defaults.subgroups", problem);
+    }
     this.rankLevel = config.rankLevel().orElse(algorithm.defaultRankLevel());
     this.worldSize = worldSize(ccl);
   }
@@ -66,6 +88,17 @@ public final class CollectiveLibrary implements CollectiveBackend {
     Set<String> names = new LinkedHashSet<>();
     for (Supplier<CollectiveAlgorithm> each : BUILT_IN) {
       names.add(each.get().name());
+    }
+    return names;
+  }
+
+  /** Names of the algorithms that need no {@code class} and can do an operation. */
+  public static Set<String> builtIn(CollectiveOp op) {
+    Set<String> names = new LinkedHashSet<>();
+    for (Supplier<CollectiveAlgorithm> each : BUILT_IN) {
+      if (each.get().operations().contains(op)) {
+        names.add(each.get().name());
+      }
     }
     return names;
   }
@@ -118,6 +151,29 @@ public final class CollectiveLibrary implements CollectiveBackend {
   private static ClassLoader loader() {
     ClassLoader context = Thread.currentThread().getContextClassLoader();
     return context != null ? context : CollectiveLibrary.class.getClassLoader();
+  }
+
+  /** An algorithm that is configured for an operation other than all-reduce. */
+  private Chosen able(String name, CollectiveOp op) {
+    AlgorithmConfig own = ccl.of(name);
+    CollectiveAlgorithm made = make(ccl, own);
+    if (!made.operations().contains(op)) {
+      throw ccl.problem("defaults.operations." + op.word(), cannot(name, made, op));
+    }
+    return new Chosen(own, made);
+  }
+
+  private static String cannot(String name, CollectiveAlgorithm algorithm, CollectiveOp op) {
+    List<String> can = algorithm.operations().stream().sorted().map(CollectiveOp::word).toList();
+    List<String> able = builtIn(op).stream().sorted().toList();
+    return "got \""
+        + name
+        + "\", which can do "
+        + String.join(", ", can)
+        + "; expected one that can do "
+        + op.word()
+        + ", e.g. "
+        + String.join(", ", able);
   }
 
   private int worldSize(CclConfig ccl) {
@@ -193,6 +249,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
   /** The algorithms, each bound to the group when an operation first needs it. */
   private final class Bound implements Communicator {
     private final Group group;
+    private @Nullable Direct direct;
     private final Map<CollectiveOp, Planned> planned = new EnumMap<>(CollectiveOp.class);
 
     Bound(Group group) {
@@ -214,12 +271,14 @@ public final class CollectiveLibrary implements CollectiveBackend {
     public CollectivePlan plan(CollectiveCall call) {
       if (call.ranks() != group.size()) {
         throw new CollectiveException(
-            "algorithm "
-                + config.name()
+            call.op().word()
                 + ": the call has "
                 + call.ranks()
                 + " ranks, the group "
                 + group.size());
+      }
+      if (call.op() == CollectiveOp.POINT_TO_POINT) {
+        return messages().plan(call);
       }
       Planned by = planned(call.op());
       Schedule.RankProgram program = by.schedule.program(call);
@@ -232,32 +291,48 @@ public final class CollectiveLibrary implements CollectiveBackend {
       return new CollectivePlan(by.algorithm, by.queues, kernel);
     }
 
+    private Direct messages() {
+      Direct d = direct;
+      if (d == null) {
+        d = new Direct(group, config.queues(machine.ipcq()), config);
+        direct = d;
+      }
+      return d;
+    }
+
     Planned planned(CollectiveOp op) {
       Planned known = planned.get(op);
       if (known == null) {
-        known = plan(op);
+        Chosen chosen = Objects.requireNonNull(algorithms.get(op), "every operation has one");
+        known =
+            op == CollectiveOp.ALL_REDUCE && group.size() < worldSize
+                ? planSubgroup(chosen)
+                : plan(chosen);
         planned.put(op, known);
       }
       return known;
     }
 
-    private Planned plan(CollectiveOp op) {
-      if (!algorithm.operations().contains(op)) {
-        throw new CollectiveException(
-            "algorithm "
-                + config.name()
-                + " has no "
-                + op.word()
-                + "; it can do "
-                + algorithm.operations());
+    /** Many all-reduces need the whole machine, or a rectangle of it. */
+    private Planned planSubgroup(Chosen chosen) {
+      try {
+        return plan(chosen);
+      } catch (CollectiveException e) {
+        return plan(subgroups);
       }
-      IpcqSpec queues = config.queues(machine.ipcq());
-      Schedule schedule = algorithm.plan(group, queues, config);
+    }
+
+    private Planned plan(Chosen chosen) {
+      IpcqSpec queues = chosen.config.queues(machine.ipcq());
+      Schedule schedule = chosen.algorithm.plan(group, queues, chosen.config);
       List<QueuePlan.Connection> connections = schedule.connections();
       SlotSpace.check(machine, queues, connections);
-      return new Planned(config.name(), schedule, new QueuePlan(queues, connections));
+      return new Planned(chosen.config.name(), schedule, new QueuePlan(queues, connections));
     }
   }
+
+  /** An algorithm and what is configured for it. */
+  private record Chosen(AlgorithmConfig config, CollectiveAlgorithm algorithm) {}
 
   /** An algorithm with its group, for one operation. */
   private record Planned(String algorithm, Schedule schedule, QueuePlan queues) {}

@@ -6,6 +6,7 @@ import java.util.Optional;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.config.Suggest;
 import org.kernbench.tensor.DType;
+import org.kernbench.torch.CollectiveOp;
 
 /** Parameters that benches of collectives share. */
 final class CollectiveParams {
@@ -71,7 +72,7 @@ final class CollectiveParams {
   }
 
   private static String known(String name, CclConfig config) {
-    List<String> names = config.names().stream().sorted().toList();
+    List<String> names = config.names(CollectiveOp.ALL_REDUCE).stream().sorted().toList();
     for (String each : names) {
       if (Param.fold(each).equals(Param.fold(name))) {
         return each;

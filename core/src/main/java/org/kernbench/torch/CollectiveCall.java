@@ -93,6 +93,41 @@ public record CollectiveCall(
         shards);
   }
 
+  /** A barrier. */
+  public static CollectiveCall barrier(int ranks) {
+    return withoutVector(CollectiveOp.BARRIER, ranks, List.of());
+  }
+
+  /**
+   * Messages between ranks.
+   *
+   * @param ranks of the group
+   * @param messages at least one, none of them empty
+   */
+  public static CollectiveCall messages(int ranks, List<Message> messages) {
+    return withoutVector(CollectiveOp.POINT_TO_POINT, ranks, messages);
+  }
+
+  private static CollectiveCall withoutVector(CollectiveOp op, int ranks, List<Message> messages) {
+    long elements = 0;
+    for (Message m : messages) {
+      elements += m.from().shape().elements();
+    }
+    List<Optional<Shard>> none = Collections.nCopies(ranks, Optional.empty());
+    DType dtype = messages.isEmpty() ? DType.I8 : messages.getFirst().from().dtype();
+    return new CollectiveCall(
+        op,
+        ReduceKind.SUM,
+        dtype,
+        -1,
+        elements,
+        Collections.nCopies(ranks, new Part(0, elements)),
+        Splits.NONE,
+        messages,
+        none,
+        none);
+  }
+
   /** Number of ranks that take part. */
   public int ranks() {
     return inputs.size();

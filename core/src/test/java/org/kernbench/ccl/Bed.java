@@ -67,6 +67,11 @@ final class Bed implements AutoCloseable {
     return shards;
   }
 
+  /** A vector on one PE. */
+  Shard vector(Pe on, DType dtype, long elements) {
+    return vectors(List.of(on), dtype, Math.toIntExact(elements)).getFirst();
+  }
+
   void write(Shard shard, byte[] data) {
     simulator.write(shard.address(), data, 0, data.length);
   }

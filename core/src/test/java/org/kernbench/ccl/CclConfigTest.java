@@ -101,7 +101,7 @@ final class CclConfigTest {
             my.yaml:8:5: algorithms.ring.sub_chunk: unknown key; did you mean sub_chunks?
             my.yaml:10:5: algorithms.other.class: missing, and "other" is not built in; expected a \
             class name with its package, or one of root_center, root_center_pipelined, ring, mesh, \
-            tree, hello_send
+            tree, hello_send, cycle, line, pairwise, tree_barrier
             my.yaml:10:12: algorithms.other.slots: got "0"; expected a whole number from 1 to \
             1048576\
             """);
