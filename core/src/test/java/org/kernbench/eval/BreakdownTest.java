@@ -72,6 +72,8 @@ final class BreakdownTest {
       at = s.toPs();
     }
     assertThat(at).isEqualTo(run.launch.endPs());
+    assertThat(run.breakdown.lengthOn(run.machine)).isEqualTo(run.launch.criticalPs());
+    assertThat(run.breakdown.unexplainedPs()).isZero();
     assertThat(run.breakdown.totalPs()).isEqualTo(run.launch.criticalPs());
     List<Breakdown.Share> shares = run.breakdown.shares();
     assertThat(shares.stream().mapToLong(Breakdown.Share::ps).sum())
