@@ -34,6 +34,11 @@ import org.kernbench.sim.Simulation;
  * which the feeder serves them, so its times follow at once and need no event of their own. Arrival
  * at the end needs none either: it is certain when the last head enters the last link.
  *
+ * <p>Memories are links like others, but for HBM with banks ({@link HbmBanks}): there a read begins
+ * in the memory, which works on {@code window} bytes of it at once and offers each chunk to the
+ * first link when it has all of it, or as much as lets it go out in one piece; and a write ends when
+ * the memory has taken its last chunk.
+ *
  * <p>Links, transfers and chunks are records in flat arrays, each within one cache line: with
  * thousands of PEs in step, the cost of an event is the number of lines it touches. An event
  * allocates nothing.
@@ -56,6 +61,8 @@ final class Fabric implements EventHandler {
   }
 
   private static final int HEAD = 0;
+  private static final int READ = 1; // of a chunk, in a banked memory
+  private static final int WRITE = 2;
   private static final int CHUNK_BITS = 22; // of the key of an event: the rest is the transfer id
   private static final long MOST_CHUNKS = 1L << CHUNK_BITS;
 
@@ -66,8 +73,11 @@ final class Fabric implements EventHandler {
   private static final int CHUNK_PS = 2;
   private static final int BUSY_PS = 3;
   private static final int LINK_BYTES = 4;
-  private static final int FEEDER = 5;
+  private static final int FEEDER = 5; // -1: several, or a source
   private static final int LAST_ID = 6;
+
+  /** Instead of a feeder: the port of a banked memory. */
+  private static final int BANKED = -2;
 
   // a transfer: eight longs, and two references
   private static final int TRANSFER_SHIFT = 3;
@@ -77,8 +87,15 @@ final class Fabric implements EventHandler {
   private static final int WORST_WAIT_PS = 3;
   private static final int WORST_LINK = 4;
   private static final int SINK_ARG = 5;
-  private static final int TELL_INJECTED = 6;
-  private static final int NEXT_FREE = 7;
+  private static final int AFTER_CHUNK = 6; // what to do when a chunk has entered the first link
+  private static final int NEXT_FREE = 7; // of those not in use
+  private static final int BANKS_PS = 7; // the latest chunk that a banked memory gave or took
+
+  // after a chunk: offer the next one, and when the last has entered, nothing or tell the source; or
+  // let a banked memory read on
+  private static final int OFFER = 0;
+  private static final int OFFER_AND_TELL = 1;
+  private static final int READ_ON = 2;
 
   // a chunk: four longs
   private static final int CHUNK_SHIFT = 2;
@@ -94,6 +111,7 @@ final class Fabric implements EventHandler {
 
   private final Rate[] rates;
   private final long[] links;
+  private final @Nullable HbmSlices slices;
 
   private long[] transfers = new long[64 << TRANSFER_SHIFT];
   private Object[] references = new Object[64 * 2]; // route, sink
@@ -117,8 +135,9 @@ final class Fabric implements EventHandler {
       rates[i] = link.rate();
       latenciesPs[i] = link.latencyPs();
     }
+    HbmSlices slices = machine.hbm().isBanked() ? new HbmSlices(machine) : null;
     return new Fabric(
-        sim, machine.fabric().chunkBytes(), rates, latenciesPs, machine.soleFeeders());
+        sim, machine.fabric().chunkBytes(), rates, latenciesPs, machine.soleFeeders(), slices);
   }
 
   /**
@@ -139,7 +158,18 @@ final class Fabric implements EventHandler {
    *     others
    */
   Fabric(Simulation sim, long chunkBytes, Rate[] rates, long[] latenciesPs, int[] feeders) {
+    this(sim, chunkBytes, rates, latenciesPs, feeders, null);
+  }
+
+  private Fabric(
+      Simulation sim,
+      long chunkBytes,
+      Rate[] rates,
+      long[] latenciesPs,
+      int[] feeders,
+      @Nullable HbmSlices slices) {
     this.sim = sim;
+    this.slices = slices;
     this.handler = sim.register(this);
     this.chunkBytes = Math.toIntExact(chunkBytes);
     this.chunkBytesShift = Long.numberOfTrailingZeros(chunkBytes);
@@ -150,6 +180,13 @@ final class Fabric implements EventHandler {
       links[at + LATENCY_PS] = latenciesPs[i];
       links[at + CHUNK_PS] = rates[i].durationPs(chunkBytes);
       links[at + FEEDER] = feeders[i];
+      if (slices != null) {
+        if (slices.isPort(i)) {
+          links[at + FEEDER] = BANKED;
+        } else if (feeders[i] >= 0 && slices.isPort(feeders[i])) {
+          links[at + FEEDER] = -1; // the memory offers to it
+        }
+      }
     }
   }
 
@@ -178,6 +215,23 @@ final class Fabric implements EventHandler {
    */
   int begin(
       long id, Route route, long bytes, long timePs, Sink sink, int sinkArg, boolean tellInjected) {
+    return begin(id, route, bytes, timePs, sink, sinkArg, tellInjected, null);
+  }
+
+  /**
+   * Starts a transfer from or to bytes of a memory.
+   *
+   * @param span where in the memory they are, which matters to banked HBM only; null for anywhere
+   */
+  int begin(
+      long id,
+      Route route,
+      long bytes,
+      long timePs,
+      Sink sink,
+      int sinkArg,
+      boolean tellInjected,
+      @Nullable MemorySpan span) {
     if (links[(route.links[0] << LINK_SHIFT) + FEEDER] >= 0) {
       throw new IllegalStateException(
           "bug: a route starts in the middle, at link " + route.links[0]);
@@ -194,9 +248,19 @@ final class Fabric implements EventHandler {
     x[at + WORST_WAIT_PS] = 0;
     x[at + WORST_LINK] = -1;
     x[at + SINK_ARG] = sinkArg;
-    x[at + TELL_INJECTED] = tellInjected ? 1 : 0;
+    x[at + AFTER_CHUNK] = tellInjected ? OFFER_AND_TELL : OFFER;
     references[t * 2] = route.links;
     references[t * 2 + 1] = sink;
+    final HbmSlices s = slices;
+    if (s != null && s.begin(t, id, route, bytes, span)) {
+      x[at + BANKS_PS] = 0;
+      x[at + EARLIEST_PS] += s.idlePs(t);
+      if (s.isRead(t)) {
+        x[at + AFTER_CHUNK] = READ_ON;
+        readFirst(t, timePs);
+        return t;
+      }
+    }
     offer(t, 0, timePs);
     return t;
   }
@@ -230,13 +294,17 @@ final class Fabric implements EventHandler {
   }
 
   private void offer(int t, long number, long timePs) {
+    start(t, number, timePs, HEAD);
+  }
+
+  private void start(int t, long number, long timePs, int kind) {
     int c = newChunk();
     int at = c << CHUNK_SHIFT;
     chunks[at + TRANSFER] = t;
     chunks[at + NUMBER] = number;
     chunks[at + HOP] = 0;
     chunks[at + TAIL_PS] = timePs;
-    sim.scheduleKeyed(timePs, key(t, number), handler, HEAD, c);
+    sim.scheduleKeyed(timePs, key(t, number), handler, kind, c);
   }
 
   private long key(int t, long number) {
@@ -245,10 +313,15 @@ final class Fabric implements EventHandler {
 
   @Override
   public void onEvent(int kind, int arg) {
-    if (kind != HEAD) {
+    if (kind == HEAD) {
+      head(arg);
+    } else if (kind == READ) {
+      read(arg);
+    } else if (kind == WRITE) {
+      write(arg);
+    } else {
       throw new IllegalStateException("fabric event " + kind);
     }
-    head(arg);
   }
 
   private Sink sink(int t) {
@@ -289,7 +362,8 @@ final class Fabric implements EventHandler {
       }
       l[link + LAST_ID] = x[transfer + ID];
       if (log != null) {
-        log.served(t, c, id, size, hop == 0, headArrives, start, tail);
+        boolean first = hop == 0 && x[transfer + AFTER_CHUNK] != READ_ON;
+        log.served(t, c, id, size, first, headArrives, start, tail);
       }
       if (hop == 0) {
         entered = tail;
@@ -305,7 +379,11 @@ final class Fabric implements EventHandler {
       if (!isFed(route[hop], id)) {
         chunks[chunk + HOP] = hop;
         chunks[chunk + TAIL_PS] = tailArrives;
-        sim.scheduleKeyed(headArrives, key(t, number), handler, HEAD, c);
+        if (l[(route[hop] << LINK_SHIFT) + FEEDER] == BANKED) {
+          sim.scheduleKeyed(tailArrives, key(t, number), handler, WRITE, c);
+        } else {
+          sim.scheduleKeyed(headArrives, key(t, number), handler, HEAD, c);
+        }
         break;
       }
     }
@@ -336,16 +414,111 @@ final class Fabric implements EventHandler {
    */
   private void hasEntered(int t, long number, boolean last, long tailPs) {
     final int at = t << TRANSFER_SHIFT;
-    if (!last) {
+    final long after = transfers[at + AFTER_CHUNK];
+    if (after == READ_ON) {
+      readOn(t, number, tailPs);
+    } else if (!last) {
       offer(t, number + 1, tailPs);
-    } else if (transfers[at + TELL_INJECTED] != 0) {
+    } else if (after == OFFER_AND_TELL) {
       sink(t).onInjected((int) transfers[at + SINK_ARG], tailPs);
+    }
+  }
+
+  // ---- banked memories ----
+
+  private HbmSlices slices() {
+    HbmSlices s = slices;
+    if (s == null) {
+      throw new IllegalStateException("bug: no memory of this machine has banks");
+    }
+    return s;
+  }
+
+  private boolean hasChunk(int t, long number) {
+    return number == 0 || number << chunkBytesShift < transfers[(t << TRANSFER_SHIFT) + BYTES];
+  }
+
+  private void readFirst(int t, long timePs) {
+    long window = Math.max(1, slices().windowBytes() >> chunkBytesShift);
+    for (long number = 0; number < window && hasChunk(t, number); number++) {
+      start(t, number, timePs, READ);
+    }
+  }
+
+  /** A chunk has left the controller: there is room for the one a window later. */
+  private void readOn(int t, long number, long timePs) {
+    long next = number + Math.max(1, slices().windowBytes() >> chunkBytesShift);
+    if (hasChunk(t, next)) {
+      start(t, next, timePs, READ);
+    }
+  }
+
+  /** The command for a chunk has reached the memory. */
+  private void read(int c) {
+    final int t = (int) chunks[(c << CHUNK_SHIFT) + TRANSFER];
+    final long number = chunks[(c << CHUNK_SHIFT) + NUMBER];
+    final int at = t << TRANSFER_SHIFT;
+    final long sent = number << chunkBytesShift;
+    final long size = Math.min(chunkBytes, transfers[at + BYTES] - sent);
+    HbmBanks banks = slices().access(t, sent, size, sim.nowPs());
+    final int first = ((int[]) references[t * 2])[0];
+    noteBanks(t, size);
+    long head = Math.max(banks.firstPs, banks.lastPs - rates[first].durationPs(size));
+    head = Math.max(head, transfers[at + BANKS_PS]);
+    transfers[at + BANKS_PS] = head;
+    logBanks(t, c, size, sim.nowPs(), head, banks.lastPs);
+    chunks[(c << CHUNK_SHIFT) + TAIL_PS] = banks.lastPs;
+    sim.scheduleKeyed(head, key(t, number), handler, HEAD, c);
+  }
+
+  /** All of a chunk has reached the memory. */
+  private void write(int c) {
+    final int t = (int) chunks[(c << CHUNK_SHIFT) + TRANSFER];
+    final long number = chunks[(c << CHUNK_SHIFT) + NUMBER];
+    final int at = t << TRANSFER_SHIFT;
+    final long sent = number << chunkBytesShift;
+    final long size = Math.min(chunkBytes, transfers[at + BYTES] - sent);
+    HbmBanks banks = slices().access(t, sent, size, sim.nowPs());
+    noteBanks(t, size);
+    transfers[at + BANKS_PS] = Math.max(transfers[at + BANKS_PS], banks.lastPs);
+    logBanks(t, c, size, sim.nowPs(), banks.firstPs, transfers[at + BANKS_PS]);
+    chunks[(c << CHUNK_SHIFT) + NUMBER] = freeChunk;
+    freeChunk = c;
+    if (!hasChunk(t, number + 1)) {
+      delivered(t, transfers[at + BANKS_PS]);
+    }
+  }
+
+  /** The memory counts as a link, with the latency of its port. */
+  private void logBanks(int t, int c, long bytes, long headPs, long firstPs, long lastPs) {
+    if (log != null) {
+      int port = slices().port(t);
+      long latency = links[(port << LINK_SHIFT) + LATENCY_PS];
+      log.servedByMemory(
+          t, c, port, bytes, slices().isRead(t), headPs, firstPs - latency, lastPs - latency);
+    }
+  }
+
+  /** Counts the bytes on the port, and blames it if the memory has kept them longest. */
+  private void noteBanks(int t, long bytes) {
+    final HbmSlices s = slices();
+    final int port = s.port(t) << LINK_SHIFT;
+    links[port + BUSY_PS] += rates[s.port(t)].durationPs(bytes);
+    links[port + LINK_BYTES] += bytes;
+    final int at = t << TRANSFER_SHIFT;
+    long waited = s.waitedPs(t, sim.nowPs());
+    if (waited > transfers[at + WORST_WAIT_PS]) {
+      transfers[at + WORST_WAIT_PS] = waited;
+      transfers[at + WORST_LINK] = s.port(t);
     }
   }
 
   private void delivered(int t, long timePs) {
     final int at = t << TRANSFER_SHIFT;
     long waited = timePs - transfers[at + EARLIEST_PS];
+    if (slices != null) {
+      waited = Math.max(0, waited); // an open row is faster than what counts as idle
+    }
     int arg = (int) transfers[at + SINK_ARG];
     int worst = (int) transfers[at + WORST_LINK];
     Sink s = sink(t);

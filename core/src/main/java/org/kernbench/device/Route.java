@@ -1,14 +1,16 @@
 package org.kernbench.device;
 
+import java.util.Arrays;
 import java.util.function.IntFunction;
 import java.util.function.IntToLongFunction;
+import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.LinkSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.sim.Rate;
 
 /** A path over the fabric with what its users need to know of it. */
 final class Route {
-  static final Route EMPTY = new Route(new int[0], 0, Rate.ofBytesPerSecond(Long.MAX_VALUE), -1);
+  static final Route EMPTY = new Route(new int[0], 0, Rate.ofBytesPerSecond(Long.MAX_VALUE), -1, -1);
 
   final int[] links;
 
@@ -20,7 +22,12 @@ final class Route {
 
   final int narrowestLink;
 
-  private Route(int[] links, long latencyPs, Rate narrowest, int narrowestLink) {
+  /** The port of the banked memory that the data comes from, which is no link of it; -1 if none. */
+  final int readPort;
+
+  private Route(
+      int[] links, long latencyPs, Rate narrowest, int narrowestLink, int readPort) {
+    this.readPort = readPort;
     this.links = links;
     this.latencyPs = latencyPs;
     this.narrowest = narrowest;
@@ -28,7 +35,16 @@ final class Route {
   }
 
   static Route of(Machine machine, int[] links) {
-    return over(links, id -> spec(machine, id).rate(), id -> spec(machine, id).latencyPs());
+    Route all = over(links, id -> spec(machine, id).rate(), id -> spec(machine, id).latencyPs());
+    if (!machine.hbm().isBanked() || machine.linkKind(links[0]) != LinkKind.HBM_PORT) {
+      return all;
+    }
+    return new Route(
+        Arrays.copyOfRange(links, 1, links.length),
+        all.latencyPs - spec(machine, links[0]).latencyPs(),
+        all.narrowest,
+        all.narrowestLink,
+        links[0]);
   }
 
   private static LinkSpec spec(Machine machine, int link) {
@@ -49,7 +65,7 @@ final class Route {
         narrowestLink = id;
       }
     }
-    return new Route(links, latency, rate.apply(narrowestLink), narrowestLink);
+    return new Route(links, latency, rate.apply(narrowestLink), narrowestLink, -1);
   }
 
   /** Time of a transfer that meets nobody: latencies plus serialisation at the narrowest link. */

@@ -36,6 +36,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   private final int handler;
   private final boolean values;
   private final int contexts;
+  private final boolean banked;
   private final @Nullable TimedPe[] pes;
   private final Map<Integer, Map<Integer, Route>> routes = new HashMap<>();
 
@@ -62,6 +63,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     this.options = options;
     this.values = mode == Mode.FULL;
     this.contexts = machine.pe().cpu().contexts();
+    this.banked = machine.hbm().isBanked();
     this.log = new OpLog(machine, options.opLogLimit());
     this.fabric = Fabric.of(sim, machine);
     if (options.opLogLimit() > 0) {
@@ -120,8 +122,10 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   MemoryPath path(int pe, int memory) {
     Route there = route(pe, memory);
     Route back = route(memory, pe);
-    long access = machine.spec(machine.linkKind(back.links[0])).latencyPs();
-    return new MemoryPath(there, back, there.latencyPs - access, back.latencyPs - access);
+    int port = there.links[there.links.length - 1];
+    long access = machine.spec(machine.linkKind(port)).latencyPs();
+    long reply = back.latencyPs - (back.readPort < 0 ? access : 0);
+    return new MemoryPath(there, back, there.latencyPs - access, reply);
   }
 
   // ---- engines ----
@@ -232,13 +236,18 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     }
     MemoryPath path = op.pe.path(memories.node(op.region().address()));
     moves(op, path.back());
-    transfer(
-        part(op, op.bytes, op.startPs, -1),
-        path.back(),
-        op.bytes,
-        op.startPs + machine.pe().dma().setupPs() + path.requestPs(),
-        op,
-        false);
+    access(path.back(), op.startPs + machine.pe().dma().setupPs() + path.requestPs(), op);
+  }
+
+  private void access(Route route, long timePs, Op op) {
+    int part = part(op, op.bytes, op.startPs, -1);
+    MemorySpan span = banked ? span(op.region()) : null;
+    int t = fabric.begin(op.id, route, op.bytes, timePs, this, op.index, false, span);
+    log.transfers().travels(part, t);
+  }
+
+  private MemorySpan span(Region region) {
+    return MemorySpan.of(memories.place(region.address()).offset(), region);
   }
 
   /** A load begins: it reads memory as it is now. */
@@ -252,13 +261,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     MemoryPath path = op.pe.path(memories.node(op.region().address()));
     op.replyPs = path.replyPs();
     moves(op, path.there());
-    transfer(
-        part(op, op.bytes, op.startPs, -1),
-        path.there(),
-        op.bytes,
-        op.startPs + machine.pe().dma().setupPs(),
-        op,
-        false);
+    access(path.there(), op.startPs + machine.pe().dma().setupPs(), op);
   }
 
   @Override

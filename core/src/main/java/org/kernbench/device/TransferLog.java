@@ -173,6 +173,27 @@ public final class TransferLog {
     parts.set(part, LAST_ENTERED, pack(service, first ? service : entered));
   }
 
+  /**
+   * A memory with banks serves a chunk, as if it were a link.
+   *
+   * @param first whether the way begins there: of a read
+   */
+  void servedByMemory(
+      int transfer,
+      int chunk,
+      int port,
+      long bytes,
+      boolean first,
+      long headPs,
+      long startPs,
+      long tailPs) {
+    int part = transfer < partOfTransfer.length ? partOfTransfer[transfer] : NONE;
+    if (first && part != NONE) { // it did not wait for the chunk before
+      parts.set(part, LAST_ENTERED, pack(high(parts.get(part, LAST_ENTERED)), NONE));
+    }
+    served(transfer, chunk, port, bytes, first, headPs, startPs, tailPs);
+  }
+
   // ---- read ----
 
   /** Whether everything that moved has its rows. */

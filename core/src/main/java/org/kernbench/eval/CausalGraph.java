@@ -62,6 +62,7 @@ final class CausalGraph {
     COMMAND_ISSUE("command issue"),
     SLOT_HELD("slot held"),
     LOOK("look at data"),
+    MEMORY("memory"),
     OTHER("other");
 
     final String text;
@@ -459,8 +460,14 @@ final class CausalGraph {
     } else if (from >= 0) {
       same(m, moment(TAIL_IN, from), op);
     } else {
-      join(m, moment(PART_START, part), Word.OTHER, op, offer(service, op));
+      join(m, moment(PART_START, part), inside(ways.link(service)), op, offer(service, op));
     }
+  }
+
+  /** What time on a link is called that neither its rate nor its latency explains. */
+  private Word inside(int link) {
+    boolean banks = machine.hbm().isBanked() && machine.linkKind(link) == LinkKind.HBM_PORT;
+    return banks ? Word.MEMORY : Word.OTHER;
   }
 
   /** What passes from the start of a transfer until it offers its first byte. */
@@ -496,7 +503,7 @@ final class CausalGraph {
     boolean here = ways.startPsOf(service) + psOf(bytes) == times[m];
     if (!upstream || (allTight && here)) {
       Piece serial = new Piece(bytes, Word.SERIALISATION, op);
-      join(m, moment(HEAD_IN, service), Word.OTHER, op, serial);
+      join(m, moment(HEAD_IN, service), inside(link), op, serial);
     }
   }
 

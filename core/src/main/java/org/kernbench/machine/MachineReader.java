@@ -241,7 +241,10 @@ final class MachineReader {
     long efficiency = map.billionths("efficiency");
     long burst = map.size("burst");
     long latency = map.time("latency");
+    HbmFidelity fidelity = map.choice("fidelity", HbmFidelity.values());
+    DramSpec dram = dram(map.map("dram"), burst, channelBandwidth);
     map.done();
+    boolean banked = fidelity == HbmFidelity.BANKED;
     int pes = cube.pes();
     if (problems.isClean("cube.pe_layout", map.path("channels"))) {
       boolean divides = channels % pes == 0;
@@ -268,12 +271,108 @@ final class MachineReader {
     HbmSpec spec =
         new HbmSpec(
             total / pes,
-            Rate.ofBytesPerSecond(Math.max(1, effective)),
+            Rate.ofBytesPerSecond(banked ? peak : Math.max(1, effective)),
             Rate.ofBytesPerSecond(peak),
             perPe,
             burst,
-            latency);
-    links.put(LinkKind.HBM_PORT, new LinkSpec(spec.rate(), latency));
+            banked ? Math.min(dram.tCl(), dram.tCwl()) + dram.tBl() : latency,
+            fidelity,
+            dram);
+    links.put(LinkKind.HBM_PORT, new LinkSpec(spec.rate(), spec.latencyPs()));
+    return spec;
+  }
+
+  private DramSpec dram(ConfigMap map, long stripe, long channelBandwidth) {
+    DramSpec spec =
+        new DramSpec(
+            map.integer("stack_ids", 1, 64),
+            map.integer("bank_groups", 1, 64),
+            map.integer("banks_per_group", 1, 64),
+            map.size("row"),
+            map.size("access"),
+            map.size("window"),
+            map.time("tRCDRD"),
+            map.time("tRCDWR"),
+            map.quantity("tCL", Quantity.TIME, 1),
+            map.quantity("tCWL", Quantity.TIME, 1),
+            map.quantity("tBL", Quantity.TIME, 1),
+            map.time("tRP"),
+            map.time("tRAS"),
+            map.time("tRC"),
+            map.time("tRRDS"),
+            map.time("tRRDL"),
+            map.time("tFAW"),
+            map.quantity("tCCDS", Quantity.TIME, 1),
+            map.quantity("tCCDL", Quantity.TIME, 1),
+            map.time("tRTP"),
+            map.time("tWR"),
+            map.time("tWTRS"),
+            map.time("tWTRL"),
+            map.time("tRTW"),
+            map.time("tREFI"),
+            map.time("tRFCpb"),
+            map.time("tRREFD"));
+    map.done();
+    if (!problems.isClean(map.path())) {
+      return spec;
+    }
+    checkPowerOfTwo(map, "row", spec.rowBytes());
+    if (checkPowerOfTwo(map, "access", spec.accessBytes()) && spec.accessBytes() > stripe) {
+      map.problem(
+          "access",
+          "got "
+              + spec.accessBytes()
+              + " B; expected at most the stripe, cube.hbm.burst: "
+              + stripe
+              + " B");
+    }
+    if (spec.bankGroups() % spec.interleave() != 0) {
+      map.problem(
+          "bank_groups",
+          "got "
+              + spec.bankGroups()
+              + " bank groups; expected a multiple of tCCDL / tCCDS = "
+              + spec.interleave()
+              + ", over which bursts alternate");
+    }
+    if (spec.rowBytes() * spec.interleave() < stripe) {
+      map.problem(
+          "row",
+          "got "
+              + spec.rowBytes()
+              + " B; expected rows that hold a stripe, cube.hbm.burst: "
+              + stripe
+              + " B over "
+              + spec.interleave()
+              + " bank groups");
+    }
+    long burstPs = Rate.ofBytesPerSecond(channelBandwidth).durationPs(spec.accessBytes());
+    if (problems.isClean("cube.hbm.channel_bandwidth") && spec.tCcdS() < burstPs) {
+      map.problem(
+          "tCCDS",
+          "got "
+              + Quantity.TIME.format(spec.tCcdS())
+              + ": a burst of "
+              + spec.accessBytes()
+              + " B every tCCDS is more than cube.hbm.channel_bandwidth; expected at least "
+              + Quantity.TIME.format(burstPs));
+    }
+    if (spec.tRefi() / spec.banks() <= spec.tRrefd()) {
+      map.problem(
+          "tREFI",
+          "got "
+              + Quantity.TIME.format(spec.tRefi())
+              + " for "
+              + spec.banks()
+              + " banks; expected more than tRREFD for each");
+    }
+    if (spec.tRfcPb() >= spec.tRefi()) {
+      map.problem(
+          "tRFCpb",
+          "got "
+              + Quantity.TIME.format(spec.tRfcPb())
+              + "; expected less than tREFI: a bank would do nothing but refresh");
+    }
     return spec;
   }
 
