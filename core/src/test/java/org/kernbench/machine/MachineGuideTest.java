@@ -18,7 +18,7 @@ import org.snakeyaml.engine.v2.api.LoadSettings;
 final class MachineGuideTest {
   private static final Path ROOT = Path.of(System.getProperty("basedir", "."), "..");
   private static final Pattern ROW =
-      Pattern.compile("\\| `([a-z0-9_.]+)` \\| (\\w+) \\| ([^|]*) \\| ([^|]*)\\|");
+      Pattern.compile("\\| `([a-zA-Z0-9_.]+)` \\| (\\w+) \\| ([^|]*) \\| ([^|]*)\\|");
   private static final String NUMBER = "[0-9.]+";
   private static final Map<String, String> VALUES =
       Map.of(
