@@ -10,6 +10,14 @@ interface Executor {
 
   Launch launch(LaunchSpec spec, Function<PePort, Runnable> program);
 
+  /** The host has mapped memory. */
+  void mapped(PageMap.Range range);
+
+  /** The host has unmapped memory. */
+  void unmapped(PageMap.Range range);
+
+  MmuCounts mmuCounts();
+
   /** Runs until the launch is done or nothing can move. */
   void drive(Launch launch);
 

@@ -188,7 +188,7 @@ final class IssueUnit {
   }
 
   private boolean reserveTcm(Op op) {
-    long bytes = op.out.inTcm ? op.out.bytes : 0;
+    long bytes = op.out.inTcm && op.outOffset == 0 ? op.out.bytes : 0; // once for all its commands
     if (bytes == 0) {
       return true;
     }

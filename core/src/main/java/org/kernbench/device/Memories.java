@@ -41,15 +41,19 @@ final class Memories {
     memory(place).write(place.offset(), from, offset, bytes);
   }
 
-  void read(Region region, byte[] to, int offset) {
+  /** Reads what a region has in one memory, from {@code physical} on. */
+  void read(long physical, Region region, byte[] to, int offset) {
     for (int row = 0; row < region.rows(); row++) {
-      read(rowAddress(region, row), to, offset + row * region.rowBytes(), region.rowBytes());
+      PhysicalAddress at = new PhysicalAddress(physical + row * region.strideBytes());
+      read(at, to, offset + row * region.rowBytes(), region.rowBytes());
     }
   }
 
-  void write(Region region, byte[] from, int offset) {
+  /** Writes what a region has in one memory, from {@code physical} on. */
+  void write(long physical, Region region, byte[] from, int offset) {
     for (int row = 0; row < region.rows(); row++) {
-      write(rowAddress(region, row), from, offset + row * region.rowBytes(), region.rowBytes());
+      PhysicalAddress at = new PhysicalAddress(physical + row * region.strideBytes());
+      write(at, from, offset + row * region.rowBytes(), region.rowBytes());
     }
   }
 
@@ -69,12 +73,6 @@ final class Memories {
     Place place = place(at);
     long found = memory(place).firstUnwritten(place.offset(), bytes);
     return found < 0 ? -1 : found - place.offset();
-  }
-
-  private static PhysicalAddress rowAddress(Region region, int row) {
-    return row == 0
-        ? region.address()
-        : new PhysicalAddress(region.address().value() + row * region.strideBytes());
   }
 
   private SparseBytes memory(Place place) {

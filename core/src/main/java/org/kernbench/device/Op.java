@@ -57,6 +57,20 @@ final class Op {
   int memoryBlocker;
   long memoryReadyPs;
   long replyPs;
+
+  /** Where its bytes are: the first one, and the memory that has them all. */
+  long physical;
+
+  int memory;
+
+  /** The range of virtual addresses that it was given; null for a physical one. */
+  PageMap.@Nullable Range range;
+
+  /** What it took to translate that. */
+  long translatePs;
+
+  /** Which byte of the register it begins to fill. */
+  int outOffset;
   @Nullable Op previousMemory;
   @Nullable Op nextMemory;
 
@@ -139,6 +153,14 @@ final class Op {
     return e;
   }
 
+  /** Whether it touches bytes that another access touches; gaps between rows count as touched. */
+  boolean overlaps(Op other) {
+    return bytes > 0
+        && other.bytes > 0
+        && physical < other.physical + other.region().extent()
+        && other.physical < physical + region().extent();
+  }
+
   /** Bytes of fragment {@code k} of a message. */
   int fragmentBytes(int k, long slotBytes) {
     return fragments == 1 ? bytes : (int) Math.min(slotBytes, bytes - k * slotBytes);
@@ -167,6 +189,9 @@ final class Op {
     operandsOp = -1;
     compute = null;
     region = null;
+    range = null;
+    translatePs = 0;
+    outOffset = 0;
     end = null;
     inPlace = false;
     async = false;

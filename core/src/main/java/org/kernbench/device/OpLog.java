@@ -23,7 +23,7 @@ public final class OpLog {
   private static final int CHUNK_SHIFT = 12;
   private static final int CHUNK = 1 << CHUNK_SHIFT;
   private static final long MULTIPLIER = 0x9E3779B97F4A7C15L;
-  private static final int LONGS = 5; // issue, start, end, contention, serialisation
+  private static final int LONGS = 6; // issue, start, end, contention, serialisation, translation
   private static final int INTS = 7; // pe, kind | cause << 8, cause op, bytes, place, line, work
 
   private final Machine machine;
@@ -93,7 +93,8 @@ public final class OpLog {
       long startPs,
       long endPs,
       long contentionPs,
-      long serialisationPs) {
+      long serialisationPs,
+      long translationPs) {
     completed++;
     int what = kind.ordinal() | cause.ordinal() << 8;
     long h = hash;
@@ -123,6 +124,7 @@ public final class OpLog {
     row[l + 2] = endPs;
     row[l + 3] = contentionPs;
     row[l + 4] = serialisationPs;
+    row[l + 5] = translationPs;
     int i = (id & CHUNK - 1) * INTS;
     int[] words = ints[chunk];
     words[i] = pe + 1;
@@ -200,6 +202,11 @@ public final class OpLog {
   /** For operations that moved bytes: the bytes at the rate of the narrowest link of the route. */
   public long serialisationPs(int id) {
     return time(id, 4);
+  }
+
+  /** For loads and stores: time in which their virtual addresses were translated. */
+  public long translationPs(int id) {
+    return time(id, 5);
   }
 
   /** Where it ran. */

@@ -1,16 +1,16 @@
 package org.kernbench.device;
 
-import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.MemoryAddress;
 
 /**
- * Bytes of one memory: {@code rows} runs of {@code rowBytes}, {@code strideBytes} apart.
+ * Bytes in memory: {@code rows} runs of {@code rowBytes}, {@code strideBytes} apart.
  *
  * @param address first byte
  * @param rows how many runs; at least 0
  * @param rowBytes length of a run
  * @param strideBytes distance between the starts of two runs; at least {@code rowBytes}
  */
-public record Region(PhysicalAddress address, int rows, int rowBytes, long strideBytes) {
+public record Region(MemoryAddress address, int rows, int rowBytes, long strideBytes) {
   /** Checks the ranges. */
   public Region {
     if (rows < 0 || rowBytes < 0 || (rows > 1 && strideBytes < rowBytes)) {
@@ -28,7 +28,7 @@ public record Region(PhysicalAddress address, int rows, int rowBytes, long strid
   }
 
   /** {@code bytes} consecutive bytes. */
-  public static Region of(PhysicalAddress address, int bytes) {
+  public static Region of(MemoryAddress address, int bytes) {
     return new Region(address, 1, bytes, bytes);
   }
 
@@ -40,15 +40,5 @@ public record Region(PhysicalAddress address, int rows, int rowBytes, long strid
   /** Distance from the first byte to the byte after the last. */
   long extent() {
     return rows == 0 ? 0 : (rows - 1) * strideBytes + rowBytes;
-  }
-
-  /**
-   * Whether the spans of two regions of one memory meet (gaps between rows count as part of the
-   * span).
-   */
-  boolean overlaps(Region other) {
-    long a = address.value();
-    long b = other.address.value();
-    return a < b + other.extent() && b < a + extent();
   }
 }

@@ -30,6 +30,10 @@ public final class Register {
   boolean ready;
   long readyPs;
   int producer = -1;
+
+  /** Commands that have still to produce a part of it. */
+  int producers = 1;
+
   int line;
   int readers;
 
@@ -67,8 +71,11 @@ public final class Register {
     }
   }
 
-  /** Its command ends at {@code timePs}, now or later. */
+  /** A command of it ends at {@code timePs}, now or later; after the last one it is ready. */
   void produced(int op, long timePs) {
+    if (--producers > 0) {
+      return;
+    }
     ready = true;
     readyPs = timePs;
     producer = op;

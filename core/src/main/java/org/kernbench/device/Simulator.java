@@ -6,8 +6,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.MemoryAddress;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.VirtualAddress;
 
 /**
  * The moving machine: memories with bytes, processing elements, queues and fabric of one {@link
@@ -15,9 +17,12 @@ import org.kernbench.machine.PhysicalAddress;
  * one simulation belongs to one thread at a time.
  */
 public final class Simulator implements AutoCloseable {
+  private static final String HOST = "the host program";
+
   private final Machine machine;
   private final Mode mode;
   private final Memories memories;
+  private final PageMap map;
   private final Executor executor;
   private Optional<QueueSet> latest = Optional.empty();
 
@@ -25,10 +30,11 @@ public final class Simulator implements AutoCloseable {
     this.machine = machine;
     this.mode = mode;
     this.memories = new Memories(machine);
+    this.map = new PageMap(machine);
     this.executor =
         mode == Mode.VALUES
-            ? new ValuesExecutor(machine, memories, options)
-            : new TimedExecutor(machine, mode, memories, options);
+            ? new ValuesExecutor(machine, memories, map, options)
+            : new TimedExecutor(machine, mode, memories, map, options);
   }
 
   /** A machine at time 0 with empty memories and no queues. */
@@ -46,46 +52,123 @@ public final class Simulator implements AutoCloseable {
     return mode;
   }
 
+  // ---- memory, as the host sees it ----
+
   /**
-   * The host writes bytes into a memory; takes no simulated time. Does nothing in mode {@code
-   * time}.
+   * Puts memory behind virtual addresses; takes no simulated time.
+   *
+   * @throws IllegalArgumentException if some of them are mapped already
    */
-  public void write(PhysicalAddress to, byte[] data, int offset, int bytes) {
-    if (mode != Mode.TIME) {
-      memories.write(to, data, offset, bytes);
+  public void map(Mapping mapping) {
+    executor.mapped(map.map(mapping));
+  }
+
+  /**
+   * Removes what {@link #map} made at this address; takes no simulated time. The memory keeps its
+   * bytes.
+   *
+   * @return what was mapped
+   */
+  public Mapping unmap(VirtualAddress at) {
+    PageMap.Range range = map.unmap(at);
+    executor.unmapped(range);
+    return range.mapping;
+  }
+
+  /**
+   * Where a PE finds a virtual address; takes no simulated time.
+   *
+   * @throws SimulationException if nothing is mapped there
+   */
+  public PhysicalAddress translate(Pe pe, VirtualAddress address) {
+    PageMap.Range range = map.require(address.value(), pe.toString());
+    return range.physical(range.copyFor(machine.peIndex(pe)), address.value());
+  }
+
+  /** What the MMUs did so far; nothing in mode {@code values}. */
+  public MmuCounts mmuCounts() {
+    return executor.mmuCounts();
+  }
+
+  /**
+   * The host writes bytes into a memory, or into all copies of what is mapped at a virtual address;
+   * takes no simulated time. Does nothing in mode {@code time}.
+   */
+  public void write(MemoryAddress to, byte[] data, int offset, int bytes) {
+    if (mode == Mode.TIME) {
+      return;
+    }
+    if (to instanceof PhysicalAddress physical) {
+      memories.write(physical, data, offset, bytes);
+      return;
+    }
+    for (long done = 0; done < bytes; ) {
+      PageMap.Range range = map.require(to.value() + done, HOST);
+      int step = (int) range.atMost(to.value() + done, bytes - done);
+      for (int copy = 0; copy < range.copies(); copy++) {
+        PhysicalAddress at = range.physical(copy, to.value() + done);
+        memories.write(at, data, Math.toIntExact(offset + done), step);
+      }
+      done += step;
     }
   }
 
   /**
-   * The host reads bytes out of a memory; takes no simulated time. The caller has driven what could
-   * still change them.
+   * The host reads bytes out of a memory, or out of the first copy of what is mapped at a virtual
+   * address; takes no simulated time. The caller has driven what could still change them.
    *
    * @throws SimulationException in mode {@code time}, which has no bytes
    */
-  public void read(PhysicalAddress from, byte[] to, int offset, int bytes) {
+  public void read(MemoryAddress from, byte[] to, int offset, int bytes) {
     if (mode == Mode.TIME) {
       throw new SimulationException(
           "mode time computes no values, so there is nothing to read; use mode full or values");
     }
-    memories.read(from, to, offset, bytes);
+    if (from instanceof PhysicalAddress physical) {
+      memories.read(physical, to, offset, bytes);
+      return;
+    }
+    for (long done = 0; done < bytes; ) {
+      PageMap.Range range = map.require(from.value() + done, HOST);
+      int step = (int) range.atMost(from.value() + done, bytes - done);
+      PhysicalAddress at = range.physical(0, from.value() + done);
+      memories.read(at, to, Math.toIntExact(offset + done), step);
+      done += step;
+    }
   }
 
   /**
-   * Finds memory that neither host nor kernel has written; takes no simulated time.
+   * Finds memory that neither host nor kernel has written, at a virtual address in the first copy;
+   * takes no simulated time.
    *
    * @return position of the first such byte among {@code bytes} from {@code from} on, -1 if there
    *     is none
    */
-  public long firstUnwritten(PhysicalAddress from, long bytes) {
-    return memories.firstUnwritten(from, bytes);
+  public long firstUnwritten(MemoryAddress from, long bytes) {
+    if (from instanceof PhysicalAddress physical) {
+      return memories.firstUnwritten(physical, bytes);
+    }
+    for (long done = 0; done < bytes; ) {
+      PageMap.Range range = map.require(from.value() + done, HOST);
+      long step = range.atMost(from.value() + done, bytes - done);
+      long found = memories.firstUnwritten(range.physical(0, from.value() + done), step);
+      if (found >= 0) {
+        return done + found;
+      }
+      done += step;
+    }
+    return -1;
   }
 
   /**
-   * The host forgets bytes: they count as never written and take no room. Takes no simulated time.
+   * The host forgets bytes of a memory: they count as never written and take no room. Takes no
+   * simulated time.
    */
   public void erase(PhysicalAddress at, long bytes) {
     memories.erase(at, bytes);
   }
+
+  // ---- kernels ----
 
   /**
    * Adds message queues beside those that there are; takes no simulated time. Messages of one set

@@ -10,6 +10,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.TlbFill;
 import org.kernbench.sim.EventHandler;
 import org.kernbench.sim.Simulation;
 
@@ -28,6 +30,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   final Mode mode;
   final Simulation sim = new Simulation();
   final OpLog log;
+  final PageMap map;
   private final Memories memories;
   private final SimulatorOptions options;
   private final KernelLines lines = new KernelLines();
@@ -56,9 +59,11 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   private final Map<QueueSet, MessageUnit> messages = new IdentityHashMap<>();
 
-  TimedExecutor(Machine machine, Mode mode, Memories memories, SimulatorOptions options) {
+  TimedExecutor(
+      Machine machine, Mode mode, Memories memories, PageMap map, SimulatorOptions options) {
     this.machine = machine;
     this.mode = mode;
+    this.map = map;
     this.memories = memories;
     this.options = options;
     this.values = mode == Mode.FULL;
@@ -109,6 +114,39 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
 
   private MessageUnit unit(QueueSet set) {
     return Objects.requireNonNull(messages.get(set), "queues of another machine");
+  }
+
+  // ---- addresses ----
+
+  @Override
+  public void mapped(PageMap.Range range) {
+    if (machine.pe().mmu().fill() == TlbFill.AT_MAP) {
+      for (int holder : range.holders) {
+        pe(holder).mmu.fill(range);
+      }
+    }
+  }
+
+  @Override
+  public void unmapped(PageMap.Range range) {
+    range.translatedAt.stream().forEach(i -> pe(i).mmu.forget(range));
+  }
+
+  @Override
+  public MmuCounts mmuCounts() {
+    long lookups = 0;
+    long misses = 0;
+    for (TimedPe p : pes) {
+      if (p != null) {
+        lookups += p.mmu.lookups();
+        misses += p.mmu.misses();
+      }
+    }
+    return new MmuCounts(lookups, misses);
+  }
+
+  int node(PhysicalAddress address) {
+    return memories.node(address);
   }
 
   // ---- routes ----
@@ -234,34 +272,40 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
         readMemory(op);
       }
     }
-    MemoryPath path = op.pe.path(memories.node(op.region().address()));
+    MemoryPath path = op.pe.path(op.memory);
     moves(op, path.back());
-    access(path.back(), op.startPs + machine.pe().dma().setupPs() + path.requestPs(), op);
+    access(path.back(), beginPs(op) + path.requestPs(), op);
   }
 
   private void access(Route route, long timePs, Op op) {
     int part = part(op, op.bytes, op.startPs, -1);
-    MemorySpan span = banked ? span(op.region()) : null;
+    MemorySpan span = banked ? span(op) : null;
     int t = fabric.begin(op.id, route, op.bytes, timePs, this, op.index, false, span);
     log.transfers().travels(part, t);
   }
 
-  private MemorySpan span(Region region) {
-    return MemorySpan.of(memories.place(region.address()).offset(), region);
+  /** When a load or store leaves the DMA engine. */
+  private long beginPs(Op op) {
+    return op.startPs + machine.pe().dma().setupPs() + op.translatePs;
+  }
+
+  private MemorySpan span(Op op) {
+    return MemorySpan.of(memories.place(new PhysicalAddress(op.physical)).offset(), op.region());
   }
 
   /** A load begins: it reads memory as it is now. */
   private void readMemory(Op op) {
-    byte[] bytes = new byte[op.bytes];
-    memories.read(op.region(), bytes, 0);
-    op.out.hold(bytes);
+    if (op.outOffset == 0) {
+      op.out.hold(new byte[op.out.bytes]);
+    }
+    memories.read(op.physical, op.region(), op.out.data(), op.outOffset);
   }
 
   void beginStore(Op op) {
-    MemoryPath path = op.pe.path(memories.node(op.region().address()));
+    MemoryPath path = op.pe.path(op.memory);
     op.replyPs = path.replyPs();
     moves(op, path.there());
-    access(path.there(), op.startPs + machine.pe().dma().setupPs(), op);
+    access(path.there(), beginPs(op), op);
   }
 
   @Override
@@ -293,7 +337,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
    */
   private void accessed(Op op) {
     if (values && op.kind() == OpKind.STORE) {
-      memories.write(op.region(), op.a.data(), op.a.dataOffset() + op.aOffset);
+      memories.write(op.physical, op.region(), op.a.data(), op.a.dataOffset() + op.aOffset);
     }
     op.pe.complete(op, sim.nowPs());
   }
@@ -314,7 +358,8 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
         op.startPs,
         endPs,
         op.contentionPs,
-        op.serialisationPs);
+        op.serialisationPs,
+        op.translatePs);
   }
 
   // ---- launches ----

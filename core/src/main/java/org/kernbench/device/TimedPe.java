@@ -30,6 +30,9 @@ final class TimedPe {
 
   final TcmSpace tcm;
 
+  final Mmu mmu;
+  final PageMap.View addresses;
+
   /** When a look for room in TCM is due; of several, the last that was asked for. */
   private long tcmTriedPs = -1;
 
@@ -52,6 +55,8 @@ final class TimedPe {
     this.index = index;
     this.pe = pe;
     var spec = world.machine.pe();
+    this.mmu = new Mmu(spec.mmu(), index);
+    this.addresses = world.map.view(pe);
     this.tcm = new TcmSpace(spec.tcm().sizeBytes());
     this.contexts = new ProgramContext[spec.cpu().contexts()];
     this.read = new Engine(this, "DMA read", spec.dma().readQueues());
@@ -141,10 +146,9 @@ final class TimedPe {
   void enqueue(Op op) {
     Engine engine = engineFor(op);
     engine.add(op);
-    if (op.kind == OpKind.LOAD) {
-      loads.add(op);
-    } else if (op.kind == OpKind.STORE) {
-      stores.add(op);
+    if (op.kind == OpKind.LOAD || op.kind == OpKind.STORE) {
+      op.translatePs = mmu.translatePs(op.region(), op.range);
+      (op.kind == OpKind.LOAD ? loads : stores).add(op);
     }
     world.tryStart(engine);
   }
@@ -282,6 +286,9 @@ final class TimedPe {
     Register out = op.out;
     if (out != Register.NONE) {
       out.produced(op.id, endPs);
+      if (!out.ready) {
+        out = Register.NONE; // others have still to produce parts of it
+      }
     }
     context.cpu.retire(op, endPs);
     if (kind != OpKind.SEND) {

@@ -4,6 +4,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.PhysicalAddress;
 
 /**
  * What a program on a PE in simulated time may say: each call makes a command and hands it to the
@@ -16,6 +17,7 @@ final class TimedPort implements PePort {
   private final IssueUnit cpu;
   private final ProgramThread program;
   private final RegisterFile registers;
+  private final PageMap.View addresses;
 
   TimedPort(ProgramContext context) {
     this.world = context.world;
@@ -24,6 +26,7 @@ final class TimedPort implements PePort {
     this.cpu = context.cpu;
     this.program = context.program;
     this.registers = context.registers;
+    this.addresses = context.pe.addresses;
   }
 
   @Override
@@ -55,20 +58,60 @@ final class TimedPort implements PePort {
 
   @Override
   public Register load(Region from) {
-    Op op = command(OpKind.LOAD, from.bytes());
-    op.region = from;
-    op.out = registers.create(from.bytes(), true);
-    return issue(op);
+    if (addresses.isOneRange(from)) {
+      Op op = command(OpKind.LOAD, from.bytes());
+      accesses(op, from);
+      op.out = registers.create(from.bytes(), true);
+      return issue(op);
+    }
+    List<PageMap.Piece> pieces = addresses.split(from);
+    Register out = registers.create(from.bytes(), true);
+    out.producers = pieces.size();
+    for (PageMap.Piece piece : pieces) {
+      Op op = command(OpKind.LOAD, piece.region().bytes());
+      accesses(op, piece.region());
+      op.out = out;
+      op.outOffset = piece.valueOffset();
+      issue(op);
+    }
+    return out;
   }
 
   @Override
   public Register store(Register value, int offset, Region to) {
+    Register done = new Register(0, true); // holds no storage, so nobody need give it up
+    if (addresses.isOneRange(to)) {
+      return store(value, offset, to, done);
+    }
+    List<PageMap.Piece> pieces = addresses.split(to);
+    done.producers = pieces.size();
+    for (PageMap.Piece piece : pieces) {
+      store(value, offset + piece.valueOffset(), piece.region(), done);
+    }
+    return done;
+  }
+
+  private Register store(Register value, int offset, Region to, Register done) {
     Op op = command(OpKind.STORE, to.bytes());
-    op.region = to;
+    accesses(op, to);
     op.a = operand(value, op);
     op.aOffset = offset;
-    op.out = new Register(0, true); // holds no storage, so nobody need give it up
+    op.out = done;
     return issue(op);
+  }
+
+  /** Says where the bytes of a load or store are, which one memory has. */
+  private void accesses(Op op, Region region) {
+    op.region = region;
+    if (region.address() instanceof PhysicalAddress physical) {
+      op.physical = physical.value();
+      op.memory = world.node(physical);
+    } else {
+      PageMap.Range range = addresses.range(region);
+      op.range = range;
+      op.physical = addresses.physical(range, region.address().value());
+      op.memory = addresses.node(range);
+    }
   }
 
   @Override

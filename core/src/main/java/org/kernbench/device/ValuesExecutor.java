@@ -13,6 +13,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.PhysicalAddress;
 import org.kernbench.sim.Coroutine;
 
 /**
@@ -23,6 +24,7 @@ import org.kernbench.sim.Coroutine;
 final class ValuesExecutor implements Executor {
   private final Machine machine;
   private final Memories memories;
+  private final PageMap map;
   private final SimulatorOptions options;
   private final OpLog log;
   private final KernelLines lines = new KernelLines();
@@ -34,9 +36,10 @@ final class ValuesExecutor implements Executor {
   private final Set<ValuesPe> suspended = new LinkedHashSet<>();
   private long commands;
 
-  ValuesExecutor(Machine machine, Memories memories, SimulatorOptions options) {
+  ValuesExecutor(Machine machine, Memories memories, PageMap map, SimulatorOptions options) {
     this.machine = machine;
     this.memories = memories;
+    this.map = map;
     this.options = options;
     this.log = new OpLog(machine, 0);
   }
@@ -182,6 +185,17 @@ final class ValuesExecutor implements Executor {
   }
 
   @Override
+  public void mapped(PageMap.Range range) {}
+
+  @Override
+  public void unmapped(PageMap.Range range) {}
+
+  @Override
+  public MmuCounts mmuCounts() {
+    return new MmuCounts(0, 0);
+  }
+
+  @Override
   public long nowPs() {
     return 0;
   }
@@ -215,11 +229,13 @@ final class ValuesExecutor implements Executor {
     private final Mail mail;
     private @Nullable Inbox waitsAt;
     private final Coroutine program;
+    private final PageMap.View addresses;
     private boolean ended;
     private int line;
 
     ValuesPe(Pe pe, Launch launch, Mail mail) {
       this.pe = pe;
+      this.addresses = map.view(pe);
       this.launch = launch;
       this.mail = mail;
       Runnable body = launch.programOn(this);
@@ -277,14 +293,34 @@ final class ValuesExecutor implements Executor {
     @Override
     public Register load(Region from) {
       byte[] data = new byte[from.bytes()];
-      memories.read(from, data, 0);
+      if (addresses.isOneRange(from)) {
+        memories.read(physical(from), from, data, 0);
+      } else {
+        for (PageMap.Piece p : addresses.split(from)) {
+          memories.read(physical(p.region()), p.region(), data, p.valueOffset());
+        }
+      }
       return value(data);
     }
 
     @Override
     public Register store(Register value, int offset, Region to) {
-      memories.write(to, alive(value).data(), offset);
+      byte[] data = alive(value).data();
+      if (addresses.isOneRange(to)) {
+        memories.write(physical(to), to, data, offset);
+      } else {
+        for (PageMap.Piece p : addresses.split(to)) {
+          memories.write(physical(p.region()), p.region(), data, offset + p.valueOffset());
+        }
+      }
       return value(new byte[0]);
+    }
+
+    private long physical(Region region) {
+      long address = region.address().value();
+      return region.address() instanceof PhysicalAddress
+          ? address
+          : addresses.physical(addresses.range(region), address);
     }
 
     @Override

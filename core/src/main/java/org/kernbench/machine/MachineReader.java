@@ -422,8 +422,21 @@ final class MachineReader {
             Rate.ofBytesPerSecond(tcm.bandwidth("bandwidth")),
             tcm.time("latency"));
     tcm.done();
+    MmuSpec mmu = mmu(pe.map("mmu"));
     pe.done();
-    return new PeSpec(cpuSpec, dmaSpec, math, gemmSpec, slot, tcmSpec);
+    return new PeSpec(cpuSpec, dmaSpec, math, gemmSpec, slot, tcmSpec, mmu);
+  }
+
+  private MmuSpec mmu(ConfigMap map) {
+    MmuSpec spec =
+        new MmuSpec(
+            map.integer("entries", 1, 1 << 20),
+            map.quantity("page_size", Quantity.SIZE, 64),
+            map.time("miss"),
+            map.choice("fill", TlbFill.values()));
+    checkPowerOfTwo(map, "page_size", spec.pageBytes());
+    map.done();
+    return spec;
   }
 
   private MathSpec math(ConfigMap map) {

@@ -9,6 +9,13 @@ package org.kernbench.machine;
  * @param gemm multiplies matrices
  * @param accelSlot whether gemm and math exclude each other
  * @param tcm scratch memory
+ * @param mmu translates addresses
  */
 public record PeSpec(
-    CpuSpec cpu, DmaSpec dma, MathSpec math, GemmSpec gemm, AccelSlot accelSlot, TcmSpec tcm) {}
+    CpuSpec cpu,
+    DmaSpec dma,
+    MathSpec math,
+    GemmSpec gemm,
+    AccelSlot accelSlot,
+    TcmSpec tcm,
+    MmuSpec mmu) {}

@@ -5,8 +5,8 @@ package org.kernbench.machine;
  *
  * @param value 51 bits: package, die, offset in the die
  */
-public record PhysicalAddress(long value) {
-  /** The address {@code bytes} further on. */
+public record PhysicalAddress(long value) implements MemoryAddress {
+  @Override
   public PhysicalAddress plus(long bytes) {
     return new PhysicalAddress(value + bytes);
   }

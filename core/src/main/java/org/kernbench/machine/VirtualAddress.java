@@ -1,13 +1,21 @@
 package org.kernbench.machine;
 
 /**
- * An address that a PE would translate; a type of its own, so that it cannot be taken for a {@link
- * PhysicalAddress}. Reserved: kernels name tensors and their shards today.
+ * An address as kernels see it: tensors lie one after another in one space for the whole machine,
+ * each in one contiguous range, wherever the bytes really are. The MMU of a PE translates it to a
+ * {@link PhysicalAddress}; taken for one by mistake, it names nothing, for {@link #BASE} is above
+ * all of them.
  *
  * @param value the address
  */
-public record VirtualAddress(long value) {
-  /** The address {@code bytes} further on. */
+public record VirtualAddress(long value) implements MemoryAddress {
+  /** The lowest virtual address. */
+  public static final long BASE = 1L << (AddressMap.ADDRESS_BITS + 1);
+
+  /** Size of the virtual address space in bytes. */
+  public static final long SPACE_BYTES = BASE;
+
+  @Override
   public VirtualAddress plus(long bytes) {
     return new VirtualAddress(value + bytes);
   }

@@ -1,18 +1,18 @@
 package org.kernbench.tl;
 
-import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.MemoryAddress;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 
 /**
- * The part of a tensor that lies in one memory, row-major and dense.
+ * The part of a tensor that lies at one PE, row-major and dense; or any dense elements in memory.
  *
  * @param name of the tensor, for messages
- * @param address of the first element
+ * @param address of the first element; that of a tensor's shard is virtual
  * @param shape of this part
  * @param dtype of the elements
  */
-public record Shard(String name, PhysicalAddress address, Shape shape, DType dtype) {
+public record Shard(String name, MemoryAddress address, Shape shape, DType dtype) {
   /** All of it, in its own shape. */
   public Slice whole() {
     int n = Math.toIntExact(shape.elements());

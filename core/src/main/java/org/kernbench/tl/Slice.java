@@ -1,7 +1,6 @@
 package org.kernbench.tl;
 
 import org.kernbench.device.Region;
-import org.kernbench.machine.PhysicalAddress;
 import org.kernbench.tensor.Shape;
 
 /**
@@ -19,7 +18,7 @@ public record Slice(Shard shard, int start, int rows, int columns, int stride, S
   Region region() {
     int size = shard.dtype().sizeBytes();
     return new Region(
-        new PhysicalAddress(shard.address().value() + (long) start * size),
+        shard.address().plus((long) start * size),
         rows,
         columns * size,
         (long) stride * size);

@@ -9,6 +9,7 @@ import org.kernbench.device.PePort;
 import org.kernbench.device.Register;
 import org.kernbench.device.SimulationException;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.VirtualAddress;
 import org.kernbench.tensor.ArgReduceOp;
 import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.CompareOp;
@@ -116,6 +117,21 @@ public final class Tl {
   /** Loads a slice from memory into scratch. */
   public Value load(Slice slice) {
     return made(port.load(slice.region()), slice.shape(), slice.shard().dtype());
+  }
+
+  /**
+   * Loads dense elements from a virtual address on, wherever they are: a command of its own for
+   * each memory that holds some of them. The tensor must be one that the kernel was launched with.
+   *
+   * @throws SimulationException if no tensor lies there
+   */
+  public Value load(VirtualAddress from, Shape shape, DType dtype) {
+    return load(new Shard("at " + from, from, shape, dtype).whole());
+  }
+
+  /** Stores a value densely from a virtual address on; see {@link #load(VirtualAddress, Shape, DType)}. */
+  public Handle store(VirtualAddress to, Value value) {
+    return store(new Shard("at " + to, to, value.shape(), value.dtype()).whole(), value);
   }
 
   /** Stores a value over this PE's whole shard of a tensor. */

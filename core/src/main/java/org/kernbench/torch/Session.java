@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
+import org.kernbench.device.Mapping;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueuePlan;
@@ -14,6 +15,7 @@ import org.kernbench.device.SimulationException;
 import org.kernbench.device.Simulator;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.VirtualAddress;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.LaunchGrid;
 import org.kernbench.tl.Tl;
@@ -28,7 +30,8 @@ final class Session {
   final Simulator simulator;
   final RankLevel rankLevel;
   final TorchOptions options;
-  final HbmAllocator hbm;
+  private final HbmAllocator hbm;
+  private final RangeAllocator virtual;
   final List<CollectiveRun> history = new ArrayList<>();
 
   private final @Nullable Use[] running;
@@ -55,6 +58,9 @@ final class Session {
     this.options = options;
     this.rankLevel = options.collectives().map(CollectiveBackend::rankLevel).orElse(RankLevel.SIP);
     this.hbm = new HbmAllocator(machine.hbm().sizeBytes());
+    this.virtual =
+        new RangeAllocator(
+            VirtualAddress.BASE, VirtualAddress.SPACE_BYTES, machine.pe().mmu().pageBytes());
     this.running = new Use[machine.peCount()];
   }
 
@@ -314,11 +320,63 @@ final class Session {
 
   // ---- memory ----
 
-  long allocate(Pe pe, long bytes, String owner) {
+  /** Takes a contiguous range of virtual addresses. */
+  VirtualAddress reserve(long bytes, String owner) {
     if (!leaving.isEmpty()) {
       leaving.removeIf(this::releaseIfUnused);
     }
-    return hbm.allocate(pe, bytes, owner);
+    if (bytes == 0) {
+      return new VirtualAddress(VirtualAddress.BASE);
+    }
+    return new VirtualAddress(
+        virtual
+            .allocate(bytes, owner)
+            .orElseThrow(() ->
+                new SimulationException(
+                    "out of virtual addresses for tensor " + owner + ": " + virtual.describe())));
+  }
+
+  /** Gives back what {@link #reserve} returned. */
+  void unreserve(VirtualAddress at, long bytes) {
+    if (bytes > 0) {
+      virtual.free(at.value());
+    }
+  }
+
+  /**
+   * Puts memory of each of these PEs behind virtual addresses.
+   *
+   * @throws OutOfHbmException naming what fills the slice of one of them; then none is taken
+   */
+  void allocate(String name, VirtualAddress at, long bytes, List<ShardSpec> copies) {
+    if (bytes == 0) {
+      return;
+    }
+    List<Mapping.Copy> places = new ArrayList<>(copies.size());
+    try {
+      for (ShardSpec copy : copies) {
+        long offset = hbm.allocate(copy.place(), bytes, name);
+        places.add(new Mapping.Copy(copy.place(), machine.addresses().hbm(copy.place(), offset)));
+      }
+    } catch (OutOfHbmException e) {
+      freeAll(places, bytes);
+      throw e;
+    }
+    simulator.map(new Mapping(name, at, bytes, places));
+  }
+
+  /** Gives back what {@link #allocate} took. */
+  void free(VirtualAddress at, long bytes) {
+    if (bytes > 0) {
+      freeAll(simulator.unmap(at).copies(), bytes);
+    }
+  }
+
+  private void freeAll(List<Mapping.Copy> copies, long bytes) {
+    for (Mapping.Copy copy : copies) {
+      simulator.erase(copy.address(), bytes);
+      hbm.free(copy.pe(), machine.addresses().decode(copy.address()).offset(), bytes);
+    }
   }
 
   /** Gives a tensor's memory back, as soon as no kernel under way can use it. */

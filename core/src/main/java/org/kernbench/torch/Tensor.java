@@ -7,17 +7,18 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.SimulationException;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.VirtualAddress;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Npy;
 import org.kernbench.tensor.Numerics;
@@ -43,9 +44,10 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   private final String name;
   private final Shape shape;
   private final DType dtype;
+  private final VirtualAddress address;
   private final List<ShardSpec> specs;
   private final List<Shard> shards;
-  private final long[] offsets;
+  private final List<Part> parts;
   private @Nullable Map<Pe, Integer> byPe;
   private List<Launch> users = List.of();
   private boolean closed;
@@ -55,46 +57,74 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
       String name,
       Shape shape,
       DType dtype,
+      VirtualAddress address,
       List<ShardSpec> specs,
       List<Shard> shards,
-      long[] offsets) {
+      List<Part> parts) {
     this.session = session;
     this.name = name;
     this.shape = shape;
     this.dtype = dtype;
+    this.address = address;
     this.specs = specs;
     this.shards = shards;
-    this.offsets = offsets;
+    this.parts = parts;
   }
+
+  /**
+   * A part of the tensor, of which there may be several copies.
+   *
+   * @param spec where the first copy lies, and which part it is
+   * @param at its virtual address, the same for all copies
+   * @param bytes its size
+   */
+  private record Part(ShardSpec spec, VirtualAddress at, long bytes) {}
 
   static Tensor allocate(
       Session session, String name, Shape shape, DType dtype, DpPolicy policy, Device device) {
     List<ShardSpec> specs = Placement.resolve(name, shape, policy, device);
-    long[] offsets = new long[specs.size()];
-    List<Shard> shards = new ArrayList<>(specs.size());
-    int done = 0;
+    Map<Box, List<ShardSpec>> copies = new LinkedHashMap<>();
+    long bytes = 0;
+    for (ShardSpec spec : specs) {
+      List<ShardSpec> same =
+          copies.computeIfAbsent(new Box(spec.offset(), spec.shape()), b -> new ArrayList<>());
+      bytes += same.isEmpty() ? spec.shape().elements() * dtype.sizeBytes() : 0;
+      same.add(spec);
+    }
+    VirtualAddress address = session.reserve(bytes, name);
+    List<Part> parts = new ArrayList<>(copies.size());
+    Map<Box, VirtualAddress> places = new HashMap<>();
+    VirtualAddress at = address;
     try {
-      for (ShardSpec spec : specs) {
-        long bytes = spec.shape().elements() * dtype.sizeBytes();
-        offsets[done] = session.allocate(spec.place(), bytes, name);
-        PhysicalAddress address = session.machine.addresses().hbm(spec.place(), offsets[done]);
-        shards.add(new Shard(name, address, spec.shape(), dtype));
-        done++;
+      for (Map.Entry<Box, List<ShardSpec>> part : copies.entrySet()) {
+        long size = part.getKey().shape.elements() * dtype.sizeBytes();
+        session.allocate(name, at, size, part.getValue());
+        parts.add(new Part(part.getValue().getFirst(), at, size));
+        places.put(part.getKey(), at);
+        at = at.plus(size);
       }
     } finally {
-      if (done < specs.size()) {
-        giveBack(session, specs, offsets, done, dtype);
+      if (parts.size() < copies.size()) {
+        giveBack(session, address, parts);
       }
     }
-    return new Tensor(session, name, shape, dtype, specs, List.copyOf(shards), offsets);
+    List<Shard> shards = new ArrayList<>(specs.size());
+    for (ShardSpec spec : specs) {
+      VirtualAddress place = Objects.requireNonNull(places.get(new Box(spec.offset(), spec.shape())));
+      shards.add(new Shard(name, place, spec.shape(), dtype));
+    }
+    return new Tensor(
+        session, name, shape, dtype, address, specs, List.copyOf(shards), List.copyOf(parts));
   }
 
-  private static void giveBack(
-      Session session, List<ShardSpec> specs, long[] offsets, int count, DType dtype) {
-    for (int i = 0; i < count; i++) {
-      ShardSpec spec = specs.get(i);
-      session.hbm.free(spec.place(), offsets[i], spec.shape().elements() * dtype.sizeBytes());
+  /** Which elements a part has. */
+  private record Box(List<Integer> offset, Shape shape) {}
+
+  private static void giveBack(Session session, VirtualAddress address, List<Part> parts) {
+    for (Part part : parts) {
+      session.free(part.at, part.bytes);
     }
+    session.unreserve(address, parts.stream().mapToLong(Part::bytes).sum());
   }
 
   // ---- what it is ----
@@ -117,6 +147,15 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   /** Bytes of the whole tensor, copies not counted. */
   public long sizeBytes() {
     return shape.elements() * dtype.sizeBytes();
+  }
+
+  /**
+   * Its first virtual address. Its parts follow one another without gaps, each row-major, in the
+   * order in which their first copies appear in {@link #shardSpecs}; so a tensor divided by rows,
+   * or a vector, lies there as a whole in row-major order.
+   */
+  public VirtualAddress address() {
+    return address;
   }
 
   /** Where its parts lie and which parts they are, in structural order. */
@@ -175,10 +214,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   }
 
   void giveBack() {
-    giveBack(session, specs, offsets, specs.size(), dtype);
-    for (Shard s : shards) {
-      session.simulator.erase(s.address(), s.shape().elements() * dtype.sizeBytes());
-    }
+    giveBack(session, address, parts);
   }
 
   void usedBy(Launch launch) {
@@ -281,11 +317,10 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
       int size = dtype.sizeBytes();
       byte[] chunk = new byte[CHUNK_BYTES];
       Numerics.fill(dtype, value, chunk, 0, CHUNK_BYTES / size);
-      for (Shard s : shards) {
-        long bytes = s.shape().elements() * size;
-        for (long at = 0; at < bytes; at += CHUNK_BYTES) {
-          int step = (int) Math.min(CHUNK_BYTES, bytes - at);
-          session.simulator.write(s.address().plus(at), chunk, 0, step);
+      for (Part part : parts) {
+        for (long at = 0; at < part.bytes; at += CHUNK_BYTES) {
+          int step = (int) Math.min(CHUNK_BYTES, part.bytes - at);
+          session.simulator.write(part.at.plus(at), chunk, 0, step);
         }
       }
     }
@@ -294,16 +329,15 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
 
   void writeAll(byte[] whole) {
     int size = dtype.sizeBytes();
-    for (int i = 0; i < shards.size(); i++) {
-      Shard s = shards.get(i);
-      ShardCopy copy = new ShardCopy(shape, specs.get(i), size);
-      int bytes = Math.toIntExact(s.shape().elements() * size);
-      byte[] part = whole;
+    for (Part part : parts) {
+      ShardCopy copy = new ShardCopy(shape, part.spec, size);
+      int bytes = Math.toIntExact(part.bytes);
+      byte[] data = whole;
       if (!copy.isWhole()) {
-        part = new byte[bytes];
-        copy.gather(whole, part);
+        data = new byte[bytes];
+        copy.gather(whole, data);
       }
-      session.simulator.write(s.address(), part, 0, bytes);
+      session.simulator.write(part.at, data, 0, bytes);
     }
   }
 
@@ -364,38 +398,38 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
 
   private double element(int[] index) {
     int size = dtype.sizeBytes();
-    int i = holder(index);
-    PhysicalAddress at = address(i, index);
+    Part part = partWith(index);
+    VirtualAddress at = address(part, index);
     byte[] one = new byte[size];
     session.simulator.read(at, one, 0, size);
     if (session.simulator.firstUnwritten(at, size) >= 0) {
-      throw unwritten(index, specs.get(i));
+      throw unwritten(index, part.spec);
     }
     return dtype.getDouble(one, 0);
   }
 
   private String elementText(int[] index) {
-    PhysicalAddress at = address(holder(index), index);
+    VirtualAddress at = address(partWith(index), index);
     boolean known = session.simulator.firstUnwritten(at, dtype.sizeBytes()) < 0;
     return known ? String.valueOf(element(index)) : "?";
   }
 
-  /** The first shard with an element. */
-  private int holder(int[] index) {
-    for (int i = 0; i < specs.size(); i++) {
-      if (position(i, index) >= 0) {
-        return i;
+  /** The part that has an element. */
+  private Part partWith(int[] index) {
+    for (Part part : parts) {
+      if (position(part, index) >= 0) {
+        return part;
       }
     }
-    throw new IllegalStateException("no shard of " + name + " holds " + Arrays.toString(index));
+    throw new IllegalStateException("no part of " + name + " has " + Arrays.toString(index));
   }
 
-  private long position(int shard, int[] index) {
-    return new ShardCopy(shape, specs.get(shard), dtype.sizeBytes()).position(index);
+  private long position(Part part, int[] index) {
+    return new ShardCopy(shape, part.spec, dtype.sizeBytes()).position(index);
   }
 
-  private PhysicalAddress address(int shard, int[] index) {
-    return shards.get(shard).address().plus(position(shard, index) * dtype.sizeBytes());
+  private VirtualAddress address(Part part, int[] index) {
+    return part.at.plus(position(part, index) * dtype.sizeBytes());
   }
 
   /**
@@ -465,34 +499,30 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   private byte[] readAll() {
     int size = dtype.sizeBytes();
     byte[] whole = new byte[hostBytes(size)];
-    Set<List<Integer>> seen = new HashSet<>(); // of several copies the first one shows
-    for (int i = 0; i < shards.size(); i++) {
-      ShardSpec spec = specs.get(i);
-      if (spec.shape().elements() == 0 || !seen.add(spec.offset())) {
+    for (Part part : parts) {
+      if (part.bytes == 0) {
         continue;
       }
-      ShardCopy copy = new ShardCopy(shape, spec, size);
-      byte[] part =
-          copy.isWhole() ? whole : new byte[Math.toIntExact(spec.shape().elements() * size)];
-      session.simulator.read(shards.get(i).address(), part, 0, part.length);
-      checkWritten(i, part.length);
+      ShardCopy copy = new ShardCopy(shape, part.spec, size);
+      byte[] data = copy.isWhole() ? whole : new byte[Math.toIntExact(part.bytes)];
+      session.simulator.read(part.at, data, 0, data.length);
+      checkWritten(part);
       if (!copy.isWhole()) {
-        copy.scatter(part, whole);
+        copy.scatter(data, whole);
       }
     }
     return whole;
   }
 
   /** Refuses contents that nobody has produced. */
-  private void checkWritten(int shard, long bytes) {
-    long at = session.simulator.firstUnwritten(shards.get(shard).address(), bytes);
+  private void checkWritten(Part part) {
+    long at = session.simulator.firstUnwritten(part.at, part.bytes);
     if (at >= 0) {
-      ShardSpec spec = specs.get(shard);
-      int[] index = index(at / dtype.sizeBytes(), spec.shape());
+      int[] index = index(at / dtype.sizeBytes(), part.spec.shape());
       for (int axis = 0; axis < index.length; axis++) {
-        index[axis] += spec.offset().get(axis);
+        index[axis] += part.spec.offset().get(axis);
       }
-      throw unwritten(index, spec);
+      throw unwritten(index, part.spec);
     }
   }
 
@@ -524,7 +554,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
           "tensor "
               + name
               + " has "
-              + HbmAllocator.size(bytes)
+              + Sizes.of(bytes)
               + ", more than the host moves at once (2 GiB); use several tensors, or get and"
               + " fillInPlace");
     }
