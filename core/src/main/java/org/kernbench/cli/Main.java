@@ -89,6 +89,12 @@ public final class Main implements Runnable, IVersionProvider {
     run.getHelpSectionMap()
         .put(UsageMessageSpec.SECTION_KEY_OPTION_LIST, help -> grouped(help, RunCommand.groups()));
     line.addSubcommand(run);
+    CommandLine sweep = new CommandLine(new SweepCommand(terminal, benches));
+    sweep
+        .getHelpSectionMap()
+        .put(
+            UsageMessageSpec.SECTION_KEY_OPTION_LIST, help -> grouped(help, SweepCommand.groups()));
+    line.addSubcommand(sweep);
     line.addSubcommand(new ListCommand(terminal, benches));
     line.addSubcommand(new MachineCommand(terminal));
     line.addSubcommand(new NewCommand(terminal));

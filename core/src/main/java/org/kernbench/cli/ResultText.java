@@ -168,6 +168,11 @@ final class ResultText {
 
   /** Columns as wide as their widest cell; numbers to the right; {@code indent} spaces before. */
   private void table(List<List<String>> rows, int indent) {
+    table(out, rows, indent);
+  }
+
+  /** Columns side by side; numbers to the right. */
+  static void table(StringBuilder out, List<List<String>> rows, int indent) {
     int columns = rows.getFirst().size();
     int[] width = new int[columns];
     boolean[] right = new boolean[columns];

@@ -60,52 +60,7 @@ final class RunCommand implements Callable<Integer> {
       description = "The bench, or a .java file that holds one; also without --bench.")
   private @Nullable String bench;
 
-  @Option(
-      names = "--param",
-      paramLabel = "name=value",
-      description = "A parameter of the bench; may be repeated.")
-  private List<String> params = new ArrayList<>();
-
-  @Mixin private ClassPath classPath = new ClassPath();
-
-  @Option(
-      names = "--mode",
-      paramLabel = "MODE",
-      converter = Words.ModeWord.class,
-      completionCandidates = Words.ModeWord.class,
-      description = "full: values and time (default). time: no values. values: no time.")
-  private Mode mode = Mode.FULL;
-
-  @Option(
-      names = "--verify",
-      description = "Also run in the other modes and compare: op logs and values must agree.")
-  private boolean verify;
-
-  @Option(
-      names = "--topology",
-      paramLabel = "FILE|PRESET",
-      description = "The machine (default: the bench's own, for most benches sip-2026).")
-  private @Nullable String topology;
-
-  @Option(
-      names = "--set",
-      paramLabel = "path=value",
-      description = "Changes one value of the machine, e.g. ipcq.slots=16; may be repeated.")
-  private List<String> overrides = new ArrayList<>();
-
-  @Option(
-      names = "--ccl",
-      paramLabel = "FILE",
-      description =
-          "Collective algorithms and their settings (default: ccl.yaml here, or else the packaged"
-              + " one).")
-  private @Nullable Path ccl;
-
-  @Option(
-      names = "--ccl-set",
-      paramLabel = "path=value",
-      description = "Changes one value of it, e.g. algorithms.ring.sub_chunks=4; may be repeated.")
-  private List<String> cclOverrides = new ArrayList<>();
+  @Mixin private Choices choices = new Choices();
 
   @Option(
       names = "--format",
@@ -148,25 +103,10 @@ final class RunCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    Bench chosen = classPath.bench(benchName(), benches);
-    checkNotBlank("--topology", topology);
-    checkNotBlank("--ccl", ccl);
-    checkNotBlank("--out", out);
-    if (verify && mode != Mode.FULL) {
-      throw new UsageException(
-          "--verify compares all modes with mode full, so --mode cannot be given with it; leave out"
-              + " one of the two");
-    }
+    Bench chosen = choices.bench(benchName(), benches);
+    RunOptions options = choices.options();
+    Choices.checkNotBlank("--out", out);
     Optional<RunFolder> folder = Optional.ofNullable(out).map(RunFolder::create);
-    RunOptions options =
-        new RunOptions(
-            Optional.ofNullable(topology),
-            overrides,
-            ccl != null ? Optional.of(ccl) : CclConfig.inDirectory(Path.of("")),
-            cclOverrides,
-            params,
-            mode,
-            verify);
     ProgressLine line = new ProgressLine(terminal);
     Runner runner = Runner.of(Main.versionText(), quiet ? Progress.SILENT : line);
     RunResult result;
@@ -185,12 +125,6 @@ final class RunCommand implements Callable<Integer> {
     return Main.exitCode(result.isOk());
   }
 
-  private static void checkNotBlank(String option, @Nullable Object value) {
-    if (value != null && value.toString().isBlank()) {
-      throw new UsageException(option + ": got nothing; expected a name, or leave the option out");
-    }
-  }
-
   private String benchName() {
     if (name != null && bench != null && !name.equals(bench)) {
       throw new UsageException(
@@ -204,8 +138,7 @@ final class RunCommand implements Callable<Integer> {
   }
 
   private void warn(RunResult result) {
-    boolean chosenByUser = topology != null || !overrides.isEmpty();
-    if (chosenByUser && !quiet) {
+    if (choices.choseMachine() && !quiet) {
       result
           .machine()
           .ifPresent(m -> {
@@ -231,7 +164,7 @@ final class RunCommand implements Callable<Integer> {
    * Runs the whole simulation inside one virtual thread with one carrier, so that ranks and
    * kernels, which are virtual threads too, hand over in a few hundred nanoseconds.
    */
-  private static <T> T onVirtualThread(Callable<T> body) {
+  static <T> T onVirtualThread(Callable<T> body) {
     String parallelism = "jdk.virtualThreadScheduler.parallelism";
     if (System.getProperty(parallelism) == null) {
       System.setProperty(parallelism, "1");

@@ -1,6 +1,7 @@
 package org.kernbench.config;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -89,6 +90,21 @@ public final class ConfigMap {
     }
     reject(key, "a text");
     return "";
+  }
+
+  /** The texts of a list of scalars, or of one scalar. */
+  public List<String> texts(String key) {
+    ConfigNode node = node(key);
+    List<String> texts = new ArrayList<>();
+    for (ConfigNode item :
+        node instanceof ConfigNode.Sequence list ? list.items() : Collections.singletonList(node)) {
+      if (!(item instanceof ConfigNode.Scalar scalar) || scalar.text().isEmpty()) {
+        reject(key, "a list of values, e.g. [8, 32, 64]");
+        return List.of();
+      }
+      texts.add(scalar.text());
+    }
+    return texts;
   }
 
   /** True if the key is written and its value is this word. Counts as asking for it. */

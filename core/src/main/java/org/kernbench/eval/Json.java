@@ -24,6 +24,25 @@ final class Json {
     return json.out.append('\n').toString();
   }
 
+  /** The value as text on one line, without spaces. */
+  static String compact(Object value) {
+    StringBuilder line = new StringBuilder();
+    boolean inText = false;
+    String text = write(value);
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (c == '\\' && inText) {
+        line.append(c).append(text.charAt(++i));
+        continue;
+      }
+      inText ^= c == '"';
+      if (inText || (c != ' ' && c != '\n')) {
+        line.append(c);
+      }
+    }
+    return line.toString();
+  }
+
   private void value(Object value, int depth) {
     switch (value) {
       case Map<?, ?> map -> object(map, depth);

@@ -51,6 +51,22 @@ public final class ResultCsv {
     return text.toString();
   }
 
+  /** A table whose rows all have the same columns. */
+  static String table(List<Map<String, Object>> rows) {
+    StringWriter text = new StringWriter();
+    try (CsvWriter csv = writer(text)) {
+      if (!rows.isEmpty()) {
+        csv.writeRecord(rows.getFirst().keySet());
+      }
+      for (Map<String, Object> row : rows) {
+        csv.writeRecord(row.values().stream().map(ResultCsv::text).toList());
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return text.toString();
+  }
+
   /** Every kept operation, one line each, in the order of issue. */
   static void writeOpLog(OpLog log, Machine machine, Writer out) throws IOException {
     try (CsvWriter csv = writer(out)) {

@@ -70,11 +70,12 @@ public final class RunFolder {
   }
 
   /** Writes one file. */
-  private interface Content {
+  interface Content {
     void to(Writer out) throws IOException;
   }
 
-  private void write(String name, Content content) {
+  /** Writes a file under a temporary name and moves it. */
+  void write(String name, Content content) {
     Path target = directory.resolve(name);
     try {
       Path temporary = temporary(directory, name);

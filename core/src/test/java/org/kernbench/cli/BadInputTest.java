@@ -118,6 +118,7 @@ final class BadInputTest {
     all.addAll(programs());
     all.addAll(outputs());
     all.addAll(userCode());
+    all.addAll(sweeps());
     return all;
   }
 
@@ -145,6 +146,50 @@ final class BadInputTest {
         new Case("machine-without-command", 2, "machine"),
         new Case("machine-command-misspelt", 2, "machine", "shwo"),
         new Case("machine-view-unknown", 2, "machine", "diagram", "tiny", "--view", "board"));
+  }
+
+  private static Case sweep(String name, String... args) {
+    List<String> all = new ArrayList<>(List.of("sweep", "hello-send", "--topology", "tiny"));
+    all.addAll(List.of("--out", "$DIR/out"));
+    all.addAll(List.of(args));
+    return new Case(name, 2, all.toArray(String[]::new));
+  }
+
+  private static List<Case> sweeps() {
+    return List.of(
+        new Case("sweep-nothing", 2, "sweep"),
+        sweep("sweep-without-axes"),
+        sweep("sweep-axis-misspelt", "--vary", "n_elm=1,2"),
+        sweep("sweep-axis-unknown", "--vary", "colour=red,blue"),
+        sweep("sweep-axis-without-values", "--vary", "n_elem="),
+        sweep("sweep-axis-without-equals", "--vary", "n_elem"),
+        sweep("sweep-axis-twice", "--vary", "n_elem=1,2", "--vary", "n-elem=3"),
+        sweep("sweep-value-twice", "--vary", "n_elem=1,2,1"),
+        sweep("sweep-value-empty", "--vary", "n_elem=1,,2"),
+        sweep("sweep-value-out-of-range", "--vary", "n_elem=1,0,many"),
+        sweep("sweep-value-and-param", "--vary", "n_elem=1,2", "--param", "n_elem=3"),
+        sweep("sweep-jobs-bad", "--vary", "n_elem=1,2", "--jobs", "-1"),
+        new Case("sweep-out-is-a-file", 2, "sweep", "hello-send", "--vary", "n_elem=1", "--out", "$DIR/x.txt")
+            .file("x.txt", "text\n"),
+        new Case(
+                "sweep-store-is-something-else",
+                1,
+                "sweep",
+                "hello-send",
+                "--vary",
+                "n_elem=1,2",
+                "--out",
+                "$DIR/out")
+            .file("out/results.sqlite", "not a database, but long enough to look for a header\n"),
+        new Case("sweep-file-missing", 2, "sweep", "$DIR/s.yaml"),
+        new Case("sweep-file-wrong", 2, "sweep", "$DIR/s.yaml")
+            .file(
+                "s.yaml",
+                "bnech: hello-send\nmode: fast\njobs: many\nvary:\n  n_elem: {a: 1}\n  dtype: []\n"),
+        new Case("sweep-file-axis-empty", 2, "sweep", "$DIR/s.yaml")
+            .file("s.yaml", "bench: hello-send\nvary: {dtype: []}\n"),
+        new Case("sweep-file-without-vary", 2, "sweep", "$DIR/s.yaml")
+            .file("s.yaml", "bench: hello-send\n"));
   }
 
   private static final String BENCH =

@@ -58,6 +58,59 @@ final class OutputTest {
     check("ccl-allreduce.csv", run("ccl-allreduce", concat(SMALL, "--format", "csv")));
   }
 
+  private Session sweep(String... options) {
+    return Session.of(
+        concat(
+            new String[] {
+              "sweep", "ccl-allreduce", "--topology", "tiny", "--vary", "n_elem=64,1024", "--vary",
+              "algorithm=tree,mesh", "--jobs", "1", "--out", directory.resolve("sweep").toString()
+            },
+            options));
+  }
+
+  @Test
+  void sweep_textCsvAndJson() {
+    Session text = sweep();
+    assertThat(text.exitCode()).as(text.err()).isZero();
+    Golden.check("output/sweep.txt", text.out().replace(directory.toString(), "$DIR"));
+    check("sweep.csv", sweep("--resume", "--format", "csv"));
+    check("sweep.json", sweep("--resume", "--format", "json"));
+  }
+
+  @Test
+  void sweep_ofTheExample_isWhatItsFileSays() throws IOException {
+    Path example = Path.of(System.getProperty("basedir", "."), "../examples/sweep.yaml");
+    Session sweep =
+        Session.of(
+            "sweep", example.toString(), "--mode", "time", "--jobs", "1", "--format", "csv",
+            "--out", directory.resolve("example").toString());
+    assertThat(sweep.exitCode()).as(sweep.err()).isZero();
+    assertThat(sweep.out().lines()).hasSize(1 + 2 * 3 * 2);
+  }
+
+  @Test
+  void resultsStore_everyDocumentedQuery_runs() throws Exception {
+    assertThat(sweep().exitCode()).isZero();
+    String doc =
+        Files.readString(
+            Path.of(System.getProperty("basedir", "."), "../docs/results-store.md"));
+    java.util.regex.Matcher sql =
+        java.util.regex.Pattern.compile("(?s)```sql\n(.*?)```").matcher(doc);
+    int queries = 0;
+    String url = "jdbc:sqlite:" + directory.resolve("sweep/results.sqlite");
+    try (var connection = java.sql.DriverManager.getConnection(url);
+        var statement = connection.createStatement()) {
+      while (sql.find()) {
+        try (var rows = statement.executeQuery(sql.group(1))) {
+          boolean any = rows.next();
+          assertThat(any).as(sql.group(1)).isEqualTo(!sql.group(1).contains("<> 'ok'"));
+        }
+        queries++;
+      }
+    }
+    assertThat(queries).isEqualTo(6);
+  }
+
   @Test
   void json_ofHelloSend() {
     check("hello-send.json", run("hello-send", "--topology", "tiny", "--format", "json"));

@@ -1,0 +1,53 @@
+package org.kernbench.cli;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.kernbench.eval.Sweep;
+import org.kernbench.eval.SweepFolder;
+import org.kernbench.eval.SweepRunner;
+
+/** The rows of a sweep for people. */
+final class SweepText {
+  private static final List<String> COLUMNS =
+      List.of("status", "crit_ns", "bound_ns", "bound_kind", "efficiency");
+  private static final int MOST = 60;
+
+  private SweepText() {}
+
+  static String write(
+      Sweep sweep,
+      List<Map<String, Object>> rows,
+      SweepRunner.Summary summary,
+      SweepFolder folder) {
+    List<String> columns = new ArrayList<>(sweep.axes().stream().map(Sweep.Axis::name).toList());
+    columns.addAll(COLUMNS);
+    List<List<String>> table = new ArrayList<>();
+    table.add(columns);
+    for (Map<String, Object> row : rows.subList(0, Math.min(MOST, rows.size()))) {
+      table.add(columns.stream().map(c -> String.valueOf(row.getOrDefault(c, ""))).toList());
+    }
+    StringBuilder out = new StringBuilder();
+    out.append(
+        String.format(
+            Locale.ROOT,
+            "sweep       %s   (kernbench %s, %s)\n\n",
+            sweep.bench().name(),
+            sweep.version(),
+            points(summary)));
+    ResultText.table(out, table, 2);
+    if (rows.size() > MOST) {
+      out.append(String.format(Locale.ROOT, "  … and %,d more\n", rows.size() - MOST));
+    }
+    out.append("\nall columns ").append(folder.csv()).append(", ").append(folder.json());
+    out.append("\nstore       ").append(folder.store()).append('\n');
+    return out.toString();
+  }
+
+  private static String points(SweepRunner.Summary s) {
+    String reused =
+        s.reused() == 0 ? "" : String.format(Locale.ROOT, ", %,d of them before", s.reused());
+    return String.format(Locale.ROOT, "%,d points%s", s.points(), reused);
+  }
+}

@@ -1,0 +1,180 @@
+package org.kernbench.cli;
+
+import java.io.BufferedReader;
+import java.io.BufferedOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.EOFException;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.kernbench.eval.Sweep;
+import org.kernbench.eval.SweepRow;
+import org.kernbench.eval.SweepRunner;
+import org.kernbench.eval.UsageException;
+
+/**
+ * A process that runs points of a sweep: this program again, told by {@code --worker} to read
+ * points from its standard input and to write rows to its standard output.
+ *
+ * <p>Processes rather than threads: a simulation hands over between virtual threads a few million
+ * times a second, which is fast only if one carrier thread does it all, and the virtual machine has
+ * one set of carriers for all simulations in it (numbers in docs/adr/0031). A point that takes the
+ * memory of its process takes no other point with it.
+ */
+final class WorkerProcess implements SweepRunner.Worker {
+  private static final int OUT_OF_MEMORY = 3;
+
+  private final Process process;
+  private final DataOutputStream requests;
+  private final DataInputStream rows;
+  private volatile String complaint = "";
+
+  private WorkerProcess(Process process) {
+    this.process = process;
+    this.requests = new DataOutputStream(new BufferedOutputStream(process.getOutputStream()));
+    this.rows = new DataInputStream(process.getInputStream());
+    Thread listener = new Thread(this::listen, "complaints");
+    listener.setDaemon(true);
+    listener.start();
+  }
+
+  /** Remembers the last line that the process complained with. */
+  private void listen() {
+    try (BufferedReader err = process.errorReader(StandardCharsets.UTF_8)) {
+      for (String line = err.readLine(); line != null; line = err.readLine()) {
+        complaint = line;
+      }
+    } catch (IOException e) {
+      complaint = ""; // the process has ended
+    }
+  }
+
+  /**
+   * Starts one.
+   *
+   * @param args the arguments of this sweep
+   */
+  static WorkerProcess start(List<String> args) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+    command.add("-cp");
+    command.add(System.getProperty("java.class.path"));
+    command.add(Main.class.getName());
+    command.addAll(args);
+    try {
+      return new WorkerProcess(
+new ProcessBuilder(command).start());
+    } catch (IOException e) {
+      throw new UsageException("cannot start a process for the sweep: " + e.getMessage());
+    }
+  }
+
+  @Override
+  public SweepRow run(Sweep.Point point) {
+    try {
+      requests.writeInt(point.index());
+      requests.writeUTF(point.key());
+      requests.flush();
+      List<String> texts = new ArrayList<>();
+      for (int left = rows.readInt(); left > 0; left--) {
+        texts.add(new String(rows.readNBytes(rows.readInt()), StandardCharsets.UTF_8));
+      }
+      return SweepRow.fromTexts(texts);
+    } catch (IOException e) {
+      throw new SweepRunner.WorkerLostException(epitaph());
+    }
+  }
+
+  private String epitaph() {
+    try {
+      if (!process.waitFor(5, TimeUnit.SECONDS)) {
+        return "its process no longer answers";
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    int code = process.isAlive() ? 0 : process.exitValue();
+    return code == OUT_OF_MEMORY
+        ? "its process ran out of memory; use --mode time, fewer --jobs, or more memory"
+            + " (KERNBENCH_JAVA_OPTS=-Xmx8g)"
+        : "its process was killed or crashed (exit code "
+            + code
+            + ")"
+            + (complaint.isEmpty() ? "" : ": " + complaint);
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+  }
+
+  // ---- the other side ----
+
+  /** A point to run: its index, and the key that both sides must agree on. */
+  private record Request(int index, String key) {}
+
+  /**
+   * Serves until standard input ends; then the process ends at once, also in the middle of a point,
+   * since nobody waits for its row any more.
+   */
+  static int serve(Sweep sweep, InputStream in) {
+    DataOutputStream out =
+        new DataOutputStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out)));
+    System.setOut(System.err); // what a bench prints is no row
+    BlockingQueue<Request> requests = new LinkedBlockingQueue<>();
+    Thread reader = new Thread(() -> read(in, requests), "requests");
+    reader.setDaemon(true);
+    reader.start();
+    List<Sweep.Point> points = sweep.points();
+    SweepRunner.Worker worker = SweepRunner.inPlace(sweep);
+    try {
+      while (true) {
+        Request request = requests.take();
+        Sweep.Point point = points.get(request.index());
+        if (!point.key().equals(request.key())) {
+          return 1; // a file of the sweep has changed since it began
+        }
+        write(out, worker.run(point));
+      }
+    } catch (InterruptedException | IOException e) {
+      return 1;
+    } catch (OutOfMemoryError e) {
+      return OUT_OF_MEMORY;
+    }
+  }
+
+  private static void read(InputStream in, BlockingQueue<Request> requests) {
+    try (DataInputStream data = new DataInputStream(in)) {
+      while (true) {
+        requests.add(new Request(data.readInt(), data.readUTF()));
+      }
+    } catch (EOFException e) {
+      Runtime.getRuntime().halt(0);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void write(DataOutputStream out, SweepRow row) throws IOException {
+    List<String> texts = row.toTexts();
+    out.writeInt(texts.size());
+    for (String text : texts) {
+      byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+      out.writeInt(bytes.length);
+      out.write(bytes);
+    }
+    out.flush();
+  }
+}
