@@ -131,6 +131,10 @@ final class ArchitectureRulesTest {
           }
           """,
           """
+          package org.kernbench.nn;
+          final class UsesAlgorithm { org.kernbench.ccl.UsesClock algorithm; }
+          """,
+          """
           package org.kernbench.eval;
           public final class UsesTerminal { picocli.CommandLine terminal; }
           """,
@@ -178,6 +182,7 @@ final class ArchitectureRulesTest {
         arguments("torch_takesOnlyCoroutinesFromSim", List.of("UsesCollective.clock")),
         arguments("ccl_plugsIntoTorch", List.of("ccl.UsesClock.csv")),
         arguments("ccl_takesOnlyRatesFromSim", List.of("ccl.UsesClock.clock")),
+        arguments("nn_trainsThroughTorch", List.of("UsesAlgorithm.algorithm")),
         arguments("eval_knowsNoTerminal", List.of("UsesTerminal.terminal")),
         arguments("cli_isUsedByNobody", List.of("UsesTerminal.terminal")),
         arguments("cli_asksEvalForResults", List.of("UsesEngine.engine")),

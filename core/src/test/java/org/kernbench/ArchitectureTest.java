@@ -49,7 +49,7 @@ final class ArchitectureTest {
 
   /** Rooms that decide what a simulation computes: everything below {@code eval}. */
   private static final String[] MODEL_ROOMS =
-      rooms("sim", "tensor", "config", "machine", "device", "tl", "torch", "ccl");
+      rooms("sim", "tensor", "config", "machine", "device", "tl", "torch", "ccl", "nn");
 
   // Arrows ---------------------------------------------------------------------------------------
 
@@ -121,6 +121,11 @@ final class ArchitectureTest {
   static final ArchRule ccl_takesOnlyRatesFromSim =
       takesOnly("ccl", "sim", "Rate")
           .because("closed forms and bounds are computed from links; clock and queue move them");
+
+  @ArchTest
+  static final ArchRule nn_trainsThroughTorch =
+      room("nn", "torch", "tl", "tensor", "device", "machine")
+          .because("layers are host programs and kernels; which algorithm reduces is not theirs");
 
   @ArchTest
   static final ArchRule eval_knowsNoTerminal =

@@ -36,8 +36,8 @@ import org.kernbench.sim.Simulation;
  *
  * <p>Memories are links like others, but for HBM with banks ({@link HbmBanks}): there a read begins
  * in the memory, which works on {@code window} bytes of it at once and offers each chunk to the
- * first link when it has all of it, or as much as lets it go out in one piece; and a write ends when
- * the memory has taken its last chunk.
+ * first link when it has all of it, or as much as lets it go out in one piece; and a write ends
+ * when the memory has taken its last chunk.
  *
  * <p>Links, transfers and chunks are records in flat arrays, each within one cache line: with
  * thousands of PEs in step, the cost of an event is the number of lines it touches. An event
@@ -91,7 +91,8 @@ final class Fabric implements EventHandler {
   private static final int NEXT_FREE = 7; // of those not in use
   private static final int BANKS_PS = 7; // the latest chunk that a banked memory gave or took
 
-  // after a chunk: offer the next one, and when the last has entered, nothing or tell the source; or
+  // after a chunk: offer the next one, and when the last has entered, nothing or tell the source;
+  // or
   // let a banked memory read on
   private static final int OFFER = 0;
   private static final int OFFER_AND_TELL = 1;

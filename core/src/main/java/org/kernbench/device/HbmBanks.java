@@ -16,9 +16,9 @@ import org.kernbench.machine.HbmSpec;
  * burst arrives: no cycle is stepped and no event is needed ({@code HbmBanksTest} compares with
  * {@code HbmTwin}, which steps cycles).
  *
- * <p>Refresh: every {@code tREFI / banks} one bank is refreshed and its row closed, each bank once a
- * round. JEDEC leaves the order inside a round to the controller; this one takes the bank that the
- * last access has most recently left behind, so that a stream does not meet it again soon.
+ * <p>Refresh: every {@code tREFI / banks} one bank is refreshed and its row closed, each bank once
+ * a round. JEDEC leaves the order inside a round to the controller; this one takes the bank that
+ * the last access has most recently left behind, so that a stream does not meet it again soon.
  *
  * <p>Not modelled: reordering (FR-FCFS, write draining), the occupancy of the command buses,
  * postponed refresh, power states. The first two cost little here: tRRD exceeds an activate's bus

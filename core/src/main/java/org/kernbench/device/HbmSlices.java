@@ -71,7 +71,9 @@ final class HbmSlices {
     return ports[t];
   }
 
-  /** What an access takes in an idle memory whose banks are precharged, beyond its port's latency. */
+  /**
+   * What an access takes in an idle memory whose banks are precharged, beyond its port's latency.
+   */
   long idlePs(int t) {
     return writes[t]
         ? dram.tRcdWr() + dram.tCwl() + dram.tBl() - machine.hbm().latencyPs()

@@ -24,7 +24,9 @@ public final class Launch {
   private int criticalPe = -1;
   private int finished;
 
-  /** PEs that have not yet reached this launch in their queues, and launches that it comes after. */
+  /**
+   * PEs that have not yet reached this launch in their queues, and launches that it comes after.
+   */
   int notReady;
 
   /** Launches that come after this one. */

@@ -16,9 +16,9 @@ import org.kernbench.machine.SlotAccess;
 import org.kernbench.machine.SlotCost;
 
 /**
- * One set of message queues and the messages in them: a message is cut into fragments of at most a slot; each fragment needs a
- * credit, crosses the fabric, is written to its slot, becomes visible, is taken, and gives its
- * credit back.
+ * One set of message queues and the messages in them: a message is cut into fragments of at most a
+ * slot; each fragment needs a credit, crosses the fabric, is written to its slot, becomes visible,
+ * is taken, and gives its credit back.
  *
  * <p>Credits travel on a path of their own and meet nobody, so the time at which one arrives is
  * known when the slot is freed. It is written into the sender's record at once, and a send may

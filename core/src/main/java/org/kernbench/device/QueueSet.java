@@ -2,8 +2,8 @@ package org.kernbench.device;
 
 /**
  * Message queues that are installed on a machine, beside those of other sets. Kernels are launched
- * with the set whose directions they name ({@link LaunchSpec#with}). Its slots take their room until
- * {@link Simulator#uninstall}.
+ * with the set whose directions they name ({@link LaunchSpec#with}). Its slots take their room
+ * until {@link Simulator#uninstall}.
  */
 public final class QueueSet {
   private final QueuePlan plan;

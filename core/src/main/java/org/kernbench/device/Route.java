@@ -10,7 +10,8 @@ import org.kernbench.sim.Rate;
 
 /** A path over the fabric with what its users need to know of it. */
 final class Route {
-  static final Route EMPTY = new Route(new int[0], 0, Rate.ofBytesPerSecond(Long.MAX_VALUE), -1, -1);
+  static final Route EMPTY =
+      new Route(new int[0], 0, Rate.ofBytesPerSecond(Long.MAX_VALUE), -1, -1);
 
   final int[] links;
 
@@ -25,8 +26,7 @@ final class Route {
   /** The port of the banked memory that the data comes from, which is no link of it; -1 if none. */
   final int readPort;
 
-  private Route(
-      int[] links, long latencyPs, Rate narrowest, int narrowestLink, int readPort) {
+  private Route(int[] links, long latencyPs, Rate narrowest, int narrowestLink, int readPort) {
     this.readPort = readPort;
     this.links = links;
     this.latencyPs = latencyPs;

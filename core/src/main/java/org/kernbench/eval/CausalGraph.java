@@ -6,7 +6,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.kernbench.device.Cause;
 import org.kernbench.device.Cost;
 import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
@@ -252,7 +251,8 @@ final class CausalGraph {
     int at = to;
     for (int i = pieces.length - 1; i >= 0; i--) {
       boolean first = i == 0 && known == length;
-      int next = first ? from : newMoment(key(BETWEEN, momentCount), times[at] - psOf(pieces[i].cost));
+      int next =
+          first ? from : newMoment(key(BETWEEN, momentCount), times[at] - psOf(pieces[i].cost));
       addEdge(at, next, pieces[i].cost, pieces[i].word, pieces[i].op);
       at = next;
     }
@@ -316,8 +316,7 @@ final class CausalGraph {
 
   private Piece creditReturn(int receive, int send) {
     Pe to = log.has(send) ? log.pe(send) : log.pe(receive);
-    return new Piece(
-        new Cost.CreditReturn(log.pe(receive), to), Word.CREDIT_RETURN, receive);
+    return new Piece(new Cost.CreditReturn(log.pe(receive), to), Word.CREDIT_RETURN, receive);
   }
 
   private List<Piece> reply(int op, int part) {
@@ -362,8 +361,7 @@ final class CausalGraph {
       return;
     }
     long arrived = ways.tailPs(service) + machine.link(ways.link(service)).latencyPs();
-    List<Piece> then =
-        times[m] > arrived ? List.of(slotCost(part, times[m] - arrived)) : List.of();
+    List<Piece> then = times[m] > arrived ? List.of(slotCost(part, times[m] - arrived)) : List.of();
     arrival(m, op, part, then);
   }
 
@@ -419,7 +417,9 @@ final class CausalGraph {
     join(m, lastOf(by, freed), Word.SLOT_HELD, by, back);
   }
 
-  /** The latest moment of an operation that is not after a time at which it was done with a slot. */
+  /**
+   * The latest moment of an operation that is not after a time at which it was done with a slot.
+   */
   private int lastOf(int op, long timePs) {
     if (log.kind(op) == OpKind.SEND && leftPs(op) <= timePs) {
       return moment(LEFT, op);
@@ -473,8 +473,7 @@ final class CausalGraph {
   /** What passes from the start of a transfer until it offers its first byte. */
   private Piece[] offer(int service, int op) {
     return switch (log.kind(op)) {
-      case SEND ->
-          new Piece[] {new Piece(new Cost.MessageOverhead(), Word.MESSAGE_OVERHEAD, op)};
+      case SEND -> new Piece[] {new Piece(new Cost.MessageOverhead(), Word.MESSAGE_OVERHEAD, op)};
       case LOAD ->
           new Piece[] {
             new Piece(new Cost.DmaSetup(), Word.DMA_SETUP, op), request(service, op),
@@ -594,8 +593,7 @@ final class CausalGraph {
     if (m != ROOT && firstEdge[m] < 0) {
       expand(m);
     }
-    boolean[] room =
-        m < seen.length ? seen : Arrays.copyOf(seen, Math.max(m + 1, seen.length * 2));
+    boolean[] room = m < seen.length ? seen : Arrays.copyOf(seen, Math.max(m + 1, seen.length * 2));
     room[m] = true;
     return room;
   }
@@ -656,7 +654,12 @@ final class CausalGraph {
         String cause = others ? "contention" : word.text;
         found.add(
             new Segment(
-                times[from], times[m], cause, place(cost, word, op), line(op, others, subject), op));
+                times[from],
+                times[m],
+                cause,
+                place(cost, word, op),
+                line(op, others, subject),
+                op));
       }
       if (!waits && !others) {
         subject = op;

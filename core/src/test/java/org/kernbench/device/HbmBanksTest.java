@@ -22,8 +22,10 @@ class HbmBanksTest {
 
   /** Data sheets as Ramulator 2.1 gives them, in cycles; tREFI is of our choosing. */
   enum Part {
-    HBM4_8000(500, 3, 2, 8, 39, 19, 20, 10, 2, 33, 57, 90, 5, 7, 30, 2, 4, 12, 42, 9, 13, 25, 560, 16),
-    HBM3_6400(625, 2, 4, 4, 31, 15, 20, 10, 2, 26, 45, 72, 4, 5, 24, 2, 4, 9, 33, 7, 10, 20, 320, 13);
+    HBM4_8000(
+        500, 3, 2, 8, 39, 19, 20, 10, 2, 33, 57, 90, 5, 7, 30, 2, 4, 12, 42, 9, 13, 25, 560, 16),
+    HBM3_6400(
+        625, 2, 4, 4, 31, 15, 20, 10, 2, 26, 45, 72, 4, 5, 24, 2, 4, 9, 33, 7, 10, 20, 320, 13);
 
     final long tCk;
     final DramSpec spec;
@@ -33,21 +35,65 @@ class HbmBanksTest {
       long t = tCk;
       spec =
           new DramSpec(
-              stacks, groups, banks, 1024, BURST, 16_384,
-              n[0] * t, n[1] * t, n[2] * t, n[3] * t, n[4] * t, n[5] * t, n[6] * t, n[7] * t,
-              n[8] * t, n[9] * t, n[10] * t, n[11] * t, n[12] * t, n[13] * t, n[14] * t,
-              n[15] * t, n[16] * t, n[17] * t,
+              stacks,
+              groups,
+              banks,
+              1024,
+              BURST,
+              16_384,
+              n[0] * t,
+              n[1] * t,
+              n[2] * t,
+              n[3] * t,
+              n[4] * t,
+              n[5] * t,
+              n[6] * t,
+              n[7] * t,
+              n[8] * t,
+              n[9] * t,
+              n[10] * t,
+              n[11] * t,
+              n[12] * t,
+              n[13] * t,
+              n[14] * t,
+              n[15] * t,
+              n[16] * t,
+              n[17] * t,
               3_900_000 / (stacks * groups * banks * t) * (stacks * groups * banks * t),
-              n[18] * t, n[19] * t);
+              n[18] * t,
+              n[19] * t);
     }
 
     DramSpec withoutRefresh() {
       DramSpec s = spec;
       return new DramSpec(
-          s.stackIds(), s.bankGroups(), s.banksPerGroup(), s.rowBytes(), s.accessBytes(),
-          s.windowBytes(), s.tRcdRd(), s.tRcdWr(), s.tCl(), s.tCwl(), s.tBl(), s.tRp(), s.tRas(),
-          s.tRc(), s.tRrdS(), s.tRrdL(), s.tFaw(), s.tCcdS(), s.tCcdL(), s.tRtp(), s.tWr(),
-          s.tWtrS(), s.tWtrL(), s.tRtw(), Long.MAX_VALUE / 4, s.tRfcPb(), s.tRrefd());
+          s.stackIds(),
+          s.bankGroups(),
+          s.banksPerGroup(),
+          s.rowBytes(),
+          s.accessBytes(),
+          s.windowBytes(),
+          s.tRcdRd(),
+          s.tRcdWr(),
+          s.tCl(),
+          s.tCwl(),
+          s.tBl(),
+          s.tRp(),
+          s.tRas(),
+          s.tRc(),
+          s.tRrdS(),
+          s.tRrdL(),
+          s.tFaw(),
+          s.tCcdS(),
+          s.tCcdL(),
+          s.tRtp(),
+          s.tWr(),
+          s.tWtrS(),
+          s.tWtrL(),
+          s.tRtw(),
+          Long.MAX_VALUE / 4,
+          s.tRfcPb(),
+          s.tRrefd());
     }
   }
 

@@ -60,12 +60,15 @@ final class HbmTimingTest {
   }
 
   /**
-   * One stream reaches at least 90 % of the data sheet's peak; four at once, which meet in banks now
-   * and then and leave refresh no bank that none of them wants soon, 80 %; none more than all of it.
+   * One stream reaches at least 90 % of the data sheet's peak; four at once, which meet in banks
+   * now and then and leave refresh no bank that none of them wants soon, 80 %; none more than all
+   * of it.
    */
   @ParameterizedTest
   @CsvSource({
-    "sip-2026,1,256,0.9", "sip-2026,4,256,0.8", "sip-2026-hbm3e,1,153.6,0.9",
+    "sip-2026,1,256,0.9",
+    "sip-2026,4,256,0.8",
+    "sip-2026-hbm3e,1,153.6,0.9",
     "sip-2026-hbm3e,4,153.6,0.8"
   })
   void stream_ofTheOwnSlice_isNearThePeakAndNotAbove(
@@ -92,8 +95,7 @@ final class HbmTimingTest {
   }
 
   private static long ownStreamPs(String fidelity, boolean crowded) {
-    try (DeviceRig rig =
-        DeviceRig.of(Mode.TIME, "sip-2026", "cube.hbm.fidelity=" + fidelity)) {
+    try (DeviceRig rig = DeviceRig.of(Mode.TIME, "sip-2026", "cube.hbm.fidelity=" + fidelity)) {
       List<Consumer<PePort>> programs = new ArrayList<>();
       programs.add(p -> stream(p, rig, 0, 8, 1 << 18));
       for (int i = 1; i < 16; i++) {
@@ -132,13 +134,14 @@ final class HbmTimingTest {
           bytes[0] += (long) rows * row;
         }
         boolean writes = pe == 7;
-        programs.add(p -> regions.forEach(r -> {
-          if (writes) {
-            p.store(PeIssueTest.fill(p, r.bytes()), 0, r);
-          } else {
-            p.release(p.load(r));
-          }
-        }));
+        programs.add(p ->
+            regions.forEach(r -> {
+              if (writes) {
+                p.store(PeIssueTest.fill(p, r.bytes()), 0, r);
+              } else {
+                p.release(p.load(r));
+              }
+            }));
       }
       Launch launch = rig.run(programs);
       assertThat(bytes[0] / (launch.criticalPs() / 1e12)).isLessThan(PEAK);

@@ -242,9 +242,7 @@ final class HbmTwin {
       }
     }
     return c.kind != Kind.ACT
-        || issued.stream()
-                .filter(p -> p.kind == Kind.ACT && p.issuedPs > now - spec.tFaw())
-                .count()
+        || issued.stream().filter(p -> p.kind == Kind.ACT && p.issuedPs > now - spec.tFaw()).count()
             < 4;
   }
 }

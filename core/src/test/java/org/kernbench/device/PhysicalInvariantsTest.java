@@ -26,15 +26,14 @@ final class PhysicalInvariantsTest {
     return DeviceRig.of(Mode.TIME, "sip-2026", "cube.hbm.fidelity=" + fidelity);
   }
 
-  private static List<Consumer<PePort>> pes(int n, java.util.function.IntFunction<Consumer<PePort>> f) {
+  private static List<Consumer<PePort>> pes(
+      int n, java.util.function.IntFunction<Consumer<PePort>> f) {
     return IntStream.range(0, n).mapToObj(f).toList();
   }
 
   private static long loadPs(String fidelity, Pe from, int bytes) {
     try (DeviceRig rig = rig(fidelity)) {
-      rig.run(
-          p ->
-              p.load(Region.of(rig.machine.addresses().hbm(from, 0), bytes)));
+      rig.run(p -> p.load(Region.of(rig.machine.addresses().hbm(from, 0), bytes)));
       return rig.row(0).ps();
     }
   }
@@ -59,8 +58,7 @@ final class PhysicalInvariantsTest {
   void package_allPesOnTheirSlices_addUp(String fidelity) {
     try (DeviceRig rig = rig(fidelity)) {
       Launch launch = rig.run(pes(128, i -> p -> p.load(rig.hbm(i, 0, BYTES))));
-      assertThat(launch.criticalPs())
-          .isEqualTo(1_000 + loadPs(fidelity, rig.pe(0), BYTES));
+      assertThat(launch.criticalPs()).isEqualTo(1_000 + loadPs(fidelity, rig.pe(0), BYTES));
     }
   }
 
@@ -75,9 +73,7 @@ final class PhysicalInvariantsTest {
       nearest.merge(distance(machine, place), loadPs(fidelity, place, 256), Math::min);
     }
     assertThat(nearest).hasSizeGreaterThan(10);
-    assertThat(List.copyOf(nearest.values()))
-        .isSorted()
-        .doesNotHaveDuplicates();
+    assertThat(List.copyOf(nearest.values())).isSorted().doesNotHaveDuplicates();
   }
 
   /**
@@ -150,12 +146,12 @@ final class PhysicalInvariantsTest {
   void channels_stridedAndEqualAddresses_serveEvenlyOrOneByOne(int stride) {
     try (DeviceRig rig = rig("banked")) {
       int rows = 512;
-      rig.run(
-          p -> p.load(new Region(rig.machine.addresses().hbm(p.pe(), 0), rows, 256, stride)));
+      rig.run(p -> p.load(new Region(rig.machine.addresses().hbm(p.pe(), 0), rows, 256, stride)));
       double ns = rig.row(0).ps() / 1e3 - 80;
       double perStripe = ns / rows;
       double channel = 256 / 32.0; // ns of a stripe on one channel
-      assertThat(perStripe).isEqualTo(stride == 256 ? channel / 8 : channel, within(0.15 * channel));
+      assertThat(perStripe)
+          .isEqualTo(stride == 256 ? channel / 8 : channel, within(0.15 * channel));
     }
   }
 

@@ -114,12 +114,16 @@ final class StreamsTest {
   void after_everyMode_ordersTheEffects(Mode mode) {
     try (DeviceRig rig = DeviceRig.of(mode, "ring")) {
       List<Integer> order = new ArrayList<>();
-      Launch a = launch(rig, on(rig, 0), p -> {
-        fill(p, 4, 1);
-        p.fenceAll();
-        fill(p, 4, 1);
-        order.add(1);
-      });
+      Launch a =
+          launch(
+              rig,
+              on(rig, 0),
+              p -> {
+                fill(p, 4, 1);
+                p.fenceAll();
+                fill(p, 4, 1);
+                order.add(1);
+              });
       Launch b = launch(rig, on(rig, 1).after(List.of(a)), p -> order.add(2));
       Launch c = launch(rig, on(rig, 0).onStream(1).after(List.of(b)), p -> order.add(3));
       rig.sim.drive(c);
@@ -129,7 +133,9 @@ final class StreamsTest {
 
   /** Both sets call their direction "next"; each message arrives in its own. */
   @ParameterizedTest
-  @EnumSource(value = Mode.class, names = {"FULL", "VALUES"})
+  @EnumSource(
+      value = Mode.class,
+      names = {"FULL", "VALUES"})
   void queueSets_sameDirectionNames_doNotMeet(Mode mode) {
     try (DeviceRig rig = DeviceRig.of(mode, "ring")) {
       QueueSet one = rig.connect(connection(rig, 0, 1)).queues;
@@ -140,10 +146,15 @@ final class StreamsTest {
         QueueSet set = stream == 0 ? two : one; // the other way round than they were installed
         int value = 7 + stream;
         int k = stream;
-        launch(rig, on(rig, 0).onStream(stream).with(set),
+        launch(
+            rig,
+            on(rig, 0).onStream(stream).with(set),
             p -> p.send(p.queue("next"), fill(p, 4, value), 0, 4));
-        last[k] = launch(rig, on(rig, 1).onStream(stream).with(set),
-            p -> got[k] = p.look(p.receive(p.queue("previous"), 4, false, false), 0, 4));
+        last[k] =
+            launch(
+                rig,
+                on(rig, 1).onStream(stream).with(set),
+                p -> got[k] = p.look(p.receive(p.queue("previous"), 4, false, false), 0, 4));
       }
       rig.sim.drive(last[1]);
       rig.sim.drive(last[0]);
@@ -222,8 +233,11 @@ final class StreamsTest {
       QueueSet set = rig.connect(connection(rig, 0, 1)).queues;
       launch(rig, on(rig, 0), math(4));
       Pe pe = rig.pe(0);
-      Launch stuck = launch(rig, on(rig, 0).onStream(1).with(set),
-          p -> p.receive(p.queue("next"), 4, false, false));
+      Launch stuck =
+          launch(
+              rig,
+              on(rig, 0).onStream(1).with(set),
+              p -> p.receive(p.queue("next"), 4, false, false));
       assertThatThrownBy(() -> rig.sim.drive(stuck))
           .isInstanceOf(DeadlockException.class)
           .hasMessageContaining(pe + ": recv next of 4 B")

@@ -1,0 +1,685 @@
+package org.kernbench.nn;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import org.kernbench.device.SimulationException;
+import org.kernbench.nn.Compute.BlockCopy;
+import org.kernbench.nn.Compute.Matrix;
+import org.kernbench.nn.Compute.RowArg;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tensor.ShapeException;
+import org.kernbench.tl.Value;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+
+/**
+ * The computation of one step on one rank: records what is computed from what, and finds gradients
+ * by going backwards ({@code autograd} of PyTorch, but explicit: there is no global switch).
+ *
+ * <p>It owns every tensor made in it and closes them all when it is closed; {@link Parameter}s and
+ * their gradients live on. Operations return at once, kernels run in simulated time; nothing is
+ * computed on the host. Shapes follow PyTorch; matrices are the last two axes with all leading ones
+ * taken together as rows.
+ */
+public final class Graph implements AutoCloseable {
+  private final Torch torch;
+  private final List<Node> nodes = new ArrayList<>();
+  private final List<Tensor> owned = new ArrayList<>();
+  private final Deque<String> path = new ArrayDeque<>();
+  private final Compute compute;
+  private boolean closed;
+
+  private Graph(Torch torch) {
+    this.torch = torch;
+    this.compute = new Compute(torch, this::own);
+  }
+
+  /** An empty graph of the rank that owns this view of the runtime. */
+  public static Graph of(Torch torch) {
+    return new Graph(torch);
+  }
+
+  /** The rank's view of the runtime. */
+  public Torch torch() {
+    return torch;
+  }
+
+  // ---- recording ----
+
+  /** How gradients flow back through an operation. */
+  @FunctionalInterface
+  interface Backward {
+    /**
+     * @param grad of the operation's result; must not be changed, others may hold it
+     * @param into takes the gradients of the operands
+     */
+    void run(Tensor grad, Sink into);
+  }
+
+  /** Takes gradients of an operation's operands, by position. */
+  interface Sink {
+    /** Whether anybody wants this operand's gradient. */
+    boolean wants(int operand);
+
+    /** Adds to an operand's gradient. */
+    void give(int operand, Tensor grad);
+  }
+
+  private record Node(String path, Variable result, List<Variable> operands, Backward backward) {}
+
+  Compute compute() {
+    return compute;
+  }
+
+  Tensor own(Tensor tensor) {
+    if (closed) {
+      throw new SimulationException("the graph is closed; make a new one for each step");
+    }
+    owned.add(tensor);
+    return tensor;
+  }
+
+  /** A step of a path, for names of kernels; close it to leave. */
+  public interface Section extends AutoCloseable {
+    @Override
+    void close();
+  }
+
+  /**
+   * Names a part of the model: kernels recorded until the section is closed, and those of their
+   * gradients, have it in their names, so that reports can tell layers apart.
+   */
+  public Section section(String name) {
+    path.addLast(name);
+    return path::removeLast;
+  }
+
+  /** The name of a kernel of this part of the model. */
+  String name(String kernel) {
+    return path.isEmpty() ? kernel : String.join(".", path) + "." + kernel;
+  }
+
+  static boolean wants(Variable v) {
+    return v instanceof Parameter p ? !p.isFrozen() : v.requiresGrad();
+  }
+
+  /** Records an operation that is not in the list of this class, for example a collective. */
+  Variable record(Tensor value, Shape shape, List<Variable> operands, Backward backward) {
+    boolean wanted = false;
+    for (Variable v : operands) {
+      wanted |= wants(v);
+    }
+    Variable result = new Variable(value, shape, wanted);
+    if (wanted) {
+      nodes.add(new Node(String.join(".", path), result, List.copyOf(operands), backward));
+    }
+    return result;
+  }
+
+  /** A tensor as a constant: no gradient is computed for it. It stays the caller's. */
+  public Variable constant(Tensor tensor) {
+    return new Variable(tensor, tensor.shape(), false);
+  }
+
+  /** Host values as a constant, rounded to a type. */
+  public Variable constant(double[] values, Shape shape, DType dtype, String name) {
+    return constant(own(torch.from(values, shape, dtype, name)));
+  }
+
+  /** A tensor as an input whose gradient is wanted. It stays the caller's. */
+  public Variable input(Tensor tensor) {
+    return new Variable(tensor, tensor.shape(), true);
+  }
+
+  // ---- backwards ----
+
+  /** {@link #backward(Variable, Tensor)} with gradient 1 of a scalar. */
+  public void backward(Variable loss) {
+    if (loss.shape().elements() != 1) {
+      throw new ShapeException(
+          "backward from "
+              + loss
+              + ": expected one element; reduce the loss, or give its gradient");
+    }
+    backward(loss, own(torch.full(loss.shape(), loss.dtype(), 1, "d" + loss.value().name())));
+  }
+
+  /**
+   * Finds the gradients of everything that a result depends on: {@link Variable#grad} of variables
+   * holds them afterwards, and those of parameters have been added to. To be called once.
+   *
+   * @param grad of the result, as many elements
+   */
+  public void backward(Variable result, Tensor grad) {
+    accumulate(result, grad);
+    for (int i = nodes.size() - 1; i >= 0; i--) {
+      Node node = nodes.get(i);
+      Optional<Tensor> found = node.result.grad();
+      if (found.isEmpty()) {
+        continue;
+      }
+      path.clear();
+      if (!node.path.isEmpty()) {
+        path.add(node.path);
+      }
+      path.addLast("grad");
+      node.backward.run(found.get(), sink(node));
+    }
+    path.clear();
+    nodes.clear();
+  }
+
+  private Sink sink(Node node) {
+    return new Sink() {
+      @Override
+      public boolean wants(int operand) {
+        return Graph.wants(node.operands.get(operand));
+      }
+
+      @Override
+      public void give(int operand, Tensor grad) {
+        Variable v = node.operands.get(operand);
+        if (Graph.wants(v)) {
+          accumulate(v, grad);
+        }
+      }
+    };
+  }
+
+  private void accumulate(Variable v, Tensor grad) {
+    if (grad.shape().elements() != v.shape().elements()) {
+      throw new IllegalStateException("bug: gradient " + grad.shape() + " of " + v);
+    }
+    if (v instanceof Parameter p) {
+      addToMainGrad(p, grad);
+      return;
+    }
+    Optional<Tensor> before = v.grad();
+    v.setGrad(
+        before.isEmpty()
+            ? grad
+            : compute.map(
+                name("add"),
+                v.shape(),
+                grad.dtype(),
+                List.of(before.get(), grad),
+                x -> x.get(0).add(x.get(1))));
+  }
+
+  private void addToMainGrad(Parameter p, Tensor grad) {
+    Optional<Tensor> sum = p.grad();
+    if (sum.isPresent()) {
+      compute.mapInto(
+          name("accumulate"), sum.get(), List.of(sum.get(), grad), x -> x.get(0).add(x.get(1)));
+    } else {
+      Tensor first = torch.empty(p.shape(), p.gradType(), p.name() + ".grad");
+      compute.mapInto(name("accumulate"), first, List.of(grad), x -> x.get(0));
+      p.setMainGrad(first);
+    }
+  }
+
+  /** Closes every tensor that was made here. */
+  @Override
+  public void close() {
+    closed = true;
+    owned.forEach(Tensor::close);
+    owned.clear();
+    nodes.clear();
+  }
+
+  // ---- element by element ----
+
+  private void checkEqual(String op, Variable a, Variable b) {
+    if (!a.shape().equals(b.shape()) || a.dtype() != b.dtype()) {
+      throw new ShapeException(op + " of " + a + " and " + b + ": expected equal shapes and types");
+    }
+  }
+
+  private Tensor map(String op, Variable like, List<Tensor> in, Compute.Formula formula) {
+    return compute.map(name(op), like.shape(), like.dtype(), in, formula);
+  }
+
+  /** {@code a + b}. */
+  public Variable add(Variable a, Variable b) {
+    checkEqual("add", a, b);
+    Tensor sum = map("add", a, List.of(a.value(), b.value()), x -> x.get(0).add(x.get(1)));
+    return record(
+        sum,
+        a.shape(),
+        List.of(a, b),
+        (grad, into) -> {
+          into.give(0, grad);
+          into.give(1, grad);
+        });
+  }
+
+  /** {@code a - b}. */
+  public Variable sub(Variable a, Variable b) {
+    return add(a, scale(b, -1));
+  }
+
+  /** {@code a b}, element by element. */
+  public Variable mul(Variable a, Variable b) {
+    checkEqual("mul", a, b);
+    Tensor product = map("mul", a, List.of(a.value(), b.value()), x -> x.get(0).mul(x.get(1)));
+    return record(
+        product,
+        a.shape(),
+        List.of(a, b),
+        (grad, into) -> {
+          for (int i = 0; i < 2; i++) {
+            if (into.wants(i)) {
+              Tensor other = i == 0 ? b.value() : a.value();
+              into.give(i, map("mul", a, List.of(grad, other), x -> x.get(0).mul(x.get(1))));
+            }
+          }
+        });
+  }
+
+  /** {@code factor a}. */
+  public Variable scale(Variable a, double factor) {
+    return record(
+        map("scale", a, List.of(a.value()), x -> x.get(0).mul(factor)),
+        a.shape(),
+        List.of(a),
+        (grad, into) -> into.give(0, map("scale", a, List.of(grad), x -> x.get(0).mul(factor))));
+  }
+
+  /** A value in another type; gradients go back in the old one. */
+  public Variable cast(Variable a, DType to) {
+    if (a.dtype() == to) {
+      return a;
+    }
+    return record(
+        compute.map(name("cast"), a.shape(), to, List.of(a.value()), x -> x.get(0)),
+        a.shape(),
+        List.of(a),
+        (grad, into) -> into.give(0, map("cast", a, List.of(grad), x -> x.get(0))));
+  }
+
+  /** A function of one element, with its derivative. */
+  private Variable unary(
+      String op,
+      Variable a,
+      java.util.function.UnaryOperator<Value> f,
+      java.util.function.UnaryOperator<Value> derivative) {
+    return record(
+        map(op, a, List.of(a.value()), x -> f.apply(x.get(0))),
+        a.shape(),
+        List.of(a),
+        (grad, into) ->
+            into.give(
+                0,
+                map(
+                    op,
+                    a,
+                    List.of(grad, a.value()),
+                    x -> x.get(0).mul(derivative.apply(x.get(1))))));
+  }
+
+  /** {@code max(a, 0)}; its derivative at 0 is 0. */
+  public Variable relu(Variable a) {
+    return unary("relu", a, Value::relu, x -> x.gt(0).cast(x.dtype()));
+  }
+
+  /** {@code a Phi(a)}, with the error function. */
+  public Variable gelu(Variable a) {
+    double half = Math.sqrt(0.5);
+    double density = 1 / Math.sqrt(2 * Math.PI);
+    return unary(
+        "gelu",
+        a,
+        Value::gelu,
+        x -> {
+          Value cdf = x.mul(half).erf().add(1).mul(0.5);
+          return cdf.add(x.mul(x).mul(-0.5).exp().mul(density).mul(x));
+        });
+  }
+
+  /** {@code a sigmoid(a)}. */
+  public Variable silu(Variable a) {
+    return unary(
+        "silu",
+        a,
+        Value::silu,
+        x -> {
+          Value s = x.sigmoid();
+          return s.add(x.mul(s).mul(s.rsub(1)));
+        });
+  }
+
+  // ---- matrices ----
+
+  private Matrix matrix(Variable a) {
+    return Matrix.of(a.value(), a.rows(), a.columns());
+  }
+
+  private static Shape withLast(Shape shape, int columns) {
+    int[] dims = shape.toArray();
+    dims[dims.length - 1] = columns;
+    return Shape.of(dims);
+  }
+
+  /**
+   * {@code x w^T}: the product of a linear layer.
+   *
+   * @param x {@code [..., in]}
+   * @param w {@code [out, in]}
+   * @return {@code [..., out]}
+   */
+  public Variable linear(Variable x, Variable w) {
+    if (w.shape().rank() != 2 || w.dim(1) != x.columns() || w.dtype() != x.dtype()) {
+      throw new ShapeException(
+          "linear of "
+              + x
+              + " with weight "
+              + w
+              + ": expected [..., in] and [out, in] of one type");
+    }
+    DType type = x.dtype();
+    Tensor y = compute.matmul(name("matmul"), matrix(x), matrix(w).transpose(), type);
+    return record(
+        y,
+        withLast(x.shape(), w.dim(0)),
+        List.of(x, w),
+        (grad, into) -> {
+          Matrix dy = Matrix.of(grad, x.rows(), w.dim(0));
+          if (into.wants(0)) {
+            into.give(0, compute.matmul(name("dx"), dy, matrix(w), type));
+          }
+          if (into.wants(1)) {
+            into.give(1, compute.matmul(name("dw"), dy.transpose(), matrix(x), gradType(w)));
+          }
+        });
+  }
+
+  private static DType gradType(Variable v) {
+    return v instanceof Parameter p ? p.gradType() : v.dtype();
+  }
+
+  /** {@code a b} of two matrices. */
+  public Variable matmul(Variable a, Variable b) {
+    if (b.shape().rank() != 2 || b.dim(0) != a.columns() || a.dtype() != b.dtype()) {
+      throw new ShapeException(
+          "matmul of " + a + " and " + b + ": expected [..., k] and [k, n] of one type");
+    }
+    DType type = a.dtype();
+    Tensor c = compute.matmul(name("matmul"), matrix(a), matrix(b), type);
+    return record(
+        c,
+        withLast(a.shape(), b.dim(1)),
+        List.of(a, b),
+        (grad, into) -> {
+          Matrix dc = Matrix.of(grad, a.rows(), b.dim(1));
+          if (into.wants(0)) {
+            into.give(0, compute.matmul(name("da"), dc, matrix(b).transpose(), type));
+          }
+          if (into.wants(1)) {
+            into.give(1, compute.matmul(name("db"), matrix(a).transpose(), dc, gradType(b)));
+          }
+        });
+  }
+
+  /** Adds a vector to every row. */
+  public Variable addBias(Variable x, Variable bias) {
+    int columns = x.columns();
+    if (bias.shape().elements() != columns) {
+      throw new ShapeException("bias " + bias + " of " + x + ": expected [" + columns + "]");
+    }
+    Tensor y = compute.empty(name("bias"), x.shape(), x.dtype());
+    compute.rows(
+        name("bias"),
+        x.rows(),
+        List.of(RowArg.rows(x.value(), columns), RowArg.once(bias.value(), columns)),
+        List.of(RowArg.rows(y, columns)),
+        (tl, v) -> List.of(v.get(0).add(v.get(1))));
+    return record(
+        y,
+        x.shape(),
+        List.of(x, bias),
+        (grad, into) -> {
+          into.give(0, grad);
+          if (into.wants(1)) {
+            into.give(1, columnSums(grad, x.rows(), columns, gradType(bias)));
+          }
+        });
+  }
+
+  private Tensor columnSums(Tensor x, int rows, int columns, DType dtype) {
+    Tensor sums = compute.empty(name("column-sum"), Shape.of(columns), dtype);
+    compute.rows(
+        name("column-sum"),
+        rows,
+        List.of(RowArg.rows(x, columns)),
+        List.of(RowArg.once(sums, columns)),
+        (tl, v) -> List.of(v.get(0).sum(0).reshape(1, columns)));
+    return sums;
+  }
+
+  /**
+   * Layer norm of each row: {@code (x - mean) / sqrt(variance + epsilon) weight + bias}.
+   *
+   * @param weight one factor per column
+   * @param bias one addend per column
+   */
+  public Variable layerNorm(Variable x, Variable weight, Variable bias, double epsilon) {
+    return new Norms(this, true, epsilon).apply(x, weight, bias);
+  }
+
+  /** RMS norm of each row: {@code x / sqrt(mean(x^2) + epsilon) weight}. */
+  public Variable rmsNorm(Variable x, Variable weight, double epsilon) {
+    return new Norms(this, false, epsilon).apply(x, weight, null);
+  }
+
+  // ---- attention ----
+
+  /**
+   * Causal scaled dot-product attention: a query sees the keys at its own and earlier positions;
+   * one that sees none gives zeros.
+   *
+   * @param q {@code [queries, batch, heads x size]}
+   * @param k {@code [keys, batch, keyHeads x size]}, where {@code keyHeads} divides {@code heads}
+   * @param v as k
+   * @param size elements of a head
+   * @param qAt position of each query in the whole sequence
+   * @param kAt position of each key
+   * @return as q
+   */
+  public Variable attention(Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
+    Attention attention = attentionOf(q, k, v, size, qAt, kAt);
+    Attention.Positions queries = attention.positions(qAt);
+    Attention.Positions keys = attention.positions(kAt);
+    Attention.Partial result = attention.forward(q.value(), k.value(), v.value(), queries, keys);
+    return record(
+        result.output(),
+        q.shape(),
+        List.of(q, k, v),
+        (grad, into) -> {
+          Attention.Grads g =
+              attention.backward(
+                  q.value(),
+                  k.value(),
+                  v.value(),
+                  queries,
+                  keys,
+                  result.logSum(),
+                  attention.inner(result.output(), grad),
+                  grad);
+          into.give(0, as(q, g.q()));
+          into.give(1, as(k, g.k()));
+          into.give(2, as(v, g.v()));
+        });
+  }
+
+  Attention attentionOf(Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
+    if (q.shape().rank() != 3
+        || !k.shape().equals(v.shape())
+        || k.shape().rank() != 3
+        || q.dim(1) != k.dim(1)
+        || q.dim(0) != qAt.length
+        || k.dim(0) != kAt.length
+        || q.columns() % size != 0
+        || k.columns() % size != 0) {
+      throw new ShapeException(
+          "attention of "
+              + q
+              + ", "
+              + k
+              + " and "
+              + v
+              + " with heads of "
+              + size
+              + ": expected [sequence, batch, heads x size], and one position per query and key");
+    }
+    return new Attention(
+        this, new Attention.Heads(q.dim(1), q.columns() / size, k.columns() / size, size));
+  }
+
+  /** A gradient in the type of its variable. */
+  Tensor as(Variable of, Tensor grad) {
+    return grad.dtype() == of.dtype() ? grad : map("cast", of, List.of(grad), x -> x.get(0));
+  }
+
+  /**
+   * Rotary embedding: turns each pair of elements {@code (i, i + size/2)} of every head by the
+   * angle {@code position base^(-2 i / size)}.
+   *
+   * @param x {@code [sequence, batch, heads x size]}
+   * @param size elements of a head, even
+   * @param at position of each row of the sequence
+   */
+  public Variable rotary(Variable x, int size, int[] at, double base) {
+    if (x.shape().rank() != 3
+        || x.columns() % size != 0
+        || size % 2 != 0
+        || x.dim(0) != at.length) {
+      throw new ShapeException(
+          "rotary of " + x + " with heads of " + size + " at " + at.length + " positions");
+    }
+    int half = size / 2;
+    double[] cos = new double[x.rows() * half];
+    double[] sin = new double[x.rows() * half];
+    for (int row = 0; row < x.rows(); row++) {
+      for (int i = 0; i < half; i++) {
+        double angle = at[row / x.dim(1)] * Math.pow(base, -2.0 * i / size);
+        cos[row * half + i] = Math.cos(angle);
+        sin[row * half + i] = Math.sin(angle);
+      }
+    }
+    DType working = Compute.working(x.dtype());
+    Shape angles = Shape.of(x.rows(), half);
+    Tensor c = constant(cos, angles, working, name("cos")).value();
+    Tensor s = constant(sin, angles, working, name("sin")).value();
+    return record(
+        turned(x.value(), x, size, c, s, 1),
+        x.shape(),
+        List.of(x),
+        (grad, into) -> into.give(0, turned(grad, x, size, c, s, -1)));
+  }
+
+  private Tensor turned(Tensor x, Variable like, int size, Tensor cos, Tensor sin, int direction) {
+    int columns = like.columns();
+    int half = size / 2;
+    Tensor y = compute.empty(name("rotary"), like.shape(), like.dtype());
+    compute.rows(
+        name("rotary"),
+        like.rows(),
+        List.of(RowArg.rows(x, columns), RowArg.rows(cos, half), RowArg.rows(sin, half)),
+        List.of(RowArg.rows(y, columns)),
+        (tl, v) -> {
+          int rows = v.get(0).shape().dim(0);
+          Value pairs = v.get(0).reshape(rows, columns / size, 2, half);
+          Value a = pairs.narrow(2, 0, 1);
+          Value b = pairs.narrow(2, 1, 1);
+          Value c = v.get(1).reshape(rows, 1, 1, half);
+          Value s = v.get(2).mul(direction).reshape(rows, 1, 1, half);
+          Value first = a.mul(c).sub(b.mul(s));
+          Value second = a.mul(s).add(b.mul(c));
+          return List.of(tl.concat(2, first, second).reshape(rows, columns));
+        });
+    return y;
+  }
+
+  // ---- other shapes ----
+
+  /** The same elements, counted in another shape; costs nothing. */
+  public Variable reshape(Variable a, Shape shape) {
+    if (shape.elements() != a.shape().elements()) {
+      throw new ShapeException("reshape of " + a + " to " + shape + ": other number of elements");
+    }
+    return record(a.value(), shape, List.of(a), (grad, into) -> into.give(0, grad));
+  }
+
+  /** Rows {@code [start, start + count)}, along the first axis of a matrix of rows. */
+  public Variable narrowRows(Variable a, int start, int count) {
+    int[] rows = new int[count];
+    for (int i = 0; i < count; i++) {
+      rows[i] = start + i;
+    }
+    return selectRows(a, rows);
+  }
+
+  /**
+   * Rows of a matrix in any order, also repeatedly; the look-up of an embedding. The indices are
+   * the host's and known when the kernel is made; the device follows them by its load descriptors.
+   *
+   * @param rows index of each row of the result; negative for a row of zeros
+   * @return {@code [rows.length, columns]}
+   */
+  public Variable selectRows(Variable a, int[] rows) {
+    int columns = a.columns();
+    int height = a.rows();
+    for (int row : rows) {
+      if (row >= height) {
+        throw new ShapeException("row " + row + " of " + a + ": expected less than " + height);
+      }
+    }
+    int[] kept = rows.clone();
+    Tensor selected =
+        compute.assemble(
+            name("select"),
+            kept.length,
+            columns,
+            a.dtype(),
+            true,
+            RowRuns.gather(a.value(), columns, kept));
+    return record(
+        selected,
+        Shape.of(kept.length, columns),
+        List.of(a),
+        (grad, into) ->
+            into.give(0, RowRuns.scatterAdd(this, grad, columns, kept, height, gradType(a))));
+  }
+
+  /** Columns {@code [start, start + count)} of every row. */
+  public Variable narrowColumns(Variable a, int start, int count) {
+    int columns = a.columns();
+    int rows = a.rows();
+    Tensor part =
+        compute.assemble(
+            name("narrow"),
+            rows,
+            count,
+            a.dtype(),
+            false,
+            List.of(new BlockCopy(a.value(), columns, 0, start, rows, count, 0, 0)));
+    return record(
+        part,
+        withLast(a.shape(), count),
+        List.of(a),
+        (grad, into) ->
+            into.give(
+                0,
+                compute.assemble(
+                    name("pad"),
+                    rows,
+                    columns,
+                    grad.dtype(),
+                    true,
+                    List.of(new BlockCopy(grad, count, 0, 0, rows, count, 0, start)))));
+  }
+}

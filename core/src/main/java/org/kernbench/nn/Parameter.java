@@ -1,0 +1,89 @@
+package org.kernbench.nn;
+
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.Tensor;
+
+/**
+ * A tensor that training changes. It outlives graphs, and its gradient adds up over them until
+ * {@link #zeroGrad}: in f64 for f64, else in f32, whatever the type of the value.
+ */
+public final class Parameter extends Variable {
+  private final String name;
+  private final Sharding sharding;
+  private boolean frozen;
+  private @Nullable Tensor mainGrad;
+
+  /**
+   * How the ranks of a tensor-parallel group share a parameter.
+   *
+   * @param axis along which the whole parameter is cut into equal parts, one per rank; empty if
+   *     each rank has all of it
+   * @param sequenceParallel a replicated parameter that each rank applies to its own rows of the
+   *     sequence only, so that its gradient must be summed over the tensor-parallel group
+   */
+  public record Sharding(OptionalInt axis, boolean sequenceParallel) {
+    /** Every rank has all of it and computes the same gradient. */
+    public static final Sharding REPLICATED = new Sharding(OptionalInt.empty(), false);
+
+    /** Every rank has all of it and computes the gradient of its rows of the sequence. */
+    public static final Sharding SEQUENCE = new Sharding(OptionalInt.empty(), true);
+
+    /** Cut along an axis. */
+    public static Sharding along(int axis) {
+      return new Sharding(OptionalInt.of(axis), false);
+    }
+  }
+
+  /** A parameter; the tensor belongs to it from now on. */
+  public Parameter(String name, Tensor value, Sharding sharding) {
+    super(value, value.shape(), true);
+    this.name = name;
+    this.sharding = sharding;
+  }
+
+  /** Its path in the model, for example {@code layers.0.mlp.up.weight}. */
+  public String name() {
+    return name;
+  }
+
+  /** How tensor-parallel ranks share it. */
+  public Sharding sharding() {
+    return sharding;
+  }
+
+  /** Whether it is frozen: no gradient is computed for it and no optimizer changes it. */
+  public boolean isFrozen() {
+    return frozen;
+  }
+
+  /** Freezes or thaws it. */
+  public void freeze(boolean freeze) {
+    frozen = freeze;
+  }
+
+  /** Type in which gradients add up. */
+  public DType gradType() {
+    return dtype() == DType.F64 ? DType.F64 : DType.F32;
+  }
+
+  /** The sum of the gradients since {@link #zeroGrad}; empty if there was none. */
+  @Override
+  public Optional<Tensor> grad() {
+    return Optional.ofNullable(mainGrad);
+  }
+
+  void setMainGrad(Tensor sum) {
+    mainGrad = sum;
+  }
+
+  /** Forgets the gradient. */
+  public void zeroGrad() {
+    if (mainGrad != null) {
+      mainGrad.close();
+      mainGrad = null;
+    }
+  }
+}

@@ -1,0 +1,80 @@
+package org.kernbench.nn;
+
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Tensor;
+
+/**
+ * A tensor in a {@link Graph}: a value on the rank's device and, after {@link Graph#backward}, its
+ * gradient. Immutable in value: every operation makes a new one.
+ *
+ * <p>Its shape may differ from that of the tensor that holds its elements: {@link Graph#reshape}
+ * only counts them differently.
+ */
+public sealed class Variable permits Parameter {
+  private final Tensor value;
+  private final Shape shape;
+  private final boolean requiresGrad;
+  private @Nullable Tensor grad;
+
+  Variable(Tensor value, Shape shape, boolean requiresGrad) {
+    this.value = value;
+    this.shape = shape;
+    this.requiresGrad = requiresGrad;
+  }
+
+  /** The elements, dense and row-major on the rank's device. */
+  public Tensor value() {
+    return value;
+  }
+
+  /** Extent of each axis. */
+  public final Shape shape() {
+    return shape;
+  }
+
+  /** Extent of an axis. */
+  public final int dim(int axis) {
+    return shape.dim(axis);
+  }
+
+  /** Type of the elements. */
+  public final DType dtype() {
+    return value.dtype();
+  }
+
+  /** Whether a gradient with respect to it is wanted. */
+  public final boolean requiresGrad() {
+    return requiresGrad;
+  }
+
+  /**
+   * The gradient that {@link Graph#backward} has found, with as many elements; empty before, and
+   * where the result does not depend on this.
+   */
+  public Optional<Tensor> grad() {
+    return Optional.ofNullable(grad);
+  }
+
+  void setGrad(@Nullable Tensor found) {
+    grad = found;
+  }
+
+  /** The product of all extents but the last; a vector is one row. */
+  final int rows() {
+    int columns = columns();
+    return columns == 0 ? 0 : Math.toIntExact(shape.elements() / columns);
+  }
+
+  /** The last extent. */
+  final int columns() {
+    return shape.rank() == 0 ? 1 : shape.dim(shape.rank() - 1);
+  }
+
+  @Override
+  public String toString() {
+    return value.name() + " " + dtype() + shape;
+  }
+}

@@ -1,0 +1,14 @@
+/**
+ * Training on simulated devices: automatic differentiation, layers, parallel layouts, optimizers.
+ *
+ * <p>A {@link org.kernbench.nn.Graph} records one forward pass on one rank and runs it backwards.
+ * Every forward and backward operation is a kernel on the rank's device, so it has a value and a
+ * time; {@link org.kernbench.nn.Compute} holds those kernels. What a model keeps between steps are
+ * its {@link org.kernbench.nn.Parameter}s.
+ *
+ * <p>Depends on: {@code torch}, {@code tl}, {@code tensor} and what their doors name.
+ */
+@NullMarked
+package org.kernbench.nn;
+
+import org.jspecify.annotations.NullMarked;
