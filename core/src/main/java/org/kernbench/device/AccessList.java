@@ -38,7 +38,7 @@ final class AccessList {
 
   /** The oldest access issued before {@code op} that touches the same bytes; null if none does. */
   @Nullable Op conflictWith(Op op) {
-    for (Op m = first; m != null && m.id < op.id; m = m.nextMemory) {
+    for (Op m = first; m != null && m.memoryOrder < op.memoryOrder; m = m.nextMemory) {
       if (m.overlaps(op)) {
         return m;
       }

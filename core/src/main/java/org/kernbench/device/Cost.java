@@ -117,6 +117,14 @@ public sealed interface Cost {
     }
   }
 
+  /** A product until its array is free for the next, which may be before its sums have left. */
+  record Occupancy(ComputeOp work) implements Cost {
+    @Override
+    public long on(Machine machine) {
+      return new CostModel(machine.pe()).occupancyPs(work);
+    }
+  }
+
   /** Time that no value of the machine decides, such as the distance to the next poll. */
   record Fixed(long ps) implements Cost {
     @Override

@@ -1,5 +1,6 @@
 package org.kernbench.device;
 
+import org.kernbench.machine.GemmMode;
 import org.kernbench.machine.GemmSpec;
 import org.kernbench.machine.MathRate;
 import org.kernbench.machine.MathSpec;
@@ -34,7 +35,10 @@ import org.kernbench.tensor.UnaryOp;
  * <p>GEMM: the systolic formula of {@code gemm.md} 2.2, output stationary, one fold per rows x
  * columns of outputs: {@code folds (k + rows + columns - 2) - 1} cycles if each fold is filled and
  * drained by itself (D7, as SCALE-Sim counts), {@code folds k + rows + columns - 2} if they are
- * chained. A fold is charged in full even where the product does not fill the array.
+ * chained, of which only {@code folds k} keep the array from the next product; a product that adds
+ * to the sums of the one before takes them on in the array. A fold is charged in full even where
+ * the product does not fill the array, but in mode {@code flat}, which charges the peak rate
+ * whatever the shape.
  */
 public final class CostModel {
   private static final Rate PS_PER_SECOND = Rate.ofBytesPerSecond(1_000_000_000_000L);
@@ -94,6 +98,19 @@ public final class CostModel {
     };
   }
 
+  /**
+   * Time for which the command keeps its engine from the next; less than {@link #durationPs} where
+   * the drain of a product overlaps the fill of the next.
+   */
+  public long occupancyPs(ComputeOp op) {
+    return switch (op) {
+      case ComputeOp.Strided s -> occupancyPs(s.what());
+      case ComputeOp.Gemm g when gemm.mode() == GemmMode.CHAINED ->
+          gemmClock.durationPs(Math.max(1, folds(g) * g.k()));
+      default -> durationPs(op);
+    };
+  }
+
   private static long bytes(DType type, long n) {
     return n * type.sizeBytes();
   }
@@ -140,15 +157,20 @@ public final class CostModel {
   }
 
   private long gemmPs(ComputeOp.Gemm g) {
-    long folds =
-        Math.ceilDiv((long) g.m(), gemm.rows()) * Math.ceilDiv((long) g.n(), gemm.columns());
+    long folds = folds(g);
     long fill = gemm.rows() + gemm.columns() - 2L;
     long cycles =
         switch (gemm.mode()) {
           case FILLED -> folds * (g.k() + fill) - 1;
           case CHAINED -> folds * g.k() + fill;
+          case FLAT ->
+              Math.ceilDiv((long) g.m() * g.n() * g.k(), (long) gemm.rows() * gemm.columns());
         };
     return gemmClock.durationPs(Math.max(1, cycles));
+  }
+
+  private long folds(ComputeOp.Gemm g) {
+    return Math.ceilDiv((long) g.m(), gemm.rows()) * Math.ceilDiv((long) g.n(), gemm.columns());
   }
 
   /** Useful multiply-accumulates over those the array could have done in the time, 0 to 1. */

@@ -22,6 +22,12 @@ final class Engine {
   private Cause startedCause = Cause.KERNEL_START;
   private int startedCauseOp = -1;
 
+  /** The product that was started last; its sums may still be in the array. */
+  int lastProduct = -1;
+
+  /** When its sums have left the array; the next product need not wait for that, MATH does. */
+  long drainedPs = -1;
+
   /** Whether it is on the list of engines to try. */
   boolean listed;
 

@@ -1,5 +1,6 @@
 package org.kernbench.device;
 
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.CpuSpec;
 import org.kernbench.machine.IssuePolicy;
@@ -17,6 +18,7 @@ final class IssueUnit {
   private final TimedExecutor world;
   private final ProgramContext context;
   private final CpuSpec spec;
+  private final long dispatchPs;
   private final boolean serial;
 
   // commands that are not issued, in program order
@@ -44,11 +46,15 @@ final class IssueUnit {
   private final TcmSpace tcm;
   private boolean tcmStalled;
 
-  IssueUnit(ProgramContext context, TcmSpace tcm) {
+  /**
+   * @param scheduler whether it issues for the tile scheduler: at its own rate and never serially
+   */
+  IssueUnit(ProgramContext context, TcmSpace tcm, boolean scheduler) {
     this.world = context.world;
     this.context = context;
     this.spec = world.machine.pe().cpu();
-    this.serial = spec.issue() == IssuePolicy.SERIAL;
+    this.dispatchPs = scheduler ? spec.schedulerDispatchPs() : spec.dispatchPs();
+    this.serial = spec.issue() == IssuePolicy.SERIAL && !scheduler;
     this.window = new CommandWindow(spec.commandWindow());
     this.tcm = tcm;
   }
@@ -126,7 +132,8 @@ final class IssueUnit {
   void pump() {
     while (pendingHead != null && serialBlocker == null) {
       Op op = pendingHead;
-      if (!(op.kind == null ? passFence(op) : issue(op))) {
+      boolean fence = op.kind == null && op.task == null;
+      if (!(fence ? passFence(op) : issue(op))) {
         return;
       }
     }
@@ -145,11 +152,15 @@ final class IssueUnit {
       issueCause = barrierCause;
       issueCauseOp = barrierOp;
     }
-    freePs += spec.dispatchPs();
+    freePs += dispatchPs;
     op.issuePs = freePs;
     op.issueCause = issueCause;
     op.issueCauseOp = issueCauseOp;
     issuedLive++;
+    if (op.kind == null) {
+      context.pe.scheduler().take(Objects.requireNonNull(op.task));
+      return true;
+    }
     if (serial && !op.async) {
       serialBlocker = op;
     }
@@ -168,7 +179,13 @@ final class IssueUnit {
   }
 
   private boolean passFence(Op fence) {
-    if (fence.a != Register.NONE) {
+    if (fence.readersOf != Register.NONE) {
+      Register r = fence.readersOf;
+      if (!r.ready || r.readers > 0) {
+        return false;
+      }
+      raiseBarrier(r.lastReadPs, Cause.TCM_SPACE, r.lastReader);
+    } else if (fence.a != Register.NONE) {
       if (!fence.a.ready) {
         return false;
       }
@@ -188,7 +205,8 @@ final class IssueUnit {
   }
 
   private boolean reserveTcm(Op op) {
-    long bytes = op.out.inTcm && op.outOffset == 0 ? op.out.bytes : 0; // once for all its commands
+    boolean again = op.inPlaceSum || op.outOffset > 0; // the room has been taken already
+    long bytes = op.out.inTcm && !again ? op.out.bytes : 0;
     if (bytes == 0) {
       return true;
     }
@@ -241,6 +259,17 @@ final class IssueUnit {
     window.complete(op.number, endPs, op.id);
     if (endPs >= lastDonePs) {
       lastDone = op.id;
+      lastDonePs = endPs;
+    }
+  }
+
+  /** A task of the tile scheduler is done, with {@code lastOp}. */
+  void retireTask(Op command, long endPs, int lastOp) {
+    live--;
+    issuedLive--;
+    window.complete(command.number, endPs, lastOp);
+    if (endPs >= lastDonePs) {
+      lastDone = lastOp;
       lastDonePs = endPs;
     }
   }

@@ -53,6 +53,21 @@ final class Op {
   long serialisationPs;
   int link;
 
+  /** The task of the tile scheduler that this command hands over, or is a part of. */
+  @Nullable ScheduledTask task;
+
+  /** When its engine is free for the next; -1 if at its end. */
+  long engineFreePs;
+
+  /** A product whose sums take over the storage of its accumulator. */
+  boolean inPlaceSum;
+
+  /** A fence: the value whose readers it waits for. */
+  Register readersOf = Register.NONE;
+
+  /** Its place in the order in which the PE's loads and stores were issued. */
+  long memoryOrder;
+
   // loads and stores: the earlier operation on the same bytes that must end first
   int memoryBlocker;
   long memoryReadyPs;
@@ -119,6 +134,11 @@ final class Op {
       operandsPs = timePs;
       operandsOp = producer;
     }
+  }
+
+  /** Whether a register is the accumulator of this product, which may be taken on in the array. */
+  boolean takesSumsFrom(Register r) {
+    return kind == OpKind.GEMM && c == r && a != r && b != r;
   }
 
   ComputeOp compute() {
@@ -204,6 +224,10 @@ final class Op {
     fragmentsStarted = 0;
     fragmentsDone = 0;
     waitsForCredit = false;
+    task = null;
+    engineFreePs = -1;
+    inPlaceSum = false;
+    readersOf = Register.NONE;
     line = 0;
     work = 0;
     payload = Register.NO_DATA;

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import java.util.List;
+import java.util.function.Consumer;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
@@ -48,6 +49,31 @@ public interface PePort {
       int bOffset,
       Register c,
       int cOffset);
+
+  /**
+   * {@code sums + a b} into the storage of {@code sums}, which is given up: the product takes no
+   * new room in TCM, unless the sums lie in a message slot or have other readers.
+   *
+   * @param op accumulates
+   */
+  Register accumulate(
+      ComputeOp.Gemm op, Register a, int aOffset, Register b, int bOffset, Register sums);
+
+  /**
+   * Hands work to the tile scheduler of the PE, which issues its commands beside this program,
+   * after that of earlier work.
+   *
+   * @param reads values of this program that the work reads; they may be released at once
+   * @param work issues commands on the port it is given; it has no message queues
+   * @return a register of no bytes that becomes ready when all commands of the work are done
+   */
+  Register schedule(List<Register> reads, Consumer<PePort> work);
+
+  /**
+   * Commands issued later wait until the commands so far that read the register have read it: its
+   * storage could be filled again.
+   */
+  void fenceReaders(Register register);
 
   /** Hands {@code bytes} of a register to the message channel of a queue of this PE. */
   void send(int queue, Register value, int offset, int bytes);

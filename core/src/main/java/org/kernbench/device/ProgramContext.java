@@ -33,11 +33,15 @@ final class ProgramContext {
   private int lastOp = -1;
   private long lastEndPs;
 
-  ProgramContext(TimedPe pe, int index) {
+  /** The scheduler that this context issues for; null for the context of a stream. */
+  final @Nullable TileScheduler scheduler;
+
+  ProgramContext(TimedPe pe, int index, @Nullable TileScheduler scheduler) {
+    this.scheduler = scheduler;
     this.world = pe.world;
     this.pe = pe;
     this.index = index;
-    this.cpu = new IssueUnit(this, pe.tcm);
+    this.cpu = new IssueUnit(this, pe.tcm, scheduler != null);
     this.program = new ProgramThread(this);
     this.registers = new RegisterFile(this);
     this.port = new TimedPort(this);
@@ -67,6 +71,10 @@ final class ProgramContext {
 
   /** Ends the launch if the program has returned and its last command has ended. */
   void finishIfIdle() {
+    if (scheduler != null) {
+      scheduler.programMayHaveEnded();
+      return;
+    }
     Launch launch = running;
     if (launch == null || !program.hasEnded() || !cpu.isDrained()) {
       return;

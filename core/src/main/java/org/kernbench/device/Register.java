@@ -37,6 +37,17 @@ public final class Register {
   int line;
   int readers;
 
+  /** Tasks of the tile scheduler that may still read it, although the program has released it. */
+  int keepers;
+
+  /**
+   * For a product: when the array is free for the next, which may be before the sums have left it.
+   */
+  long occupiedUntilPs;
+
+  /** Its storage in TCM has become that of another value. */
+  boolean moved;
+
   /** End of the last read so far, which may lie ahead, and the operation that reads until then. */
   long lastReadPs;
 

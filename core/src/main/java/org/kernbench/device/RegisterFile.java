@@ -30,7 +30,7 @@ final class RegisterFile {
 
   /** Somebody will read a value, up to {@link #finishedReading}. */
   void reads(Register r) {
-    if (r.released) {
+    if (r.released && r.keepers == 0) {
       throw new SimulationException(
           pe.pe
               + ": the kernel reads a value"
@@ -87,7 +87,7 @@ final class RegisterFile {
 
   /** Gives back the storage of a value that nobody will read again, at the end of its last read. */
   void freeIfDead(Register r) {
-    if (!r.released || r.readers > 0 || !r.ready || r == Register.NONE) {
+    if (!r.released || r.readers > 0 || !r.ready || r.moved || r == Register.NONE) {
       return;
     }
     long deadPs = Math.max(world.sim.nowPs(), Math.max(r.readyPs, r.lastReadPs));

@@ -38,8 +38,11 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   private final CostModel cost;
   private final int handler;
   private final boolean values;
+
+  /** Per PE, the tile scheduler's included. */
   private final int contexts;
   private final boolean banked;
+
   private final @Nullable TimedPe[] pes;
   private final Map<Integer, Map<Integer, Route>> routes = new HashMap<>();
 
@@ -67,7 +70,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     this.memories = memories;
     this.options = options;
     this.values = mode == Mode.FULL;
-    this.contexts = machine.pe().cpu().contexts();
+    this.contexts = machine.pe().cpu().contexts() + 1;
     this.banked = machine.hbm().isBanked();
     this.log = new OpLog(machine, options.opLogLimit());
     this.fabric = Fabric.of(sim, machine);
@@ -261,6 +264,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
           0);
       op.out.hold(out);
     }
+    op.engineFreePs = op.startPs + cost.occupancyPs(c);
     op.pe.complete(op, op.startPs + cost.durationPs(c));
   }
 

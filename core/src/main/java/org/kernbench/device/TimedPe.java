@@ -37,6 +37,7 @@ final class TimedPe {
   private long tcmTriedPs = -1;
 
   private final @Nullable ProgramContext[] contexts;
+  private @Nullable TileScheduler scheduler;
   private final Engine read;
   private final Engine write;
   private final Engine math;
@@ -46,6 +47,7 @@ final class TimedPe {
   // memory order
   private final AccessList loads = new AccessList();
   private final AccessList stores = new AccessList();
+  private long memoryAccesses;
   private int pathNode = -1;
   private @Nullable MemoryPath path;
   private final Map<Integer, MemoryPath> paths = new HashMap<>();
@@ -58,7 +60,7 @@ final class TimedPe {
     this.mmu = new Mmu(spec.mmu(), index);
     this.addresses = world.map.view(pe);
     this.tcm = new TcmSpace(spec.tcm().sizeBytes());
-    this.contexts = new ProgramContext[spec.cpu().contexts()];
+    this.contexts = new ProgramContext[spec.cpu().contexts() + 1];
     this.read = new Engine(this, "DMA read", spec.dma().readQueues());
     this.write = new Engine(this, "DMA write", spec.dma().writeQueues());
     this.math = new Engine(this, "MATH", 1);
@@ -71,17 +73,31 @@ final class TimedPe {
 
   // ---- programs ----
 
-  /** The context that runs the programs of a stream. */
+  /** The context that runs the programs of a stream; the last is that of the tile scheduler. */
   ProgramContext context(int stream) {
     ProgramContext c = contexts[stream];
+    if (c == null && stream == contexts.length - 1) {
+      return scheduler().context;
+    }
     if (c == null) {
-      c = new ProgramContext(this, index * contexts.length + stream);
+      c = new ProgramContext(this, index * contexts.length + stream, null);
       contexts[stream] = c;
     }
     return c;
   }
 
-  /** By stream; null where none has run yet. */
+  /** What issues the commands of composite operations. */
+  TileScheduler scheduler() {
+    TileScheduler s = scheduler;
+    if (s == null) {
+      s = new TileScheduler(this, index * contexts.length + contexts.length - 1);
+      scheduler = s;
+      contexts[contexts.length - 1] = s.context;
+    }
+    return s;
+  }
+
+  /** By stream, the tile scheduler's last; null where none has run yet. */
   @Nullable ProgramContext[] contexts() {
     return contexts;
   }
@@ -147,6 +163,7 @@ final class TimedPe {
     Engine engine = engineFor(op);
     engine.add(op);
     if (op.kind == OpKind.LOAD || op.kind == OpKind.STORE) {
+      op.memoryOrder = memoryAccesses++;
       op.translatePs = mmu.translatePs(op.region(), op.range);
       (op.kind == OpKind.LOAD ? loads : stores).add(op);
     }
@@ -221,7 +238,17 @@ final class TimedPe {
           start = later(op, start, op.memoryReadyPs, Cause.MEMORY_ORDER, op.memoryBlocker);
       case MATH, GEMM, SEND -> {}
     }
+    if (kind == OpKind.GEMM && op.c != Register.NONE) {
+      // sums that have not left the array are taken on from there
+      Register sums = op.c;
+      boolean inArray = sums.producer == op.engine().lastProduct;
+      long ready = inArray ? sums.occupiedUntilPs : sums.readyPs;
+      start = later(op, start, ready, Cause.OPERAND, sums.producer);
+    }
     start = later(op, start, op.engine().freedPs, Cause.ENGINE, op.engine().freedBy);
+    if (kind == OpKind.MATH) {
+      start = later(op, start, op.engine().drainedPs, Cause.ENGINE, op.engine().lastProduct);
+    }
     start = later(op, start, op.issuePs, op.issueCause, op.issueCauseOp);
     if (kind == OpKind.SEND) {
       QueueEnd q = op.end();
@@ -292,11 +319,17 @@ final class TimedPe {
     }
     context.cpu.retire(op, endPs);
     if (kind != OpKind.SEND) {
-      engine.free(endPs, op.id);
+      long freePs = op.engineFreePs < 0 ? endPs : op.engineFreePs;
+      if (kind == OpKind.GEMM) {
+        engine.lastProduct = op.id;
+        engine.drainedPs = endPs;
+        out.occupiedUntilPs = freePs;
+      }
+      engine.free(freePs, op.id);
       context.ended(op.id, endPs);
-      registers.finishedReading(op.a, op.id, endPs);
-      registers.finishedReading(op.b, op.id, endPs);
-      registers.finishedReading(op.c, op.id, endPs);
+      registers.finishedReading(op.a, op.id, freePs);
+      registers.finishedReading(op.b, op.id, freePs);
+      registers.finishedReading(op.c, op.id, freePs);
     }
     registers.freeIfDead(out);
     if (kind == OpKind.LOAD || kind == OpKind.STORE) {
@@ -305,11 +338,16 @@ final class TimedPe {
       unblockMemory(write, op, endPs);
     }
     context.cpu.unblock(op, endPs);
+    ScheduledTask task = op.task;
+    int id = op.id;
     world.recycle(op);
     context.cpu.pump();
     if (kind != OpKind.SEND) {
       world.tryStart(engine);
       tellWaiters(out);
+    }
+    if (task != null) {
+      scheduler().ended(task, id, endPs);
     }
     context.program.completed(out);
   }
@@ -332,7 +370,9 @@ final class TimedPe {
   }
 
   private void tellWaiter(Op op, Register ready) {
-    op.operandReady(ready.readyPs, ready.producer);
+    if (!op.takesSumsFrom(ready)) {
+      op.operandReady(ready.readyPs, ready.producer);
+    }
     op.missingOperands--;
     Engine engine = op.engine;
     if (op.missingOperands == 0 && engine != null && engine.head == op) {

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -128,12 +129,52 @@ final class TimedPort implements PePort {
     op.compute = what;
     op.a = operand(a, op);
     op.b = operand(b, op);
-    op.c = operand(c, op);
+    op.c = c;
+    operand(c, op);
     op.aOffset = aOffset;
     op.bOffset = bOffset;
     op.cOffset = cOffset;
     op.out = registers.create(outBytes, true);
     return issue(op);
+  }
+
+  @Override
+  public Register accumulate(
+      ComputeOp.Gemm what, Register a, int aOffset, Register b, int bOffset, Register sums) {
+    boolean inPlace = sums.inTcm && sums.readers == 0 && !sums.released;
+    Op op = command(OpKind.GEMM, sums.bytes);
+    op.compute = what;
+    op.a = operand(a, op);
+    op.b = operand(b, op);
+    op.c = sums;
+    operand(sums, op);
+    op.aOffset = aOffset;
+    op.bOffset = bOffset;
+    op.cOffset = 0;
+    op.inPlaceSum = inPlace;
+    op.out = registers.create(sums.bytes, true);
+    sums.moved = inPlace;
+    registers.release(sums);
+    return issue(op);
+  }
+
+  @Override
+  public Register schedule(List<Register> reads, Consumer<PePort> work) {
+    Op op = command(null, 0);
+    for (Register r : reads) {
+      registers.reads(r);
+      r.keepers++;
+    }
+    op.out = new Register(0, true);
+    op.task = new ScheduledTask(op, context, List.copyOf(reads), work, op.line);
+    return issue(op);
+  }
+
+  @Override
+  public void fenceReaders(Register register) {
+    Op op = command(null, 0);
+    op.readersOf = register;
+    issue(op);
   }
 
   @Override
@@ -222,9 +263,15 @@ final class TimedPort implements PePort {
     Op op = world.newOp(context);
     op.kind = kind;
     op.bytes = bytes;
-    op.line = world.line();
+    TileScheduler scheduler = context.scheduler;
+    ScheduledTask task = scheduler == null ? null : scheduler.issuing();
+    op.line = task == null ? world.line() : task.line;
     if (kind != null) {
       op.id = world.log.reserve();
+      op.task = task;
+      if (task != null) {
+        task.live++;
+      }
     }
     return op;
   }
@@ -243,6 +290,9 @@ final class TimedPort implements PePort {
   private Register operand(Register r, Op op) {
     if (r != Register.NONE) {
       registers.reads(r);
+      if (r.ready && op.takesSumsFrom(r)) {
+        return r; // when it can be taken on is known at the start
+      }
       if (r.ready) {
         op.operandReady(r.readyPs, r.producer);
       } else {

@@ -1,5 +1,6 @@
 package org.kernbench.device;
 
+import java.util.ArrayList;
 import java.util.List;
 
 /** Tells a {@link DeadlockReport} what the programs of a machine in simulated time wait for. */
@@ -15,7 +16,7 @@ final class TimedWaits {
   /** Everything that the programs of a PE wait for. */
   void describe(TimedPe p) {
     for (ProgramContext c : p.contexts()) {
-      if (c != null && c.running != null) {
+      if (c != null && (c.running != null || c.scheduler != null)) {
         describe(p, c);
       }
     }
@@ -59,10 +60,22 @@ final class TimedWaits {
               + "; "
               + p.tcm.free()
               + " are free beside live values "
-              + c.registers.describeLive(),
+              + describeLive(p),
           null);
       report.tcmIsFull();
     }
+  }
+
+  /** The values of all programs of a PE, of which those of one may starve another. */
+  private static String describeLive(TimedPe p) {
+    List<String> live = new ArrayList<>();
+    for (ProgramContext c : p.contexts()) {
+      String values = c == null ? "" : c.registers.describeLive();
+      if (!values.isEmpty()) {
+        live.add(values);
+      }
+    }
+    return String.join("; ", live);
   }
 
   private int slotsHeld(QueueEnd end) {

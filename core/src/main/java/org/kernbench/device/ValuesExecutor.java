@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
@@ -338,6 +339,26 @@ final class ValuesExecutor implements Executor {
           op, alive(a).data(), aOffset, alive(b).data(), bOffset, alive(c).data(), cOffset, out, 0);
       return value(out);
     }
+
+    @Override
+    public Register accumulate(
+        ComputeOp.Gemm op, Register a, int aOffset, Register b, int bOffset, Register sums) {
+      Register out = compute(op, sums.bytes, a, aOffset, b, bOffset, sums, 0);
+      release(sums);
+      return out;
+    }
+
+    @Override
+    public Register schedule(List<Register> reads, Consumer<PePort> work) {
+      for (Register r : reads) {
+        alive(r);
+      }
+      work.accept(this);
+      return value(new byte[0]);
+    }
+
+    @Override
+    public void fenceReaders(Register register) {}
 
     @Override
     public void send(int queue, Register value, int offset, int bytes) {

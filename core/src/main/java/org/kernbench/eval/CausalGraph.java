@@ -11,7 +11,6 @@ import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
 import org.kernbench.device.TransferLog;
 import org.kernbench.machine.BufferKind;
-import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
@@ -512,6 +511,10 @@ final class CausalGraph {
       issued(m, ROOT, op, Word.OTHER);
       return;
     }
+    if (log.kind(by) == OpKind.GEMM && log.endPs(by) > times[m]) {
+      occupancy(m, by);
+      return;
+    }
     switch (log.cause(op)) {
       case CREDIT -> credit(m, op, by);
       case MESSAGE -> {
@@ -530,6 +533,15 @@ final class CausalGraph {
       case LOOK -> issued(m, moment(END, by), op, Word.LOOK);
       default -> issued(m, moment(END, by), op, Word.OTHER);
     }
+  }
+
+  /** What the array of {@code by}, whose sums had not left it, was free for. */
+  private void occupancy(int m, int by) {
+    Piece[] pieces =
+        log.work(by)
+            .map(w -> new Piece[] {new Piece(new Cost.Occupancy(w), Word.COMPUTE, by)})
+            .orElse(new Piece[0]);
+    join(m, moment(START, by), Word.COMPUTE, by, pieces);
   }
 
   private int released(int by) {

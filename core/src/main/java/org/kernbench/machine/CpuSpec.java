@@ -8,5 +8,12 @@ package org.kernbench.machine;
  * @param commandWindow commands that may be issued and not yet complete before the kernel is held
  *     up
  * @param contexts programs that one PE runs at the same time, one per stream
+ * @param schedulerDispatchPs time in which the tile scheduler issues one command of a composite
+ *     operation, ps
  */
-public record CpuSpec(long dispatchPs, IssuePolicy issue, int commandWindow, int contexts) {}
+public record CpuSpec(
+    long dispatchPs,
+    IssuePolicy issue,
+    int commandWindow,
+    int contexts,
+    long schedulerDispatchPs) {}

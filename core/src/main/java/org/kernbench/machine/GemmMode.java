@@ -5,5 +5,7 @@ public enum GemmMode {
   /** Each tile pays for filling and draining the array. */
   FILLED,
   /** Tiles follow each other closely; fill and drain are paid once. */
-  CHAINED
+  CHAINED,
+  /** The peak rate whatever the shape, without fill and drain: how the predecessor counts. */
+  FLAT
 }

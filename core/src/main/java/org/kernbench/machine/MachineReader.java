@@ -394,7 +394,8 @@ final class MachineReader {
             cpu.time("dispatch"),
             cpu.choice("issue", IssuePolicy.values()),
             cpu.integer("command_window", 2, 1 << 20),
-            cpu.integer("contexts", 1, 8));
+            cpu.integer("contexts", 1, 8),
+            cpu.time("scheduler_dispatch"));
     cpu.done();
     ConfigMap dma = pe.map("dma");
     DmaSpec dmaSpec =
