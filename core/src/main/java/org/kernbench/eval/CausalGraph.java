@@ -11,6 +11,7 @@ import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
 import org.kernbench.device.TransferLog;
 import org.kernbench.machine.BufferKind;
+import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
