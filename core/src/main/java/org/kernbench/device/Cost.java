@@ -70,6 +70,14 @@ public sealed interface Cost {
     }
   }
 
+  /** Translations that the TLB of a PE did not hold. */
+  record Translation(long misses) implements Cost {
+    @Override
+    public long on(Machine machine) {
+      return misses * machine.pe().mmu().missPs();
+    }
+  }
+
   /** What a message costs its channel before its first byte leaves. */
   record MessageOverhead() implements Cost {
     @Override

@@ -55,6 +55,7 @@ final class CausalGraph {
     SERIALISATION("serialisation"),
     LATENCY("latency"),
     DMA_SETUP("DMA setup"),
+    TRANSLATION("address translation"),
     MESSAGE_OVERHEAD("message overhead"),
     SLOT_ACCESS("slot access"),
     CREDIT_RETURN("credit return"),
@@ -474,13 +475,22 @@ final class CausalGraph {
   private Piece[] offer(int service, int op) {
     return switch (log.kind(op)) {
       case SEND -> new Piece[] {new Piece(new Cost.MessageOverhead(), Word.MESSAGE_OVERHEAD, op)};
-      case LOAD ->
-          new Piece[] {
-            new Piece(new Cost.DmaSetup(), Word.DMA_SETUP, op), request(service, op),
-          };
+      case LOAD -> before(op, request(service, op));
       case RECV -> new Piece[] {request(service, op)};
-      default -> new Piece[] {new Piece(new Cost.DmaSetup(), Word.DMA_SETUP, op)};
+      default -> before(op);
     };
+  }
+
+  /** What a load or store takes before its command or its data sets out. */
+  private Piece[] before(int op, Piece... then) {
+    List<Piece> pieces = new ArrayList<>();
+    pieces.add(new Piece(new Cost.DmaSetup(), Word.DMA_SETUP, op));
+    if (log.translationPs(op) > 0) {
+      long misses = log.translationPs(op) / machine.pe().mmu().missPs();
+      pieces.add(new Piece(new Cost.Translation(misses), Word.TRANSLATION, op));
+    }
+    pieces.addAll(Arrays.asList(then));
+    return pieces.toArray(new Piece[0]);
   }
 
   private Piece request(int service, int op) {

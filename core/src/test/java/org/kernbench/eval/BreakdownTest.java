@@ -24,6 +24,8 @@ import org.kernbench.tl.Kernel;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.DpPolicy;
+import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 
@@ -109,6 +111,40 @@ final class BreakdownTest {
     assertThat(run.ps("message overhead")).isEqualTo(machine.pe().dma().messageOverheadPs());
     assertThat(run.ps("contention")).isZero();
     assertThat(run.ps("compute")).isPositive();
+  }
+
+  /** A PE that reads another's memory walks its page table once per page: here 40 pages. */
+  @Test
+  void breakdown_remoteTensor_namesTheTranslations() {
+    Machine machine =
+        Machines.load("tiny", List.of("pe.mmu.page_size=4 KiB", "pe.cpu.issue=serial"));
+    SimulatorOptions recording = new SimulatorOptions(1 << 20, false);
+    try (Torch torch =
+        Torch.open(machine, new TorchOptions(Mode.TIME, recording, Optional.empty()))) {
+      Tensor x = torch.empty(Shape.of(40, 4096), DType.I8, "x");
+      Tensor y = torch.empty(Shape.of(40), DType.I8, DpPolicy.single(), "y");
+      Launch launch =
+          torch.launch(
+              "peek",
+              tl -> {
+                for (int row = 0; row < 40; row++) {
+                  Value v = tl.load(x.address().plus(row * 4096L), Shape.of(1), DType.I8);
+                  tl.store(y.address().plus(row), v);
+                }
+              },
+              List.of(B));
+      torch.await(launch);
+      Run run =
+          new Run(
+              machine,
+              launch,
+              Breakdown.of(machine, torch.simulator().opLog(), launch, machine.ipcq()));
+      assertCovers(run);
+      long walk = machine.pe().mmu().missPs();
+      assertThat(walk).isPositive();
+      assertThat(run.ps("address translation")).isEqualTo(41 * walk);
+      assertThat(run.ps("other")).isZero();
+    }
   }
 
   @ParameterizedTest
