@@ -2,6 +2,7 @@ package org.kernbench.ccl;
 
 import java.lang.reflect.InvocationTargetException;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -11,6 +12,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.IpcqSpec;
@@ -27,17 +29,21 @@ import org.kernbench.torch.RankLevel;
 /** The collectives of one machine, as {@code ccl.yaml} configures them: backend {@code ahbm}. */
 public final class CollectiveLibrary implements CollectiveBackend {
   private static final List<Supplier<CollectiveAlgorithm>> BUILT_IN =
-      List.of(
-          RootCenter::new,
-          RootCenterPipelined::new,
-          RingAllReduce::new,
-          MeshExchange::new,
-          BinaryTree::new,
-          HelloSend::new,
-          Cycle::new,
-          Line::new,
-          PairwiseExchange::new,
-          TreeBarrier::new);
+      Stream.of(
+              List.<Supplier<CollectiveAlgorithm>>of(
+                  RootCenter::new,
+                  RootCenterPipelined::new,
+                  RingAllReduce::new,
+                  MeshExchange::new,
+                  BinaryTree::new,
+                  HelloSend::new,
+                  Cycle::new,
+                  Line::new,
+                  PairwiseExchange::new,
+                  TreeBarrier::new),
+              GridAlgorithms.all())
+          .flatMap(List::stream)
+          .toList();
 
   private final Machine machine;
   private final CclConfig ccl;
@@ -101,6 +107,17 @@ public final class CollectiveLibrary implements CollectiveBackend {
       }
     }
     return names;
+  }
+
+  /** An algorithm that needs no {@code class}. */
+  static CollectiveAlgorithm builtIn(String name) {
+    for (Supplier<CollectiveAlgorithm> each : BUILT_IN) {
+      CollectiveAlgorithm algorithm = each.get();
+      if (algorithm.name().equals(name)) {
+        return algorithm;
+      }
+    }
+    throw new IllegalArgumentException("no built-in algorithm " + name);
   }
 
   /** Names of the algorithms that need no {@code class}, with one line on each. */
@@ -250,6 +267,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
   private final class Bound implements Communicator {
     private final Group group;
     private @Nullable Direct direct;
+    private final Map<QueuePlan, QueuePlan> ofCalls = new HashMap<>();
     private final Map<CollectiveOp, Planned> planned = new EnumMap<>(CollectiveOp.class);
 
     Bound(Group group) {
@@ -288,7 +306,20 @@ public final class CollectiveLibrary implements CollectiveBackend {
             int rank = group.rankOf(tl.pe());
             program.run(tl, rank, Payload.of(call, rank), reduction);
           };
-      return new CollectivePlan(by.algorithm, by.queues, kernel);
+      return new CollectivePlan(by.algorithm, queues(by, call), kernel);
+    }
+
+    private QueuePlan queues(Planned by, CollectiveCall call) {
+      List<QueuePlan.Connection> connections = by.schedule.connections(call);
+      if (connections.equals(by.queues.connections())) {
+        return by.queues;
+      }
+      return ofCalls.computeIfAbsent(
+          new QueuePlan(by.queues.spec(), connections),
+          plan -> {
+            SlotSpace.check(machine, plan.spec(), plan.connections());
+            return plan;
+          });
     }
 
     private Direct messages() {

@@ -24,6 +24,11 @@ public interface Payload {
   /** Puts elements {@code [start, start + count)} of the result in place. */
   void write(Tl tl, int start, int count, Value value);
 
+  /** Elements {@code [start, start + count)} of the result, which have been written. */
+  default Value readBack(Tl tl, int start, int count) {
+    return read(tl, start, count);
+  }
+
   /** A vector in memory, overwritten with the result. */
   static Payload of(Shard shard) {
     return of(Optional.of(shard), 0, Optional.of(shard), 0);
@@ -50,6 +55,11 @@ public interface Payload {
       @Override
       public void write(Tl tl, int start, int count, Value value) {
         tl.store(held(out, "gets").range(start - outStart, count), value);
+      }
+
+      @Override
+      public Value readBack(Tl tl, int start, int count) {
+        return tl.load(held(out, "gets").range(start - outStart, count));
       }
     };
   }

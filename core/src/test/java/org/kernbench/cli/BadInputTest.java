@@ -169,7 +169,15 @@ final class BadInputTest {
         sweep("sweep-value-out-of-range", "--vary", "n_elem=1,0,many"),
         sweep("sweep-value-and-param", "--vary", "n_elem=1,2", "--param", "n_elem=3"),
         sweep("sweep-jobs-bad", "--vary", "n_elem=1,2", "--jobs", "-1"),
-        new Case("sweep-out-is-a-file", 2, "sweep", "hello-send", "--vary", "n_elem=1", "--out", "$DIR/x.txt")
+        new Case(
+                "sweep-out-is-a-file",
+                2,
+                "sweep",
+                "hello-send",
+                "--vary",
+                "n_elem=1",
+                "--out",
+                "$DIR/x.txt")
             .file("x.txt", "text\n"),
         new Case(
                 "sweep-store-is-something-else",

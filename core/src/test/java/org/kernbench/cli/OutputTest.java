@@ -62,8 +62,18 @@ final class OutputTest {
     return Session.of(
         concat(
             new String[] {
-              "sweep", "ccl-allreduce", "--topology", "tiny", "--vary", "n_elem=64,1024", "--vary",
-              "algorithm=tree,mesh", "--jobs", "1", "--out", directory.resolve("sweep").toString()
+              "sweep",
+              "ccl-allreduce",
+              "--topology",
+              "tiny",
+              "--vary",
+              "n_elem=64,1024",
+              "--vary",
+              "algorithm=tree,mesh",
+              "--jobs",
+              "1",
+              "--out",
+              directory.resolve("sweep").toString()
             },
             options));
   }
@@ -82,8 +92,16 @@ final class OutputTest {
     Path example = Path.of(System.getProperty("basedir", "."), "../examples/sweep.yaml");
     Session sweep =
         Session.of(
-            "sweep", example.toString(), "--mode", "time", "--jobs", "1", "--format", "csv",
-            "--out", directory.resolve("example").toString());
+            "sweep",
+            example.toString(),
+            "--mode",
+            "time",
+            "--jobs",
+            "1",
+            "--format",
+            "csv",
+            "--out",
+            directory.resolve("example").toString());
     assertThat(sweep.exitCode()).as(sweep.err()).isZero();
     assertThat(sweep.out().lines()).hasSize(1 + 2 * 3 * 2);
   }
@@ -92,8 +110,7 @@ final class OutputTest {
   void resultsStore_everyDocumentedQuery_runs() throws Exception {
     assertThat(sweep().exitCode()).isZero();
     String doc =
-        Files.readString(
-            Path.of(System.getProperty("basedir", "."), "../docs/results-store.md"));
+        Files.readString(Path.of(System.getProperty("basedir", "."), "../docs/results-store.md"));
     java.util.regex.Matcher sql =
         java.util.regex.Pattern.compile("(?s)```sql\n(.*?)```").matcher(doc);
     int queries = 0;

@@ -36,7 +36,9 @@ final class SweepKillTest {
 
   private void killAndCompare(int points, int kills, int jobs, long seed) throws Exception {
     String sizes =
-        IntStream.rangeClosed(1, points).mapToObj(Integer::toString).collect(Collectors.joining(","));
+        IntStream.rangeClosed(1, points)
+            .mapToObj(Integer::toString)
+            .collect(Collectors.joining(","));
     Path whole = directory.resolve("whole");
     Path killed = directory.resolve("killed");
     assertThat(Session.of(command(sizes, whole, 1).toArray(String[]::new)).exitCode()).isZero();

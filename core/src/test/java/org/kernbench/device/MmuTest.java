@@ -91,7 +91,12 @@ final class MmuTest {
    */
   @ParameterizedTest
   @CsvSource({
-    "4, 3, 4, 4", "4, 3, 3, 12", "4, 3, 1, 12", "1, 5, 1, 1", "6, 4, 8, 6", "9, 2, 8, 18"
+    "4, 3, 4, 4",
+    "4, 3, 3, 12",
+    "4, 3, 1, 12",
+    "1, 5, 1, 1",
+    "6, 4, 8, 6",
+    "9, 2, 8, 18"
   })
   void load_pagesInTurn_missesAsTheClosedFormSays(int pages, int rounds, int entries, int misses) {
     long[] endPs = new long[2];
@@ -107,8 +112,7 @@ final class MmuTest {
               }
             });
         endPs[virtual] = launch.criticalPs();
-        MmuCounts expected =
-            physical ? new MmuCounts(0, 0) : new MmuCounts(pages * rounds, misses);
+        MmuCounts expected = physical ? new MmuCounts(0, 0) : new MmuCounts(pages * rounds, misses);
         assertThat(rig.sim.mmuCounts()).isEqualTo(expected);
       }
     }
@@ -208,7 +212,9 @@ final class MmuTest {
     return regions;
   }
 
-  /** What each command of the random program should cost; commands are cut at the ends of ranges. */
+  /**
+   * What each command of the random program should cost; commands are cut at the ends of ranges.
+   */
   private static List<Long> twin(List<Region> regions, int entries) {
     List<Long> held = new ArrayList<>();
     List<Long> costs = new ArrayList<>();
@@ -222,7 +228,9 @@ final class MmuTest {
     return costs;
   }
 
-  /** The addresses of a region, byte by byte: a command for whole rows of a range, else per part. */
+  /**
+   * The addresses of a region, byte by byte: a command for whole rows of a range, else per part.
+   */
   private static List<List<Long>> commands(Region region) {
     List<List<Long>> commands = new ArrayList<>();
     int openRange = -1; // of whole rows
@@ -279,12 +287,14 @@ final class MmuTest {
       byte[] expected = new byte[40_000];
       new Random(5).nextBytes(expected);
       rig.sim.write(va(0), expected, 0, expected.length);
-      assertThat(rig.read(rig.hbm(1, 1000, 7))).isEqualTo(Arrays.copyOfRange(expected, 10_000, 10_007));
+      assertThat(rig.read(rig.hbm(1, 1000, 7)))
+          .isEqualTo(Arrays.copyOfRange(expected, 10_000, 10_007));
       Random random = new Random(6);
       List<int[]> moves = new ArrayList<>();
       for (int i = 0; i < 40; i++) {
         int bytes = 1 + random.nextInt(9000);
-        moves.add(new int[] {random.nextInt(40_000 - bytes), random.nextInt(40_000 - bytes), bytes});
+        moves.add(
+            new int[] {random.nextInt(40_000 - bytes), random.nextInt(40_000 - bytes), bytes});
       }
       rig.run(p -> {
         for (int[] m : moves) {

@@ -28,8 +28,7 @@ final class SweepTest {
   }
 
   private static Sweep sweep(RunOptions base, String... axes) {
-    return Sweep.of(
-        BENCH, base, axes(axes), "test", "");
+    return Sweep.of(BENCH, base, axes(axes), "test", "");
   }
 
   private static List<Sweep.Axis> axes(String... axes) {
@@ -158,7 +157,8 @@ final class SweepTest {
     for (Sweep.Point point : sweep.points()) {
       RunResult single = Runner.of("test", Progress.SILENT).run(BENCH, point.options());
       assertThat(lines.get(1 + point.index()))
-          .startsWith(String.join(",", point.values()) + ",ok,true,0.0," + single.metrics().get("crit_ns"))
+          .startsWith(
+              String.join(",", point.values()) + ",ok,true,0.0," + single.metrics().get("crit_ns"))
           .contains(single.sim().opLogHash(), point.key());
     }
   }
@@ -221,15 +221,16 @@ final class SweepTest {
   }
 
   private static SweepRunner.Worker dying(Sweep sweep, Predicate<Sweep.Point> when) {
-    return worker(sweep, p -> {
-      if (when.test(p)) {
-        throw new SweepRunner.WorkerLostException("killed");
-      }
-    });
+    return worker(
+        sweep,
+        p -> {
+          if (when.test(p)) {
+            throw new SweepRunner.WorkerLostException("killed");
+          }
+        });
   }
 
-  private static SweepRunner.Worker worker(
-      Sweep sweep, Consumer<Sweep.Point> before) {
+  private static SweepRunner.Worker worker(Sweep sweep, Consumer<Sweep.Point> before) {
     SweepRunner.Worker real = SweepRunner.inPlace(sweep);
     return new SweepRunner.Worker() {
       @Override
@@ -251,7 +252,8 @@ final class SweepTest {
     return SweepRow.of(
         "key" + i,
         Runner.of("test", Progress.SILENT)
-            .run(BENCH, RunOptions.DEFAULT.withTopology("tiny").withParams(List.of("n_elem=" + i))));
+            .run(
+                BENCH, RunOptions.DEFAULT.withTopology("tiny").withParams(List.of("n_elem=" + i))));
   }
 
   @Test

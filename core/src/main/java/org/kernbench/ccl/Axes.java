@@ -1,0 +1,200 @@
+package org.kernbench.ccl;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.ToIntFunction;
+import java.util.stream.IntStream;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.machine.SipTopology;
+
+/**
+ * The ranks of a group as a grid: every rank has a place on each axis, and every combination of
+ * places has its rank. Innermost first, the axes are the PEs of a cube, columns and rows of cubes,
+ * columns and rows of packages; those with one place are left out. A group that fills no grid has
+ * one axis, along which neighbours are as close as a ring order makes them.
+ */
+final class Axes {
+  /**
+   * How the places of an axis are joined.
+   *
+   * @param size number of places, at least 2
+   * @param closed whether each place can send to the next, and the last to the first, all at once
+   *     without two messages on one link, in both directions
+   * @param level what differs along it
+   */
+  record Axis(int size, boolean closed, Level level) {}
+
+  /** What differs along an axis. */
+  enum Level {
+    PE,
+    CUBE,
+    SIP,
+    /** Nothing in particular: the group fills no grid. */
+    MIXED
+  }
+
+  private final Group group;
+  private final List<Axis> axes;
+  private final int[][] places; // by rank and axis
+  private final int[] rankAt; // by places, first axis fastest
+
+  private Axes(Group group, List<Level> levels, int[][] places, int[] sizes) {
+    this.group = group;
+    this.places = places;
+    this.rankAt = new int[group.size()];
+    for (int rank = 0; rank < group.size(); rank++) {
+      rankAt[index(places[rank], sizes)] = rank;
+    }
+    this.axes = new ArrayList<>();
+    for (int a = 0; a < sizes.length; a++) {
+      axes.add(new Axis(sizes[a], true, levels.get(a)));
+    }
+    for (int a = 0; a < sizes.length; a++) {
+      axes.set(a, new Axis(sizes[a], isClosed(a), levels.get(a)));
+    }
+  }
+
+  /** The grid that a group fills, or one axis. */
+  static Axes of(Group group) {
+    Machine m = group.machine();
+    boolean grid = m.sipTopology().isGrid();
+    int sipWidth = grid ? m.sipGridWidth() : m.sips();
+    List<ToIntFunction<Pe>> coordinates =
+        List.of(
+            Pe::pe,
+            pe -> pe.cube() % m.cubeMeshWidth(),
+            pe -> pe.cube() / m.cubeMeshWidth(),
+            pe -> pe.sip() % sipWidth,
+            pe -> pe.sip() / sipWidth);
+    List<Level> levels = List.of(Level.PE, Level.CUBE, Level.CUBE, Level.SIP, Level.SIP);
+    List<Level> kept = new ArrayList<>();
+    List<int[]> columns = new ArrayList<>();
+    long product = 1;
+    for (int a = 0; a < coordinates.size(); a++) {
+      int[] column = group.leads().stream().mapToInt(coordinates.get(a)).toArray();
+      int[] distinct = IntStream.of(column).distinct().sorted().toArray();
+      if (distinct.length > 1) {
+        product *= distinct.length;
+        kept.add(levels.get(a));
+        columns.add(IntStream.of(column).map(c -> Arrays.binarySearch(distinct, c)).toArray());
+      }
+    }
+    return product == group.size()
+        ? new Axes(group, kept, transposed(columns), sizes(columns))
+        : ring(group);
+  }
+
+  /** All ranks along one axis, neighbours close to each other. */
+  static Axes ring(Group group) {
+    RingOrder order = RingOrder.of(group);
+    int[][] places = new int[group.size()][];
+    for (int rank = 0; rank < places.length; rank++) {
+      places[rank] = new int[] {order.positionOf(rank)};
+    }
+    return new Axes(group, List.of(Level.MIXED), places, new int[] {group.size()});
+  }
+
+  /** All ranks along one axis in the order of their numbers. */
+  static Axes line(Group group) {
+    int[][] places = new int[group.size()][];
+    for (int rank = 0; rank < places.length; rank++) {
+      places[rank] = new int[] {rank};
+    }
+    return new Axes(group, List.of(Level.MIXED), places, new int[] {group.size()});
+  }
+
+  private static int[][] transposed(List<int[]> columns) {
+    int[][] rows = new int[columns.get(0).length][columns.size()];
+    for (int a = 0; a < columns.size(); a++) {
+      for (int rank = 0; rank < rows.length; rank++) {
+        rows[rank][a] = columns.get(a)[rank];
+      }
+    }
+    return rows;
+  }
+
+  private static int[] sizes(List<int[]> columns) {
+    return columns.stream().mapToInt(c -> IntStream.of(c).max().orElseThrow() + 1).toArray();
+  }
+
+  private static int index(int[] place, int[] sizes) {
+    int index = 0;
+    for (int a = sizes.length - 1; a >= 0; a--) {
+      index = index * sizes[a] + place[a];
+    }
+    return index;
+  }
+
+  Group group() {
+    return group;
+  }
+
+  int count() {
+    return axes.size();
+  }
+
+  Axis axis(int a) {
+    return axes.get(a);
+  }
+
+  /** Where a rank is on an axis. */
+  int place(int rank, int axis) {
+    return places[rank][axis];
+  }
+
+  /** The ranks along an axis through a rank. */
+  int[] line(int rank, int axis) {
+    int[] sizes = axes.stream().mapToInt(Axis::size).toArray();
+    int[] place = places[rank].clone();
+    int[] line = new int[sizes[axis]];
+    for (int i = 0; i < line.length; i++) {
+      place[axis] = i;
+      line[i] = rankAt[index(place, sizes)];
+    }
+    return line;
+  }
+
+  /** All lines along an axis. */
+  List<int[]> lines(int axis) {
+    List<int[]> lines = new ArrayList<>();
+    for (int rank = 0; rank < group.size(); rank++) {
+      if (places[rank][axis] == 0) {
+        lines.add(line(rank, axis));
+      }
+    }
+    return lines;
+  }
+
+  /** Whether the packages along an axis reach each other through a switch, or each directly. */
+  boolean isCrossbar(int axis) {
+    SipTopology topology = group.machine().sipTopology();
+    return axes.get(axis).level() == Level.SIP
+        && (topology == SipTopology.SWITCH || topology == SipTopology.FULLY_CONNECTED);
+  }
+
+  private boolean isClosed(int axis) {
+    if (axes.get(axis).size() == 2) {
+      return false;
+    }
+    Machine m = group.machine();
+    for (int[] line : lines(axis)) {
+      for (int direction : new int[] {1, line.length - 1}) {
+        Set<Integer> used = new HashSet<>();
+        for (int i = 0; i < line.length; i++) {
+          Pe from = group.lead(line[i]);
+          Pe to = group.lead(line[(i + direction) % line.length]);
+          for (int link : m.route(m.peNode(from), m.peNode(to))) {
+            if (!used.add(link)) {
+              return false;
+            }
+          }
+        }
+      }
+    }
+    return true;
+  }
+}

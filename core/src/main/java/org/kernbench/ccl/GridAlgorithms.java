@@ -1,0 +1,184 @@
+package org.kernbench.ccl;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.kernbench.ccl.GridFlow.Colour;
+import org.kernbench.ccl.GridFlow.Phase;
+import org.kernbench.ccl.Phases.Reach;
+import org.kernbench.torch.CollectiveOp;
+import org.kernbench.torch.RankLevel;
+
+/** The algorithms that differ only in the phases they go through on a grid. */
+final class GridAlgorithms {
+  private static final Set<CollectiveOp> ALL_REDUCE = Set.of(CollectiveOp.ALL_REDUCE);
+
+  /** What an all-reduce consists of that scatters and gathers. */
+  private static final Set<CollectiveOp> SCATTERING =
+      Collections.unmodifiableSet(
+          EnumSet.of(
+              CollectiveOp.ALL_REDUCE, CollectiveOp.REDUCE_SCATTER, CollectiveOp.ALL_GATHER));
+
+  private GridAlgorithms() {}
+
+  static List<Supplier<CollectiveAlgorithm>> all() {
+    return List.of(
+        GridAlgorithms::ringTwoWay,
+        GridAlgorithms::torus,
+        GridAlgorithms::torusTwoWay,
+        GridAlgorithms::torusBothOrders,
+        GridAlgorithms::exchange,
+        GridAlgorithms::oneShot,
+        GridAlgorithms::twoShot);
+  }
+
+  /** O3: half the latency of a ring in one direction, and both directions of each link. */
+  static CollectiveAlgorithm ringTwoWay() {
+    return new GridAlgorithm(
+        "ring_bidirectional",
+        "reduce-scatter, then all-gather, both ways round a cycle, half the way each",
+        RankLevel.SIP,
+        SCATTERING,
+        Axes::ring,
+        axes -> twoWay(axes, List.of(0)));
+  }
+
+  /** O6, on meshes O9. */
+  static CollectiveAlgorithm torus() {
+    return new GridAlgorithm(
+        "torus",
+        "reduce-scatter along one dimension after the other, all-gather back; rings go one way",
+        RankLevel.SIP,
+        SCATTERING,
+        Axes::of,
+        axes -> {
+          List<Phase> phases = new ArrayList<>();
+          for (int a : order(axes)) {
+            phases.add(new Phase(a, oneWay(axes, a), false));
+          }
+          return List.of(List.of(new Colour(1, phases)));
+        });
+  }
+
+  /** O7. */
+  static CollectiveAlgorithm torusTwoWay() {
+    return new GridAlgorithm(
+        "torus_bidirectional",
+        "one dimension after the other, both ways round each ring",
+        RankLevel.SIP,
+        SCATTERING,
+        Axes::of,
+        axes -> twoWay(axes, order(axes)));
+  }
+
+  /** O8. */
+  static CollectiveAlgorithm torusBothOrders() {
+    return new GridAlgorithm(
+        "torus_both_orders",
+        "one part of the vector along x, then y, the other along y, then x, at the same time",
+        RankLevel.SIP,
+        SCATTERING,
+        Axes::of,
+        axes -> {
+          List<Integer> there = order(axes);
+          List<Integer> back = new ArrayList<>(there);
+          Collections.reverse(back);
+          List<List<Colour>> result = new ArrayList<>();
+          if (axes.count() == 1) {
+            return twoWay(axes, there);
+          }
+          for (int share : new int[] {8, 10, 12, 14}) {
+            List<Colour> colours = new ArrayList<>();
+            for (Colour c : twoWay(axes, there).get(0)) {
+              colours.add(new Colour(c.weight() * share, c.phases()));
+            }
+            for (Colour c : twoWay(axes, back).get(0)) {
+              colours.add(new Colour(c.weight() * (16 - share), c.phases()));
+            }
+            result.add(colours);
+          }
+          return result;
+        });
+  }
+
+  /** The fewest steps. */
+  static CollectiveAlgorithm exchange() {
+    return new GridAlgorithm(
+        "exchange",
+        "whole vectors to all along one dimension after the other: the fewest steps",
+        RankLevel.SIP,
+        ALL_REDUCE,
+        Axes::of,
+        axes -> {
+          List<Phase> phases = new ArrayList<>();
+          for (int a : order(axes)) {
+            phases.add(new Phase(a, bothWays(axes, a, false), true));
+          }
+          return List.of(List.of(new Colour(1, phases)));
+        });
+  }
+
+  /** O15. */
+  static CollectiveAlgorithm oneShot() {
+    return new GridAlgorithm(
+        "one_shot",
+        "whole vectors from each to each, added by all: one message's latency",
+        RankLevel.SIP,
+        ALL_REDUCE,
+        Axes::line,
+        axes -> List.of(List.of(new Colour(1, List.of(new Phase(0, Reach.DIRECT, true))))));
+  }
+
+  /** O15. */
+  static CollectiveAlgorithm twoShot() {
+    return new GridAlgorithm(
+        "two_shot",
+        "reduce-scatter, then all-gather, with messages from each to each",
+        RankLevel.SIP,
+        SCATTERING,
+        Axes::line,
+        axes -> List.of(List.of(new Colour(1, List.of(new Phase(0, Reach.DIRECT, false))))));
+  }
+
+  /** Longer dimensions first; of the same length the inner first. */
+  private static List<Integer> order(Axes axes) {
+    List<Integer> order = new ArrayList<>();
+    for (int a = 0; a < axes.count(); a++) {
+      order.add(a);
+    }
+    order.sort((a, b) -> Integer.compare(axes.axis(b).size(), axes.axis(a).size()));
+    return order;
+  }
+
+  private static Reach oneWay(Axes axes, int a) {
+    return axes.isCrossbar(a) ? Reach.DIRECT : axes.axis(a).closed() ? Reach.ONE_WAY : Reach.LINE;
+  }
+
+  private static Reach bothWays(Axes axes, int a, boolean mirrored) {
+    return axes.isCrossbar(a)
+        ? Reach.DIRECT
+        : !axes.axis(a).closed() ? Reach.LINE : mirrored ? Reach.TWO_WAY_MIRRORED : Reach.TWO_WAY;
+  }
+
+  /**
+   * Both ways along each axis. Even rings need two colours to be balanced; for short vectors one is
+   * better, which has half the messages.
+   */
+  private static List<List<Colour>> twoWay(Axes axes, List<Integer> order) {
+    List<Phase> phases = new ArrayList<>();
+    List<Phase> mirrored = new ArrayList<>();
+    boolean even = false;
+    for (int a : order) {
+      phases.add(new Phase(a, bothWays(axes, a, false), false));
+      mirrored.add(new Phase(a, bothWays(axes, a, true), false));
+      even |= axes.axis(a).closed() && axes.axis(a).size() % 2 == 0;
+    }
+    Colour one = new Colour(1, phases);
+    return even
+        ? List.of(List.of(one, new Colour(1, mirrored)), List.of(one))
+        : List.of(List.of(one));
+  }
+}
