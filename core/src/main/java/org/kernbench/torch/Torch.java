@@ -4,8 +4,11 @@ import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.kernbench.device.Launch;
 import org.kernbench.device.SimulationException;
@@ -112,29 +115,71 @@ public final class Torch implements AutoCloseable {
 
   /** A tensor with dtype, shape and contents of a {@code .npy} file. */
   public Tensor load(Path file, DpPolicy placement, String name) {
-    NpyArray array;
-    try {
-      array = Npy.read(file);
-    } catch (IOException e) {
-      throw new SimulationException(
-          "tensor "
-              + name
-              + " cannot be loaded from "
-              + file
-              + ": "
-              + reason(e)
-              + "; expected a .npy file as numpy.save writes it");
-    }
-    Tensor tensor = empty(array.shape(), array.dtype(), placement, name);
-    if (session.hasValues()) {
-      tensor.writeAll(array.bytes());
-    }
-    return tensor;
+    return tensor(name, read(file, "a .npy file as numpy.save writes it", Npy::read), placement);
   }
 
   /** A tensor on one PE with dtype, shape and contents of a {@code .npy} file. */
   public Tensor load(Path file, String name) {
     return load(file, DpPolicy.single(), name);
+  }
+
+  /**
+   * The arrays of a {@code .npz} file as tensors, by name and in the order of the file.
+   *
+   * @param placement of all of them
+   */
+  public Map<String, Tensor> loadAll(Path file, DpPolicy placement) {
+    Map<String, NpyArray> arrays =
+        read(file, "an .npz file as numpy.savez writes it", Npy::readArchive);
+    Map<String, Tensor> tensors = new LinkedHashMap<>();
+    arrays.forEach((name, array) -> tensors.put(name, tensor(name, array, placement)));
+    return Collections.unmodifiableMap(tensors);
+  }
+
+  /**
+   * Writes tensors to a {@code .npz} file, by their names. bf16 and the 8-bit floats do not exist
+   * there: copy to f32 tensors first.
+   */
+  @HostRead
+  public void saveAll(Path file, List<Tensor> tensors) {
+    Map<String, NpyArray> arrays = new LinkedHashMap<>();
+    for (Tensor t : tensors) {
+      if (arrays.put(t.name(), new NpyArray(t.dtype(), t.shape(), t.toBytes())) != null) {
+        throw new SimulationException(
+            "saveAll to " + file + ": two tensors are named " + t.name() + "; expected one each");
+      }
+    }
+    try {
+      Npy.writeArchive(file, arrays);
+    } catch (IOException e) {
+      throw new SimulationException(
+          "tensors cannot be saved to "
+              + file
+              + ": "
+              + reason(e)
+              + "; expected a file that can be written, in a folder that exists");
+    }
+  }
+
+  private interface Reader<T> {
+    T read(Path file) throws IOException;
+  }
+
+  private static <T> T read(Path file, String expected, Reader<T> reader) {
+    try {
+      return reader.read(file);
+    } catch (IOException e) {
+      throw new SimulationException(
+          file + " cannot be loaded: " + reason(e) + "; expected " + expected);
+    }
+  }
+
+  private Tensor tensor(String name, NpyArray array, DpPolicy placement) {
+    Tensor tensor = empty(array.shape(), array.dtype(), placement, name);
+    if (session.hasValues()) {
+      tensor.writeAll(array.bytes());
+    }
+    return tensor;
   }
 
   static String reason(IOException e) {

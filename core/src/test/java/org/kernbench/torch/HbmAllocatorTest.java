@@ -53,6 +53,19 @@ final class HbmAllocatorTest {
         .hasMessageContaining("free 128 B of 256 B in 2 pieces, the largest 64 B");
   }
 
+  /** The predecessor's allocators took back anything. */
+  @Test
+  void free_whatIsNotAllocated_isRefused() {
+    HbmAllocator hbm = new HbmAllocator(1024);
+    long a = hbm.allocate(PE, 128, "a");
+    assertThatThrownBy(() -> hbm.free(PE, a + 64, 64)).hasMessageContaining("nothing is allocated");
+    hbm.free(PE, a, 128);
+    assertThatThrownBy(() -> hbm.free(PE, a, 128)).hasMessageContaining("nothing is allocated");
+    assertThatThrownBy(() -> hbm.free(new Pe(0, 0, 0), 0, 64))
+        .hasMessageContaining("nothing is allocated");
+    assertThat(hbm.freeBytes(PE)).isEqualTo(1024);
+  }
+
   /** Against the slow twin: a byte map in which live blocks may never meet. */
   @Test
   void allocate_randomSequence_blocksNeverOverlapAndAllComesBack() {

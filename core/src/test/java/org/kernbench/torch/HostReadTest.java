@@ -16,18 +16,38 @@ import org.kernbench.tensor.Shape;
 /** The closed set of methods with which the host looks at contents. */
 final class HostReadTest {
   private static final List<String> REGISTRY =
-      List.of("copyInPlace(Tensor)", "get", "save", "toBytes", "toDoubles", "toFloats", "toString");
+      List.of(
+          "Tensor.copyInPlace(Tensor)",
+          "Tensor.get",
+          "Tensor.save",
+          "Tensor.toBytes",
+          "Tensor.toDoubles",
+          "Tensor.toFloats",
+          "Tensor.toString",
+          "Torch.saveAll");
+
+  /** The types that host programs hold. */
+  private static final List<Class<?>> API =
+      List.of(
+          Tensor.class,
+          Torch.class,
+          Ahbm.class,
+          Distributed.class,
+          Multiprocessing.class,
+          Worker.class);
 
   private static String entry(Method m) {
+    String name = m.getDeclaringClass().getSimpleName() + "." + m.getName();
     return m.getName().equals("copyInPlace")
-        ? "copyInPlace(" + m.getParameterTypes()[0].getSimpleName() + ")"
-        : m.getName();
+        ? name + "(" + m.getParameterTypes()[0].getSimpleName() + ")"
+        : name;
   }
 
   @Test
   void registry_listsExactlyTheMarkedMethods() {
     assertThat(
-            Arrays.stream(Tensor.class.getDeclaredMethods())
+            API.stream()
+                .flatMap(type -> Arrays.stream(type.getDeclaredMethods()))
                 .filter(m -> m.isAnnotationPresent(HostRead.class))
                 .map(HostReadTest::entry)
                 .sorted())
@@ -60,17 +80,22 @@ final class HostReadTest {
       Tensor other = torch.zeros(Shape.of(1), DType.F32, "other");
       Launch launch = torch.launch("one", tl -> tl.store(t, tl.load(t).add(1)), t);
       switch (reader) {
-        case "copyInPlace(Tensor)" -> assertThat(other.copyInPlace(t).get(0)).isEqualTo(1);
-        case "get" -> assertThat(t.get(0)).isEqualTo(1);
-        case "save" -> {
+        case "Tensor.copyInPlace(Tensor)" -> assertThat(other.copyInPlace(t).get(0)).isEqualTo(1);
+        case "Tensor.get" -> assertThat(t.get(0)).isEqualTo(1);
+        case "Tensor.save" -> {
           var file = java.nio.file.Files.createTempFile("t", ".npy");
           t.save(file);
           java.nio.file.Files.delete(file);
         }
-        case "toBytes" -> assertThat(t.toBytes()).containsExactly(0, 0, (byte) 0x80, 0x3F);
-        case "toDoubles" -> assertThat(t.toDoubles()).containsExactly(1);
-        case "toFloats" -> assertThat(t.toFloats()).containsExactly(1);
-        case "toString" -> assertThat(t.toString()).contains("1.0");
+        case "Torch.saveAll" -> {
+          var file = java.nio.file.Files.createTempFile("t", ".npz");
+          torch.saveAll(file, List.of(t));
+          java.nio.file.Files.delete(file);
+        }
+        case "Tensor.toBytes" -> assertThat(t.toBytes()).containsExactly(0, 0, (byte) 0x80, 0x3F);
+        case "Tensor.toDoubles" -> assertThat(t.toDoubles()).containsExactly(1);
+        case "Tensor.toFloats" -> assertThat(t.toFloats()).containsExactly(1);
+        case "Tensor.toString" -> assertThat(t.toString()).contains("1.0");
         default -> throw new AssertionError("no test of " + reader);
       }
       assertThat(launch.isDone()).isTrue();

@@ -226,10 +226,27 @@ final class TensorTest {
   }
 
   @Test
+  void npz_roundTrip_sameTensorsByName(@TempDir Path dir) {
+    Tensor w = torch.from(upTo(6), Shape.of(2, 3), DType.F32, DpPolicy.columnWise(), "w");
+    Tensor step = torch.full(Shape.of(), DType.I64, 1L << 40, "step");
+    torch.saveAll(dir.resolve("checkpoint.npz"), List.of(w, step));
+    var read = torch.loadAll(dir.resolve("checkpoint.npz"), DpPolicy.replicate());
+    assertThat(read.keySet()).containsExactly("w", "step");
+    assertThat(read.get("w").toDoubles()).containsExactly(upTo(6));
+    assertThat(read.get("w").shards()).hasSize(8);
+    assertThat(read.get("step").dtype()).isEqualTo(DType.I64);
+    assertThat(read.get("step").get()).isEqualTo(1L << 40);
+    assertThatThrownBy(() -> torch.saveAll(dir.resolve("two.npz"), List.of(w, w)))
+        .hasMessageContaining("two tensors are named w");
+    assertThatThrownBy(() -> torch.loadAll(dir.resolve("none.npz"), DpPolicy.single()))
+        .hasMessageContaining("none.npz cannot be loaded: no such file");
+  }
+
+  @Test
   void npy_noSuchFileAndNoSuchType_areUserErrors(@TempDir Path dir) {
     assertThatThrownBy(() -> torch.load(dir.resolve("none.npy"), "x"))
         .isInstanceOf(SimulationException.class)
-        .hasMessageContaining("tensor x cannot be loaded")
+        .hasMessageContaining("none.npy cannot be loaded")
         .hasMessageContaining("no such file");
     Tensor t = torch.zeros(Shape.of(1), DType.BF16, "t");
     assertThatThrownBy(() -> t.save(dir.resolve("t.npy")))
@@ -380,6 +397,22 @@ final class TensorTest {
     assertThatThrownBy(() -> torch.launch("next", tl -> {}, a))
         .isInstanceOf(SimulationException.class)
         .hasMessageContaining("the simulation has stopped after an error");
+  }
+
+  @Test
+  void address_shardsFollowOneAnotherAndReplicasShareThem() {
+    Tensor t = torch.from(upTo(7), Shape.of(7), DType.F32, DpPolicy.rowWise(), "t");
+    long at = t.address().value();
+    for (int i = 0; i < 8; i++) {
+      assertThat(t.shards().get(i).address().value()).isEqualTo(at);
+      at += t.shards().get(i).shape().elements() * 4;
+    }
+    assertThat(at - t.address().value()).isEqualTo(t.sizeBytes());
+    DpPolicy copies = DpPolicy.of(Split.REPLICATE, Split.ROW_WISE);
+    Tensor r = torch.from(upTo(7), Shape.of(7), DType.F32, copies, "r");
+    assertThat(r.shards().get(6).address()).isEqualTo(r.shards().get(0).address());
+    assertThat(r.shards().get(7).address()).isEqualTo(r.address().plus(16));
+    assertThat(r.address().value()).isGreaterThanOrEqualTo(t.address().value() + t.sizeBytes());
   }
 
   @Test
