@@ -36,6 +36,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
                   RingAllReduce::new,
                   MeshExchange::new,
                   BinaryTree::new,
+                  PackedTrees::new,
                   HelloSend::new,
                   Cycle::new,
                   Line::new,

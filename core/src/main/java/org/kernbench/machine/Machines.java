@@ -28,7 +28,9 @@ public final class Machines {
           "dgx-a100",
           "dgx-h100",
           "tiny",
-          "ring");
+          "ring",
+          "model-sips",
+          "model-cubes");
   private static final String EXTENDS = "extends";
 
   private Machines() {}

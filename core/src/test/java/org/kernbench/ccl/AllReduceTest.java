@@ -90,7 +90,9 @@ final class AllReduceTest {
       cases.add(new Case("root_center", RankLevel.SIP, n, sips(n, "mesh_2d_no_wrap"), once));
       cases.add(new Case("root_center_pipelined", RankLevel.SIP, n, sips(n, "torus_2d"), once));
       cases.add(new Case("ring", RankLevel.SIP, n, sips(n, "mesh_2d_no_wrap"), once));
+      cases.add(new Case("packed_trees", RankLevel.SIP, n, sips(n, "torus_2d"), once));
       if (n <= 8) {
+        cases.add(new Case("packed_trees", RankLevel.PE, n, pes(), once));
         cases.add(new Case("hello_send", RankLevel.PE, n, pes(), once));
         cases.add(new Case("tree", RankLevel.PE, n, pes(), once));
         cases.add(new Case("ring", RankLevel.PE, n, pes(), once));
@@ -106,7 +108,7 @@ final class AllReduceTest {
     for (int[] shape : shapes) {
       int n = shape[0] * shape[1];
       Machine one = cubes(shape[0], shape[1], 1, "ring_1d");
-      for (String algorithm : List.of("root_center", "root_center_pipelined", "ring")) {
+      for (String algorithm : List.of("root_center", "root_center_pipelined", "ring", "packed_trees")) {
         cases.add(new Case(algorithm, RankLevel.CUBE, n, one, 2L * (n - 1)));
       }
     }
