@@ -95,6 +95,13 @@ public final class Main implements Runnable, IVersionProvider {
         .put(
             UsageMessageSpec.SECTION_KEY_OPTION_LIST, help -> grouped(help, SweepCommand.groups()));
     line.addSubcommand(sweep);
+    CommandLine explain = new CommandLine(new ExplainCommand(terminal, benches));
+    explain
+        .getHelpSectionMap()
+        .put(
+            UsageMessageSpec.SECTION_KEY_OPTION_LIST,
+            help -> grouped(help, ExplainCommand.groups()));
+    line.addSubcommand(explain);
     line.addSubcommand(new ListCommand(terminal, benches));
     line.addSubcommand(new MachineCommand(terminal));
     line.addSubcommand(new NewCommand(terminal));

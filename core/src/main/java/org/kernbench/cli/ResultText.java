@@ -17,6 +17,15 @@ final class ResultText {
 
   private ResultText() {}
 
+  /** Conditions, values, time and bound. */
+  static String head(RunResult result) {
+    ResultText text = new ResultText();
+    text.conditions(result);
+    text.values(result);
+    text.time(result);
+    return text.out.toString();
+  }
+
   static String write(RunResult result) {
     ResultText text = new ResultText();
     text.conditions(result);

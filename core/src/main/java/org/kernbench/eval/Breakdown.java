@@ -38,11 +38,13 @@ public final class Breakdown {
   private final Machine machine;
   private final OpLog log;
   private final Launch launch;
+  private final IpcqSpec ipcq;
   private final List<Segment> segments;
   private @Nullable CausalGraph all;
 
-  private Breakdown(Machine machine, OpLog log, Launch launch) {
+  private Breakdown(Machine machine, OpLog log, Launch launch, IpcqSpec ipcq) {
     this.machine = machine;
+    this.ipcq = ipcq;
     this.log = log;
     this.launch = launch;
     this.segments =
@@ -53,6 +55,7 @@ public final class Breakdown {
   /**
    * The breakdown of a finished launch.
    *
+   * @param ipcq the queues that the launch used
    * @throws IllegalArgumentException if the op log did not keep every operation: the path could be
    *     guessed but not known
    */
@@ -61,7 +64,22 @@ public final class Breakdown {
       throw new IllegalArgumentException(
           "the op log did not keep every operation; expected a complete one");
     }
-    return new Breakdown(machine, log, launch);
+    return new Breakdown(machine, log, launch, ipcq);
+  }
+
+  /** The operations that the path is made of. */
+  OpLog log() {
+    return log;
+  }
+
+  /** When the path begins, simulated picoseconds. */
+  public long beginPs() {
+    return launch.startPs();
+  }
+
+  /** When it ends, simulated picoseconds. */
+  public long endPs() {
+    return launch.endPs();
   }
 
   /** The longest of all critical paths that the log knows, on another machine, in picoseconds. */
@@ -79,6 +97,27 @@ public final class Breakdown {
     return graph;
   }
 
+  /** Time on the critical path in which a sender had used all its slots, in picoseconds. */
+  long slotLimitedPs() {
+    return all().slotLimitedPs();
+  }
+
+  /** Whether the queues had as many slots as the machine says, not as a collective chose. */
+  boolean hasSlotsOfTheMachine() {
+    return ipcq.slots() == machine.ipcq().slots();
+  }
+
+  /** What the path went through, without its times: equal for runs that waited for the same. */
+  int shape() {
+    int hash = 1;
+    for (Segment s : segments) {
+      hash = 31 * hash + s.op();
+      hash = 31 * hash + s.cause().hashCode();
+      hash = 31 * hash + s.place().hashCode();
+    }
+    return hash;
+  }
+
   /** Time on the critical path for which no cost is known. */
   long unexplainedPs() {
     return all().unexplainedPs();
@@ -92,6 +131,25 @@ public final class Breakdown {
   /** The time covered, in picoseconds. */
   public long totalPs() {
     return segments.isEmpty() ? 0 : segments.getLast().toPs() - segments.getFirst().fromPs();
+  }
+
+  /** The segments summed by cause, place and kernel line, the largest first. */
+  public List<Share> places() {
+    Map<List<String>, Long> sums = new LinkedHashMap<>();
+    for (Segment s : segments) {
+      sums.merge(List.of(s.cause(), s.place(), s.line()), s.ps(), Long::sum);
+    }
+    long total = Math.max(1, totalPs());
+    List<Share> shares = new ArrayList<>();
+    sums.forEach((key, ps) ->
+        shares.add(new Share(key.get(0), ps, (double) ps / total, key.get(1), key.get(2))));
+    shares.sort(
+        Comparator.comparingLong(Share::ps)
+            .reversed()
+            .thenComparing(Share::cause)
+            .thenComparing(Share::place)
+            .thenComparing(Share::line));
+    return shares;
   }
 
   /** The segments summed by cause, the largest first. */

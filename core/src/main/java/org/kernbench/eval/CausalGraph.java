@@ -644,9 +644,48 @@ final class CausalGraph {
     return length[end];
   }
 
-  /** Moments in the graph. */
-  int size() {
-    return order.length;
+  /**
+   * Time on the shown path that goes round through a message, the slot it freed, and the credit that
+   * came back to its sender: time in which a sender had used all its slots. With {@code s + 1} slots
+   * instead of {@code s} the same messages take {@code s / (s + 1)} of it, as long as nothing else
+   * holds them up.
+   */
+  long slotLimitedPs() {
+    long sum = 0;
+    int m = end;
+    while (m != ROOT) {
+      int e = firstEdge[m] * EDGE;
+      boolean credit =
+          edges[e + 2] == Word.CREDIT_RETURN.ordinal()
+              && (kind(keys[m]) == START || kind(keys[m]) == PART_START);
+      if (!credit) {
+        m = edges[e];
+        continue;
+      }
+      int freed = edges[e];
+      int sent = before(freed, log.pe(edges[e + 3]));
+      if (sent != ROOT) {
+        sum += times[m] - times[sent];
+        m = sent;
+      } else {
+        m = freed;
+      }
+    }
+    return sum;
+  }
+
+  /** The last moment on the way to another at which a PE started a message; the root if it did not. */
+  private int before(int from, Pe sender) {
+    int m = from;
+    while (m != ROOT) {
+      int kind = kind(keys[m]);
+      int op = kind == START ? index(keys[m]) : kind == PART_START ? ways.op(index(keys[m])) : -1;
+      if (op >= 0 && log.kind(op) == OpKind.SEND && log.pe(op).equals(sender)) {
+        return m;
+      }
+      m = edges[firstEdge[m] * EDGE];
+    }
+    return ROOT;
   }
 
   /** Time on the shown path for which no cost is known. */

@@ -110,7 +110,8 @@ public final class ResultStore implements AutoCloseable {
                   + version
                   + "); expected "
                   + SCHEMA
-                  + " or older: use that kernbench, or another file");
+                  + " or older: use that kernbench, or another file",
+              new IllegalStateException());
         }
         for (String each : TABLES.split(";\\s*\\n")) {
           if (!each.isBlank()) {

@@ -25,6 +25,7 @@ import org.kernbench.machine.Machine;
  * @param sim what the simulator did
  * @param verified comparison of the modes, by name; empty if not asked for
  * @param log the operations, if they were kept
+ * @param path the critical path, if it is known
  */
 public record RunResult(
     String version,
@@ -41,7 +42,8 @@ public record RunResult(
     List<Map<String, Object>> rows,
     Sim sim,
     Map<String, String> verified,
-    Optional<OpLog> log) {
+    Optional<OpLog> log,
+    Optional<Breakdown> path) {
   /** Version of the JSON that {@link ResultJson} writes. */
   public static final int SCHEMA = 1;
 

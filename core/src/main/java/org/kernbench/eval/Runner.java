@@ -57,6 +57,35 @@ public final class Runner {
         : result;
   }
 
+  /**
+   * Simulates a run with one more override of its machine, and gives its time; empty if it does not
+   * end well there.
+   */
+  public Sensitivity.Simulation simulationOf(Bench bench, RunOptions options) {
+    Params params = Params.read(bench, options.params());
+    return override -> {
+      List<String> all = new ArrayList<>(options.overrides());
+      all.add(override);
+      Attempt attempt = quietly(bench, options.withOverrides(all), params);
+      return attempt
+          .outcome()
+          .filter(o -> o.critPs() > 0)
+          .map(o -> new Sensitivity.Changed(o.critPs(), o.breakdown()));
+    };
+  }
+
+  /** Without values where the program allows it: times are the same. */
+  private Attempt quietly(Bench bench, RunOptions options, Params params) {
+    try {
+      Attempt attempt = attempt(bench, options.withMode(Mode.TIME), params, false);
+      return attempt.outcome().isPresent()
+          ? attempt
+          : attempt(bench, options.withMode(Mode.FULL), params, false);
+    } catch (UsageException e) {
+      return attempt(bench, options.withMode(Mode.FULL), params, false);
+    }
+  }
+
   /** One run of a bench: an outcome, or the error that ended it. */
   private record Attempt(
       BenchContext context,
@@ -108,7 +137,8 @@ public final class Runner {
         List.copyOf(outcome.rows()),
         new RunResult.Sim(outcome.events(), attempt.wallMs(), outcome.opLogHash()),
         Map.of(),
-        outcome.log());
+        outcome.log(),
+        outcome.breakdown());
   }
 
   private RunResult failed(Bench bench, RunOptions options, Params params, Attempt attempt) {
@@ -131,6 +161,7 @@ public final class Runner {
         List.of(),
         new RunResult.Sim(0, attempt.wallMs(), ""),
         Map.of(),
+        Optional.empty(),
         Optional.empty());
   }
 
@@ -233,7 +264,8 @@ public final class Runner {
         result.rows(),
         result.sim(),
         verified,
-        result.log());
+        result.log(),
+        result.path());
   }
 
   private void compare(

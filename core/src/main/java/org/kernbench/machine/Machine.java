@@ -5,7 +5,9 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
+import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problem;
+import org.kernbench.config.Problems;
 
 /**
  * An immutable machine: packages (SIPs) of cubes of processing elements, joined by directed links.
@@ -18,6 +20,7 @@ public final class Machine {
   private static final Side[] SIDES = Side.values();
 
   private final MachineConfig config;
+  private final ConfigTree tree;
   private final String configText;
   private final List<Problem> warnings;
   private final SipTemplate template;
@@ -31,11 +34,12 @@ public final class Machine {
   /**
    * A machine from checked values.
    *
-   * @param configText the resolved configuration in canonical form, which the hash is taken of
+   * @param tree the resolved configuration; the hash is taken of its canonical text
    */
-  Machine(MachineConfig config, String configText, SipTemplate template, AddressMap addresses) {
+  Machine(MachineConfig config, ConfigTree tree, SipTemplate template, AddressMap addresses) {
     this.config = config;
-    this.configText = configText;
+    this.tree = tree;
+    this.configText = tree.canonicalText(List.of("description"));
     this.warnings = List.of();
     this.template = template;
     this.addresses = addresses;
@@ -51,6 +55,7 @@ public final class Machine {
 
   private Machine(Machine other, List<Problem> warnings) {
     config = other.config;
+    tree = other.tree;
     configText = other.configText;
     template = other.template;
     network = other.network;
@@ -90,6 +95,17 @@ public final class Machine {
   /** The resolved configuration, one sorted line {@code path=value} per key. */
   public String configText() {
     return configText;
+  }
+
+  /**
+   * A copy with other values.
+   *
+   * @param overrides {@code path=value}, applied in order, as {@link Machines#load} takes them
+   * @throws org.kernbench.config.ConfigException with every problem found
+   */
+  public Machine with(List<String> overrides) {
+    Problems problems = new Problems();
+    return MachineReader.read(name(), tree.overridden(overrides, problems), problems);
   }
 
   /** What is allowed but probably not meant, with the numbers it implies. */

@@ -1,7 +1,6 @@
 package org.kernbench.machine;
 
 import java.util.EnumMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -85,7 +84,7 @@ final class MachineReader {
         new MachineConfig(
             name, description, system, cube, links, launch, hbm, sram, pe, ipcq, fabric);
     Machine machine =
-        new Machine(config, tree.canonicalText(List.of("description")), template, addresses);
+        new Machine(config, tree, template, addresses);
     return machine.withWarnings(MachineWarnings.of(machine, tree));
   }
 

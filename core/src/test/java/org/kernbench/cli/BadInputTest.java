@@ -220,9 +220,6 @@ final class BadInputTest {
 
   private static List<Case> userCode() {
     return List.of(
-        new Case("trace-without-operations", 1, "run", "hello-send", "--topology", "tiny", "--mode", "values", "--trace", "$DIR/t"),
-        new Case(
-            "trace-not-writable", 1, "run", "hello-send", "--topology", "tiny", "--trace", "$DIR/x/t"),
         new Case("source-missing", 2, "run", "$DIR/Mine.java"),
         new Case("source-does-not-compile", 2, "run", "$DIR/Mine.java")
             .file("Mine.java", mine("", "mine", "retrun Outcome.on(context.machin());")),
@@ -473,6 +470,11 @@ final class BadInputTest {
             "slots=4096",
             "--param",
             "slot_size=1 GiB"),
+        new Case("explain-nothing", 2, "explain"),
+        new Case("explain-as-csv", 2, "explain", "hello-send", "--format", "csv"),
+        new Case("explain-unknown", 2, "explain", "hallo-send"),
+        new Case("explain-values", 2, "explain", "hello-send", "--mode", "values"),
+        new Case("explain-many-points", 2, "explain", "ccl-latency-sweep", "--topology", "tiny"),
         new Case(
             "set-undoes-the-sweep",
             2,

@@ -54,6 +54,23 @@ final class OutputTest {
   }
 
   @Test
+  void explain_ofAllReduce() {
+    check("explain.txt", Session.of(concat(new String[] {"explain", "ccl-allreduce"}, SMALL)));
+  }
+
+  @Test
+  void explain_ofAllReduce_verified() {
+    String[] words = {"explain", "ccl-allreduce", "--verify-sensitivities", "--rows", "4"};
+    check("explain-verified.txt", Session.of(concat(words, SMALL)));
+  }
+
+  @Test
+  void explain_json_hasTheSchema() {
+    String[] words = {"explain", "hello-send", "--topology", "tiny", "--format", "json"};
+    check("explain.json", Session.of(words));
+  }
+
+  @Test
   void csv_ofAllReduce() {
     check("ccl-allreduce.csv", run("ccl-allreduce", concat(SMALL, "--format", "csv")));
   }

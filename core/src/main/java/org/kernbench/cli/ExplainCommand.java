@@ -1,0 +1,135 @@
+package org.kernbench.cli;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.eval.Bench;
+import org.kernbench.eval.BenchRegistry;
+import org.kernbench.eval.Explanation;
+import org.kernbench.eval.ExplanationJson;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.Runner;
+import org.kernbench.eval.UsageException;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code kernbench explain}: why a run took the time it took. */
+@Command(
+    name = "explain",
+    customSynopsis = "kernbench explain RUN|BENCH [OPTIONS]",
+    synopsisHeading = "Usage: ",
+    descriptionHeading = "%n",
+    description = {
+      "Says where the time of a run went: critical path by cause, place and kernel line, who waited",
+      "for whom, how busy engines and links were, and what 1 %% more or less of each number of the",
+      "machine does to the time. RUN is a folder that `run --out` wrote; a bench is run on the spot."
+    },
+    optionListHeading = "%n",
+    sortOptions = false,
+    footerHeading = "%nExamples%n",
+    footer = {
+      "  kernbench run ccl-allreduce --out allreduce && kernbench explain allreduce",
+      "  kernbench explain hello-send --param n_elem=8192 --verify-sensitivities",
+      "  kernbench explain ccl-allreduce --set system.links.sip_to_sip.bandwidth=\"100 GB/s\""
+    })
+final class ExplainCommand implements Callable<Integer> {
+  private final Terminal terminal;
+  private final BenchRegistry benches;
+
+  @Parameters(
+      index = "0",
+      arity = "0..1",
+      paramLabel = "RUN",
+      description = "Folder of a run, or a bench.")
+  private @Nullable String run;
+
+  @Mixin private Choices choices = new Choices();
+
+  @Option(
+      names = "--verify-sensitivities",
+      description = "Also simulates each changed machine and compares.")
+  private boolean verifySensitivities;
+
+  @Option(
+      names = "--rows",
+      paramLabel = "N",
+      description = "Rows of each table (default: ${DEFAULT-VALUE}; 0: all).")
+  private int rows = 12;
+
+  @Option(
+      names = "--format",
+      paramLabel = "FORMAT",
+      converter = Words.FormatWord.class,
+      completionCandidates = Words.FormatWord.class,
+      description = "text (default) or json, on standard output.")
+  private Format format = Format.TEXT;
+
+  @Option(
+      names = {"-q", "--quiet"},
+      description = "No progress.")
+  private boolean quiet;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  boolean help;
+
+  /** The options by heading, as the help shows them. */
+  static Map<String, List<String>> groups() {
+    Map<String, List<String>> groups = new LinkedHashMap<>();
+    groups.put("What to run", List.of("--param", "--class-path", "--mode"));
+    groups.put("On which machine", List.of("--topology", "--set", "--ccl", "--ccl-set"));
+    groups.put(
+        "Output", List.of("--verify-sensitivities", "--rows", "--format", "--quiet", "--help"));
+    return groups;
+  }
+
+  ExplainCommand(Terminal terminal, BenchRegistry benches) {
+    this.terminal = terminal;
+    this.benches = benches;
+  }
+
+  @Override
+  public Integer call() {
+    if (format == Format.CSV) {
+      throw new UsageException("--format csv: an explanation is text or json");
+    }
+    if (run == null || run.isBlank()) {
+      throw new UsageException(
+          "nothing to explain; expected the folder of a run (see kernbench run --out) or a bench"
+              + " (see kernbench list)");
+    }
+    String chosen = run;
+    ProgressLine line = new ProgressLine(terminal);
+    Progress progress = quiet ? Progress.SILENT : line;
+    Explanation explanation;
+    try {
+      explanation = RunCommand.onVirtualThread(() -> explain(chosen, progress));
+    } finally {
+      line.clear();
+    }
+    terminal
+        .out()
+        .print(
+            format == Format.JSON
+                ? ExplanationJson.write(explanation)
+                : ExplanationText.write(explanation, rows <= 0 ? Integer.MAX_VALUE : rows));
+    return Main.exitCode(explanation.result().isOk());
+  }
+
+  private Explanation explain(String name, Progress progress) {
+    Runner runner = Runner.of(Main.versionText(), progress);
+    Bench bench = choices.bench(name, benches);
+    RunOptions options = choices.options();
+    Explanation explanation = Explanation.of(runner.run(bench, options));
+    return verifySensitivities
+        ? explanation.verified(runner.simulationOf(bench, options), progress)
+        : explanation;
+  }
+}

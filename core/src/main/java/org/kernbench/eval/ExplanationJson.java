@@ -1,0 +1,131 @@
+package org.kernbench.eval;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * An explanation as JSON, schema {@value #SCHEMA}: {@code schema, kernbench, bench, machine {name,
+ * hash}, params, metrics, path [{cause, place, line, ns, share}], waits [{who, for, of, operations,
+ * ns, longest_ns, longest_op}], engines [{pe, engine, operations, busy_ns, occupied_ns, bytes}],
+ * links [{link, kind, bytes, busy_ns, waited_ns}], sensitivities [{path, value, kind, more, less}]},
+ * where {@code more} and {@code less} are {@code {set, change, ns, simulated_ns, agrees}}.
+ */
+public final class ExplanationJson {
+  /** Version of the JSON. */
+  public static final int SCHEMA = 1;
+
+  private ExplanationJson() {}
+
+  /** The JSON text, with a line end. */
+  public static String write(Explanation e) {
+    RunResult r = e.result();
+    Map<String, Object> json = new LinkedHashMap<>();
+    json.put("schema", SCHEMA);
+    json.put("kernbench", r.version());
+    json.put("bench", r.bench());
+    Map<String, Object> machine = new LinkedHashMap<>();
+    machine.put("name", r.machineName());
+    machine.put("hash", r.machineHash());
+    json.put("machine", machine);
+    json.put("params", r.params());
+    json.put("metrics", r.metrics());
+    json.put("path", path(e));
+    json.put("waits", waits(e));
+    json.put("engines", engines(e));
+    json.put("links", links(e));
+    json.put("sensitivities", sensitivities(e));
+    return Json.write(json);
+  }
+
+  private static List<Object> path(Explanation e) {
+    List<Object> list = new ArrayList<>();
+    for (Breakdown.Share s : e.breakdown().places()) {
+      Map<String, Object> json = new LinkedHashMap<>();
+      json.put("cause", s.cause());
+      json.put("place", s.place());
+      json.put("line", s.line());
+      json.put("ns", Numbers.ns(s.ps()));
+      json.put("share", Numbers.share(s.share()));
+      list.add(json);
+    }
+    return list;
+  }
+
+  private static List<Object> waits(Explanation e) {
+    List<Object> list = new ArrayList<>();
+    for (Explanation.Wait w : e.waits()) {
+      Map<String, Object> json = new LinkedHashMap<>();
+      json.put("who", w.who());
+      json.put("for", w.cause());
+      json.put("of", w.by());
+      json.put("operations", w.operations());
+      json.put("ns", Numbers.ns(w.ps()));
+      json.put("longest_ns", Numbers.ns(w.longestPs()));
+      json.put("longest_op", w.longestOp());
+      list.add(json);
+    }
+    return list;
+  }
+
+  private static List<Object> engines(Explanation e) {
+    List<Object> list = new ArrayList<>();
+    for (Utilisation.EngineUse u : e.utilisation().engines()) {
+      Map<String, Object> json = new LinkedHashMap<>();
+      json.put("pe", u.pe().toString());
+      json.put("engine", u.engine());
+      json.put("operations", u.operations());
+      json.put("busy_ns", Numbers.ns(u.busyPs()));
+      json.put("occupied_ns", Numbers.ns(u.occupiedPs()));
+      json.put("bytes", u.bytes());
+      list.add(json);
+    }
+    return list;
+  }
+
+  private static List<Object> links(Explanation e) {
+    List<Object> list = new ArrayList<>();
+    for (Utilisation.LinkUse u : e.utilisation().links()) {
+      Map<String, Object> json = new LinkedHashMap<>();
+      json.put("link", u.link().name());
+      json.put("kind", Param.fold(u.link().kind().name()));
+      json.put("bytes", u.bytes());
+      json.put("busy_ns", Numbers.ns(u.busyPs()));
+      json.put("waited_ns", Numbers.ns(u.waitedPs()));
+      list.add(json);
+    }
+    return list;
+  }
+
+  private static List<Object> sensitivities(Explanation e) {
+    List<Object> list = new ArrayList<>();
+    for (Sensitivity s : e.sensitivities()) {
+      Map<String, Object> json = new LinkedHashMap<>();
+      json.put("path", s.parameter().path());
+      json.put("value", s.parameter().value());
+      json.put("kind", Param.fold(s.parameter().kind().name()));
+      effect("more", s.more(), e, json);
+      effect("less", s.less(), e, json);
+      list.add(json);
+    }
+    return list;
+  }
+
+  private static void effect(
+      String name, Optional<Sensitivity.Effect> effect, Explanation e, Map<String, Object> into) {
+    effect.ifPresent(x -> {
+      Map<String, Object> json = new LinkedHashMap<>();
+      json.put("set", x.step().override());
+      json.put("change", Numbers.ratio(Math.round(x.step().change() * 1e9), 1_000_000_000));
+      json.put("ns", Numbers.ns(x.computedPs()));
+      if (x.simulatedPs().isPresent()) {
+        json.put("simulated_ns", Numbers.ns(x.simulatedPs().getAsLong()));
+        json.put("agrees", x.agrees(e.breakdown().totalPs()));
+        json.put("same_path", x.samePath());
+      }
+      into.put(name, json);
+    });
+  }
+}
