@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -22,6 +23,7 @@ import org.kernbench.eval.RunFolder;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
+import org.kernbench.eval.TraceFile;
 import org.kernbench.eval.UsageException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -77,6 +79,14 @@ final class RunCommand implements Callable<Integer> {
   private @Nullable Path out;
 
   @Option(
+      names = "--trace",
+      paramLabel = "FILE",
+      description =
+          "Writes every operation, message and link over time for ui.perfetto.dev; as Chrome's JSON"
+              + " if the name ends in .json.")
+  private @Nullable Path trace;
+
+  @Option(
       names = {"-q", "--quiet"},
       description = "No progress and no warnings.")
   private boolean quiet;
@@ -92,7 +102,7 @@ final class RunCommand implements Callable<Integer> {
     Map<String, List<String>> groups = new LinkedHashMap<>();
     groups.put("What to run", List.of("--bench", "--param", "--class-path", "--mode", "--verify"));
     groups.put("On which machine", List.of("--topology", "--set", "--ccl", "--ccl-set"));
-    groups.put("Output", List.of("--format", "--out", "--quiet", "--help"));
+    groups.put("Output", List.of("--format", "--out", "--trace", "--quiet", "--help"));
     return groups;
   }
 
@@ -106,6 +116,7 @@ final class RunCommand implements Callable<Integer> {
     Bench chosen = choices.bench(benchName(), benches);
     RunOptions options = choices.options();
     Choices.checkNotBlank("--out", out);
+    Choices.checkNotBlank("--trace", trace);
     Optional<RunFolder> folder = Optional.ofNullable(out).map(RunFolder::create);
     ProgressLine line = new ProgressLine(terminal);
     Runner runner = Runner.of(Main.versionText(), quiet ? Progress.SILENT : line);
@@ -118,6 +129,9 @@ final class RunCommand implements Callable<Integer> {
     warn(result);
     show(result);
     folder.ifPresent(f -> f.write(result));
+    if (trace != null) {
+      writeTrace(result, trace);
+    }
     for (String problem : result.problems()) {
       terminal.out().flush();
       terminal.say(problem);
@@ -146,6 +160,23 @@ final class RunCommand implements Callable<Integer> {
               terminal.say("warning: " + warning);
             }
           });
+    }
+  }
+
+  private void writeTrace(RunResult result, Path file) {
+    TraceFile.Size size = TraceFile.write(result, file);
+    if (!quiet) {
+      terminal.say(
+          String.format(
+              Locale.ROOT,
+              "trace: %s, %,d bytes: %,d slices on %,d tracks, %,d messages, %,d counter values;"
+                  + " open it at ui.perfetto.dev",
+              file,
+              size.bytes(),
+              size.slices(),
+              size.tracks(),
+              size.flows(),
+              size.samples()));
     }
   }
 

@@ -8,4 +8,9 @@ public final class OutputException extends RuntimeException {
   public OutputException(String message, Throwable cause) {
     super(message, cause);
   }
+
+  /** The same for something that went wrong without an exception. */
+  public OutputException(String message) {
+    super(message);
+  }
 }

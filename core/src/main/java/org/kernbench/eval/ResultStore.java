@@ -110,8 +110,7 @@ public final class ResultStore implements AutoCloseable {
                   + version
                   + "); expected "
                   + SCHEMA
-                  + " or older: use that kernbench, or another file",
-              new IllegalStateException());
+                  + " or older: use that kernbench, or another file");
         }
         for (String each : TABLES.split(";\\s*\\n")) {
           if (!each.isBlank()) {

@@ -1,16 +1,12 @@
 package org.kernbench.eval;
 
 import java.io.IOException;
+import java.io.OutputStreamWriter;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.FileAlreadyExistsException;
-import java.nio.file.FileSystemException;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.Machine;
 
@@ -33,7 +29,7 @@ public final class RunFolder {
   public static RunFolder create(Path directory) {
     try {
       Files.createDirectories(directory);
-      Path probe = temporary(directory, "probe");
+      Path probe = WholeFile.temporary(directory.resolve("probe"));
       Files.createFile(probe);
       Files.delete(probe);
     } catch (FileAlreadyExistsException e) {
@@ -44,7 +40,7 @@ public final class RunFolder {
           "--out "
               + directory
               + ": cannot write there ("
-              + reason(e)
+              + WholeFile.reason(e)
               + "); name a directory that you can write to");
     }
     return new RunFolder(directory);
@@ -76,43 +72,12 @@ public final class RunFolder {
 
   /** Writes a file under a temporary name and moves it. */
   void write(String name, Content content) {
-    Path target = directory.resolve(name);
-    try {
-      Path temporary = temporary(directory, name);
-      temporary.toFile().deleteOnExit(); // also when the run is interrupted
-      try {
-        try (Writer out = Files.newBufferedWriter(temporary, StandardCharsets.UTF_8)) {
-          content.to(out);
-        }
-        move(temporary, target);
-      } finally {
-        Files.deleteIfExists(temporary);
-      }
-    } catch (IOException e) {
-      throw new OutputException(
-          "cannot write " + target + " (" + reason(e) + "); what was there before is unchanged", e);
-    }
-  }
-
-  /** A name of this process's own; made with the user's usual permissions. */
-  private static Path temporary(Path directory, String name) {
-    return directory.resolve("." + name + "." + ProcessHandle.current().pid() + ".tmp");
-  }
-
-  private static void move(Path from, Path to) throws IOException {
-    try {
-      Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
-    } catch (AtomicMoveNotSupportedException e) {
-      Files.move(from, to, StandardCopyOption.REPLACE_EXISTING);
-    }
-  }
-
-  private static String reason(IOException e) {
-    String reason = e instanceof FileSystemException f ? f.getReason() : e.getMessage();
-    return switch (e) {
-      case AccessDeniedException denied -> "permission denied";
-      case NoSuchFileException none -> "it does not exist and cannot be made";
-      default -> reason == null ? "input or output error" : reason;
-    };
+    WholeFile.write(
+        directory.resolve(name),
+        bytes -> {
+          try (Writer out = new OutputStreamWriter(bytes, StandardCharsets.UTF_8)) {
+            content.to(out);
+          }
+        });
   }
 }

@@ -220,6 +220,9 @@ final class BadInputTest {
 
   private static List<Case> userCode() {
     return List.of(
+        new Case("trace-without-operations", 1, "run", "hello-send", "--topology", "tiny", "--mode", "values", "--trace", "$DIR/t"),
+        new Case(
+            "trace-not-writable", 1, "run", "hello-send", "--topology", "tiny", "--trace", "$DIR/x/t"),
         new Case("source-missing", 2, "run", "$DIR/Mine.java"),
         new Case("source-does-not-compile", 2, "run", "$DIR/Mine.java")
             .file("Mine.java", mine("", "mine", "retrun Outcome.on(context.machin());")),

@@ -1,0 +1,71 @@
+package org.kernbench.eval;
+
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.AtomicMoveNotSupportedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+
+/** Writes a file under a temporary name and moves it, so that a file that is there is whole. */
+final class WholeFile {
+  private WholeFile() {}
+
+  /** What is in it. */
+  interface Content {
+    void to(OutputStream out) throws IOException;
+  }
+
+  /**
+   * Writes a file, or replaces it.
+   *
+   * @return its size in bytes
+   * @throws OutputException if it cannot be written; what was there before is unchanged
+   */
+  static long write(Path target, Content content) {
+    try {
+      Path temporary = temporary(target);
+      temporary.toFile().deleteOnExit(); // also when the run is interrupted
+      try {
+        try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(temporary))) {
+          content.to(out);
+        }
+        long size = Files.size(temporary);
+        move(temporary, target);
+        return size;
+      } finally {
+        Files.deleteIfExists(temporary);
+      }
+    } catch (IOException e) {
+      throw new OutputException(
+          "cannot write " + target + " (" + reason(e) + "); what was there before is unchanged", e);
+    }
+  }
+
+  /** A name of this process's own; made with the user's usual permissions. */
+  static Path temporary(Path target) {
+    return target.resolveSibling(
+        "." + target.getFileName() + "." + ProcessHandle.current().pid() + ".tmp");
+  }
+
+  private static void move(Path from, Path to) throws IOException {
+    try {
+      Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+    } catch (AtomicMoveNotSupportedException e) {
+      Files.move(from, to, StandardCopyOption.REPLACE_EXISTING);
+    }
+  }
+
+  static String reason(IOException e) {
+    String reason = e instanceof FileSystemException f ? f.getReason() : e.getMessage();
+    return switch (e) {
+      case AccessDeniedException denied -> "permission denied";
+      case NoSuchFileException none -> "it does not exist and cannot be made";
+      default -> reason == null ? "input or output error" : reason;
+    };
+  }
+}
