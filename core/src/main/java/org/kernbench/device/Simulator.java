@@ -182,6 +182,11 @@ public final class Simulator implements AutoCloseable {
     return set;
   }
 
+  /** Adds message queues that no launch has unless it names them; otherwise as {@link #install}. */
+  public QueueSet installApart(QueuePlan plan) {
+    return executor.install(plan);
+  }
+
   /**
    * Removes message queues and gives the room of their slots back; takes no simulated time, but
    * lets messages that are still under way arrive. What was never received is gone.
@@ -193,6 +198,11 @@ public final class Simulator implements AutoCloseable {
     if (latest.isPresent() && latest.get() == set) {
       latest = Optional.empty();
     }
+  }
+
+  /** The queues that {@link #install} added last and that are still there. */
+  public Optional<QueueSet> latestQueues() {
+    return latest;
   }
 
   /** Launches on stream 0 with the queues that were installed last, if there are any. */

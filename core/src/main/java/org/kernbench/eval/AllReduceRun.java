@@ -241,7 +241,7 @@ record AllReduceRun(
       outcome.metric("busbw_gb_per_s", Numbers.rounded(bytes / ns * 2 * (ranks - 1) / ranks));
     }
     outcome.metric("launch_ns", Numbers.ns(launch.startPs() - launch.enqueuedPs()));
-    outcome.metric("peak_slots", torch.simulator().peakSlots());
+    outcome.metric("peak_slots", torch.simulator().peakSlots(run.queueSet()));
     OpLog log = torch.simulator().opLog();
     outcome.opLog(log);
     if (log.isComplete()) {

@@ -7,15 +7,22 @@ import java.util.Set;
 final class CallSite {
   private static final Set<String> OWN =
       Set.of(
+          "Calls",
           "Distributed",
+          "Groups",
           "LaunchWait",
+          "Members",
+          "Messages",
           "Multiprocessing",
+          "Post",
           "ProcessGroup",
           "Rendezvous",
           "Scheduler",
           "Session",
           "Tensor",
+          "TensorChecks",
           "Torch",
+          "Work",
           "Worker");
   private static final String PACKAGE = CallSite.class.getPackageName() + ".";
 

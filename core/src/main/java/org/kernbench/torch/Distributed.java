@@ -1,12 +1,13 @@
 package org.kernbench.torch;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.kernbench.config.Suggest;
+import org.kernbench.device.QueueSet;
 import org.kernbench.device.SimulationException;
-import org.kernbench.machine.Pe;
 
 /**
  * What ranks do together ({@code torch.distributed} in PyTorch). The rank that calls is the one
@@ -30,8 +31,8 @@ public final class Distributed {
   public void initProcessGroup(String backend) {
     CollectiveBackend found = backend(backend);
     Worker worker = session.current();
-    ProcessGroup open = session.group;
-    if (open != null && (worker == null || open.isMember(worker.rank()))) {
+    Members open = session.groups.world();
+    if (open != null && (worker == null || open.isOpenFor(worker.rank()))) {
       throw new SimulationException(
           "initProcessGroup: the process group is open already; expected one call, in the host"
               + " program or in every rank, or destroyProcessGroup before the next");
@@ -42,6 +43,11 @@ public final class Distributed {
     } else {
       meet(found, worker);
     }
+  }
+
+  /** {@link #initProcessGroup(String)} with the name of the only backend. */
+  public void initProcessGroup() {
+    initProcessGroup(session.options.collectives().map(CollectiveBackend::name).orElse("ahbm"));
   }
 
   private void meet(CollectiveBackend found, Worker worker) {
@@ -57,12 +63,14 @@ public final class Distributed {
     Fingerprint mine = new Fingerprint("initProcessGroup", "world", 0, found.name());
     Rendezvous meeting = session.opening;
     if (meeting == null) {
-      meeting = new Rendezvous(mine, worker.worldSize(), worker.rank());
+      int[] all = new int[worker.worldSize()];
+      Arrays.setAll(all, i -> i);
+      meeting = new Rendezvous(mine, all, worker.rank());
       session.opening = meeting;
     }
     if (meeting.arrive(worker.rank(), mine, null)) {
       session.opening = null;
-      meeting.begin(session.pendingLaunches(), () -> connect(found));
+      meeting.endAfter(session.pendingLaunches(), () -> connect(found));
     }
     worker.block(meeting);
   }
@@ -100,64 +108,214 @@ public final class Distributed {
               + " of machine "
               + session.machine.name());
     }
-    List<Pe> leads = new ArrayList<>(size);
-    for (int rank = 0; rank < size; rank++) {
-      leads.add(session.device(rank).lead());
+    session.groups.open(backend, size);
+  }
+
+  // ---- groups ----
+
+  /** The group of all ranks ({@code group.WORLD}). */
+  public ProcessGroup world() {
+    return open("world").handle();
+  }
+
+  /**
+   * Makes a group of some ranks ({@code new_group}). All ranks of the world make the same groups in
+   * the same order, also those that are in none of them; or the host program makes them.
+   *
+   * @param ranks global numbers, each once; their order does not matter
+   * @return the group; for a rank that is not in it, a handle that is no member and that no
+   *     operation takes
+   * @throws CollectiveMismatchException if another rank makes another group, or calls something
+   *     else
+   */
+  public ProcessGroup newGroup(List<Integer> ranks) {
+    Members world = open("newGroup");
+    List<Integer> sorted = checked("newGroup", world, ranks);
+    return handle(make("newGroup", world, List.of(sorted)).getFirst());
+  }
+
+  /** {@link #newGroup(List)}. */
+  public ProcessGroup newGroup(int... ranks) {
+    return newGroup(Arrays.stream(ranks).boxed().toList());
+  }
+
+  /**
+   * Makes several groups at once ({@code new_subgroups_by_enumeration}); otherwise as {@link
+   * #newGroup(List)}.
+   *
+   * @param lists the ranks of each group; no rank in two of them. Ranks in none get no group
+   */
+  public SubGroups newSubgroupsByEnumeration(List<List<Integer>> lists) {
+    String method = "newSubgroupsByEnumeration";
+    Members world = open(method);
+    if (lists.isEmpty()) {
+      throw new SimulationException(method + ": no list of ranks; expected at least one");
     }
-    Communicator communicator = backend.connect(Collections.unmodifiableList(leads));
-    communicator.firstQueues().ifPresent(session::install);
-    session.group = new ProcessGroup(session, backend.name(), leads, communicator);
+    List<List<Integer>> sorted = new ArrayList<>(lists.size());
+    int[] listOf = new int[world.size()];
+    Arrays.fill(listOf, -1);
+    for (int i = 0; i < lists.size(); i++) {
+      List<Integer> ranks = checked(method, world, lists.get(i));
+      sorted.add(ranks);
+      for (int rank : ranks) {
+        if (listOf[rank] >= 0) {
+          throw new SimulationException(
+              method
+                  + ": rank "
+                  + rank
+                  + " is in list "
+                  + listOf[rank]
+                  + ", "
+                  + lists.get(listOf[rank])
+                  + ", and in list "
+                  + i
+                  + ", "
+                  + lists.get(i)
+                  + "; expected each rank in one list at most");
+        }
+        listOf[rank] = i;
+      }
+    }
+    List<Members> made = make(method, world, sorted);
+    Worker worker = session.current();
+    List<ProcessGroup> all = new ArrayList<>(made.size());
+    for (Members group : made) {
+      all.add(handle(group));
+    }
+    int own = worker == null ? 0 : listOf[worker.rank()];
+    return new SubGroups(own >= 0 ? all.get(own) : all.getFirst(), all);
+  }
+
+  private ProcessGroup handle(Members group) {
+    Worker worker = session.current();
+    return worker == null ? group.handle() : group.handle(worker.rank());
+  }
+
+  private List<Members> make(String method, Members world, List<List<Integer>> lists) {
+    Worker worker = session.current();
+    if (worker == null) {
+      return lists.stream().map(session.groups::make).toList();
+    }
+    Fingerprint mine = world.next(worker.rank(), method, lists);
+    Rendezvous meeting = world.meet(worker.rank(), mine, null);
+    if (meeting.isFull()) {
+      meeting.make(lists.stream().map(session.groups::make).toList());
+      meeting.end(null);
+    }
+    worker.block(meeting);
+    return meeting.made();
+  }
+
+  private static List<Integer> checked(String method, Members world, List<Integer> ranks) {
+    List<Integer> sorted = ranks.stream().sorted().toList();
+    if (sorted.isEmpty()) {
+      throw new SimulationException(
+          method + ": an empty list of ranks; expected at least one rank");
+    }
+    if (sorted.size() > world.size()) {
+      throw new SimulationException(
+          method
+              + ": "
+              + sorted.size()
+              + " ranks; expected at most the "
+              + world.size()
+              + " of the world");
+    }
+    for (int i = 0; i < sorted.size(); i++) {
+      int rank = sorted.get(i);
+      if (rank < 0 || rank >= world.size()) {
+        throw new SimulationException(
+            method + ": rank " + rank + "; expected 0 to " + (world.size() - 1));
+      }
+      if (i > 0 && rank == sorted.get(i - 1)) {
+        throw new SimulationException(
+            method + ": rank " + rank + " twice in one list; expected each rank once");
+      }
+    }
+    return sorted;
   }
 
   /** Whether there is a process group, for the rank that asks or, in the host program, at all. */
   public boolean isInitialized() {
-    ProcessGroup group = session.group;
+    Members world = session.groups.world();
     Worker worker = session.current();
-    return group != null && (worker == null || group.isMember(worker.rank()));
+    return world != null && (worker == null || world.isOpenFor(worker.rank()));
   }
 
   /**
-   * Leaves the process group. It ends when all ranks have left it; in the host program, at once.
-   * What is left open when a rank ends is closed with it.
+   * Leaves the world and all groups. A group ends when all its ranks have left it; in the host
+   * program, at once. What is left open when a spawn ends, and was opened in it, ends with it.
    */
   public void destroyProcessGroup() {
-    ProcessGroup group = group("destroyProcessGroup");
+    Members world = open("destroyProcessGroup");
     Worker worker = session.current();
-    if (worker == null || group.leave(worker.rank())) {
-      session.group = null;
+    if (worker == null) {
+      session.synchronize();
+      session.groups.close(world);
+    } else {
+      session.groups.leaveWorld(worker.rank());
     }
   }
 
+  /** Leaves one group; the world as well as {@link #destroyProcessGroup()}. */
+  public void destroyProcessGroup(ProcessGroup group) {
+    Members world = open("destroyProcessGroup");
+    Worker worker = session.current();
+    if (group.members() == world) {
+      destroyProcessGroup();
+    } else if (worker == null) {
+      session.groups.close(group.members());
+    } else if (!group.isMember()) {
+      throw new SimulationException(
+          "rank " + worker.rank() + ": destroyProcessGroup of " + group + "; expected a member");
+    } else if (group.members().leave(worker.rank())) {
+      session.groups.close(group.members());
+    }
+  }
+
+  // ---- who ----
+
   /** The number of the rank that asks ({@code get_rank}). */
   public int getRank() {
-    group("getRank");
+    open("getRank");
     return worker("getRank").rank();
   }
 
-  /** How many ranks the process group has ({@code get_world_size}). */
+  /** The number in a group of the rank that asks; -1 if it is no member. */
+  public int getRank(ProcessGroup group) {
+    return group.rank();
+  }
+
+  /** How many ranks the world has ({@code get_world_size}). */
   public int getWorldSize() {
-    return group("getWorldSize").size();
+    return open("getWorldSize").size();
   }
 
   /** Name of the backend ({@code get_backend}). */
   public String getBackend() {
-    return group("getBackend").backend();
+    return open("getBackend").backend();
   }
 
-  /** Name of the collective algorithm in use. */
+  /** Name of the algorithm that performs all-reduces in the world. */
   public String algorithm() {
-    return group("algorithm").algorithm();
+    return open("algorithm").handle().algorithm();
   }
 
   /**
-   * Replaces each rank's tensor by the reduction of all of them ({@code all_reduce}). The order of
-   * the reduction is the algorithm's, the same in every run; the result is the same on every rank.
-   *
-   * @param tensor on the lead PE of the rank's device; dtype and shape alike on all ranks
-   * @throws CollectiveMismatchException if ranks disagree
+   * Message queues for kernels of the program, to be given to {@link Torch#launch(String,
+   * org.kernbench.tl.Kernel, QueueSet, Tensor, Tensor...)}: connected as those of the world's
+   * all-reduces, but of their own, so that they never meet a message of a collective.
    */
+  public QueueSet queues() {
+    open("queues");
+    return session.groups.ownQueues();
+  }
+
+  // ---- the world's operations; those of other groups are on ProcessGroup ----
+
+  /** {@link ProcessGroup#allReduce(Tensor, ReduceKind)} in the world. */
   public void allReduce(Tensor tensor, ReduceKind reduce) {
-    group("allReduce").allReduce(worker("allReduce"), tensor, reduce);
+    of("allReduce").allReduce(tensor, reduce);
   }
 
   /** {@link #allReduce(Tensor, ReduceKind)} with {@link ReduceKind#SUM}. */
@@ -165,27 +323,112 @@ public final class Distributed {
     allReduce(tensor, ReduceKind.SUM);
   }
 
-  /**
-   * Returns when all ranks have called and all kernels launched before are done. The host does it:
-   * it takes no simulated time of its own.
-   */
-  public void barrier() {
-    group("barrier").barrier(worker("barrier"));
+  /** {@link ProcessGroup#allReduceAsync} in the world. */
+  public Work allReduceAsync(Tensor tensor, ReduceKind reduce) {
+    return of("allReduce").allReduceAsync(tensor, reduce);
   }
 
-  /** Every collective that the device performed since {@link Torch#open}, in order. */
+  /** {@link ProcessGroup#reduceScatter(Tensor, Tensor, ReduceKind)} in the world. */
+  public void reduceScatter(Tensor output, Tensor input, ReduceKind reduce) {
+    of("reduceScatter").reduceScatter(output, input, reduce);
+  }
+
+  /** {@link ProcessGroup#allGather(Tensor, Tensor)} in the world. */
+  public void allGather(Tensor output, Tensor input) {
+    of("allGather").allGather(output, input);
+  }
+
+  /** {@link ProcessGroup#broadcast} in the world. */
+  public void broadcast(Tensor tensor, int src) {
+    of("broadcast").broadcast(tensor, src);
+  }
+
+  /** {@link ProcessGroup#reduce} in the world. */
+  public void reduce(Tensor tensor, int dst, ReduceKind reduce) {
+    of("reduce").reduce(tensor, dst, reduce);
+  }
+
+  /** {@link ProcessGroup#gather(Tensor, Tensor, int)} in the world, on the root. */
+  public void gather(Tensor output, Tensor input, int dst) {
+    of("gather").gather(output, input, dst);
+  }
+
+  /** {@link ProcessGroup#gather(Tensor, int)} in the world, on the other ranks. */
+  public void gather(Tensor input, int dst) {
+    of("gather").gather(input, dst);
+  }
+
+  /** {@link ProcessGroup#scatter(Tensor, Tensor, int)} in the world, on the root. */
+  public void scatter(Tensor output, Tensor input, int src) {
+    of("scatter").scatter(output, input, src);
+  }
+
+  /** {@link ProcessGroup#scatter(Tensor, int)} in the world, on the other ranks. */
+  public void scatter(Tensor output, int src) {
+    of("scatter").scatter(output, src);
+  }
+
+  /** {@link ProcessGroup#allToAll(Tensor, Tensor)} in the world. */
+  public void allToAll(Tensor output, Tensor input) {
+    of("allToAll").allToAll(output, input);
+  }
+
+  /** {@link ProcessGroup#allToAll(Tensor, Tensor, List, List)} in the world. */
+  public void allToAll(
+      Tensor output, Tensor input, List<Integer> outputRows, List<Integer> inputRows) {
+    of("allToAll").allToAll(output, input, outputRows, inputRows);
+  }
+
+  /** {@link ProcessGroup#send} in the world. */
+  public void send(Tensor tensor, int dst) {
+    of("send").send(tensor, dst);
+  }
+
+  /** {@link ProcessGroup#recv} in the world. */
+  public void recv(Tensor tensor, int src) {
+    of("recv").recv(tensor, src);
+  }
+
+  /** {@link ProcessGroup#isend} in the world. */
+  public Work isend(Tensor tensor, int dst) {
+    return of("isend").isend(tensor, dst);
+  }
+
+  /** {@link ProcessGroup#irecv} in the world. */
+  public Work irecv(Tensor tensor, int src) {
+    return of("irecv").irecv(tensor, src);
+  }
+
+  /** {@link ProcessGroup#batchIsendIrecv} in the world. */
+  public List<Work> batchIsendIrecv(List<P2POp> ops) {
+    return of("batchIsendIrecv").batchIsendIrecv(ops);
+  }
+
+  /** {@link ProcessGroup#barrier} in the world. */
+  public void barrier() {
+    of("barrier").barrier();
+  }
+
+  // ---- what happened ----
+
+  /** Every collective that was handed to the device since {@link Torch#open}, in order. */
   public List<CollectiveRun> history() {
     return Collections.unmodifiableList(session.history);
   }
 
-  private ProcessGroup group(String op) {
-    ProcessGroup group = session.group;
+  private ProcessGroup of(String op) {
+    worker(op);
+    return open(op).handle();
+  }
+
+  private Members open(String op) {
+    Members world = session.groups.world();
     Worker worker = session.current();
-    if (group == null || (worker != null && !group.isMember(worker.rank()))) {
+    if (world == null || (worker != null && !world.isOpenFor(worker.rank()))) {
       throw new SimulationException(
           op + ": there is no process group; call initProcessGroup first");
     }
-    return group;
+    return world;
   }
 
   private Worker worker(String op) {

@@ -6,17 +6,13 @@ package org.kernbench.torch;
  * @param op the method called
  * @param group name of the process group
  * @param sequence how many meetings of this group the rank has had before
- * @param operands dtype, shape, reduction, as text; empty if there are none
+ * @param operands what was given: a value that tells itself as text; empty text if nothing was
  */
-record Fingerprint(String op, String group, int sequence, String operands) {
+record Fingerprint(String op, String group, int sequence, Object operands) {
   /** For example {@code allReduce #2 of group world: f32[8], SUM}. */
   @Override
   public String toString() {
-    return op
-        + " #"
-        + sequence
-        + " of group "
-        + group
-        + (operands.isEmpty() ? "" : ": " + operands);
+    String what = operands.toString();
+    return op + " #" + sequence + " of group " + group + (what.isEmpty() ? "" : ": " + what);
   }
 }

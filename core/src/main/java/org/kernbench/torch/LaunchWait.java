@@ -1,5 +1,6 @@
 package org.kernbench.torch;
 
+import java.util.BitSet;
 import org.kernbench.device.Launch;
 
 /** A rank waits for a kernel. */
@@ -13,6 +14,11 @@ record LaunchWait(Launch launch) implements Wait {
   public boolean advance(Session session) {
     session.drive(launch);
     return true;
+  }
+
+  @Override
+  public BitSet missing() {
+    return new BitSet();
   }
 
   @Override

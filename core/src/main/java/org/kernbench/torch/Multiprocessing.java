@@ -38,21 +38,22 @@ public final class Multiprocessing {
               + session.machine.name()
               + "; spawn fewer, choose a finer rank_level or a larger machine");
     }
-    ProcessGroup before = session.group;
-    if (before != null) {
-      before.checkWorld(worldSize);
+    Members before = session.groups.world();
+    if (before != null && before.size() != worldSize) {
+      throw new SimulationException(
+          "spawn of "
+              + worldSize
+              + " ranks, but the process group has "
+              + before.size()
+              + "; spawn as many, or set world_size of the collective configuration to "
+              + worldSize);
     }
     session.scheduler = new Scheduler(session, worldSize, body);
     try {
       session.scheduler.run();
     } finally {
       session.scheduler = null;
-      session.opening = null;
-      if (before != null && session.group == before) {
-        before.reset();
-      } else {
-        session.group = null; // what ranks opened ends with them
-      }
+      session.endOfSpawn();
     }
   }
 }

@@ -2,169 +2,700 @@ package org.kernbench.torch;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.BitSet;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.SimulationException;
-import org.kernbench.machine.Pe;
-import org.kernbench.tl.Shard;
+import org.kernbench.tensor.Shape;
 
-/** The ranks that communicate with each other, and the algorithm they use. */
-final class ProcessGroup {
-  private static final String WORLD = "world";
-
+/**
+ * Ranks that communicate with each other ({@code ProcessGroup} in PyTorch). The rank that calls is
+ * the one whose body is running. All members make the same calls in the same order; ranks are named
+ * by their global numbers.
+ *
+ * <p>A collective is enqueued when all members have called, on the PEs' communication context,
+ * after the kernels that use its tensors; kernels launched later on these tensors, and reads of the
+ * host, wait for it. So no call but {@link #barrier} waits for the device. The methods that end in
+ * {@code Async} do not wait for the other members either and return a {@link Work} ({@code
+ * async_op=True} in PyTorch).
+ *
+ * <p>Tensors lie on the rank's own device. If they are spread over its PEs, in the same way on all
+ * members, every PE exchanges its shard with the PEs at the same place of the other devices.
+ * Operations whose ranks own parts of a tensor cut it along its first axis, which must not be
+ * spread then.
+ *
+ * <p>Every method throws {@link CollectiveMismatchException} if members call different things, and
+ * {@link SimulationException} if the rank is no member.
+ */
+public final class ProcessGroup {
   private final Session session;
-  private final String backend;
-  private final List<Pe> leads;
-  private final Communicator communicator;
-  private final int[] sequence;
-  private final BitSet left = new BitSet();
-  private final Map<Integer, Rendezvous> meetings = new HashMap<>();
+  private final Members members;
+  private final boolean usable;
 
-  ProcessGroup(Session session, String backend, List<Pe> leads, Communicator communicator) {
+  ProcessGroup(Session session, Members members, boolean usable) {
     this.session = session;
-    this.backend = backend;
-    this.leads = List.copyOf(leads);
-    this.communicator = communicator;
-    this.sequence = new int[leads.size()];
+    this.members = members;
+    this.usable = usable;
   }
 
-  int size() {
-    return leads.size();
+  // ---- who ----
+
+  /** Name in reports: {@code world}, {@code group 1}, ... in the order of creation. */
+  public String name() {
+    return members.name();
   }
 
-  String backend() {
-    return backend;
+  /** Global numbers of the members, ascending. */
+  public List<Integer> ranks() {
+    return members.ranks();
   }
 
-  String algorithm() {
-    return communicator.algorithm();
+  /** Number of members. */
+  public int size() {
+    return members.size();
   }
 
-  void checkWorld(int worldSize) {
-    if (worldSize != size()) {
-      throw new SimulationException(
-          "spawn of "
-              + worldSize
-              + " ranks, but the process group has "
-              + size()
-              + "; spawn as many, or set world_size of the collective configuration to "
-              + worldSize);
+  /** Whether this is a handle for members and, inside a rank, the rank is one. */
+  public boolean isMember() {
+    Worker worker = session.current();
+    return usable && (worker == null || members.member(worker.rank()) >= 0);
+  }
+
+  /** The calling rank's number in this group, by ascending global number; -1 if it is not in it. */
+  public int rank() {
+    Worker worker = session.current();
+    return worker == null ? -1 : members.member(worker.rank());
+  }
+
+  /** The global number of a member. */
+  public int globalRank(int member) {
+    return members.globalRank(member);
+  }
+
+  /** The number in this group of a global rank; -1 if it is not in it. */
+  public int groupRank(int globalRank) {
+    return members.member(globalRank);
+  }
+
+  /** Name of the algorithm that performs all-reduces on the lead PEs. */
+  public String algorithm() {
+    return members.size() == 1 ? "copy" : members.connected(Lane.LEAD).communicator().algorithm();
+  }
+
+  Members members() {
+    return members;
+  }
+
+  // ---- reductions ----
+
+  /**
+   * Replaces each member's tensor by the reduction of all of them ({@code all_reduce}). The order
+   * of the reduction is the algorithm's, the same in every run; the result has the same bits on
+   * every member.
+   */
+  public void allReduce(Tensor tensor, ReduceKind reduce) {
+    perform(whole(CollectiveOp.ALL_REDUCE, tensor).reducing(reduce));
+  }
+
+  /** {@link #allReduce(Tensor, ReduceKind)} with {@link ReduceKind#SUM}. */
+  public void allReduce(Tensor tensor) {
+    allReduce(tensor, ReduceKind.SUM);
+  }
+
+  /** {@link #allReduce(Tensor, ReduceKind)}, without waiting for the others. */
+  public Work allReduceAsync(Tensor tensor, ReduceKind reduce) {
+    return start(whole(CollectiveOp.ALL_REDUCE, tensor).reducing(reduce));
+  }
+
+  /**
+   * Gives each member its part of the reduction of all inputs ({@code reduce_scatter_tensor}).
+   *
+   * @param output {@code [r, ...]}
+   * @param input {@code [p r, ...]}; member {@code i} gets rows {@code [i r, (i+1) r)}
+   */
+  public void reduceScatter(Tensor output, Tensor input, ReduceKind reduce) {
+    perform(part(CollectiveOp.REDUCE_SCATTER, input, output, output).reducing(reduce));
+  }
+
+  /** {@link #reduceScatter(Tensor, Tensor, ReduceKind)}, without waiting for the others. */
+  public Work reduceScatterAsync(Tensor output, Tensor input, ReduceKind reduce) {
+    return start(part(CollectiveOp.REDUCE_SCATTER, input, output, output).reducing(reduce));
+  }
+
+  /**
+   * The same with parts of different sizes.
+   *
+   * @param rows by member, rows of its part; alike on all members, some may be 0
+   */
+  public void reduceScatter(Tensor output, Tensor input, ReduceKind reduce, List<Integer> rows) {
+    perform(part(CollectiveOp.REDUCE_SCATTER, input, output, output).reducing(reduce).cut(rows));
+  }
+
+  /**
+   * Replaces the root's tensor by the reduction of all of them ({@code reduce}); the others keep
+   * theirs.
+   *
+   * @param dst global rank of the root
+   */
+  public void reduce(Tensor tensor, int dst, ReduceKind reduce) {
+    perform(toRoot(tensor, dst).reducing(reduce));
+  }
+
+  /** {@link #reduce}, without waiting for the others. */
+  public Work reduceAsync(Tensor tensor, int dst, ReduceKind reduce) {
+    return start(toRoot(tensor, dst).reducing(reduce));
+  }
+
+  private Request toRoot(Tensor tensor, int dst) {
+    boolean isRoot = isRank(dst);
+    return new Request(CollectiveOp.REDUCE, tensor, isRoot ? tensor : null, tensor).rooted(dst);
+  }
+
+  // ---- copies ----
+
+  /**
+   * Gives every member the concatenation of all inputs ({@code all_gather_into_tensor}).
+   *
+   * @param output {@code [p r, ...]}; rows {@code [i r, (i+1) r)} come from member {@code i}
+   * @param input {@code [r, ...]}
+   */
+  public void allGather(Tensor output, Tensor input) {
+    perform(part(CollectiveOp.ALL_GATHER, input, output, input));
+  }
+
+  /** {@link #allGather(Tensor, Tensor)}, without waiting for the others. */
+  public Work allGatherAsync(Tensor output, Tensor input) {
+    return start(part(CollectiveOp.ALL_GATHER, input, output, input));
+  }
+
+  /**
+   * The same with parts of different sizes.
+   *
+   * @param rows by member, rows of its input; alike on all members, some may be 0
+   */
+  public void allGather(Tensor output, Tensor input, List<Integer> rows) {
+    perform(part(CollectiveOp.ALL_GATHER, input, output, input).cut(rows));
+  }
+
+  /**
+   * Gives every member the root's tensor ({@code broadcast}).
+   *
+   * @param src global rank of the root
+   */
+  public void broadcast(Tensor tensor, int src) {
+    perform(fromRoot(tensor, src));
+  }
+
+  /** {@link #broadcast}, without waiting for the others. */
+  public Work broadcastAsync(Tensor tensor, int src) {
+    return start(fromRoot(tensor, src));
+  }
+
+  private Request fromRoot(Tensor tensor, int src) {
+    boolean isRoot = isRank(src);
+    return new Request(CollectiveOp.BROADCAST, isRoot ? tensor : null, tensor, tensor).rooted(src);
+  }
+
+  /**
+   * Gives the root the concatenation of all inputs ({@code gather}): on the root.
+   *
+   * @param output {@code [p r, ...]}
+   * @param input {@code [r, ...]}
+   * @param dst global rank of the root, the caller
+   */
+  public void gather(Tensor output, Tensor input, int dst) {
+    perform(part(CollectiveOp.GATHER, input, output, input).rooted(dst));
+  }
+
+  /** {@link #gather(Tensor, Tensor, int)} on the other members. */
+  public void gather(Tensor input, int dst) {
+    perform(new Request(CollectiveOp.GATHER, input, null, input).rooted(dst));
+  }
+
+  /**
+   * Gives each member its part of the root's input ({@code scatter}): on the root.
+   *
+   * @param output {@code [r, ...]}
+   * @param input {@code [p r, ...]}
+   * @param src global rank of the root, the caller
+   */
+  public void scatter(Tensor output, Tensor input, int src) {
+    perform(part(CollectiveOp.SCATTER, input, output, output).rooted(src));
+  }
+
+  /** {@link #scatter(Tensor, Tensor, int)} on the other members. */
+  public void scatter(Tensor output, int src) {
+    perform(new Request(CollectiveOp.SCATTER, null, output, output).rooted(src));
+  }
+
+  /**
+   * Sends block {@code j} of the input to member {@code j} and puts what comes from member {@code
+   * i} at block {@code i} of the output ({@code all_to_all_single}).
+   *
+   * @param output {@code [p r, ...]}
+   * @param input {@code [p r, ...]}
+   */
+  public void allToAll(Tensor output, Tensor input) {
+    perform(exchange(output, input));
+  }
+
+  /** {@link #allToAll(Tensor, Tensor)}, without waiting for the others. */
+  public Work allToAllAsync(Tensor output, Tensor input) {
+    return start(exchange(output, input));
+  }
+
+  /**
+   * The same with blocks of different sizes.
+   *
+   * @param outputRows by member, rows that come from it; some may be 0
+   * @param inputRows by member, rows that go to it
+   */
+  public void allToAll(
+      Tensor output, Tensor input, List<Integer> outputRows, List<Integer> inputRows) {
+    perform(exchange(output, input).split(inputRows, outputRows));
+  }
+
+  /** {@link #allToAll(Tensor, Tensor, List, List)}, without waiting for the others. */
+  public Work allToAllAsync(
+      Tensor output, Tensor input, List<Integer> outputRows, List<Integer> inputRows) {
+    return start(exchange(output, input).split(inputRows, outputRows));
+  }
+
+  private Request exchange(Tensor output, Tensor input) {
+    return new Request(CollectiveOp.ALL_TO_ALL, input, output, input);
+  }
+
+  // ---- messages ----
+
+  /**
+   * Sends a tensor to a rank ({@code send}); returns when that rank has called {@link #recv}.
+   *
+   * @param dst global rank, another member
+   */
+  public void send(Tensor tensor, int dst) {
+    isend(tensor, dst).await();
+  }
+
+  /**
+   * Receives a tensor from a rank ({@code recv}); returns when that rank has called {@link #send}.
+   *
+   * @param src global rank, another member
+   */
+  public void recv(Tensor tensor, int src) {
+    irecv(tensor, src).await();
+  }
+
+  /** {@link #send}, without waiting for the other rank. */
+  public Work isend(Tensor tensor, int dst) {
+    return post(true, tensor, dst);
+  }
+
+  /** {@link #recv}, without waiting for the other rank. */
+  public Work irecv(Tensor tensor, int src) {
+    return post(false, tensor, src);
+  }
+
+  /**
+   * Posts messages ({@code batch_isend_irecv}). The order of sends and receives does not matter:
+   * whatever is matched when no rank can run goes at once.
+   */
+  public List<Work> batchIsendIrecv(List<P2POp> ops) {
+    List<Work> works = new ArrayList<>(ops.size());
+    for (P2POp op : ops) {
+      works.add(post(op.isSend(), op.tensor(), op.peer()));
     }
+    return works;
   }
 
-  boolean isMember(int rank) {
-    return !left.get(rank);
-  }
-
-  /** A rank leaves; true if it was the last. */
-  boolean leave(int rank) {
-    left.set(rank);
-    return left.cardinality() == size();
-  }
-
-  /** Forgets meetings that a failed spawn left behind. */
-  void reset() {
-    meetings.clear();
-    left.clear();
-    Arrays.fill(sequence, 0);
-  }
-
-  void barrier(Worker worker) {
-    Fingerprint mine = fingerprint(worker, CollectiveOp.BARRIER, "");
-    Rendezvous meeting = meeting(worker, mine);
-    if (meeting.arrive(worker.rank(), mine, null)) {
-      meetings.remove(mine.sequence());
-      meeting.begin(session.pendingLaunches(), () -> {});
-    }
-    worker.block(meeting);
-  }
-
-  void allReduce(Worker worker, Tensor tensor, ReduceKind reduce) {
-    check(worker, CollectiveOp.ALL_REDUCE, tensor, reduce);
-    session.order(List.of(tensor), List.of(leads.get(worker.rank())));
-    Fingerprint mine =
-        fingerprint(
-            worker,
-            CollectiveOp.ALL_REDUCE,
-            tensor.dtype() + tensor.shape().toString() + ", " + reduce);
-    Rendezvous meeting = meeting(worker, mine);
-    if (meeting.arrive(worker.rank(), mine, tensor)) {
-      meetings.remove(mine.sequence());
-      meeting.begin(perform(CollectiveOp.ALL_REDUCE, reduce, meeting), () -> {});
-    }
-    worker.block(meeting);
-  }
-
-  /** Nothing has to move in a group of one, or if there is nothing. */
-  private List<Launch> perform(CollectiveOp op, ReduceKind reduce, Rendezvous meeting) {
-    Tensor first = meeting.tensor(0);
-    int elements = Math.toIntExact(first.shape().elements());
-    if (size() == 1 || elements == 0) {
-      return List.of();
-    }
-    List<Shard> shards = new ArrayList<>(size());
-    for (int rank = 0; rank < size(); rank++) {
-      shards.add(meeting.tensor(rank).shards().getFirst());
-    }
-    CollectiveCall call = CollectiveCall.inPlace(op, reduce, -1, shards);
-    CollectivePlan plan = communicator.plan(call);
-    session.install(plan.queues());
-    Launch launch =
-        session.launchCollective(op.method() + " (" + plan.algorithm() + ")", plan.kernel(), leads);
-    session.history.add(new CollectiveRun(call, plan.algorithm(), plan.queues(), launch));
-    return List.of(launch);
-  }
-
-  private Fingerprint fingerprint(Worker worker, CollectiveOp op, String operands) {
-    return new Fingerprint(op.method(), WORLD, sequence[worker.rank()]++, operands);
-  }
-
-  private Rendezvous meeting(Worker worker, Fingerprint mine) {
-    return meetings.computeIfAbsent(
-        mine.sequence(), s -> new Rendezvous(mine, size(), worker.rank()));
-  }
-
-  private void check(Worker worker, CollectiveOp op, Tensor tensor, @Nullable ReduceKind reduce) {
+  private Work post(boolean isSend, Tensor tensor, int peer) {
+    String method = isSend ? "send" : "recv";
+    Worker worker = caller(method);
     int rank = worker.rank();
-    String what = "rank " + rank + ": " + op.method() + " of tensor " + tensor.name();
-    tensor.checkUsable(op.method());
-    if (!tensor.belongsTo(session)) {
-      throw new SimulationException(what + ", which belongs to another Torch");
+    if (members.member(peer) < 0 || peer == rank) {
+      throw members.error(
+          method,
+          rank,
+          "peer " + peer + "; expected the global rank of another member, of " + shown());
     }
-    Pe lead = leads.get(rank);
-    List<ShardSpec> specs = tensor.shardSpecs();
-    if (specs.size() != 1) {
-      throw new SimulationException(
-          what
-              + ": it has "
-              + specs.size()
-              + " shards; expected one, at "
-              + lead
-              + "; make it without a placement (DpPolicy.single())");
+    TensorChecks.check(session, method, rank, tensor);
+    Operands operands =
+        new Operands(
+            tensor.dtype(),
+            tensor.shape(),
+            Optional.empty(),
+            -1,
+            List.of(),
+            TensorChecks.places(tensor, session.device(rank)));
+    int src = isSend ? rank : peer;
+    int dst = isSend ? peer : rank;
+    int sequence = session.messages.next(members, isSend, src, dst);
+    Post post = new Post(isSend, rank, peer, members, sequence, tensor, operands, CallSite.here());
+    session.checkNotWritten(List.of(tensor), method);
+    Work work =
+        new Work(
+            session,
+            rank,
+            post,
+            post.toString(),
+            post.place,
+            List.of(tensor),
+            isSend ? null : tensor);
+    session.begin(work);
+    session.messages.post(post);
+    return work;
+  }
+
+  // ---- barrier ----
+
+  /**
+   * Returns when all members have called, all kernels launched before on their devices are done,
+   * and the barrier itself has been performed on the device, in simulated time. A member that does
+   * not come is named by the error, as {@code monitored_barrier} of PyTorch does.
+   */
+  public void barrier() {
+    Worker worker = caller("barrier");
+    int member = members.member(worker.rank());
+    Rendezvous meeting =
+        members.meet(member, members.next(member, CollectiveOp.BARRIER.method(), ""), null);
+    if (meeting.isFull()) {
+      meeting.end(members.barrier());
     }
-    if (!specs.getFirst().place().equals(lead)) {
-      throw new SimulationException(
-          what
-              + ": it lies at "
-              + specs.getFirst().place()
+    worker.block(meeting);
+    Launch launch = meeting.launch();
+    if (launch != null) {
+      session.await(launch);
+    } else {
+      session.synchronizeDevice(worker.rank());
+    }
+  }
+
+  // ---- how ----
+
+  private boolean isRank(int globalRank) {
+    Worker worker = session.current();
+    return worker != null && worker.rank() == globalRank;
+  }
+
+  private Request whole(CollectiveOp op, Tensor tensor) {
+    return new Request(op, tensor, tensor, tensor);
+  }
+
+  private Request part(CollectiveOp op, Tensor input, Tensor output, Tensor part) {
+    return new Request(op, input, output, part);
+  }
+
+  /** A call in the making. */
+  private static final class Request {
+    final CollectiveOp op;
+    final @Nullable Tensor in;
+    final @Nullable Tensor out;
+    final Tensor alike; // of the same shape on all members, unless rows are given
+    Optional<ReduceKind> reduce = Optional.empty();
+    int root = -1;
+    List<Long> rows = List.of();
+    long[] sends = Contribution.NONE;
+    long[] receives = Contribution.NONE;
+
+    Request(CollectiveOp op, @Nullable Tensor in, @Nullable Tensor out, Tensor alike) {
+      this.op = op;
+      this.in = in;
+      this.out = out;
+      this.alike = alike;
+    }
+
+    /** What it touches, each once. */
+    List<Tensor> tensors() {
+      if (in == null || in == out) {
+        return out == null ? List.of() : List.of(out);
+      }
+      return out == null ? List.of(in) : List.of(in, out);
+    }
+
+    Request reducing(ReduceKind kind) {
+      reduce = Optional.of(kind);
+      return this;
+    }
+
+    Request rooted(int globalRank) {
+      root = globalRank;
+      return this;
+    }
+
+    Request cut(List<Integer> byMember) {
+      rows = byMember.stream().map(Integer::longValue).toList();
+      return this;
+    }
+
+    Request split(List<Integer> input, List<Integer> output) {
+      sends = input.stream().mapToLong(Integer::longValue).toArray();
+      receives = output.stream().mapToLong(Integer::longValue).toArray();
+      return this;
+    }
+  }
+
+  private void perform(Request r) {
+    Worker worker = caller(r.op.method());
+    Rendezvous meeting = meet(r, worker, "");
+    worker.block(meeting);
+    Launch launch = meeting.launch();
+    if (launch != null) {
+      for (Tensor t : r.tensors()) {
+        t.usedBy(launch);
+      }
+    }
+  }
+
+  private Work start(Request r) {
+    Worker worker = caller(r.op.method());
+    String place = CallSite.here();
+    Rendezvous meeting = meet(r, worker, place);
+    Work work =
+        new Work(
+            session,
+            worker.rank(),
+            meeting,
+            meeting.fingerprint().toString(),
+            place,
+            r.tensors(),
+            r.out);
+    session.begin(work);
+    return work;
+  }
+
+  private Rendezvous meet(Request r, Worker worker, String place) {
+    int rank = worker.rank();
+    int member = members.member(rank);
+    String method = r.op.method();
+    Operands operands = check(r, rank, member);
+    String line = place.isEmpty() && r.sends.length > 0 ? CallSite.here() : place;
+    Fingerprint mine = members.next(member, method, operands);
+    Contribution contribution = new Contribution(r.in, r.out, r.sends, r.receives, line);
+    Rendezvous meeting = members.meet(member, mine, contribution);
+    if (meeting.isFull()) {
+      if (r.sends.length > 0) {
+        Calls.checkSplits(meeting);
+      }
+      meeting.end(members.perform(r.op, meeting));
+    }
+    return meeting;
+  }
+
+  /** What the rank alone can know; gives what it must share with the others. */
+  private Operands check(Request r, int rank, int member) {
+    String method = r.op.method();
+    Tensor in = r.in;
+    Tensor out = r.out;
+    List<Tensor> tensors = r.tensors();
+    for (Tensor t : tensors) {
+      TensorChecks.check(session, method, rank, t);
+    }
+    session.checkNotWritten(tensors, method);
+    if (r.reduce.isPresent()) {
+      TensorChecks.checkReduce(method, rank, r.alike, r.reduce.get());
+    }
+    if (r.op.hasRoot()) {
+      checkRoot(r, rank);
+    }
+    Shape shape = r.alike.shape();
+    if (in != null && out != null && in != out) {
+      if (in.dtype() != out.dtype()) {
+        throw members.error(
+            method,
+            rank,
+            "input "
+                + in.name()
+                + " is "
+                + in.dtype()
+                + ", output "
+                + out.name()
+                + " is "
+                + out.dtype()
+                + "; expected one dtype");
+      }
+      TensorChecks.checkRows(members, method, rank, in, out);
+    }
+    if (r.op.hasParts()) {
+      checkParts(r, rank, member);
+      if (!r.rows.isEmpty()) {
+        shape = TensorChecks.oneRow(shape);
+      }
+    }
+    if (r.op == CollectiveOp.ALL_TO_ALL) {
+      checkExchange(r, rank);
+      if (r.sends.length > 0) {
+        shape = TensorChecks.oneRow(shape);
+      }
+    }
+    boolean cuts = r.op.hasParts() || r.op == CollectiveOp.ALL_TO_ALL;
+    for (Tensor t : tensors) {
+      TensorChecks.checkLanes(members, method, rank, t, r.alike, cuts, session.device(rank));
+    }
+    List<Operands.Place> places =
+        cuts && (!r.rows.isEmpty() || r.sends.length > 0)
+            ? TensorChecks.lanes(r.alike, session.device(rank))
+            : TensorChecks.places(r.alike, session.device(rank));
+    return new Operands(r.alike.dtype(), shape, r.reduce, r.root, r.rows, places);
+  }
+
+  private void checkRoot(Request r, int rank) {
+    String method = r.op.method();
+    if (members.member(r.root) < 0) {
+      throw members.error(
+          method, rank, "root " + r.root + "; expected the global rank of a member, of " + shown());
+    }
+    boolean isRoot = r.root == rank;
+    if (r.op == CollectiveOp.GATHER && isRoot != (r.out != null)) {
+      throw members.error(
+          method,
+          rank,
+          isRoot
+              ? "the root gives no output; expected gather(output, input, dst)"
+              : "an output on another rank than the root "
+                  + r.root
+                  + "; expected gather(input, dst)");
+    }
+    if (r.op == CollectiveOp.SCATTER && isRoot != (r.in != null)) {
+      throw members.error(
+          method,
+          rank,
+          isRoot
+              ? "the root gives no input; expected scatter(output, input, src)"
+              : "an input on another rank than the root "
+                  + r.root
+                  + "; expected scatter(output, src)");
+    }
+  }
+
+  private void checkParts(Request r, int rank, int member) {
+    Tensor part = r.alike;
+    Tensor whole = r.in == part ? r.out : r.in;
+    String method = r.op.method();
+    TensorChecks.checkRank(members, method, rank, part);
+    long rows = part.shape().dim(0);
+    long expected = rows * members.size();
+    if (!r.rows.isEmpty()) {
+      if (r.rows.size() != members.size()) {
+        throw members.error(
+            method,
+            rank,
+            r.rows.size()
+                + " numbers of rows; expected one for each of "
+                + members.size()
+                + " members");
+      }
+      if (r.rows.get(member) != rows) {
+        throw members.error(
+            method,
+            rank,
+            "tensor "
+                + part.name()
+                + " has "
+                + rows
+                + " rows; expected "
+                + r.rows.get(member)
+                + ", as the list of rows says");
+      }
+      expected = r.rows.stream().mapToLong(Long::longValue).sum();
+    }
+    if (whole != null && whole.shape().dim(0) != expected) {
+      throw members.error(
+          method,
+          rank,
+          "tensor "
+              + whole.name()
+              + " has shape "
+              + whole.shape()
+              + ", the part "
+              + part.name()
+              + " has "
+              + part.shape()
+              + ", in a group of "
+              + members.size()
               + "; expected "
-              + lead
-              + ", the lead PE of the rank's device; make it on the rank's own device");
+              + expected
+              + " rows");
     }
-    if (tensor.shape().elements() > Integer.MAX_VALUE) {
-      throw new SimulationException(what + ": more than 2^31 - 1 elements; divide the call");
+  }
+
+  private void checkExchange(Request r, int rank) {
+    Tensor in = r.alike;
+    Tensor out = r.out;
+    if (out == null || out == in) {
+      throw members.error("allToAll", rank, "output and input are one tensor; expected two");
     }
-    if (reduce != null && !reduce.combine().supports(tensor.dtype())) {
+    TensorChecks.checkRank(members, "allToAll", rank, in);
+    if (r.sends.length == 0 && r.receives.length == 0) {
+      if (in.shape().dim(0) % members.size() != 0 || !in.shape().equals(out.shape())) {
+        throw members.error(
+            "allToAll",
+            rank,
+            "input "
+                + in.shape()
+                + " and output "
+                + out.shape()
+                + " in a group of "
+                + members.size()
+                + "; expected equal shapes with rows that divide by the members,"
+                + " or numbers of rows for each member");
+      }
+      return;
+    }
+    checkSplit(rank, "input", in, r.sends);
+    checkSplit(rank, "output", out, r.receives);
+  }
+
+  private void checkSplit(int rank, String what, Tensor tensor, long[] rows) {
+    long sum = Arrays.stream(rows).sum();
+    boolean negative = Arrays.stream(rows).anyMatch(n -> n < 0);
+    if (rows.length != members.size() || negative || sum != tensor.shape().dim(0)) {
+      throw members.error(
+          "allToAll",
+          rank,
+          what
+              + " "
+              + tensor.name()
+              + " has shape "
+              + tensor.shape()
+              + ", its rows for each member "
+              + Arrays.toString(rows)
+              + "; expected "
+              + members.size()
+              + " numbers that add up to its rows");
+    }
+  }
+
+  /** The rank that calls, if it may. */
+  private Worker caller(String method) {
+    Worker worker = session.current();
+    if (worker == null) {
       throw new SimulationException(
-          what + ": " + reduce + " is not defined on " + tensor.dtype() + "; cast the tensor");
+          method
+              + " in the host program, which is no rank; call it in a body given to"
+              + " multiprocessing().spawn");
     }
-    if (reduce == ReduceKind.AVG && !tensor.dtype().isFloatingPoint()) {
-      throw new SimulationException(
-          what + ": AVG of " + tensor.dtype() + "; expected a floating-point type, or use SUM");
+    if (!usable || members.member(worker.rank()) < 0) {
+      throw members.error(
+          method,
+          worker.rank(),
+          "the rank is not a member, of "
+              + shown()
+              + "; check isMember() before, or give the rank a group of its own");
     }
+    if (!members.isOpenFor(worker.rank())) {
+      throw members.error(method, worker.rank(), "the group has been destroyed");
+    }
+    return worker;
+  }
+
+  private String shown() {
+    List<Integer> all = members.ranks();
+    return all.size() <= 16 ? all.toString() : all.subList(0, 16) + "... (" + all.size() + ")";
+  }
+
+  /** For example {@code group 1 [0, 2]}. */
+  @Override
+  public String toString() {
+    return members.name() + " " + shown() + (usable ? "" : " (not a member)");
   }
 }

@@ -6,74 +6,129 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 
 /**
- * A meeting of all ranks of a group. Every rank yields here, also the last, so that all go on in
- * rank order; they go on when all have arrived and the device work that the meeting starts is done.
+ * A meeting of all members of a group. A rank that waits here goes on when all have arrived and
+ * what they do together has been enqueued; the device's part of it may still be under way.
  */
 final class Rendezvous implements Wait {
   private final Fingerprint fingerprint;
-  private final int size;
+  private final int[] ranks;
   private final int firstRank;
   private final String firstPlace;
   private final BitSet arrived = new BitSet();
-  private final @Nullable Tensor[] tensors;
+  private final @Nullable Contribution[] contributions;
   private int count;
-  private @Nullable List<Launch> launches;
+  private @Nullable Launch launch;
+  private @Nullable List<Launch> first;
   private Runnable completion = () -> {};
+  private List<Members> made = List.of();
   private boolean over;
 
-  Rendezvous(Fingerprint fingerprint, int size, int firstRank) {
+  /**
+   * A meeting.
+   *
+   * @param fingerprint of the rank that comes first
+   * @param ranks global numbers of the members, ascending
+   * @param firstRank global number of the rank that comes first
+   */
+  Rendezvous(Fingerprint fingerprint, int[] ranks, int firstRank) {
     this.fingerprint = fingerprint;
-    this.size = size;
+    this.ranks = ranks;
     this.firstRank = firstRank;
     this.firstPlace = CallSite.here();
-    this.tensors = new Tensor[size];
+    this.contributions = new Contribution[ranks.length];
   }
 
   /**
-   * A rank arrives.
+   * A member arrives.
    *
+   * @param member its number in the group
    * @return whether all have now arrived
    * @throws CollectiveMismatchException if it came for something else than the first did
    */
-  boolean arrive(int rank, Fingerprint mine, @Nullable Tensor tensor) {
+  boolean arrive(int member, Fingerprint mine, @Nullable Contribution contribution) {
     if (!mine.equals(fingerprint)) {
-      throw new CollectiveMismatchException(
-          "ranks disagree on what they do together:\n  rank "
-              + firstRank
-              + ": "
-              + fingerprint
-              + ", at "
-              + firstPlace
-              + "\n  rank "
-              + rank
-              + ": "
-              + mine
-              + ", at "
-              + CallSite.here()
-              + "\n  expected the same operation, shape, dtype and reduction on every rank of the"
-              + " group, in the same order");
+      throw mismatch(firstRank, fingerprint, firstPlace, ranks[member], mine, CallSite.here());
     }
-    if (arrived.get(rank)) {
-      throw new IllegalStateException("rank " + rank + " arrives twice at " + fingerprint);
+    if (arrived.get(member)) {
+      throw new IllegalStateException("rank " + ranks[member] + " arrives twice at " + fingerprint);
     }
-    arrived.set(rank);
-    tensors[rank] = tensor;
-    return ++count == size;
+    arrived.set(member);
+    contributions[member] = contribution;
+    return ++count == ranks.length;
   }
 
-  /** The tensor that a rank brought. */
-  Tensor tensor(int rank) {
-    Tensor t = tensors[rank];
-    if (t == null) {
-      throw new IllegalStateException("rank " + rank + " brought no tensor to " + fingerprint);
+  static CollectiveMismatchException mismatch(
+      int one, Object first, String firstPlace, int other, Object second, String secondPlace) {
+    return new CollectiveMismatchException(
+        "ranks disagree on what they do together:\n  rank "
+            + one
+            + ": "
+            + first
+            + ", at "
+            + firstPlace
+            + "\n  rank "
+            + other
+            + ": "
+            + second
+            + ", at "
+            + secondPlace
+            + "\n  expected the same operation, shape, dtype and reduction on every rank of the"
+            + " group, in the same order");
+  }
+
+  boolean isFull() {
+    return count == ranks.length;
+  }
+
+  /** Groups that the meeting made. */
+  List<Members> made() {
+    return made;
+  }
+
+  void make(List<Members> groups) {
+    made = groups;
+  }
+
+  Fingerprint fingerprint() {
+    return fingerprint;
+  }
+
+  String firstPlace() {
+    return firstPlace;
+  }
+
+  int size() {
+    return ranks.length;
+  }
+
+  int globalRank(int member) {
+    return ranks[member];
+  }
+
+  /** What a member brought. */
+  Contribution contribution(int member) {
+    Contribution c = contributions[member];
+    if (c == null) {
+      throw new IllegalStateException("rank " + ranks[member] + " brought nothing");
     }
-    return t;
+    return c;
+  }
+
+  /** All have arrived: the meeting is over, its device work, if any, enqueued. */
+  void end(@Nullable Launch started) {
+    launch = started;
+    over = true;
   }
 
   /** All have arrived: the meeting is over when these are done and then {@code last} has run. */
-  void begin(List<Launch> started, Runnable last) {
-    launches = started;
+  void endAfter(List<Launch> launches, Runnable last) {
+    first = launches;
     completion = last;
+  }
+
+  /** The device's part; null before the meeting is over, or if there is none. */
+  @Nullable Launch launch() {
+    return launch;
   }
 
   @Override
@@ -83,13 +138,13 @@ final class Rendezvous implements Wait {
 
   @Override
   public boolean advance(Session session) {
-    List<Launch> started = launches;
-    if (started == null) {
+    List<Launch> launches = first;
+    if (launches == null) {
       return false;
     }
     if (!over) {
-      for (Launch launch : started) {
-        session.drive(launch);
+      for (Launch each : launches) {
+        session.drive(each);
       }
       over = true;
       completion.run();
@@ -98,11 +153,20 @@ final class Rendezvous implements Wait {
   }
 
   @Override
-  public String describe(Scheduler scheduler) {
+  public BitSet missing() {
     BitSet missing = new BitSet();
-    missing.set(0, size);
-    missing.andNot(arrived);
-    String what = missing.isEmpty() ? "its kernel" : scheduler.ranks(missing);
+    for (int member = arrived.nextClearBit(0);
+        member < ranks.length;
+        member = arrived.nextClearBit(member + 1)) {
+      missing.set(ranks[member]);
+    }
+    return missing;
+  }
+
+  @Override
+  public String describe(Scheduler scheduler) {
+    BitSet missing = missing();
+    String what = missing.isEmpty() ? "its kernel" : Scheduler.ranks(missing);
     return fingerprint + ", which waits for " + what;
   }
 }

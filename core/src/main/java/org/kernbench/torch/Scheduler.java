@@ -2,6 +2,7 @@ package org.kernbench.torch;
 
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -61,6 +62,7 @@ final class Scheduler {
         }
       }
       if (failures.isEmpty()) {
+        checkFinished();
         attributed(session::synchronize);
       }
     } catch (RuntimeException | Error e) {
@@ -105,11 +107,15 @@ final class Scheduler {
         current = null;
       }
     }
+    if (!aborting) {
+      attributed(session.messages::flush);
+    }
     return !runnable.isEmpty();
   }
 
   /** Lets the device end the waits it can end. */
   private boolean drain() {
+    checkStuck();
     boolean[] moved = new boolean[1];
     attributed(() -> {
       for (Worker w : workers) {
@@ -119,7 +125,83 @@ final class Scheduler {
         }
       }
     });
+    if (moved[0]) {
+      for (Worker w : workers) {
+        if (!w.isEnded() && w.waitingFor() instanceof PollWait poll) {
+          poll.end();
+        }
+      }
+    }
     return moved[0] || !failures.isEmpty();
+  }
+
+  /**
+   * Refuses waits that can never end: for a rank that has ended, or for each other in a cycle,
+   * while the rest goes on. A wait is fine if all ranks that it needs run, wait for the device, or
+   * are in a wait that is fine.
+   */
+  private void checkStuck() {
+    Map<Wait, BitSet> waits = new LinkedHashMap<>();
+    BitSet moving = new BitSet();
+    for (Worker w : workers) {
+      if (w.isEnded()) {
+        continue;
+      }
+      Wait wait = w.waitingFor();
+      if (wait == null || wait.isOver()) {
+        moving.set(w.rank());
+      } else {
+        waits.computeIfAbsent(wait, k -> new BitSet()).set(w.rank());
+      }
+    }
+    boolean more = true;
+    while (more) {
+      more = false;
+      for (Iterator<Map.Entry<Wait, BitSet>> i = waits.entrySet().iterator(); i.hasNext(); ) {
+        Map.Entry<Wait, BitSet> entry = i.next();
+        BitSet missing = entry.getKey().missing();
+        missing.andNot(moving);
+        if (missing.isEmpty()) {
+          moving.or(entry.getValue());
+          i.remove();
+          more = true;
+        }
+      }
+    }
+    if (!waits.isEmpty()) {
+      throw new DeadlockException(deadlock());
+    }
+  }
+
+  /** What ranks have begun together and others never came to. */
+  private void checkFinished() {
+    StringBuilder s = new StringBuilder();
+    for (Rendezvous meeting : session.groups.openMeetings()) {
+      s.append("\n  ")
+          .append(meeting.fingerprint())
+          .append(", at ")
+          .append(meeting.firstPlace())
+          .append(": ")
+          .append(ranks(meeting.missing()))
+          .append(" never came");
+    }
+    for (Post post : session.messages.unmatched()) {
+      s.append("\n  rank ")
+          .append(post.rank)
+          .append(": ")
+          .append(post)
+          .append(", at ")
+          .append(post.place)
+          .append(": rank ")
+          .append(post.peer)
+          .append(" never came");
+    }
+    if (!s.isEmpty()) {
+      throw new CollectiveMismatchException(
+          "all ranks have ended, but not all came to what others have begun"
+              + s
+              + "\n  remedy: every rank must make the same collective calls, equally often");
+    }
   }
 
   /** A kernel's error is the error of the rank that launched it, if one did. */
@@ -194,7 +276,7 @@ final class Scheduler {
   }
 
   /** For example {@code rank 3} or {@code ranks 0-4, 7}. */
-  String ranks(BitSet set) {
+  static String ranks(BitSet set) {
     StringBuilder s = new StringBuilder(set.cardinality() == 1 ? "rank " : "ranks ");
     String separator = "";
     for (int from = set.nextSetBit(0); from >= 0; ) {

@@ -1,11 +1,22 @@
 package org.kernbench.torch;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
+import org.kernbench.device.LaunchSpec;
 import org.kernbench.device.Mapping;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
@@ -34,6 +45,12 @@ final class Session {
   private final RangeAllocator virtual;
   final List<CollectiveRun> history = new ArrayList<>();
 
+  private static final int COMPUTE = 0;
+
+  /** Owner of launches that no single rank has made, and that are no kernels of the program. */
+  private static final int COLLECTIVE = -2;
+
+  private final int communication;
   private final @Nullable Use[] running;
   private final List<Launch> undeclared = new ArrayList<>();
   private final List<Tensor> leaving = new ArrayList<>();
@@ -44,10 +61,16 @@ final class Session {
   private @Nullable Use failed;
 
   @Nullable Scheduler scheduler;
-  @Nullable ProcessGroup group;
+  final Messages messages = new Messages(this);
+  final Groups groups = new Groups(this);
+  private final QueueSets queues;
+  private final BusyTimes busy;
 
-  /** The message queues of the machine. */
-  private @Nullable QueueSet queues;
+  /** Tensors that operations write which their rank has not waited for. */
+  private final Map<Tensor, Work> written = new IdentityHashMap<>();
+
+  /** By tensor, the operations that use it and that their rank has not waited for. */
+  private final Map<Tensor, Integer> held = new IdentityHashMap<>();
 
   /** The ranks that have called initProcessGroup while others have not yet. */
   @Nullable Rendezvous opening;
@@ -62,6 +85,9 @@ final class Session {
         new RangeAllocator(
             VirtualAddress.BASE, VirtualAddress.SPACE_BYTES, machine.pe().mmu().pageBytes());
     this.running = new Use[machine.peCount()];
+    this.communication = machine.pe().cpu().contexts() - 1;
+    this.queues = new QueueSets(simulator);
+    this.busy = new BusyTimes(deviceCount());
   }
 
   /** A launch as the host knows it: who launched what on which tensors. */
@@ -109,26 +135,53 @@ final class Session {
 
   // ---- launches ----
 
-  /** A kernel that may use exactly these tensors. */
-  Launch launch(String name, Kernel kernel, List<Pe> pes, List<Tensor> tensors) {
-    Launch launch = start(name, kernel, pes, tensors, true, rank());
+  /** A kernel that may use exactly these tensors; it starts after all others that use them. */
+  Launch launch(
+      String name,
+      Kernel kernel,
+      List<Pe> pes,
+      List<Tensor> tensors,
+      Optional<QueueSet> userQueues) {
+    checkNotWritten(tensors, "launch of kernel " + name);
+    List<Launch> after = new ArrayList<>();
+    for (Tensor t : tensors) {
+      addUnlessOrdered(after, t.users(), COMPUTE, pes);
+    }
+    addUnlessOrdered(after, undeclared, COMPUTE, pes);
+    Use use = new Use(name, tensors, true, rank());
+    Optional<QueueSet> ends = userQueues.or(simulator::latestQueues);
+    Launch launch = start(use, kernel, pes, COMPUTE, ends, after);
     for (Tensor t : tensors) {
       t.usedBy(launch);
     }
     return launch;
   }
 
-  /** A kernel that may use any tensor. */
+  /** A kernel that may use any tensor; it starts after all others. */
   Launch launchUndeclared(String name, Kernel kernel, List<Pe> pes) {
-    Launch launch = start(name, kernel, pes, List.of(), false, rank());
+    List<Launch> after = new ArrayList<>();
+    addUnlessOrdered(after, pendingLaunches(), COMPUTE, pes);
+    Use use = new Use(name, List.of(), false, rank());
+    Launch launch = start(use, kernel, pes, COMPUTE, simulator.latestQueues(), after);
     undeclared.removeIf(Launch::isDone);
     undeclared.add(launch);
     return launch;
   }
 
-  /** The kernel of a collective; no single rank owns it, and host reads do not wait for it. */
-  Launch launchCollective(String name, Kernel kernel, List<Pe> pes) {
-    return start(name, kernel, pes, List.of(), true, -1);
+  /**
+   * PEs run the launches of a stream in order, so only those on other streams, or on other PEs as
+   * well, need a word.
+   */
+  private static void addUnlessOrdered(
+      List<Launch> after, Collection<Launch> launches, int stream, List<Pe> pes) {
+    for (Launch launch : launches) {
+      boolean ordered =
+          launch.stream() == stream
+              && (launch.pes() == pes || new HashSet<>(pes).containsAll(launch.pes()));
+      if (!launch.isDone() && !ordered) {
+        after.add(launch);
+      }
+    }
   }
 
   private int rank() {
@@ -137,9 +190,13 @@ final class Session {
   }
 
   private Launch start(
-      String name, Kernel kernel, List<Pe> pes, List<Tensor> tensors, boolean declared, int owner) {
-    checkUsable("launch of kernel " + name);
-    Use use = new Use(name, tensors, declared, owner);
+      Use use,
+      Kernel kernel,
+      List<Pe> pes,
+      int stream,
+      Optional<QueueSet> queueSet,
+      List<Launch> after) {
+    checkUsable("launch of kernel " + use.kernel);
     int first = Integer.MAX_VALUE;
     int last = -1;
     for (Pe pe : pes) {
@@ -147,25 +204,56 @@ final class Session {
       last = Math.max(last, pe.sip());
     }
     LaunchGrid grid = new LaunchGrid(first, last - first + 1);
-    Launch launch = simulator.launch(name, pes, port -> () -> run(use, kernel, port, grid));
+    Function<PePort, Runnable> program = port -> () -> run(use, kernel, port, grid);
+    LaunchSpec spec = new LaunchSpec(use.kernel, pes, stream, queueSet, after);
+    Launch launch = simulator.launch(spec, program);
     if (pending.size() >= tidyAt) {
       pending.removeIf(Launch::isDone);
       tidyAt = Math.max(64, pending.size() * 2);
     }
     pending.add(launch);
+    if (use.owner != COLLECTIVE && options.collectives().isPresent()) {
+      recordBusy(pes, launch);
+    }
     return launch;
+  }
+
+  private void recordBusy(List<Pe> pes, Launch launch) {
+    int previous = -1;
+    for (Pe pe : pes) {
+      int device = deviceOf(pe);
+      if (device != previous) {
+        busy.add(device, launch);
+        previous = device;
+      }
+    }
+  }
+
+  private int deviceOf(Pe pe) {
+    int cube = pe.sip() * machine.cubesPerSip() + pe.cube();
+    return switch (rankLevel) {
+      case SIP -> pe.sip();
+      case CUBE -> cube;
+      case PE -> cube * machine.pesPerCube() + pe.pe();
+    };
   }
 
   private void run(Use use, Kernel kernel, PePort port, LaunchGrid grid) {
     int pe = machine.peIndex(port.pe());
-    running[pe] = use;
+    // Collectives run beside other kernels of a PE, but use no tensor: they know its shards.
+    boolean mayUseTensors = use.owner != COLLECTIVE;
+    if (mayUseTensors) {
+      running[pe] = use;
+    }
     try {
       kernel.run(new Tl(port, grid));
     } catch (RuntimeException | AssertionError e) {
       failed = use;
       throw e;
     } finally {
-      running[pe] = null;
+      if (mayUseTensors) {
+        running[pe] = null;
+      }
     }
   }
 
@@ -221,7 +309,7 @@ final class Session {
   /** The rank that launched the kernel that has failed; -1 if none did or it is not known. */
   int failedOwner() {
     Use use = failed;
-    return use == null ? -1 : use.owner;
+    return use == null || use.owner == COLLECTIVE ? -1 : use.owner;
   }
 
   boolean isDriving() {
@@ -263,36 +351,29 @@ final class Session {
     }
   }
 
-  /**
-   * Makes what is launched on {@code pes} next start after every kernel that uses one of the
-   * tensors. PEs start kernels in order, so only kernels on other PEs as well need a wait.
-   */
-  void order(List<Tensor> tensors, Collection<Pe> pes) {
-    for (Tensor t : tensors) {
-      awaitUnlessWithin(t.users(), pes);
-    }
-    if (!undeclared.isEmpty()) {
-      awaitUnlessWithin(List.copyOf(undeclared), pes);
-    }
-  }
-
-  private void awaitUnlessWithin(List<Launch> launches, Collection<Pe> pes) {
-    for (Launch launch : launches) {
-      if (!pes.containsAll(launch.pes())) {
+  /** Returns when everything launched so far on a rank's device is done. */
+  void synchronizeDevice(int rank) {
+    for (Launch launch : pendingLaunches()) {
+      if (usesDevice(launch, rank)) {
         await(launch);
       }
     }
   }
 
-  /** {@link #order} for a kernel that may use any tensor. */
-  void orderAll(Collection<Pe> pes) {
-    awaitUnlessWithin(pendingLaunches(), pes);
+  private boolean usesDevice(Launch launch, int device) {
+    for (Pe pe : launch.pes()) {
+      if (deviceOf(pe) == device) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**
    * Completes the kernels that could still read or change a tensor; collectives are not among them.
    */
   void settle(Tensor tensor) {
+    checkNotWritten(List.of(tensor), "use");
     for (Launch launch : tensor.users()) {
       await(launch);
     }
@@ -303,19 +384,130 @@ final class Session {
     }
   }
 
-  // ---- queues ----
+  // ---- collectives ----
 
-  /** Replaces the message queues, unless they are what is wanted already. */
+  /** Opens queues of the collectives ahead of their first use. */
   void install(QueuePlan plan) {
-    QueueSet old = queues;
-    if (old != null) {
-      if (old.plan().equals(plan)) {
-        return;
+    queues.of(plan, this::synchronize);
+  }
+
+  /** Removes the queues of collectives that are not under way. */
+  void uninstallIdle() {
+    queues.clear();
+  }
+
+  /** A lane of ranks that only send each other messages. */
+  Members.Connected pairs(List<Integer> ranks, Lane lane) {
+    return groups.pairs(ranks, lane);
+  }
+
+  /**
+   * Hands a collective to the device: it starts when the kernels that use its tensors are done.
+   *
+   * @param ranks global numbers of the members
+   * @param plans of its lanes, at least one
+   * @param tensors that it reads or writes, of all members
+   */
+  Launch perform(
+      CollectiveOp op,
+      String group,
+      List<Integer> ranks,
+      List<LanePlan> plans,
+      List<Tensor> tensors) {
+    QueuePlan plan = queues.union(plans.stream().map(p -> p.plan().queues()).toList());
+    QueueSet set = queues.of(plan, this::synchronize);
+    List<Pe> pes = plans.getFirst().pes();
+    Kernel kernel = plans.getFirst().plan().kernel();
+    if (plans.size() > 1) {
+      pes = new ArrayList<>();
+      Map<Pe, Kernel> kernels = new HashMap<>();
+      for (LanePlan lane : plans) {
+        for (Pe pe : lane.pes()) {
+          pes.add(pe);
+          kernels.put(pe, lane.plan().kernel());
+        }
       }
-      synchronize();
-      simulator.uninstall(old);
+      kernel = tl -> Objects.requireNonNull(kernels.get(tl.pe())).run(tl);
     }
-    queues = simulator.install(plan);
+    Set<Launch> before = Collections.newSetFromMap(new IdentityHashMap<>());
+    List<Launch> after = new ArrayList<>();
+    for (Tensor t : tensors) {
+      if (t.isUsed()) {
+        for (Launch launch : t.users()) {
+          if (before.add(launch)) {
+            after.add(launch);
+          }
+        }
+      }
+    }
+    addUnlessOrdered(after, undeclared, communication, List.of());
+    if (op == CollectiveOp.BARRIER) {
+      addOnDevices(after, ranks);
+    }
+    String name = op.method() + " (" + plans.getFirst().plan().algorithm() + ")";
+    Use use = new Use(name, List.of(), true, COLLECTIVE);
+    Launch launch = start(use, kernel, pes, communication, Optional.of(set), after);
+    history.add(new CollectiveRun(group, ranks, plans, set, launch, busy));
+    return launch;
+  }
+
+  private void addOnDevices(List<Launch> after, List<Integer> ranks) {
+    BitSet devices = new BitSet();
+    ranks.forEach(devices::set);
+    for (Launch launch : pendingLaunches()) {
+      if (launch.pes().stream().anyMatch(pe -> devices.get(deviceOf(pe)))) {
+        after.add(launch);
+      }
+    }
+  }
+
+  /** The rank goes on while an operation is under way. */
+  void begin(Work work) {
+    for (Tensor t : work.held()) {
+      held.merge(t, 1, Integer::sum);
+    }
+    if (work.result() != null) {
+      written.put(work.result(), work);
+    }
+  }
+
+  /** The rank has waited for the operation. */
+  void end(Work work) {
+    for (Tensor t : work.held()) {
+      held.computeIfPresent(t, (tensor, count) -> count == 1 ? null : count - 1);
+      work.launch().ifPresent(t::usedBy);
+    }
+    if (work.result() != null) {
+      written.remove(work.result());
+    }
+  }
+
+  /** Refuses tensors that an operation may be writing. */
+  void checkNotWritten(List<Tensor> tensors, String what) {
+    if (written.isEmpty()) {
+      return;
+    }
+    for (Tensor t : tensors) {
+      Work work = written.get(t);
+      if (work != null) {
+        throw new SimulationException(
+            what
+                + " of tensor "
+                + t.name()
+                + ", which is being written by "
+                + work
+                + "; await() that work first");
+      }
+    }
+  }
+
+  /** Forgets what ranks have left behind. */
+  void endOfSpawn() {
+    messages.reset();
+    written.clear();
+    held.clear();
+    opening = null;
+    groups.endOfSpawn();
   }
 
   // ---- memory ----
@@ -388,7 +580,7 @@ final class Session {
 
   private boolean releaseIfUnused(Tensor tensor) {
     undeclared.removeIf(Launch::isDone);
-    if (!undeclared.isEmpty() || !tensor.users().isEmpty()) {
+    if (!undeclared.isEmpty() || !tensor.users().isEmpty() || held.containsKey(tensor)) {
       return false;
     }
     tensor.giveBack();

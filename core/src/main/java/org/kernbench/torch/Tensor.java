@@ -226,6 +226,11 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     users.add(launch);
   }
 
+  /** Whether there may be any {@link #users}. */
+  boolean isUsed() {
+    return !users.isEmpty();
+  }
+
   /** Kernels under way that were launched with this tensor. */
   List<Launch> users() {
     if (!users.isEmpty()) {

@@ -9,8 +9,10 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.kernbench.device.Launch;
+import org.kernbench.device.QueueSet;
 import org.kernbench.device.SimulationException;
 import org.kernbench.device.Simulator;
 import org.kernbench.machine.Machine;
@@ -211,6 +213,16 @@ public final class Torch implements AutoCloseable {
    * @return to be given to {@link #await}; reads of the tensors wait for it by themselves
    */
   public Launch launch(String name, Kernel kernel, Tensor first, Tensor... more) {
+    return launch(name, kernel, Optional.empty(), first, more);
+  }
+
+  /** The same for a kernel that sends messages: with the queues whose directions it names. */
+  public Launch launch(String name, Kernel kernel, QueueSet queues, Tensor first, Tensor... more) {
+    return launch(name, kernel, Optional.of(queues), first, more);
+  }
+
+  private Launch launch(
+      String name, Kernel kernel, Optional<QueueSet> queues, Tensor first, Tensor... more) {
     Set<Tensor> tensors = new LinkedHashSet<>(List.of(first));
     tensors.addAll(Arrays.asList(more));
     Set<Pe> places = new LinkedHashSet<>();
@@ -223,8 +235,7 @@ public final class Torch implements AutoCloseable {
       places.addAll(t.places());
     }
     List<Tensor> all = List.copyOf(tensors);
-    session.order(all, places);
-    return session.launch(name, kernel, inOrder(places), all);
+    return session.launch(name, kernel, inOrder(places), all, queues);
   }
 
   /**
@@ -233,7 +244,6 @@ public final class Torch implements AutoCloseable {
    */
   public Launch launch(String name, Kernel kernel, List<Pe> pes) {
     Set<Pe> places = new LinkedHashSet<>(pes);
-    session.orderAll(places);
     return session.launchUndeclared(name, kernel, inOrder(places));
   }
 

@@ -7,7 +7,8 @@ import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.BinaryOp;
-import org.kernbench.tl.Shard;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 
@@ -45,8 +46,8 @@ record ChainBackend(Machine machine, RankLevel rankLevel, int worldSize)
   }
 
   private static void chain(Tl tl, CollectiveCall call, int rank) {
-    Shard shard = call.input(rank);
-    Value mine = tl.load(shard.all());
+    boolean isBarrier = call.op() == CollectiveOp.BARRIER;
+    Value mine = isBarrier ? tl.zeros(Shape.of(1), DType.I8) : tl.load(call.input(rank).all());
     boolean isLast = rank == call.ranks() - 1;
     if (!isLast) {
       mine = combine(call.reduce(), mine, tl.recv("up", mine.shape(), mine.dtype()));
@@ -61,7 +62,11 @@ record ChainBackend(Machine machine, RankLevel rankLevel, int worldSize)
     if (!isLast) {
       tl.send("up", result);
     }
-    tl.store(shard.all(), result);
+    if (isBarrier) {
+      tl.await(result);
+    } else {
+      tl.store(call.output(rank).all(), result);
+    }
   }
 
   private static Value combine(ReduceKind kind, Value a, Value b) {

@@ -122,13 +122,13 @@ final class DistributedTest {
       assertThat(history).hasSize(2);
       CollectiveRun first = history.getFirst();
       assertThat(first.algorithm()).isEqualTo("chain");
-      assertThat(first.call().op()).isEqualTo(CollectiveOp.ALL_REDUCE);
-      assertThat(first.call().elements()).isEqualTo(8);
-      assertThat(first.call().bytes()).isEqualTo(16);
-      assertThat(first.call().ranks()).isEqualTo(3);
+      assertThat(first.op()).isEqualTo(CollectiveOp.ALL_REDUCE);
+      assertThat(first.elements()).isEqualTo(8);
+      assertThat(first.bytes()).isEqualTo(16);
+      assertThat(first.ranks()).containsExactly(0, 1, 2);
       assertThat(first.launch().isDone()).isTrue();
       assertThat(first.launch().criticalPs()).isPositive();
-      assertThat(history.get(1).call().reduce()).isEqualTo(ReduceKind.MAX);
+      assertThat(history.get(1).reduce()).isEqualTo(ReduceKind.MAX);
     }
   }
 

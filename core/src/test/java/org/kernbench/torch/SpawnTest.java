@@ -242,6 +242,7 @@ final class SpawnTest {
                                   .launch(
                                       "take",
                                       tl -> tl.store(t, tl.recv(from, Shape.of(4), DType.F32)),
+                                      w.distributed().queues(),
                                       t);
                           w.torch().await(l);
                         },

@@ -1,0 +1,172 @@
+package org.kernbench.torch;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.device.QueueSet;
+import org.kernbench.device.SimulationException;
+import org.kernbench.machine.Pe;
+
+/** The world and the groups that were made of its ranks. */
+final class Groups {
+  /** Sets of ranks that messages go between and that are remembered. */
+  private static final int KNOWN_PAIRS = 4096;
+
+  private final Session session;
+  private final Set<Members> subgroups = new LinkedHashSet<>();
+  private final Set<Members> ofHost = new HashSet<>();
+  private final Map<List<Integer>, Map<Lane, Members.Connected>> pairs = new LinkedHashMap<>();
+  private @Nullable CollectiveBackend backend;
+  private @Nullable Members world;
+  private @Nullable QueueSet ownQueues;
+  private int made;
+  private boolean worldOfHost;
+
+  Groups(Session session) {
+    this.session = session;
+  }
+
+  @Nullable Members world() {
+    return world;
+  }
+
+  /** Opens the world of the first devices. */
+  void open(CollectiveBackend with, int size) {
+    int[] ranks = new int[size];
+    Arrays.setAll(ranks, i -> i);
+    Members opened = new Members(session, with, "world", ranks);
+    opened.connected(Lane.LEAD).communicator().firstQueues().ifPresent(session::install);
+    backend = with;
+    world = opened;
+    worldOfHost = session.scheduler == null;
+  }
+
+  /** A group of some ranks of the world, ascending. */
+  Members make(List<Integer> ranks) {
+    made++;
+    int[] sorted = ranks.stream().mapToInt(Integer::intValue).toArray();
+    Members group = new Members(session, Objects.requireNonNull(backend), "group " + made, sorted);
+    subgroups.add(group);
+    if (session.scheduler == null) {
+      ofHost.add(group);
+    }
+    return group;
+  }
+
+  /** Everybody has left the group. */
+  void close(Members group) {
+    group.close();
+    subgroups.remove(group);
+    ofHost.remove(group);
+    if (group == world) {
+      for (Members each : List.copyOf(subgroups)) {
+        close(each);
+      }
+      world = null;
+      made = 0;
+      pairs.clear();
+      session.uninstallIdle();
+      QueueSet own = ownQueues;
+      if (own != null && !own.isInUse()) {
+        session.simulator.uninstall(own);
+      }
+      ownQueues = null;
+    }
+  }
+
+  /** A rank leaves the world, and with it all its groups. */
+  void leaveWorld(int rank) {
+    Members w = Objects.requireNonNull(world);
+    for (Members each : List.copyOf(subgroups)) {
+      if (each.isOpenFor(rank) && each.leave(rank)) {
+        close(each);
+      }
+    }
+    if (w.leave(rank)) {
+      close(w);
+    }
+  }
+
+  /** Groups in which some members wait for others, and the meetings where. */
+  List<Rendezvous> openMeetings() {
+    List<Rendezvous> meetings = new ArrayList<>();
+    Members w = world;
+    if (w != null) {
+      meetings.addAll(w.openMeetings());
+    }
+    for (Members each : subgroups) {
+      meetings.addAll(each.openMeetings());
+    }
+    return meetings;
+  }
+
+  /** What ranks have opened ends with them; what the host has opened starts afresh. */
+  void endOfSpawn() {
+    Members w = world;
+    if (w == null) {
+      return;
+    }
+    if (!worldOfHost) {
+      close(w);
+      return;
+    }
+    w.reset();
+    for (Members each : List.copyOf(subgroups)) {
+      if (ofHost.contains(each)) {
+        each.reset();
+      } else {
+        close(each);
+      }
+    }
+  }
+
+  /** Queues for kernels of the program, connected as those of the world's all-reduces. */
+  QueueSet ownQueues() {
+    QueueSet own = ownQueues;
+    if (own == null) {
+      Members w = Objects.requireNonNull(world);
+      own =
+          w.connected(Lane.LEAD)
+              .communicator()
+              .firstQueues()
+              .map(session.simulator::installApart)
+              .orElseThrow(() ->
+                  new SimulationException(
+                      "queues: algorithm "
+                          + w.handle().algorithm()
+                          + " has none before its first call; install a QueuePlan of your own with"
+                          + " simulator().install"));
+      ownQueues = own;
+    }
+    return own;
+  }
+
+  /** A lane of ranks that only send each other messages. */
+  Members.Connected pairs(List<Integer> ranks, Lane lane) {
+    Members w = Objects.requireNonNull(world);
+    if (ranks.size() == w.size()) {
+      return w.connected(lane);
+    }
+    if (pairs.size() >= KNOWN_PAIRS) {
+      pairs.clear();
+    }
+    return pairs
+        .computeIfAbsent(ranks, r -> new LinkedHashMap<>())
+        .computeIfAbsent(
+            lane,
+            l -> {
+              List<Pe> leads = new ArrayList<>();
+              for (int rank : ranks) {
+                leads.add(l.on(session.device(rank)));
+              }
+              return new Members.Connected(leads, Objects.requireNonNull(backend).connect(leads));
+            });
+  }
+}

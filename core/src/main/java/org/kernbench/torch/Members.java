@@ -1,0 +1,238 @@
+package org.kernbench.torch;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.device.Launch;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.device.SimulationException;
+import org.kernbench.machine.Pe;
+import org.kernbench.tl.Value;
+
+/**
+ * The ranks of a process group, where they are in their sequence of calls, and the algorithms they
+ * are bound to. All ranks share it; each sees it through a {@link ProcessGroup}.
+ */
+final class Members {
+  private static final int COPY_BLOCK = 4096;
+
+  private final Session session;
+  private final CollectiveBackend backend;
+  private final String name;
+  private final int[] ranks;
+  private final List<Integer> rankList;
+  private final int[] sequence;
+  private final BitSet left = new BitSet();
+  private final Map<Integer, Rendezvous> meetings = new HashMap<>();
+  private final Map<Lane, Connected> lanes = new HashMap<>();
+  private final ProcessGroup handle;
+  private final ProcessGroup outside;
+  private boolean closed;
+
+  /**
+   * A group.
+   *
+   * @param ranks global numbers, ascending
+   */
+  Members(Session session, CollectiveBackend backend, String name, int[] ranks) {
+    this.session = session;
+    this.backend = backend;
+    this.name = name;
+    this.ranks = ranks;
+    this.rankList = Arrays.stream(ranks).boxed().toList();
+    this.sequence = new int[ranks.length];
+    this.handle = new ProcessGroup(session, this, true);
+    this.outside = new ProcessGroup(session, this, false);
+  }
+
+  /** Algorithms bound to one PE of each member. */
+  record Connected(List<Pe> leads, Communicator communicator) {}
+
+  // ---- who ----
+
+  String name() {
+    return name;
+  }
+
+  String backend() {
+    return backend.name();
+  }
+
+  int size() {
+    return ranks.length;
+  }
+
+  /** Global numbers, ascending. */
+  List<Integer> ranks() {
+    return rankList;
+  }
+
+  int globalRank(int member) {
+    return ranks[member];
+  }
+
+  /** The number of a rank in the group; -1 if it is not in it. */
+  int member(int globalRank) {
+    if (ranks[ranks.length - 1] == ranks.length - 1) {
+      return globalRank < ranks.length ? globalRank : -1; // the first ranks, or all
+    }
+    return Math.max(-1, Arrays.binarySearch(ranks, globalRank));
+  }
+
+  /** The handle for a member. */
+  ProcessGroup handle() {
+    return handle;
+  }
+
+  /** The handle for a rank, which may be no member. */
+  ProcessGroup handle(int globalRank) {
+    return member(globalRank) >= 0 ? handle : outside;
+  }
+
+  // ---- life ----
+
+  boolean isOpenFor(int globalRank) {
+    int member = member(globalRank);
+    return !closed && member >= 0 && !left.get(member);
+  }
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  /** A rank leaves; true if it was the last. */
+  boolean leave(int globalRank) {
+    left.set(member(globalRank));
+    return left.cardinality() == size();
+  }
+
+  /** Nobody will use it again. */
+  void close() {
+    closed = true;
+    lanes.clear();
+    meetings.clear();
+  }
+
+  /** Forgets what a spawn has left behind. */
+  void reset() {
+    meetings.clear();
+    left.clear();
+    Arrays.fill(sequence, 0);
+  }
+
+  // ---- meetings ----
+
+  /** What a member does next. */
+  Fingerprint next(int member, String op, Object operands) {
+    return new Fingerprint(op, name, sequence[member]++, operands);
+  }
+
+  /** The meeting that a member comes to; over with its arrival if it is the last. */
+  Rendezvous meet(int member, Fingerprint mine, @Nullable Contribution contribution) {
+    Rendezvous meeting = meetings.get(mine.sequence());
+    if (meeting == null) {
+      meeting = new Rendezvous(mine, ranks, ranks[member]);
+      meetings.put(mine.sequence(), meeting);
+    }
+    if (meeting.arrive(member, mine, contribution)) {
+      meetings.remove(mine.sequence());
+    }
+    return meeting;
+  }
+
+  /** Meetings that some members came to and others did not. */
+  Collection<Rendezvous> openMeetings() {
+    return meetings.values();
+  }
+
+  // ---- algorithms ----
+
+  /** The algorithms of a lane. */
+  Connected connected(Lane lane) {
+    Connected known = lanes.get(lane);
+    if (known == null) {
+      List<Pe> leads = new ArrayList<>(ranks.length);
+      for (int rank : ranks) {
+        leads.add(lane.on(session.device(rank)));
+      }
+      leads = List.copyOf(leads);
+      known = new Connected(leads, backend.connect(leads));
+      lanes.put(lane, known);
+    }
+    return known;
+  }
+
+  /** All have come: hands the collective to the device. */
+  @Nullable Launch perform(CollectiveOp op, Rendezvous meeting) {
+    List<Tensor> tensors = new ArrayList<>();
+    for (int member = 0; member < size(); member++) {
+      Contribution c = meeting.contribution(member);
+      if (c.in() != null) {
+        tensors.add(c.input());
+      }
+      if (c.out() != null && !c.isInPlace()) {
+        tensors.add(c.output());
+      }
+    }
+    List<LanePlan> plans = new ArrayList<>();
+    List<Lane> places = Lane.of(meeting.contribution(0).any(), session.device(ranks[0]));
+    for (int i = 0; i < places.size(); i++) {
+      CollectiveCall call = Calls.ofLane(op, meeting, this, i);
+      if (call.elements() == 0 || (size() == 1 && meeting.contribution(0).isInPlace())) {
+        continue;
+      }
+      if (size() == 1) {
+        Pe pe = places.get(i).on(session.device(ranks[0]));
+        plans.add(new LanePlan(List.of(pe), call, copy(call)));
+        continue;
+      }
+      Connected connected = connected(places.get(i));
+      plans.add(new LanePlan(connected.leads(), call, connected.communicator().plan(call)));
+    }
+    return plans.isEmpty() ? null : session.perform(op, name, rankList, plans, tensors);
+  }
+
+  /** What a group of one does: input to output, a block at a time. */
+  private CollectivePlan copy(CollectiveCall call) {
+    return new CollectivePlan(
+        "copy",
+        new QueuePlan(session.machine.ipcq(), List.of()),
+        tl -> {
+          int n = Math.toIntExact(call.elements());
+          for (int at = 0; at < n; at += COPY_BLOCK) {
+            int count = Math.min(COPY_BLOCK, n - at);
+            Value block = tl.load(call.input(0).range(at, count));
+            tl.store(call.output(0).range(at, count), block);
+            tl.release(block);
+          }
+        });
+  }
+
+  /** The group's barrier on the device, after all kernels under way on its devices. */
+  @Nullable Launch barrier() {
+    if (size() == 1) {
+      return null;
+    }
+    Connected connected = connected(Lane.LEAD);
+    CollectiveCall call = CollectiveCall.barrier(size());
+    CollectivePlan plan = connected.communicator().plan(call);
+    return session.perform(
+        CollectiveOp.BARRIER,
+        name,
+        rankList,
+        List.of(new LanePlan(connected.leads(), call, plan)),
+        List.of());
+  }
+
+  // ---- errors ----
+
+  SimulationException error(String method, int rank, String problem) {
+    return new SimulationException(
+        "rank " + rank + ": " + method + " in group " + name + ": " + problem);
+  }
+}

@@ -1,0 +1,96 @@
+package org.kernbench.torch;
+
+import java.util.BitSet;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.device.Launch;
+
+/** One end of a message: a send or a receive that a rank has posted. */
+final class Post implements Wait {
+  final boolean isSend;
+  final int rank;
+  final int peer;
+  final Members group;
+  final int sequence;
+  final Tensor tensor;
+  final Operands operands;
+  final String place;
+  private @Nullable Launch launch;
+  private boolean over;
+
+  /**
+   * A post.
+   *
+   * @param sequence how many messages between these two, in this direction, came before
+   */
+  Post(
+      boolean isSend,
+      int rank,
+      int peer,
+      Members group,
+      int sequence,
+      Tensor tensor,
+      Operands operands,
+      String place) {
+    this.isSend = isSend;
+    this.rank = rank;
+    this.peer = peer;
+    this.group = group;
+    this.sequence = sequence;
+    this.tensor = tensor;
+    this.operands = operands;
+    this.place = place;
+  }
+
+  int src() {
+    return isSend ? rank : peer;
+  }
+
+  int dst() {
+    return isSend ? peer : rank;
+  }
+
+  /** The message has been handed to the device, or there was nothing to move. */
+  void end(@Nullable Launch started) {
+    launch = started;
+    over = true;
+  }
+
+  @Nullable Launch launch() {
+    return launch;
+  }
+
+  @Override
+  public boolean isOver() {
+    return over;
+  }
+
+  @Override
+  public boolean advance(Session session) {
+    return false;
+  }
+
+  @Override
+  public BitSet missing() {
+    BitSet missing = new BitSet();
+    missing.set(peer);
+    return missing;
+  }
+
+  @Override
+  public String describe(Scheduler scheduler) {
+    return this + ", which waits for rank " + peer;
+  }
+
+  /** For example {@code send #0 to rank 3 of group world: f32[8]}. */
+  @Override
+  public String toString() {
+    return (isSend ? "send #" : "recv #")
+        + sequence
+        + (isSend ? " to rank " : " from rank ")
+        + peer
+        + " of group "
+        + group.name()
+        + ": "
+        + operands;
+  }
+}
