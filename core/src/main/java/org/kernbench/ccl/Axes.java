@@ -2,6 +2,7 @@ package org.kernbench.ccl;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -45,8 +46,8 @@ final class Axes {
   private Axes(Group group, List<Level> levels, int[][] places, int[] sizes) {
     this.group = group;
     this.places = places;
-    this.rankAt = new int[group.size()];
-    for (int rank = 0; rank < group.size(); rank++) {
+    this.rankAt = new int[Arrays.stream(sizes).reduce(1, (a, b) -> a * b)];
+    for (int rank = 0; rank < rankAt.length; rank++) {
       rankAt[index(places[rank], sizes)] = rank;
     }
     this.axes = new ArrayList<>();
@@ -107,6 +108,23 @@ final class Axes {
     return new Axes(group, List.of(Level.MIXED), places, new int[] {group.size()});
   }
 
+  /**
+   * A hypercube: an axis of two places for each bit of a rank's number, nearest ranks first. Ranks
+   * beyond the largest power of two stand behind the one that has their number without its top bit.
+   */
+  static Axes hypercube(Group group) {
+    int bits = 31 - Integer.numberOfLeadingZeros(group.size());
+    int[][] places = new int[group.size()][bits];
+    for (int rank = 0; rank < places.length; rank++) {
+      for (int bit = 0; bit < bits; bit++) {
+        places[rank][bit] = rank >> bit & 1;
+      }
+    }
+    int[] sizes = new int[bits];
+    Arrays.fill(sizes, 2);
+    return new Axes(group, Collections.nCopies(bits, Level.MIXED), places, sizes);
+  }
+
   private static int[][] transposed(List<int[]> columns) {
     int[][] rows = new int[columns.get(0).length][columns.size()];
     for (int a = 0; a < columns.size(); a++) {
@@ -137,6 +155,11 @@ final class Axes {
     return axes.size();
   }
 
+  /** Ranks on the grid: the first of the group, and but for a hypercube all. */
+  int ranks() {
+    return rankAt.length;
+  }
+
   Axis axis(int a) {
     return axes.get(a);
   }
@@ -161,7 +184,7 @@ final class Axes {
   /** All lines along an axis. */
   List<int[]> lines(int axis) {
     List<int[]> lines = new ArrayList<>();
-    for (int rank = 0; rank < group.size(); rank++) {
+    for (int rank = 0; rank < rankAt.length; rank++) {
       if (places[rank][axis] == 0) {
         lines.add(line(rank, axis));
       }

@@ -41,8 +41,11 @@ public final class CollectiveLibrary implements CollectiveBackend {
                   Cycle::new,
                   Line::new,
                   PairwiseExchange::new,
-                  TreeBarrier::new),
-              GridAlgorithms.all())
+                  TreeBarrier::new,
+                  Dissemination::new),
+              GridAlgorithms.all(),
+              TreeAlgorithm.all(),
+              AllToAll.all())
           .flatMap(List::stream)
           .toList();
 

@@ -104,6 +104,9 @@ final class Dataflow {
     }
   }
 
+  /** More than any machine of some hundred ranks needs, and less than fills a memory. */
+  private static final int MOST_PARTS = 2_000_000;
+
   private final int ranks;
   private final int[] localCount;
   private final List<Integer> weights = new ArrayList<>();
@@ -158,6 +161,14 @@ final class Dataflow {
     if (count < 1 || first < 0 || first + count > units()) {
       throw new IllegalArgumentException(
           "units " + first + " to " + (first + count - 1) + " of " + units());
+    }
+    if (parts.size() == MOST_PARTS) {
+      throw new CollectiveException(
+          "this algorithm has too many messages for "
+              + ranks
+              + " ranks: more than "
+              + MOST_PARTS
+              + " steps of its ranks for one chunk; use ring, or one of several levels");
     }
     Part part =
         new Part(parts.size(), kind, rank, first, count, step, sent, from, localCount[rank]++);

@@ -30,6 +30,8 @@ final class GridAlgorithms {
         GridAlgorithms::torus,
         GridAlgorithms::torusTwoWay,
         GridAlgorithms::torusBothOrders,
+        GridAlgorithms::hierarchical,
+        GridAlgorithms::halvingDoubling,
         GridAlgorithms::exchange,
         GridAlgorithms::oneShot,
         GridAlgorithms::twoShot);
@@ -101,6 +103,40 @@ final class GridAlgorithms {
             result.add(colours);
           }
           return result;
+        });
+  }
+
+  /** O18, O19: inner levels first, so that the slow links between packages carry the least. */
+  static CollectiveAlgorithm hierarchical() {
+    return new GridAlgorithm(
+        "hierarchical",
+        "reduce-scatter over PEs, cubes, then packages, which all take part; all-gather back",
+        RankLevel.CUBE,
+        SCATTERING,
+        Axes::of,
+        axes -> {
+          List<Integer> innerFirst = new ArrayList<>();
+          for (int a = 0; a < axes.count(); a++) {
+            innerFirst.add(a);
+          }
+          return twoWay(axes, innerFirst);
+        });
+  }
+
+  /** O14. */
+  static CollectiveAlgorithm halvingDoubling() {
+    return new GridAlgorithm(
+        "halving_doubling",
+        "halves with the rank whose number differs in one bit, bit by bit, and back: 2 log2 p steps",
+        RankLevel.SIP,
+        ALL_REDUCE,
+        Axes::hypercube,
+        axes -> {
+          List<Phase> phases = new ArrayList<>();
+          for (int a = 0; a < axes.count(); a++) {
+            phases.add(new Phase(a, Reach.LINE, false));
+          }
+          return List.of(List.of(new Colour(1, phases)));
         });
   }
 

@@ -11,6 +11,8 @@ import org.kernbench.torch.CollectiveOp;
  * Collectives along the axes of a grid, one phase after the other. An all-reduce scatters along
  * some axes, reduces what is left along others, and gathers back in reverse. Several {@linkplain
  * Colour colours}, each with its part of the vector and its own order of axes, run at once.
+ *
+ * <p>Ranks that are not on the grid hand their vector to one that is, and get the result from it.
  */
 final class GridFlow {
   /**
@@ -104,6 +106,11 @@ final class GridFlow {
                   : flow.own(rank, firstUnit, units)));
     }
     List<Phase> scattered = new ArrayList<>();
+    for (int extra = axes.ranks(); extra < ranks; extra++) {
+      int rank = extra - axes.ranks();
+      held.set(
+          rank, List.of(flow.combine(held.get(rank).get(0), flow.move(held.get(extra).get(0), rank))));
+    }
     if (op == CollectiveOp.ALL_GATHER) {
       scattered.addAll(colour);
       held.forEach(parts -> parts.forEach(phases::store));
@@ -118,7 +125,7 @@ final class GridFlow {
         axes.lines(phase.axis)
             .forEach(line -> phases.reduceScatter(line, phase.reach, held, blocks));
       }
-      phases.finish(held);
+      phases.finish(held.subList(0, axes.ranks()));
     }
     if (op == CollectiveOp.REDUCE_SCATTER) {
       return;
@@ -126,9 +133,17 @@ final class GridFlow {
     for (int i = scattered.size() - 1; i >= 0; i--) {
       Phase phase = scattered.get(i);
       if (join) {
-        phases.join(held);
+        phases.join(held.subList(0, axes.ranks()));
       }
       axes.lines(phase.axis).forEach(line -> phases.allGather(line, phase.reach, held));
+    }
+    if (join && axes.ranks() < ranks) {
+      phases.join(held.subList(0, ranks - axes.ranks()));
+    }
+    for (int extra = axes.ranks(); extra < ranks; extra++) {
+      for (Part part : held.get(extra - axes.ranks())) {
+        phases.store(flow.move(part, extra));
+      }
     }
   }
 

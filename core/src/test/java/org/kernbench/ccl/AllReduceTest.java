@@ -33,7 +33,12 @@ final class AllReduceTest {
 
   /** Those that have two messages for one queue in a step. */
   private static final List<String> NEED_MORE_SLOTS =
-      List.of("torus", "torus_both_orders", "ring_bidirectional", "exchange");
+      List.of("torus",
+          "torus_both_orders",
+          "ring_bidirectional",
+          "exchange",
+          "hierarchical",
+          "halving_doubling");
 
   /**
    * An algorithm on a machine.
@@ -73,6 +78,11 @@ final class AllReduceTest {
   private static Machine pes() {
     return Machines.load(
         "sip-2026", List.of("system.sips.count=1", "system.sips.topology=ring_1d"));
+  }
+
+  private static Machine tinyPes() {
+    return Machines.load(
+        "tiny", List.of("system.sips.count=3", "system.sips.topology=ring_1d"));
   }
 
   /** Links times rounds of the vector that all ranks send round rings along both axes. */
@@ -126,6 +136,14 @@ final class AllReduceTest {
       cases.add(new Case(algorithm, RankLevel.CUBE, 8, cubes(2, 2, 2, "ring_1d"), 14));
       cases.add(new Case(algorithm, RankLevel.PE, 8, pes(), 14));
     }
+    for (int n : new int[] {2, 3, 6, 7, 8}) {
+      long folded = 2L * (Integer.highestOneBit(n) - 1) + 2L * (n - Integer.highestOneBit(n));
+      cases.add(new Case("halving_doubling", RankLevel.SIP, n, sips(n, "switch"), folded));
+      for (String tree : List.of("chain", "grid_tree", "binary_tree", "double_binary_tree")) {
+        cases.add(new Case(tree, RankLevel.SIP, n, sips(n, "mesh_2d_no_wrap"), 2L * (n - 1)));
+      }
+    }
+    cases.add(new Case("hierarchical", RankLevel.PE, 24, tinyPes(), 2L * 23));
     cases.add(new Case("one_shot", RankLevel.SIP, 5, sips(5, "switch"), 20));
     cases.add(new Case("exchange", RankLevel.SIP, 6, sips(6, "torus_2d"), 6 * 2 + 6));
     cases.add(new Case("exchange", RankLevel.SIP, 5, sips(5, "ring_1d"), 20));

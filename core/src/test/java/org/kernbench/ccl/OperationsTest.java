@@ -36,6 +36,7 @@ import org.kernbench.torch.Splits;
  */
 final class OperationsTest {
   private static final int LARGEST = 11; // beyond 9 ranks, blocks of an all-to-all are handed on
+  private static final String[] RING = {"ring_1d"};
   private static final DType[] DTYPES = {DType.F32, DType.I32, DType.F16, DType.I64, DType.F64};
 
   private final SplittableRandom random = new SplittableRandom(42);
@@ -66,6 +67,49 @@ final class OperationsTest {
           List<Part> parts = parts(op, n, slots == 1 ? 20 : 3 * n + 1);
           DType dtype = DTYPES[(n + root + slots) % DTYPES.length];
           check(machine, leads, communicator, op, op.hasRoot() ? root : -1, dtype, parts);
+        }
+      }
+    }
+  }
+
+  /** The same for each algorithm that can do it, on rings, tori and where nothing is in order. */
+  @ParameterizedTest
+  @EnumSource(
+      value = CollectiveOp.class,
+      names = {"ALL_REDUCE", "POINT_TO_POINT", "BARRIER"},
+      mode = EnumSource.Mode.EXCLUDE)
+  void operation_everyAlgorithm_givesWhatItsDefinitionSays(CollectiveOp op) {
+    for (String algorithm : CollectiveLibrary.builtIn(op)) {
+      for (int n : new int[] {2, 4, 6, 9}) {
+        for (String topology : n == 6 ? new String[] {"ring_1d", "torus_2d"} : RING) {
+          Machine machine =
+              Machines.load(
+                  "ring",
+                  List.of("system.sips.count=" + n, "system.sips.topology=" + topology));
+          List<Pe> leads = new ArrayList<>(Bed.leads(machine, RankLevel.SIP, n));
+          if (n % 3 == 1) {
+            Collections.shuffle(leads, new java.util.Random(n));
+          }
+          Communicator communicator =
+              library(
+                      machine,
+                      "defaults.slots=" + (n == 9 ? 4 : 8),
+                      "defaults.slot_size=64 B",
+                      "defaults.operations." + op.word() + "=" + algorithm)
+                  .connect(leads);
+          DType dtype = DTYPES[n % DTYPES.length];
+          if (op == CollectiveOp.ALL_TO_ALL) {
+            exchange(machine, leads, communicator, Splits.even(n, 41));
+            List<long[]> sends = new ArrayList<>();
+            for (int src = 0; src < n; src++) {
+              sends.add(random.longs(n, 0, 40).toArray());
+            }
+            exchange(machine, leads, communicator, Splits.of(sends));
+          } else {
+            int root = op.hasRoot() ? random.nextInt(n) : -1;
+            check(machine, leads, communicator, op, root, dtype, parts(op, n, 20));
+            check(machine, leads, communicator, op, root, dtype, parts(op, n, 200 * n + 1));
+          }
         }
       }
     }
@@ -270,7 +314,9 @@ final class OperationsTest {
     for (int n = 2; n <= LARGEST; n++) {
       Machine machine = ring(n);
       List<Pe> leads = Bed.leads(machine, RankLevel.SIP, n);
-      Communicator communicator = library(machine).connect(leads);
+      String algorithm = n % 2 == 0 ? "tree_barrier" : "dissemination";
+      Communicator communicator =
+          library(machine, "defaults.operations.barrier=" + algorithm).connect(leads);
       for (int late = 0; late < n; late++) {
         Pe lateOne = leads.get(late);
         double[] left = new double[n];
