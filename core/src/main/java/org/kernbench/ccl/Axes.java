@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
+import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SipTopology;
@@ -23,8 +24,8 @@ final class Axes {
    * How the places of an axis are joined.
    *
    * @param size number of places, at least 2
-   * @param closed whether each place can send to the next, and the last to the first, all at once
-   *     without two messages on one link, in both directions
+   * @param closed whether each place can send to both neighbours, and the last and the first to
+   *     each other, all at once without two messages on one link
    * @param level what differs along it
    */
   record Axis(int size, boolean closed, Level level) {}
@@ -205,15 +206,19 @@ final class Axes {
     }
     Machine m = group.machine();
     for (int[] line : lines(axis)) {
-      for (int direction : new int[] {1, line.length - 1}) {
-        Set<Integer> used = new HashSet<>();
-        for (int i = 0; i < line.length; i++) {
-          Pe from = group.lead(line[i]);
-          Pe to = group.lead(line[(i + direction) % line.length]);
-          for (int link : m.route(m.peNode(from), m.peNode(to))) {
-            if (!used.add(link)) {
-              return false;
-            }
+      Set<Integer> used = new HashSet<>();
+      for (int i = 0; i < 2 * line.length; i++) {
+        Pe here = group.lead(line[i / 2]);
+        Pe next = group.lead(line[(i / 2 + 1) % line.length]);
+        int[] route =
+            i % 2 == 0
+                ? m.route(m.peNode(here), m.peNode(next))
+                : m.route(m.peNode(next), m.peNode(here));
+        for (int link : route) {
+          LinkKind kind = m.linkKind(link);
+          boolean port = kind == LinkKind.PE_TO_ROUTER || kind == LinkKind.ROUTER_TO_PE;
+          if (!port && !used.add(link)) {
+            return false; // the way back is the way there
           }
         }
       }

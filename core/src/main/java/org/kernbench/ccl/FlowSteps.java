@@ -11,7 +11,9 @@ import org.kernbench.ccl.Dataflow.Part;
 import org.kernbench.device.QueuePlan;
 
 /**
- * A {@link Dataflow} as what each rank does with a chunk, in order: by step, then as drawn. A
+ * A {@link Dataflow} as what each rank does with a chunk, in order: by step, within a step first
+ * what most messages still have to follow, then as drawn. So a message on the longest way never
+ * waits behind another of its step, and both ends of a queue agree on the order. A
  * contribution is read just before its first use, and a part is given up right after its last.
  *
  * <p>Every order of all ranks' actions by step is one in which they can be done one at a time:
@@ -117,32 +119,57 @@ final class FlowSteps {
 
   // ---- making the order ----
 
-  /** An action before it is known what dies of it. */
-  private record Draft(Verb verb, int rank, Part part, int step, int order, List<Part> uses) {}
+  /**
+   * An action before it is known what dies of it.
+   *
+   * @param rest messages that follow it, one after the other
+   */
+  private record Draft(
+      Verb verb, int rank, Part part, int step, int rest, int order, List<Part> uses) {
+    static final Comparator<Draft> ORDER =
+        Comparator.comparingInt(Draft::step)
+            .thenComparing(Comparator.comparingInt(Draft::rest).reversed())
+            .thenComparingInt(Draft::order);
+  }
 
   private static List<Draft> drafts(Dataflow flow) {
+    int[] rest = rest(flow);
     List<Draft> drafts = new ArrayList<>();
     for (Part p : flow.parts()) {
+      int after = rest[p.id];
+      int order = 2 * p.id + 1;
       switch (p.kind) {
         case OWN, VIEW -> {}
         case RECEIVED -> {
           int from = p.source().rank;
-          drafts.add(new Draft(Verb.SEND, from, p, p.sentStep, 2 * p.id + 1, p.from));
-          drafts.add(new Draft(Verb.RECEIVE, p.rank, p, p.step, 2 * p.id + 1, List.of()));
+          drafts.add(new Draft(Verb.SEND, from, p, p.sentStep, after + 1, order, p.from));
+          drafts.add(new Draft(Verb.RECEIVE, p.rank, p, p.step, after, order, List.of()));
         }
-        case COMBINED -> drafts.add(draft(Verb.COMBINE, p, p.from));
-        case FINISHED -> drafts.add(draft(Verb.FINISH, p, List.of()));
-        case STORED -> drafts.add(draft(Verb.STORE, p, p.from));
-        case JOINED -> drafts.add(draft(Verb.JOIN, p, List.of()));
+        case COMBINED ->
+            drafts.add(new Draft(Verb.COMBINE, p.rank, p, p.step, after, order, p.from));
+        case FINISHED ->
+            drafts.add(new Draft(Verb.FINISH, p.rank, p, p.step, after, order, List.of()));
+        case STORED -> drafts.add(new Draft(Verb.STORE, p.rank, p, p.step, after, order, p.from));
+        case JOINED ->
+            drafts.add(new Draft(Verb.JOIN, p.rank, p, p.step, after, order, List.of()));
       }
     }
     addReads(flow, drafts);
-    drafts.sort(Comparator.comparingInt(Draft::step).thenComparingInt(Draft::order));
+    drafts.sort(Draft.ORDER);
     return drafts;
   }
 
-  private static Draft draft(Verb verb, Part p, List<Part> uses) {
-    return new Draft(verb, p.rank, p, p.step, 2 * p.id + 1, uses);
+  /** By part, the most messages that follow it, one after the other. */
+  private static int[] rest(Dataflow flow) {
+    int[] rest = new int[flow.parts().size()];
+    for (int id = rest.length - 1; id >= 0; id--) {
+      Part p = flow.parts().get(id);
+      int through = rest[id] + (p.kind == Kind.RECEIVED ? 1 : 0);
+      for (Part from : p.from) {
+        rest[from.id] = Math.max(rest[from.id], through);
+      }
+    }
+    return rest;
   }
 
   /** A contribution is read right before what uses it first. */
@@ -151,10 +178,7 @@ final class FlowSteps {
     for (Draft d : drafts) {
       for (Part used : d.uses()) {
         Draft known = first[used.id];
-        if (used.kind == Kind.OWN
-            && (known == null
-                || d.step() < known.step()
-                || (d.step() == known.step() && d.order() < known.order()))) {
+        if (used.kind == Kind.OWN && (known == null || Draft.ORDER.compare(d, known) < 0)) {
           first[used.id] = d;
         }
       }
@@ -162,7 +186,9 @@ final class FlowSteps {
     for (Part p : flow.parts()) {
       Draft user = first[p.id];
       if (user != null) {
-        drafts.add(new Draft(Verb.READ, p.rank, p, user.step(), user.order() - 1, List.of()));
+        drafts.add(
+            new Draft(
+                Verb.READ, p.rank, p, user.step(), user.rest(), user.order() - 1, List.of()));
       }
     }
   }

@@ -18,6 +18,7 @@ import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
+import org.kernbench.torch.CollectiveOp;
 import org.kernbench.torch.RankLevel;
 
 final class CclConfigTest {
@@ -91,8 +92,8 @@ final class CclConfigTest {
         .isInstanceOf(ConfigException.class)
         .hasMessage(
             """
-            my.yaml:2:14: defaults.algorithm: got "rink"; expected one of root_center, \
-            root_center_pipelined, ring, mesh, tree, hello_send, other; did you mean ring?
+            my.yaml:2:14: defaults.algorithm: got "rink"; expected one of %s, \
+            other; did you mean ring?
             my.yaml:3:3: defaults.slot: unknown key; did you mean slots?
             my.yaml:4:14: defaults.slot_size: got "16" without a unit; expected a size with its \
             unit, e.g. "2 MiB"
@@ -100,11 +101,13 @@ final class CclConfigTest {
             you mean sip?
             my.yaml:8:5: algorithms.ring.sub_chunk: unknown key; did you mean sub_chunks?
             my.yaml:10:5: algorithms.other.class: missing, and "other" is not built in; expected a \
-            class name with its package, or one of root_center, root_center_pipelined, ring, mesh, \
-            tree, hello_send, cycle, line, pairwise, tree_barrier
+            class name with its package, or one of %s
             my.yaml:10:12: algorithms.other.slots: got "0"; expected a whole number from 1 to \
             1048576\
-            """);
+            """
+                .formatted(
+                    String.join(", ", CollectiveLibrary.builtIn(CollectiveOp.ALL_REDUCE)),
+                    String.join(", ", CollectiveLibrary.builtIn())));
   }
 
   @Test
