@@ -13,6 +13,7 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 
@@ -602,6 +603,63 @@ public final class Graph implements AutoCloseable {
           return List.of(tl.concat(2, first, second).reshape(rows, columns));
         });
     return y;
+  }
+
+  // ---- losses ----
+
+  /**
+   * Cross entropy of each token over a vocabulary that is divided over a group.
+   *
+   * @param logits {@code [..., vocabulary / p]}
+   * @param targets one id per token; one that is negative has no target term, so that its loss must
+   *     be masked
+   * @param smoothing share of the probability that is spread over the vocabulary, 0 to below 1
+   * @return {@code [...]}, in f32, or f64 for f64
+   */
+  public Variable crossEntropy(
+      Variable logits, int[] targets, ProcessGroup tp, int vocabulary, double smoothing) {
+    try (Section section = section("cross_entropy")) {
+      return new CrossEntropy(this, tp, vocabulary, smoothing).apply(logits, targets);
+    }
+  }
+
+  /**
+   * {@code sum of weights x}: a masked sum. The weights are the host's.
+   *
+   * @return {@code [1]}
+   */
+  public Variable weightedSum(Variable x, double[] weights) {
+    int n = Math.toIntExact(x.shape().elements());
+    if (weights.length != n) {
+      throw new ShapeException(weights.length + " weights for " + x);
+    }
+    Tensor w = constant(weights, Shape.of(n), x.dtype(), name("weights")).value();
+    Tensor sum = compute.empty(name("sum"), Shape.of(1), x.dtype());
+    compute.rows(
+        name("sum"),
+        n,
+        List.of(RowArg.rows(x.value(), 1), RowArg.rows(w, 1)),
+        List.of(RowArg.once(sum, 1)),
+        (tl, v) -> List.of(v.get(0).mul(v.get(1)).sum(0).reshape(1, 1)));
+    return record(
+        sum,
+        Shape.of(1),
+        List.of(x),
+        (grad, into) -> {
+          Tensor dx = compute.empty(name("sum"), x.shape(), x.dtype());
+          compute.rows(
+              name("sum"),
+              n,
+              List.of(RowArg.rows(w, 1), RowArg.once(grad, 1)),
+              List.of(RowArg.rows(dx, 1)),
+              (tl, v) -> List.of(v.get(0).mul(v.get(1))));
+          into.give(0, dx);
+        });
+  }
+
+  /** Moves a value among the ranks of a group, and its gradient back. */
+  public Variable map(Mapping mapping, Variable x, ProcessGroup group) {
+    return Exchange.apply(this, mapping, x, group);
   }
 
   // ---- other shapes ----

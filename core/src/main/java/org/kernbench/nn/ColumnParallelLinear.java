@@ -1,0 +1,142 @@
+package org.kernbench.nn;
+
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.nn.Parameter.Sharding;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.ProcessGroup;
+
+/**
+ * A linear layer whose output features are divided over the tensor-parallel group: rank {@code r}
+ * computes {@code Y_r = X W_r^T + b_r}.
+ *
+ * <p>With sequence parallelism the input is this rank's rows, which are gathered first; otherwise
+ * every rank has the same input. Source: {@code megatron.md} 8.1.
+ */
+public final class ColumnParallelLinear implements Module {
+  private final Parts parts = new Parts();
+  private final String name;
+  private final ProcessGroup tp;
+  private final Options options;
+  private final Parameter weight;
+  private final @Nullable Parameter bias;
+
+  /**
+   * How the layer behaves.
+   *
+   * @param bias whether it has one
+   * @param gatherOutput joins the ranks' outputs at the end
+   * @param skipBiasAdd gives the bias back instead of adding it, for a caller who fuses it
+   * @param sequenceParallel whether the input is this rank's rows of the sequence
+   * @param gradReduce whether the gradient of the input is summed over the group; a caller who
+   *     switches it off does that himself
+   */
+  public record Options(
+      boolean bias,
+      boolean gatherOutput,
+      boolean skipBiasAdd,
+      boolean sequenceParallel,
+      boolean gradReduce) {
+    /** With a bias, added; output divided; no sequence parallelism. */
+    public static final Options DEFAULT = new Options(true, false, false, false, true);
+
+    /** Inside a region that was entered before: takes the input as it is. */
+    static final Options INSIDE = new Options(false, false, false, false, false);
+
+    /** A copy with or without bias. */
+    public Options withBias(boolean has) {
+      return new Options(has, gatherOutput, skipBiasAdd, sequenceParallel, gradReduce);
+    }
+
+    /** A copy that gathers its output, or not. */
+    public Options withGatherOutput(boolean gather) {
+      return new Options(bias, gather, skipBiasAdd, sequenceParallel, gradReduce);
+    }
+
+    /** A copy that gives its bias back, or adds it. */
+    public Options withSkipBiasAdd(boolean skip) {
+      return new Options(bias, gatherOutput, skip, sequenceParallel, gradReduce);
+    }
+
+    /** A copy with or without sequence parallelism. */
+    public Options withSequenceParallel(boolean parallel) {
+      return new Options(bias, gatherOutput, skipBiasAdd, parallel, gradReduce);
+    }
+
+    /** A copy that sums the gradient of its input, or does not. */
+    public Options withGradReduce(boolean reduce) {
+      return new Options(bias, gatherOutput, skipBiasAdd, sequenceParallel, reduce);
+    }
+  }
+
+  /**
+   * What a linear layer gives.
+   *
+   * @param output {@code [..., features]}
+   * @param bias still to be added; empty unless the layer was told to skip it
+   */
+  public record Result(Variable output, Optional<Variable> bias) {}
+
+  /**
+   * A layer.
+   *
+   * @param in features of the input
+   * @param out features of the output over all ranks; a multiple of the group's size
+   */
+  public ColumnParallelLinear(
+      String name, int in, int out, ProcessGroup tp, Init init, Options options) {
+    this.name = name;
+    this.tp = tp;
+    this.options = options;
+    this.weight =
+        parts.add(init.normal(name + ".weight", Shape.of(out, in), Sharding.along(0), tp));
+    this.bias =
+        options.bias
+            ? parts.add(init.constant(name + ".bias", out, 0, Sharding.along(0), tp))
+            : null;
+  }
+
+  /** This rank's rows of the weight, {@code [out / p, in]}. */
+  public Parameter weight() {
+    return weight;
+  }
+
+  /** The layer with its bias added, if it has one; see {@link #apply} for one that skips it. */
+  public Variable forward(Graph graph, Variable x) {
+    return apply(graph, x).output();
+  }
+
+  /** The layer's output, and its bias if that is still to be added. */
+  public Result apply(Graph graph, Variable x) {
+    try (Graph.Section section = graph.section(name)) {
+      Variable y = graph.linear(entered(graph, x), weight);
+      if (bias != null && !options.skipBiasAdd) {
+        y = graph.addBias(y, bias);
+      }
+      if (options.gatherOutput) {
+        y = Exchange.apply(graph, Mapping.GATHER_FROM, y, tp);
+      }
+      return new Result(y, options.skipBiasAdd ? Optional.ofNullable(bias) : Optional.empty());
+    }
+  }
+
+  private Variable entered(Graph graph, Variable x) {
+    return options.gradReduce || options.sequenceParallel
+        ? enter(graph, x, tp, options.sequenceParallel)
+        : x;
+  }
+
+  /**
+   * Enters a tensor-parallel region once for several layers that take the same input; they are then
+   * told neither to gather nor to reduce the gradient.
+   */
+  static Variable enter(Graph graph, Variable x, ProcessGroup tp, boolean sequenceParallel) {
+    return Exchange.apply(
+        graph, sequenceParallel ? Mapping.GATHER_FROM_SEQUENCE : Mapping.COPY_TO, x, tp);
+  }
+
+  @Override
+  public Parts parts() {
+    return parts;
+  }
+}

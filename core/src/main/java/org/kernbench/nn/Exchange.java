@@ -1,0 +1,131 @@
+package org.kernbench.nn;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.kernbench.nn.Compute.BlockCopy;
+import org.kernbench.nn.Mapping.Move;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.ProcessGroup;
+import org.kernbench.torch.ReduceKind;
+import org.kernbench.torch.Tensor;
+
+/**
+ * Performs the moves of {@link Mapping}s: collectives, and the copies that make blocks of columns
+ * contiguous. Collectives join and cut the first axis, whatever the tensor's own shape.
+ */
+final class Exchange {
+  private final Graph graph;
+  private final Compute compute;
+  private final ProcessGroup group;
+
+  Exchange(Graph graph, ProcessGroup group) {
+    this.graph = graph;
+    this.compute = graph.compute();
+    this.group = group;
+  }
+
+  /** A mapping as an operation of the graph. */
+  static Variable apply(Graph graph, Mapping mapping, Variable x, ProcessGroup group) {
+    if (group.size() == 1) {
+      return x;
+    }
+    mapping.check(x, group.size());
+    Exchange exchange = new Exchange(graph, group);
+    Shape shape = exchange.shape(mapping.forward(), x.shape());
+    Tensor y = exchange.move(mapping.forward(), x.value(), x.shape());
+    return graph.record(
+        y,
+        shape,
+        List.of(x),
+        (grad, into) -> into.give(0, exchange.move(mapping.backward(), grad, shape)));
+  }
+
+  private Shape shape(Move move, Shape s) {
+    int[] dims = s.toArray();
+    int axis = move.isOnLastAxis() ? dims.length - 1 : 0;
+    if (move.divides()) {
+      dims[axis] /= group.size();
+    } else if (move.joins()) {
+      dims[axis] *= group.size();
+    }
+    return Shape.of(dims);
+  }
+
+  /**
+   * What the rank has after a move; never the same tensor changed.
+   *
+   * @param shape of the tensor's elements, whatever the tensor's own shape
+   */
+  Tensor move(Move move, Tensor x, Shape shape) {
+    int ranks = group.size();
+    int columns = shape.dim(shape.rank() - 1);
+    int rows = columns == 0 ? 0 : Math.toIntExact(shape.elements() / columns);
+    return switch (move) {
+      case KEEP -> x;
+      case ALL_REDUCE -> {
+        Tensor sum = copy(x);
+        group.allReduce(sum, ReduceKind.SUM);
+        yield sum;
+      }
+      case SPLIT_FIRST ->
+          block(x, columns, group.rank() * (rows / ranks), rows / ranks, 0, columns);
+      case SPLIT_LAST ->
+          block(x, columns, 0, rows, group.rank() * (columns / ranks), columns / ranks);
+      case GATHER_FIRST -> gather(x);
+      case GATHER_LAST -> rowsToColumns(gather(x), rows, columns);
+      case REDUCE_SCATTER_FIRST -> reduceScatter(x);
+      case REDUCE_SCATTER_LAST -> reduceScatter(columnsToRows(x, rows, columns));
+    };
+  }
+
+  private Tensor copy(Tensor x) {
+    return compute.map(graph.name("copy"), x.shape(), x.dtype(), List.of(x), v -> v.get(0));
+  }
+
+  private Tensor block(Tensor x, int columns, int row, int height, int column, int width) {
+    return compute.assemble(
+        graph.name("split"),
+        height,
+        width,
+        x.dtype(),
+        false,
+        List.of(new BlockCopy(x, columns, row, column, height, width, 0, 0)));
+  }
+
+  private Tensor gather(Tensor x) {
+    int[] dims = x.shape().toArray();
+    dims[0] *= group.size();
+    Tensor all = compute.empty(graph.name("gathered"), Shape.of(dims), x.dtype());
+    group.allGather(all, x);
+    return all;
+  }
+
+  private Tensor reduceScatter(Tensor x) {
+    int[] dims = x.shape().toArray();
+    dims[0] /= group.size();
+    Tensor part = compute.empty(graph.name("scattered"), Shape.of(dims), x.dtype());
+    group.reduceScatter(part, x, ReduceKind.SUM);
+    return part;
+  }
+
+  /** Blocks that follow each other by rank, put side by side. */
+  private Tensor rowsToColumns(Tensor x, int rows, int columns) {
+    int ranks = group.size();
+    List<BlockCopy> blocks = new ArrayList<>();
+    for (int r = 0; r < ranks; r++) {
+      blocks.add(new BlockCopy(x, columns, r * rows, 0, rows, columns, 0, r * columns));
+    }
+    return compute.assemble(graph.name("join"), rows, columns * ranks, x.dtype(), false, blocks);
+  }
+
+  /** The inverse: each rank's block of columns, one after the other. */
+  private Tensor columnsToRows(Tensor x, int rows, int columns) {
+    int ranks = group.size();
+    int width = columns / ranks;
+    List<BlockCopy> blocks = new ArrayList<>();
+    for (int r = 0; r < ranks; r++) {
+      blocks.add(new BlockCopy(x, columns, 0, r * width, rows, width, r * rows, 0));
+    }
+    return compute.assemble(graph.name("cut"), rows * ranks, width, x.dtype(), false, blocks);
+  }
+}

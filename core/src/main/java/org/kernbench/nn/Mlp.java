@@ -1,0 +1,53 @@
+package org.kernbench.nn;
+
+import org.jspecify.annotations.Nullable;
+
+/** The feed-forward part of a block: up, activation, down; with a gate in the Llama family. */
+public final class Mlp implements Module {
+  private final Parts parts = new Parts();
+  private final ParallelLayout layout;
+  private final ColumnParallelLinear up;
+  private final @Nullable ColumnParallelLinear gate;
+  private final RowParallelLinear down;
+
+  /** A feed-forward part of a layout. */
+  public Mlp(String name, TransformerConfig config, ParallelLayout layout, Init init) {
+    this.layout = layout;
+    boolean isGpt = config.style() == TransformerConfig.Style.GPT;
+    ColumnParallelLinear.Options column = ColumnParallelLinear.Options.INSIDE.withBias(isGpt);
+    int hidden = config.hidden();
+    int inner = config.ffn();
+    this.up =
+        parts.add(new ColumnParallelLinear(name + ".up", hidden, inner, layout.tp(), init, column));
+    this.gate =
+        isGpt
+            ? null
+            : parts.add(
+                new ColumnParallelLinear(name + ".gate", hidden, inner, layout.tp(), init, column));
+    this.down =
+        parts.add(
+            new RowParallelLinear(
+                name + ".down",
+                inner,
+                hidden,
+                layout.tp(),
+                init,
+                RowParallelLinear.Options.DEFAULT
+                    .withBias(isGpt)
+                    .withSequenceParallel(layout.sequenceParallel())));
+  }
+
+  /** {@code down(gelu(up x))}, or {@code down(silu(gate x) up x)}. */
+  public Variable forward(Graph graph, Variable x) {
+    Variable in = ColumnParallelLinear.enter(graph, x, layout.tp(), layout.sequenceParallel());
+    Variable inner = up.forward(graph, in);
+    Variable active =
+        gate == null ? graph.gelu(inner) : graph.mul(graph.silu(gate.forward(graph, in)), inner);
+    return down.forward(graph, active);
+  }
+
+  @Override
+  public Parts parts() {
+    return parts;
+  }
+}

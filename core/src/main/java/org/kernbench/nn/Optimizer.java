@@ -1,0 +1,77 @@
+package org.kernbench.nn;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+
+/**
+ * Changes parameters by their gradients. Keeps a master copy in f32 (f64 for f64) of every
+ * parameter of a shorter type, made when the optimizer is; so weights must be loaded before that.
+ */
+public abstract sealed class Optimizer implements AutoCloseable permits Sgd, AdamW {
+  private final Compute compute;
+  private final List<Slot> slots = new ArrayList<>();
+
+  /** A parameter, its master copy and the optimizer's own tensors for it. */
+  record Slot(Parameter parameter, Tensor master, List<Tensor> state) {}
+
+  /**
+   * An optimizer.
+   *
+   * @param states how many tensors of the parameter's size it keeps for each
+   */
+  Optimizer(Torch torch, List<Parameter> parameters, int states) {
+    this.compute = new Compute(torch, t -> t);
+    for (Parameter p : parameters) {
+      DType type = p.gradType();
+      Tensor master = p.value();
+      if (p.dtype() != type) {
+        master = torch.empty(p.shape(), type, p.name() + ".master");
+        compute.mapInto("master", master, List.of(p.value()), x -> x.get(0));
+      }
+      List<Tensor> state = new ArrayList<>();
+      for (int i = 0; i < states; i++) {
+        state.add(torch.zeros(p.shape(), type, p.name() + ".state" + i));
+      }
+      slots.add(new Slot(p, master, List.copyOf(state)));
+    }
+  }
+
+  final Compute compute() {
+    return compute;
+  }
+
+  /** Changes every parameter that has a gradient and is not frozen. */
+  public final void step() {
+    begin();
+    for (Slot slot : slots) {
+      Parameter p = slot.parameter;
+      if (!p.isFrozen() && p.grad().isPresent()) {
+        update(slot, p.grad().get());
+        if (slot.master != p.value()) {
+          compute.mapInto("round", p.value(), List.of(slot.master), x -> x.get(0));
+        }
+      }
+    }
+  }
+
+  /** A step begins. */
+  abstract void begin();
+
+  /** Changes the master copy of one parameter. */
+  abstract void update(Slot slot, Tensor grad);
+
+  /** Frees what the optimizer keeps. */
+  @Override
+  public final void close() {
+    for (Slot slot : slots) {
+      slot.state.forEach(Tensor::close);
+      if (slot.master != slot.parameter.value()) {
+        slot.master.close();
+      }
+    }
+    slots.clear();
+  }
+}

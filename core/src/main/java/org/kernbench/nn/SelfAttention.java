@@ -1,0 +1,91 @@
+package org.kernbench.nn;
+
+import org.kernbench.tensor.ShapeException;
+
+/**
+ * Causal self-attention: heads are divided over the tensor-parallel group, the sequence over the
+ * context-parallel group, whose ranks exchange keys and values.
+ */
+public final class SelfAttention implements Module {
+  private final Parts parts = new Parts();
+  private final String name;
+  private final TransformerConfig config;
+  private final ParallelLayout layout;
+  private final ColumnParallelLinear query;
+  private final ColumnParallelLinear key;
+  private final ColumnParallelLinear value;
+  private final RowParallelLinear output;
+
+  /** Self-attention of a layout. */
+  public SelfAttention(String name, TransformerConfig config, ParallelLayout layout, Init init) {
+    this.name = name;
+    this.config = config;
+    this.layout = layout;
+    int tp = layout.tp().size();
+    if (config.heads() % tp != 0 || config.keyHeads() % tp != 0) {
+      throw new ShapeException(
+          name
+              + ": "
+              + config.heads()
+              + " heads and "
+              + config.keyHeads()
+              + " key heads cannot be divided over "
+              + tp
+              + " ranks; expected multiples of "
+              + tp);
+    }
+    boolean isGpt = config.style() == TransformerConfig.Style.GPT;
+    ColumnParallelLinear.Options column = ColumnParallelLinear.Options.INSIDE.withBias(isGpt);
+    int hidden = config.hidden();
+    int queries = config.heads() * config.headSize();
+    int keys = config.keyHeads() * config.headSize();
+    this.query =
+        parts.add(
+            new ColumnParallelLinear(name + ".query", hidden, queries, layout.tp(), init, column));
+    this.key =
+        parts.add(new ColumnParallelLinear(name + ".key", hidden, keys, layout.tp(), init, column));
+    this.value =
+        parts.add(new ColumnParallelLinear(name + ".value", hidden, keys, layout.tp(), init, column));
+    this.output =
+        parts.add(
+            new RowParallelLinear(
+                name + ".output",
+                queries,
+                hidden,
+                layout.tp(),
+                init,
+                RowParallelLinear.Options.DEFAULT
+                    .withBias(isGpt)
+                    .withSequenceParallel(layout.sequenceParallel())));
+  }
+
+  /**
+   * Attends.
+   *
+   * @param x {@code [sequence, batch, hidden]}; with sequence parallelism this rank's rows
+   * @param part the positions of the sequence that this rank's context-parallel part holds
+   */
+  public Variable forward(Graph graph, Variable x, SequencePart part) {
+    Variable in = ColumnParallelLinear.enter(graph, x, layout.tp(), layout.sequenceParallel());
+    Variable q = query.forward(graph, in);
+    Variable k = key.forward(graph, in);
+    Variable v = value.forward(graph, in);
+    int size = config.headSize();
+    if (config.style() == TransformerConfig.Style.LLAMA) {
+      q = graph.rotary(q, size, part.own(), TransformerConfig.ROTARY_BASE);
+      k = graph.rotary(k, size, part.own(), TransformerConfig.ROTARY_BASE);
+    }
+    Variable attended;
+    try (Graph.Section section = graph.section(name)) {
+      Variable allK = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, k, layout.cp());
+      Variable allV = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, v, layout.cp());
+      attended = graph.attention(q, allK, allV, size, part.own(), part.all());
+    }
+    return output.forward(graph, attended);
+  }
+
+  @Override
+  public Parts parts() {
+    return parts;
+  }
+}
