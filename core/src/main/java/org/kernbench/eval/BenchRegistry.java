@@ -33,7 +33,8 @@ public final class BenchRegistry {
             new AllReduceBench(),
             new HelloSendBench(),
             new LatencySweepBench(),
-            new RingScaleBench()));
+            new RingScaleBench(),
+            new VaOffsetBench()));
   }
 
   /**

@@ -2,6 +2,7 @@ package org.kernbench.eval;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import java.io.IOException;
 import java.math.BigDecimal;
@@ -79,6 +80,34 @@ final class BenchTest {
 
     assertThat(result.params()).containsEntry("ranks", 96).containsEntry("pattern", "mixed");
     assertThat(result.values().orElseThrow().allowed()).isZero();
+  }
+
+  /**
+   * Counts in closed form, with 8 shards: a stretch from one element further on lies in two shards,
+   * but for the last PE's, which begins again at the front; whoever reads another's memory walks the
+   * page table once.
+   */
+  @ParameterizedTest
+  @CsvSource({"1, i8", "3, f16", "100, f32", "1000, f64"})
+  void vaOffset_shardsWithinAPage_loadsAndMissesAsCounted(int n, String dtype) {
+    RunResult result =
+        run(
+            "va-offset-verify",
+            RunOptions.DEFAULT
+                .withTopology("tiny")
+                .withParams(List.of("n_elem=" + n, "dtype=" + dtype)));
+
+    assertThat(result.isOk()).isTrue();
+    assertThat(result.values().orElseThrow().checked()).isEqualTo(4 * (8 * n - 1));
+    // one element per shard leaves nothing for the last PE, and nothing straddles
+    boolean one = n == 1;
+    assertThat(result.rows())
+        .extracting(r -> r.get("reads"), r -> r.get("loads"), r -> r.get("tlb_misses"))
+        .containsExactly(
+            tuple("own", 8, 0L),
+            tuple("straddling", one ? 8 : 15, one ? 7L : 8L),
+            tuple("next PE", one ? 8 : 9, one ? 7L : 9L),
+            tuple("next cube", one ? 8 : 9, one ? 7L : 9L));
   }
 
   @ParameterizedTest
