@@ -1,7 +1,6 @@
 package org.kernbench.cli;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -11,9 +10,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.ccl.CclConfig;
 import org.kernbench.config.Problem;
-import org.kernbench.device.Mode;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.Progress;

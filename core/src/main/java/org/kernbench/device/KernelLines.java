@@ -17,6 +17,7 @@ final class KernelLines {
           "org.kernbench.device.TimedExecutor",
           "org.kernbench.device.TimedPort",
           "org.kernbench.device.ValuesExecutor",
+          "org.kernbench.tl.CompositeGemm",
           "org.kernbench.tl.Scope",
           "org.kernbench.tl.Tl",
           "org.kernbench.tl.Value");

@@ -86,6 +86,7 @@ final class Op {
 
   /** Which byte of the register it begins to fill. */
   int outOffset;
+
   @Nullable Op previousMemory;
   @Nullable Op nextMemory;
 
@@ -178,7 +179,21 @@ final class Op {
     return bytes > 0
         && other.bytes > 0
         && physical < other.physical + other.region().extent()
-        && other.physical < physical + region().extent();
+        && other.physical < physical + region().extent()
+        && !areColumnsApart(other);
+  }
+
+  /** Whether both are blocks of one matrix whose columns do not meet, although their spans do. */
+  private boolean areColumnsApart(Op other) {
+    long stride = region().rows() > 1 ? region().strideBytes() : other.region().strideBytes();
+    boolean sameMatrix =
+        (region().rows() <= 1 || region().strideBytes() == stride)
+            && (other.region().rows() <= 1 || other.region().strideBytes() == stride);
+    if (!sameMatrix || region().rowBytes() > stride || other.region().rowBytes() > stride) {
+      return false;
+    }
+    long apart = Math.floorMod(other.physical - physical, stride);
+    return apart >= region().rowBytes() && apart + other.region().rowBytes() <= stride;
   }
 
   /** Bytes of fragment {@code k} of a message. */

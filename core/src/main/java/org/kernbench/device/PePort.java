@@ -54,10 +54,10 @@ public interface PePort {
    * {@code sums + a b} into the storage of {@code sums}, which is given up: the product takes no
    * new room in TCM, unless the sums lie in a message slot or have other readers.
    *
-   * @param op accumulates
+   * @param op a product that accumulates
    */
   Register accumulate(
-      ComputeOp.Gemm op, Register a, int aOffset, Register b, int bOffset, Register sums);
+      ComputeOp op, Register a, int aOffset, Register b, int bOffset, Register sums);
 
   /**
    * Hands work to the tile scheduler of the PE, which issues its commands beside this program,

@@ -140,7 +140,7 @@ final class TimedPort implements PePort {
 
   @Override
   public Register accumulate(
-      ComputeOp.Gemm what, Register a, int aOffset, Register b, int bOffset, Register sums) {
+      ComputeOp what, Register a, int aOffset, Register b, int bOffset, Register sums) {
     boolean inPlace = sums.inTcm && sums.readers == 0 && !sums.released;
     Op op = command(OpKind.GEMM, sums.bytes);
     op.compute = what;

@@ -342,7 +342,7 @@ final class ValuesExecutor implements Executor {
 
     @Override
     public Register accumulate(
-        ComputeOp.Gemm op, Register a, int aOffset, Register b, int bOffset, Register sums) {
+        ComputeOp op, Register a, int aOffset, Register b, int bOffset, Register sums) {
       Register out = compute(op, sums.bytes, a, aOffset, b, bOffset, sums, 0);
       release(sums);
       return out;

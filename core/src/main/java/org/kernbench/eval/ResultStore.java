@@ -231,8 +231,8 @@ public final class ResultStore implements AutoCloseable {
   }
 
   /**
-   * The rows of a sweep that are there, in the order of its grid, each as ordered columns: the axes,
-   * then what is the same for every bench, then the metrics of the bench.
+   * The rows of a sweep that are there, in the order of its grid, each as ordered columns: the
+   * axes, then what is the same for every bench, then the metrics of the bench.
    *
    * @param sweep its {@link Sweep#id}
    */
@@ -351,8 +351,7 @@ public final class ResultStore implements AutoCloseable {
               Files.isDirectory(file)
                   ? "it is a directory; expected a file name"
                   : "it cannot be made there; name a directory that you can write to";
-          case SQLITE_NOTADB ->
-              "it is no SQLite file; remove it or name another directory";
+          case SQLITE_NOTADB -> "it is no SQLite file; remove it or name another directory";
           case SQLITE_CORRUPT -> "it is damaged; remove it or name another directory";
           case SQLITE_BUSY, SQLITE_LOCKED ->
               "another process has kept it locked for " + BUSY_MS / 1000 + " s; try again later";

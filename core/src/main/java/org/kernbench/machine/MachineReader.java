@@ -412,7 +412,11 @@ final class MachineReader {
             gemm.integer("rows", 1, 65_536),
             gemm.integer("columns", 1, 65_536),
             gemm.frequency("clock"),
-            gemm.choice("mode", GemmMode.values()));
+            gemm.choice("mode", GemmMode.values()),
+            gemm.integerOr("tile_m", "auto", 1, 65_536),
+            gemm.integerOr("tile_k", "auto", 1, 65_536),
+            gemm.integerOr("tile_n", "auto", 1, 65_536),
+            gemm.integerOr("buffers", "auto", 1, 64));
     gemm.done();
     AccelSlot slot = pe.choice("accel_slot", AccelSlot.values());
     ConfigMap tcm = pe.map("tcm");

@@ -70,7 +70,7 @@ public record Shard(String name, MemoryAddress address, Shape shape, DType dtype
         Shape.of(rows, columns));
   }
 
-  private void checkAxis(String axis, int start, int count, int extent) {
+  void checkAxis(String axis, int start, int count, int extent) {
     if (start < 0 || count < 0 || (long) start + count > extent) {
       throw new IndexOutOfBoundsException(
           "tensor "

@@ -18,9 +18,51 @@ public record Slice(Shard shard, int start, int rows, int columns, int stride, S
   Region region() {
     int size = shard.dtype().sizeBytes();
     return new Region(
-        shard.address().plus((long) start * size),
-        rows,
-        columns * size,
-        (long) stride * size);
+        shard.address().plus((long) start * size), rows, columns * size, (long) stride * size);
+  }
+
+  /** Whether its elements are consecutive in memory. */
+  public boolean isDense() {
+    return rows <= 1 || stride == columns;
+  }
+
+  /** The same consecutive elements in another shape. */
+  public Slice reshape(int... dims) {
+    Shape to = Shape.of(dims);
+    if (!isDense() || to.elements() != shape.elements()) {
+      throw new IndexOutOfBoundsException(
+          "tensor "
+              + shard.name()
+              + ": a slice "
+              + shape
+              + (isDense() ? "" : " of rows that are not consecutive")
+              + " cannot be seen as "
+              + to
+              + "; expected as many consecutive elements");
+    }
+    return new Slice(shard, start, rows, columns, stride, to);
+  }
+
+  /**
+   * A block of a matrix slice: rows {@code [row, row + blockRows)}, columns {@code [column, column
+   * + blockColumns)}.
+   *
+   * @throws IndexOutOfBoundsException naming tensor, index and extent
+   */
+  public Slice block(int row, int blockRows, int column, int blockColumns) {
+    if (shape.rank() != 2) {
+      throw new IndexOutOfBoundsException(
+          "tensor " + shard.name() + ": a block needs a matrix, the slice has shape " + shape);
+    }
+    shard.checkAxis("row", row, blockRows, shape.dim(0));
+    shard.checkAxis("column", column, blockColumns, shape.dim(1));
+    int width = isDense() ? shape.dim(1) : stride;
+    return new Slice(
+        shard,
+        Math.addExact(start, Math.addExact(Math.multiplyExact(row, width), column)),
+        blockRows,
+        blockColumns,
+        width,
+        Shape.of(blockRows, blockColumns));
   }
 }

@@ -129,7 +129,10 @@ public final class Tl {
     return load(new Shard("at " + from, from, shape, dtype).whole());
   }
 
-  /** Stores a value densely from a virtual address on; see {@link #load(VirtualAddress, Shape, DType)}. */
+  /**
+   * Stores a value densely from a virtual address on; see {@link #load(VirtualAddress, Shape,
+   * DType)}.
+   */
   public Handle store(VirtualAddress to, Value value) {
     return store(new Shard("at " + to, to, value.shape(), value.dtype()).whole(), value);
   }
@@ -418,8 +421,13 @@ public final class Tl {
    * f64 for f64).
    */
   public Value dot(Value a, Value b, Value acc) {
+    ComputeOp.Gemm gemm = gemm(a, b, a.dtype().accumulator(), true);
+    checkAccumulator(a, b, acc, gemm);
+    return compute(gemm, acc.shape(), gemm.out(), a, b, acc);
+  }
+
+  private static void checkAccumulator(Value a, Value b, Value acc, ComputeOp.Gemm gemm) {
     DType kept = a.dtype().accumulator();
-    ComputeOp.Gemm gemm = gemm(a, b, kept, true);
     if (acc.dtype() != kept || !acc.shape().equals(Shape.of(gemm.m(), gemm.n()))) {
       throw new ShapeException(
           "dot of "
@@ -436,7 +444,50 @@ public final class Tl {
               + gemm.n()
               + "]");
     }
-    return compute(gemm, acc.shape(), kept, a, b, acc);
+  }
+
+  /**
+   * {@code acc + a b} into the storage of {@code acc}, which is given up: the sums of a loop over k
+   * take no second room in TCM, and on a machine that chains products they stay in the array.
+   *
+   * @param acc a whole value, not a view
+   */
+  public Value dotInPlace(Value acc, Value a, Value b) {
+    ComputeOp.Gemm gemm = gemm(a, b, a.dtype().accumulator(), true);
+    checkAccumulator(a, b, acc, gemm);
+    if (!acc.isDense() || acc.offset != 0 || acc.bytes() != acc.register.bytes()) {
+      throw new ShapeException(
+          "dotInPlace onto a view " + acc + "; expected the whole value that the view is of");
+    }
+    ComputeOp command = a.isDense() && b.isDense() ? gemm : strided(gemm, new Value[] {a, b, acc});
+    Register sums =
+        port.accumulate(command, a.register, a.offset, b.register, b.offset, acc.register);
+    return made(sums, acc.shape(), acc.dtype());
+  }
+
+  /** As {@link #dot(Value, Value, Value)}, rounded once to a type; acc is kept. */
+  Value dot(Value a, Value b, Value acc, DType out) {
+    ComputeOp.Gemm gemm = gemm(a, b, out, true);
+    checkAccumulator(a, b, acc, gemm);
+    return compute(gemm, acc.shape(), out, a, b, acc);
+  }
+
+  /**
+   * Hands a composite product to the PE's tile scheduler and goes on at once: one command of this
+   * kernel, whatever its size. Values that it names may be released at once. Later commands of the
+   * kernel are not ordered after its loads and stores; {@link #await} the handle where they must
+   * be.
+   */
+  public Handle composite(CompositeGemm gemm) {
+    gemm.out(); // says what is missing
+    TileSearch.Prediction plan = new TileSearch(port.machine(), port.pe()).choose(gemm);
+    return new Handle(
+        port.schedule(gemm.reads(), p -> new TileStream(new Tl(p, grid), gemm, plan).run()));
+  }
+
+  /** Later commands wait until the value, which is released, could be overwritten. */
+  void fenceReaders(Value value) {
+    port.fenceReaders(value.register);
   }
 
   private static ComputeOp.Gemm gemm(Value a, Value b, DType out, boolean accumulate) {

@@ -110,7 +110,8 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     }
     List<Shard> shards = new ArrayList<>(specs.size());
     for (ShardSpec spec : specs) {
-      VirtualAddress place = Objects.requireNonNull(places.get(new Box(spec.offset(), spec.shape())));
+      VirtualAddress place =
+          Objects.requireNonNull(places.get(new Box(spec.offset(), spec.shape())));
       shards.add(new Shard(name, place, spec.shape(), dtype));
     }
     return new Tensor(

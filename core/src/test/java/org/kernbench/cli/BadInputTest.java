@@ -193,7 +193,12 @@ final class BadInputTest {
         new Case("sweep-file-wrong", 2, "sweep", "$DIR/s.yaml")
             .file(
                 "s.yaml",
-                "bnech: hello-send\nmode: fast\njobs: many\nvary:\n  n_elem: {a: 1}\n  dtype: []\n"),
+                "bnech: hello-send\n"
+                    + "mode: fast\n"
+                    + "jobs: many\n"
+                    + "vary:\n"
+                    + "  n_elem: {a: 1}\n"
+                    + "  dtype: []\n"),
         new Case("sweep-file-axis-empty", 2, "sweep", "$DIR/s.yaml")
             .file("s.yaml", "bench: hello-send\nvary: {dtype: []}\n"),
         new Case("sweep-file-without-vary", 2, "sweep", "$DIR/s.yaml")

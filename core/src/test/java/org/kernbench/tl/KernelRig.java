@@ -23,7 +23,14 @@ final class KernelRig implements AutoCloseable {
   private final Map<Pe, Long> used = new HashMap<>();
 
   KernelRig(Mode mode, String... overrides) {
-    this.machine = Machines.load("tiny", List.of(overrides));
+    this(mode, List.of("tiny"), overrides);
+  }
+
+  /**
+   * @param preset one name
+   */
+  KernelRig(Mode mode, List<String> preset, String... overrides) {
+    this.machine = Machines.load(preset.getFirst(), List.of(overrides));
     this.sim = Simulator.open(machine, mode, SimulatorOptions.DEFAULT);
   }
 
