@@ -82,6 +82,11 @@ public record Explanation(
     return new UsageException("cannot explain " + r.bench() + ": " + why);
   }
 
+  /** Explains a launch that no bench ran. */
+  static Explanation of(Machine machine, Breakdown breakdown) {
+    return of(RunResult.ofLaunch(machine, breakdown));
+  }
+
   /** A copy whose sensitivities are simulated too. */
   public Explanation verified(Sensitivity.Simulation simulation, Progress progress) {
     List<Sensitivity> all = new ArrayList<>();

@@ -82,6 +82,27 @@ public record RunResult(
     }
   }
 
+  /** The result of a launch that no bench ran: its critical path and nothing else. */
+  static RunResult ofLaunch(Machine machine, Breakdown path) {
+    return new RunResult(
+        "",
+        "",
+        Optional.of(machine),
+        "time",
+        Map.of(),
+        Status.OK,
+        List.of(),
+        Optional.empty(),
+        Map.of("crit_ns", Numbers.ns(path.totalPs())),
+        path.shares(),
+        "",
+        List.of(),
+        new Sim(0, 0, path.log().hash()),
+        Map.of(),
+        Optional.of(path.log()),
+        Optional.of(path));
+  }
+
   /** Name of the machine; empty if there is none. */
   public String machineName() {
     return machine.map(Machine::name).orElse("");
