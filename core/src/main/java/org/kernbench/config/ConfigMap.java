@@ -196,6 +196,16 @@ public final class ConfigMap {
     return quantity(key, Quantity.SIZE, 1);
   }
 
+  /** A size in bytes, at least 1, where a word is allowed too; not for the word itself. */
+  public long sizeOr(String key, String word) {
+    String text = scalar(key);
+    if (text != null && !text.isEmpty() && !Character.isDigit(text.charAt(0))) {
+      reject(key, Quantity.SIZE.expectation() + ", or " + word);
+      return 1;
+    }
+    return size(key);
+  }
+
   /** A bandwidth in bytes per second, at least 1. */
   public long bandwidth(String key) {
     return quantity(key, Quantity.BANDWIDTH, 1);

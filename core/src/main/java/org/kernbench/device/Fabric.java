@@ -43,23 +43,7 @@ import org.kernbench.sim.Simulation;
  * thousands of PEs in step, the cost of an event is the number of lines it touches. An event
  * allocates nothing.
  */
-final class Fabric implements EventHandler {
-  /** Hears what becomes of a transfer. */
-  interface Sink {
-    /**
-     * It is known that the tail of the last chunk enters the first link at {@code timePs}, now or
-     * later: the source may start its next transfer then.
-     */
-    void onInjected(int arg, long timePs);
-
-    /**
-     * It is known that the last byte arrives at {@code timePs}, later than now. {@code waitPs} is
-     * what the transfer lost to others on its way, 0 if it met nobody; {@code worstLink} is where
-     * one of its chunks waited longest behind a chunk of another transfer, -1 if none did.
-     */
-    void onDelivered(int arg, long timePs, long waitPs, int worstLink);
-  }
-
+final class Fabric implements Interconnect, EventHandler {
   private static final int HEAD = 0;
   private static final int READ = 1; // of a chunk, in a banked memory
   private static final int WRITE = 2;
@@ -197,8 +181,8 @@ final class Fabric implements EventHandler {
     return none;
   }
 
-  /** Writes down every chunk on every link from now on. */
-  void recordIn(TransferLog newLog) {
+  @Override
+  public void recordIn(TransferLog newLog) {
     log = newLog;
   }
 
@@ -219,12 +203,8 @@ final class Fabric implements EventHandler {
     return begin(id, route, bytes, timePs, sink, sinkArg, tellInjected, null);
   }
 
-  /**
-   * Starts a transfer from or to bytes of a memory.
-   *
-   * @param span where in the memory they are, which matters to banked HBM only; null for anywhere
-   */
-  int begin(
+  @Override
+  public int begin(
       long id,
       Route route,
       long bytes,
@@ -271,7 +251,8 @@ final class Fabric implements EventHandler {
    * picosecond as links do it. No other link delays a chunk that meets nobody else's: with the
    * latencies it is exactly when the transfer arrives alone, and never later than it does.
    */
-  long serialPs(Route route, long bytes) {
+  @Override
+  public long serialPs(Route route, long bytes) {
     long rest = bytes & (chunkBytes - 1);
     long chunkPs = links[(route.narrowestLink << LINK_SHIFT) + CHUNK_PS];
     return (bytes >> chunkBytesShift) * chunkPs

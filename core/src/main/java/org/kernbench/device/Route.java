@@ -26,6 +26,9 @@ final class Route {
   /** The port of the banked memory that the data comes from, which is no link of it; -1 if none. */
   final int readPort;
 
+  /** The virtual channel of each link, for finite buffers; worked out when first asked for. */
+  int[] channels = {};
+
   private Route(int[] links, long latencyPs, Rate narrowest, int narrowestLink, int readPort) {
     this.readPort = readPort;
     this.links = links;

@@ -19,7 +19,7 @@ import org.kernbench.sim.Simulation;
  * All PEs of a machine on one clock: turns their commands into transfers and events, and events
  * into progress.
  */
-final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
+final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   private static final int READ_MEMORY = 0;
   private static final int LAUNCH = 1;
   private static final int WAKE = 2;
@@ -34,7 +34,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
   private final Memories memories;
   private final SimulatorOptions options;
   private final KernelLines lines = new KernelLines();
-  private final Fabric fabric;
+  private final Interconnect fabric;
   private final CostModel cost;
   private final int handler;
   private final boolean values;
@@ -73,7 +73,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
     this.contexts = machine.pe().cpu().contexts() + 1;
     this.banked = machine.hbm().isBanked();
     this.log = new OpLog(machine, options.opLogLimit());
-    this.fabric = Fabric.of(sim, machine);
+    this.fabric = Interconnect.of(sim, machine);
     if (options.opLogLimit() > 0) {
       fabric.recordIn(log.transfers());
     }
@@ -237,7 +237,7 @@ final class TimedExecutor implements Executor, EventHandler, Fabric.Sink {
    * @param part of the log of transfers
    */
   void transfer(int part, Route route, int bytes, long timePs, Op op, boolean tellInjected) {
-    int t = fabric.begin(op.id, route, bytes, timePs, this, op.index, tellInjected);
+    int t = fabric.begin(op.id, route, bytes, timePs, this, op.index, tellInjected, null);
     log.transfers().travels(part, t);
   }
 

@@ -5,7 +5,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Which link waits for which: an edge from each link of a route to the next one.
+ * Which link waits for which: an edge from each link of a route to the next one, each on its virtual
+ * channel.
  *
  * <p>With finite buffers a circle of such waits can stop for ever (Dally and Seitz, 1987); routes
  * without a circle cannot. Packages are alike, so every pair of PEs in one package, and between
@@ -17,12 +18,15 @@ final class ChannelGraph {
 
   private final Machine machine;
 
-  /** Followers of each link; grown as edges are found. */
+  private final int channels;
+
+  /** Followers of each link and channel; grown as edges are found. */
   private final int[][] next;
 
   private ChannelGraph(Machine machine) {
     this.machine = machine;
-    next = new int[machine.linkCount()][];
+    channels = machine.fabric().virtualChannels();
+    next = new int[machine.linkCount() * channels][];
   }
 
   /** Links that wait for each other in a circle, or an empty list. */
@@ -50,8 +54,9 @@ final class ChannelGraph {
     if (fromPe != toPe) {
       int from = machine.peNode(machine.peAt(fromPe));
       int[] route = machine.route(from, machine.peNode(machine.peAt(toPe)));
+      int[] channel = machine.virtualChannels(route);
       for (int i = 1; i < route.length; i++) {
-        addEdge(route[i - 1], route[i]);
+        addEdge(route[i - 1] * channels + channel[i - 1], route[i] * channels + channel[i]);
       }
     }
   }
@@ -106,7 +111,7 @@ final class ChannelGraph {
   private List<Link> links(int[] stack, int depth, int first) {
     List<Link> result = new ArrayList<>();
     for (int i = depth - 1; i >= 0; i--) {
-      result.addFirst(machine.link(stack[i]));
+      result.addFirst(machine.link(stack[i] / channels));
       if (stack[i] == first) {
         break;
       }

@@ -19,6 +19,17 @@ import org.kernbench.config.Problems;
 public final class Machine {
   private static final Side[] SIDES = Side.values();
 
+  // where a route is, in this order; see virtualChannels
+  private static final int PHASE_X = 0;
+  private static final int PHASE_X_WRAPPED = 1;
+  private static final int PHASE_Y = 2;
+  private static final int PHASE_Y_WRAPPED = 3;
+  private static final int PHASE_PACKAGE = 4;
+  private static final int PHASE_CUBE = 5;
+
+  /** The most virtual channels that are of use. */
+  static final int PHASES = 6;
+
   private final MachineConfig config;
   private final ConfigTree tree;
   private final String configText;
@@ -495,6 +506,97 @@ public final class Machine {
     return walk.links();
   }
 
+  /**
+   * The virtual channel of each link of a route, for finite buffers.
+   *
+   * <p>A route passes through phases, in this order, each of which goes along one axis or stays in
+   * one place, so that waits inside a phase make no circle: packages along x, beyond the wrap link of
+   * a ring or axis (the <em>dateline</em>: Dally and Seitz, 1987), packages along y, beyond its wrap
+   * link, the cubes of the last package, and the last cube. Each phase that the machine has gets a
+   * channel of its own; if there are fewer channels, the first phases share channel 0.
+   *
+   * @param route links in order, as {@link #route} gives them
+   */
+  public int[] virtualChannels(int[] route) {
+    int[] channels = new int[route.length];
+    int count = fabric().virtualChannels();
+    if (count > 1) {
+      int[] channel = phaseChannels(count);
+      int[] phases = phases(route);
+      for (int i = 0; i < route.length; i++) {
+        channels[i] = channel[phases[i]];
+      }
+    }
+    return channels;
+  }
+
+  private int[] phases(int[] route) {
+    int[] phases = new int[route.length];
+    int lastBetween = -1;
+    int lastCrossing = -1;
+    for (int i = 0; i < route.length; i++) {
+      LinkKind kind = linkKind(route[i]);
+      if (kind == LinkKind.SIP_TO_SIP) {
+        lastBetween = i;
+      }
+      if (kind == LinkKind.CUBE_TO_CUBE || kind == LinkKind.CUBE_TO_IO) {
+        lastCrossing = i;
+      }
+    }
+    int phase = PHASE_X;
+    int next = 0; // the next link between packages
+    for (int i = 0; i < route.length; i++) {
+      if (i > lastBetween) {
+        phases[i] = i > lastCrossing ? PHASE_CUBE : PHASE_PACKAGE;
+        continue;
+      }
+      while (next < i || linkKind(route[next]) != LinkKind.SIP_TO_SIP) {
+        next++;
+      }
+      int link = route[next] - firstSipLink;
+      if (phase < PHASE_Y && !network.isAlongX(link)) {
+        phase = PHASE_Y; // from the turn on
+      }
+      if (next == i && network.isWrap(link)) {
+        phase = phase < PHASE_Y ? PHASE_X_WRAPPED : PHASE_Y_WRAPPED;
+      }
+      phases[i] = phase;
+    }
+    return phases;
+  }
+
+  private int[] phaseChannels(int count) {
+    int[] channel = new int[PHASES];
+    int rank = -1;
+    for (int phase = 0; phase < PHASES; phase++) {
+      if (hasPhase(phase)) {
+        rank++;
+      }
+      channel[phase] = Math.max(0, rank - Math.max(0, phaseCount() - count));
+    }
+    return channel;
+  }
+
+  /** Phases that routes of this machine pass through: as many virtual channels are of use. */
+  int phaseCount() {
+    int count = 0;
+    for (int phase = 0; phase < PHASES; phase++) {
+      count += hasPhase(phase) ? 1 : 0;
+    }
+    return count;
+  }
+
+  /** A package of one cube has no traffic of its own that could wait for what passes through. */
+  private boolean hasPhase(int phase) {
+    return switch (phase) {
+      case PHASE_X -> sips() > 1 || cubesPerSip() == 1;
+      case PHASE_X_WRAPPED -> network.wrapsAlongX();
+      case PHASE_Y -> sips() > 1 && sipGridHeight() > 1;
+      case PHASE_Y_WRAPPED -> network.wrapsAlongY();
+      default -> cubesPerSip() > 1;
+    };
+  }
+
   /** Sum of the latencies of some links, ps. */
   public long latencyPs(int[] links) {
     long sum = 0;
@@ -530,7 +632,10 @@ public final class Machine {
 
   /** How transfers share links. */
   public FabricSpec fabric() {
-    return config.fabric();
+    FabricSpec f = config.fabric();
+    return f.virtualChannels() > 0
+        ? f
+        : new FabricSpec(f.chunkBytes(), f.bufferBytes(), f.flitBytes(), Math.max(1, phaseCount()));
   }
 
   /** The HBM slice of each PE. */

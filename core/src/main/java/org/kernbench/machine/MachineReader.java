@@ -85,6 +85,7 @@ final class MachineReader {
             name, description, system, cube, links, launch, hbm, sram, pe, ipcq, fabric);
     Machine machine =
         new Machine(config, tree, template, addresses);
+    checkDeadlock(machine);
     return machine.withWarnings(MachineWarnings.of(machine, tree));
   }
 
@@ -520,11 +521,69 @@ final class MachineReader {
               + hbm.burstBytes()
               + " B");
     }
-    if (!map.isText("buffer", "unlimited")) {
-      map.reject("buffer", "unlimited; finite buffers are not modelled yet");
-    }
+    long flit = map.size("flit");
+    int channels = map.integerOr("virtual_channels", "auto", 1, Machine.PHASES);
+    long buffer =
+        map.isText("buffer", "unlimited") ? FabricSpec.UNLIMITED : map.sizeOr("buffer", "unlimited");
     map.done();
-    return new FabricSpec(chunk);
+    if (checkPowerOfTwo(map, "flit", flit) && flit > chunk) {
+      map.problem("flit", "got " + flit + " B; expected at most fabric.chunk: " + chunk + " B");
+    }
+    boolean finite = buffer != FabricSpec.UNLIMITED && problems.isClean(map.path());
+    if (finite && (buffer < flit || buffer % flit != 0)) {
+      map.problem(
+          "buffer",
+          "got "
+              + buffer
+              + " B; expected a multiple of fabric.flit, e.g. "
+              + Math.ceilDiv(buffer, flit) * flit
+              + " B");
+    }
+    return new FabricSpec(chunk, buffer, flit, channels);
+  }
+
+  /** With finite buffers, routes that wait for each other in a circle may stop for ever. */
+  private void checkDeadlock(Machine machine) {
+    FabricSpec fabric = machine.fabric();
+    if (!fabric.isBuffered()) {
+      return;
+    }
+    if (machine.sips() > ChannelGraph.MAX_SIPS) {
+      problems.add(
+          tree.positionOf("fabric.buffer"),
+          "fabric.buffer",
+          "finite buffers are checked for deadlock on up to "
+              + ChannelGraph.MAX_SIPS
+              + " sips; this machine has "
+              + machine.sips()
+              + "; expected unlimited");
+    } else {
+      List<Link> circle = ChannelGraph.findCircle(machine);
+      if (!circle.isEmpty()) {
+        problems.add(
+            tree.positionOf("fabric.virtual_channels"),
+            "fabric.virtual_channels",
+            "got "
+                + fabric.virtualChannels()
+                + ": with finite buffers these "
+                + circle.size()
+                + " links can wait for each other for ever: "
+                + names(circle)
+                + "; expected "
+                + "auto (here "
+                + machine.phaseCount()
+                + "), or fabric.buffer: unlimited");
+      }
+    }
+    problems.throwIfAny();
+  }
+
+  private static String names(List<Link> circle) {
+    List<String> sips =
+        circle.stream().filter(l -> l.kind() == LinkKind.SIP_TO_SIP).map(Link::name).toList();
+    List<String> shown = sips.isEmpty() ? circle.stream().map(Link::name).toList() : sips;
+    String first = String.join(", ", shown.subList(0, Math.min(6, shown.size())));
+    return shown.size() == circle.size() && shown.size() <= 6 ? first : first + " and others";
   }
 
   private void link(ConfigMap parent, String key, LinkKind kind) {

@@ -303,8 +303,8 @@ public final class MachineReport {
                 + circle.size()
                 + " links, from "
                 + circle.get(0).name()
-                + " on; finite buffers would need a second virtual channel "
-                + "on it (buffers are unlimited now)");
+                + " on; finite buffers would need more virtual channels "
+                + "(buffers are unlimited now)");
       }
     }
     if (!notes.isEmpty()) {

@@ -1,6 +1,8 @@
 package org.kernbench.machine;
 
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Problems;
@@ -29,6 +31,7 @@ final class MachineWarnings {
         LinkKind.ROUTER_TO_PE, "cube.links.pe_to_router.bandwidth", "the link of a PE");
     warnings.checkWayToHbm(LinkKind.NOC, "cube.noc.bandwidth", "a router link");
     warnings.checkTcm();
+    warnings.checkBuffers();
     warnings.checkQueues();
     return warnings.found.sorted();
   }
@@ -69,6 +72,39 @@ final class MachineWarnings {
               + percent(port, feed + dma)
               + " of their peak");
     }
+  }
+
+  /** A buffer against bandwidth x round trip of the link before it: a credit takes as long back. */
+  private void checkBuffers() {
+    FabricSpec fabric = machine.fabric();
+    if (!fabric.isBuffered()) {
+      return;
+    }
+    Map<LinkKind, String> keys = new LinkedHashMap<>();
+    keys.put(LinkKind.NOC, "cube.noc");
+    keys.put(LinkKind.CUBE_TO_CUBE, "sip.links.cube_to_cube");
+    keys.put(LinkKind.CUBE_TO_IO, "sip.links.cube_to_io");
+    keys.put(LinkKind.SIP_TO_SIP, "system.links.sip_to_sip");
+    keys.put(LinkKind.HOST_LINK, "system.links.host_to_sip");
+    keys.forEach((kind, key) -> {
+      LinkSpec link = machine.spec(kind);
+      long roundTripPs = 2 * link.latencyPs() + link.rate().durationPs(fabric.flitBytes());
+      double reach = fabric.bufferBytes() * 1e12 / roundTripPs;
+      if (reach < WORTH_A_WARNING * link.rate().bytesPerSecond()) {
+        add(
+            "fabric.buffer",
+            size((double) fabric.bufferBytes())
+                + " are fewer bytes than a round trip of "
+                + key
+                + " holds, "
+                + size(link.rate().bytesPerSecond() * (roundTripPs / 1e12))
+                + "; that link can reach at most "
+                + bandwidth(reach)
+                + " of its "
+                + bandwidth((double) link.rate().bytesPerSecond())
+                + " per virtual channel");
+      }
+    });
   }
 
   /**

@@ -163,6 +163,35 @@ final class SipNetwork {
     };
   }
 
+  boolean wrapsAlongX() {
+    return wrapX;
+  }
+
+  boolean wrapsAlongY() {
+    return wrapY;
+  }
+
+  /** Whether a link of a ring or grid leads along x. */
+  boolean isAlongX(int link) {
+    if (linkPort.length == 0) {
+      return true;
+    }
+    Side side = fromSide(link);
+    return side == Side.E || side == Side.W;
+  }
+
+  /** Whether a link closes a ring or an axis. */
+  boolean isWrap(int link) {
+    if (linkPort.length == 0) {
+      return false;
+    }
+    int from = fromSip(link);
+    Side side = fromSide(link);
+    int x = from % width + side.dx();
+    int y = from / width + side.dy();
+    return x < 0 || x >= width || y < 0 || y >= height;
+  }
+
   /** The side on which a link leaves a package. */
   Side fromSide(int link) {
     return switch (topology) {

@@ -3,6 +3,7 @@ package org.kernbench.device;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.kernbench.machine.FabricSpec;
 import org.kernbench.sim.Rate;
 import org.kernbench.sim.Simulation;
 
@@ -68,22 +69,57 @@ final class FabricMesh {
    * @return by packet, the cycle by whose beginning it was delivered
    */
   static long[] run(FlitMeshTraffic traffic, int chunkFlits) {
+    return run(
+        traffic,
+        1,
+        (sim, rates, latenciesPs) ->
+            new Fabric(sim, (long) chunkFlits * FLIT_BYTES, rates, latenciesPs));
+  }
+
+  /**
+   * The same with finite buffers; packet {@code i} uses virtual channel {@code i mod channels}.
+   *
+   * @param depth flits that the buffer of a channel holds
+   */
+  static long[] runBuffered(FlitMeshTraffic traffic, int depth, int channels) {
+    FabricSpec spec =
+        new FabricSpec(
+            (long) traffic.packetFlits() * FLIT_BYTES,
+            (long) depth * FLIT_BYTES,
+            FLIT_BYTES,
+            channels);
+    return run(
+        traffic,
+        channels,
+        (sim, rates, latenciesPs) -> new BufferedFabric(sim, spec, rates, latenciesPs));
+  }
+
+  private interface Maker {
+    Interconnect make(Simulation sim, Rate[] rates, long[] latenciesPs);
+  }
+
+  private static long[] run(FlitMeshTraffic traffic, int channels, Maker maker) {
     FabricMesh mesh = new FabricMesh(traffic.side());
     long[] latenciesPs = mesh.latencies.stream().mapToLong(ps -> ps).toArray();
     Rate[] rates = new Rate[latenciesPs.length];
     Arrays.fill(rates, FLIT_PER_CYCLE);
     Simulation sim = new Simulation();
-    Fabric fabric = new Fabric(sim, (long) chunkFlits * FLIT_BYTES, rates, latenciesPs);
+    Interconnect fabric = maker.make(sim, rates, latenciesPs);
     int nodes = traffic.side() * traffic.side();
-    Route[][] routes = new Route[nodes][nodes];
-    for (int a = 0; a < nodes; a++) {
-      for (int b = 0; b < nodes; b++) {
-        routes[a][b] = Route.of(mesh.route(a, b), rates, latenciesPs);
+    Route[][][] routes = new Route[channels][nodes][nodes];
+    for (int vc = 0; vc < channels; vc++) {
+      for (int a = 0; a < nodes; a++) {
+        for (int b = 0; b < nodes; b++) {
+          Route route = Route.of(mesh.route(a, b), rates, latenciesPs);
+          route.channels = new int[route.links.length];
+          Arrays.fill(route.channels, vc);
+          routes[vc][a][b] = route;
+        }
       }
     }
     long[] delivered = new long[traffic.packets().size()];
-    Fabric.Sink sink =
-        new Fabric.Sink() {
+    Interconnect.Sink sink =
+        new Interconnect.Sink() {
           @Override
           public void onInjected(int arg, long timePs) {
             throw new AssertionError("nobody asked");
@@ -97,8 +133,8 @@ final class FabricMesh {
     for (int i = 0; i < delivered.length; i++) {
       FlitMeshTraffic.Packet p = traffic.packets().get(i);
       long bytes = (long) traffic.packetFlits() * FLIT_BYTES;
-      Route route = routes[p.source()][p.destination()];
-      fabric.begin(i, route, bytes, p.cycle() * CYCLE_PS, sink, i, false);
+      Route route = routes[i % channels][p.source()][p.destination()];
+      fabric.begin(i, route, bytes, p.cycle() * CYCLE_PS, sink, i, false, null);
     }
     sim.run();
     return delivered;

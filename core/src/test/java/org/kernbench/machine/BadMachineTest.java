@@ -81,7 +81,7 @@ class BadMachineTest {
         "ipcq.slot_size=64 KiB | = 4 MiB; expected at most pe.tcm.size = 2 MiB",
         "ipcq.buffer_kind=sram; cube.sram.size=1 MiB | share of cube.sram.size = 128 KiB",
         "fabric.chunk=128 B | at least the HBM burst",
-        "fabric.buffer=64 KiB | finite buffers are not modelled yet",
+        "fabric.buffer=endless | a size with its unit, e.g. \"2 MiB\", or unlimited",
         "cube.memory_map.hbm_total_gb_per_cube=1000000 | more address bits than the 51",
         "system.sips.count=4097; system.sips.topology=fully_connected | at most 4096",
         "sip.cube_mesh.w=256; sip.cube_mesh.h=256; cube.noc.w=256 | million nodes",
