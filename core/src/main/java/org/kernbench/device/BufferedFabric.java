@@ -31,8 +31,8 @@ import org.kernbench.sim.Simulation;
  *       Machine#virtualChannels}.
  * </ul>
  *
- * <p>What has reached the end of its route is taken at once, so the last link needs no credit. A
- * link can thus pass {@code buffer / (2 L + flit / B)} bytes per second, or B if that is less: with
+ * <p>What has reached the end of its route is taken at once, so the last link needs no credit, nor
+ * does the port of a memory: a controller has room for what it has read. Any other link can thus pass {@code buffer / (2 L + flit / B)} bytes per second, or B if that is less: with
  * buffers that cover bandwidth times round trip everything is as with unlimited ones, but that
  * packets queue behind each other where they enter a router, not only where they leave it.
  *
@@ -48,6 +48,8 @@ final class BufferedFabric implements Interconnect, EventHandler {
   private static final int READ = 5; // of a packet, in a banked memory
   private static final int WRITE = 6;
   private static final int PORT_FREE = 7; // the way out of the buffers at the end of a link
+
+  private static final int PLENTY = 1 << 30;
 
   private static final class Transfer {
     final int index;
@@ -138,9 +140,9 @@ final class BufferedFabric implements Interconnect, EventHandler {
     /** Until then the tail of the packet before is leaving. */
     long leavingPs;
 
-    Channel(int link) {
+    Channel(int link, boolean isMemory) {
       this.link = link;
-      this.credits = bufferFlits;
+      this.credits = isMemory ? PLENTY : bufferFlits;
     }
 
     void push(Packet packet, int hop, long tailPs) {
@@ -242,14 +244,16 @@ final class BufferedFabric implements Interconnect, EventHandler {
     this.machine = machine;
     this.chunkBytes = spec.chunkBytes();
     this.flitBytes = spec.flitBytes();
-    this.bufferFlits = Math.toIntExact(Math.min(1 << 30, spec.bufferBytes() / spec.flitBytes()));
+    this.bufferFlits = Math.toIntExact(Math.min(PLENTY, spec.bufferBytes() / spec.flitBytes()));
     this.vcs = spec.virtualChannels();
     this.rates = rates.clone();
     this.latenciesPs = latenciesPs.clone();
     this.slices = machine != null && machine.hbm().isBanked() ? new HbmSlices(machine) : null;
     this.channels = new Channel[rates.length * vcs];
     for (int i = 0; i < channels.length; i++) {
-      channels[i] = new Channel(i / vcs);
+      int link = i / vcs;
+      boolean memory = machine != null && machine.linkKind(link).isMemoryPort();
+      channels[i] = new Channel(link, memory);
     }
     this.turn = new int[rates.length];
     this.freePs = new long[rates.length];

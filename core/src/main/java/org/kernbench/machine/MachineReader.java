@@ -1,6 +1,7 @@
 package org.kernbench.machine;
 
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;

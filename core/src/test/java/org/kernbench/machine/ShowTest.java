@@ -90,7 +90,8 @@ class ShowTest {
     assertThat(ChannelGraph.findCircle(Machines.load("ring", List.of("system.sips.count=3"))))
         .isEmpty();
     List<Link> circle =
-        ChannelGraph.findCircle(Machines.load("ring", List.of("system.sips.count=5")));
+        ChannelGraph.findCircle(
+            Machines.load("ring", List.of("system.sips.count=5", "fabric.virtual_channels=1")));
     assertThat(circle.stream().filter(l -> l.kind() == LinkKind.SIP_TO_SIP)).hasSize(5);
     assertThat(
             ChannelGraph.findCircle(
