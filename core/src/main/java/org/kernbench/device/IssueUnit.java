@@ -226,8 +226,13 @@ final class IssueUnit {
       raiseBarrier(tcm.firstLaterPs(), Cause.TCM_SPACE, tcm.firstLaterOp());
       tcm.countFirstLater(world.sim.nowPs());
     }
+    boolean wasStalled = tcmStalled;
     tcmStalled = !tcm.fits(bytes);
     if (!tcmStalled) {
+      if (wasStalled) {
+        // the room may have been counted as given by another program, or slots were uninstalled
+        raiseBarrier(world.sim.nowPs(), Cause.TCM_SPACE, tcm.lastGivenBy());
+      }
       int gift = tcm.heldUpBy(bytes, issuePs);
       if (gift >= 0) {
         raiseBarrier(tcm.givenPs(gift), Cause.TCM_SPACE, tcm.givenBy(gift));

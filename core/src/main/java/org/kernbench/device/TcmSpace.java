@@ -21,6 +21,7 @@ final class TcmSpace {
 
   private int laterCount;
   private int counted;
+  private int lastGivenBy = -1;
 
   TcmSpace(long size) {
     this.size = size;
@@ -52,8 +53,10 @@ final class TcmSpace {
     used += bytes;
   }
 
-  void give(long bytes) {
+  /** Gives back now. */
+  void give(long bytes, int op) {
     used -= bytes;
+    lastGivenBy = op;
   }
 
   /** Gives back at a later time. */
@@ -92,6 +95,7 @@ final class TcmSpace {
   /** Counts the first of the later gifts as given. */
   void countFirstLater(long nowPs) {
     used -= later[counted * STRIDE + 1];
+    lastGivenBy = (int) later[counted * STRIDE + 2];
     counted++;
     int past = 0;
     while (past < counted && later[past * STRIDE] <= nowPs) {
@@ -102,6 +106,11 @@ final class TcmSpace {
       laterCount -= past;
       System.arraycopy(later, past * STRIDE, later, 0, laterCount * STRIDE);
     }
+  }
+
+  /** The operation that gave room back last, of those that count; -1 before. */
+  int lastGivenBy() {
+    return lastGivenBy;
   }
 
   /**

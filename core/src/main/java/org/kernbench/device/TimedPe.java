@@ -129,7 +129,7 @@ final class TimedPe {
     if (timePs > now) {
       tcm.giveLater(timePs, bytes, op);
     } else {
-      tcm.give(bytes);
+      tcm.give(bytes, op);
       for (ProgramContext c : contexts) {
         if (c != null) {
           c.cpu.roomIsFree(now, op);

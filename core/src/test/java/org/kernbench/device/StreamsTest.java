@@ -217,6 +217,39 @@ final class StreamsTest {
     }
   }
 
+  /**
+   * Two programs that outrun each other: one counts as given what the other waits for. Every command
+   * must still be issued when there was room, not before: the simulator itself checks that nothing
+   * starts in the past.
+   */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+  void tcm_sharedByRandomPrograms_startsNothingInThePast(long seed) {
+    try (DeviceRig rig = DeviceRig.ring("pe.cpu.command_window=64")) {
+      Launch[] launches = new Launch[2];
+      for (int stream = 0; stream < 2; stream++) {
+        java.util.Random random = new java.util.Random(seed * 2 + stream);
+        launches[stream] =
+            launch(rig, on(rig, 0).onStream(stream), p -> {
+              List<Register> alive = new ArrayList<>();
+              for (int i = 0; i < 300; i++) {
+                int bytes = 4 << (8 + random.nextInt(10));
+                alive.add(
+                    random.nextBoolean()
+                        ? p.load(rig.hbm(0, 0, bytes))
+                        : fill(p, bytes, i));
+                while (alive.size() > 1 + random.nextInt(2)) {
+                  p.release(alive.removeFirst());
+                }
+              }
+            });
+      }
+      rig.sim.drive(launches[0]);
+      rig.sim.drive(launches[1]);
+      assertThat(rig.rows()).hasSize(600);
+    }
+  }
+
   @Test
   void launch_streamThatTheMachineDoesNotHave_isRefused() {
     try (DeviceRig rig = DeviceRig.ring("pe.cpu.contexts=1")) {
