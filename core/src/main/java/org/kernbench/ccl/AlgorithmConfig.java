@@ -59,4 +59,40 @@ public record AlgorithmConfig(
         machine.creditOverheadPs(),
         machine.directions());
   }
+
+  /** The same with the slots in another memory. */
+  AlgorithmConfig withBufferKind(BufferKind kind) {
+    return new AlgorithmConfig(
+        name,
+        className,
+        topology,
+        Optional.of(kind),
+        slots,
+        slotBytes,
+        backpressure,
+        creditBytes,
+        chunkBytes,
+        elementsPerBlock,
+        worldSize,
+        rankLevel,
+        subChunks);
+  }
+
+  /** The same with another number of slots. */
+  AlgorithmConfig withSlots(int count) {
+    return new AlgorithmConfig(
+        name,
+        className,
+        topology,
+        bufferKind,
+        OptionalInt.of(count),
+        slotBytes,
+        backpressure,
+        creditBytes,
+        chunkBytes,
+        elementsPerBlock,
+        worldSize,
+        rankLevel,
+        subChunks);
+  }
 }

@@ -124,6 +124,15 @@ public final class CollectiveLibrary implements CollectiveBackend {
     throw new IllegalArgumentException("no built-in algorithm " + name);
   }
 
+  /**
+   * An algorithm of a configuration, by name.
+   *
+   * @throws org.kernbench.config.ConfigException if its class cannot be made
+   */
+  public static CollectiveAlgorithm algorithm(CclConfig config, String name) {
+    return make(config, config.of(name));
+  }
+
   /** Names of the algorithms that need no {@code class}, with one line on each. */
   public static Map<String, String> descriptions() {
     Map<String, String> descriptions = new LinkedHashMap<>();

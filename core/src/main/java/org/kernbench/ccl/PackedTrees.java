@@ -310,8 +310,7 @@ public final class PackedTrees implements CollectiveAlgorithm {
         double bytes = tree.share() * roundBytes;
         for (int e : tree.edges()) {
           LinkCosts cost = hops[e];
-          double injection =
-              cost.overheadPs() + bytes * 1e12 / cost.injection().bytesPerSecond();
+          double injection = cost.overheadPs() + bytes * 1e12 / cost.injection().bytesPerSecond();
           ps[e] += Math.max(injection, bytes * 1e12 / cost.narrowest().bytesPerSecond());
         }
       }

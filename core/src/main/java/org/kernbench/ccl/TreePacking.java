@@ -63,7 +63,8 @@ final class TreePacking {
   private final int n;
   private final List<Edge> edges = new ArrayList<>();
 
-  // rows: what limits; by row, how often each edge uses it, its rate and what the vector itself uses
+  // rows: what limits; by row, how often each edge uses it, its rate and what the vector itself
+  // uses
   private final List<int[]> uses = new ArrayList<>();
   private final List<Double> rates = new ArrayList<>();
   private final List<Integer> own = new ArrayList<>();

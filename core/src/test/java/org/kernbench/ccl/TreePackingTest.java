@@ -14,10 +14,19 @@ import org.kernbench.torch.RankLevel;
 final class TreePackingTest {
   @ParameterizedTest
   @CsvSource({
-    "ring_1d, 6, auto", "ring_1d, 7, auto", "ring_1d, 2, auto", "ring_1d, 3, auto",
-    "torus_2d, 6, 3", "torus_2d, 9, 3", "torus_2d, 16, 4", "torus_2d, 12, 4",
-    "mesh_2d_no_wrap, 6, 3", "mesh_2d_no_wrap, 15, 5", "mesh_2d_no_wrap, 16, 4",
-    "mesh_2d_no_wrap, 5, 5", "mesh_2d_no_wrap, 9, 3"
+    "ring_1d, 6, auto",
+    "ring_1d, 7, auto",
+    "ring_1d, 2, auto",
+    "ring_1d, 3, auto",
+    "torus_2d, 6, 3",
+    "torus_2d, 9, 3",
+    "torus_2d, 16, 4",
+    "torus_2d, 12, 4",
+    "mesh_2d_no_wrap, 6, 3",
+    "mesh_2d_no_wrap, 15, 5",
+    "mesh_2d_no_wrap, 16, 4",
+    "mesh_2d_no_wrap, 5, 5",
+    "mesh_2d_no_wrap, 9, 3"
   })
   void pack_packages_reachesTheStrength(String topology, int count, String width) {
     Ideal ideal = new Ideal(0, 100_000, 128, 512, Ideal.Bottleneck.LINK);

@@ -1,0 +1,138 @@
+package org.kernbench.cli;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.CollectiveAlgorithm;
+import org.kernbench.ccl.CollectiveLibrary;
+import org.kernbench.ccl.Conformance;
+import org.kernbench.eval.UserClasses;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code kernbench conformance}: does a collective algorithm do what it says, everywhere? */
+@Command(
+    name = "conformance",
+    customSynopsis = "kernbench conformance ALGORITHM|CLASS|all [OPTIONS]",
+    synopsisHeading = "Usage: ",
+    descriptionHeading = "%n",
+    description =
+        "Runs a collective algorithm over group sizes, shapes, vector lengths, types, operations,"
+            + " sub-groups and slot memories, and checks values, bits, bytes, time and slots of each.",
+    optionListHeading = "%n")
+final class ConformanceCommand implements Callable<Integer> {
+  private static final int FAILED = 1;
+
+  @Parameters(
+      arity = "1",
+      paramLabel = "ALGORITHM|CLASS",
+      description = "A name in ccl.yaml, the class of an algorithm of your own, or all.")
+  String subject = "";
+
+  @Option(
+      names = "--class-path",
+      paramLabel = "PATH",
+      description = "Where the class is: a .java file, a jar, or a directory; may be repeated.")
+  List<Path> classPath = new ArrayList<>();
+
+  @Option(
+      names = "--ccl",
+      paramLabel = "FILE",
+      description = "The configuration of collectives (default: ./ccl.yaml, or the packaged one).")
+  @Nullable Path ccl;
+
+  @Option(
+      names = "--ccl-set",
+      paramLabel = "path=value",
+      description = "Changes one value of it; may be repeated.")
+  List<String> overrides = new ArrayList<>();
+
+  @Option(names = "--full", description = "Every combination, and 64 MiB: minutes, not seconds.")
+  boolean full;
+
+  @Option(
+      names = "--seed",
+      paramLabel = "N",
+      description = "What a run without --full draws (default: 1).")
+  long seed = 1;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  boolean help;
+
+  private final Terminal terminal;
+
+  ConformanceCommand(Terminal terminal) {
+    this.terminal = terminal;
+  }
+
+  @Override
+  public Integer call() {
+    ClassLoader before = Thread.currentThread().getContextClassLoader();
+    try {
+      if (!classPath.isEmpty()) {
+        Thread.currentThread().setContextClassLoader(UserClasses.load(classPath).loader());
+      }
+      return run();
+    } finally {
+      Thread.currentThread().setContextClassLoader(before);
+    }
+  }
+
+  private int run() {
+    List<String> set = new ArrayList<>(overrides);
+    boolean isClass = subject.contains(".");
+    if (isClass) {
+      set.add("algorithms.user.class=" + subject);
+    }
+    CclConfig config = CclConfig.load(Optional.ofNullable(ccl), set);
+    List<String> names =
+        subject.equals("all")
+            ? List.copyOf(CollectiveLibrary.builtIn())
+            : List.of(isClass ? "user" : config.of(subject.replace('-', '_')).name());
+    Conformance suite = new Conformance();
+    boolean passes = true;
+    for (String name : names) {
+      CollectiveAlgorithm algorithm = CollectiveLibrary.algorithm(config, name);
+      Conformance.Report report =
+          suite.run(
+              algorithm,
+              config.of(name),
+              full ? Conformance.Extent.FULL : Conformance.Extent.FAST,
+              seed);
+      print(algorithm.name(), report);
+      passes &= report.passes();
+    }
+    return passes ? 0 : FAILED;
+  }
+
+  private void print(String name, Conformance.Report report) {
+    terminal
+        .out()
+        .printf(
+            Locale.ROOT,
+            "%-24s %s  %,d cases, %d failed, %d refused; %d slot counts%s%n",
+            name,
+            report.passes() ? "ok  " : "FAIL",
+            report.cases(),
+            report.failed(),
+            report.refused(),
+            report.slots(),
+            report.worstForecast() > 0
+                ? String.format(
+                    Locale.ROOT, "; forecasts within a factor of %.2f", report.worstForecast())
+                : "");
+    report
+        .refusals()
+        .forEach((where, why) -> terminal.out().println("  refuses " + where + ": " + why));
+    report.failures().forEach(failure -> terminal.out().println("  failed " + failure));
+  }
+}
