@@ -41,6 +41,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
 
   /** Per PE, the tile scheduler's included. */
   private final int contexts;
+
   private final boolean banked;
 
   private final @Nullable TimedPe[] pes;

@@ -9,8 +9,8 @@ import org.kernbench.device.OpLog;
 import org.kernbench.machine.Machine;
 
 /**
- * Why a run took the time it took: its critical path by cause, place and kernel line, who waited for
- * whom, how busy engines and links were, and what each number of the machine is worth.
+ * Why a run took the time it took: its critical path by cause, place and kernel line, who waited
+ * for whom, how busy engines and links were, and what each number of the machine is worth.
  *
  * @param result of the run
  * @param breakdown its critical path
@@ -37,8 +37,8 @@ public record Explanation(
    *
    * @param who kind of the operations that waited and the kernel line that issued them
    * @param cause what they waited for last
-   * @param by kind of the operations that ended the wait and the kernel line that issued them; empty
-   *     if none did
+   * @param by kind of the operations that ended the wait and the kernel line that issued them;
+   *     empty if none did
    * @param operations how many waited
    * @param ps time waited in sum, picoseconds
    * @param longestPs the longest wait
@@ -124,9 +124,7 @@ public record Explanation(
                   Math.max(a.longestPs, b.longestPs),
                   b.longestPs > a.longestPs ? b.longestOp : a.longestOp));
     }
-    return sums.values().stream()
-        .sorted(Comparator.comparingLong(Wait::ps).reversed())
-        .toList();
+    return sums.values().stream().sorted(Comparator.comparingLong(Wait::ps).reversed()).toList();
   }
 
   private static String described(OpLog log, int op) {

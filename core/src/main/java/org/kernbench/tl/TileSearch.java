@@ -67,12 +67,13 @@ public final class TileSearch {
 
   private List<Prediction> search(CompositeGemm gemm, List<TileShape> tiles) {
     int fixed = gemm.buffers.orElse(costs.buffers());
+    long room = Math.max(roomBytes - gemm.residentBytes(), costs.tcmBytes() / 16);
     List<Prediction> fit = new ArrayList<>();
     Prediction least = predict(gemm, tiles.getFirst(), fixed > 0 ? fixed : FEWEST);
     for (TileShape t : tiles) {
       for (int buffers = fixed > 0 ? fixed : FEWEST; buffers <= Math.max(fixed, MOST); buffers++) {
         Prediction p = predict(gemm, t, buffers);
-        if (p.tcmBytes() + gemm.residentBytes() <= roomBytes) {
+        if (p.tcmBytes() <= room) {
           fit.add(p);
         } else if (p.tcmBytes() < least.tcmBytes()) {
           least = p;
