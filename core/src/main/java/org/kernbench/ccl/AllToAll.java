@@ -70,8 +70,9 @@ record AllToAll(String name, String description, Way way) implements DrawnAlgori
       for (int from = 0; from < ranks; from++) {
         int to = (from + round) % ranks;
         Part block = flow.own(from, from * ranks + to, 1);
+        int earliest = way == Way.DIRECT ? Math.max(0, round - 1) : 0;
         for (int next : stops(axes, from, to)) {
-          block = flow.move(block, next, Math.max(0, round - 1));
+          block = flow.move(block, next, earliest);
         }
         flow.store(block);
       }

@@ -15,6 +15,7 @@ import org.kernbench.machine.IpcqSpec;
 import org.kernbench.torch.CollectiveCall;
 import org.kernbench.torch.CollectiveOp;
 import org.kernbench.torch.Part;
+import org.kernbench.torch.Splits;
 
 /**
  * A collective that is drawn as a {@link Dataflow}. For each call it forecasts the time of the
@@ -43,7 +44,8 @@ final class FlowSchedule implements Schedule {
   private record Subject(CollectiveOp op, int root) {}
 
   /** What the choice depends on besides. */
-  private record Question(Subject subject, int elementBytes, long elements, List<Part> parts) {}
+  private record Question(
+      Subject subject, int elementBytes, long elements, List<Part> parts, Splits splits) {}
 
   /** The best found. */
   private record Choice(Ready drawing, FlowCut cut, FlowPace pace, long ps) {}
@@ -159,9 +161,8 @@ final class FlowSchedule implements Schedule {
             subject(call),
             call.dtype().sizeBytes(),
             call.elements(),
-            call.op().hasParts() || call.op() == CollectiveOp.ALL_TO_ALL
-                ? call.parts()
-                : List.of());
+            call.op().hasParts() ? call.parts() : List.of(),
+            call.splits());
     return choices.computeIfAbsent(question, q -> best(call, q.subject));
   }
 

@@ -76,49 +76,71 @@ final class Phases {
    */
   void reduceScatter(int[] line, Reach reach, List<List<Part>> held, Blocks blocks) {
     int n = line.length;
+    int begin = begin(line, held);
     List<List<Part>> left = new ArrayList<>();
     for (int place = 0; place < n; place++) {
       List<int[]> units = blocks.of(line[place]);
       left.add(
           reach == Reach.DIRECT
-              ? reducedDirectly(line, place, held, units)
-              : reducedOnTheWay(line, place, reach.fromLeft(n, place), held, units));
+              ? reducedDirectly(line, place, held, units, begin)
+              : reducedOnTheWay(line, place, reach, held, units, begin));
     }
     for (int place = 0; place < n; place++) {
       held.set(line[place], left.get(place));
     }
   }
 
+  /** The first step of a phase. */
+  private static int begin(int[] line, List<List<Part>> held) {
+    int begin = 0;
+    for (int rank : line) {
+      for (Part p : held.get(rank)) {
+        begin = Math.max(begin, p.step);
+      }
+    }
+    return begin;
+  }
+
   private List<Part> reducedDirectly(
-      int[] line, int place, List<List<Part>> held, List<int[]> units) {
+      int[] line, int place, List<List<Part>> held, List<int[]> units, int begin) {
     int n = line.length;
     List<Part> sum = select(held.get(line[place]), units);
     for (int d = 1; d < n; d++) {
       List<Part> other = select(held.get(line[Math.floorMod(place - d, n)]), units);
-      sum = combine(sum, moved(other, line[place], d - 1));
+      sum = combine(sum, moved(other, line[place], begin + d - 1));
     }
     return sum;
   }
 
   private List<Part> reducedOnTheWay(
-      int[] line, int place, int fromLeft, List<List<Part>> held, List<int[]> units) {
-    int fromRight = line.length - 1 - fromLeft;
+      int[] line, int place, Reach reach, List<List<Part>> held, List<int[]> units, int begin) {
+    int n = line.length;
+    int fromLeft = reach.fromLeft(n, place);
+    int fromRight = n - 1 - fromLeft;
+    // On a line the ends send most, so what has the shortest way sets out last.
+    int spare = reach == Reach.LINE ? begin + n - 1 : begin;
     List<Part> own = select(held.get(line[place]), units);
-    List<Part> left = chain(line, place, -1, fromLeft, held, units);
-    List<Part> right = chain(line, place, 1, fromRight, held, units);
-    return fromLeft <= fromRight // what is there first is added first
+    List<Part> left = chain(line, place, -1, fromLeft, held, units, Math.max(begin, spare - fromLeft));
+    List<Part> right = chain(line, place, 1, fromRight, held, units, Math.max(begin, spare - fromRight));
+    return fromLeft <= fromRight
         ? combine(combine(own, left), right)
         : combine(combine(own, right), left);
   }
 
-  /** The contributions of some ranks to one side, added on their way. */
+  /** The contributions of some ranks to one side, added on their way from step {@code earliest} on. */
   private List<Part> chain(
-      int[] line, int place, int side, int count, List<List<Part>> held, List<int[]> units) {
+      int[] line,
+      int place,
+      int side,
+      int count,
+      List<List<Part>> held,
+      List<int[]> units,
+      int earliest) {
     List<Part> sum = List.of();
     for (int distance = count; distance > 0; distance--) {
       int from = line[Math.floorMod(place + side * distance, line.length)];
       int to = line[Math.floorMod(place + side * (distance - 1), line.length)];
-      sum = moved(combine(select(held.get(from), units), sum), to, 0);
+      sum = moved(combine(select(held.get(from), units), sum), to, earliest);
     }
     return sum;
   }
@@ -165,6 +187,7 @@ final class Phases {
   private List<List<List<Part>>> spread(
       int[] line, Reach reach, List<List<Part>> held, boolean store) {
     int n = line.length;
+    int begin = begin(line, held);
     List<List<List<Part>>> at = new ArrayList<>();
     for (int place = 0; place < n; place++) {
       at.add(new ArrayList<>());
@@ -176,7 +199,7 @@ final class Phases {
       if (reach == Reach.DIRECT) {
         for (int d = 1; d < n; d++) {
           int to = (from + d) % n;
-          at.get(to).set(from, arrived(held.get(line[from]), line[to], d - 1, store));
+          at.get(to).set(from, arrived(held.get(line[from]), line[to], begin + d - 1, store));
         }
         continue;
       }
