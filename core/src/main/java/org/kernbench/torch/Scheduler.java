@@ -21,12 +21,18 @@ import org.kernbench.device.DeadlockException;
  * ever will: that is a deadlock.
  */
 final class Scheduler {
+  /** Launches that may be under way before the host lets time run, as a driver's queue is finite. */
+  private static final int PENDING = 4096;
+
+  private static final int PENDING_PER_RANK = 16;
+
   private final Session session;
   private final Worker[] workers;
   private final SortedMap<Integer, Throwable> failures = new TreeMap<>();
   private final List<Throwable> whileAborting = new ArrayList<>();
   private @Nullable Worker current;
   private boolean aborting;
+  private boolean waitedBefore;
 
   Scheduler(Session session, int worldSize, Consumer<Worker> body) {
     this.session = session;
@@ -109,8 +115,23 @@ final class Scheduler {
     }
     if (!aborting) {
       attributed(session.messages::flush);
+      attributed(() -> session.keepPendingBelow(Math.max(PENDING, PENDING_PER_RANK * worldSize())));
+      checkStuckSince();
     }
     return !runnable.isEmpty();
+  }
+
+  /** Ranks that wait for others over two rounds may wait for ever, while the others go on. */
+  private void checkStuckSince() {
+    boolean waiting = false;
+    for (Worker w : workers) {
+      Wait wait = w.isEnded() ? null : w.waitingFor();
+      waiting |= wait != null && !wait.isOver();
+    }
+    if (waiting && waitedBefore) {
+      checkStuck();
+    }
+    waitedBefore = waiting;
   }
 
   /** Lets the device end the waits it can end. */

@@ -344,6 +344,17 @@ final class Session {
     return List.copyOf(pending);
   }
 
+  /** Lets time run until half as many launches are under way, if there are more. */
+  void keepPendingBelow(int limit) {
+    if (pending.size() > limit) {
+      pending.removeIf(Launch::isDone);
+      for (int i = 0; pending.size() - i > limit / 2; i++) {
+        drive(pending.get(i));
+      }
+      pending.removeIf(Launch::isDone);
+    }
+  }
+
   /** Returns when everything launched so far is done. */
   void synchronize() {
     for (Launch launch : pendingLaunches()) {
