@@ -261,8 +261,10 @@ final class Scheduler {
 
   private String deadlock() {
     int waiting = 0;
+    boolean messages = false;
     for (Worker w : workers) {
       waiting += w.isEnded() ? 0 : 1;
+      messages |= !w.isEnded() && w.waitingFor() instanceof Post;
     }
     return "deadlock at "
         + session.now()
@@ -272,7 +274,10 @@ final class Scheduler {
         + workers.length
         + " ranks wait"
         + waits("\n  ")
-        + "\n  remedy: every rank must make the same collective calls, equally often";
+        + "\n  remedy: every rank must make the same collective calls, equally often"
+        + (messages
+            ? "; ranks that send to each other need batchIsendIrecv, or isend before recv"
+            : "");
   }
 
   /** One line for each thing that ranks wait for, and one for those that have ended. */
