@@ -55,6 +55,7 @@ public final class CclConfig {
   private final String algorithm;
   private final Map<CollectiveOp, String> operations;
   private final String subgroups;
+  private final Optional<Path> table;
   private final Map<String, AlgorithmConfig> algorithms;
 
   private CclConfig(
@@ -62,11 +63,13 @@ public final class CclConfig {
       String algorithm,
       Map<CollectiveOp, String> operations,
       String subgroups,
+      Optional<Path> table,
       Map<String, AlgorithmConfig> algorithms) {
     this.tree = tree;
     this.algorithm = algorithm;
     this.operations = operations;
     this.subgroups = subgroups;
+    this.table = table;
     this.algorithms = algorithms;
   }
 
@@ -111,6 +114,9 @@ public final class CclConfig {
     String algorithm = defaults.text("algorithm");
     Keys common = Keys.common(defaults);
     Map<CollectiveOp, String> operations = new EnumMap<>(OPERATIONS);
+    if (algorithm.equals(Auto.NAME)) {
+      operations.replaceAll((op, name) -> Auto.NAME);
+    }
     ConfigMap byOperation = defaults.has("operations") ? defaults.map("operations") : null;
     if (byOperation != null) {
       for (CollectiveOp op : OPERATIONS.keySet()) {
@@ -121,6 +127,10 @@ public final class CclConfig {
       byOperation.done();
     }
     String subgroups = defaults.has("subgroups") ? defaults.text("subgroups") : SUBGROUPS;
+    Optional<Path> table =
+        defaults.has("table") && !defaults.isText("table", "none")
+            ? Optional.of(beside(file, defaults.text("table")))
+            : Optional.empty();
     defaults.done();
 
     Map<String, AlgorithmConfig> algorithms = new LinkedHashMap<>();
@@ -144,7 +154,13 @@ public final class CclConfig {
           (op, name) -> checkKnown(byOperation, op.word(), name, able(algorithms, known, op)));
     }
     problems.throwIfAny();
-    return new CclConfig(tree, algorithm, operations, subgroups, algorithms);
+    return new CclConfig(tree, algorithm, operations, subgroups, table, algorithms);
+  }
+
+  /** A path as seen from the file that names it. */
+  private static Path beside(String file, String path) {
+    Path directory = Path.of(file).getParent();
+    return directory == null ? Path.of(path) : directory.resolve(path);
   }
 
   /** Those that can do an operation; what a class of the user's can do shows when it is made. */
@@ -211,6 +227,11 @@ public final class CclConfig {
   /** Name of the algorithm for all-reduces in sub-groups that {@link #algorithm()} cannot serve. */
   public String subgroups() {
     return subgroups;
+  }
+
+  /** The table that {@code auto} goes by, if there is one; see {@link TuningTable}. */
+  public Optional<Path> table() {
+    return table;
   }
 
   /** Names of all algorithms: those of the file, then the others that are built in. */

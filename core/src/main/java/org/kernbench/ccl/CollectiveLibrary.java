@@ -99,6 +99,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
     for (Supplier<CollectiveAlgorithm> each : BUILT_IN) {
       names.add(each.get().name());
     }
+    names.add(Auto.NAME);
     return names;
   }
 
@@ -109,6 +110,9 @@ public final class CollectiveLibrary implements CollectiveBackend {
       if (each.get().operations().contains(op)) {
         names.add(each.get().name());
       }
+    }
+    if (Auto.all().contains(op)) {
+      names.add(Auto.NAME);
     }
     return names;
   }
@@ -140,10 +144,16 @@ public final class CollectiveLibrary implements CollectiveBackend {
       CollectiveAlgorithm algorithm = each.get();
       descriptions.put(algorithm.name(), algorithm.description());
     }
+    descriptions.put(
+        Auto.NAME,
+        "the fastest by the closed forms, call by call, or by a table of kernbench tune");
     return descriptions;
   }
 
   private static CollectiveAlgorithm make(CclConfig ccl, AlgorithmConfig config) {
+    if (config.className().equals(Auto.NAME)) {
+      return new Auto(ccl);
+    }
     for (Supplier<CollectiveAlgorithm> each : BUILT_IN) {
       CollectiveAlgorithm builtIn = each.get();
       if (builtIn.name().equals(config.className())) {
@@ -319,7 +329,8 @@ public final class CollectiveLibrary implements CollectiveBackend {
             int rank = group.rankOf(tl.pe());
             program.run(tl, rank, Payload.of(call, rank), reduction);
           };
-      return new CollectivePlan(by.algorithm, queues(by, call), kernel);
+      String name = by.schedule.chosen(call).map(c -> by.algorithm + ":" + c).orElse(by.algorithm);
+      return new CollectivePlan(name, queues(by, call), kernel);
     }
 
     private QueuePlan queues(Planned by, CollectiveCall call) {

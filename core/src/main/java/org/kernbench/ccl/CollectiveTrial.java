@@ -196,6 +196,11 @@ public final class CollectiveTrial {
     return schedule.leastSlots(new Data(question).call);
   }
 
+  /** What the schedule chooses for a call; its own name if it does not choose. */
+  String chosen(Question question) {
+    return schedule.chosen(new Data(question).call).orElse(name);
+  }
+
   /** The time that the schedule forecasts; empty if it has no closed form. */
   public OptionalLong predictPs(Question question) {
     return schedule.predictPs(new Data(question).call);
@@ -549,7 +554,7 @@ public final class CollectiveTrial {
         problem("took %d ps, below the lower bound of %d ps (%s)", ps, bound.ps(), bound.kind());
       }
       return new Result(
-          name,
+          schedule.chosen(call).map(c -> name + ":" + c).orElse(name),
           ps,
           bound,
           sent,

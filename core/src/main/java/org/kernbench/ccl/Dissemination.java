@@ -2,6 +2,7 @@ package org.kernbench.ccl;
 
 import java.util.List;
 import java.util.Set;
+import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -9,7 +10,6 @@ import org.kernbench.tl.Value;
 import org.kernbench.torch.CollectiveCall;
 import org.kernbench.torch.CollectiveOp;
 import org.kernbench.torch.RankLevel;
-import org.kernbench.device.QueuePlan;
 
 /**
  * Barrier by dissemination: in round k every rank tells the one {@code 2^k} further on that it, and

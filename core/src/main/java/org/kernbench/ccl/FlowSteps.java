@@ -13,8 +13,8 @@ import org.kernbench.device.QueuePlan;
 /**
  * A {@link Dataflow} as what each rank does with a chunk, in order: by step, within a step first
  * what most messages still have to follow, then as drawn. So a message on the longest way never
- * waits behind another of its step, and both ends of a queue agree on the order. A
- * contribution is read just before its first use, and a part is given up right after its last.
+ * waits behind another of its step, and both ends of a queue agree on the order. A contribution is
+ * read just before its first use, and a part is given up right after its last.
  *
  * <p>Every order of all ranks' actions by step is one in which they can be done one at a time:
  * whatever an action needs has a lower step, or the same and was drawn before.
@@ -150,8 +150,7 @@ final class FlowSteps {
         case FINISHED ->
             drafts.add(new Draft(Verb.FINISH, p.rank, p, p.step, after, order, List.of()));
         case STORED -> drafts.add(new Draft(Verb.STORE, p.rank, p, p.step, after, order, p.from));
-        case JOINED ->
-            drafts.add(new Draft(Verb.JOIN, p.rank, p, p.step, after, order, List.of()));
+        case JOINED -> drafts.add(new Draft(Verb.JOIN, p.rank, p, p.step, after, order, List.of()));
       }
     }
     addReads(flow, drafts);
@@ -187,8 +186,7 @@ final class FlowSteps {
       Draft user = first[p.id];
       if (user != null) {
         drafts.add(
-            new Draft(
-                Verb.READ, p.rank, p, user.step(), user.rest(), user.order() - 1, List.of()));
+            new Draft(Verb.READ, p.rank, p, user.step(), user.rest(), user.order() - 1, List.of()));
       }
     }
   }

@@ -109,7 +109,8 @@ final class GridFlow {
     for (int extra = axes.ranks(); extra < ranks; extra++) {
       int rank = extra - axes.ranks();
       held.set(
-          rank, List.of(flow.combine(held.get(rank).get(0), flow.move(held.get(extra).get(0), rank))));
+          rank,
+          List.of(flow.combine(held.get(rank).get(0), flow.move(held.get(extra).get(0), rank))));
     }
     if (op == CollectiveOp.ALL_GATHER) {
       scattered.addAll(colour);

@@ -1,6 +1,7 @@
 package org.kernbench.ccl;
 
 import java.util.List;
+import java.util.OptionalLong;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.tensor.DType;
@@ -86,6 +87,18 @@ public final class RingAllReduce implements CollectiveAlgorithm {
         wiring.join(order.rankAt(i), NEXT, order.rankAt((i + 1) % p), PREVIOUS);
       }
       return wiring.connections();
+    }
+
+    @Override
+    public OptionalLong predictPs(CollectiveCall call) {
+      int elements = Math.toIntExact(call.elements());
+      RingPlan plan = RingPlan.choose(group, order, queues, config, elements, call.dtype());
+      return OptionalLong.of((long) plan.ps());
+    }
+
+    @Override
+    public OptionalLong wireBytes(CollectiveCall call) {
+      return OptionalLong.of(2L * (p - 1) * call.bytes());
     }
 
     @Override

@@ -12,8 +12,9 @@ import org.kernbench.tensor.DType;
  * @param copy whether results are copied out of their slots before they are passed on. In place
  *     saves the copy, but a slot is then taken until its message has left again: with less than
  *     three slots for each piece in a segment, everyone waits for credits
+ * @param ps the time that this should take
  */
-record RingPlan(int block, int pieces, boolean copy) {
+record RingPlan(int block, int pieces, boolean copy, double ps) {
 
   static RingPlan choose(
       Group group,
@@ -25,7 +26,7 @@ record RingPlan(int block, int pieces, boolean copy) {
     Model model = Model.of(group, order, queues);
     int slot = (int) Math.max(1, queues.slotBytes() / dtype.sizeBytes());
     int fixed = config.subChunks().orElse(0);
-    RingPlan best = new RingPlan(elements, 1, true);
+    RingPlan best = new RingPlan(elements, 1, true, Double.POSITIVE_INFINITY);
     double bestPs = Double.POSITIVE_INFINITY;
     int last = fixed > 0 ? fixed : Math.max(1, queues.slots() - 1);
     for (int c = Math.max(1, fixed); c <= last; c++) {
@@ -40,7 +41,7 @@ record RingPlan(int block, int pieces, boolean copy) {
         double ps = (double) Math.ceilDiv(elements, block) * model.allReducePs(bytes, c, copy);
         if (ps < bestPs) {
           bestPs = ps;
-          best = new RingPlan(block, c, copy);
+          best = new RingPlan(block, c, copy, ps);
         }
       }
       if (piece == 1) {

@@ -1,6 +1,7 @@
 package org.kernbench.ccl;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.kernbench.device.QueuePlan;
@@ -32,6 +33,11 @@ public interface Schedule {
    */
   default OptionalLong predictPs(CollectiveCall call) {
     return OptionalLong.empty();
+  }
+
+  /** Name of the algorithm that performs a call, if this schedule chooses among several. */
+  default Optional<String> chosen(CollectiveCall call) {
+    return Optional.empty();
   }
 
   /** The bytes that all ranks together send in a call, exactly; empty if not known. */

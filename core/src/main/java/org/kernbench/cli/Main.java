@@ -105,6 +105,7 @@ public final class Main implements Runnable, IVersionProvider {
     line.addSubcommand(new ListCommand(terminal, benches));
     line.addSubcommand(new MachineCommand(terminal));
     line.addSubcommand(new ConformanceCommand(terminal));
+    line.addSubcommand(new TuneCommand(terminal));
     line.addSubcommand(new NewCommand(terminal));
     line.addSubcommand(new CompletionCommand(terminal));
     line.addSubcommand(new ManCommand(terminal));

@@ -14,7 +14,8 @@ import picocli.CommandLine.TypeConversionException;
 final class Words {
   private Words() {}
 
-  private static <E extends Enum<E>> E read(String text, E[] constants) {
+  /** The constant of a name, whatever its case; {@code -} and {@code _} are alike. */
+  static <E extends Enum<E>> E read(String text, E[] constants) {
     String wanted = text.toUpperCase(Locale.ROOT).replace('-', '_');
     for (E constant : constants) {
       if (constant.name().equals(wanted)) {

@@ -33,7 +33,8 @@ final class AllReduceTest {
 
   /** Those that have two messages for one queue in a step. */
   private static final List<String> NEED_MORE_SLOTS =
-      List.of("torus",
+      List.of(
+          "torus",
           "torus_both_orders",
           "ring_bidirectional",
           "exchange",
@@ -81,8 +82,7 @@ final class AllReduceTest {
   }
 
   private static Machine tinyPes() {
-    return Machines.load(
-        "tiny", List.of("system.sips.count=3", "system.sips.topology=ring_1d"));
+    return Machines.load("tiny", List.of("system.sips.count=3", "system.sips.topology=ring_1d"));
   }
 
   /** Links times rounds of the vector that all ranks send round rings along both axes. */
@@ -118,7 +118,8 @@ final class AllReduceTest {
     for (int[] shape : shapes) {
       int n = shape[0] * shape[1];
       Machine one = cubes(shape[0], shape[1], 1, "ring_1d");
-      for (String algorithm : List.of("root_center", "root_center_pipelined", "ring", "packed_trees")) {
+      for (String algorithm :
+          List.of("root_center", "root_center_pipelined", "ring", "packed_trees")) {
         cases.add(new Case(algorithm, RankLevel.CUBE, n, one, 2L * (n - 1)));
       }
     }

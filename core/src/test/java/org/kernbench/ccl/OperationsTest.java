@@ -84,8 +84,7 @@ final class OperationsTest {
         for (String topology : n == 6 ? new String[] {"ring_1d", "torus_2d"} : RING) {
           Machine machine =
               Machines.load(
-                  "ring",
-                  List.of("system.sips.count=" + n, "system.sips.topology=" + topology));
+                  "ring", List.of("system.sips.count=" + n, "system.sips.topology=" + topology));
           List<Pe> leads = new ArrayList<>(Bed.leads(machine, RankLevel.SIP, n));
           if (n % 3 == 1) {
             Collections.shuffle(leads, new java.util.Random(n));

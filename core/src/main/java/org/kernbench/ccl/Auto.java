@@ -1,0 +1,228 @@
+package org.kernbench.ccl;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.Set;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.machine.IpcqSpec;
+import org.kernbench.torch.CollectiveCall;
+import org.kernbench.torch.CollectiveOp;
+import org.kernbench.torch.Part;
+import org.kernbench.torch.RankLevel;
+
+/**
+ * Chooses for each call the algorithm whose closed form gives the least time, with the machine's
+ * own numbers and the slots that there are; or the one that a table says, which {@code kernbench
+ * tune} has made by simulating them ({@link TuningTable}).
+ *
+ * <p>Candidates are all algorithms of the configuration that can do the operation, accept the group
+ * and forecast their time. An algorithm that refuses the group is no candidate.
+ */
+final class Auto implements CollectiveAlgorithm {
+  static final String NAME = "auto";
+
+  private final CclConfig ccl;
+
+  Auto(CclConfig ccl) {
+    this.ccl = ccl;
+  }
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public String description() {
+    return "the fastest by the closed forms, call by call, or by a table of kernbench tune";
+  }
+
+  static Set<CollectiveOp> all() {
+    Set<CollectiveOp> all = EnumSet.allOf(CollectiveOp.class);
+    all.remove(CollectiveOp.POINT_TO_POINT);
+    return Collections.unmodifiableSet(all);
+  }
+
+  @Override
+  public Set<CollectiveOp> operations() {
+    return all();
+  }
+
+  @Override
+  public RankLevel defaultRankLevel() {
+    return RankLevel.SIP;
+  }
+
+  @Override
+  public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
+    Optional<TuningTable> table =
+        ccl.table().isPresent()
+            ? Optional.of(TuningTable.read(ccl.table().get()))
+            : Optional.empty();
+    return new Choosing(ccl, group, queues, table);
+  }
+
+  /** What a choice depends on. */
+  private record Key(
+      CollectiveOp op, int root, int elementBytes, long elements, List<Part> parts) {}
+
+  private static final class Choosing implements Schedule {
+    private final CclConfig ccl;
+    private final Group group;
+    private final IpcqSpec queues;
+    private final Optional<TuningTable> table;
+    private final Map<String, Optional<Schedule>> planned = new LinkedHashMap<>();
+    private final Map<CollectiveOp, Map<String, Schedule>> candidates =
+        new EnumMap<>(CollectiveOp.class);
+    private final Map<Key, String> chosen = new HashMap<>();
+
+    Choosing(CclConfig ccl, Group group, IpcqSpec queues, Optional<TuningTable> table) {
+      this.ccl = ccl;
+      this.group = group;
+      this.queues = queues;
+      this.table = table.filter(t -> t.isFor(group));
+    }
+
+    /** Those that accept the group, by name. */
+    private Map<String, Schedule> candidates(CollectiveOp op) {
+      return candidates.computeIfAbsent(
+          op,
+          o -> {
+            Map<String, Schedule> able = new LinkedHashMap<>();
+            for (String name : ccl.names(o)) {
+              CollectiveAlgorithm algorithm = CollectiveLibrary.algorithm(ccl, name);
+              if (!(algorithm instanceof Auto) && algorithm.operations().contains(o)) {
+                planned(name, algorithm).ifPresent(schedule -> able.put(name, schedule));
+              }
+            }
+            return able;
+          });
+    }
+
+    private Optional<Schedule> planned(String name, CollectiveAlgorithm algorithm) {
+      return planned.computeIfAbsent(
+          name,
+          n -> {
+            try {
+              Schedule schedule = algorithm.plan(group, queues, ccl.of(n));
+              SlotSpace.check(group.machine(), queues, schedule.connections());
+              return Optional.of(schedule);
+            } catch (CollectiveException e) {
+              return Optional.empty();
+            }
+          });
+    }
+
+    private String choose(CollectiveCall call) {
+      Key key =
+          new Key(
+              call.op(),
+              call.root(),
+              call.dtype().sizeBytes(),
+              call.elements(),
+              call.op().hasParts() ? call.parts() : List.of());
+      String known = chosen.get(key);
+      if (known == null) {
+        known = find(call);
+        chosen.put(key, known);
+      }
+      return known;
+    }
+
+    private String find(CollectiveCall call) {
+      Map<String, Schedule> able = candidates(call.op());
+      if (able.isEmpty()) {
+        throw new CollectiveException(
+            "auto: no algorithm can do "
+                + call.op().word()
+                + " in this group of "
+                + group.size()
+                + " ranks; those of the configuration are "
+                + String.join(", ", ccl.names(call.op())));
+      }
+      Optional<String> tabled = table.flatMap(t -> t.algorithm(call.op(), call.bytes()));
+      if (tabled.isPresent() && able.containsKey(tabled.get())) {
+        return tabled.get();
+      }
+      String best = able.keySet().iterator().next();
+      long least = Long.MAX_VALUE;
+      for (Map.Entry<String, Schedule> each : able.entrySet()) {
+        OptionalLong ps = forecast(each.getValue(), call);
+        if (ps.isPresent() && ps.getAsLong() < least && fits(each.getValue(), call)) {
+          least = ps.getAsLong();
+          best = each.getKey();
+        }
+      }
+      return best;
+    }
+
+    private static OptionalLong forecast(Schedule schedule, CollectiveCall call) {
+      try {
+        return schedule.predictPs(call);
+      } catch (CollectiveException e) {
+        return OptionalLong.empty(); // refuses this very call
+      }
+    }
+
+    private boolean fits(Schedule schedule, CollectiveCall call) {
+      try {
+        SlotSpace.check(group.machine(), queues, schedule.connections(call));
+        return true;
+      } catch (CollectiveException e) {
+        return false;
+      }
+    }
+
+    private Schedule by(CollectiveCall call) {
+      Schedule schedule = candidates(call.op()).get(choose(call));
+      if (schedule == null) {
+        throw new IllegalStateException("bug: chose what is no candidate");
+      }
+      return schedule;
+    }
+
+    @Override
+    public List<QueuePlan.Connection> connections() {
+      return new ArrayList<>();
+    }
+
+    @Override
+    public List<QueuePlan.Connection> connections(CollectiveCall call) {
+      return by(call).connections(call);
+    }
+
+    @Override
+    public RankProgram program(CollectiveCall call) {
+      return by(call).program(call);
+    }
+
+    @Override
+    public Optional<String> chosen(CollectiveCall call) {
+      return Optional.of(choose(call));
+    }
+
+    @Override
+    public OptionalLong predictPs(CollectiveCall call) {
+      return by(call).predictPs(call);
+    }
+
+    @Override
+    public OptionalLong wireBytes(CollectiveCall call) {
+      return by(call).wireBytes(call);
+    }
+
+    @Override
+    public OptionalInt leastSlots(CollectiveCall call) {
+      return by(call).leastSlots(call);
+    }
+  }
+}

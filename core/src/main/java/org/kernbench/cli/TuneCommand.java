@@ -1,0 +1,255 @@
+package org.kernbench.cli;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.CollectiveTrial;
+import org.kernbench.ccl.Tuner;
+import org.kernbench.ccl.TuningTable;
+import org.kernbench.config.Quantity;
+import org.kernbench.eval.OutputException;
+import org.kernbench.eval.UsageException;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.CollectiveOp;
+import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.ReduceKind;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+/** {@code kernbench tune}: compares collective algorithms by simulation and writes a table. */
+@Command(
+    name = "tune",
+    customSynopsis = "kernbench tune [OPTIONS]",
+    synopsisHeading = "Usage: ",
+    descriptionHeading = "%n",
+    description =
+        "Simulates the algorithms that the closed forms find promising, size by size, and writes a"
+            + " table that algorithm: auto goes by.",
+    optionListHeading = "%n")
+final class TuneCommand implements Callable<Integer> {
+  private static final String DEFAULT = "sip-2026";
+
+  @Option(
+      names = "--topology",
+      paramLabel = "FILE|PRESET",
+      description = "The machine (default: sip-2026).")
+  String topology = DEFAULT;
+
+  @Option(
+      names = "--set",
+      paramLabel = "path=value",
+      description = "Changes one value of it; may be repeated.")
+  List<String> overrides = new ArrayList<>();
+
+  @Option(
+      names = "--ccl",
+      paramLabel = "FILE",
+      description = "The configuration of collectives (default: ./ccl.yaml, or the packaged one).")
+  @Nullable Path ccl;
+
+  @Option(
+      names = "--ccl-set",
+      paramLabel = "path=value",
+      description = "Changes one value of it; may be repeated.")
+  List<String> cclOverrides = new ArrayList<>();
+
+  @Option(
+      names = "--op",
+      paramLabel = "OP",
+      split = ",",
+      description = "Operations, e.g. all_reduce,all_gather (default: all_reduce).")
+  List<String> ops = List.of("all_reduce");
+
+  @Option(
+      names = "--sizes",
+      paramLabel = "SIZE",
+      split = ",",
+      description = "Sizes of the vector (default: 16 B to 64 MiB).")
+  List<String> sizes = List.of("16 B", "2 KiB", "16 KiB", "96 KiB", "1 MiB", "8 MiB", "64 MiB");
+
+  @Option(names = "--dtype", paramLabel = "DTYPE", description = "Elements (default: f16).")
+  String dtype = "f16";
+
+  @Option(
+      names = "--rank-level",
+      paramLabel = "LEVEL",
+      description = "What a rank owns: pe, cube or sip (default: sip).")
+  String rankLevel = "sip";
+
+  @Option(names = "--ranks", paramLabel = "N", description = "Ranks (default: all devices).")
+  int ranks;
+
+  @Option(names = "--all", description = "Simulate every algorithm, hopeless ones as well.")
+  boolean all;
+
+  @Option(names = "--out", paramLabel = "FILE", description = "Where to write the table.")
+  @Nullable Path out;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  boolean help;
+
+  private final Terminal terminal;
+
+  TuneCommand(Terminal terminal) {
+    this.terminal = terminal;
+  }
+
+  @Override
+  public Integer call() {
+    Machine machine = Machines.load(topology, overrides);
+    CclConfig config = CclConfig.load(Optional.ofNullable(ccl), cclOverrides);
+    RankLevel level = choice("--rank-level", rankLevel, RankLevel.values());
+    List<Pe> leads = leads(machine, level);
+    DType type = type(dtype);
+    Tuner tuner = new Tuner(machine, config, level, leads, all);
+    TuningTable table = new TuningTable(machine, level, leads.size());
+    terminal
+        .out()
+        .printf(
+            Locale.ROOT,
+            "machine %s, %d ranks of level %s, %s%n",
+            machine.name(),
+            leads.size(),
+            level.name().toLowerCase(Locale.ROOT),
+            type.code());
+    for (String op : ops) {
+      tune(tuner, table, choice("--op", op, CollectiveOp.values()), type);
+    }
+    if (out != null) {
+      write(out, table.text());
+      terminal.out().println("wrote " + out);
+    }
+    return 0;
+  }
+
+  private static long size(String text) {
+    try {
+      return Quantity.SIZE.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--sizes: " + e.getMessage());
+    }
+  }
+
+  private static <E extends Enum<E>> E choice(String option, String text, E[] constants) {
+    try {
+      return Words.read(text, constants);
+    } catch (TypeConversionException e) {
+      throw new UsageException(option + ": " + e.getMessage());
+    }
+  }
+
+  private static DType type(String text) {
+    try {
+      return DType.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--dtype: " + e.getMessage());
+    }
+  }
+
+  private List<Pe> leads(Machine machine, RankLevel level) {
+    int devices =
+        switch (level) {
+          case SIP -> machine.sips();
+          case CUBE -> machine.sips() * machine.cubesPerSip();
+          case PE -> machine.pesPerCube();
+        };
+    int n = ranks > 0 ? ranks : devices;
+    if (n < 2 || n > devices) {
+      throw new UsageException(
+          "--ranks: got " + n + "; expected 2 to " + devices + ", the devices of this level");
+    }
+    List<Pe> leads = new ArrayList<>();
+    for (int i = 0; i < n; i++) {
+      leads.add(
+          switch (level) {
+            case SIP -> new Pe(i, 0, 0);
+            case CUBE -> new Pe(i / machine.cubesPerSip(), i % machine.cubesPerSip(), 0);
+            case PE -> machine.peAt(i);
+          });
+    }
+    return leads;
+  }
+
+  private void tune(Tuner tuner, TuningTable table, CollectiveOp op, DType type) {
+    terminal
+        .out()
+        .printf(
+            Locale.ROOT,
+            "%n%-14s %12s  %-22s %14s %14s %6s  %-22s %6s%n",
+            op.word(),
+            "bytes",
+            "fastest",
+            "time ns",
+            "bound ns",
+            "%",
+            "by closed forms",
+            "x best");
+    for (String size : sizes) {
+      long bytes = size(size);
+      long elements = Math.max(1, bytes / type.sizeBytes());
+      CollectiveTrial.Question question =
+          new CollectiveTrial.Question(op, ReduceKind.SUM, type, op.hasRoot() ? 0 : -1, elements);
+      Tuner.Comparison found = tuner.compare(question);
+      long ps = found.best().ps().orElseThrow();
+      table.put(op, elements * type.sizeBytes(), found.best().algorithm());
+      terminal
+          .out()
+          .printf(
+              Locale.ROOT,
+              "%-14s %12d  %-22s %14.3f %14.3f %6.1f  %-22s %6.3f%n",
+              "",
+              elements * type.sizeBytes(),
+              found.best().algorithm(),
+              ps / 1e3,
+              found.bound().ps() / 1e3,
+              100.0 * found.bound().ps() / ps,
+              found.auto(),
+              found.autoOverBest());
+      if (all) {
+        for (Tuner.Candidate c : found.candidates()) {
+          terminal
+              .out()
+              .printf(
+                  Locale.ROOT,
+                  "%-14s %12s    %-22s %12.3f   forecast %s%n",
+                  "",
+                  "",
+                  c.algorithm(),
+                  c.ps().orElse(0) / 1e3,
+                  c.predictedPs().isPresent()
+                      ? String.format(
+                          Locale.ROOT,
+                          "x %.3f",
+                          c.predictedPs().getAsLong() / (double) c.ps().orElse(1))
+                      : "none");
+        }
+      }
+      terminal.out().flush();
+    }
+  }
+
+  private static void write(Path file, String text) {
+    try {
+      Path partial = file.resolveSibling(file.getFileName() + ".part");
+      Files.writeString(partial, text);
+      Files.move(partial, file, StandardCopyOption.REPLACE_EXISTING);
+    } catch (IOException e) {
+      throw new OutputException("--out " + file + ": cannot write it: " + e.getMessage(), e);
+    }
+  }
+}
