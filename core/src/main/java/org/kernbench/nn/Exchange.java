@@ -58,8 +58,9 @@ final class Exchange {
    */
   Tensor move(Move move, Tensor x, Shape shape) {
     int ranks = group.size();
-    int columns = shape.dim(shape.rank() - 1);
-    int rows = columns == 0 ? 0 : Math.toIntExact(shape.elements() / columns);
+    // as a matrix: along the first axis its rows are cut, along the last its columns
+    int rows = move.isOnLastAxis() ? Math.toIntExact(shape.outer(shape.rank() - 1)) : shape.dim(0);
+    int columns = rows == 0 ? 0 : Math.toIntExact(shape.elements() / rows);
     return switch (move) {
       case KEEP -> x;
       case ALL_REDUCE -> {

@@ -32,28 +32,42 @@ final class GradCheck {
 
   /** Checks with normal random inputs; returns the largest relative error. */
   static double check(Function f, Shape... shapes) {
+    return check(f, random(shapes), shapes);
+  }
+
+  static double check(Function f, List<double[]> inputs, Shape... shapes) {
+    try (Torch torch = Torch.open(MACHINE, TorchOptions.DEFAULT.withMode(Mode.VALUES))) {
+      return check(f, torch, inputs, shapes);
+    }
+  }
+
+  /** Checks on a runtime that is open, with normal random inputs. */
+  static double check(Function f, Torch torch, Shape... shapes) {
+    return check(f, torch, random(shapes), shapes);
+  }
+
+  private static List<double[]> random(Shape... shapes) {
     Random random = new Random(5);
     List<double[]> inputs = new ArrayList<>();
     for (Shape s : shapes) {
       inputs.add(random.doubles(s.elements(), -1.5, 1.5).toArray());
     }
-    return check(f, inputs, shapes);
+    return inputs;
   }
 
-  static double check(Function f, List<double[]> inputs, Shape... shapes) {
+  private static double check(
+      Function f, Torch torch, List<double[]> inputs, Shape... shapes) {
     double worst = 0;
-    try (Torch torch = Torch.open(MACHINE, TorchOptions.DEFAULT.withMode(Mode.VALUES))) {
-      double[] weights = weights(torch, f, inputs, shapes);
-      List<double[]> grads = gradients(torch, f, inputs, shapes, weights);
-      for (int i = 0; i < shapes.length; i++) {
-        for (int j = 0; j < inputs.get(i).length; j++) {
-          double numeric =
-              (value(torch, f, moved(inputs, i, j, STEP), shapes, weights)
-                      - value(torch, f, moved(inputs, i, j, -STEP), shapes, weights))
-                  / (2 * STEP);
-          double error = Math.abs(numeric - grads.get(i)[j]) / Math.max(1, Math.abs(numeric));
-          worst = Math.max(worst, error);
-        }
+    double[] weights = weights(torch, f, inputs, shapes);
+    List<double[]> grads = gradients(torch, f, inputs, shapes, weights);
+    for (int i = 0; i < shapes.length; i++) {
+      for (int j = 0; j < inputs.get(i).length; j++) {
+        double numeric =
+            (value(torch, f, moved(inputs, i, j, STEP), shapes, weights)
+                    - value(torch, f, moved(inputs, i, j, -STEP), shapes, weights))
+                / (2 * STEP);
+        double error = Math.abs(numeric - grads.get(i)[j]) / Math.max(1, Math.abs(numeric));
+        worst = Math.max(worst, error);
       }
     }
     assertThat(worst).isLessThan(1e-8);

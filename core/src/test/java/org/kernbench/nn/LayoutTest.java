@@ -36,26 +36,11 @@ final class LayoutTest {
 
   private static Result run(TransformerConfig config, int tp, int cp, int dp, boolean sp) {
     int ranks = tp * cp * dp;
-    Machine machine = Machines.load("ring", List.of("system.sips.count=" + Math.max(2, ranks)));
-    CollectiveLibrary library =
-        CollectiveLibrary.open(
-            machine,
-            CclConfig.load(
-                java.util.Optional.empty(),
-                List.of(
-                    "defaults.algorithm=ring",
-                    "algorithms.ring.rank_level=sip",
-                    "algorithms.ring.world_size=" + ranks)));
     double[] loss = new double[1];
     Map<String, List<double[]>> shards = new TreeMap<>();
     Map<String, Parameter> shapes = new LinkedHashMap<>();
-    try (Torch torch =
-        Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.VALUES).withCollectives(library))) {
-      torch.distributed().initProcessGroup("ahbm");
-      torch
-          .multiprocessing()
-          .spawn(w -> body(w, config, tp, cp, dp, sp, loss, shards, shapes), ranks);
-    }
+    Ranks.run(
+        ranks, Mode.VALUES, w -> body(w, config, tp, cp, dp, sp, loss, shards, shapes));
     Map<String, double[]> whole = new TreeMap<>();
     shards.forEach((name, parts) -> whole.put(name, join(shapes.get(name), parts, tp)));
     return new Result(loss[0], whole);

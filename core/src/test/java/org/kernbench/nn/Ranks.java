@@ -1,0 +1,39 @@
+package org.kernbench.nn;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.CollectiveLibrary;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.torch.CollectiveRun;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.Worker;
+
+/** Runs a program on some ranks, one package of one PE each. */
+final class Ranks {
+  private Ranks() {}
+
+  /** Runs a body on every rank; returns what the device did for them together. */
+  static List<CollectiveRun> run(int ranks, Mode mode, Consumer<Worker> body) {
+    Machine machine = Machines.load("ring", List.of("system.sips.count=" + Math.max(2, ranks)));
+    CollectiveLibrary library =
+        CollectiveLibrary.open(
+            machine,
+            CclConfig.load(
+                Optional.empty(),
+                List.of(
+                    "defaults.algorithm=ring",
+                    "algorithms.ring.rank_level=sip",
+                    "algorithms.ring.world_size=" + ranks)));
+    try (Torch torch =
+        Torch.open(machine, TorchOptions.DEFAULT.withMode(mode).withCollectives(library))) {
+      torch.distributed().initProcessGroup("ahbm");
+      torch.multiprocessing().spawn(body, ranks);
+      return List.copyOf(torch.distributed().history());
+    }
+  }
+}
