@@ -10,6 +10,8 @@ import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.Explanation;
 import org.kernbench.eval.ExplanationJson;
 import org.kernbench.eval.Progress;
+import org.kernbench.eval.Recording;
+import org.kernbench.eval.RunFolder;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.UsageException;
@@ -125,11 +127,24 @@ final class ExplainCommand implements Callable<Integer> {
 
   private Explanation explain(String name, Progress progress) {
     Runner runner = Runner.of(Main.versionText(), progress);
-    Bench bench = choices.bench(name, benches);
+    if (RunFolder.isFolder(name)) {
+      Recording recording = RunFolder.read(name);
+      Explanation explanation = Explanation.of(recording.result());
+      return verifySensitivities
+          ? verified(explanation, recording.bench(), recording.options(), runner, progress)
+          : explanation;
+    }
     RunOptions options = choices.options();
-    Explanation explanation = Explanation.of(runner.run(bench, options));
+    Explanation explanation =
+        Explanation.of(runner.run(choices.bench(name, benches), options));
     return verifySensitivities
-        ? explanation.verified(runner.simulationOf(bench, options), progress)
+        ? verified(explanation, name, options, runner, progress)
         : explanation;
+  }
+
+  private Explanation verified(
+      Explanation explanation, String name, RunOptions options, Runner runner, Progress progress) {
+    Bench bench = choices.bench(name, benches);
+    return explanation.verified(runner.simulationOf(bench, options), progress);
   }
 }

@@ -102,6 +102,7 @@ public final class Main implements Runnable, IVersionProvider {
             UsageMessageSpec.SECTION_KEY_OPTION_LIST,
             help -> grouped(help, ExplainCommand.groups()));
     line.addSubcommand(explain);
+    line.addSubcommand(new DiffCommand(terminal));
     line.addSubcommand(new ListCommand(terminal, benches));
     line.addSubcommand(new MachineCommand(terminal));
     line.addSubcommand(new ConformanceCommand(terminal));

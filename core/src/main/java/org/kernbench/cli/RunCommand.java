@@ -125,7 +125,7 @@ final class RunCommand implements Callable<Integer> {
     }
     warn(result);
     show(result);
-    folder.ifPresent(f -> f.write(result));
+    folder.ifPresent(f -> f.write(result, benchName(), options));
     if (trace != null) {
       writeTrace(result, trace);
     }

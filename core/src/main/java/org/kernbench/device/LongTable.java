@@ -1,5 +1,8 @@
 package org.kernbench.device;
 
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
 import java.util.Arrays;
 
 /** Rows of longs that only grow, in chunks, so that growing copies nothing but a list of chunks. */
@@ -13,10 +16,6 @@ final class LongTable {
 
   LongTable(int columns) {
     this.columns = columns;
-  }
-
-  int columns() {
-    return columns;
   }
 
   int rows() {
@@ -37,6 +36,34 @@ final class LongTable {
 
   long get(int row, int column) {
     return chunks[row >>> CHUNK_SHIFT][(row & CHUNK - 1) * columns + column];
+  }
+
+  /** Writes it column by column, each value as its difference to the one above. */
+  void write(DataOutput out) throws IOException {
+    Varint.write(out, rows);
+    for (int column = 0; column < columns; column++) {
+      long above = 0;
+      for (int row = 0; row < rows; row++) {
+        long value = get(row, column);
+        Varint.write(out, value - above);
+        above = value;
+      }
+    }
+  }
+
+  /** Adds the rows that {@link #write} wrote; the table is empty before. */
+  void read(DataInput in) throws IOException {
+    int count = Varint.readCount(in);
+    for (int row = 0; row < count; row++) {
+      add();
+    }
+    for (int column = 0; column < columns; column++) {
+      long above = 0;
+      for (int row = 0; row < count; row++) {
+        above += Varint.read(in);
+        set(row, column, above);
+      }
+    }
   }
 
   void set(int row, int column, long value) {

@@ -1,5 +1,9 @@
 package org.kernbench.device;
 
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.io.StreamCorruptedException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -41,9 +45,109 @@ public final class OpLog {
   private final TransferLog transfers;
 
   OpLog(Machine machine, int limit) {
+    this(machine, limit, new TransferLog(machine.linkCount(), limit));
+  }
+
+  private OpLog(Machine machine, int limit, TransferLog transfers) {
     this.machine = machine;
     this.limit = limit;
-    this.transfers = new TransferLog(machine.linkCount(), limit);
+    this.transfers = transfers;
+  }
+
+  /** Writes all rows, with the transfers. */
+  public void write(DataOutput out) throws IOException {
+    transfers.write(out);
+    Varint.write(out, limit);
+    Varint.write(out, issued);
+    Varint.write(out, completed);
+    out.writeLong(hash);
+    Varint.write(out, lineCount);
+    for (int i = 1; i < lineCount; i++) {
+      out.writeUTF(lines[i]);
+    }
+    Varint.write(out, works.size());
+    for (ComputeOp work : works) {
+      ComputeOpCodec.write(out, work);
+    }
+    for (int id = 0; id < size(); id++) {
+      out.writeBoolean(has(id));
+    }
+    for (int column = 0; column < LONGS + INTS; column++) {
+      long above = 0;
+      for (int id = 0; id < size(); id++) {
+        if (has(id)) {
+          long value = column < LONGS ? time(id, column) : word(id, column - LONGS);
+          Varint.write(out, value - above);
+          above = value;
+        }
+      }
+    }
+  }
+
+  /**
+   * Reads what {@link #write} wrote.
+   *
+   * @param machine that the operations ran on
+   * @throws StreamCorruptedException if it is something else
+   */
+  public static OpLog read(DataInput in, Machine machine) throws IOException {
+    TransferLog transfers = TransferLog.read(in, machine.linkCount());
+    OpLog log = new OpLog(machine, Varint.readCount(in), transfers);
+    log.issued = Varint.readCount(in);
+    log.completed = Varint.read(in);
+    log.hash = in.readLong();
+    int lines = Varint.readCount(in);
+    for (int i = 1; i < lines; i++) {
+      log.lineId(in.readUTF());
+    }
+    int works = Varint.readCount(in);
+    for (int i = 0; i < works; i++) {
+      log.works.add(ComputeOpCodec.read(in));
+    }
+    boolean[] has = new boolean[log.size()];
+    for (int id = 0; id < has.length; id++) {
+      has[id] = in.readBoolean();
+      if (has[id]) {
+        log.makeRoom(id >>> CHUNK_SHIFT);
+      }
+    }
+    for (int column = 0; column < LONGS + INTS; column++) {
+      long above = 0;
+      for (int id = 0; id < has.length; id++) {
+        if (has[id]) {
+          above += Varint.read(in);
+          log.put(id, column, above);
+        }
+      }
+    }
+    log.check(lines, works);
+    return log;
+  }
+
+  private void put(int id, int column, long value) {
+    if (column < LONGS) {
+      longs[id >>> CHUNK_SHIFT][(id & CHUNK - 1) * LONGS + column] = value;
+    } else {
+      ints[id >>> CHUNK_SHIFT][(id & CHUNK - 1) * INTS + column - LONGS] = (int) value;
+    }
+  }
+
+  /** What was read must not lead outside of the machine or of the lists. */
+  private void check(int lineIds, int workIds) throws StreamCorruptedException {
+    for (int id = 0; id < size(); id++) {
+      if (has(id)
+          && (word(id, 0) < 1
+              || word(id, 0) > machine.peCount()
+              || (word(id, 1) & 0xFF) >= OpKinds.KINDS.length
+              || word(id, 1) >>> 8 >= OpKinds.CAUSES.length
+              || word(id, 4) >= machine.linkCount()
+              || word(id, 5) < 0
+              || word(id, 5) >= Math.max(1, lineIds)
+              || word(id, 6) < 0
+              || word(id, 6) > workIds)) {
+        throw new StreamCorruptedException("operation " + id + " is none of this machine");
+      }
+    }
   }
 
   int reserve() {
@@ -109,14 +213,7 @@ public final class OpLog {
       return;
     }
     int chunk = id >>> CHUNK_SHIFT;
-    if (chunk >= longs.length) {
-      longs = Arrays.copyOf(longs, Math.max(chunk + 1, longs.length * 2));
-      ints = Arrays.copyOf(ints, longs.length);
-    }
-    if (longs[chunk] == null) {
-      longs[chunk] = new long[CHUNK * LONGS];
-      ints[chunk] = new int[CHUNK * INTS];
-    }
+    makeRoom(chunk);
     int l = (id & CHUNK - 1) * LONGS;
     long[] row = longs[chunk];
     row[l] = issuePs;
@@ -134,6 +231,17 @@ public final class OpLog {
     words[i + 4] = place;
     words[i + 5] = line;
     words[i + 6] = work;
+  }
+
+  private void makeRoom(int chunk) {
+    if (chunk >= longs.length) {
+      longs = Arrays.copyOf(longs, Math.max(chunk + 1, longs.length * 2));
+      ints = Arrays.copyOf(ints, longs.length);
+    }
+    if (longs[chunk] == null) {
+      longs[chunk] = new long[CHUNK * LONGS];
+      ints[chunk] = new int[CHUNK * INTS];
+    }
   }
 
   private static long mix(long h, long v) {

@@ -1,5 +1,9 @@
 package org.kernbench.device;
 
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.io.StreamCorruptedException;
 import java.util.Arrays;
 
 /**
@@ -192,6 +196,30 @@ public final class TransferLog {
       parts.set(part, LAST_ENTERED, pack(high(parts.get(part, LAST_ENTERED)), NONE));
     }
     served(transfer, chunk, port, bytes, first, headPs, startPs, tailPs);
+  }
+
+  // ---- saved and restored ----
+
+  void write(DataOutput out) throws IOException {
+    out.writeBoolean(complete);
+    parts.write(out);
+    services.write(out);
+  }
+
+  static TransferLog read(DataInput in, int links) throws IOException {
+    TransferLog log = new TransferLog(links, Integer.MAX_VALUE);
+    log.complete = in.readBoolean();
+    log.parts.read(in);
+    log.services.read(in);
+    for (int part = 0; part < log.parts.rows(); part++) {
+      int op = log.op(part);
+      if (op < 0) {
+        throw new StreamCorruptedException("a part of operation " + op);
+      }
+      log.partOfOp = roomFor(log.partOfOp, op);
+      log.partOfOp[op] = part;
+    }
+    return log;
   }
 
   // ---- read ----

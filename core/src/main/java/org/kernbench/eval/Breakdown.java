@@ -1,5 +1,8 @@
 package org.kernbench.eval;
 
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -37,19 +40,38 @@ public final class Breakdown {
 
   private final Machine machine;
   private final OpLog log;
-  private final Launch launch;
-  private final IpcqSpec ipcq;
+  private final long beginPs;
+  private final long endPs;
+  private final int lastOp;
+  private final int slots;
   private final List<Segment> segments;
   private @Nullable CausalGraph all;
 
-  private Breakdown(Machine machine, OpLog log, Launch launch, IpcqSpec ipcq) {
+  private Breakdown(
+      Machine machine, OpLog log, long beginPs, long endPs, int lastOp, int slots) {
     this.machine = machine;
-    this.ipcq = ipcq;
     this.log = log;
-    this.launch = launch;
-    this.segments =
-        CausalGraph.pathOf(machine, log, launch.startPs(), launch.endPs(), launch.criticalOp())
-            .path();
+    this.beginPs = beginPs;
+    this.endPs = endPs;
+    this.lastOp = lastOp;
+    this.slots = slots;
+    this.segments = CausalGraph.pathOf(machine, log, beginPs, endPs, lastOp).path();
+  }
+
+  void write(DataOutput out) throws IOException {
+    out.writeLong(beginPs);
+    out.writeLong(endPs);
+    out.writeInt(lastOp);
+    out.writeInt(slots);
+  }
+
+  /** Reads what {@link #write} wrote, and the op log after it. */
+  static Breakdown read(DataInput in, Machine machine) throws IOException {
+    long begin = in.readLong();
+    long end = in.readLong();
+    int last = in.readInt();
+    int slots = in.readInt();
+    return new Breakdown(machine, OpLog.read(in, machine), begin, end, last, slots);
   }
 
   /**
@@ -64,7 +86,8 @@ public final class Breakdown {
       throw new IllegalArgumentException(
           "the op log did not keep every operation; expected a complete one");
     }
-    return new Breakdown(machine, log, launch, ipcq);
+    return new Breakdown(
+        machine, log, launch.startPs(), launch.endPs(), launch.criticalOp(), ipcq.slots());
   }
 
   /** The operations that the path is made of. */
@@ -74,12 +97,12 @@ public final class Breakdown {
 
   /** When the path begins, simulated picoseconds. */
   public long beginPs() {
-    return launch.startPs();
+    return beginPs;
   }
 
   /** When it ends, simulated picoseconds. */
   public long endPs() {
-    return launch.endPs();
+    return endPs;
   }
 
   /** The longest of all critical paths that the log knows, on another machine, in picoseconds. */
@@ -91,7 +114,7 @@ public final class Breakdown {
     CausalGraph graph = all;
     if (graph == null) {
       graph =
-          CausalGraph.allOf(machine, log, launch.startPs(), launch.endPs(), launch.criticalOp());
+          CausalGraph.allOf(machine, log, beginPs, endPs, lastOp);
       all = graph;
     }
     return graph;
@@ -104,7 +127,7 @@ public final class Breakdown {
 
   /** Whether the queues had as many slots as the machine says, not as a collective chose. */
   boolean hasSlotsOfTheMachine() {
-    return ipcq.slots() == machine.ipcq().slots();
+    return slots == machine.ipcq().slots();
   }
 
   /** What the path went through, without its times: equal for runs that waited for the same. */

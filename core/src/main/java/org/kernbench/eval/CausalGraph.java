@@ -714,13 +714,15 @@ final class CausalGraph {
       boolean others = word == Word.SERIALISATION && subject >= 0 && op != subject;
       if (times[m] > times[from]) {
         String cause = others ? "contention" : word.text;
+        String line = line(op, others, subject);
         found.add(
             new Segment(
                 times[from],
                 times[m],
                 cause,
                 place(cost, word, op),
-                line(op, others, subject),
+                resource(cost, op),
+                line,
                 op));
       }
       if (!waits && !others) {
@@ -751,6 +753,24 @@ final class CausalGraph {
     };
   }
 
+  private String resource(Cost cost, int op) {
+    return switch (cost) {
+      case Cost.LinkLatency l -> Param.fold(machine.linkKind(l.link()).name());
+      case Cost.LinkBytes l -> Param.fold(machine.linkKind(l.link()).name());
+      case Cost.CreditReturn c -> "slots";
+      case Cost.SlotCopy c -> "slots";
+      case Cost.SlotAccess c -> "slots";
+      case Cost.Dispatch d -> "CPU";
+      default ->
+          op < 0 || !log.has(op)
+              ? "host"
+              : switch (log.kind(op)) {
+                case MATH, GEMM -> log.kind(op).name();
+                default -> "DMA";
+              };
+    };
+  }
+
   private static List<Segment> merged(List<Segment> segments) {
     List<Segment> result = new ArrayList<>();
     for (Segment s : segments) {
@@ -762,7 +782,14 @@ final class CausalGraph {
             && last.op() == s.op()) {
           result.set(
               result.size() - 1,
-              new Segment(last.fromPs(), s.toPs(), s.cause(), s.place(), s.line(), s.op()));
+              new Segment(
+                  last.fromPs(),
+                  s.toPs(),
+                  s.cause(),
+                  s.place(),
+                  s.resource(),
+                  s.line(),
+                  s.op()));
           continue;
         }
       }

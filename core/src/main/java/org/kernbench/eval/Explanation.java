@@ -70,7 +70,7 @@ public record Explanation(
         Sensitivity.of(machine, breakdown));
   }
 
-  private static UsageException notKnown(RunResult r) {
+  static UsageException notKnown(RunResult r) {
     String why =
         !r.problems().isEmpty()
             ? "the run failed: " + r.problems().getFirst()

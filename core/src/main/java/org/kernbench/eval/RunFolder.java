@@ -6,15 +6,19 @@ import java.io.Writer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.Machine;
 
 /**
- * The folder of one run: {@code result.json} and {@code oplog.csv}. Each file is written under a
+ * The folder of one run: {@code result.json}, {@code oplog.csv} and {@code run.log}, a {@link
+ * Recording}. Each file is written under a
  * temporary name and then moved, so that a file that is there is whole.
  */
 public final class RunFolder {
+  private static final String RECORDING = "run.log";
+
   private final Path directory;
 
   private RunFolder(Path directory) {
@@ -63,6 +67,33 @@ public final class RunFolder {
       Machine machine = result.machine().get();
       write("oplog.csv", out -> ResultCsv.writeOpLog(log, machine, out));
     }
+  }
+
+  /** Writes the files of a result, and what it takes to explain it later or to run it again. */
+  public void write(RunResult result, String bench, RunOptions options) {
+    write(result);
+    if (result.path().isPresent() && result.machine().isPresent()) {
+      WholeFile.write(
+          directory.resolve(RECORDING), out -> new Recording(bench, options, result).write(out));
+    }
+  }
+
+  /** Whether a path is a directory, so that it cannot be the name of a bench. */
+  public static boolean isFolder(String path) {
+    try {
+      return Files.isDirectory(Path.of(path));
+    } catch (InvalidPathException e) {
+      return false;
+    }
+  }
+
+  /**
+   * Reads what a run left in its folder.
+   *
+   * @throws UsageException if the folder holds no recording that this version reads
+   */
+  public static Recording read(String directory) {
+    return Recording.read(Path.of(directory).resolve(RECORDING));
   }
 
   /** Writes one file. */

@@ -71,6 +71,18 @@ final class OutputTest {
   }
 
   @Test
+  void diff_ofTwoMessages() {
+    String a = directory.resolve("a").toString();
+    String b = directory.resolve("b").toString();
+    run("hello-send", "--topology", "tiny", "--out", a);
+    run("hello-send", "--topology", "tiny", "--set", "cube.hbm.latency=60 ns", "--out", b);
+    check("diff.txt", Session.of("diff", a, b));
+    check("diff.json", Session.of("diff", a, b, "--format", "json"));
+    String[] one = {"explain", "hello-send", "--topology", "tiny"};
+    assertThat(Session.of("explain", a).out()).isEqualTo(Session.of(one).out());
+  }
+
+  @Test
   void csv_ofAllReduce() {
     check("ccl-allreduce.csv", run("ccl-allreduce", concat(SMALL, "--format", "csv")));
   }
