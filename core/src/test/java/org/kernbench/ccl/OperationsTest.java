@@ -80,7 +80,7 @@ final class OperationsTest {
       mode = EnumSource.Mode.EXCLUDE)
   void operation_everyAlgorithm_givesWhatItsDefinitionSays(CollectiveOp op) {
     for (String algorithm : CollectiveLibrary.builtIn(op)) {
-      for (int n : new int[] {2, 4, 6, 9}) {
+      for (int n : new int[] {2, 6, 7}) {
         for (String topology : n == 6 ? new String[] {"ring_1d", "torus_2d"} : RING) {
           Machine machine =
               Machines.load(
