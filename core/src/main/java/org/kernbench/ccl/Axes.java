@@ -12,6 +12,7 @@ import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SipTopology;
+import org.kernbench.torch.RankLevel;
 
 /**
  * The ranks of a group as a grid: every rank has a place on each axis, and every combination of
@@ -196,7 +197,10 @@ final class Axes {
   /** Whether the packages along an axis reach each other through a switch, or each directly. */
   boolean isCrossbar(int axis) {
     SipTopology topology = group.machine().sipTopology();
-    return axes.get(axis).level() == Level.SIP
+    Level level = axes.get(axis).level();
+    boolean packages =
+        level == Level.SIP || (level == Level.MIXED && group.level() == RankLevel.SIP);
+    return packages
         && (topology == SipTopology.SWITCH || topology == SipTopology.FULLY_CONNECTED);
   }
 

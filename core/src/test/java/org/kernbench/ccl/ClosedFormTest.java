@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -17,6 +18,7 @@ import org.kernbench.device.Mode;
 import org.kernbench.device.OpKind;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.Shard;
@@ -200,6 +202,45 @@ final class ClosedFormTest {
     Dataflow gather = drawing(group, "ring_bidirectional", CollectiveOp.ALL_GATHER, 0);
     assertThat(simulate(group, gather, CollectiveOp.ALL_GATHER, 98_304, 1))
         .isBetween(552_000L, 552_020L); // 3 (o + L + b/(2B)), which is less
+  }
+
+  /** O5: the whole vector along a line to rank 0, added on its way, and back. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 3, 6})
+  void helloSend_wholeVectors_takeO5(int p) {
+    Group group = sips(GAMMA.ring(p), p);
+    long s = 16_384;
+    CclConfig config =
+        CclConfig.load(
+            Optional.empty(),
+            List.of("defaults.algorithm=hello_send", "algorithms.hello_send.rank_level=sip"));
+    try (Bed bed = Bed.open(group.machine(), Mode.TIME)) {
+      long ps =
+          bed.allReduce(
+                  CollectiveLibrary.open(group.machine(), config).connect(group.leads()),
+                  group.leads(),
+                  ReduceKind.SUM,
+                  bed.vectors(group.leads(), DType.F32, (int) s / FLOAT))
+              .criticalPs();
+      assertThat(ps)
+          .isEqualTo(
+              2 * (p - 1) * hop(GAMMA, s)
+                  + (p - 1) * GAMMA.addPs(s)
+                  + loadAndStore(GAMMA, group.machine(), s));
+    }
+  }
+
+  @Test
+  void axes_someOfARing_areARingOrALine() {
+    Machine six = IDEAL.ring(6);
+    assertThat(isRing(six, 0, 2, 4)).as("every second").isTrue();
+    assertThat(isRing(six, 0, 1, 2, 3, 4)).as("all but one, with a hop over it").isTrue();
+    assertThat(isRing(six, 0, 1, 2)).as("neighbours, with the way there for a way back").isFalse();
+  }
+
+  private static boolean isRing(Machine machine, int... sips) {
+    List<Pe> leads = IntStream.of(sips).mapToObj(sip -> new Pe(sip, 0, 0)).toList();
+    return Axes.of(new Group(machine, RankLevel.SIP, leads)).axis(0).closed();
   }
 
   // ---- tori and meshes ----
