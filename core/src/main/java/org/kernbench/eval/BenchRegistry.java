@@ -1,6 +1,7 @@
 package org.kernbench.eval;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,13 +29,24 @@ public final class BenchRegistry {
 
   /** The benches that come with kernbench. */
   public static BenchRegistry standard() {
-    return of(
+    List<Bench> all = new ArrayList<>(CompositeBench.all());
+    all.addAll(
         List.of(
             new AllReduceBench(),
             new HelloSendBench(),
             new LatencySweepBench(),
             new RingScaleBench(),
-            new VaOffsetBench()));
+            new VaOffsetBench(),
+            new AttentionDecodeBench(),
+            new AttentionPrefillBench(),
+            new FusedMlpBench(),
+            new Gpt3QkvBench(),
+            new LayerNormBench(),
+            new MoeDispatchBench(),
+            new ShardedGemmBench(),
+            new SoftmaxBench()));
+    all.sort(Comparator.comparing(Bench::name));
+    return of(all);
   }
 
   /**

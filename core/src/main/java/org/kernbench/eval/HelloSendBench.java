@@ -14,9 +14,6 @@ import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Kernel;
-import org.kernbench.torch.CollectiveBackend;
-import org.kernbench.torch.Communicator;
-import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
@@ -138,28 +135,5 @@ final class HelloSendBench implements Bench {
       }
     }
     return 0;
-  }
-
-  /** Makes every PE a device, so that tensors can be put on any; opens no process group. */
-  private record EveryPe(Machine machine) implements CollectiveBackend {
-    @Override
-    public String name() {
-      return "none";
-    }
-
-    @Override
-    public RankLevel rankLevel() {
-      return RankLevel.PE;
-    }
-
-    @Override
-    public int worldSize() {
-      return machine.peCount();
-    }
-
-    @Override
-    public Communicator connect(List<Pe> leadPes) {
-      throw new UsageException("this bench opens no process group");
-    }
   }
 }

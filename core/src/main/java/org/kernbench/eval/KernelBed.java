@@ -1,0 +1,270 @@
+package org.kernbench.eval;
+
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import org.kernbench.device.Launch;
+import org.kernbench.device.Mode;
+import org.kernbench.device.OpKind;
+import org.kernbench.device.OpLog;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.device.QueueSet;
+import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.StreamCosts;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Kernel;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+
+/**
+ * What benches of kernels share: tensors on any PE, one launch, values against a reference in f64
+ * with the bound of the dtype, time against the roofline, and the engine that decides.
+ */
+final class KernelBed implements AutoCloseable {
+  static final Param<String> DTYPE =
+      Param.choice(
+          "dtype", "f16", List.of("f64", "f32", "f16", "bf16"), "type of the tensors' elements");
+
+  private static final double BUSY = 0.7;
+
+  final BenchContext context;
+  final Machine machine;
+  private final Torch torch;
+  private final List<Tensor> tensors = new ArrayList<>();
+  private final List<double[]> got = new ArrayList<>();
+  private final List<double[]> wanted = new ArrayList<>();
+  private double allowed;
+
+  private KernelBed(BenchContext context, Machine machine) {
+    this.context = context;
+    this.machine = machine;
+    this.torch =
+        Torch.open(
+            machine,
+            new TorchOptions(
+                context.mode(),
+                SimulatorOptions.DEFAULT.withLines(),
+                Optional.of(new EveryPe(machine))));
+  }
+
+  static KernelBed open(BenchContext context) {
+    return new KernelBed(context, context.machine());
+  }
+
+  static DType dtype(BenchContext context) {
+    return DType.parse(context.param(DTYPE));
+  }
+
+  @Override
+  public void close() {
+    torch.close();
+  }
+
+  // ---- data ----
+
+  /** Values of a dtype, uniform between -1 and 1. */
+  static double[] random(long seed, int n, DType d) {
+    SplittableRandom random = new SplittableRandom(seed);
+    double[] values = new double[n];
+    for (int i = 0; i < n; i++) {
+      values[i] = d.round(random.nextDouble(-1, 1));
+    }
+    return values;
+  }
+
+  Tensor tensor(Pe pe, String name, DType d, double[] values, int... dims) {
+    torch.ahbm().setDevice(machine.peIndex(pe));
+    Tensor t = torch.from(values, Shape.of(dims), d, name);
+    tensors.add(t);
+    return t;
+  }
+
+  Tensor empty(Pe pe, String name, DType d, int... dims) {
+    torch.ahbm().setDevice(machine.peIndex(pe));
+    Tensor t = torch.empty(Shape.of(dims), d, name);
+    tensors.add(t);
+    return t;
+  }
+
+  /** Rows {@code [from, to)} of a matrix with {@code columns} columns. */
+  static double[] rows(double[] matrix, int columns, int from, int to) {
+    return block(matrix, columns, from, to, 0, columns);
+  }
+
+  static double[] block(
+      double[] matrix, int width, int row, int rowEnd, int column, int columnEnd) {
+    int columns = columnEnd - column;
+    double[] part = new double[(rowEnd - row) * columns];
+    for (int r = row; r < rowEnd; r++) {
+      System.arraycopy(matrix, r * width + column, part, (r - row) * columns, columns);
+    }
+    return part;
+  }
+
+  /** {@code A B} in f64. */
+  static double[] product(double[] a, double[] b, int m, int k, int n) {
+    double[] y = new double[m * n];
+    for (int i = 0; i < m; i++) {
+      for (int p = 0; p < k; p++) {
+        double v = a[i * k + p];
+        for (int j = 0; j < n; j++) {
+          y[i * n + j] += v * b[p * n + j];
+        }
+      }
+    }
+    return y;
+  }
+
+  /**
+   * Bound of the error of a product of numbers of magnitude up to 1: k fused steps in the
+   * accumulator, one rounding of the result, both relative to the sum of magnitudes.
+   */
+  static double productBound(DType d, int k) {
+    return k * ((k + 1) * d.accumulator().unitRoundoff() + 1.01 * d.unitRoundoff());
+  }
+
+  // ---- one run ----
+
+  QueueSet connect(List<QueuePlan.Connection> connections) {
+    return torch.simulator().install(new QueuePlan(machine.ipcq(), connections));
+  }
+
+  /** PEs in a ring: {@code next} of each leads to {@code previous} of the one after it. */
+  QueueSet connectRing(List<Pe> pes) {
+    List<QueuePlan.Connection> all = new ArrayList<>();
+    for (int i = 0; i < pes.size() && pes.size() > 1; i++) {
+      all.add(
+          new QueuePlan.Connection(pes.get(i), "next", pes.get((i + 1) % pes.size()), "previous"));
+    }
+    return connect(all);
+  }
+
+  /** Launches a kernel on all PEs that hold a tensor, and waits. */
+  Launch run(String name, Kernel kernel) {
+    return run(name, kernel, Optional.empty());
+  }
+
+  Launch run(String name, Kernel kernel, QueueSet queues) {
+    return run(name, kernel, Optional.of(queues));
+  }
+
+  private Launch run(String name, Kernel kernel, Optional<QueueSet> queues) {
+    Tensor first = tensors.getFirst();
+    Tensor[] more = tensors.subList(1, tensors.size()).toArray(Tensor[]::new);
+    Launch launch =
+        queues.isPresent()
+            ? torch.launch(name, kernel, queues.get(), first, more)
+            : torch.launch(name, kernel, first, more);
+    torch.await(launch);
+    return launch;
+  }
+
+  /** Compares a tensor with what it should hold; does nothing where no values are computed. */
+  void check(Tensor t, double[] expected, double bound) {
+    if (context.mode() != Mode.TIME) {
+      got.add(t.toDoubles());
+      wanted.add(expected);
+      allowed = Math.max(allowed, bound);
+    }
+  }
+
+  // ---- the outcome ----
+
+  /**
+   * What the busiest PE must do at least.
+   *
+   * @param flops floating-point operations of products
+   * @param bytes to and from its memory
+   */
+  record Work(double flops, double bytes) {}
+
+  Outcome outcome(Launch launch, Work work) {
+    Outcome outcome = Outcome.on(machine);
+    OpLog log = torch.simulator().opLog();
+    boolean timed = context.mode() != Mode.VALUES;
+    outcome.simulated(torch.simulator().eventCount(), timed ? log.hash() : "");
+    if (context.mode() != Mode.TIME) {
+      outcome.values(joined(got), joined(wanted), allowed);
+    }
+    if (timed) {
+      double flopsPs = work.flops / machine.pe().gemm().peakFlops() * 1e12;
+      double bytesPs = work.bytes / StreamCosts.of(machine, launch.pes().getFirst()).bytesPerPs();
+      long bound = (long) Math.floor(Math.max(flopsPs, bytesPs) * (1 - 1e-9));
+      outcome.time(launch.criticalPs(), bound, flopsPs > bytesPs ? "compute" : "memory");
+      double seconds = launch.criticalPs() / 1e12;
+      if (work.flops > 0) {
+        outcome.metric("tflops_per_pe", Numbers.rounded(work.flops / seconds / 1e12));
+        outcome.metric(
+            "array_utilisation",
+            Numbers.rounded(work.flops / machine.pe().gemm().peakFlops() / seconds));
+      }
+      outcome.metric("gb_per_s_per_pe", Numbers.rounded(work.bytes / seconds / 1e9));
+      cause(outcome, log, launch);
+      outcome.opLog(log).breakdown(Breakdown.of(machine, log, launch, machine.ipcq()));
+    }
+    return outcome;
+  }
+
+  private static double[] joined(List<double[]> parts) {
+    return parts.stream().flatMapToDouble(java.util.Arrays::stream).toArray();
+  }
+
+  /**
+   * Share of the time for which each kind of engine of the critical PE was busy, and the verdict.
+   */
+  private static void cause(Outcome outcome, OpLog log, Launch launch) {
+    int last = launch.criticalOp();
+    if (!log.has(last) || !log.isComplete()) {
+      return;
+    }
+    Map<OpKind, Long> busy = new EnumMap<>(OpKind.class);
+    Map<OpKind, Long> until = new EnumMap<>(OpKind.class);
+    Pe pe = log.pe(last);
+    List<Integer> ids = new ArrayList<>();
+    for (int id = 0; id < log.size(); id++) {
+      if (log.has(id) && log.pe(id).equals(pe) && log.startPs(id) >= launch.startPs()) {
+        ids.add(id);
+      }
+    }
+    ids.sort(java.util.Comparator.comparingLong(log::startPs));
+    for (int id : ids) {
+      OpKind kind = log.kind(id) == OpKind.STORE ? OpKind.LOAD : log.kind(id);
+      long from = Math.max(log.startPs(id), until.getOrDefault(kind, 0L));
+      long to = Math.max(from, log.endPs(id));
+      busy.merge(kind, to - from, Long::sum);
+      until.put(kind, to);
+    }
+    String verdict = "fill-bound";
+    double most = BUSY;
+    for (Map.Entry<OpKind, Long> e : busy.entrySet()) {
+      double share = (double) e.getValue() / Math.max(1, launch.criticalPs());
+      String engine =
+          switch (e.getKey()) {
+            case LOAD, STORE -> "dma";
+            case MATH -> "math";
+            case GEMM -> "gemm";
+            case SEND -> "send";
+            case RECV -> "recv";
+          };
+      outcome.metric(engine + "_busy", Numbers.rounded(share));
+      if (share >= most) {
+        most = share;
+        verdict =
+            switch (e.getKey()) {
+              case LOAD, STORE -> "DMA-bound";
+              case MATH -> "MATH-bound";
+              case GEMM -> "compute-bound";
+              case SEND, RECV -> "message-bound";
+            };
+      }
+    }
+    outcome.metric("cause", verdict);
+  }
+}
