@@ -11,8 +11,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.config.Problem;
+import org.kernbench.eval.Artefacts;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchRegistry;
+import org.kernbench.eval.Illustrated;
 import org.kernbench.eval.Progress;
 import org.kernbench.eval.ResultCsv;
 import org.kernbench.eval.ResultJson;
@@ -40,7 +42,7 @@ import picocli.CommandLine.Parameters;
     footer = {
       "  kernbench run --bench ccl-allreduce",
       "  kernbench run ccl-allreduce --param algorithm=ring --param n_elem=8192 --format json",
-      "  kernbench run ccl-latency-sweep --out sweep",
+      "  kernbench run milestone-1h-ccl --out figures",
       "  kernbench run MyBench.java --param rows=4096          (kernbench new bench my-bench)",
       "  kernbench run ring-scale --mode time --param ranks=1024 --param \"bytes=1 MiB\"",
       "",
@@ -76,6 +78,13 @@ final class RunCommand implements Callable<Integer> {
   private @Nullable Path out;
 
   @Option(
+      names = "--fast",
+      description =
+          "Of benches with figures: draws them again from the rows of the last run, without"
+              + " simulating.")
+  private boolean fast;
+
+  @Option(
       names = "--trace",
       paramLabel = "FILE",
       description =
@@ -99,7 +108,7 @@ final class RunCommand implements Callable<Integer> {
     Map<String, List<String>> groups = new LinkedHashMap<>();
     groups.put("What to run", List.of("--bench", "--param", "--class-path", "--mode", "--verify"));
     groups.put("On which machine", List.of("--topology", "--set", "--ccl", "--ccl-set"));
-    groups.put("Output", List.of("--format", "--out", "--trace", "--quiet", "--help"));
+    groups.put("Output", List.of("--format", "--out", "--fast", "--trace", "--quiet", "--help"));
     return groups;
   }
 
@@ -114,7 +123,10 @@ final class RunCommand implements Callable<Integer> {
     RunOptions options = choices.options();
     Choices.checkNotBlank("--out", out);
     Choices.checkNotBlank("--trace", trace);
-    Optional<RunFolder> folder = Optional.ofNullable(out).map(RunFolder::create);
+    if (fast) {
+      return drawAgain(chosen);
+    }
+    Optional<RunFolder> folder = folder(chosen);
     ProgressLine line = new ProgressLine(terminal);
     Runner runner = Runner.of(Main.versionText(), quiet ? Progress.SILENT : line);
     RunResult result;
@@ -125,7 +137,12 @@ final class RunCommand implements Callable<Integer> {
     }
     warn(result);
     show(result);
-    folder.ifPresent(f -> f.write(result, benchName(), options));
+    if (folder.isPresent()) {
+      folder.get().write(result, benchName(), options);
+      if (chosen instanceof Illustrated illustrated) {
+        name(Artefacts.write(illustrated, result, folder.get()));
+      }
+    }
     if (trace != null) {
       writeTrace(result, trace);
     }
@@ -157,6 +174,33 @@ final class RunCommand implements Callable<Integer> {
               terminal.say("warning: " + warning);
             }
           });
+    }
+  }
+
+  /** Benches with figures write them also if no folder was named: that is what they are for. */
+  private Optional<RunFolder> folder(Bench bench) {
+    Optional<Path> named = Optional.ofNullable(out);
+    return (bench instanceof Illustrated ? Optional.of(figures(bench)) : named)
+        .map(RunFolder::create);
+  }
+
+  private Path figures(Bench bench) {
+    return out != null ? out : Path.of(bench.name());
+  }
+
+  private int drawAgain(Bench bench) {
+    if (!(bench instanceof Illustrated illustrated)) {
+      throw new UsageException(
+          "--fast: bench " + bench.name() + " has no figures; leave it out");
+    }
+    name(Artefacts.draw(illustrated, figures(bench)));
+    return 0;
+  }
+
+  private void name(List<Path> files) {
+    if (format == Format.TEXT) {
+      terminal.out().println();
+      files.forEach(file -> terminal.out().println("wrote       " + file));
     }
   }
 

@@ -35,6 +35,7 @@ public final class BenchRegistry {
             new AllReduceBench(),
             new HelloSendBench(),
             new LatencySweepBench(),
+            new MilestoneCclBench(),
             new RingScaleBench(),
             new VaOffsetBench(),
             new AttentionDecodeBench(),

@@ -4,23 +4,21 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
-import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.tensor.DType;
 
 /** {@code ccl-latency-sweep}: all-reduce time against size, on three networks of six packages. */
 final class LatencySweepBench implements Bench {
-  private static final List<Integer> ELEMENTS =
+  static final List<Integer> ELEMENTS =
       List.of(8, 32, 64, 128, 512, 1024, 2048, 4096, 8192, 16384, 32768, 49152);
 
   /** A network of packages: its name, and what says so in the machine's configuration. */
-  private record Network(String name, List<String> overrides) {}
+  record Network(String name, List<String> overrides) {}
 
-  private static final List<Network> NETWORKS =
+  static final List<Network> NETWORKS =
       List.of(
           new Network("ring_1d", List.of("system.sips.count=6", "system.sips.topology=ring_1d")),
           new Network(
@@ -67,7 +65,7 @@ final class LatencySweepBench implements Bench {
       machines.add(context.machine("sip-2026", network.overrides()));
     }
     Outcome outcome = Outcome.on(context.machine());
-    Sum sum = new Sum();
+    PointSum sum = new PointSum();
     int total = NETWORKS.size() * ELEMENTS.size();
     int done = 0;
     for (int n = 0; n < NETWORKS.size(); n++) {
@@ -112,66 +110,5 @@ final class LatencySweepBench implements Bench {
     }
     point.values().ifPresent(v -> row.put("correct", v.isCorrect()));
     return row;
-  }
-
-  /** What all points have in common: the first failure, the slowest point, hashes over all. */
-  private static final class Sum {
-    private final Digest opLogs = new Digest();
-    private final Digest valueHashes = new Digest();
-    private long events;
-    private long checked;
-    private long wrong;
-    private double maxAbsError;
-    private double allowed;
-    private Optional<ValueCheck.Mismatch> first = Optional.empty();
-    private String problem = "";
-    private long slowestPs;
-    private long slowestBoundPs;
-    private String slowestKind = "";
-
-    void add(String point, Outcome o) {
-      events += o.events();
-      opLogs.add(o.opLogHash());
-      valueHashes.add(o.valuesHash());
-      o.values().ifPresent(this::add);
-      if (o.critPs() > slowestPs) {
-        slowestPs = o.critPs();
-        slowestBoundPs = o.boundPs();
-        slowestKind = o.boundKind();
-      }
-      if (problem.isEmpty() && o.critPs() < o.boundPs()) {
-        problem =
-            point
-                + ": simulated time "
-                + Numbers.ns(o.critPs())
-                + " ns is below its lower bound "
-                + Numbers.ns(o.boundPs())
-                + " ns ("
-                + o.boundKind()
-                + ")";
-      } else if (problem.isEmpty() && !o.problem().isEmpty()) {
-        problem = point + ": " + o.problem();
-      }
-    }
-
-    private void add(ValueCheck v) {
-      checked += v.checked();
-      wrong += v.wrong();
-      maxAbsError = Math.max(maxAbsError, v.maxAbsError());
-      allowed = Math.max(allowed, v.allowed());
-      first = first.isPresent() ? first : v.first();
-    }
-
-    void into(Outcome outcome, Mode mode) {
-      outcome.simulated(events, mode == Mode.VALUES ? "" : opLogs.text());
-      if (mode != Mode.TIME) {
-        outcome.values(
-            new ValueCheck(checked, wrong, maxAbsError, allowed, first), valueHashes.text());
-      }
-      outcome.time(slowestPs, slowestBoundPs, slowestKind).problem(problem);
-      outcome.noBreakdown(
-          "a sweep keeps no operations; run one point with ccl-allreduce to see where its time"
-              + " goes");
-    }
   }
 }

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.Machine;
@@ -18,6 +19,7 @@ public final class Outcome {
   private long critPs;
   private long boundPs;
   private String boundKind = "";
+  private OptionalLong formulaPs = OptionalLong.empty();
   private @Nullable ValueCheck values;
   private @Nullable Breakdown breakdown;
   private String breakdownNote = "";
@@ -63,6 +65,16 @@ public final class Outcome {
     boundPs = newBoundPs;
     boundKind = newBoundKind;
     return this;
+  }
+
+  /** The time that the closed form of the algorithm gives, in picoseconds. */
+  Outcome formula(OptionalLong ps) {
+    formulaPs = ps;
+    return this;
+  }
+
+  OptionalLong formulaPs() {
+    return formulaPs;
   }
 
   /** What the values were compared with. */
