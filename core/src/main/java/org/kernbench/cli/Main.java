@@ -104,6 +104,7 @@ public final class Main implements Runnable, IVersionProvider {
     line.addSubcommand(explain);
     line.addSubcommand(new DiffCommand(terminal));
     line.addSubcommand(new ListCommand(terminal, benches));
+    line.addSubcommand(new ReportCommand(terminal));
     line.addSubcommand(new MachineCommand(terminal));
     line.addSubcommand(new ConformanceCommand(terminal));
     line.addSubcommand(new TuneCommand(terminal));

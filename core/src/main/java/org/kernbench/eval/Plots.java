@@ -443,7 +443,7 @@ final class Plots {
 
   private static LogAxis log(
       String label, double base, double step, DoubleFunction<String> format) {
-    LogAxis axis = base == 10 ? new Decades(label, format) : new LogAxis(label);
+    LogAxis axis = new Logarithmic(label, base, step, format);
     axis.setBase(base);
     axis.setTickUnit(new NumberTickUnit(step));
     axis.setNumberFormatOverride(format(format));
@@ -454,14 +454,17 @@ final class Plots {
     return axis;
   }
 
-  /** Ticks at 1, 2 and 5 of each power of ten. */
-  private static final class Decades extends LogAxis {
+  /** Ticks at 1, 2 and 5 of each power of ten, or at every {@code step}-th power of two. */
+  private static final class Logarithmic extends LogAxis {
     private static final long serialVersionUID = 1L;
+    private final double step;
     private final transient DoubleFunction<String> format;
 
-    Decades(String label, DoubleFunction<String> format) {
+    Logarithmic(String label, double base, double step, DoubleFunction<String> format) {
       super(label);
+      this.step = base == 10 ? 1 : step;
       this.format = format;
+      setBase(base);
     }
 
     @Override
@@ -478,10 +481,11 @@ final class Plots {
 
     private List<NumberTick> ticks(TextAnchor anchor) {
       List<NumberTick> ticks = new ArrayList<>();
-      int first = (int) Math.floor(Math.log10(getLowerBound()));
-      for (int power = first; Math.pow(10, power) <= getUpperBound(); power++) {
-        for (int digit : new int[] {1, 2, 5}) {
-          double value = digit * Math.pow(10, power);
+      int[] digits = getBase() == 10 ? new int[] {1, 2, 5} : new int[] {1};
+      double first = Math.floor(Math.log(getLowerBound()) / Math.log(getBase()) / step) * step;
+      for (double power = first; Math.pow(getBase(), power) <= getUpperBound(); power += step) {
+        for (int digit : digits) {
+          double value = digit * Math.pow(getBase(), power);
           if (value >= getLowerBound() * (1 - 1e-9) && value <= getUpperBound()) {
             ticks.add(
                 new NumberTick(

@@ -12,8 +12,8 @@ import org.kernbench.device.OpLog;
 import org.kernbench.machine.Machine;
 
 /**
- * The folder of one run: {@code result.json}, {@code oplog.csv} and {@code run.log}, a {@link
- * Recording}. Each file is written under a
+ * The folder of one run: {@code result.json}, {@code oplog.csv}, {@code run.log}, a {@link
+ * Recording}, and {@code report.json} for {@link Report}. Each file is written under a
  * temporary name and then moved, so that a file that is there is whole.
  */
 public final class RunFolder {
@@ -62,6 +62,7 @@ public final class RunFolder {
    */
   public void write(RunResult result) {
     write("result.json", out -> out.write(ResultJson.write(result)));
+    write("report.json", out -> out.write(ReportData.of(result)));
     if (result.log().isPresent() && result.machine().isPresent()) {
       OpLog log = result.log().get();
       Machine machine = result.machine().get();
