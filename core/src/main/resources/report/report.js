@@ -336,13 +336,15 @@ function curves(rows, axes) {
       groups.get(name).set(Number(r[x.value]), Number(r[y.value]));
     }
     const all = [...new Set(rows.map(r => Number(r[x.value])))].sort((a, b) => a - b);
-    const log = scale.value === 'log' && all[0] > 0 && [...groups.values()].every(g => [...g.values()].every(v => v > 0));
+    // A logarithmic axis over less than a factor of eight shows less than a linear one.
+    const wide = values => scale.value === 'log' && Math.min(...values) > 0 && Math.max(...values) >= 8 * Math.min(...values);
+    const logX = wide(all), logY = wide([...groups.values()].flatMap(g => [...g.values()]));
     const names = [...groups.keys()].slice(0, 16);
     const data = [all, ...names.map(n => all.map(v => groups.get(n).has(v) ? groups.get(n).get(v) : null))];
     const short = v => v === null || v === undefined ? '' : Math.abs(v) >= 1000 ? grouped(Math.round(v)) : String(Number(v.toPrecision(4)));
     const options = {
       width: box.clientWidth, height: 420,
-      scales: { x: { time: false, distr: log ? 3 : 1, log: log ? 2 : 10 }, y: { distr: log ? 3 : 1 } },
+      scales: { x: { time: false, distr: logX ? 3 : 1, log: logX ? 2 : 10 }, y: { distr: logY ? 3 : 1 } },
       axes: [{ label: x.value.replaceAll('_', ' '), values: (u, v) => v.map(short) },
         { label: y.value.replaceAll('_', ' '), size: 70, values: (u, v) => v.map(short) }],
       series: [{ label: x.value, value: (u, v) => short(v) }, ...names.map((n, i) => ({
@@ -388,7 +390,7 @@ function start() {
     facts($('#conditions .facts'), {
       bench: SWEEP.bench, kernbench: SWEEP.kernbench, points: grouped(SWEEP.points),
       seed: 'none: the simulation is deterministic',
-      ...Object.fromEntries(Object.entries(SWEEP.axes).map(([k, v]) => ['varies: ' + k, v.join(', ')])),
+      ...Object.fromEntries(Object.entries(SWEEP.axes).map(([k, v]) => ['varies: ' + k, v.slice(0, 12).join(', ') + (v.length > 12 ? ', … (' + v.length + ' values)' : '')])),
       machine: [...machines].slice(0, 4).join(', ') + (machines.size > 4 ? ' and ' + (machines.size - 4) + ' more' : ''),
     });
     $('#verdict').textContent = grouped(SWEEP.rows.length) + ' of ' + grouped(SWEEP.points) + ' points' + (failed ? ', ' : ', all ok.');

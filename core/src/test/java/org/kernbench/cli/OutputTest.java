@@ -285,7 +285,7 @@ final class OutputTest {
     assertThat(second.exitCode()).as(second.err()).isZero();
     try (Stream<Path> files = Files.list(out)) {
       assertThat(files.map(f -> f.getFileName().toString()))
-          .containsExactlyInAnyOrder("result.json", "oplog.csv", "run.log");
+          .containsExactlyInAnyOrder("result.json", "oplog.csv", "run.log", "report.json");
     }
     Path plain = Files.writeString(directory.resolve("plain"), "");
     assertThat(Files.getPosixFilePermissions(out.resolve("result.json")))

@@ -1,0 +1,12 @@
+/**
+ * Sweeps on Apache Spark. Start at {@link SweepOnSpark}.
+ *
+ * <p>The same points, keys and rows as {@code kernbench sweep}, run by the executors of a cluster.
+ * Nothing in kernbench depends on this module, and Spark is in no jar of ours.
+ *
+ * <p>Depends on: {@code eval}; Spark.
+ */
+@NullMarked
+package org.kernbench.cluster;
+
+import org.jspecify.annotations.NullMarked;
