@@ -36,6 +36,7 @@ public final class BenchRegistry {
             new HelloSendBench(),
             new LatencySweepBench(),
             new MilestoneCclBench(),
+            new MilestoneGemmBench(),
             new RingScaleBench(),
             new VaOffsetBench(),
             new AttentionDecodeBench(),

@@ -97,22 +97,27 @@ final class Plots {
   static Figure timeOverBytes(String name, Words words, List<Curve> curves) {
     LogAxis x = log(words.x(), 2, 2, Plots::bytes);
     LogAxis y = log(words.y(), 10, 1, Plots::time);
-    return lines(name, words, x, y, curves, 2.6);
+    return lines(name, words, x, y, curves, List.of(), 2.6);
   }
 
-  /** Curves over two logarithmic axes to base ten; numbers as they are. */
-  static Figure logLog(String name, Words words, List<Curve> curves) {
-    return lines(
-        name,
-        words,
-        log(words.x(), 10, 1, Plots::plain),
-        log(words.y(), 10, 1, Plots::plain),
-        curves,
-        0.8);
+  /** A word at a point. */
+  record Label(String text, double x, double y) {}
+
+  /** Points and lines over two logarithmic axes to base ten; series of points have a legend. */
+  static Figure logLog(String name, Words words, List<Curve> curves, List<Label> labels) {
+    LogAxis x = log(words.x(), 10, 1, Plots::plain);
+    LogAxis y = log(words.y(), 10, 1, Plots::plain);
+    return lines(name, words, x, y, curves, labels, 0.45);
   }
 
   private static Figure lines(
-      String name, Words words, LogAxis x, LogAxis y, List<Curve> curves, double roomAtRight) {
+      String name,
+      Words words,
+      LogAxis x,
+      LogAxis y,
+      List<Curve> curves,
+      List<Label> labels,
+      double roomAtRight) {
     DefaultXYDataset data = new DefaultXYDataset();
     XYLineAndShapeRenderer renderer = new XYLineAndShapeRenderer();
     XYPlot plot = new XYPlot(data, x, y, renderer);
@@ -138,9 +143,40 @@ final class Plots {
     double lowest = floor125(low * 0.95);
     y.setRange(lowest, high * 1.6);
     label(plot, renderer, curves, lowest, high * 1.6);
+    labels(plot, labels);
     dress(plot);
     JFreeChart chart = dressed(plot, words);
+    if (curves.stream().anyMatch(c -> c.style() == Style.POINTS)) {
+      legend(chart, plot);
+    }
     return new Figure(name, WIDTH, HEIGHT, chart::draw);
+  }
+
+  /** A word right of each point; left of it where it would touch another. */
+  private static void labels(XYPlot plot, List<Label> labels) {
+    double perX = (WIDTH - 120) / span(plot.getDomainAxis().getRange());
+    double perY = (HEIGHT - 170) / span(plot.getRangeAxis().getRange());
+    List<Label> placed = new ArrayList<>();
+    for (Label label : labels) {
+      boolean touches =
+          placed.stream()
+              .anyMatch(
+                  other ->
+                      Math.abs(Math.log10(label.x() / other.x())) * perX < 75
+                          && Math.abs(Math.log10(label.y() / other.y())) * perY < 13);
+      XYTextAnnotation text =
+          new XYTextAnnotation(
+              touches ? label.text() + "  " : "  " + label.text(), label.x(), label.y());
+      text.setTextAnchor(touches ? TextAnchor.BOTTOM_RIGHT : TextAnchor.TOP_LEFT);
+      text.setFont(FigureFonts.plain(10.5f));
+      text.setPaint(SOFT);
+      plot.addAnnotation(text);
+      placed.add(label);
+    }
+  }
+
+  private static double span(Range range) {
+    return Math.log10(range.getUpperBound() / range.getLowerBound());
   }
 
   /** The largest of 1, 2, 5 times a power of ten that is not above a value. */
@@ -159,6 +195,8 @@ final class Plots {
       }
       case POINTS -> {
         r.setSeriesPaint(series, colour);
+        r.setUseFillPaint(true);
+        r.setSeriesFillPaint(series, colour);
         r.setSeriesLinesVisible(series, false);
         r.setSeriesShape(series, mark(measured));
       }
@@ -249,8 +287,12 @@ final class Plots {
     DefaultCategoryDataset data = data(bars);
     NumberAxis y = linear(words.y(), format);
     y.setRange(0, top);
+    if (top > 100 && top < 120) {
+      y.setTickUnit(new NumberTickUnit(20)); // percent
+    }
     CategoryAxis x = new CategoryAxis(words.x());
     x.setMaximumCategoryLabelLines(3);
+    x.setMaximumCategoryLabelWidthRatio(1.25f);
     CategoryPlot plot = new CategoryPlot(data, x, y, barRenderer(data, format));
     dress(plot);
     JFreeChart chart = dressed(plot, words);
@@ -418,7 +460,7 @@ final class Plots {
 
   private static void axis(CategoryAxis axis) {
     axis.setLabelFont(FigureFonts.plain(13));
-    axis.setTickLabelFont(FigureFonts.plain(11));
+    axis.setTickLabelFont(FigureFonts.plain(10.5f));
     axis.setLabelPaint(INK);
     axis.setTickLabelPaint(INK);
     axis.setAxisLinePaint(INK);
