@@ -55,7 +55,7 @@ final class MilestoneGemmFigures {
   }
 
   private static String brief(String cause) {
-    return cause.replace("DMA-bound (reads)", "DMA reads").replace("DMA-bound (writes)", "DMA writes");
+    return cause.replace("DMA-bound (reads)", "DMA reads").replace("DMA-bound (writes)", "DMA writes").replace("-bound", "");
   }
 
   private static String words(String staging) {

@@ -97,7 +97,7 @@ final class Plots {
   static Figure timeOverBytes(String name, Words words, List<Curve> curves) {
     LogAxis x = log(words.x(), 2, 2, Plots::bytes);
     LogAxis y = log(words.y(), 10, 1, Plots::time);
-    return lines(name, words, x, y, curves, List.of(), 2.6);
+    return lines(name, words, x, y, curves, List.of(), 3.8);
   }
 
   /** A word at a point. */
@@ -287,9 +287,7 @@ final class Plots {
     DefaultCategoryDataset data = data(bars);
     NumberAxis y = linear(words.y(), format);
     y.setRange(0, top);
-    if (top > 100 && top < 120) {
-      y.setTickUnit(new NumberTickUnit(20)); // percent
-    }
+    y.setTickUnit(new NumberTickUnit(step(top)));
     CategoryAxis x = new CategoryAxis(words.x());
     x.setMaximumCategoryLabelLines(3);
     x.setMaximumCategoryLabelWidthRatio(1.25f);
@@ -300,6 +298,12 @@ final class Plots {
       legend(chart, plot);
     }
     return new Figure(name, WIDTH, HEIGHT, chart::draw);
+  }
+
+  /** 1, 2 or 5 times a power of ten, so that an axis has five to ten ticks. */
+  private static double step(double top) {
+    double power = Math.pow(10, Math.floor(Math.log10(top / 5)));
+    return power * (top / 5 >= 5 * power ? 5 : top / 5 >= 2 * power ? 2 : 1);
   }
 
   /** Bars of which one is far higher: the axis is broken between {@code gap[0]} and {@code gap[1]}. */
