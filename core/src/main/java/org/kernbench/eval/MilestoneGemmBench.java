@@ -329,7 +329,7 @@ final class MilestoneGemmBench implements Illustrated {
       row.put("start_ns", "");
       row.put("end_ns", "");
       if (crit > 0) {
-        draw(log, composite);
+        draw(log);
       }
     }
 
@@ -393,7 +393,7 @@ final class MilestoneGemmBench implements Illustrated {
       return "fill-bound";
     }
 
-    private void draw(OpLog log, Window window) {
+    private void draw(OpLog log) {
       for (int id = 0; id < log.size(); id++) {
         String engine =
             switch (log.kind(id)) {
