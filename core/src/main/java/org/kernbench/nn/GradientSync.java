@@ -1,39 +1,148 @@
 package org.kernbench.nn;
 
+import java.util.ArrayList;
 import java.util.List;
+import org.kernbench.nn.Compute.RowArg;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
 import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.ReduceKind;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
 
 /**
- * Makes gradients whole at the end of a step: sums those of sequence-parallel parameters over the
- * tensor-parallel group, and all over the data- and context-parallel ranks. The loss is a sum over
- * tokens, so these are plain sums; whoever wants a mean divides by the number of tokens afterwards
- * ({@code megatron.md} 10.2, regime A).
+ * What happens to gradients between the backward pass and the optimizer, in this order: those of
+ * sequence-parallel parameters are summed over the tensor-parallel group, all over the data- and
+ * context-parallel ranks, then divided by the number of tokens that counted, then clipped.
+ *
+ * <p>The loss is a plain sum over tokens, so these are plain sums and the result depends on no
+ * layout ({@code megatron.md} 10.2, regime A). Everything stays on the device.
  */
 public final class GradientSync {
+  private final Torch torch;
   private final ParallelLayout layout;
 
   /** For the parameters of a layout. */
-  public GradientSync(ParallelLayout layout) {
+  public GradientSync(Torch torch, ParallelLayout layout) {
+    this.torch = torch;
     this.layout = layout;
   }
 
   /** Sums the gradients of a rank's parameters with those of the other ranks. All ranks call it. */
-  public void run(List<Parameter> parameters) {
+  public void sum(List<Parameter> parameters) {
     for (Parameter p : parameters) {
-      if (p.isFrozen()) {
-        continue;
+      if (!p.isFrozen()) {
+        if (p.sharding().sequenceParallel()) {
+          sum(p, layout.tp());
+        }
+        sum(p, layout.dpCp());
       }
-      if (p.sharding().sequenceParallel()) {
-        sum(p, layout.tp());
-      }
-      sum(p, layout.dpCp());
     }
   }
 
   private static void sum(Parameter p, ProcessGroup group) {
     if (group.size() > 1) {
       group.allReduce(p.grad().orElseThrow(), ReduceKind.SUM);
+    }
+  }
+
+  /**
+   * Divides gradients by the number of tokens that counted on all data- and context-parallel ranks,
+   * or by 1 if there was none.
+   *
+   * @param ownTokens tokens of this rank whose loss was not masked
+   */
+  public void divideByTokens(List<Parameter> parameters, int ownTokens) {
+    try (Scratch scratch = new Scratch(torch)) {
+      DType type = scaleType(parameters);
+      Tensor count = scratch.own(torch.full(Shape.of(1), type, ownTokens, "tokens"));
+      if (layout.dpCp().size() > 1) {
+        layout.dpCp().allReduce(count, ReduceKind.SUM);
+      }
+      Tensor factor =
+          scratch.compute.map(
+              "per-token",
+              Shape.of(1),
+              type,
+              List.of(count),
+              x -> x.get(0).maximum(1).reciprocal());
+      scale(scratch.compute, parameters, factor);
+    }
+  }
+
+  /**
+   * Shrinks all gradients by one factor so that their common norm is at most {@code most}: {@code
+   * most / (norm + 1e-6)} where that is below 1. Parameters that are cut over the tensor-parallel
+   * group count with all their parts, replicated ones once.
+   */
+  public void clip(List<Parameter> parameters, double most) {
+    try (Scratch scratch = new Scratch(torch)) {
+      DType type = scaleType(parameters);
+      Tensor total = scratch.own(torch.zeros(Shape.of(1), type, "norm-square"));
+      for (Parameter p : parameters) {
+        boolean counts = p.sharding().axis().isPresent() || layout.tp().rank() == 0;
+        if (!p.isFrozen() && counts && p.grad().isPresent()) {
+          Tensor square = scratch.compute.empty("square", Shape.of(1), type);
+          scratch.compute.rows(
+              "norm",
+              Math.toIntExact(p.shape().elements()),
+              List.of(RowArg.rows(p.grad().get(), 1)),
+              List.of(RowArg.once(square, 1)),
+              (tl, x) -> List.of(x.get(0).mul(x.get(0)).sum(0).reshape(1, 1)));
+          scratch.compute.mapInto(
+              "norm", total, List.of(total, square), x -> x.get(0).add(x.get(1)));
+        }
+      }
+      if (layout.tp().size() > 1) {
+        layout.tp().allReduce(total, ReduceKind.SUM);
+      }
+      Tensor factor =
+          scratch.compute.map(
+              "clip",
+              Shape.of(1),
+              type,
+              List.of(total),
+              x -> x.get(0).sqrt().add(1e-6).rdiv(most).minimum(1));
+      scale(scratch.compute, parameters, factor);
+    }
+  }
+
+  private static DType scaleType(List<Parameter> parameters) {
+    return parameters.getFirst().gradType();
+  }
+
+  private static void scale(Compute compute, List<Parameter> parameters, Tensor factor) {
+    for (Parameter p : parameters) {
+      if (!p.isFrozen() && p.grad().isPresent()) {
+        Tensor g = p.grad().get();
+        int columns = p.columns();
+        compute.rows(
+            "scale",
+            p.rows(),
+            List.of(RowArg.rows(g, columns), RowArg.once(factor, 1)),
+            List.of(RowArg.rows(g, columns)),
+            (tl, x) -> List.of(x.get(0).mul(x.get(1))));
+      }
+    }
+  }
+
+  /** Tensors of one call. */
+  private static final class Scratch implements AutoCloseable {
+    private final List<Tensor> owned = new ArrayList<>();
+    final Compute compute;
+
+    Scratch(Torch torch) {
+      this.compute = new Compute(torch, this::own);
+    }
+
+    Tensor own(Tensor tensor) {
+      owned.add(tensor);
+      return tensor;
+    }
+
+    @Override
+    public void close() {
+      owned.forEach(Tensor::close);
     }
   }
 }

@@ -3,8 +3,8 @@ package org.kernbench.nn;
 import java.util.List;
 
 /**
- * A part of a model ({@code nn.Module} of PyTorch): it has {@link Parts}, and computes with a method
- * of its own, usually {@code forward(Graph, Variable)}.
+ * A part of a model ({@code nn.Module} of PyTorch): it has {@link Parts}, and computes with a
+ * method of its own, usually {@code forward(Graph, Variable)}.
  */
 public interface Module {
   /** Its parameters and further parts. */

@@ -45,7 +45,8 @@ public final class SelfAttention implements Module {
     this.key =
         parts.add(new ColumnParallelLinear(name + ".key", hidden, keys, layout.tp(), init, column));
     this.value =
-        parts.add(new ColumnParallelLinear(name + ".value", hidden, keys, layout.tp(), init, column));
+        parts.add(
+            new ColumnParallelLinear(name + ".value", hidden, keys, layout.tp(), init, column));
     this.output =
         parts.add(
             new RowParallelLinear(

@@ -14,7 +14,8 @@ public final class TransformerBlock implements Module {
     this.attentionNorm =
         parts.add(new Norm(name + ".attention_norm", config.hidden(), config.style(), sp, init));
     this.attention = parts.add(new SelfAttention(name + ".attention", config, layout, init));
-    this.mlpNorm = parts.add(new Norm(name + ".mlp_norm", config.hidden(), config.style(), sp, init));
+    this.mlpNorm =
+        parts.add(new Norm(name + ".mlp_norm", config.hidden(), config.style(), sp, init));
     this.mlp = parts.add(new Mlp(name + ".mlp", config, layout, init));
   }
 

@@ -55,8 +55,7 @@ final class GradCheck {
     return inputs;
   }
 
-  private static double check(
-      Function f, Torch torch, List<double[]> inputs, Shape... shapes) {
+  private static double check(Function f, Torch torch, List<double[]> inputs, Shape... shapes) {
     double worst = 0;
     double[] weights = weights(torch, f, inputs, shapes);
     List<double[]> grads = gradients(torch, f, inputs, shapes, weights);

@@ -22,8 +22,7 @@ final class MappingTest {
   /** What each rank gets from a mapping, and what its input's gradient is. */
   private record Outcome(double[][] forward, double[][] backward) {}
 
-  private static Outcome run(
-      Mapping mapping, Shape shape, double[][] x, double[][] grads) {
+  private static Outcome run(Mapping mapping, Shape shape, double[][] x, double[][] grads) {
     int ranks = x.length;
     double[][] forward = new double[ranks][];
     double[][] backward = new double[ranks][];
@@ -124,7 +123,8 @@ final class MappingTest {
     double[][] g = values(random, p, outSize, outReplicated);
     Outcome o = run(mapping, shape, x, g);
     assertThat(inner(o.forward, g, outReplicated))
-        .isCloseTo(inner(x, o.backward, inReplicated), org.assertj.core.api.Assertions.within(1e-12));
+        .isCloseTo(
+            inner(x, o.backward, inReplicated), org.assertj.core.api.Assertions.within(1e-12));
   }
 
   private static double[][] values(Random random, int p, int n, boolean replicated) {
@@ -147,8 +147,8 @@ final class MappingTest {
 
   @Test
   void mapping_axisNotDivisible_isRefusedWithTheAxis() {
-    assertThatThrownBy(() ->
-            run(Mapping.SCATTER_TO, Shape.of(2, 3), new double[2][6], new double[0][]))
+    assertThatThrownBy(
+            () -> run(Mapping.SCATTER_TO, Shape.of(2, 3), new double[2][6], new double[0][]))
         .isInstanceOf(SpawnException.class)
         .hasMessageContaining("axis 1 has 3 elements, which is not divisible by 2");
   }
@@ -194,13 +194,9 @@ final class MappingTest {
     assertThat(got[0])
         .isEqualTo(
             rows(
-                of(1.5, 3.5, .5, -1.5, 3.5, 6.5),
-                of(0, 5, 4, 5, 3, -2),
-                of(1, 0, 3, 0),
-                of(3, 2)));
+                of(1.5, 3.5, .5, -1.5, 3.5, 6.5), of(0, 5, 4, 5, 3, -2), of(1, 0, 3, 0), of(3, 2)));
     assertThat(got[1])
-        .isEqualTo(
-            rows(of(6, 6, -2, 0, 1, 4), of(0, 5, 4, 5, 3, -2), of(-2, 1, 1, 0), of(0, 3)));
+        .isEqualTo(rows(of(6, 6, -2, 0, 1, 4), of(0, 5, 4, 5, 3, -2), of(-2, 1, 1, 0), of(0, 3)));
   }
 
   @Test
@@ -251,7 +247,10 @@ final class MappingTest {
 
   @ParameterizedTest
   @CsvSource({
-    "3, 0, 0.647871134", "4, 0, 2.147871134", "-100, 0, 0.647871134", "3, 0.1, 0.837871134",
+    "3, 0, 0.647871134",
+    "4, 0, 2.147871134",
+    "-100, 0, 0.647871134",
+    "3, 0.1, 0.837871134",
   })
   void crossEntropy_example(int target, double smoothing, double loss) {
     double[][] logits = rows(of(0, 1, -1), of(2, .5, 0));
@@ -261,14 +260,11 @@ final class MappingTest {
         Mode.VALUES,
         w -> {
           try (Graph graph = Graph.of(w.torch())) {
-            Variable x =
-                graph.input(tensor(w, graph, logits[w.rank()], Shape.of(1, 3), "logits"));
+            Variable x = graph.input(tensor(w, graph, logits[w.rank()], Shape.of(1, 3), "logits"));
             Variable y =
-                graph.crossEntropy(
-                    x, new int[] {target}, w.distributed().world(), 6, smoothing);
+                graph.crossEntropy(x, new int[] {target}, w.distributed().world(), 6, smoothing);
             graph.backward(y, tensor(w, graph, of(1), y.shape(), "one"));
-            got[w.rank()] =
-                rows(y.value().toDoubles(), x.grad().orElseThrow().toDoubles());
+            got[w.rank()] = rows(y.value().toDoubles(), x.grad().orElseThrow().toDoubles());
           }
         });
     for (int r = 0; r < 2; r++) {
@@ -297,8 +293,7 @@ final class MappingTest {
         w -> {
           GradCheck.check(
               (g, x) ->
-                  g.crossEntropy(
-                      x.get(0), new int[] {2, 0, 4}, w.distributed().world(), 5, 0.1),
+                  g.crossEntropy(x.get(0), new int[] {2, 0, 4}, w.distributed().world(), 5, 0.1),
               w.torch(),
               Shape.of(3, 5));
         });

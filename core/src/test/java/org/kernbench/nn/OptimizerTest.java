@@ -1,0 +1,122 @@
+package org.kernbench.nn;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.kernbench.device.Mode;
+import org.kernbench.nn.Parameter.Sharding;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Torch;
+
+/** Optimizers and gradient norms by their formulas. */
+final class OptimizerTest {
+  private static Parameter parameter(Torch torch, DType type, double[] value, double[] grad) {
+    Shape shape = Shape.of(1, value.length);
+    Parameter p = new Parameter("w", torch.from(value, shape, type, "w"), Sharding.REPLICATED);
+    p.setMainGrad(torch.from(grad, shape, p.gradType(), "g"));
+    return p;
+  }
+
+  /** The example of megatron.md 10.4. */
+  @Test
+  void adamW_firstStep_example() {
+    Ranks.run(
+        1,
+        Mode.VALUES,
+        w -> {
+          Parameter p = parameter(w.torch(), DType.F64, new double[] {.5}, new double[] {.2});
+          new AdamW(w.torch(), List.of(p), AdamW.Settings.of(1e-4)).step();
+          assertThat(p.value().toDoubles()[0]).isCloseTo(0.499899500005, within(1e-14));
+        });
+  }
+
+  /** Against the recurrence in plain Java, with a gradient that changes. */
+  @Test
+  void adamW_manySteps_equalTheRecurrence() {
+    Ranks.run(
+        1,
+        Mode.VALUES,
+        w -> {
+          Parameter p = parameter(w.torch(), DType.F64, new double[] {.5}, new double[] {.2});
+          double value = .5;
+          double m = 0;
+          double v = 0;
+          try (Optimizer adam = new AdamW(w.torch(), List.of(p), AdamW.Settings.of(1e-2))) {
+            for (int step = 1; step <= 5; step++) {
+              double g = .2 - .15 * step;
+              p.grad().orElseThrow().fillInPlace(g);
+              adam.step();
+              m = .9 * m + (1 - .9) * g;
+              v = .999 * v + (1 - .999) * g * g;
+              double mean = m / (1 - Math.pow(.9, step));
+              double square = v / (1 - Math.pow(.999, step));
+              value -= 1e-2 * (mean / (Math.sqrt(square) + 1e-8) + .01 * value);
+            }
+          }
+          assertThat(p.value().toDoubles()[0]).isCloseTo(value, within(1e-13));
+        });
+  }
+
+  /** Steps below the resolution of bf16 add up in the f32 master copy. */
+  @Test
+  void sgd_shortType_keepsAnF32Master() {
+    Ranks.run(
+        1,
+        Mode.VALUES,
+        w -> {
+          Parameter p = parameter(w.torch(), DType.BF16, new double[] {1}, new double[] {1});
+          try (Optimizer sgd = new Sgd(w.torch(), List.of(p), 0x1p-10)) {
+            for (int i = 0; i < 64; i++) {
+              sgd.step();
+            }
+          }
+          assertThat(p.value().toDoubles()[0]).isEqualTo(1 - 64 * 0x1p-10);
+        });
+  }
+
+  /** A norm of 5 from two parameters of norms 3 and 4, on one rank. */
+  @Test
+  void clip_normAboveTheLimit_shrinksAllByOneFactor() {
+    Ranks.run(
+        1,
+        Mode.VALUES,
+        w -> {
+          Parameter a = parameter(w.torch(), DType.F64, new double[] {0}, new double[] {3});
+          Parameter b = parameter(w.torch(), DType.F64, new double[] {0}, new double[] {-4});
+          ParallelLayout layout = ParallelLayout.create(w.distributed(), 1, 1, 1, false);
+          GradientSync sync = new GradientSync(w.torch(), layout);
+          sync.clip(List.of(a, b), 10);
+          assertThat(a.grad().orElseThrow().toDoubles()).containsExactly(3);
+          sync.clip(List.of(a, b), 1);
+          assertThat(a.grad().orElseThrow().toDoubles()[0])
+              .isCloseTo(3 / (5 + 1e-6), within(1e-12));
+          assertThat(b.grad().orElseThrow().toDoubles()[0])
+              .isCloseTo(-4 / (5 + 1e-6), within(1e-12));
+        });
+  }
+
+  @Test
+  void frozenParameter_isNeitherDifferentiatedNorChanged() {
+    Ranks.run(
+        1,
+        Mode.VALUES,
+        w -> {
+          Parameter p = parameter(w.torch(), DType.F64, new double[] {.5}, new double[] {.2});
+          p.freeze(true);
+          p.zeroGrad();
+          try (Graph graph = Graph.of(w.torch());
+              Optimizer sgd = new Sgd(w.torch(), List.of(p), 1)) {
+            Variable x =
+                graph.input(w.torch().from(new double[] {2}, Shape.of(1, 1), DType.F64, "x"));
+            graph.backward(graph.mul(x, p));
+            sgd.step();
+            assertThat(x.grad().orElseThrow().toDoubles()).containsExactly(.5);
+          }
+          assertThat(p.grad()).isEmpty();
+          assertThat(p.value().toDoubles()).containsExactly(.5);
+        });
+  }
+}
