@@ -67,7 +67,10 @@ final class PageMap {
         }
         if (place.offset() + mapping.bytes() > machine.memoryBytes(place.nodeId())) {
           throw new IllegalArgumentException(
-              "mapping of " + name + " runs over the end of " + machine.node(place.nodeId()).name());
+              "mapping of "
+                  + name
+                  + " runs over the end of "
+                  + machine.node(place.nodeId()).name());
         }
       }
     }
@@ -108,7 +111,9 @@ final class PageMap {
     }
   }
 
-  /** Bytes of one range: a part of a {@link Region}, and of the value that it is moved to or from. */
+  /**
+   * Bytes of one range: a part of a {@link Region}, and of the value that it is moved to or from.
+   */
   record Piece(Region region, int valueOffset) {}
 
   Range map(Mapping mapping) {
@@ -213,8 +218,7 @@ final class PageMap {
     while (done < bytes) {
       Range range = require(at + done, who);
       int step = (int) Math.min(bytes - done, range.end - (at + done));
-      pieces.add(
-          new Piece(Region.of(new VirtualAddress(at + done), step), valueOffset + done));
+      pieces.add(new Piece(Region.of(new VirtualAddress(at + done), step), valueOffset + done));
       done += step;
     }
   }

@@ -27,9 +27,10 @@ import org.kernbench.torch.TorchOptions;
  * address and stores it into its own shard of another.
  *
  * <p>Shards are small and ragged, so that many share a page. The stretch begins at the PE's own
- * shard, one element further on (it then ends in the next shard: two memories, two commands), at the
- * next PE's shard, and at that of the same PE in the next cube. The bound of a row is its slowest PE
- * alone on the machine: load and store without contention, dispatch and address translation.
+ * shard, one element further on (it then ends in the next shard: two memories, two commands), at
+ * the next PE's shard, and at that of the same PE in the next cube. The bound of a row is its
+ * slowest PE alone on the machine: load and store without contention, dispatch and address
+ * translation.
  */
 final class VaOffsetBench implements Bench {
   private static final Param<Integer> N_ELEM =
@@ -154,12 +155,7 @@ final class VaOffsetBench implements Bench {
   }
 
   private static void time(
-      Machine machine,
-      Launch launch,
-      OpLog log,
-      long boundPs,
-      Map<String, Object> row,
-      Sum sum) {
+      Machine machine, Launch launch, OpLog log, long boundPs, Map<String, Object> row, Sum sum) {
     row.put("crit_ns", Numbers.ns(launch.criticalPs()));
     row.put("bound_ns", Numbers.ns(boundPs));
     row.put("efficiency", Numbers.ratio(boundPs, launch.criticalPs()));

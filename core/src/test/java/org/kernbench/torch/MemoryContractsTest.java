@@ -51,9 +51,9 @@ final class MemoryContractsTest {
   // ---- scratch ----
 
   /**
-   * Data effects were replayed after all kernels had been timed, so a store could write what a later
-   * use of the same scratch had left there. Here 64 KiB of scratch serve 32 rounds of two values of
-   * 16 KiB each, while stores are under way.
+   * Data effects were replayed after all kernels had been timed, so a store could write what a
+   * later use of the same scratch had left there. Here 64 KiB of scratch serve 32 rounds of two
+   * values of 16 KiB each, while stores are under way.
    */
   @ParameterizedTest
   @EnumSource(
@@ -75,7 +75,8 @@ final class MemoryContractsTest {
             }
           };
       torch.launch("twice", twice, x, y);
-      torch.launch("clear", tl -> tl.store(tl.shard(x).range(0, n), tl.zeros(Shape.of(n), DType.F32)), x);
+      torch.launch(
+          "clear", tl -> tl.store(tl.shard(x).range(0, n), tl.zeros(Shape.of(n), DType.F32)), x);
       double[] expected = upTo(rows * n);
       for (int i = 0; i < expected.length; i++) {
         expected[i] *= 2;
@@ -88,8 +89,9 @@ final class MemoryContractsTest {
   // ---- coordinates ----
 
   /**
-   * A flat PE index was read as global by some and as local to the package by others. There is none:
-   * a shard says package, cube and PE, and a tensor of the second package lies and runs there.
+   * A flat PE index was read as global by some and as local to the package by others. There is
+   * none: a shard says package, cube and PE, and a tensor of the second package lies and runs
+   * there.
    */
   @Test
   void flatIndexAmbiguity_secondPackage_liesAndRunsThere() {
@@ -102,7 +104,8 @@ final class MemoryContractsTest {
       List<Pe> places = List.of(new Pe(1, 0, 0), new Pe(1, 1, 0), new Pe(1, 2, 0), new Pe(1, 3, 0));
       assertThat(t.shardSpecs()).extracting(ShardSpec::place).containsExactlyElementsOf(places);
       Launch launch =
-          torch.launch("ids", tl -> tl.store(t, tl.full(Shape.of(1), tl.programId(1), DType.F32)), t);
+          torch.launch(
+              "ids", tl -> tl.store(t, tl.full(Shape.of(1), tl.programId(1), DType.F32)), t);
       assertThat(launch.pes()).isEqualTo(places);
       assertThat(t.toDoubles()).containsExactly(0, 1, 2, 3);
       for (Pe pe : places) {
@@ -155,8 +158,8 @@ final class MemoryContractsTest {
 
   /**
    * Shards smaller than a page went to the cube of whichever shard was mapped last, 170 ns away.
-   * Here shards of 1 to 12 bytes share a page: each lies in its own PE's memory, loads take the time
-   * of a local load, and nobody reads another's bytes.
+   * Here shards of 1 to 12 bytes share a page: each lies in its own PE's memory, loads take the
+   * time of a local load, and nobody reads another's bytes.
    */
   @ParameterizedTest
   @ValueSource(ints = {1, 5, 8, 13, 24, 31})
@@ -281,8 +284,8 @@ final class MemoryContractsTest {
 
   /**
    * A copy to a tensor drained everything that was pending, also collectives for which other ranks
-   * had yet to call: a deadlock. Here only the source drains. Ranks write their tensors at different
-   * times, before and after others have called, and none hangs.
+   * had yet to call: a deadlock. Here only the source drains. Ranks write their tensors at
+   * different times, before and after others have called, and none hangs.
    */
   @ParameterizedTest
   @ValueSource(ints = {2, 3, 5})
