@@ -136,7 +136,7 @@ final class ExplainCommand implements Callable<Integer> {
     }
     RunOptions options = choices.options();
     Explanation explanation =
-        Explanation.of(runner.run(choices.bench(name, benches), options));
+        Explanation.of(runner.explaining().run(choices.bench(name, benches), options));
     return verifySensitivities
         ? verified(explanation, name, options, runner, progress)
         : explanation;

@@ -51,26 +51,28 @@ final class ExplanationText {
   }
 
   private void path() {
+    shares("critical path, by cause and resource", "resource", e.breakdown().resources());
+    shares("critical path, by cause, place and kernel line", "place", e.breakdown().places());
+  }
+
+  private void shares(String heading, String what, List<Breakdown.Share> shares) {
     List<List<String>> table = new ArrayList<>();
-    table.add(List.of("share", "time", "cause", "place", "kernel line"));
-    List<Breakdown.Share> places = e.breakdown().places();
-    List<String> percent = Percent.of(places.stream().map(Breakdown.Share::ps).toList());
-    for (int i = 0; i < Math.min(rows, places.size()); i++) {
-      Breakdown.Share s = places.get(i);
+    table.add(List.of("share", "time", "cause", what, what.equals("place") ? "kernel line" : ""));
+    List<Long> ps = new ArrayList<>(shares.stream().map(Breakdown.Share::ps).limit(rows).toList());
+    long rest = e.breakdown().totalPs() - ps.stream().mapToLong(Long::longValue).sum();
+    if (rest > 0) {
+      ps.add(rest);
+    }
+    List<String> percent = Percent.of(ps);
+    for (int i = 0; i < Math.min(rows, shares.size()); i++) {
+      Breakdown.Share s = shares.get(i);
       table.add(List.of(percent.get(i), ns(s.ps()), s.cause(), s.place(), s.line()));
     }
-    long rest =
-        places.stream().skip(Math.min(rows, places.size())).mapToLong(Breakdown.Share::ps).sum();
     if (rest > 0) {
-      table.add(
-          List.of(
-              share((double) rest / e.breakdown().totalPs()),
-              ns(rest),
-              "(" + (places.size() - rows) + " more)",
-              "",
-              ""));
+      String more = "(" + (shares.size() - rows) + " more)";
+      table.add(List.of(percent.getLast(), ns(rest), more, "", ""));
     }
-    table("critical path, by cause, place and kernel line", table);
+    table(heading, table);
   }
 
   private void waits() {

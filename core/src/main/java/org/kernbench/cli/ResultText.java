@@ -8,6 +8,7 @@ import java.util.Map;
 import org.kernbench.eval.Breakdown;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.ValueCheck;
+import org.kernbench.eval.Why;
 
 /** A result for people: conditions first, then values, time and bound, then where the time went. */
 final class ResultText {
@@ -23,6 +24,7 @@ final class ResultText {
     text.conditions(result);
     text.values(result);
     text.time(result);
+    text.why(result);
     return text.out.toString();
   }
 
@@ -31,6 +33,7 @@ final class ResultText {
     text.conditions(result);
     text.values(result);
     text.time(result);
+    text.why(result);
     text.breakdown(result);
     text.rows(result);
     text.verified(result);
@@ -120,6 +123,15 @@ final class ResultText {
         metric(name, value);
       }
     });
+  }
+
+  /** What took most of the time, in sentences. */
+  private void why(RunResult r) {
+    String label = "why";
+    for (String sentence : r.path().map(Why::of).orElse(List.of())) {
+      line(label, sentence);
+      label = "";
+    }
   }
 
   private void metric(String name, Object value) {

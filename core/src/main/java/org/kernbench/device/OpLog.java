@@ -259,9 +259,19 @@ public final class OpLog {
     return Math.min(issued, limit);
   }
 
-  /** Whether every operation of the run has a row. */
+  /** Whether every operation of the run has a row, and so has every chunk that moved. */
   public boolean isComplete() {
-    return issued <= limit;
+    return issued <= limit && transfers.isComplete();
+  }
+
+  /** What is missing, as the end of a sentence that begins with "the op log"; empty if nothing. */
+  public String lack() {
+    if (issued > limit) {
+      return "kept " + size() + " of " + completed + " operations";
+    }
+    return transfers.isComplete()
+        ? ""
+        : "kept all " + completed + " operations, but not how all of their chunks moved";
   }
 
   /** Whether the operation has a row: it has completed and its id is below the limit. */

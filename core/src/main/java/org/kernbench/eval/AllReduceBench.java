@@ -43,7 +43,7 @@ final class AllReduceBench implements Bench {
             CollectiveParams.dtype(context),
             CollectiveParams.pattern(context, library.worldSize()),
             context.mode(),
-            SimulatorOptions.DEFAULT.withLines())
+            context.recording(SimulatorOptions.DEFAULT.opLogLimit()).withLines())
         .run(library);
   }
 }

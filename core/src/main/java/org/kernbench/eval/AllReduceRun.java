@@ -243,16 +243,6 @@ record AllReduceRun(
     outcome.metric("launch_ns", Numbers.ns(launch.startPs() - launch.enqueuedPs()));
     outcome.metric("peak_slots", torch.simulator().peakSlots(run.queueSet()));
     OpLog log = torch.simulator().opLog();
-    outcome.opLog(log);
-    if (log.isComplete()) {
-      outcome.breakdown(Breakdown.of(machine, log, launch, ipcq));
-    } else {
-      outcome.noBreakdown(
-          "the op log kept "
-              + log.size()
-              + " of "
-              + log.completed()
-              + " operations, so the critical path is not known");
-    }
+    outcome.explained(log, launch, ipcq);
   }
 }

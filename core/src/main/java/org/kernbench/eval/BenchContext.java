@@ -9,6 +9,7 @@ import org.kernbench.ccl.CclConfig;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.Problem;
 import org.kernbench.device.Mode;
+import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 
@@ -16,18 +17,23 @@ import org.kernbench.machine.Machines;
 public final class BenchContext {
   private static final String DEFAULT_MACHINE = "sip-2026";
 
+  /** With the moves of their chunks about 3 GB. */
+  private static final int EXPLAINED_OPERATIONS = 10_000_000;
+
   private final RunOptions options;
   private final Params params;
   private final Progress progress;
   private final boolean captureLines;
+  private final boolean explains;
   private @Nullable Machine machine;
   private boolean usesCcl;
 
-  BenchContext(RunOptions options, Params params, Progress progress, boolean captureLines) {
+  BenchContext(RunOptions options, Params params, Progress progress, boolean captureLines, boolean explains) {
     this.options = options;
     this.params = params;
     this.progress = progress;
     this.captureLines = captureLines;
+    this.explains = explains;
   }
 
   /** The value of a parameter that the bench declares. */
@@ -38,6 +44,16 @@ public final class BenchContext {
   /** What the run computes. */
   public Mode mode() {
     return options.mode();
+  }
+
+  /**
+   * How much to record: so many operations, or all that memory holds if the run is to be explained.
+   *
+   * @param operations whose rows are kept if nobody asks for an explanation
+   */
+  public SimulatorOptions recording(int operations) {
+    return new SimulatorOptions(
+        explains ? Math.max(operations, EXPLAINED_OPERATIONS) : operations, captureLines);
   }
 
   /** Whether to capture source lines: an earlier run of the same ended in a deadlock. */

@@ -9,6 +9,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.OpLog;
@@ -158,14 +159,23 @@ public final class Breakdown {
 
   /** The segments summed by cause, place and kernel line, the largest first. */
   public List<Share> places() {
+    return by(s -> List.of(s.cause(), s.place(), s.line()));
+  }
+
+  /** The segments summed by cause and resource, which stands for the place; the largest first. */
+  public List<Share> resources() {
+    return by(s -> List.of(s.cause(), s.resource(), ""));
+  }
+
+  private List<Share> by(Function<Segment, List<String>> key) {
     Map<List<String>, Long> sums = new LinkedHashMap<>();
     for (Segment s : segments) {
-      sums.merge(List.of(s.cause(), s.place(), s.line()), s.ps(), Long::sum);
+      sums.merge(key.apply(s), s.ps(), Long::sum);
     }
     long total = Math.max(1, totalPs());
     List<Share> shares = new ArrayList<>();
-    sums.forEach((key, ps) ->
-        shares.add(new Share(key.get(0), ps, (double) ps / total, key.get(1), key.get(2))));
+    sums.forEach((k, ps) ->
+        shares.add(new Share(k.get(0), ps, (double) ps / total, k.get(1), k.get(2))));
     shares.sort(
         Comparator.comparingLong(Share::ps)
             .reversed()

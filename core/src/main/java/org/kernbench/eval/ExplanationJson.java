@@ -8,7 +8,8 @@ import java.util.Optional;
 
 /**
  * An explanation as JSON, schema {@value #SCHEMA}: {@code schema, kernbench, bench, machine {name,
- * hash}, params, metrics, path [{cause, place, line, ns, share}], waits [{who, for, of, operations,
+ * hash}, params, metrics, why [],
+ * resources [{cause, resource, ns, share}], path [{cause, place, line, ns, share}], waits [{who, for, of, operations,
  * ns, longest_ns, longest_op}], engines [{pe, engine, operations, busy_ns, occupied_ns, bytes}],
  * links [{link, kind, bytes, busy_ns, waited_ns}], sensitivities [{path, value, kind, more, less}]},
  * where {@code more} and {@code less} are {@code {set, change, ns, simulated_ns, agrees}}.
@@ -32,7 +33,9 @@ public final class ExplanationJson {
     json.put("machine", machine);
     json.put("params", r.params());
     json.put("metrics", r.metrics());
-    json.put("path", path(e));
+    json.put("why", Why.of(e.breakdown()));
+    json.put("resources", shares(e.breakdown().resources(), "resource"));
+    json.put("path", shares(e.breakdown().places(), "place"));
     json.put("waits", waits(e));
     json.put("engines", engines(e));
     json.put("links", links(e));
@@ -40,13 +43,15 @@ public final class ExplanationJson {
     return Json.write(json);
   }
 
-  private static List<Object> path(Explanation e) {
+  private static List<Object> shares(List<Breakdown.Share> shares, String what) {
     List<Object> list = new ArrayList<>();
-    for (Breakdown.Share s : e.breakdown().places()) {
+    for (Breakdown.Share s : shares) {
       Map<String, Object> json = new LinkedHashMap<>();
       json.put("cause", s.cause());
-      json.put("place", s.place());
-      json.put("line", s.line());
+      json.put(what, s.place());
+      if (what.equals("place")) {
+        json.put("line", s.line());
+      }
       json.put("ns", Numbers.ns(s.ps()));
       json.put("share", Numbers.share(s.share()));
       list.add(json);

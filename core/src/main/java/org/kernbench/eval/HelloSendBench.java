@@ -53,7 +53,7 @@ final class HelloSendBench implements Bench {
     TorchOptions options =
         new TorchOptions(
             context.mode(),
-            SimulatorOptions.DEFAULT.withLines(),
+            context.recording(SimulatorOptions.DEFAULT.opLogLimit()).withLines(),
             Optional.of(new EveryPe(machine)));
     try (Torch torch = Torch.open(machine, options)) {
       return run(context, torch, from, to);
@@ -103,7 +103,7 @@ final class HelloSendBench implements Bench {
       outcome.time(launch.criticalPs(), boundPs(machine, from, to, bytes), "message");
       outcome.metric("message_ns", Numbers.ns(messagePs(log)));
       outcome.metric("launch_ns", Numbers.ns(launch.startPs() - launch.enqueuedPs()));
-      outcome.opLog(log).breakdown(Breakdown.of(machine, log, launch, machine.ipcq()));
+      outcome.explained(log, launch, machine.ipcq());
     }
     return outcome;
   }

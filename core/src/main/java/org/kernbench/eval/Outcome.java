@@ -7,7 +7,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.Launch;
 import org.kernbench.device.OpLog;
+import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 
 /** What a bench measured. Filled by the bench, read by {@link Runner}. */
@@ -107,6 +109,14 @@ public final class Outcome {
   public Outcome breakdown(Breakdown newBreakdown) {
     breakdown = newBreakdown;
     return this;
+  }
+
+  /** The operations, and where the time of a launch went, or what is missing to know it. */
+  public Outcome explained(OpLog newLog, Launch launch, IpcqSpec queues) {
+    opLog(newLog);
+    return newLog.isComplete()
+        ? breakdown(Breakdown.of(machine, newLog, launch, queues))
+        : noBreakdown("the op log " + newLog.lack() + ", so the critical path is not known; kernbench explain keeps more");
   }
 
   /** Why there is no breakdown. */

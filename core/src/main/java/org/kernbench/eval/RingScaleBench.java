@@ -3,7 +3,6 @@ package org.kernbench.eval;
 import java.util.List;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.tensor.DType;
 
@@ -65,7 +64,7 @@ final class RingScaleBench implements Bench {
             dtype,
             Pattern.exactIn(dtype, ranks),
             context.mode(),
-            new SimulatorOptions(KEPT_OPERATIONS, context.capturesLines()))
+            context.recording(KEPT_OPERATIONS))
         .run(CollectiveLibrary.open(machine, config));
   }
 }

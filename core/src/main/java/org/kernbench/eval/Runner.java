@@ -26,15 +26,22 @@ import org.kernbench.torch.SpawnException;
 public final class Runner {
   private final String version;
   private final Progress progress;
+  private final boolean explains;
 
-  private Runner(String version, Progress progress) {
+  private Runner(String version, Progress progress, boolean explains) {
     this.version = version;
     this.progress = progress;
+    this.explains = explains;
   }
 
   /** A runner that writes {@code version} into results and tells {@code progress} how far it is. */
   public static Runner of(String version, Progress progress) {
-    return new Runner(version, progress);
+    return new Runner(version, progress, false);
+  }
+
+  /** A runner that lets benches record all that an explanation needs, as far as memory goes. */
+  public Runner explaining() {
+    return new Runner(version, progress, true);
   }
 
   /**
@@ -98,7 +105,7 @@ public final class Runner {
   }
 
   private Attempt attempt(Bench bench, RunOptions options, Params params, boolean lines) {
-    BenchContext context = new BenchContext(options, params, progress, lines);
+    BenchContext context = new BenchContext(options, params, progress, lines || explains, explains);
     long begin = System.nanoTime();
     Optional<Outcome> outcome = Optional.empty();
     Optional<RuntimeException> error = Optional.empty();
