@@ -14,13 +14,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What the README shows is what the program does: each command of a {@code console} block is run
+ * What the README and the guide to explanations show is what the program does: each command of a {@code console} block is run
  * and its output compared; speed and line numbers are not. Pipes into {@code sed -n A,Bp} are
  * followed. {@code -Dgolden.update=true} rewrites the outputs and the figures.
  */
 final class ReadmeTest {
   private static final Path ROOT = Path.of(System.getProperty("basedir", "."), "..");
-  private static final Path README = ROOT.resolve("README.md");
 
   /** What a built jar says; classes outside of one have no version. */
   private static final String VERSION = "0.1.0";
@@ -29,9 +28,11 @@ final class ReadmeTest {
   private static final Pattern SED = Pattern.compile("(.*) \\| sed -n (\\d+),(\\d+)p");
   private static final Pattern WORD = Pattern.compile("\"([^\"]*)\"|(\\S+)");
 
-  @Test
-  void consoleBlocks_commands_printWhatIsShown() throws IOException {
-    List<String> shown = Files.readAllLines(README);
+  @ParameterizedTest
+  @ValueSource(strings = {"README.md", "docs/explain-guide.md"})
+  void consoleBlocks_commands_printWhatIsShown(String page) throws IOException {
+    Path file = ROOT.resolve(page);
+    List<String> shown = Files.readAllLines(file);
     List<String> real = new ArrayList<>();
     boolean inBlock = false;
     boolean inOutput = false;
@@ -49,12 +50,18 @@ final class ReadmeTest {
       }
     }
     if (Boolean.getBoolean("golden.update")) {
-      Files.writeString(README, String.join("\n", real) + "\n");
+      Files.writeString(file, String.join("\n", real) + "\n");
       return;
     }
     assertThat(real.stream().map(ReadmeTest::masked))
-        .as("README.md (-Dgolden.update=true rewrites it)")
+        .as("%s (-Dgolden.update=true rewrites it)", page)
         .isEqualTo(shown.stream().map(ReadmeTest::masked).toList());
+  }
+
+  @Test
+  void explainGuide_showsTheDifferenceThatIsTested() throws IOException {
+    assertThat(Files.readString(ROOT.resolve("docs/explain-guide.md")))
+        .contains(Files.readString(ROOT.resolve("core/src/test/resources/golden/output/diff.txt")));
   }
 
   @ParameterizedTest
