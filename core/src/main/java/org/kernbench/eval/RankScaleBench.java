@@ -1,6 +1,7 @@
 package org.kernbench.eval;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.IntBinaryOperator;
@@ -77,8 +78,9 @@ final class RankScaleBench implements Bench {
     Digest digest = new Digest();
     try (Torch torch =
         Torch.open(machine, new TorchOptions(context.mode(), recording, Optional.of(library)))) {
-      Program program = new Program(ranks, row, context.param(CALLS));
+      Program program = Program.of(ranks, row, context.param(CALLS));
       torch.distributed().initProcessGroup();
+      int[] expected = program.expected();
       boolean values = context.mode() != Mode.TIME;
       torch
           .multiprocessing()
@@ -87,7 +89,7 @@ final class RankScaleBench implements Bench {
                 Tensor x = program.run(w);
                 if (values) {
                   double[] got = x.toDoubles();
-                  comparison.add(w.rank(), got, (rank, i) -> program.expected(rank));
+                  comparison.add(w.rank(), got, (rank, i) -> expected[rank]);
                   digest.add(got);
                 }
               },
@@ -113,20 +115,31 @@ final class RankScaleBench implements Bench {
   }
 
   /** What each rank does. */
-  private record Program(int ranks, int row, int calls) {
+  private record Program(
+      int ranks, int calls, int row, List<List<Integer>> rows, List<List<Integer>> columns) {
+
+    static Program of(int ranks, int row, int calls) {
+      return new Program(
+          ranks,
+          calls,
+          row,
+          lists(ranks / row, row, (list, i) -> list * row + i),
+          lists(row, ranks / row, (list, i) -> i * row + list));
+    }
+
     Tensor run(Worker w) {
       Distributed d = w.distributed();
-      SubGroups rows = d.newSubgroupsByEnumeration(rows());
-      SubGroups columns = d.newSubgroupsByEnumeration(columns());
+      SubGroups along = d.newSubgroupsByEnumeration(rows);
+      SubGroups across = d.newSubgroupsByEnumeration(columns);
       Tensor x = w.torch().full(Shape.of(ELEMENTS), DType.I32, value(w.rank()), "x");
       Tensor all = w.torch().zeros(Shape.of(ELEMENTS * row), DType.I32, "all");
       Tensor from = w.torch().zeros(Shape.of(ELEMENTS), DType.I32, "from");
-      ProcessGroup mine = rows.own();
+      ProcessGroup mine = along.own();
       for (int call = 0; call < calls; call++) {
         switch (call % 4) {
           case 0 -> mine.allReduce(x, ReduceKind.MAX);
           case 1 -> mine.allGather(all, x);
-          case 2 -> columns.own().allReduce(x, ReduceKind.MAX);
+          case 2 -> across.own().allReduce(x, ReduceKind.MAX);
           default -> pass(mine, x, from);
         }
       }
@@ -151,22 +164,17 @@ final class RankScaleBench implements Bench {
     }
 
     /** With one call the greatest of the row, with three the greatest of all. */
-    double expected(int rank) {
-      int first = calls < 3 ? rank / row * row : 0;
-      int last = calls < 3 ? first + row : ranks;
-      int greatest = 0;
-      for (int i = first; i < last; i++) {
-        greatest = Math.max(greatest, value(i));
+    int[] expected() {
+      int[] greatest = new int[ranks];
+      int block = calls < 3 ? row : ranks;
+      for (int first = 0; first < ranks; first += block) {
+        int most = 0;
+        for (int i = first; i < first + block; i++) {
+          most = Math.max(most, value(i));
+        }
+        Arrays.fill(greatest, first, first + block, most);
       }
       return greatest;
-    }
-
-    private List<List<Integer>> rows() {
-      return lists(ranks / row, row, (list, i) -> list * row + i);
-    }
-
-    private List<List<Integer>> columns() {
-      return lists(row, ranks / row, (list, i) -> i * row + list);
     }
 
     private static List<List<Integer>> lists(
@@ -177,9 +185,9 @@ final class RankScaleBench implements Bench {
         for (int i = 0; i < size; i++) {
           ranks.add(rank.applyAsInt(list, i));
         }
-        lists.add(ranks);
+        lists.add(List.copyOf(ranks));
       }
-      return lists;
+      return List.copyOf(lists);
     }
   }
 }

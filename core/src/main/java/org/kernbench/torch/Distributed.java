@@ -206,8 +206,19 @@ public final class Distributed {
     return meeting.made();
   }
 
+  private static boolean isAscending(List<Integer> ranks) {
+    int previous = -1;
+    for (int rank : ranks) {
+      if (rank <= previous) {
+        return false;
+      }
+      previous = rank;
+    }
+    return true;
+  }
+
   private static List<Integer> checked(String method, Members world, List<Integer> ranks) {
-    List<Integer> sorted = ranks.stream().sorted().toList();
+    List<Integer> sorted = isAscending(ranks) ? List.copyOf(ranks) : ranks.stream().sorted().toList();
     if (sorted.isEmpty()) {
       throw new SimulationException(
           method + ": an empty list of ranks; expected at least one rank");

@@ -337,7 +337,7 @@ public final class ProcessGroup {
             session,
             rank,
             post,
-            post.toString(),
+            post,
             post.place,
             List.of(tensor),
             isSend ? null : tensor);
@@ -455,7 +455,7 @@ public final class ProcessGroup {
             session,
             worker.rank(),
             meeting,
-            meeting.fingerprint().toString(),
+            meeting.fingerprint(),
             place,
             r.tensors(),
             r.out);

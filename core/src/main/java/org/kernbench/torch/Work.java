@@ -15,7 +15,7 @@ public final class Work {
   final Wait wait;
   private final Session session;
   private final int rank;
-  private final String what;
+  private final Object what;
   private final String place;
   private final List<Tensor> held;
   private final @Nullable Tensor result;
@@ -26,7 +26,7 @@ public final class Work {
       Session session,
       int rank,
       Wait wait,
-      String what,
+      Object what,
       String place,
       List<Tensor> held,
       @Nullable Tensor result) {
