@@ -5,13 +5,17 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.kernbench.ccl.Dataflow.Kind;
 import org.kernbench.ccl.Dataflow.Part;
 import org.kernbench.ccl.FlowSteps.Action;
 import org.kernbench.ccl.FlowSteps.Verb;
 import org.kernbench.machine.BufferKind;
 import org.kernbench.machine.IpcqSpec;
+import org.kernbench.machine.IssuePolicy;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.SlotAccess;
+import org.kernbench.machine.SlotCost;
 import org.kernbench.sim.Rate;
 
 /**
@@ -81,6 +85,12 @@ final class FlowForecast {
   private final long tcmBytes;
   private final boolean inTcm;
 
+  /** Whether each command waits for the one before. */
+  private final boolean serialIssue;
+
+  /** What writing or reading a slot takes besides, where slots are not written on arrival. */
+  private final Optional<SlotCost> slotCost;
+
   // where the time is
   private final Busy[] links;
   private final long[][] channelFree;
@@ -102,6 +112,11 @@ final class FlowForecast {
     this.allWays = List.copyOf(findWays(perRank).values());
     int most = Arrays.stream(perRank).max().orElse(0);
     this.inTcm = queues.bufferKind() == BufferKind.TCM;
+    this.serialIssue = machine.pe().cpu().issue() == IssuePolicy.SERIAL;
+    this.slotCost =
+        queues.slotAccess() == SlotAccess.SERIAL
+            ? Optional.ofNullable(queues.serialCost().get(queues.bufferKind()))
+            : Optional.empty();
     this.tcmBytes =
         machine.pe().tcm().sizeBytes()
             - (inTcm ? (long) most * queues.slots() * queues.slotBytes() : 0);
@@ -171,6 +186,7 @@ final class FlowForecast {
     if (pace.groups() <= followed + 1) {
       return follow(cut, pace, pace.chunks(), elementBytes);
     }
+    // Two runs, not two groups of one: the last groups of a run have the links to themselves.
     long shorter = follow(cut, pace, (followed - 1) * pace.together(), elementBytes);
     long longer = follow(cut, pace, followed * pace.together(), elementBytes);
     if (shorter == NEVER || longer == NEVER) {
@@ -275,6 +291,9 @@ final class FlowForecast {
         c.ready[p.id] = done;
       }
     }
+    if (serialIssue && a.verb() != Verb.SEND && !(a.verb() == Verb.RECEIVE && isInPlace(a, bytes, copy))) {
+      issue[rank] = Math.max(issue[rank], Math.max(done, c.ready[p.id]));
+    }
     end = Math.max(end, Math.max(done, c.ready[p.id]));
     for (Part used : a.verb() == Verb.JOIN ? List.<Part>of() : p.from) {
       Part root = used.root();
@@ -299,16 +318,18 @@ final class FlowForecast {
         impossible = true;
         return free;
       }
-      long start =
-          (credit == NEVER ? free : Math.max(free, credit))
-              + machine.pe().dma().messageOverheadPs();
+      long start = credit == NEVER ? free : Math.max(free, credit);
+      if (serialIssue) {
+        issue[rank] = Math.max(issue[rank], start);
+      }
+      start += machine.pe().dma().messageOverheadPs();
       way.credits[slot] = bytes <= slotBytes ? NEVER : 0;
       arrived = cross(way.route, start, Math.min(rest, slotBytes));
       free = entered;
       c.slot[p.id] = slot;
     }
     channelFree[rank][way.channel] = free;
-    c.ready[p.id] = arrived;
+    c.ready[p.id] = arrived + (slotCost.isPresent() ? slotCost.get().durationPs(bytes) : 0);
     return free;
   }
 
@@ -333,15 +354,21 @@ final class FlowForecast {
 
   private void receive(Chunk c, Action a, long bytes, boolean copy) {
     Part p = a.part();
-    boolean inPlace = inTcm && a.inPlace() && !copy && bytes <= queues.slotBytes();
     long at = Math.max(c.ready[p.id], issue[a.rank()]);
-    if (!inPlace) {
-      at += machine.pe().tcm().rate().durationPs(2 * bytes);
+    if (!isInPlace(a, bytes, copy)) {
+      at +=
+          slotCost.isPresent()
+              ? slotCost.get().durationPs(bytes)
+              : machine.pe().tcm().rate().durationPs(2 * bytes);
       free(p, c.slot[p.id], at);
       c.slot[p.id] = -1;
       takeTcm(c, p, bytes);
     }
     c.ready[p.id] = at;
+  }
+
+  private boolean isInPlace(Action a, long bytes, boolean copy) {
+    return inTcm && slotCost.isEmpty() && a.inPlace() && !copy && bytes <= queues.slotBytes();
   }
 
   private void free(Part received, int slot, long time) {

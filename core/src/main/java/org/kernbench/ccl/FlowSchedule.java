@@ -23,7 +23,7 @@ import org.kernbench.torch.Splits;
  */
 final class FlowSchedule implements Schedule {
   /** Actions that may be looked at to choose a pace; beyond that fewer paces are tried. */
-  private static final long EFFORT = 500_000;
+  private static final long EFFORT = 1_500_000;
 
   private static final int SMALLEST_MESSAGE_BYTES = 256;
 
@@ -231,26 +231,35 @@ final class FlowSchedule implements Schedule {
     for (int chunks : chunkCounts(call, drawing)) {
       FlowCut cut = cut(call, drawing.steps.flow(), chunks);
       int together = config.subChunks().orElse(Math.min(4, Math.max(1, queues.slots() - 1)));
-      simple.add(search.of(cut, new FlowPace(chunks, Math.min(chunks, together), longest, false)));
+      FlowPace pace = new FlowPace(chunks, Math.min(chunks, together), longest, false);
+      if (simple.isEmpty() || search.canAfford(pace)) {
+        simple.add(search.of(cut, pace));
+      }
     }
     simple.sort(Comparator.comparingLong(Choice::ps));
     Choice best = simple.get(0);
     for (Choice start : simple.subList(0, Math.min(2, simple.size()))) {
-      int chunks = start.pace.chunks();
-      for (int together : togethers(chunks)) {
-        for (int apart :
-            together < chunks ? List.of(1, (longest + 1) / 2, longest) : List.of(longest)) {
-          for (boolean copy : List.of(false, true)) {
-            if (search.isOver()) {
-              return best;
-            }
-            Choice choice = search.of(start.cut, new FlowPace(chunks, together, apart, copy));
-            best = choice.ps < best.ps ? choice : best;
-          }
+      for (FlowPace pace : paces(start.pace.chunks(), longest)) {
+        if (search.canAfford(pace)) {
+          Choice choice = search.of(start.cut, pace);
+          best = choice.ps < best.ps ? choice : best;
         }
       }
     }
     return best;
+  }
+
+  private List<FlowPace> paces(int chunks, int longest) {
+    List<FlowPace> paces = new ArrayList<>();
+    for (int together : togethers(chunks)) {
+      List<Integer> aparts =
+          together < chunks ? List.of(longest, (longest + 1) / 2, 1) : List.of(longest);
+      for (int apart : aparts) {
+        paces.add(new FlowPace(chunks, together, apart, false));
+        paces.add(new FlowPace(chunks, together, apart, true));
+      }
+    }
+    return paces;
   }
 
   /** Forecasts, as long as there is time. */
@@ -265,15 +274,18 @@ final class FlowSchedule implements Schedule {
       this.effort = effort;
     }
 
-    boolean isOver() {
-      return effort < 0;
+    boolean canAfford(FlowPace pace) {
+      return cost(pace) <= effort;
     }
 
     Choice of(FlowCut cut, FlowPace pace) {
-      effort -=
-          (long) drawing.steps.all().size()
-              * Math.min(pace.chunks(), drawing.forecast.followed(pace) * pace.together());
+      effort -= cost(pace);
       return new Choice(drawing, cut, pace, drawing.forecast.timePs(cut, pace, elementBytes));
+    }
+
+    private long cost(FlowPace pace) {
+      long chunks = Math.min(pace.chunks(), drawing.forecast.followed(pace) * pace.together());
+      return drawing.steps.all().size() * chunks;
     }
   }
 

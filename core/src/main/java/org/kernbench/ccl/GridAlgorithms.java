@@ -110,7 +110,7 @@ final class GridAlgorithms {
   static CollectiveAlgorithm hierarchical() {
     return new GridAlgorithm(
         "hierarchical",
-        "reduce-scatter over PEs, cubes, then packages, which all take part; all-gather back",
+        "over PEs, cubes, then packages, all taking part, in both orders of dimensions; and back",
         RankLevel.CUBE,
         SCATTERING,
         Axes::of,
@@ -119,8 +119,29 @@ final class GridAlgorithms {
           for (int a = 0; a < axes.count(); a++) {
             innerFirst.add(a);
           }
-          return twoWay(axes, innerFirst);
+          List<Integer> turned = turnedByLevel(axes, innerFirst);
+          List<List<Colour>> ways = new ArrayList<>(twoWay(axes, innerFirst));
+          if (!turned.equals(innerFirst)) {
+            List<Colour> both = new ArrayList<>(twoWay(axes, innerFirst).getLast());
+            both.addAll(twoWay(axes, turned).getLast());
+            ways.add(both);
+          }
+          return ways;
         });
+  }
+
+  /** The same levels one after the other, each with its dimensions in the other order. */
+  private static List<Integer> turnedByLevel(Axes axes, List<Integer> order) {
+    List<Integer> turned = new ArrayList<>();
+    int from = 0;
+    for (int i = 1; i <= order.size(); i++) {
+      if (i == order.size()
+          || axes.axis(order.get(i)).level() != axes.axis(order.get(from)).level()) {
+        turned.addAll(order.subList(from, i).reversed());
+        from = i;
+      }
+    }
+    return turned;
   }
 
   /** O14. */
