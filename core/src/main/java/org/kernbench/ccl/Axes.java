@@ -200,8 +200,7 @@ final class Axes {
     Level level = axes.get(axis).level();
     boolean packages =
         level == Level.SIP || (level == Level.MIXED && group.level() == RankLevel.SIP);
-    return packages
-        && (topology == SipTopology.SWITCH || topology == SipTopology.FULLY_CONNECTED);
+    return packages && (topology == SipTopology.SWITCH || topology == SipTopology.FULLY_CONNECTED);
   }
 
   private boolean isClosed(int axis) {

@@ -291,7 +291,9 @@ final class FlowForecast {
         c.ready[p.id] = done;
       }
     }
-    if (serialIssue && a.verb() != Verb.SEND && !(a.verb() == Verb.RECEIVE && isInPlace(a, bytes, copy))) {
+    if (serialIssue
+        && a.verb() != Verb.SEND
+        && !(a.verb() == Verb.RECEIVE && isInPlace(a, bytes, copy))) {
       issue[rank] = Math.max(issue[rank], Math.max(done, c.ready[p.id]));
     }
     end = Math.max(end, Math.max(done, c.ready[p.id]));

@@ -120,14 +120,18 @@ final class Phases {
     // On a line the ends send most, so what has the shortest way sets out last.
     int spare = reach == Reach.LINE ? begin + n - 1 : begin;
     List<Part> own = select(held.get(line[place]), units);
-    List<Part> left = chain(line, place, -1, fromLeft, held, units, Math.max(begin, spare - fromLeft));
-    List<Part> right = chain(line, place, 1, fromRight, held, units, Math.max(begin, spare - fromRight));
+    List<Part> left =
+        chain(line, place, -1, fromLeft, held, units, Math.max(begin, spare - fromLeft));
+    List<Part> right =
+        chain(line, place, 1, fromRight, held, units, Math.max(begin, spare - fromRight));
     return fromLeft <= fromRight
         ? combine(combine(own, left), right)
         : combine(combine(own, right), left);
   }
 
-  /** The contributions of some ranks to one side, added on their way from step {@code earliest} on. */
+  /**
+   * The contributions of some ranks to one side, added on their way from step {@code earliest} on.
+   */
   private List<Part> chain(
       int[] line,
       int place,

@@ -18,8 +18,8 @@ import org.kernbench.torch.ReduceKind;
 
 /**
  * The tables of section 4.7 of the specification of collectives, on machines with its numbers: no
- * time is above the best column there, at 64 MiB all are near the bound of the network, at 16 B near
- * that of latency. The forecast that the choice rests on is as near as 5 %.
+ * time is above the best column there, at 64 MiB all are near the bound of the network, at 16 B
+ * near that of latency. The forecast that the choice rests on is as near as 5 %.
  */
 final class BestTimesTest {
   /** Six packages, o = 20 ns, L = 250 ns, B = 200 GB/s; or 16 cubes, o = 8, L = 14, B = 512. */
@@ -83,10 +83,7 @@ final class BestTimesTest {
     Group group = new Group(machine, level, Bed.leads(machine, level, n));
     Schedule schedule =
         CollectiveLibrary.builtIn(algorithm)
-            .plan(
-                group,
-                machine.ipcq(),
-                CclConfig.load(Optional.empty(), List.of()).of(algorithm));
+            .plan(group, machine.ipcq(), CclConfig.load(Optional.empty(), List.of()).of(algorithm));
     try (Bed bed = Bed.open(machine, Mode.TIME)) {
       List<Shard> x = bed.vectors(group.leads(), DType.F32, bytes / 4);
       CollectiveCall call = Bed.allReduce(ReduceKind.SUM, x);

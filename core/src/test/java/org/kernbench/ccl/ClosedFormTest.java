@@ -43,8 +43,7 @@ final class ClosedFormTest {
   private static final int FLOAT = 4;
   private static final long O = 20_000;
   private static final long L = 250_000;
-  private static final Ideal IDEAL =
-      new Ideal(O, L, 128, Ideal.NO_GAMMA, Ideal.Bottleneck.LINK);
+  private static final Ideal IDEAL = new Ideal(O, L, 128, Ideal.NO_GAMMA, Ideal.Bottleneck.LINK);
   private static final Ideal GAMMA = new Ideal(O, L, 128, 512, Ideal.Bottleneck.LINK);
 
   // ---- running ----
@@ -89,8 +88,7 @@ final class ClosedFormTest {
               ? new Part((long) elements / n * rank, elements / n)
               : new Part(0, elements));
     }
-    Splits splits =
-        op == CollectiveOp.ALL_TO_ALL ? Splits.even(n, elements / n) : Splits.NONE;
+    Splits splits = op == CollectiveOp.ALL_TO_ALL ? Splits.even(n, elements / n) : Splits.NONE;
     FlowCut cut =
         op == CollectiveOp.ALL_TO_ALL
             ? FlowCut.blocks(splits, chunks)
@@ -170,8 +168,8 @@ final class ClosedFormTest {
   }
 
   /**
-   * O3; on an even ring the block opposite goes half each way from its first message on, not only in
-   * the last step, so a step is {@code o + L + b/(2B)} (ADR 0019).
+   * O3; on an even ring the block opposite goes half each way from its first message on, not only
+   * in the last step, so a step is {@code o + L + b/(2B)} (ADR 0019).
    */
   @ParameterizedTest
   @ValueSource(ints = {3, 4, 5, 6, 7, 8, 9, 16})
@@ -185,11 +183,9 @@ final class ClosedFormTest {
     assertThat(form).isLessThanOrEqualTo(ofSpecification);
     long ends = loadAndStore(IDEAL, group.machine(), block);
     Dataflow gather = drawing(group, "ring_bidirectional", CollectiveOp.ALL_GATHER, 0);
-    assertTakes(
-        "AG", simulate(group, gather, CollectiveOp.ALL_GATHER, bytes, 1), form + ends, 2);
+    assertTakes("AG", simulate(group, gather, CollectiveOp.ALL_GATHER, bytes, 1), form + ends, 2);
     Dataflow all = drawing(group, "ring_bidirectional", CollectiveOp.ALL_REDUCE, 0);
-    assertTakes(
-        "AR", simulate(group, all, CollectiveOp.ALL_REDUCE, bytes, 1), 2 * form + ends, p);
+    assertTakes("AR", simulate(group, all, CollectiveOp.ALL_REDUCE, bytes, 1), 2 * form + ends, p);
   }
 
   @Test
@@ -306,8 +302,10 @@ final class ClosedFormTest {
   void torus_bothOrdersAtOnce_reachesO8() {
     Group group = torus(IDEAL, 3, 3);
     long s = 36_864L * 9 * 16;
-    List<Phase> xy = List.of(new Phase(0, Reach.TWO_WAY, false), new Phase(1, Reach.TWO_WAY, false));
-    List<Phase> yx = List.of(new Phase(1, Reach.TWO_WAY, false), new Phase(0, Reach.TWO_WAY, false));
+    List<Phase> xy =
+        List.of(new Phase(0, Reach.TWO_WAY, false), new Phase(1, Reach.TWO_WAY, false));
+    List<Phase> yx =
+        List.of(new Phase(1, Reach.TWO_WAY, false), new Phase(0, Reach.TWO_WAY, false));
     Dataflow flow =
         GridFlow.draw(
             Axes.of(group),
@@ -364,8 +362,7 @@ final class ClosedFormTest {
       long g = Math.max(o + 1, ideal.wirePs(s));
       long form = (p - 1) * hop(ideal, s) + (m - 1) * g + loadAndStore(ideal, group.machine(), s);
       Dataflow down = drawing(group, "chain", CollectiveOp.BROADCAST, 0);
-      assertTakes(
-          "broadcast", simulate(group, down, CollectiveOp.BROADCAST, s * m, m), form, m);
+      assertTakes("broadcast", simulate(group, down, CollectiveOp.BROADCAST, s * m, m), form, m);
       Dataflow up = drawing(group, "chain", CollectiveOp.REDUCE, 0);
       assertTakes("reduce", simulate(group, up, CollectiveOp.REDUCE, s * m, m), form, m + p);
     }
@@ -407,8 +404,8 @@ final class ClosedFormTest {
   }
 
   /**
-   * O14 on a ring: messages of a step share links, the worst has half the vector in every step. With
-   * cut-through a message may begin before the one ahead of it on its way has ended.
+   * O14 on a ring: messages of a step share links, the worst has half the vector in every step.
+   * With cut-through a message may begin before the one ahead of it on its way has ended.
    */
   @ParameterizedTest
   @ValueSource(ints = {4, 8, 16})
@@ -530,10 +527,7 @@ final class ClosedFormTest {
                   group.leads(),
                   tl ->
                       program.run(
-                          tl,
-                          group.rankOf(tl.pe()),
-                          NOTHING,
-                          new Reduction(ReduceKind.SUM, p)))
+                          tl, group.rankOf(tl.pe()), NOTHING, new Reduction(ReduceKind.SUM, p)))
               .criticalPs();
       // a byte on the wire takes 8 ps; the hops are those of all rounds' longest ways
       assertThat(ps - rounds * O - hops * L).isBetween(0L, 16L * rounds);
@@ -541,8 +535,7 @@ final class ClosedFormTest {
     }
   }
 
-  private static final Payload NOTHING =
-      Payload.of(CollectiveCall.barrier(2), 0);
+  private static final Payload NOTHING = Payload.of(CollectiveCall.barrier(2), 0);
 
   /** O19 with one rank for each package link: the inner and the outer reduce-scatter and back. */
   @Test

@@ -59,7 +59,16 @@ final class LeastSlotsTest {
           boolean enough = ends(group, steps, cut, pace, least);
           boolean fewer = least > 1 && ends(group, steps, cut, pace, least - 1);
           if (!enough || fewer) {
-            wrong.add(algorithm.name() + " " + pace + ": reported " + least + ", enough " + enough + ", fewer " + fewer);
+            wrong.add(
+                algorithm.name()
+                    + " "
+                    + pace
+                    + ": reported "
+                    + least
+                    + ", enough "
+                    + enough
+                    + ", fewer "
+                    + fewer);
           }
         }
       }
@@ -68,8 +77,7 @@ final class LeastSlotsTest {
     assertThat(moreThanOne).isPositive();
   }
 
-  private static boolean ends(
-      Group group, FlowSteps steps, FlowCut cut, FlowPace pace, int slots) {
+  private static boolean ends(Group group, FlowSteps steps, FlowCut cut, FlowPace pace, int slots) {
     IpcqSpec m = group.machine().ipcq();
     IpcqSpec queues =
         new IpcqSpec(
