@@ -103,6 +103,7 @@ public final class Main implements Runnable, IVersionProvider {
             help -> grouped(help, ExplainCommand.groups()));
     line.addSubcommand(explain);
     line.addSubcommand(new DiffCommand(terminal));
+    line.addSubcommand(new ProbeCommand(terminal));
     line.addSubcommand(new ListCommand(terminal, benches));
     line.addSubcommand(new ReportCommand(terminal));
     line.addSubcommand(new MachineCommand(terminal));

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import java.util.function.Function;
+import org.kernbench.machine.PhysicalAddress;
 
 /** Runs launches; one implementation keeps time, one computes values only. */
 interface Executor {
@@ -17,6 +18,9 @@ interface Executor {
   void unmapped(PageMap.Range range);
 
   MmuCounts mmuCounts();
+
+  /** Runs until the host has copied bytes; returns how long it took. */
+  long hostCopy(PhysicalAddress at, long bytes, CopyDirection direction);
 
   /** Runs until the launch is done or nothing can move. */
   void drive(Launch launch);

@@ -26,6 +26,9 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   private static final int TCM_GIVEN = 3;
   private static final int ACCESSED = 4;
 
+  /** Of the one copy that the host makes at a time, beyond the ids of operations. */
+  private static final long HOST_COPY_ID = 1L << 38;
+
   final Machine machine;
   final Mode mode;
   final Simulation sim = new Simulation();
@@ -431,6 +434,41 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   /** Room in TCM comes free at a time that is already known. */
   void giveTcmAt(long timePs, TimedPe p) {
     sim.schedule(timePs, handler, TCM_GIVEN, p.index);
+  }
+
+  /** A transfer of the host's own, which is no operation of a program. */
+  private static final class HostCopy implements Interconnect.Sink {
+    private long endPs = -1;
+
+    @Override
+    public void onInjected(int arg, long timePs) {
+      throw new IllegalStateException("bug: nobody asked");
+    }
+
+    @Override
+    public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {
+      endPs = timePs;
+    }
+  }
+
+  @Override
+  public long hostCopy(PhysicalAddress at, long bytes, CopyDirection direction) {
+    long start = sim.nowPs();
+    MemoryPath path = path(machine.hostNode(), memories.node(at));
+    boolean read = direction == CopyDirection.DEVICE_TO_HOST;
+    Route route = read ? path.back() : path.there();
+    long offered = start + (read ? path.requestPs() : 0);
+    HostCopy copy = new HostCopy();
+    MemorySpan span =
+        new MemorySpan(memories.place(at).offset(), Integer.MAX_VALUE, Integer.MAX_VALUE);
+    int t = fabric.begin(HOST_COPY_ID, route, bytes, offered, copy, 0, false, span);
+    log.transfers().travels(TransferLog.NONE, t);
+    while (copy.endPs < 0) {
+      if (!sim.step()) {
+        throw new IllegalStateException("bug: a copy is under way and no event is queued");
+      }
+    }
+    return copy.endPs + (read ? 0 : path.replyPs()) - start;
   }
 
   @Override

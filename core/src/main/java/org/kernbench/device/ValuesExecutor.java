@@ -148,6 +148,11 @@ final class ValuesExecutor implements Executor {
   }
 
   @Override
+  public long hostCopy(PhysicalAddress at, long bytes, CopyDirection direction) {
+    return 0;
+  }
+
+  @Override
   public void drive(Launch launch) {
     while (!launch.isDone()) {
       ValuesPe next = runnable.poll();

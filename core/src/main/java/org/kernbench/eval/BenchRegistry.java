@@ -38,6 +38,8 @@ public final class BenchRegistry {
             new MilestoneCclBench(),
             new MilestoneGemmBench(),
             new RankScaleBench(),
+            new PeDmaBench(),
+            new PeToPeBench(),
             new RingScaleBench(),
             new VaOffsetBench(),
             new AttentionDecodeBench(),

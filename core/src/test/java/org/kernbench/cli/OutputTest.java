@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -85,6 +86,20 @@ final class OutputTest {
   @Test
   void csv_ofAllReduce() {
     check("ccl-allreduce.csv", run("ccl-allreduce", concat(SMALL, "--format", "csv")));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"text,probe.txt", "json,probe.json", "csv,probe.csv"})
+  void probe_everyFormat(String format, String golden) {
+    Session probe = Session.of("probe", "tiny", "--format", format);
+    assertThat(probe.exitCode()).as(probe.err()).isZero();
+    Golden.check("output/" + golden, probe.out());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"pe-dma", "pe2pe"})
+  void csv_ofPathBenches(String bench) {
+    check(bench + ".csv", run(bench, "--topology", "tiny", "--format", "csv"));
   }
 
   private Session sweep(String... options) {

@@ -1,0 +1,101 @@
+package org.kernbench.eval;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.kernbench.device.Mode;
+import org.kernbench.device.OpKind;
+import org.kernbench.eval.ProbePaths.Access;
+import org.kernbench.eval.ProbePaths.Case;
+import org.kernbench.eval.ProbePaths.Measured;
+import org.kernbench.eval.ProbePaths.Place;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+
+/**
+ * {@code pe-dma}: one PE's DMA by distance, and many PEs' DMAs at once.
+ *
+ * <p>Each row is a simulator of its own. The bound of a row is its closed form: for one access exact
+ * on a flat machine; for a crowd all its bytes over the link that most of them share.
+ */
+final class PeDmaBench implements Bench {
+  private static final Param<Long> BYTES =
+      Param.size("bytes", "16 KiB", 1, 1 << 20, "size of each load or store");
+
+  @Override
+  public String name() {
+    return "pe-dma";
+  }
+
+  @Override
+  public String description() {
+    return "DMA of a PE by distance, and of many PEs that share a slice, a link or nothing";
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(BYTES);
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    if (context.mode() == Mode.VALUES) {
+      throw new UsageException("pe-dma measures time; expected --mode full or time");
+    }
+    Machine machine = context.machine();
+    long bytes = context.param(BYTES);
+    if (bytes > machine.pe().tcm().sizeBytes()) {
+      throw new UsageException(
+          "--param bytes: got " + bytes + " B; expected at most pe.tcm.size of the machine");
+    }
+    ProbePaths paths = new ProbePaths(machine);
+    Outcome outcome = Outcome.on(machine);
+    Digest logs = new Digest();
+    long events = 0;
+    long critPs = 0;
+    long boundPs = 0;
+    Pe me = new Pe(0, 0, 0);
+    for (Place place : paths.places(me)) {
+      for (OpKind kind : List.of(OpKind.LOAD, OpKind.STORE)) {
+        Access access = new Access(me, place, bytes, kind);
+        Measured measured = paths.access(access);
+        String name = place.name() + ", " + kind.name().toLowerCase(java.util.Locale.ROOT);
+        long formula = paths.formulaPs(access);
+        outcome.row(row(name, 1, bytes, formula, measured.ps(), paths.peak(access)));
+        critPs += measured.ps();
+        boundPs += Math.min(formula, measured.ps());
+        events += measured.events();
+        logs.add(measured.opLogHash());
+      }
+    }
+    for (Case each : paths.crowds(bytes)) {
+      Measured measured = paths.crowd(each.crowd());
+      long all = each.crowd().stream().mapToLong(Access::bytes).sum();
+      long formula = paths.crowdBoundPs(each.crowd());
+      outcome.row(
+          row(each.name(), each.crowd().size(), all, formula, measured.ps(), paths.crowdPeak(each.crowd())));
+      critPs += measured.ps();
+      boundPs += formula;
+      events += measured.events();
+      logs.add(measured.opLogHash());
+    }
+    return outcome
+        .time(critPs, boundPs, "links")
+        .simulated(events, logs.text())
+        .noBreakdown("the time is the sum over all cases");
+  }
+
+  private static Map<String, Object> row(
+      String name, int pes, long bytes, long boundPs, long ps, double peak) {
+    Map<String, Object> row = new LinkedHashMap<>();
+    row.put("case", name);
+    row.put("pes", pes);
+    row.put("bytes", bytes);
+    row.put("time_ns", Numbers.ns(ps));
+    row.put("bound_ns", Numbers.ns(boundPs));
+    row.put("gigabytes_per_s", Numbers.rounded(bytes * 1e3 / ps));
+    row.put("peak_gigabytes_per_s", Numbers.rounded(peak / 1e9));
+    row.put("utilisation", Numbers.rounded(bytes * 1e12 / ps / peak));
+    return row;
+  }
+}
