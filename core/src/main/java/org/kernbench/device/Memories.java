@@ -49,6 +49,24 @@ final class Memories {
     }
   }
 
+  /** The same, but only the lanes that a mask counts; the others get its value. */
+  void read(long physical, Region region, LaneMask mask, int firstLane, byte[] to, int offset) {
+    mask.fill(to, offset, region.bytes());
+    mask.runs(
+        region,
+        firstLane,
+        (at, value, bytes) -> read(new PhysicalAddress(physical + at), to, offset + value, bytes));
+  }
+
+  /** Writes only the lanes that a mask counts. */
+  void write(long physical, Region region, LaneMask mask, int firstLane, byte[] from, int offset) {
+    mask.runs(
+        region,
+        firstLane,
+        (at, value, bytes) ->
+            write(new PhysicalAddress(physical + at), from, offset + value, bytes));
+  }
+
   /** Writes what a region has in one memory, from {@code physical} on. */
   void write(long physical, Region region, byte[] from, int offset) {
     for (int row = 0; row < region.rows(); row++) {

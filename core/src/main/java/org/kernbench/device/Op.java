@@ -53,6 +53,12 @@ final class Op {
   long serialisationPs;
   int link;
 
+  /** Which lanes of a load or store count; null if all do. Its bools are operand b. */
+  @Nullable LaneMask mask;
+
+  /** First lane of the command in the mask. */
+  int firstLane;
+
   /** The task of the tile scheduler that this command hands over, or is a part of. */
   @Nullable ScheduledTask task;
 
@@ -240,6 +246,8 @@ final class Op {
     fragmentsDone = 0;
     waitsForCredit = false;
     task = null;
+    mask = null;
+    firstLane = 0;
     engineFreePs = -1;
     inPlaceSum = false;
     readersOf = Register.NONE;

@@ -306,7 +306,12 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     if (op.outOffset == 0) {
       op.out.hold(new byte[op.out.bytes]);
     }
-    memories.read(op.physical, op.region(), op.out.data(), op.outOffset);
+    LaneMask mask = op.mask;
+    if (mask == null) {
+      memories.read(op.physical, op.region(), op.out.data(), op.outOffset);
+    } else {
+      memories.read(op.physical, op.region(), mask, op.firstLane, op.out.data(), op.outOffset);
+    }
   }
 
   void beginStore(Op op) {
@@ -345,7 +350,13 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
    */
   private void accessed(Op op) {
     if (values && op.kind() == OpKind.STORE) {
-      memories.write(op.physical, op.region(), op.a.data(), op.a.dataOffset() + op.aOffset);
+      int from = op.a.dataOffset() + op.aOffset;
+      LaneMask mask = op.mask;
+      if (mask == null) {
+        memories.write(op.physical, op.region(), op.a.data(), from);
+      } else {
+        memories.write(op.physical, op.region(), mask, op.firstLane, op.a.data(), from);
+      }
     }
     op.pe.complete(op, sim.nowPs());
   }

@@ -59,9 +59,27 @@ final class TimedPort implements PePort {
 
   @Override
   public Register load(Region from) {
+    return loadLanes(from, null);
+  }
+
+  @Override
+  public Register load(Region from, LaneMask mask) {
+    return loadLanes(from, mask);
+  }
+
+  private void masks(Op op, @Nullable LaneMask mask, int valueOffset) {
+    if (mask != null) {
+      op.mask = mask;
+      op.firstLane = valueOffset / mask.elementBytes();
+      op.b = operand(mask.register(), op);
+    }
+  }
+
+  private Register loadLanes(Region from, @Nullable LaneMask mask) {
     if (addresses.isOneRange(from)) {
       Op op = command(OpKind.LOAD, from.bytes());
       accesses(op, from);
+      masks(op, mask, 0);
       op.out = registers.create(from.bytes(), true);
       return issue(op);
     }
@@ -71,6 +89,7 @@ final class TimedPort implements PePort {
     for (PageMap.Piece piece : pieces) {
       Op op = command(OpKind.LOAD, piece.region().bytes());
       accesses(op, piece.region());
+      masks(op, mask, piece.valueOffset());
       op.out = out;
       op.outOffset = piece.valueOffset();
       issue(op);
@@ -80,21 +99,32 @@ final class TimedPort implements PePort {
 
   @Override
   public Register store(Register value, int offset, Region to) {
+    return storeLanes(value, offset, to, null);
+  }
+
+  @Override
+  public Register store(Register value, int offset, Region to, LaneMask mask) {
+    return storeLanes(value, offset, to, mask);
+  }
+
+  private Register storeLanes(Register value, int offset, Region to, @Nullable LaneMask mask) {
     Register done = new Register(0, true); // holds no storage, so nobody need give it up
     if (addresses.isOneRange(to)) {
-      return store(value, offset, to, done);
+      return store(value, offset, to, done, mask, 0);
     }
     List<PageMap.Piece> pieces = addresses.split(to);
     done.producers = pieces.size();
     for (PageMap.Piece piece : pieces) {
-      store(value, offset + piece.valueOffset(), piece.region(), done);
+      store(value, offset + piece.valueOffset(), piece.region(), done, mask, piece.valueOffset());
     }
     return done;
   }
 
-  private Register store(Register value, int offset, Region to, Register done) {
+  private Register store(
+      Register value, int offset, Region to, Register done, @Nullable LaneMask mask, int lane) {
     Op op = command(OpKind.STORE, to.bytes());
     accesses(op, to);
+    masks(op, mask, lane);
     op.a = operand(value, op);
     op.aOffset = offset;
     op.out = done;

@@ -322,6 +322,35 @@ final class ValuesExecutor implements Executor {
       return value(new byte[0]);
     }
 
+    @Override
+    public Register load(Region from, LaneMask mask) {
+      byte[] data = new byte[from.bytes()];
+      alive(mask.register());
+      for (PageMap.Piece p : pieces(from)) {
+        int lane = p.valueOffset() / mask.elementBytes();
+        memories.read(physical(p.region()), p.region(), mask, lane, data, p.valueOffset());
+      }
+      return value(data);
+    }
+
+    @Override
+    public Register store(Register value, int offset, Region to, LaneMask mask) {
+      byte[] data = alive(value).data();
+      alive(mask.register());
+      for (PageMap.Piece p : pieces(to)) {
+        int lane = p.valueOffset() / mask.elementBytes();
+        memories.write(
+            physical(p.region()), p.region(), mask, lane, data, offset + p.valueOffset());
+      }
+      return value(new byte[0]);
+    }
+
+    private List<PageMap.Piece> pieces(Region region) {
+      return addresses.isOneRange(region)
+          ? List.of(new PageMap.Piece(region, 0))
+          : addresses.split(region);
+    }
+
     private long physical(Region region) {
       long address = region.address().value();
       return region.address() instanceof PhysicalAddress

@@ -1,9 +1,12 @@
 package org.kernbench.tl;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.ComputeOp;
+import org.kernbench.device.LaneMask;
 import org.kernbench.device.Layout;
 import org.kernbench.device.PePort;
 import org.kernbench.device.Register;
@@ -33,6 +36,12 @@ public final class Tl {
   private final String[] directions = new String[8];
   private final int[] queues = new int[8];
   private int knownDirections;
+
+  /** What was put and not yet waited for. */
+  private final List<Handle> puts = new ArrayList<>();
+
+  /** How often flags are known to have been raised. */
+  private final Map<String, Integer> raised = new HashMap<>();
 
   /** The view of one program instance; kernels are handed theirs. */
   public Tl(PePort port, LaunchGrid grid) {
@@ -137,6 +146,41 @@ public final class Tl {
     return store(new Shard("at " + to, to, value.shape(), value.dtype()).whole(), value);
   }
 
+  /**
+   * Loads the elements of a slice where a mask is true; the others are not read and are {@code
+   * other}. The transfer is charged in full.
+   *
+   * @param mask bool, of the slice's shape or one that broadcasts to it
+   */
+  public Value load(Slice slice, Value mask, double other) {
+    DType dtype = slice.shard().dtype();
+    return made(port.load(slice.region(), lanes(slice, mask, other)), slice.shape(), dtype);
+  }
+
+  /**
+   * Stores the elements of a value where a mask is true; the others are left as they are in memory.
+   *
+   * @param mask bool, of the slice's shape or one that broadcasts to it
+   */
+  public Handle store(Slice slice, Value value, Value mask) {
+    checkStore(slice, value);
+    Value bytes = value.dense();
+    return new Handle(
+        port.store(bytes.register, bytes.offset, slice.region(), lanes(slice, mask, 0)));
+  }
+
+  private static LaneMask lanes(Slice slice, Value mask, double other) {
+    DType dtype = slice.shard().dtype();
+    Value bools = mask("mask of " + slice.shard().name(), mask).broadcastTo(slice.shape()).dense();
+    byte[] element = new byte[Long.BYTES];
+    dtype.putDouble(element, 0, other);
+    return new LaneMask(
+        bools.register,
+        bools.offset,
+        dtype.sizeBytes(),
+        new LaneMask.Lane(DType.I64.getLong(element, 0)));
+  }
+
   /** Stores a value over this PE's whole shard of a tensor. */
   public Handle store(DeviceTensor tensor, Value value) {
     return store(ref(tensor), value);
@@ -147,6 +191,12 @@ public final class Tl {
    * programs see it when they are ordered after the {@link #await} of the handle.
    */
   public Handle store(Slice slice, Value value) {
+    checkStore(slice, value);
+    Value bytes = value.dense();
+    return new Handle(port.store(bytes.register, bytes.offset, slice.region()));
+  }
+
+  private static void checkStore(Slice slice, Value value) {
     if (slice.shape().elements() != value.shape().elements()
         || slice.shard().dtype() != value.dtype()) {
       throw new ShapeException(
@@ -159,8 +209,6 @@ public final class Tl {
               + slice.shape()
               + "; cast or reshape the value");
     }
-    Value bytes = value.dense();
-    return new Handle(port.store(bytes.register, bytes.offset, slice.region()));
   }
 
   // ---- making values ----
@@ -598,6 +646,70 @@ public final class Tl {
       queues[knownDirections++] = queue;
     }
     return queue;
+  }
+
+  // ---- one-sided ----
+
+  /**
+   * The part of a tensor that lies at another PE, for {@link #put} and {@link #get}.
+   *
+   * @throws SimulationException if none does
+   */
+  public Shard shard(DeviceTensor tensor, Pe at) {
+    return tensor
+        .shardOn(at)
+        .orElseThrow(() ->
+            new SimulationException(
+                "tensor "
+                    + tensor.name()
+                    + " has no shard at "
+                    + at
+                    + ", where the kernel at "
+                    + port.pe()
+                    + " wants to reach it; name a PE on which it lies"));
+  }
+
+  /**
+   * Writes into the memory of another PE, which takes no part in it. The other sees it when it has
+   * waited for a {@link #signal} that was raised afterwards.
+   */
+  public Handle put(Slice atPeer, Value value) {
+    Handle done = store(atPeer, value);
+    puts.add(done);
+    return done;
+  }
+
+  /** Reads the memory of another PE, which takes no part in it. */
+  public Value get(Slice atPeer) {
+    return load(atPeer);
+  }
+
+  /**
+   * Raises a flag at a peer by one, after everything this program has {@link #put} has arrived. A
+   * flag is a queue connection: its name is the direction in which this PE knows it.
+   */
+  public void signal(String flag) {
+    for (Handle put : puts) {
+      await(put);
+    }
+    puts.clear();
+    Value nothing = zeros(Shape.of(0), DType.I8);
+    port.send(queue(flag), nothing.register, 0, 0);
+    release(nothing);
+  }
+
+  /**
+   * Later commands of this kernel wait until a flag has been raised at least so often since the
+   * kernel began.
+   */
+  public void waitSignal(String flag, int atLeast) {
+    int seen = raised.getOrDefault(flag, 0);
+    for (int i = seen; i < atLeast; i++) {
+      Value signal = receive(flag, Shape.of(0), DType.I8, false, false);
+      await(signal);
+      release(signal);
+    }
+    raised.put(flag, Math.max(seen, atLeast));
   }
 
   // ---- order, lifetime, looking ----
