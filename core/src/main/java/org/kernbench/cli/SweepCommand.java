@@ -179,7 +179,7 @@ final class SweepCommand implements Callable<Integer> {
     List<String> command =
         new ArrayList<>(spec.root().commandLine().getParseResult().originalArgs());
     command.add("--worker");
-    return () -> WorkerProcess.start(command);
+    return () -> WorkerProcess.growing(command);
   }
 
   /** Runs points in this process, on one carrier as {@code run} does. */

@@ -34,14 +34,18 @@ import org.kernbench.eval.UsageException;
  */
 final class WorkerProcess implements SweepRunner.Worker {
   private static final int OUT_OF_MEMORY = 3;
+  private static final long QUICK_NS = 30_000_000_000L;
 
   private final Process process;
+  private final boolean quick;
+  private final long startedNs = System.nanoTime();
   private final DataOutputStream requests;
   private final DataInputStream rows;
   private volatile String complaint = "";
 
-  private WorkerProcess(Process process) {
+  private WorkerProcess(Process process, boolean quick) {
     this.process = process;
+    this.quick = quick;
     this.requests = new DataOutputStream(new BufferedOutputStream(process.getOutputStream()));
     this.rows = new DataInputStream(process.getInputStream());
     Thread listener = new Thread(this::listen, "complaints");
@@ -61,21 +65,45 @@ final class WorkerProcess implements SweepRunner.Worker {
   }
 
   /**
-   * Starts one.
+   * One that starts fast and, if the sweep turns out to be long, goes on as one that runs fast: the
+   * optimising compiler takes four seconds of a processor per process, which short sweeps never get
+   * back and which take the second core away from the second worker.
    *
    * @param args the arguments of this sweep
    */
-  static WorkerProcess start(List<String> args) {
+  static SweepRunner.Worker growing(List<String> args) {
+    return new SweepRunner.Worker() {
+      private WorkerProcess now = start(args, true);
+
+      @Override
+      public SweepRow run(Sweep.Point point) {
+        if (now.quick && System.nanoTime() - now.startedNs > QUICK_NS) {
+          now.close();
+          now = start(args, false);
+        }
+        return now.run(point);
+      }
+
+      @Override
+      public void close() {
+        now.close();
+      }
+    };
+  }
+
+  private static WorkerProcess start(List<String> args, boolean quick) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
+    if (quick) {
+      command.add("-XX:TieredStopAtLevel=1");
+    }
     command.add("-cp");
     command.add(System.getProperty("java.class.path"));
     command.add(Main.class.getName());
     command.addAll(args);
     try {
-      return new WorkerProcess(
-new ProcessBuilder(command).start());
+      return new WorkerProcess(new ProcessBuilder(command).start(), quick);
     } catch (IOException e) {
       throw new UsageException("cannot start a process for the sweep: " + e.getMessage());
     }

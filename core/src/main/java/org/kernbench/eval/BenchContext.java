@@ -11,7 +11,6 @@ import org.kernbench.config.Problem;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
-import org.kernbench.machine.Machines;
 
 /** What a bench gets: its parameters, and the machine and configuration that the user chose. */
 public final class BenchContext {
@@ -20,6 +19,7 @@ public final class BenchContext {
   /** With the moves of their chunks about 3 GB. */
   private static final int EXPLAINED_OPERATIONS = 10_000_000;
 
+  private final Inputs inputs;
   private final RunOptions options;
   private final Params params;
   private final Progress progress;
@@ -28,7 +28,14 @@ public final class BenchContext {
   private @Nullable Machine machine;
   private boolean usesCcl;
 
-  BenchContext(RunOptions options, Params params, Progress progress, boolean captureLines, boolean explains) {
+  BenchContext(
+      Inputs inputs,
+      RunOptions options,
+      Params params,
+      Progress progress,
+      boolean captureLines,
+      boolean explains) {
+    this.inputs = inputs;
     this.options = options;
     this.params = params;
     this.progress = progress;
@@ -85,7 +92,7 @@ public final class BenchContext {
     }
     List<String> all = new ArrayList<>(overrides);
     all.addAll(options.overrides());
-    machine = Machines.load(options.topology().orElse(otherwise), all);
+    machine = inputs.machine(options.topology().orElse(otherwise), List.copyOf(all));
     return machine;
   }
 
@@ -123,7 +130,7 @@ public final class BenchContext {
     List<String> all = new ArrayList<>(options.cclOverrides());
     all.addAll(overrides);
     try {
-      return CclConfig.load(options.ccl(), all);
+      return inputs.ccl(options.ccl(), List.copyOf(all));
     } catch (ConfigException e) {
       throw new ConfigException(e.problems().stream().map(this::asGiven).toList());
     }

@@ -26,6 +26,7 @@ import org.kernbench.torch.SpawnException;
 public final class Runner {
   private final String version;
   private final Progress progress;
+  private final Inputs inputs = new Inputs();
   private final boolean explains;
 
   private Runner(String version, Progress progress, boolean explains) {
@@ -105,7 +106,7 @@ public final class Runner {
   }
 
   private Attempt attempt(Bench bench, RunOptions options, Params params, boolean lines) {
-    BenchContext context = new BenchContext(options, params, progress, lines || explains, explains);
+    BenchContext context = new BenchContext(inputs, options, params, progress, lines || explains, explains);
     long begin = System.nanoTime();
     Optional<Outcome> outcome = Optional.empty();
     Optional<RuntimeException> error = Optional.empty();
