@@ -49,7 +49,10 @@ public final class BenchRegistry {
             new LayerNormBench(),
             new MoeDispatchBench(),
             new ShardedGemmBench(),
-            new SoftmaxBench()));
+            new SoftmaxBench(),
+            new TrainingBench(TrainingBench.Scope.MLP),
+            new TrainingBench(TrainingBench.Scope.BLOCK),
+            new TrainingBench(TrainingBench.Scope.STEP)));
     all.sort(Comparator.comparing(Bench::name));
     return of(all);
   }
