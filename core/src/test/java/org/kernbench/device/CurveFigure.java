@@ -22,7 +22,7 @@ final class CurveFigure {
     out.append(
         format(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\""
-                + " font-family=\"sans-serif\" font-size=\"12\">%n"
+                + " font-family=\"sans-serif\" font-size=\"11\">%n"
                 + "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>%n",
             WIDTH,
             HEIGHT));
