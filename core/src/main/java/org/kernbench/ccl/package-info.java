@@ -5,6 +5,10 @@
  * words: {@link org.kernbench.ccl.Group}, {@link org.kernbench.ccl.Segments}, {@link
  * org.kernbench.ccl.Payload}, {@link org.kernbench.ccl.Reduction}, trees and rings.
  *
+ * <p>Most are not written as kernels but drawn: {@code Dataflow} says where data goes, and the
+ * kernel, its queues, bytes, slots, forecast and proof follow from it (ADR 0019). Read {@code
+ * Dataflow}, then {@code GridFlow} and {@code TreeAlgorithm}, which draw.
+ *
  * <p>Depends on: {@code torch} (the interface it implements), {@code tl} (the language of its
  * kernels), {@code machine}, {@code device} (queue plans), {@code tensor} and {@code config}.
  */
