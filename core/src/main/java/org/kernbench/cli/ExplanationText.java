@@ -206,6 +206,10 @@ final class ExplanationText {
   }
 
   private static String verdict(Sensitivity s, long time) {
+    MachineParameter.Kind kind = s.parameter().kind();
+    if (kind == MachineParameter.Kind.COUNT || kind == MachineParameter.Kind.SIZE) {
+      return "the path switches"; // or what goes along it is cut otherwise
+    }
     boolean same =
         Stream.of(s.more(), s.less())
             .flatMap(Optional::stream)

@@ -62,6 +62,14 @@ public sealed interface Cost {
     }
   }
 
+  /** Tile commands that a scheduler issues one after the other. */
+  record TileDispatch(long commands) implements Cost {
+    @Override
+    public long on(Machine machine) {
+      return commands * machine.pe().cpu().schedulerDispatchPs();
+    }
+  }
+
   /** The set-up of a DMA. */
   record DmaSetup() implements Cost {
     @Override

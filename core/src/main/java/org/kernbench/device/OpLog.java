@@ -30,6 +30,8 @@ public final class OpLog {
   private static final int LONGS = 6; // issue, start, end, contention, serialisation, translation
   private static final int INTS = 7; // pe, kind | cause << 8, cause op, bytes, place, line, work
 
+  private static final int SCHEDULED = 1 << 16; // beside kind and cause
+
   private final Machine machine;
   private final int limit;
   private long[][] longs = new long[4][];
@@ -139,7 +141,7 @@ public final class OpLog {
           && (word(id, 0) < 1
               || word(id, 0) > machine.peCount()
               || (word(id, 1) & 0xFF) >= OpKinds.KINDS.length
-              || word(id, 1) >>> 8 >= OpKinds.CAUSES.length
+              || ((word(id, 1) >>> 8) & 0xFF) >= OpKinds.CAUSES.length
               || word(id, 4) >= machine.linkCount()
               || word(id, 5) < 0
               || word(id, 5) >= Math.max(1, lineIds)
@@ -193,6 +195,7 @@ public final class OpLog {
       int place,
       int line,
       int work,
+      boolean scheduled,
       long issuePs,
       long startPs,
       long endPs,
@@ -225,7 +228,7 @@ public final class OpLog {
     int i = (id & CHUNK - 1) * INTS;
     int[] words = ints[chunk];
     words[i] = pe + 1;
-    words[i + 1] = what;
+    words[i + 1] = scheduled ? what | SCHEDULED : what;
     words[i + 2] = causeOp;
     words[i + 3] = bytes;
     words[i + 4] = place;
@@ -339,7 +342,7 @@ public final class OpLog {
 
   /** What it waited for last before it started. */
   public Cause cause(int id) {
-    return OpKinds.CAUSES[word(id, 1) >>> 8];
+    return OpKinds.CAUSES[(word(id, 1) >>> 8) & 0xFF];
   }
 
   /** The operation that ended that wait; -1 for none. */
@@ -363,6 +366,11 @@ public final class OpLog {
   /** The kernel's source line, empty if lines were not captured. */
   public String line(int id) {
     return lineAt(word(id, 5));
+  }
+
+  /** Whether the tile scheduler issued it, not the CPU. */
+  public boolean isScheduled(int id) {
+    return (word(id, 1) & SCHEDULED) != 0;
   }
 
   /** What it computed; empty for operations that compute nothing. */

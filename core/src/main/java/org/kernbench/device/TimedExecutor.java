@@ -373,6 +373,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
         op.link,
         op.line,
         op.work,
+        op.context().scheduler != null,
         op.issuePs,
         op.startPs,
         endPs,

@@ -566,12 +566,28 @@ final class CausalGraph {
     if (length == 0) {
       same(m, from, op);
     } else if (length > 0 && dispatch > 0) {
-      boolean whole = rest == Word.OTHER || length % dispatch == 0;
-      Cost commands = new Cost.Dispatch(whole ? length / dispatch : 1);
-      join(m, from, rest, op, new Piece(commands, Word.COMMAND_ISSUE, op));
+      join(m, from, rest, op, dispatches(length, dispatch, op, rest));
     } else {
       join(m, from, rest, op);
     }
+  }
+
+  /**
+   * What issued commands for a time: of a tile command its composite's dispatch, then those of tile
+   * commands.
+   */
+  private Piece[] dispatches(long length, long dispatch, int op, Word rest) {
+    long tile = machine.pe().cpu().schedulerDispatchPs();
+    long tiles = log.isScheduled(op) && tile > 0 && length >= dispatch ? length - dispatch : 0;
+    if (tiles > 0 && tiles % tile == 0) {
+      return new Piece[] {
+        new Piece(new Cost.Dispatch(1), Word.COMMAND_ISSUE, op),
+        new Piece(new Cost.TileDispatch(tiles / tile), Word.COMMAND_ISSUE, op),
+      };
+    }
+    boolean whole = rest == Word.OTHER || length % dispatch == 0;
+    long commands = whole ? length / dispatch : 1;
+    return new Piece[] {new Piece(new Cost.Dispatch(commands), Word.COMMAND_ISSUE, op)};
   }
 
   // ---- the graph as a whole ----
@@ -744,6 +760,7 @@ final class CausalGraph {
       case Cost.LinkBytes l -> machine.link(l.link()).name();
       case Cost.CreditReturn c -> c.from() + "->" + c.to();
       case Cost.Dispatch d -> log.pe(op) + " CPU";
+      case Cost.TileDispatch d -> log.pe(op) + " scheduler";
       default ->
           op < 0 || !log.has(op)
               ? "host"
@@ -761,6 +778,7 @@ final class CausalGraph {
       case Cost.SlotCopy c -> "slots";
       case Cost.SlotAccess c -> "slots";
       case Cost.Dispatch d -> "CPU";
+      case Cost.TileDispatch d -> "CPU";
       default ->
           op < 0 || !log.has(op)
               ? "host"
