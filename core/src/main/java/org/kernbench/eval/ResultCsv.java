@@ -81,6 +81,7 @@ public final class ResultCsv {
           "link",
           "serialisation_ps",
           "contention_ps",
+          "translation_ps",
           "cause",
           "cause_op",
           "line");
@@ -97,6 +98,7 @@ public final class ResultCsv {
               log.link(id) < 0 ? "" : machine.link(log.link(id)).name(),
               Long.toString(log.serialisationPs(id)),
               Long.toString(log.contentionPs(id)),
+              Long.toString(log.translationPs(id)),
               log.cause(id).label(),
               log.causeOp(id) < 0 ? "" : Integer.toString(log.causeOp(id)),
               log.line(id));

@@ -166,6 +166,9 @@ final class Trace {
     if (log.contentionPs(id) > 0) {
       notes.put("contention_ps", log.contentionPs(id));
     }
+    if (log.translationPs(id) > 0) {
+      notes.put("translation_ps", log.translationPs(id));
+    }
     if (!log.line(id).isEmpty()) {
       notes.put("line", log.line(id));
     }
