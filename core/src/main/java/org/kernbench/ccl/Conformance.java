@@ -87,6 +87,9 @@ public final class Conformance {
 
   private static final int KEPT = 20;
 
+  private static final int SHORT = 1000;
+  private static final int LONG = 10_000;
+
   private final List<Place> places = places();
 
   /** The suite; its machines are made once, for any number of algorithms. */
@@ -170,7 +173,9 @@ public final class Conformance {
       for (int root : roots) {
         for (ReduceKind kind : op.reduces() ? KINDS : new ReduceKind[] {ReduceKind.SUM}) {
           for (DType type : TYPES) {
-            run(place, trials, BufferKind.TCM, question(op, kind, type, root, elements));
+            if (!op.reduces() || meets(kind, type, elements)) {
+              run(place, trials, BufferKind.TCM, question(op, kind, type, root, elements));
+            }
           }
         }
         run(
@@ -180,6 +185,16 @@ public final class Conformance {
             question(op, ReduceKind.SUM, DType.F16, root, elements));
         run(place, trials, BufferKind.HBM, question(op, ReduceKind.AVG, DType.F32, root, elements));
       }
+    }
+
+    /** Short vectors: every type with every reduction; long ones: every one of each. */
+    private static boolean meets(ReduceKind kind, DType type, long elements) {
+      if (elements <= SHORT) {
+        return true;
+      }
+      return elements <= LONG
+          ? kind == ReduceKind.SUM || type == DType.F16
+          : kind.ordinal() == type.ordinal() % KINDS.length;
     }
 
     private void everywhereOnce(List<Place> places) {

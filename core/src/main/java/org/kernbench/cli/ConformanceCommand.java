@@ -130,6 +130,7 @@ final class ConformanceCommand implements Callable<Integer> {
                 ? String.format(
                     Locale.ROOT, "; forecasts within a factor of %.2f", report.worstForecast())
                 : "");
+    terminal.out().flush();
     report
         .refusals()
         .forEach((where, why) -> terminal.out().println("  refuses " + where + ": " + why));
