@@ -40,6 +40,7 @@ public final class BenchRegistry {
             new RankScaleBench(),
             new PeDmaBench(),
             new PeToPeBench(),
+            new CollectiveBench(),
             new RingScaleBench(),
             new VaOffsetBench(),
             new AttentionDecodeBench(),
