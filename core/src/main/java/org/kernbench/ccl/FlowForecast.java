@@ -131,8 +131,8 @@ final class FlowForecast {
     this.linkLatency = new long[machine.linkCount()];
     this.linkRate = new Rate[machine.linkCount()];
     for (int link = 0; link < linkRate.length; link++) {
-      linkLatency[link] = machine.spec(machine.linkKind(link)).latencyPs();
-      linkRate[link] = machine.spec(machine.linkKind(link)).rate();
+      linkLatency[link] = machine.specOf(link).latencyPs();
+      linkRate[link] = machine.specOf(link).rate();
     }
     this.links = new Busy[linkRate.length];
     Arrays.setAll(links, link -> new Busy());

@@ -15,10 +15,10 @@ import org.kernbench.sim.Simulation;
 /**
  * Links with finite buffers at their ends, and credits that come back: wormhole switching.
  *
- * <p>The streaming rule is that of {@link Fabric}, for flits of {@code fabric.flit} bytes instead of
- * chunks. A chunk is a packet: the virtual channel of a link belongs to it from its first flit to
- * its last, and packets that wait for one are served in the order in which their heads asked. What
- * is added:
+ * <p>The streaming rule is that of {@link Fabric}, for flits of {@code fabric.flit} bytes instead
+ * of chunks. A chunk is a packet: the virtual channel of a link belongs to it from its first flit
+ * to its last, and packets that wait for one are served in the order in which their heads asked.
+ * What is added:
  *
  * <ul>
  *   <li>a flit enters a link only if there is room for it in the buffer at the link's end, one
@@ -26,15 +26,15 @@ import org.kernbench.sim.Simulation;
  *       left the buffer, and takes the link's latency;
  *   <li>a buffer is a queue: what stands behind a packet that cannot go on waits too;
  *   <li>virtual channels share the wires flit by flit, in turn, and so they share the way out of
- *       their buffers, which is as fast as the wires. A packet that is stopped on one does
- *       not stop the others. Which channel a route uses on a link is {@link
- *       Machine#virtualChannels}.
+ *       their buffers, which is as fast as the wires. A packet that is stopped on one does not stop
+ *       the others. Which channel a route uses on a link is {@link Machine#virtualChannels}.
  * </ul>
  *
  * <p>What has reached the end of its route is taken at once, so the last link needs no credit, nor
- * does the port of a memory: a controller has room for what it has read. Any other link can thus pass {@code buffer / (2 L + flit / B)} bytes per second, or B if that is less: with
- * buffers that cover bandwidth times round trip everything is as with unlimited ones, but that
- * packets queue behind each other where they enter a router, not only where they leave it.
+ * does the port of a memory: a controller has room for what it has read. Any other link can thus
+ * pass {@code buffer / (2 L + flit / B)} bytes per second, or B if that is less: with buffers that
+ * cover bandwidth times round trip everything is as with unlimited ones, but that packets queue
+ * behind each other where they enter a router, not only where they leave it.
  *
  * <p>This is for looking at networks: it costs three events for each flit and link, where {@link
  * Fabric} has one for each chunk.
@@ -125,7 +125,8 @@ final class BufferedFabric implements Interconnect, EventHandler {
     @Nullable Visit owner;
     final ArrayDeque<Visit> waiting = new ArrayDeque<>();
 
-    // the buffer, what is on the link included: packet, hop after the link, and tail arrival of each
+    // the buffer, what is on the link included: packet, hop after the link, and tail arrival of
+    // each
     // flit, oldest first
     private Packet[] packets = new Packet[8];
     private int[] hops = new int[8];
@@ -221,7 +222,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     Rate[] rates = new Rate[n];
     long[] latencies = new long[n];
     for (int i = 0; i < n; i++) {
-      LinkSpec link = machine.spec(machine.linkKind(i));
+      LinkSpec link = machine.specOf(i);
       rates[i] = link.rate();
       latencies[i] = link.latencyPs();
     }
@@ -430,9 +431,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
       return true;
     }
     Channel from = channel(v.packet.transfer, v.hop - 1);
-    return from.hasArrived()
-        && from.packet() == v.packet
-        && portFreePs[from.link] <= sim.nowPs();
+    return from.hasArrived() && from.packet() == v.packet && portFreePs[from.link] <= sim.nowPs();
   }
 
   /** Other packets at the end of a link may go on now. */
@@ -534,8 +533,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     Sink sink = t.sink();
     t.sink = null;
     freeTransfers.add(t);
-    sink.onDelivered(
-        t.sinkArg, timePs, Math.max(0, timePs - t.earliestPs), t.worstLink);
+    sink.onDelivered(t.sinkArg, timePs, Math.max(0, timePs - t.earliestPs), t.worstLink);
   }
 
   // ---- banked memories ----

@@ -116,7 +116,7 @@ final class Fabric implements Interconnect, EventHandler {
     Rate[] rates = new Rate[n];
     long[] latenciesPs = new long[n];
     for (int i = 0; i < n; i++) {
-      LinkSpec link = machine.spec(machine.linkKind(i));
+      LinkSpec link = machine.specOf(i);
       rates[i] = link.rate();
       latenciesPs[i] = link.latencyPs();
     }

@@ -51,7 +51,7 @@ final class Route {
   }
 
   private static LinkSpec spec(Machine machine, int link) {
-    return machine.spec(machine.linkKind(link));
+    return machine.specOf(link);
   }
 
   /** A path over links that are given as a table: rate and latency by link id. */

@@ -168,7 +168,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     Route there = route(pe, memory);
     Route back = route(memory, pe);
     int port = there.links[there.links.length - 1];
-    long access = machine.spec(machine.linkKind(port)).latencyPs();
+    long access = machine.specOf(port).latencyPs();
     long reply = back.latencyPs - (back.readPort < 0 ? access : 0);
     return new MemoryPath(there, back, there.latencyPs - access, reply);
   }

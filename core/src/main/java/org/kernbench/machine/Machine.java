@@ -217,12 +217,24 @@ public final class Machine {
     int from = linkFrom(id);
     int to = linkTo(id);
     String arrow = kind.isMemoryPort() ? "<->" : "->";
-    LinkSpec spec = spec(kind);
+    LinkSpec spec = specOf(id);
     return new Link(
         id, nodeName(from) + arrow + nodeName(to), kind, from, to, spec.rate(), spec.latencyPs());
   }
 
-  /** Rate and latency that all links of a kind share. */
+  /**
+   * Rate and latency of a link; those of its kind, unless it is one between packages that {@code
+   * system.sips.links} makes different. Cheaper than {@link #link}.
+   *
+   * @throws MachineException if there is no such link
+   */
+  public LinkSpec specOf(int id) {
+    LinkKind kind = linkKind(id);
+    LinkSpec usual = spec(kind);
+    return kind == LinkKind.SIP_TO_SIP ? network.spec(id - firstSipLink, usual) : usual;
+  }
+
+  /** Rate and latency that all links of a kind share, but those made different. */
   public LinkSpec spec(LinkKind kind) {
     return specs[kind.ordinal()];
   }
@@ -510,10 +522,10 @@ public final class Machine {
    * The virtual channel of each link of a route, for finite buffers.
    *
    * <p>A route passes through phases, in this order, each of which goes along one axis or stays in
-   * one place, so that waits inside a phase make no circle: packages along x, beyond the wrap link of
-   * a ring or axis (the <em>dateline</em>: Dally and Seitz, 1987), packages along y, beyond its wrap
-   * link, the cubes of the last package, and the last cube. Each phase that the machine has gets a
-   * channel of its own; if there are fewer channels, the first phases share channel 0.
+   * one place, so that waits inside a phase make no circle: packages along x, beyond the wrap link
+   * of a ring or axis (the <em>dateline</em>: Dally and Seitz, 1987), packages along y, beyond its
+   * wrap link, the cubes of the last package, and the last cube. Each phase that the machine has
+   * gets a channel of its own; if there are fewer channels, the first phases share channel 0.
    *
    * @param route links in order, as {@link #route} gives them
    */
@@ -601,7 +613,7 @@ public final class Machine {
   public long latencyPs(int[] links) {
     long sum = 0;
     for (int link : links) {
-      sum += spec(linkKind(link)).latencyPs();
+      sum += specOf(link).latencyPs();
     }
     return sum;
   }

@@ -1,5 +1,6 @@
 package org.kernbench.machine;
 
+import java.util.List;
 import java.util.Map;
 
 /** The values of a machine's configuration, bound and checked. */
@@ -24,7 +25,8 @@ record MachineConfig(
       int gridHeight,
       WrapPairs wrapPairs,
       int cubesWidth,
-      int cubesHeight) {}
+      int cubesHeight,
+      List<LinkOverride> overrides) {}
 
   /** The router mesh of a cube and the PEs on it. */
   record CubeConfig(int nocWidth, int nocHeight, int corners, int pesPerCorner) {

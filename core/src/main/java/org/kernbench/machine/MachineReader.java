@@ -1,7 +1,9 @@
 package org.kernbench.machine;
 
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -84,8 +86,7 @@ final class MachineReader {
     MachineConfig config =
         new MachineConfig(
             name, description, system, cube, links, launch, hbm, sram, pe, ipcq, fabric);
-    Machine machine =
-        new Machine(config, tree, template, addresses);
+    Machine machine = new Machine(config, tree, template, addresses);
     checkDeadlock(machine);
     return machine.withWarnings(MachineWarnings.of(machine, tree));
   }
@@ -96,6 +97,7 @@ final class MachineReader {
     SipTopology topology = sipsMap.choice("topology", SipTopology.values());
     int[] grid = grid(sipsMap, sips, topology);
     WrapPairs wrapPairs = sipsMap.choice("wrap_pairs", WrapPairs.values());
+    List<LinkOverride> overrides = overrides(sipsMap);
     sipsMap.done();
     if (topology == SipTopology.FULLY_CONNECTED && sips > MAX_FULLY_CONNECTED) {
       sipsMap.problem(
@@ -116,7 +118,68 @@ final class MachineReader {
     link(sipLinks, "cube_to_io", LinkKind.CUBE_TO_IO);
     sipLinks.done();
     sip.done();
-    return new SystemConfig(sips, topology, grid[0], grid[1], wrapPairs, width, height);
+    SystemConfig config =
+        new SystemConfig(sips, topology, grid[0], grid[1], wrapPairs, width, height, overrides);
+    if (!overrides.isEmpty() && problems.isClean("system")) {
+      checkOverrides(sipsMap, config);
+    }
+    return config;
+  }
+
+  /**
+   * Links between packages that are not as the others; in one text they are parted by {@code ;}.
+   */
+  private static List<LinkOverride> overrides(ConfigMap sipsMap) {
+    List<LinkOverride> overrides = new ArrayList<>();
+    if (!sipsMap.has("links") || sipsMap.isText("links", "alike")) {
+      return overrides;
+    }
+    for (String text : sipsMap.texts("links")) {
+      for (String one : text.split(";", -1)) {
+        try {
+          overrides.add(LinkOverride.parse(one));
+        } catch (IllegalArgumentException e) {
+          sipsMap.problem("links", String.valueOf(e.getMessage()));
+        }
+      }
+    }
+    return overrides;
+  }
+
+  /** The links exist, and every package still reaches every other. */
+  private static void checkOverrides(ConfigMap sipsMap, SystemConfig config) {
+    SipNetwork network = new SipNetwork(config);
+    for (LinkOverride each : config.overrides()) {
+      if (!network.isLink(each.from(), each.to())) {
+        sipsMap.problem(
+            "links",
+            "got a link "
+                + each.from()
+                + " to "
+                + each.to()
+                + "; the packages of this network are joined otherwise, e.g. "
+                + network.someLink());
+      } else if (each.dead() && !network.canGoRound()) {
+        sipsMap.problem(
+            "links",
+            "link "
+                + each.from()
+                + " to "
+                + each.to()
+                + " is dead, and routes cannot go round it in a "
+                + config.topology().name().toLowerCase(Locale.ROOT)
+                + " network; make it slow instead, or use ring_1d, torus_2d or mesh_2d_no_wrap");
+      }
+    }
+    if (problemFree(config, network)) {
+      return;
+    }
+    sipsMap.problem("links", network.unreachable());
+  }
+
+  private static boolean problemFree(SystemConfig config, SipNetwork network) {
+    return config.overrides().stream().noneMatch(LinkOverride::dead)
+        || network.unreachable().isEmpty();
   }
 
   /** Width and height of the SIP grid; {@code auto} picks the squarest one. */
@@ -525,7 +588,9 @@ final class MachineReader {
     long flit = map.size("flit");
     int channels = map.integerOr("virtual_channels", "auto", 1, Machine.PHASES);
     long buffer =
-        map.isText("buffer", "unlimited") ? FabricSpec.UNLIMITED : map.sizeOr("buffer", "unlimited");
+        map.isText("buffer", "unlimited")
+            ? FabricSpec.UNLIMITED
+            : map.sizeOr("buffer", "unlimited");
     map.done();
     if (checkPowerOfTwo(map, "flit", flit) && flit > chunk) {
       map.problem("flit", "got " + flit + " B; expected at most fabric.chunk: " + chunk + " B");

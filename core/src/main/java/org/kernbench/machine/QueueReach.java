@@ -32,9 +32,9 @@ record QueueReach(long roundTripPs, long linkBytesPerSecond, double queueBytesPe
   }
 
   private static LinkSpec narrowest(Machine machine, int[] links) {
-    LinkSpec narrowest = machine.spec(machine.linkKind(links[0]));
+    LinkSpec narrowest = machine.specOf(links[0]);
     for (int link : links) {
-      LinkSpec spec = machine.spec(machine.linkKind(link));
+      LinkSpec spec = machine.specOf(link);
       if (spec.rate().bytesPerSecond() < narrowest.rate().bytesPerSecond()) {
         narrowest = spec;
       }

@@ -1,6 +1,7 @@
 package org.kernbench.machine;
 
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * Links between packages, and the way over them.
@@ -25,6 +26,11 @@ final class SipNetwork {
   /** By package and side: the link that leaves there, for rings and grids. */
   private final int[] portLink;
 
+  private final List<LinkOverride> overrides;
+
+  /** By pair of packages the side of the first link, if some links are dead. */
+  private final byte[] detours;
+
   /** By link: package times 4 plus side it leaves from, for rings and grids. */
   private int[] linkPort = new int[0];
 
@@ -46,6 +52,114 @@ final class SipNetwork {
           case FULLY_CONNECTED -> sips * (sips - 1);
           case SWITCH -> 2 * sips;
         };
+    overrides = system.overrides();
+    detours = overrides.stream().anyMatch(LinkOverride::dead) && ports ? detours() : new byte[0];
+  }
+
+  // ---- links that are not as the others ----
+
+  /**
+   * By pair of packages the side of the first link of a shortest way over the links that work; -1
+   * without one. Where several are as short, the side that the way of the whole network would take
+   * comes first, then E, S, W, N.
+   */
+  private byte[] detours() {
+    byte[] sides = new byte[sips * sips];
+    Arrays.fill(sides, (byte) NONE);
+    int[] distance = new int[sips];
+    int[] queue = new int[sips];
+    for (int to = 0; to < sips; to++) {
+      // Backwards from the target.
+      Arrays.fill(distance, Integer.MAX_VALUE);
+      distance[to] = 0;
+      queue[0] = to;
+      int end = 1;
+      for (int i = 0; i < end; i++) {
+        for (Side side : SipTemplate.SIDES) {
+          int from = neighbour(queue[i], side.opposite());
+          if (from != NONE && distance[from] == Integer.MAX_VALUE && works(from, side)) {
+            distance[from] = distance[queue[i]] + 1;
+            queue[end++] = from;
+          }
+        }
+      }
+      for (int from = 0; from < sips; from++) {
+        if (from != to && distance[from] < Integer.MAX_VALUE) {
+          sides[from * sips + to] = (byte) towards(from, to, distance).ordinal();
+        }
+      }
+    }
+    return sides;
+  }
+
+  private Side towards(int from, int to, int[] distance) {
+    Side usual = usualSide(from, to);
+    for (Side side : new Side[] {usual, Side.E, Side.S, Side.W, Side.N}) {
+      int next = neighbour(from, side);
+      if (next != NONE && works(from, side) && distance[next] == distance[from] - 1) {
+        return side;
+      }
+    }
+    throw new IllegalStateException("bug: no way from sip " + from + " to " + to);
+  }
+
+  private boolean works(int from, Side side) {
+    int to = neighbour(from, side);
+    return overrides.stream().noneMatch(o -> o.dead() && o.concerns(from, to));
+  }
+
+  /** Whether a link leads from one package to another. */
+  boolean isLink(int from, int to) {
+    if (from >= sips || to >= sips || from == to) {
+      return false;
+    }
+    return switch (topology) {
+      case FULLY_CONNECTED -> true;
+      case SWITCH -> false;
+      case RING_1D, TORUS_2D, MESH_2D_NO_WRAP ->
+          Arrays.stream(SipTemplate.SIDES).anyMatch(side -> neighbour(from, side) == to);
+    };
+  }
+
+  /** A link that there is, for messages. */
+  String someLink() {
+    return links == 0 || topology == SipTopology.SWITCH
+        ? "by a switch only"
+        : "\"" + fromSip(0) + "-" + toSip(0) + " 50 GB/s\"";
+  }
+
+  boolean canGoRound() {
+    return portLink.length > 0;
+  }
+
+  /** Says which package cannot be reached; empty if all can. */
+  String unreachable() {
+    for (int pair = 0; pair < detours.length; pair++) {
+      int from = pair / sips;
+      int to = pair % sips;
+      if (from != to && detours[pair] == NONE) {
+        return "with these links dead no way is left from sip "
+            + from
+            + " to sip "
+            + to
+            + "; leave one of them alive, or make it slow instead, e.g. 1 GB/s";
+      }
+    }
+    return "";
+  }
+
+  /** Rate and latency of a link, given what they usually are. */
+  LinkSpec spec(int link, LinkSpec usual) {
+    if (overrides.isEmpty()) {
+      return usual;
+    }
+    LinkSpec spec = usual;
+    for (LinkOverride each : overrides) {
+      if (each.concerns(fromSip(link), toSip(link))) {
+        spec = each.over(spec);
+      }
+    }
+    return spec;
   }
 
   private static boolean isClosed(int size, WrapPairs pairs) {
@@ -97,6 +211,11 @@ final class SipNetwork {
 
   /** The side on which the way from one package to another leaves the first. */
   Side exitSide(int from, int to) {
+    return detours.length > 0 ? SipTemplate.SIDES[detours[from * sips + to]] : usualSide(from, to);
+  }
+
+  /** The same if all links work. */
+  private Side usualSide(int from, int to) {
     return switch (topology) {
       case SWITCH -> Side.E;
       case FULLY_CONNECTED -> PEER_SIDES[Math.floorMod(to - from - 1, sips) % 4];

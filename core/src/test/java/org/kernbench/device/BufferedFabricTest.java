@@ -149,7 +149,8 @@ class BufferedFabricTest {
         }
       }
       assertThat(outcome.bytesOn()).isEqualTo(bytes);
-      assertThat(LongStream.of(outcome.busyPs()).max().orElse(0)).isLessThanOrEqualTo(outcome.endPs());
+      assertThat(LongStream.of(outcome.busyPs()).max().orElse(0))
+          .isLessThanOrEqualTo(outcome.endPs());
     }
   }
 
@@ -158,7 +159,8 @@ class BufferedFabricTest {
     FabricRig rig = FabricRig.random(seed);
     List<Transfer> sorted =
         rig.transfers().stream()
-            .map(t -> new Transfer(Arrays.stream(t.route()).sorted().toArray(), t.bytes(), t.timePs()))
+            .map(t ->
+                new Transfer(Arrays.stream(t.route()).sorted().toArray(), t.bytes(), t.timePs()))
             .toList();
     return new FabricRig(1024, rig.bytesPerSecond(), rig.latencyPs(), sorted);
   }
@@ -187,7 +189,13 @@ class BufferedFabricTest {
   // ---- against wormhole routers ----
 
   private record Point(
-      Pattern pattern, int depth, int channels, int load, double flits, double fabric, double free) {
+      Pattern pattern,
+      int depth,
+      int channels,
+      int load,
+      double flits,
+      double fabric,
+      double free) {
     static Point measure(Pattern pattern, int depth, int channels, int load, long cycles) {
       FlitMeshTraffic traffic =
           FlitMeshTraffic.bernoulli(pattern, 8, PACKET_FLITS, load / 100.0, cycles, load);
@@ -250,8 +258,8 @@ class BufferedFabricTest {
   }
 
   /**
-   * The curves over load, as published in {@code docs/validation/fabric-buffers.csv}. Takes minutes;
-   * {@code -Dkernbench.rewrite=true} writes the file instead of comparing with it.
+   * The curves over load, as published in {@code docs/validation/fabric-buffers.csv}. Takes
+   * minutes; {@code -Dkernbench.rewrite=true} writes the file instead of comparing with it.
    */
   @Test
   @Tag("slow")
@@ -358,10 +366,11 @@ class BufferedFabricTest {
       int n = rig.machine.peCount();
       return rig.run(
               IntStream.range(0, n)
-                  .<java.util.function.Consumer<PePort>>mapToObj(
-                      i -> p -> {
+                  .<java.util.function.Consumer<PePort>>mapToObj(i ->
+                      p -> {
                         p.release(p.load(rig.hbm((i * 37 + 11) % n, 0, 8192)));
-                        p.store(PeIssueTest.fill(p, 4096), 0, rig.hbm((i * 29 + 5) % n, 65_536, 4096));
+                        p.store(
+                            PeIssueTest.fill(p, 4096), 0, rig.hbm((i * 29 + 5) % n, 65_536, 4096));
                       })
                   .toList())
           .criticalPs();
