@@ -7,6 +7,8 @@
  * In a bench, which checks every value and says where the time went:
  *           scripts/run-java examples/star/StarAllReduce.java run ccl-allreduce \
  *             --ccl-set defaults.algorithm=star --ccl-set algorithms.star.class=star.StarAllReduce
+ * Is it right everywhere?
+ *           ./kernbench conformance star.StarAllReduce --class-path examples/star/StarAllReduce.java
  * Expected: (checked by ExamplesTest)
  *   rank 0: x[0] = 21.0, x[9999] = 21.0
  *   rank 1: x[0] = 21.0, x[9999] = 21.0
@@ -22,6 +24,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
 import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveAlgorithm;
@@ -81,6 +85,18 @@ public final class StarAllReduce implements CollectiveAlgorithm {
         rays.add(new QueuePlan.Connection(group.lead(r), "centre", group.lead(0), "" + r));
       }
       return rays;
+    }
+
+    /** A promise that conformance checks: each other rank sends its vector and is sent the sum. */
+    @Override
+    public OptionalLong wireBytes(CollectiveCall call) {
+      return OptionalLong.of(2L * (group.size() - 1) * call.bytes());
+    }
+
+    /** Another: nobody sends a second block before the first has come back. */
+    @Override
+    public OptionalInt leastSlots(CollectiveCall call) {
+      return OptionalInt.of(1);
     }
 
     @Override

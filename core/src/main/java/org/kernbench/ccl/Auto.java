@@ -175,7 +175,9 @@ final class Auto implements CollectiveAlgorithm {
 
     private boolean fits(Schedule schedule, CollectiveCall call) {
       try {
-        SlotSpace.check(group.machine(), queues, schedule.connections(call));
+        List<QueuePlan.Connection> connections = schedule.connections(call);
+        SlotSpace.check(group.machine(), queues, connections);
+        SlotSpace.checkTcm(group.machine(), queues, connections);
         return true;
       } catch (CollectiveException e) {
         return false;

@@ -169,6 +169,7 @@ public final class CollectiveTrial {
       CollectiveCall call = data.call;
       QueuePlan plan = new QueuePlan(spec, schedule.connections(call));
       SlotSpace.check(machine, spec, plan.connections());
+      SlotSpace.checkTcm(machine, spec, plan.connections());
       QueueSet set = simulator.install(plan);
       Schedule.RankProgram program = schedule.program(call);
       Reduction reduction = new Reduction(question.reduce, group.size());

@@ -47,6 +47,39 @@ final class SlotSpace {
     }
   }
 
+  /**
+   * The same for slots in the TCM, with room left for an operand: for those who choose, or refuse,
+   * before the device does.
+   *
+   * @throws CollectiveException if they do not fit
+   */
+  static void checkTcm(Machine machine, IpcqSpec queues, List<QueuePlan.Connection> connections) {
+    if (queues.bufferKind() != BufferKind.TCM) {
+      return;
+    }
+    long size = machine.pe().tcm().sizeBytes();
+    long each = queues.slots() * queues.slotBytes();
+    Map<Pe, Integer> ends = new LinkedHashMap<>();
+    for (QueuePlan.Connection c : connections) {
+      for (Pe pe : List.of(c.a(), c.b())) {
+        int count = ends.merge(pe, 1, Integer::sum);
+        if (count * each + queues.slotBytes() > size) {
+          throw new CollectiveException(
+              pe
+                  + ": message slots, "
+                  + queues.slots()
+                  + " x "
+                  + text(queues.slotBytes())
+                  + " for each of "
+                  + count
+                  + " directions or more, leave no room for operands in the TCM of "
+                  + text(size)
+                  + "; use fewer or smaller slots (slots, slot_size) or another buffer_kind");
+        }
+      }
+    }
+  }
+
   private static String text(long bytes) {
     return Quantity.SIZE.formatRounded(bytes, 1);
   }

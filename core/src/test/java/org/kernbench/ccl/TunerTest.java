@@ -1,0 +1,86 @@
+package org.kernbench.ccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.CollectiveOp;
+import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.ReduceKind;
+
+/** What the closed forms choose is near the best by simulation; a table overrules them. */
+final class TunerTest {
+  private static Machine sips(String topology) {
+    return Machines.load("model-sips", List.of("system.sips.topology=" + topology));
+  }
+
+  private static CclConfig config(String... set) {
+    return CclConfig.load(Optional.empty(), List.of(set));
+  }
+
+  private static CollectiveTrial.Question question(long bytes) {
+    return CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F32, bytes / 4);
+  }
+
+  /** Every algorithm is simulated, also those without a forecast. */
+  @ParameterizedTest
+  @CsvSource({
+    "ring_1d, 16", "ring_1d, 98304", "torus_2d, 2048", "torus_2d, 98304", "torus_2d, 1048576",
+    "mesh_2d_no_wrap, 16", "mesh_2d_no_wrap, 98304"
+  })
+  void auto_anySize_isWithin5PercentOfTheBest(String topology, long bytes) {
+    Machine machine = sips(topology);
+    List<Pe> leads = Bed.leads(machine, RankLevel.SIP, 6);
+    Tuner.Comparison found =
+        new Tuner(machine, config(), RankLevel.SIP, leads, true).compare(question(bytes));
+    assertThat(found.candidates()).hasSizeGreaterThan(12);
+    assertThat(found.candidates()).allMatch(c -> c.ps().isPresent());
+    assertThat(found.autoOverBest()).isLessThanOrEqualTo(1.05);
+  }
+
+  @Test
+  void auto_withTable_takesWhatItSays(@TempDir Path directory) throws IOException {
+    Machine machine = sips("ring_1d");
+    List<Pe> leads = Bed.leads(machine, RankLevel.SIP, 6);
+    TuningTable table = new TuningTable(machine, RankLevel.SIP, 6);
+    table.put(CollectiveOp.ALL_REDUCE, 1024, "chain");
+    table.put(CollectiveOp.ALL_REDUCE, 1 << 20, "ring");
+    Path file = directory.resolve("table.yaml");
+    Files.writeString(file, table.text());
+    CclConfig config = config("defaults.algorithm=auto", "defaults.table=" + file);
+    CollectiveTrial auto =
+        CollectiveTrial.of(
+            machine,
+            CollectiveLibrary.algorithm(config, "auto"),
+            config.of("auto"),
+            RankLevel.SIP,
+            leads);
+    assertThat(auto.run(question(1024), Mode.TIME).algorithm()).isEqualTo("auto:chain");
+    assertThat(auto.run(question(2048), Mode.TIME).algorithm()).isEqualTo("auto:ring");
+    assertThat(auto.run(question(4 << 20), Mode.TIME).algorithm()).isEqualTo("auto:ring");
+    Machine other = sips("torus_2d");
+    assertThatThrownBy(
+            () ->
+                CollectiveTrial.of(
+                    other,
+                    CollectiveLibrary.algorithm(config, "auto"),
+                    config.of("auto"),
+                    RankLevel.SIP,
+                    leads))
+        .isInstanceOf(CollectiveException.class)
+        .hasMessageContaining("made for machine");
+  }
+}
