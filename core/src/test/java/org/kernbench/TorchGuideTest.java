@@ -13,24 +13,30 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What {@code docs/torch-guide.md} quotes is in the examples: a block {@code java NAME} in the code
- * of {@code examples/NAME.java}, a block {@code text NAME} in what it prints, which {@link
- * ExamplesTest} checks. Indentation is not compared.
+ * What {@code docs/torch-guide.md} and {@code docs/kernel-guide.md} quote is in the examples: a
+ * block {@code java NAME} in the code of {@code examples/NAME.java}, a block {@code text NAME} in
+ * what it prints, which {@link ExamplesTest} checks. Indentation is not compared.
  */
 final class TorchGuideTest {
   private static final Path ROOT = Path.of(System.getProperty("basedir", "."), "..");
 
   /** A fenced block of the guide. */
-  record Block(String language, String example, int line, List<String> lines) {
+  record Block(String guide, String language, String example, int line, List<String> lines) {
     @Override
     public String toString() {
-      return "docs/torch-guide.md:" + line + ": " + language + " of " + example;
+      return guide + ":" + line + ": " + language + " of " + example;
     }
   }
 
   static List<Block> blocks() throws IOException {
+    List<Block> blocks = new ArrayList<>(blocks("docs/torch-guide.md"));
+    blocks.addAll(blocks("docs/kernel-guide.md"));
+    return blocks;
+  }
+
+  private static List<Block> blocks(String name) throws IOException {
     List<Block> blocks = new ArrayList<>();
-    List<String> guide = Files.readAllLines(ROOT.resolve("docs/torch-guide.md"));
+    List<String> guide = Files.readAllLines(ROOT.resolve(name));
     for (int i = 0; i < guide.size(); i++) {
       if (!guide.get(i).startsWith("```")) {
         continue;
@@ -42,7 +48,7 @@ final class TorchGuideTest {
         lines.add(guide.get(i));
       }
       if (!info[0].equals("sh")) {
-        blocks.add(new Block(info[0], info.length > 1 ? info[1] : "none", first, lines));
+        blocks.add(new Block(name, info[0], info.length > 1 ? info[1] : "none", first, lines));
       }
     }
     return blocks;
