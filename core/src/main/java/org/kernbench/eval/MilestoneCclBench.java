@@ -1,15 +1,20 @@
 package org.kernbench.eval;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
+import org.kernbench.ccl.CollectiveTrial;
+import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
+import org.kernbench.torch.ReduceKind;
 
 /**
  * {@code milestone-1h-ccl}: the all-reduce evaluation. Time against size on three networks of six
@@ -88,6 +93,7 @@ final class MilestoneCclBench implements Illustrated {
   private static Outcome run(BenchContext context, List<Point> points) {
     Outcome outcome = Outcome.on(points.getFirst().machine());
     PointSum sum = new PointSum();
+    Map<List<String>, CollectiveTrial> formulas = new HashMap<>();
     for (int i = 0; i < points.size(); i++) {
       Point p = points.get(i);
       String name = p.sweep() + " " + p.network() + " " + p.algorithm() + " n_elem=" + p.elements();
@@ -102,12 +108,41 @@ final class MilestoneCclBench implements Illustrated {
                   context.mode(),
                   new SimulatorOptions(0, context.capturesLines()))
               .run(library);
+      if (p.sweep().equals(LATENCY) && context.mode() != Mode.VALUES) {
+        CollectiveTrial formula =
+            formulas.computeIfAbsent(
+                List.of(p.network(), p.algorithm()), key -> trial(p, library));
+        one.formula(
+            formula.predictPs(
+                CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F16, p.elements())));
+      }
       outcome.row(row(p, one));
       sum.add(name, one);
     }
     context.progress().at(points.size(), points.size(), "");
     sum.into(outcome, context.mode());
     return outcome.metric("points", points.size());
+  }
+
+  /** The algorithm bound to the same ranks, for its closed form. */
+  private static CollectiveTrial trial(Point p, CollectiveLibrary library) {
+    List<Pe> leads = new ArrayList<>();
+    for (int rank = 0; rank < library.worldSize(); rank++) {
+      int cubes = p.machine().cubesPerSip();
+      int pes = p.machine().pesPerCube();
+      leads.add(
+          switch (library.rankLevel()) {
+            case SIP -> new Pe(rank, 0, 0);
+            case CUBE -> new Pe(rank / cubes, rank % cubes, 0);
+            case PE -> new Pe(rank / pes / cubes, rank / pes % cubes, rank % pes);
+          });
+    }
+    return CollectiveTrial.of(
+        p.machine(),
+        CollectiveLibrary.algorithm(p.ccl(), p.algorithm()),
+        p.ccl().of(p.algorithm()),
+        library.rankLevel(),
+        leads);
   }
 
   private static Map<String, Object> row(Point p, Outcome point) {

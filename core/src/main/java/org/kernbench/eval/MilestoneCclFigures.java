@@ -88,7 +88,7 @@ final class MilestoneCclFigures {
       curves.add(curve(algorithm, Plots.Style.MEASURED, own, "crit_ns"));
       if (own.stream().anyMatch(r -> !of(r, "formula_ns").isEmpty())) {
         curves.add(
-            curve(algorithm + ", closed form", Plots.Style.FORMULA, own, "formula_ns"));
+            curve(algorithm + ", formula", Plots.Style.FORMULA, own, "formula_ns"));
       }
     }
     List<Map<String, String>> first =

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import javax.imageio.ImageIO;
 import javax.xml.parsers.DocumentBuilderFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -63,6 +64,7 @@ final class FiguresTest {
   }
 
   @Test
+  @Tag("slow")
   void milestone_point_isTheSameAsASingleRun() {
     RunResult table =
         Runner.of("test", Progress.SILENT)
