@@ -196,6 +196,16 @@ final class FlowForecast {
     return longer + Math.round(more * (longer - shorter));
   }
 
+  /** Whether the parts of what was followed last fit the TCM beside the message slots. */
+  boolean fitsTcm() {
+    return tcmPeak <= tcmBytes;
+  }
+
+  /** TCM beside the message slots; negative if those alone are too much. */
+  long tcmBytes() {
+    return tcmBytes;
+  }
+
   /** Groups of chunks that are followed. */
   int followed(FlowPace pace) {
     return Math.ceilDiv(steps.steps(), pace.apart()) + 3;

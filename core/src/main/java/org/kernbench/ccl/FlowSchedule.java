@@ -185,23 +185,41 @@ final class FlowSchedule implements Schedule {
    * What needs the fewest slots: one chunk after the other, no slot held for longer than it takes
    * to copy what is in it.
    *
-   * @throws CollectiveException if those are more than there are
+   * @throws CollectiveException if those are more than there are, or they leave no TCM
    */
   private Choice inSmallSteps(CollectiveCall call, Subject subject) {
     Choice best = null;
     int least = Integer.MAX_VALUE;
+    long tcm = 0;
     for (Ready drawing : usable(call, subject)) {
-      int chunks = chunkCounts(call, drawing).get(0);
-      FlowCut cut = cut(call, drawing.steps.flow(), chunks);
-      FlowPace pace = new FlowPace(chunks, 1, Math.max(1, drawing.steps.steps() - 1), true);
-      long slotElements = queues.slotBytes() / call.dtype().sizeBytes();
-      int slots = FlowProof.leastSlots(drawing.steps, cut, pace, slotElements);
-      if (slots < least) {
-        least = slots;
-        best = new Choice(drawing, cut, pace, FlowForecast.NEVER);
+      tcm = drawing.forecast.tcmBytes();
+      for (int chunks : chunkCounts(call, drawing)) {
+        FlowCut cut = cut(call, drawing.steps.flow(), chunks);
+        FlowPace pace = new FlowPace(chunks, 1, Math.max(1, drawing.steps.steps() - 1), true);
+        drawing.forecast.timePs(cut, pace, call.dtype().sizeBytes());
+        if (drawing.forecast.fitsTcm()) {
+          long slotElements = queues.slotBytes() / call.dtype().sizeBytes();
+          int slots = FlowProof.leastSlots(drawing.steps, cut, pace, slotElements);
+          best = slots < least ? new Choice(drawing, cut, pace, FlowForecast.NEVER) : best;
+          least = Math.min(least, slots);
+          break;
+        }
       }
     }
-    if (best == null || least > queues.slots()) {
+    if (best == null) {
+      throw new CollectiveException(
+          "algorithm "
+              + config.name()
+              + ": "
+              + call.op().word()
+              + " over "
+              + group.size()
+              + " ranks: its message slots leave "
+              + Math.max(0, tcm)
+              + " bytes of TCM; use fewer or smaller slots (slots, slot_size), another buffer_kind"
+              + " or another algorithm");
+    }
+    if (least > queues.slots()) {
       throw new CollectiveException(
           "algorithm "
               + config.name()
