@@ -136,7 +136,7 @@ class BufferedFabricTest {
   /** Bytes are neither lost nor made, no link is busy for longer than there was time. */
   @Test
   void randomNetworks_anyBuffer_deliverEverythingOnce() {
-    for (long seed = 0; seed < 200; seed++) {
+    for (long seed = 0; seed < 100; seed++) {
       FabricRig rig = treeRig(seed);
       Outcome outcome = run(rig, FLIT << seed % 6);
       long[] bytes = new long[rig.latencyPs().length];
@@ -247,10 +247,14 @@ class BufferedFabricTest {
     }
   }
 
+  /**
+   * Short runs, so only points well below saturation, where a mean settles quickly; the curves below
+   * have the others.
+   */
   @ParameterizedTest
-  @CsvSource({"UNIFORM,16,1", "UNIFORM,16,2", "UNIFORM,8,2", "TRANSPOSE,8,1"})
+  @CsvSource({"UNIFORM,16,1", "UNIFORM,16,2", "UNIFORM,16,4", "TRANSPOSE,8,1"})
   void mesh_halfLoad_isWithinTenPercentOfWormholeRouters(Pattern pattern, int depth, int channels) {
-    Point point = Point.measure(pattern, depth, channels, 50, 4_000);
+    Point point = Point.measure(pattern, depth, channels, 50, 2_500);
     assertThat(point.deviation()).as(point.csv()).isEqualTo(0, within(0.10));
     if (pattern == Pattern.UNIFORM) {
       assertThat(point.free()).as("unlimited, %s", point.csv()).isLessThan(0.95 * point.flits());

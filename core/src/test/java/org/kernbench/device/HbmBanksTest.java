@@ -133,7 +133,7 @@ class HbmBanksTest {
   @ParameterizedTest
   @EnumSource
   void access_randomBursts_asTheCycleSteppedTwin(Part part) {
-    for (long seed = 0; seed < 40; seed++) {
+    for (long seed = 0; seed < 20; seed++) {
       List<Burst> bursts = randomBursts(part, seed);
       HbmBanks banks = oneChannel(part.spec);
       long[] done = new long[bursts.size()];
@@ -194,7 +194,7 @@ class HbmBanksTest {
   @ParameterizedTest
   @EnumSource
   void access_anything_neverAboveTheDataSheetPeak(Part part) {
-    for (long seed = 0; seed < 100; seed++) {
+    for (long seed = 0; seed < 50; seed++) {
       HbmBanks banks = oneChannel(part.spec);
       List<Long> done = new ArrayList<>();
       for (Burst b : randomBursts(part, seed)) {

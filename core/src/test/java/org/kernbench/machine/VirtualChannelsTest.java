@@ -23,7 +23,7 @@ class VirtualChannelsTest {
   @CsvSource({
     "ring,ring_1d,5,2,1", "ring,torus_2d,16,4,1", "ring,mesh_2d_no_wrap,9,2,0", "ring,switch,8,1,0",
     "sip-2026,torus_2d,6,5,3", "sip-2026,ring_1d,5,4,3", "sip-2026,mesh_2d_no_wrap,6,4,1",
-    "sip-2026,switch,4,3,1", "sip-2026,fully_connected,5,3,2", "sip-2026,torus_2d,16,6,5"
+    "sip-2026,switch,4,3,1", "sip-2026,fully_connected,5,3,2", "sip-2026,torus_2d,9,6,4"
   })
   void auto_everyTopology_isEnoughAndTooFewAreRefused(
       String preset, String topology, int sips, int auto, int tooFew) {
