@@ -133,7 +133,7 @@ final class CompositeBench implements Bench {
               default -> want[i];
             };
       }
-      bed.check(y, want, 1.2 * KernelBed.productBound(d, depth + 1) + d.unitRoundoff());
+      bed.check(y, want, 1.2 * KernelBed.productBound(d, depth + 1, want) + 2 * d.unitRoundoff());
 
       double w = d.sizeBytes();
       double bytes =

@@ -137,8 +137,8 @@ final class ShardedGemmBench implements Bench {
       return KernelBed.product(a, b, m, k, n);
     }
 
-    private double bound() {
-      return KernelBed.productBound(d, k);
+    private double bound(double[] want) {
+      return KernelBed.productBound(d, k, want);
     }
 
     private KernelBed.Work work(int rows, int depth, int columns) {
@@ -194,7 +194,7 @@ final class ShardedGemmBench implements Bench {
       double[] want = want();
       for (int r = 0; r < pes.size(); r++) {
         int c = start(n, r);
-        bed.check(ys[r], KernelBed.block(want, n, 0, m, c, c + size(n, r)), bound());
+        bed.check(ys[r], KernelBed.block(want, n, 0, m, c, c + size(n, r)), bound(want));
       }
     }
 
@@ -233,7 +233,7 @@ final class ShardedGemmBench implements Bench {
               bed.connectRing(pes));
       double[] want = want();
       for (int r = 0; r < p; r++) {
-        bed.check(ys[r], KernelBed.rows(want, n, start(m, r), start(m, r + 1)), bound());
+        bed.check(ys[r], KernelBed.rows(want, n, start(m, r), start(m, r + 1)), bound(want));
       }
       KernelBed.Work own = work(m, size(k, 0), n);
       return bed.outcome(launch, own);
@@ -342,7 +342,7 @@ final class ShardedGemmBench implements Bench {
         bed.check(
             ys[r],
             KernelBed.block(want, n, i, i + rows[r / side], j, j + columns[r % side]),
-            bound());
+            bound(want));
       }
       double w = d.sizeBytes();
       return bed.outcome(
@@ -399,7 +399,8 @@ final class ShardedGemmBench implements Bench {
           bs[r][g] = bed.tensor(pes.get(r), "b" + number, d, weights, k, n);
           ys[r][g] = bed.empty(pes.get(r), "y" + number, d, rows, n);
           Tensor y = ys[r][g];
-          checks.add(() -> bed.check(y, KernelBed.product(x, weights, rows, k, n), bound()));
+          double[] want = KernelBed.product(x, weights, rows, k, n);
+          checks.add(() -> bed.check(y, want, bound(want)));
           all += rows;
         }
         most = Math.max(most, all);
