@@ -91,7 +91,14 @@ final class ArchitectureTest {
 
   @ArchTest
   static final ArchRule tl_takesOnlyPlacesFromMachine =
-      takesOnly("tl", "machine", "Machine", "MemoryAddress", "Pe", "PhysicalAddress", "VirtualAddress")
+      takesOnly(
+              "tl",
+              "machine",
+              "Machine",
+              "MemoryAddress",
+              "Pe",
+              "PhysicalAddress",
+              "VirtualAddress")
           .because("device's door names places in machine's words; costs are device's business");
 
   @ArchTest

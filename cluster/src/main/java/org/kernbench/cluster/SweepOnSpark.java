@@ -145,8 +145,7 @@ public final class SweepOnSpark {
       List<PointTask.Request> missing,
       ResultStore store,
       Before<PointTask.Request> before) {
-    JavaRDD<PointTask.Request> points =
-        spark.parallelize(new ArrayList<>(missing), missing.size());
+    JavaRDD<PointTask.Request> points = spark.parallelize(new ArrayList<>(missing), missing.size());
     AtomicReference<RuntimeException> problem = new AtomicReference<>();
     List<Object> partitions = new ArrayList<>();
     for (int i = 0; i < missing.size(); i++) {
@@ -190,8 +189,7 @@ public final class SweepOnSpark {
 
   /** On the driver, in the order in which tasks end. */
   private static final class StoreRow
-      extends scala.runtime.AbstractFunction2<
-          Object, ArrayList<String>, scala.runtime.BoxedUnit> {
+      extends scala.runtime.AbstractFunction2<Object, ArrayList<String>, scala.runtime.BoxedUnit> {
     private final ResultStore store;
     private final String version;
     private final AtomicReference<RuntimeException> problem;

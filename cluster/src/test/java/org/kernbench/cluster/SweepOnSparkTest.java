@@ -101,18 +101,17 @@ final class SweepOnSparkTest {
     String file = file("1, 2, 3");
     Path out = directory.resolve("spark");
 
-    assertThatThrownBy(
-            () ->
-                SweepOnSpark.run(
-                    spark,
-                    file,
-                    out,
-                    false,
-                    point -> {
-                      if (point.index() == 5) {
-                        throw new IllegalStateException("lost for good");
-                      }
-                    }))
+    assertThatThrownBy(() ->
+            SweepOnSpark.run(
+                spark,
+                file,
+                out,
+                false,
+                point -> {
+                  if (point.index() == 5) {
+                    throw new IllegalStateException("lost for good");
+                  }
+                }))
         .hasMessageContaining("lost for good");
     assertThatThrownBy(() -> SweepOnSpark.run(spark, file, out, false, point -> {}))
         .isInstanceOf(UsageException.class)

@@ -147,8 +147,7 @@ final class DiffCommand implements Callable<Integer> {
     List<RunDiff.Part> changed = parts.stream().filter(p -> p.differencePs() != 0).toList();
     List<RunDiff.Part> shown = (rows <= 0 ? parts : changed).stream().limit(limit()).toList();
     for (RunDiff.Part p : shown) {
-      table.add(
-          List.of(signed(p.differencePs()), ns(p.aPs()), ns(p.bPs()), p.cause(), p.what()));
+      table.add(List.of(signed(p.differencePs()), ns(p.aPs()), ns(p.bPs()), p.cause(), p.what()));
     }
     List<RunDiff.Part> rest = parts.stream().skip(shown.size()).toList();
     if (!rest.isEmpty()) {

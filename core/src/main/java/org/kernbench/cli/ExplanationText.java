@@ -169,9 +169,7 @@ final class ExplanationText {
   }
 
   private boolean matters(Sensitivity s) {
-    return moves(s.more())
-        || moves(s.less())
-        || !agrees(s, e.breakdown().totalPs());
+    return moves(s.more()) || moves(s.less()) || !agrees(s, e.breakdown().totalPs());
   }
 
   private void sensitivities(String heading, String step, List<Sensitivity> list) {

@@ -190,8 +190,7 @@ final class RunCommand implements Callable<Integer> {
 
   private int drawAgain(Bench bench) {
     if (!(bench instanceof Illustrated illustrated)) {
-      throw new UsageException(
-          "--fast: bench " + bench.name() + " has no figures; leave it out");
+      throw new UsageException("--fast: bench " + bench.name() + " has no figures; leave it out");
     }
     name(Artefacts.draw(illustrated, figures(bench)));
     return 0;

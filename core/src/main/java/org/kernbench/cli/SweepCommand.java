@@ -79,10 +79,7 @@ final class SweepCommand implements Callable<Integer> {
       description = "Points at once, each in a process of its own (default: one per processor).")
   private int jobs = 0;
 
-  @Option(
-      names = "--out",
-      paramLabel = "DIR",
-      description = "Where results go (default: results).")
+  @Option(names = "--out", paramLabel = "DIR", description = "Where results go (default: results).")
   private @Nullable Path out;
 
   @Option(names = "--resume", description = "Takes over rows that are there and runs the rest.")
@@ -140,8 +137,7 @@ final class SweepCommand implements Callable<Integer> {
     ProgressLine line = new ProgressLine(terminal);
     SweepRunner.Summary summary;
     try (ResultStore store = folder.open()) {
-      SweepRunner runner =
-          SweepRunner.of(plan.sweep(), store, quiet ? Progress.SILENT : line);
+      SweepRunner runner = SweepRunner.of(plan.sweep(), store, quiet ? Progress.SILENT : line);
       try {
         summary = runner.run(resume, plan.jobs(), workers(plan));
       } finally {

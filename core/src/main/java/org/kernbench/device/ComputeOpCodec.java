@@ -53,7 +53,8 @@ final class ComputeOpCodec {
             .findFirst()
             .orElseThrow(() -> new StreamCorruptedException("no computation is called " + name));
     RecordComponent[] components = type.getRecordComponents();
-    Class<?>[] types = Arrays.stream(components).map(RecordComponent::getType).toArray(Class[]::new);
+    Class<?>[] types =
+        Arrays.stream(components).map(RecordComponent::getType).toArray(Class[]::new);
     Object[] values = new Object[types.length];
     for (int i = 0; i < types.length; i++) {
       values[i] = read(in, types[i]);
@@ -83,7 +84,7 @@ final class ComputeOpCodec {
     return Arrays.stream(constants)
         .filter(c -> ((Enum<?>) c).name().equals(name))
         .findFirst()
-        .orElseThrow(
-            () -> new StreamCorruptedException("no " + type.getSimpleName() + " is called " + name));
+        .orElseThrow(() ->
+            new StreamCorruptedException("no " + type.getSimpleName() + " is called " + name));
   }
 }

@@ -161,13 +161,13 @@ public final class Simulator implements AutoCloseable {
   }
 
   /**
-   * Lets simulated time run until the host has copied bytes from or to a memory over its link and the
-   * fabric, like the copy engine of a host link would; moves no values. Host programs do not wait for
-   * their copies (ADR 0030), this measures what they would take.
+   * Lets simulated time run until the host has copied bytes from or to a memory over its link and
+   * the fabric, like the copy engine of a host link would; moves no values. Host programs do not
+   * wait for their copies (ADR 0030), this measures what they would take.
    *
    * @param bytes at least 1
-   * @return picoseconds from the first byte offered to the last one there, or acknowledged; 0 in mode
-   *     {@code values}
+   * @return picoseconds from the first byte offered to the last one there, or acknowledged; 0 in
+   *     mode {@code values}
    */
   public long hostCopyPs(PhysicalAddress at, long bytes, CopyDirection direction) {
     return executor.hostCopy(at, bytes, direction);

@@ -48,8 +48,7 @@ public final class Breakdown {
   private final List<Segment> segments;
   private @Nullable CausalGraph all;
 
-  private Breakdown(
-      Machine machine, OpLog log, long beginPs, long endPs, int lastOp, int slots) {
+  private Breakdown(Machine machine, OpLog log, long beginPs, long endPs, int lastOp, int slots) {
     this.machine = machine;
     this.log = log;
     this.beginPs = beginPs;
@@ -114,8 +113,7 @@ public final class Breakdown {
   private CausalGraph all() {
     CausalGraph graph = all;
     if (graph == null) {
-      graph =
-          CausalGraph.allOf(machine, log, beginPs, endPs, lastOp);
+      graph = CausalGraph.allOf(machine, log, beginPs, endPs, lastOp);
       all = graph;
     }
     return graph;
@@ -174,8 +172,8 @@ public final class Breakdown {
     }
     long total = Math.max(1, totalPs());
     List<Share> shares = new ArrayList<>();
-    sums.forEach((k, ps) ->
-        shares.add(new Share(k.get(0), ps, (double) ps / total, k.get(1), k.get(2))));
+    sums.forEach(
+        (k, ps) -> shares.add(new Share(k.get(0), ps, (double) ps / total, k.get(1), k.get(2))));
     shares.sort(
         Comparator.comparingLong(Share::ps)
             .reversed()

@@ -661,10 +661,10 @@ final class CausalGraph {
   }
 
   /**
-   * Time on the shown path that goes round through a message, the slot it freed, and the credit that
-   * came back to its sender: time in which a sender had used all its slots. With {@code s + 1} slots
-   * instead of {@code s} the same messages take {@code s / (s + 1)} of it, as long as nothing else
-   * holds them up.
+   * Time on the shown path that goes round through a message, the slot it freed, and the credit
+   * that came back to its sender: time in which a sender had used all its slots. With {@code s + 1}
+   * slots instead of {@code s} the same messages take {@code s / (s + 1)} of it, as long as nothing
+   * else holds them up.
    */
   long slotLimitedPs() {
     long sum = 0;
@@ -690,7 +690,9 @@ final class CausalGraph {
     return sum;
   }
 
-  /** The last moment on the way to another at which a PE started a message; the root if it did not. */
+  /**
+   * The last moment on the way to another at which a PE started a message; the root if it did not.
+   */
   private int before(int from, Pe sender) {
     int m = from;
     while (m != ROOT) {
@@ -733,13 +735,7 @@ final class CausalGraph {
         String line = line(op, others, subject);
         found.add(
             new Segment(
-                times[from],
-                times[m],
-                cause,
-                place(cost, word, op),
-                resource(cost, op),
-                line,
-                op));
+                times[from], times[m], cause, place(cost, word, op), resource(cost, op), line, op));
       }
       if (!waits && !others) {
         subject = op;
@@ -801,13 +797,7 @@ final class CausalGraph {
           result.set(
               result.size() - 1,
               new Segment(
-                  last.fromPs(),
-                  s.toPs(),
-                  s.cause(),
-                  s.place(),
-                  s.resource(),
-                  s.line(),
-                  s.op()));
+                  last.fromPs(), s.toPs(), s.cause(), s.place(), s.resource(), s.line(), s.op()));
           continue;
         }
       }

@@ -8,11 +8,11 @@ import java.util.Optional;
 
 /**
  * An explanation as JSON, schema {@value #SCHEMA}: {@code schema, kernbench, bench, machine {name,
- * hash}, params, metrics, why [],
- * resources [{cause, resource, ns, share}], path [{cause, place, line, ns, share}], waits [{who, for, of, operations,
- * ns, longest_ns, longest_op}], engines [{pe, engine, operations, busy_ns, occupied_ns, bytes}],
- * links [{link, kind, bytes, busy_ns, waited_ns}], sensitivities [{path, value, kind, more, less}]},
- * where {@code more} and {@code less} are {@code {set, change, ns, simulated_ns, agrees}}.
+ * hash}, params, metrics, why [], resources [{cause, resource, ns, share}], path [{cause, place,
+ * line, ns, share}], waits [{who, for, of, operations, ns, longest_ns, longest_op}], engines [{pe,
+ * engine, operations, busy_ns, occupied_ns, bytes}], links [{link, kind, bytes, busy_ns,
+ * waited_ns}], sensitivities [{path, value, kind, more, less}]}, where {@code more} and {@code
+ * less} are {@code {set, change, ns, simulated_ns, agrees}}.
  */
 public final class ExplanationJson {
   /** Version of the JSON. */

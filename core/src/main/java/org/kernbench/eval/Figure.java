@@ -80,7 +80,9 @@ public record Figure(String name, int width, int height, Drawing drawing) {
       root.setAttributeNS(null, "viewBox", "0 0 " + width + " " + height);
       StringWriter text = new StringWriter();
       g.stream(root, text, false, false);
-      return text.toString().replace("\r\n", "\n").replace("'DejaVu Sans'", "'DejaVu Sans', sans-serif");
+      return text.toString()
+          .replace("\r\n", "\n")
+          .replace("'DejaVu Sans'", "'DejaVu Sans', sans-serif");
     } catch (ParserConfigurationException | SVGGraphics2DIOException e) {
       throw new IllegalStateException("an SVG cannot be written", e);
     }

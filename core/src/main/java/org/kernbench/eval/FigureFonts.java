@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * The font of all figures, packed with the program: figures look the same on every machine, and text
- * can be drawn where no font is installed.
+ * The font of all figures, packed with the program: figures look the same on every machine, and
+ * text can be drawn where no font is installed.
  */
 final class FigureFonts {
   private static final String REGULAR = "/fonts/DejaVuSans-subset.ttf";

@@ -39,10 +39,7 @@ final class Gantt {
     long groups = lanes.stream().map(Lane::group).distinct().count();
     int height = (int) (TOP + lanes.size() * ROW + groups * 22 + 78);
     return new Figure(
-        name,
-        WIDTH,
-        height,
-        (g, area) -> draw(g, title, caption, lanes, engines, height));
+        name, WIDTH, height, (g, area) -> draw(g, title, caption, lanes, engines, height));
   }
 
   private static List<Lane> lanes(List<Bar> bars) {
@@ -122,8 +119,7 @@ final class Gantt {
     return 10 * power;
   }
 
-  private static void text(
-      Graphics2D g, String text, double x, double y, Font font, Color colour) {
+  private static void text(Graphics2D g, String text, double x, double y, Font font, Color colour) {
     g.setFont(font);
     g.setColor(colour);
     g.drawString(text, (float) x, (float) y);

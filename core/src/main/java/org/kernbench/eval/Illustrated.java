@@ -3,7 +3,9 @@ package org.kernbench.eval;
 import java.util.List;
 import java.util.Map;
 
-/** A bench whose rows make figures. They are drawn from the rows alone, so they can be drawn again. */
+/**
+ * A bench whose rows make figures. They are drawn from the rows alone, so they can be drawn again.
+ */
 public interface Illustrated extends Bench {
   /**
    * Draws the figures.

@@ -12,8 +12,8 @@ import org.kernbench.machine.Machines;
 
 /**
  * Machines and collective configurations that a runner has read. Both never change, and the points
- * of a sweep ask for the same few again and again: reading them took two thirds of the time of small
- * points.
+ * of a sweep ask for the same few again and again: reading them took two thirds of the time of
+ * small points.
  */
 final class Inputs {
   private static final int MOST = 64;
@@ -29,9 +29,7 @@ final class Inputs {
 
   CclConfig ccl(Optional<Path> file, List<String> overrides) {
     return get(
-        CclConfig.class,
-        List.of("ccl", file, overrides),
-        () -> CclConfig.load(file, overrides));
+        CclConfig.class, List.of("ccl", file, overrides), () -> CclConfig.load(file, overrides));
   }
 
   private synchronized <T> T get(Class<T> type, List<Object> key, Supplier<T> read) {

@@ -56,7 +56,12 @@ final class MilestoneCclBench implements Illustrated {
 
   /** One simulation. */
   private record Point(
-      String sweep, String network, Machine machine, CclConfig ccl, String algorithm, int elements) {}
+      String sweep,
+      String network,
+      Machine machine,
+      CclConfig ccl,
+      String algorithm,
+      int elements) {}
 
   @Override
   public Outcome run(BenchContext context) {
@@ -110,8 +115,7 @@ final class MilestoneCclBench implements Illustrated {
               .run(library);
       if (p.sweep().equals(LATENCY) && context.mode() != Mode.VALUES) {
         CollectiveTrial formula =
-            formulas.computeIfAbsent(
-                List.of(p.network(), p.algorithm()), key -> trial(p, library));
+            formulas.computeIfAbsent(List.of(p.network(), p.algorithm()), key -> trial(p, library));
         one.formula(
             formula.predictPs(
                 CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F16, p.elements())));
@@ -160,9 +164,7 @@ final class MilestoneCclBench implements Illustrated {
     row.put("crit_ns", point.critPs() > 0 ? Numbers.ns(point.critPs()) : "");
     row.put("bound_ns", point.critPs() > 0 ? Numbers.ns(point.boundPs()) : "");
     row.put("bound_kind", point.boundKind());
-    row.put(
-        "efficiency",
-        point.critPs() > 0 ? Numbers.ratio(point.boundPs(), point.critPs()) : "");
+    row.put("efficiency", point.critPs() > 0 ? Numbers.ratio(point.boundPs(), point.critPs()) : "");
     OptionalLong formula = point.formulaPs();
     row.put("formula_ns", formula.isPresent() ? Numbers.ns(formula.getAsLong()) : "");
     row.put("correct", point.values().<Object>map(ValueCheck::isCorrect).orElse(""));

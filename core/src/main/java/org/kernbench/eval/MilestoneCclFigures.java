@@ -80,15 +80,13 @@ final class MilestoneCclFigures {
   /** One network: simulated, bound, formula. */
   private Figure latency(String topology) {
     List<Plots.Curve> curves = new ArrayList<>();
-    List<Map<String, String>> here =
-        where(r -> isLatency(r) && of(r, "topology").equals(topology));
+    List<Map<String, String>> here = where(r -> isLatency(r) && of(r, "topology").equals(topology));
     for (String algorithm : values("algorithm", r -> here.contains(r))) {
       List<Map<String, String>> own =
           here.stream().filter(r -> of(r, "algorithm").equals(algorithm)).toList();
       curves.add(curve(algorithm, Plots.Style.MEASURED, own, "crit_ns"));
       if (own.stream().anyMatch(r -> !of(r, "formula_ns").isEmpty())) {
-        curves.add(
-            curve(algorithm + ", formula", Plots.Style.FORMULA, own, "formula_ns"));
+        curves.add(curve(algorithm + ", formula", Plots.Style.FORMULA, own, "formula_ns"));
       }
     }
     List<Map<String, String>> first =
@@ -140,8 +138,7 @@ final class MilestoneCclFigures {
 
   private Figure bufferKinds() {
     List<Plots.Curve> curves = new ArrayList<>();
-    List<Map<String, String>> all =
-        where(r -> of(r, "sweep").equals(MilestoneCclBench.BUFFERS));
+    List<Map<String, String>> all = where(r -> of(r, "sweep").equals(MilestoneCclBench.BUFFERS));
     for (String kind : values("buffer_kind", all::contains)) {
       curves.add(
           curve(
@@ -160,7 +157,10 @@ final class MilestoneCclFigures {
         "allreduce-buffer-kinds",
         new Plots.Words(
             "Where message slots lie: TCM, SRAM or HBM",
-            conditions(all.getFirst()) + ".\nNetwork torus_2d, algorithm " + of(all.getFirst(), "ran") + ".",
+            conditions(all.getFirst())
+                + ".\nNetwork torus_2d, algorithm "
+                + of(all.getFirst(), "ran")
+                + ".",
             SIZE,
             TIME),
         curves);
@@ -207,8 +207,7 @@ final class MilestoneCclFigures {
         Plots::plain);
   }
 
-  private static References.Reference reference(
-      Map<String, References.Reference> all, String id) {
+  private static References.Reference reference(Map<String, References.Reference> all, String id) {
     References.Reference found = all.get(id);
     if (found == null) {
       throw new AssertionError("no reference " + id);
@@ -219,8 +218,7 @@ final class MilestoneCclFigures {
   private static List<NetworkDiagram.Network> networksOf() {
     return LatencySweepBench.NETWORKS.stream()
         .map(n ->
-            new NetworkDiagram.Network(
-                words(n.name()), Machines.load("sip-2026", n.overrides())))
+            new NetworkDiagram.Network(words(n.name()), Machines.load("sip-2026", n.overrides())))
         .toList();
   }
 

@@ -140,8 +140,7 @@ final class MilestoneGemmBench implements Illustrated {
     private final Map<String, Object> row = new LinkedHashMap<>();
     private final List<Map<String, Object>> drawn = new ArrayList<>();
 
-    Point(
-        BenchContext context, Machine machine, int m, int k, int n, Staging staging, int pes) {
+    Point(BenchContext context, Machine machine, int m, int k, int n, Staging staging, int pes) {
       this.context = context;
       this.machine = machine;
       this.m = m;
@@ -296,8 +295,7 @@ final class MilestoneGemmBench implements Illustrated {
       row.put("pes", pes);
       double flops = 2.0 * m * k * n / pes;
       long bytes =
-          (long) DTYPE.sizeBytes()
-              * ((long) m * k + (long) k * n / pes + (long) m * n / pes);
+          (long) DTYPE.sizeBytes() * ((long) m * k + (long) k * n / pes + (long) m * n / pes);
       row.put("intensity", Numbers.rounded(flops / bytes));
       long crit = context.mode() == Mode.VALUES ? 0 : launch.criticalPs();
       double peak = machine.pe().gemm().peakFlops() / 1e12; // per picosecond

@@ -55,7 +55,10 @@ final class MilestoneGemmFigures {
   }
 
   private static String brief(String cause) {
-    return cause.replace("DMA-bound (reads)", "DMA reads").replace("DMA-bound (writes)", "DMA writes").replace("-bound", "");
+    return cause
+        .replace("DMA-bound (reads)", "DMA reads")
+        .replace("DMA-bound (writes)", "DMA writes")
+        .replace("-bound", "");
   }
 
   private static String words(String staging) {
@@ -73,9 +76,7 @@ final class MilestoneGemmFigures {
       String group = of(row, "shape") + " " + brief(of(row, "cause"));
       for (String engine : MilestoneGemmBench.ENGINES) {
         String column = engine.toLowerCase(Locale.ROOT).replace(' ', '_') + "_busy_ns";
-        bars.add(
-            new Plots.Bar(
-                group, engine, window > 0 ? 100 * number(row, column) / window : 0));
+        bars.add(new Plots.Bar(group, engine, window > 0 ? 100 * number(row, column) / window : 0));
       }
     }
     return Plots.bars(
@@ -131,8 +132,7 @@ final class MilestoneGemmFigures {
         new Plots.Words(
             "Roofline of one PE",
             conditions()
-                + String.format(
-                    Locale.ROOT, ".\nThe ridge is at %s flop/B.", Plots.plain(ridge)),
+                + String.format(Locale.ROOT, ".\nThe ridge is at %s flop/B.", Plots.plain(ridge)),
             "flop per byte that must be moved (log scale)",
             "TFLOP/s (log scale)"),
         curves,
@@ -149,8 +149,7 @@ final class MilestoneGemmFigures {
       double[] theory = own.stream().mapToDouble(r -> number(r, "theory_ns")).toArray();
       double[] simulated =
           own.stream().mapToDouble(r -> number(r, "composite_window_ns")).toArray();
-      curves.add(
-          new Plots.Curve(words(staging.word()), Plots.Style.POINTS, theory, simulated));
+      curves.add(new Plots.Curve(words(staging.word()), Plots.Style.POINTS, theory, simulated));
       for (int i = 0; i < own.size(); i++) {
         low = Math.min(low, Math.min(theory[i], simulated[i]));
         high = Math.max(high, Math.max(theory[i], simulated[i]));
@@ -220,7 +219,8 @@ final class MilestoneGemmFigures {
         "gemm-all-pes",
         new Plots.Words(
             "512x512x512 over the PEs of a cube, B split by columns",
-            conditions() + ".\nA lies with every PE, each has its own columns of B and of the result.",
+            conditions()
+                + ".\nA lies with every PE, each has its own columns of B and of the result.",
             "",
             "TFLOP/s"),
         bars,

@@ -127,8 +127,7 @@ final class NetworkDiagram {
   }
 
   private static void box(Graphics2D g, int sip, double x, double y) {
-    RoundRectangle2D box =
-        new RoundRectangle2D.Double(x - BOX / 2, y - BOX / 2, BOX, BOX, 8, 8);
+    RoundRectangle2D box = new RoundRectangle2D.Double(x - BOX / 2, y - BOX / 2, BOX, BOX, 8, 8);
     g.setColor(FILL);
     g.fill(box);
     g.setColor(INK);
@@ -142,8 +141,7 @@ final class NetworkDiagram {
     g.setStroke(new BasicStroke(2));
   }
 
-  private static void text(
-      Graphics2D g, String text, double x, double y, Font font, Color colour) {
+  private static void text(Graphics2D g, String text, double x, double y, Font font, Color colour) {
     g.setFont(font);
     g.setColor(colour);
     g.drawString(text, (float) x, (float) y);

@@ -116,7 +116,10 @@ public final class Outcome {
     opLog(newLog);
     return newLog.isComplete()
         ? breakdown(Breakdown.of(machine, newLog, launch, queues))
-        : noBreakdown("the op log " + newLog.lack() + ", so the critical path is not known; kernbench explain keeps more");
+        : noBreakdown(
+            "the op log "
+                + newLog.lack()
+                + ", so the critical path is not known; kernbench explain keeps more");
   }
 
   /** Why there is no breakdown. */

@@ -15,8 +15,8 @@ import org.kernbench.machine.Pe;
 /**
  * {@code pe-dma}: one PE's DMA by distance, and many PEs' DMAs at once.
  *
- * <p>Each row is a simulator of its own. The bound of a row is its closed form: for one access exact
- * on a flat machine; for a crowd all its bytes over the link that most of them share.
+ * <p>Each row is a simulator of its own. The bound of a row is its closed form: for one access
+ * exact on a flat machine; for a crowd all its bytes over the link that most of them share.
  */
 final class PeDmaBench implements Bench {
   private static final Param<Long> BYTES =
@@ -73,7 +73,13 @@ final class PeDmaBench implements Bench {
       long all = each.crowd().stream().mapToLong(Access::bytes).sum();
       long formula = paths.crowdBoundPs(each.crowd());
       outcome.row(
-          row(each.name(), each.crowd().size(), all, formula, measured.ps(), paths.crowdPeak(each.crowd())));
+          row(
+              each.name(),
+              each.crowd().size(),
+              all,
+              formula,
+              measured.ps(),
+              paths.crowdPeak(each.crowd())));
       critPs += measured.ps();
       boundPs += formula;
       events += measured.events();

@@ -24,8 +24,8 @@ import org.kernbench.machine.Pe;
  *
  * <p>Both do the same work. Queue: the sender loads and sends, the receiver takes the message and
  * stores it into its own slice. Raw DMA: the sender loads and stores into the receiver's slice. The
- * time is that of the slower of the two PEs. The bound is the shorter way of the two, for one chunk:
- * a load from the own slice, and its bytes to the other PE.
+ * time is that of the slower of the two PEs. The bound is the shorter way of the two, for one
+ * chunk: a load from the own slice, and its bytes to the other PE.
  */
 final class PeToPeBench implements Bench {
   private static final Param<Long> MOST =
@@ -107,7 +107,9 @@ final class PeToPeBench implements Bench {
     throw new IllegalStateException("bug: node " + hbmNode + " is no slice");
   }
 
-  /** The request and data of a load from the own slice, and the way of the bytes to the other PE. */
+  /**
+   * The request and data of a load from the own slice, and the way of the bytes to the other PE.
+   */
   private static long boundPs(Machine machine, Pe from, Pe to, long bytes) {
     int own = machine.peNode(from);
     int[] back = machine.route(machine.hbmNode(from), own);
@@ -160,8 +162,7 @@ final class PeToPeBench implements Bench {
     }
   }
 
-  private static void program(
-      PePort port, Pe from, Region source, Region target, boolean queue) {
+  private static void program(PePort port, Pe from, Region source, Region target, boolean queue) {
     boolean sends = port.pe().equals(from);
     if (sends) {
       Register value = port.load(source);

@@ -50,8 +50,8 @@ import org.jfree.data.xy.DefaultXYDataset;
 
 /**
  * The one look of all plots: white ground, thin grey grid, labels beside lines instead of a legend,
- * colours of Okabe and Ito (2008) in an order of falling lightness, so that they differ in grey too,
- * and another mark for every line. The only class that knows the plotting library.
+ * colours of Okabe and Ito (2008) in an order of falling lightness, so that they differ in grey
+ * too, and another mark for every line. The only class that knows the plotting library.
  */
 final class Plots {
   static final int WIDTH = 860;
@@ -160,10 +160,9 @@ final class Plots {
     for (Label label : labels) {
       boolean touches =
           placed.stream()
-              .anyMatch(
-                  other ->
-                      Math.abs(Math.log10(label.x() / other.x())) * perX < 75
-                          && Math.abs(Math.log10(label.y() / other.y())) * perY < 13);
+              .anyMatch(other ->
+                  Math.abs(Math.log10(label.x() / other.x())) * perX < 75
+                      && Math.abs(Math.log10(label.y() / other.y())) * perY < 13);
       XYTextAnnotation text =
           new XYTextAnnotation(
               touches ? label.text() + "  " : "  " + label.text(), label.x(), label.y());
@@ -264,8 +263,7 @@ final class Plots {
   /** The value at the end of a measured curve, as its axis would say it. */
   private static String ending(XYPlot plot, Curve c) {
     return c.style() == Style.MEASURED
-        ? ", "
-            + ((LogAxis) plot.getRangeAxis()).getNumberFormatOverride().format(last(c.y()))
+        ? ", " + ((LogAxis) plot.getRangeAxis()).getNumberFormatOverride().format(last(c.y()))
         : "";
   }
 
@@ -306,7 +304,9 @@ final class Plots {
     return power * (top / 5 >= 5 * power ? 5 : top / 5 >= 2 * power ? 2 : 1);
   }
 
-  /** Bars of which one is far higher: the axis is broken between {@code gap[0]} and {@code gap[1]}. */
+  /**
+   * Bars of which one is far higher: the axis is broken between {@code gap[0]} and {@code gap[1]}.
+   */
   static Figure brokenBars(
       String name,
       Words words,

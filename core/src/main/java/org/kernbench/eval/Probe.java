@@ -101,8 +101,7 @@ public final class Probe {
       probe.measure(me, place);
     }
     int sram = probe.machine.sramNode(0, 0);
-    probe.measure(
-        me, new Place("cube SRAM", sram, probe.machine.addresses().sram(0, 0, 0)));
+    probe.measure(me, new Place("cube SRAM", sram, probe.machine.addresses().sram(0, 0, 0)));
     return places;
   }
 
@@ -163,8 +162,7 @@ public final class Probe {
       long bytes = each.crowd().stream().mapToLong(Access::bytes).sum();
       Access first = each.crowd().getFirst();
       crowdLatencyPs.put(
-          each.name(),
-          paths.formulaPs(new Access(first.pe(), first.place(), SMALL, first.kind())));
+          each.name(), paths.formulaPs(new Access(first.pe(), first.place(), SMALL, first.kind())));
       rows.add(
           new Row(
               "crowd",
@@ -186,10 +184,7 @@ public final class Probe {
             .filter(r -> r.table.equals("path") && r.operation.equals("load") && r.bytes == SMALL)
             .filter(r -> !r.name.equals("cube SRAM"))
             .toList();
-    check(
-        "farther is slower",
-        ProbePaths.isSorted(near, r -> r.simulatedPs),
-        listed(near));
+    check("farther is slower", ProbePaths.isSorted(near, r -> r.simulatedPs), listed(near));
     check(
         "every path takes time",
         rows.stream().allMatch(r -> r.simulatedPs > 0),
@@ -308,7 +303,10 @@ public final class Probe {
     out.append("\nThe way of a load of ").append(SMALL).append(" B, ns since it started\n");
     hops.forEach((place, way) -> {
       out.append("  ").append(place).append('\n');
-      out.append(line("    %-46s %10s %9s %9s %9s %9s", "link", "rate", "latency", "head", "enters", "tail in"));
+      out.append(
+          line(
+              "    %-46s %10s %9s %9s %9s %9s",
+              "link", "rate", "latency", "head", "enters", "tail in"));
       for (Hop h : way) {
         out.append(
             line(

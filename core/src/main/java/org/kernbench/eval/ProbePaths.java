@@ -27,8 +27,8 @@ import org.kernbench.tensor.DType;
 
 /**
  * Single transfers and crowds of them on an idle machine, each measured on a simulator of its own,
- * and what closed forms say of them. Used by {@link Probe} and the benches {@code pe-dma} and {@code
- * pe2pe}.
+ * and what closed forms say of them. Used by {@link Probe} and the benches {@code pe-dma} and
+ * {@code pe2pe}.
  */
 final class ProbePaths {
   /** A memory and how a report calls where it is. */
@@ -38,7 +38,8 @@ final class ProbePaths {
   record Access(Pe pe, Place place, long bytes, OpKind kind) {}
 
   /** A chunk on one link: times since the operation started. */
-  record Hop(String link, long bytesPerSecond, long latencyPs, long headPs, long enteredPs, long tailPs) {}
+  record Hop(
+      String link, long bytesPerSecond, long latencyPs, long headPs, long enteredPs, long tailPs) {}
 
   /** What a simulator said. */
   record Measured(long ps, List<Hop> hops, long events, String opLogHash) {}
@@ -71,7 +72,8 @@ final class ProbePaths {
     return places;
   }
 
-  private void addPair(List<Place> places, Pe me, Pe near, Pe far, String nearName, String farName) {
+  private void addPair(
+      List<Place> places, Pe me, Pe near, Pe far, String nearName, String farName) {
     if (!near.equals(me)) {
       places.add(slice(nearName, near));
       if (!far.equals(near)) {
@@ -80,7 +82,9 @@ final class ProbePaths {
     }
   }
 
-  /** The PE among some whose slice is the fewest or the most picoseconds away; {@code me} if none. */
+  /**
+   * The PE among some whose slice is the fewest or the most picoseconds away; {@code me} if none.
+   */
   private Pe extreme(Pe me, Predicate<Pe> among, boolean nearest) {
     Pe found = me;
     long best = nearest ? Long.MAX_VALUE : Long.MIN_VALUE;
@@ -336,7 +340,10 @@ final class ProbePaths {
       PhysicalAddress address = machine.addresses().hbm(owner, offset);
       crowd.add(
           new Access(
-              pe, new Place(owner.toString(), machine.hbmNode(owner), address), bytes, OpKind.LOAD));
+              pe,
+              new Place(owner.toString(), machine.hbmNode(owner), address),
+              bytes,
+              OpKind.LOAD));
     }
     return crowd;
   }
@@ -368,7 +375,8 @@ final class ProbePaths {
     for (int n : new int[] {1, 2, 3, 8}) {
       if (n <= cube.size()) {
         String pes = n == 1 ? "1 PE" : n + " PEs";
-        cases.add(new Case(pes + " of a cube on one slice", loads(cube.subList(0, n), bytes, p -> zero)));
+        cases.add(
+            new Case(pes + " of a cube on one slice", loads(cube.subList(0, n), bytes, p -> zero)));
       }
     }
     if (cube.size() > 1) {
@@ -377,7 +385,8 @@ final class ProbePaths {
     if (machine.cubesPerSip() > 1) {
       List<Pe> all = pesOfPackage(0);
       cases.add(
-          new Case("PEs of a cube on the next cube", loads(cube, bytes, p -> new Pe(0, 1, p.pe()))));
+          new Case(
+              "PEs of a cube on the next cube", loads(cube, bytes, p -> new Pe(0, 1, p.pe()))));
       cases.add(new Case("PEs of a package, each its own slice", loads(all, bytes, p -> p)));
       cases.add(new Case("PEs of a package on one slice", loads(all, bytes, p -> zero)));
     }

@@ -25,8 +25,9 @@ import org.kernbench.torch.Work;
 import org.kernbench.torch.Worker;
 
 /**
- * {@code rank-scale}: thousands of cooperative ranks that make many collective calls each, in groups
- * of a few and across them, as a parallel training step does; shows what the host side costs.
+ * {@code rank-scale}: thousands of cooperative ranks that make many collective calls each, in
+ * groups of a few and across them, as a parallel training step does; shows what the host side
+ * costs.
  *
  * <p>The ranks stand in rows of {@code group}. In turn they all-reduce in their row, all-gather in
  * it, all-reduce in their column and pass a tensor to the next rank of the row.
@@ -67,7 +68,11 @@ final class RankScaleBench implements Bench {
     int row = context.param(GROUP);
     if (ranks % row != 0) {
       throw new UsageException(
-          "--param group: got " + row + ", which does not divide " + ranks + " ranks; use a divisor");
+          "--param group: got "
+              + row
+              + ", which does not divide "
+              + ranks
+              + " ranks; use a divisor");
     }
     CclConfig config = context.ccl(List.of("defaults.algorithm=ring"));
     Machine machine = context.machine("ring", List.of("system.sips.count=" + ranks));
@@ -177,8 +182,7 @@ final class RankScaleBench implements Bench {
       return greatest;
     }
 
-    private static List<List<Integer>> lists(
-        int count, int size, IntBinaryOperator rank) {
+    private static List<List<Integer>> lists(int count, int size, IntBinaryOperator rank) {
       List<List<Integer>> lists = new ArrayList<>();
       for (int list = 0; list < count; list++) {
         List<Integer> ranks = new ArrayList<>(size);

@@ -28,7 +28,6 @@ import java.util.zip.InflaterInputStream;
 import java.util.zip.ZipException;
 import org.kernbench.config.ConfigException;
 import org.kernbench.device.Mode;
-import org.kernbench.device.OpLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 
@@ -141,8 +140,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
                 + VERSION
                 + "; run the bench again with --out");
       }
-      CheckedInputStream checked =
-          new CheckedInputStream(new InflaterInputStream(in), new CRC32());
+      CheckedInputStream checked = new CheckedInputStream(new InflaterInputStream(in), new CRC32());
       DataInputStream data = new DataInputStream(checked);
       Recording recording = content(data);
       long sum = checked.getChecksum().getValue();
@@ -172,8 +170,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
   }
 
   private static UsageException damaged(Path file, String why) {
-    return new UsageException(
-        file + ": is damaged (" + why + "); run the bench again with --out");
+    return new UsageException(file + ": is damaged (" + why + "); run the bench again with --out");
   }
 
   private static Recording content(DataInput in) throws IOException {
@@ -186,8 +183,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     String machineName = in.readUTF();
     String machineHash = in.readUTF();
     List<String> configuration = texts(in);
-    Machine machine =
-        Machines.parse(machineName, "extends: " + BASE + "\n", configuration);
+    Machine machine = Machines.parse(machineName, "extends: " + BASE + "\n", configuration);
     if (!machine.hash().equals(machineHash)) {
       throw new StreamCorruptedException("its machine is another than it says");
     }
@@ -201,7 +197,11 @@ public record Recording(String bench, RunOptions options, RunResult result) {
       check =
           Optional.of(
               new ValueCheck(
-                  in.readLong(), in.readLong(), in.readDouble(), in.readDouble(), Optional.empty()));
+                  in.readLong(),
+                  in.readLong(),
+                  in.readDouble(),
+                  in.readDouble(),
+                  Optional.empty()));
     }
     Map<String, Object> metrics = values(in);
     long events = in.readLong();

@@ -64,8 +64,7 @@ final class ReportData {
     all.put("kernbench", result.version());
     all.put("seed", "none: the simulation is deterministic");
     all.put(
-        "Java",
-        System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"));
+        "Java", System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"));
     all.put("system", System.getProperty("os.name") + " " + System.getProperty("os.arch"));
     all.put("op log hash", result.sim().opLogHash());
     all.put(
@@ -133,8 +132,7 @@ final class ReportData {
   }
 
   /** Engines on the critical path first; as many as a page can hold. */
-  private static void tracks(
-      Map<String, Object> json, Trace trace, List<Segment> path, OpLog log) {
+  private static void tracks(Map<String, Object> json, Trace trace, List<Segment> path, OpLog log) {
     Set<String> critical = new LinkedHashSet<>();
     for (Segment s : path) {
       if (s.op() >= 0 && log.has(s.op())) {
@@ -194,8 +192,7 @@ final class ReportData {
   }
 
   /** Places, then name, share of the time, bytes, nanoseconds that others waited. */
-  private static List<Object> row(
-      Utilisation.LinkUse l, Utilisation use, List<Object> places) {
+  private static List<Object> row(Utilisation.LinkUse l, Utilisation use, List<Object> places) {
     List<Object> row = new ArrayList<>(places);
     row.add(l.link().name());
     row.add(Numbers.share(use.share(l.busyPs())));

@@ -19,11 +19,7 @@ import java.util.Map;
  * @param places by cause and place, the largest difference first
  */
 public record RunDiff(
-    RunResult a,
-    RunResult b,
-    List<Condition> conditions,
-    List<Part> resources,
-    List<Part> places) {
+    RunResult a, RunResult b, List<Condition> conditions, List<Part> resources, List<Part> places) {
 
   /**
    * A condition that differs.
@@ -96,15 +92,14 @@ public record RunDiff(
     all.put("bench", r.bench());
     all.put("mode", r.mode());
     all.put("machine", r.machineName());
-    r.params().forEach(
-        (name, value) ->
+    r.params()
+        .forEach((name, value) ->
             all.put(name, value instanceof BigDecimal d ? d.toPlainString() : value.toString()));
     r.machine()
-        .ifPresent(
-            m ->
-                Arrays.stream(m.configText().split("\n"))
-                    .map(line -> line.split("=", 2))
-                    .forEach(pair -> all.put(pair[0], pair[1])));
+        .ifPresent(m ->
+            Arrays.stream(m.configText().split("\n"))
+                .map(line -> line.split("=", 2))
+                .forEach(pair -> all.put(pair[0], pair[1])));
     return all;
   }
 

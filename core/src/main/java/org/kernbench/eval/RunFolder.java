@@ -13,8 +13,8 @@ import org.kernbench.machine.Machine;
 
 /**
  * The folder of one run: {@code result.json}, {@code oplog.csv}, {@code run.log}, a {@link
- * Recording}, and {@code report.json} for {@link Report}. Each file is written under a
- * temporary name and then moved, so that a file that is there is whole.
+ * Recording}, and {@code report.json} for {@link Report}. Each file is written under a temporary
+ * name and then moved, so that a file that is there is whole.
  */
 public final class RunFolder {
   private static final String RECORDING = "run.log";

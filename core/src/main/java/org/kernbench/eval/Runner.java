@@ -106,7 +106,8 @@ public final class Runner {
   }
 
   private Attempt attempt(Bench bench, RunOptions options, Params params, boolean lines) {
-    BenchContext context = new BenchContext(inputs, options, params, progress, lines || explains, explains);
+    BenchContext context =
+        new BenchContext(inputs, options, params, progress, lines || explains, explains);
     long begin = System.nanoTime();
     Optional<Outcome> outcome = Optional.empty();
     Optional<RuntimeException> error = Optional.empty();

@@ -11,11 +11,11 @@ import org.kernbench.machine.Machine;
  * What a small change of one number of the machine does to the time of a run.
  *
  * <p>Computed from the critical path: each of its picoseconds was spent on a {@link
- * org.kernbench.device.Cost}, a function of the machine, so the path's length on the changed machine
- * is known without simulating it. That is the time there as long as the path stays critical. The
- * path can only be a lower bound otherwise: if another one becomes longer, the simulated time is
- * above the computed one, and the path is said to <em>switch</em>. So is one that changes because
- * transfers meet in another order.
+ * org.kernbench.device.Cost}, a function of the machine, so the path's length on the changed
+ * machine is known without simulating it. That is the time there as long as the path stays
+ * critical. The path can only be a lower bound otherwise: if another one becomes longer, the
+ * simulated time is above the computed one, and the path is said to <em>switch</em>. So is one that
+ * changes because transfers meet in another order.
  *
  * <p>No cost depends on the number of message slots, yet time does where a sender runs out of them:
  * the part of the path that goes round through a message and its credit shrinks as slots grow.

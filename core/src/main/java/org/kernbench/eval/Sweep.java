@@ -254,15 +254,17 @@ public record Sweep(
 
   /** What a file says, as a hash; empty if there is no such file, as for a preset. */
   private static String content(Path file, Map<String, String> known) {
-    return known.computeIfAbsent(file.toString(), f -> {
-      try {
-        return Files.isRegularFile(file)
-            ? hash(List.of(new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1)))
-            : "";
-      } catch (IOException e) {
-        return "";
-      }
-    });
+    return known.computeIfAbsent(
+        file.toString(),
+        f -> {
+          try {
+            return Files.isRegularFile(file)
+                ? hash(List.of(new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1)))
+                : "";
+          } catch (IOException e) {
+            return "";
+          }
+        });
   }
 
   private static String hash(List<String> texts) {
@@ -324,8 +326,7 @@ public record Sweep(
     vary.done();
     root.done();
     problems.throwIfAny();
-    RunOptions base =
-        new RunOptions(topology, overrides, ccl, cclOverrides, params, mode, false);
+    RunOptions base = new RunOptions(topology, overrides, ccl, cclOverrides, params, mode, false);
     return new Description(bench, base, axes, jobs, out);
   }
 

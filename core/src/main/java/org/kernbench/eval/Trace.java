@@ -17,9 +17,9 @@ import org.kernbench.machine.Pe;
  * A run as tracks over simulated time: one for each engine, queue and link, with a flow for each
  * message and counters for slots and the use of links.
  *
- * <p>Slices of a track never overlap: what an engine or a queue does at the same time is spread over
- * several tracks of one name and a number. A link's track shows the exact times at which it took in
- * bytes; chunks of one transfer that follow each other without a gap are one slice.
+ * <p>Slices of a track never overlap: what an engine or a queue does at the same time is spread
+ * over several tracks of one name and a number. A link's track shows the exact times at which it
+ * took in bytes; chunks of one transfer that follow each other without a gap are one slice.
  */
 final class Trace {
   /** Intervals over which the use of a link is averaged. */
@@ -149,8 +149,7 @@ final class Trace {
       }
     }
     all.forEach((pe, kinds) ->
-        kinds.forEach((kind, slices) ->
-            spread(Group.ENGINES, pe.sip(), pe + " " + kind, slices)));
+        kinds.forEach((kind, slices) -> spread(Group.ENGINES, pe.sip(), pe + " " + kind, slices)));
   }
 
   private Slice slice(int id) {
@@ -174,8 +173,7 @@ final class Trace {
     }
     String name = kind + (log.line(id).isEmpty() ? "" : " " + log.line(id));
     long out = kind == OpKind.SEND ? flowOfSend.getOrDefault(id, 0L) : 0;
-    long in =
-        kind == OpKind.RECV && sender(id) >= 0 ? flowOfSend.getOrDefault(sender(id), 0L) : 0;
+    long in = kind == OpKind.RECV && sender(id) >= 0 ? flowOfSend.getOrDefault(sender(id), 0L) : 0;
     return new Slice(log.startPs(id), log.endPs(id), name, out, in, notes);
   }
 
@@ -219,9 +217,7 @@ final class Trace {
         notes.put("visible_ps", log.endPs(send));
         long from = log.startPs(send);
         all.computeIfAbsent(log.pe(send) + " to " + log.pe(id), name -> new ArrayList<>())
-            .add(
-                new Slice(
-                    from, Math.max(from, log.endPs(id)), "message " + send, 0, 0, notes));
+            .add(new Slice(from, Math.max(from, log.endPs(id)), "message " + send, 0, 0, notes));
       }
     }
     all.forEach((name, slices) -> {
@@ -257,8 +253,7 @@ final class Trace {
       }
     }
     all.forEach((link, services) -> {
-      services.sort(
-          Comparator.comparingLong(ways::startPsOf).thenComparingLong(ways::tailPs));
+      services.sort(Comparator.comparingLong(ways::startPsOf).thenComparingLong(ways::tailPs));
       List<Slice> slices = merged(services);
       String name = machine.link(link).name();
       spread(Group.LINKS, -1, name, slices);

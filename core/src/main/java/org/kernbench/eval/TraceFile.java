@@ -16,8 +16,8 @@ import java.util.Set;
  * open: Perfetto's protobuf, or Chrome's JSON if the name ends in {@code .json}.
  *
  * <p>Viewers count whole nanoseconds, and a link may take half of one for a chunk. So one
- * nanosecond of the file is one picosecond of the run: what the viewer calls 1 µs is 1 ns. The first
- * group of tracks says so.
+ * nanosecond of the file is one picosecond of the run: what the viewer calls 1 µs is 1 ns. The
+ * first group of tracks says so.
  *
  * <p>The protobuf is written by hand, field by field, as in Perfetto's {@code
  * protos/perfetto/trace}: {@code Trace.packet 1; TracePacket.timestamp 8,
@@ -48,8 +48,8 @@ public final class TraceFile {
   /**
    * Writes the trace of a run.
    *
-   * @throws OutputException if the run kept no operations or not all, or the file cannot be written;
-   *     what was there before is unchanged
+   * @throws OutputException if the run kept no operations or not all, or the file cannot be
+   *     written; what was there before is unchanged
    */
   public static Size write(RunResult result, Path file) {
     if (result.log().isEmpty() || result.machine().isEmpty()) {
@@ -62,15 +62,16 @@ public final class TraceFile {
     }
     Trace trace = Trace.of(result.machine().get(), result.log().get());
     long bytes =
-        WholeFile.write(file, out -> {
-          if (file.toString().toLowerCase(Locale.ROOT).endsWith(".json")) {
-            new Chrome(trace, result).to(out);
-          } else {
-            new Perfetto(trace, result).to(out);
-          }
-        });
-    return new Size(
-        trace.slices(), trace.flows(), trace.samples(), trace.tracks().size(), bytes);
+        WholeFile.write(
+            file,
+            out -> {
+              if (file.toString().toLowerCase(Locale.ROOT).endsWith(".json")) {
+                new Chrome(trace, result).to(out);
+              } else {
+                new Perfetto(trace, result).to(out);
+              }
+            });
+    return new Size(trace.slices(), trace.flows(), trace.samples(), trace.tracks().size(), bytes);
   }
 
   private static String group(Trace.Group group, int sip) {
@@ -186,10 +187,7 @@ public final class TraceFile {
         event(
             out,
             sample.timePs(),
-            new Proto()
-                .number(9, COUNTER)
-                .number(11, uuid)
-                .real(44, sample.value()));
+            new Proto().number(9, COUNTER).number(11, uuid).real(44, sample.value()));
       }
     }
 

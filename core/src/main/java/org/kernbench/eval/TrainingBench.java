@@ -37,8 +37,8 @@ import org.kernbench.torch.Worker;
 
 /**
  * {@code tp-mlp}, {@code transformer-block} and {@code train-step}: forward and backward pass of a
- * part of a transformer in a parallel layout, with what its collectives cost and how much of that is
- * exposed. Values are compared with the same part on one rank in f64.
+ * part of a transformer in a parallel layout, with what its collectives cost and how much of that
+ * is exposed. Values are compared with the same part on one rank in f64.
  */
 final class TrainingBench implements Bench {
   /** How much of a model. */
@@ -79,8 +79,7 @@ final class TrainingBench implements Bench {
       Param.integer("layers", 2, 1, 1024, "blocks of the model (train-step)");
   private static final Param<Integer> VOCABULARY =
       Param.integer("vocabulary", 96, 2, 1 << 20, "ids (train-step)");
-  private static final Param<Integer> TP =
-      Param.integer("tp", 2, 1, 4096, "tensor-parallel ranks");
+  private static final Param<Integer> TP = Param.integer("tp", 2, 1, 4096, "tensor-parallel ranks");
   private static final Param<Integer> CP =
       Param.integer("cp", 1, 1, 4096, "context-parallel ranks");
   private static final Param<Integer> DP = Param.integer("dp", 1, 1, 4096, "data-parallel ranks");
@@ -319,10 +318,8 @@ final class TrainingBench implements Bench {
       List<Parameter> parameters = model.parameters();
       GradientSync sync = new GradientSync(w.torch(), layout);
       try (Graph graph = Graph.of(w.torch());
-          Optimizer optimizer =
-              new AdamW(w.torch(), parameters, AdamW.Settings.of(1e-3))) {
-        Variable sum =
-            graph.weightedSum(model.forward(graph, ids, targets, batch, part), mask);
+          Optimizer optimizer = new AdamW(w.torch(), parameters, AdamW.Settings.of(1e-3))) {
+        Variable sum = graph.weightedSum(model.forward(graph, ids, targets, batch, part), mask);
         graph.backward(sum);
         sync.sum(parameters);
         sync.divideByTokens(
@@ -349,29 +346,28 @@ final class TrainingBench implements Bench {
       int hidden = setup.config.hidden();
       int batch = setup.batch / setup.dp;
       double[] all = new double[setup.tokens * setup.batch * hidden];
-      outputs.forEach(
-          (rank, y) -> {
-            int t = rank % setup.tp;
-            int c = rank / setup.tp % setup.cp;
-            int d = rank / (setup.tp * setup.cp);
-            int[] own = new SequencePart(setup.tokens, setup.cp, c).own();
-            int each = setup.sp ? own.length / setup.tp : own.length;
-            int first = setup.sp ? t * each : 0;
-            for (int i = 0; i < each; i++) {
-              for (int b = 0; b < batch; b++) {
-                int to = (own[first + i] * setup.batch + d * batch + b) * hidden;
-                System.arraycopy(y, (i * batch + b) * hidden, all, to, hidden);
-              }
-            }
-          });
+      outputs.forEach((rank, y) -> {
+        int t = rank % setup.tp;
+        int c = rank / setup.tp % setup.cp;
+        int d = rank / (setup.tp * setup.cp);
+        int[] own = new SequencePart(setup.tokens, setup.cp, c).own();
+        int each = setup.sp ? own.length / setup.tp : own.length;
+        int first = setup.sp ? t * each : 0;
+        for (int i = 0; i < each; i++) {
+          for (int b = 0; b < batch; b++) {
+            int to = (own[first + i] * setup.batch + d * batch + b) * hidden;
+            System.arraycopy(y, (i * batch + b) * hidden, all, to, hidden);
+          }
+        }
+      });
       return all;
     }
   }
 
   /**
-   * Compares with the same part on one rank in f64, for values only. Allowed is what a few roundings
-   * of the largest output make: intermediates are stored in the short type, sums are not; the loss
-   * is computed from logits that were rounded once.
+   * Compares with the same part on one rank in f64, for values only. Allowed is what a few
+   * roundings of the largest output make: intermediates are stored in the short type, sums are not;
+   * the loss is computed from logits that were rounded once.
    */
   private static void values(
       Outcome outcome, BenchContext context, Machine machine, Setup setup, Program program) {
@@ -379,8 +375,7 @@ final class TrainingBench implements Bench {
     Program reference = new Program(one);
     CollectiveLibrary library = library(context, machine, one);
     try (Torch torch =
-        Torch.open(
-            machine, TorchOptions.DEFAULT.withMode(Mode.VALUES).withCollectives(library))) {
+        Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.VALUES).withCollectives(library))) {
       torch.distributed().initProcessGroup(library.name());
       torch.multiprocessing().spawn(reference::body, 1);
     }
@@ -426,16 +421,15 @@ final class TrainingBench implements Bench {
         .metric("exposed_ns", Numbers.ns(exposed))
         .metric("exposed_part", Numbers.ratio(exposed, total))
         .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9));
-    byKind.forEach(
-        (kind, sums) -> {
-          Map<String, Object> row = new LinkedHashMap<>();
-          row.put("collective", kind);
-          row.put("calls", sums[0]);
-          row.put("bytes", sums[1]);
-          row.put("time_ns", Numbers.ns(sums[2]));
-          row.put("exposed_ns", Numbers.ns(sums[3]));
-          outcome.row(row);
-        });
+    byKind.forEach((kind, sums) -> {
+      Map<String, Object> row = new LinkedHashMap<>();
+      row.put("collective", kind);
+      row.put("calls", sums[0]);
+      row.put("bytes", sums[1]);
+      row.put("time_ns", Numbers.ns(sums[2]));
+      row.put("exposed_ns", Numbers.ns(sums[3]));
+      outcome.row(row);
+    });
     outcome.noBreakdown(
         "the step is many kernels; the rows say what its collectives cost and hide");
   }
@@ -454,9 +448,7 @@ final class TrainingBench implements Bench {
     double attention = 2.0 * c.heads() * c.headSize() * (s.tokens + 1) / 2;
     double block = mlp + (s.scope == Scope.MLP ? 0 : projections + attention);
     double all =
-        s.scope == Scope.STEP
-            ? c.layers() * block + (double) c.hidden() * c.vocabulary()
-            : block;
+        s.scope == Scope.STEP ? c.layers() * block + (double) c.hidden() * c.vocabulary() : block;
     return 2 * 3 * tokens * all;
   }
 

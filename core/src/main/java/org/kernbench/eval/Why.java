@@ -44,8 +44,7 @@ public final class Why {
             (a, b) -> new Most(a.resource, a.ps + b.ps, a.times + 1));
       }
     }
-    Most most =
-        byResource.values().stream().max(Comparator.comparingLong(Most::ps)).orElseThrow();
+    Most most = byResource.values().stream().max(Comparator.comparingLong(Most::ps)).orElseThrow();
     String percent = String.format(Locale.ROOT, "%.0f %% of the time ", 100 * share.share());
     String amount = Numbers.ns(most.ps()).toPlainString() + " ns";
     String where = most.ps() == share.ps() ? "all " : "most ";
@@ -65,10 +64,7 @@ public final class Why {
           case "compute" ->
               "went into computing, " + where + thing(most) + ": " + amount + ", " + times;
           case "credit return" ->
-              "senders that had used all their slots waited for credits, "
-                  + times
-                  + ": "
-                  + amount;
+              "senders that had used all their slots waited for credits, " + times + ": " + amount;
           case "DMA setup" -> "went into setting up DMAs, " + times + ": " + amount;
           case "message overhead" -> "went into starting messages, " + times + ": " + amount;
           case "command issue" -> "a CPU was issuing commands: " + amount;

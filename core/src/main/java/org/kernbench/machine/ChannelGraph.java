@@ -5,8 +5,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Which link waits for which: an edge from each link of a route to the next one, each on its virtual
- * channel.
+ * Which link waits for which: an edge from each link of a route to the next one, each on its
+ * virtual channel.
  *
  * <p>With finite buffers a circle of such waits can stop for ever (Dally and Seitz, 1987); routes
  * without a circle cannot. Packages are alike, so every pair of PEs in one package, and between

@@ -218,7 +218,8 @@ public final class Distributed {
   }
 
   private static List<Integer> checked(String method, Members world, List<Integer> ranks) {
-    List<Integer> sorted = isAscending(ranks) ? List.copyOf(ranks) : ranks.stream().sorted().toList();
+    List<Integer> sorted =
+        isAscending(ranks) ? List.copyOf(ranks) : ranks.stream().sorted().toList();
     if (sorted.isEmpty()) {
       throw new SimulationException(
           method + ": an empty list of ranks; expected at least one rank");

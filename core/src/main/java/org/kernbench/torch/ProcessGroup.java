@@ -333,14 +333,7 @@ public final class ProcessGroup {
     Post post = new Post(isSend, rank, peer, members, sequence, tensor, operands, CallSite.here());
     session.checkNotWritten(List.of(tensor), method);
     Work work =
-        new Work(
-            session,
-            rank,
-            post,
-            post,
-            post.place,
-            List.of(tensor),
-            isSend ? null : tensor);
+        new Work(session, rank, post, post, post.place, List.of(tensor), isSend ? null : tensor);
     session.begin(work);
     session.messages.post(post);
     return work;
@@ -451,14 +444,7 @@ public final class ProcessGroup {
     String place = CallSite.here();
     Rendezvous meeting = meet(r, worker, place);
     Work work =
-        new Work(
-            session,
-            worker.rank(),
-            meeting,
-            meeting.fingerprint(),
-            place,
-            r.tensors(),
-            r.out);
+        new Work(session, worker.rank(), meeting, meeting.fingerprint(), place, r.tensors(), r.out);
     session.begin(work);
     return work;
   }

@@ -21,7 +21,9 @@ import org.kernbench.device.DeadlockException;
  * ever will: that is a deadlock.
  */
 final class Scheduler {
-  /** Launches that may be under way before the host lets time run, as a driver's queue is finite. */
+  /**
+   * Launches that may be under way before the host lets time run, as a driver's queue is finite.
+   */
   private static final int PENDING = 4096;
 
   private static final int PENDING_PER_RANK = 16;

@@ -38,8 +38,13 @@ final class TunerTest {
   /** Every algorithm is simulated, also those without a forecast. */
   @ParameterizedTest
   @CsvSource({
-    "ring_1d, 16", "ring_1d, 98304", "torus_2d, 2048", "torus_2d, 98304", "torus_2d, 1048576",
-    "mesh_2d_no_wrap, 16", "mesh_2d_no_wrap, 98304"
+    "ring_1d, 16",
+    "ring_1d, 98304",
+    "torus_2d, 2048",
+    "torus_2d, 98304",
+    "torus_2d, 1048576",
+    "mesh_2d_no_wrap, 16",
+    "mesh_2d_no_wrap, 98304"
   })
   void auto_anySize_isWithin5PercentOfTheBest(String topology, long bytes) {
     Machine machine = sips(topology);
@@ -72,14 +77,13 @@ final class TunerTest {
     assertThat(auto.run(question(2048), Mode.TIME).algorithm()).isEqualTo("auto:ring");
     assertThat(auto.run(question(4 << 20), Mode.TIME).algorithm()).isEqualTo("auto:ring");
     Machine other = sips("torus_2d");
-    assertThatThrownBy(
-            () ->
-                CollectiveTrial.of(
-                    other,
-                    CollectiveLibrary.algorithm(config, "auto"),
-                    config.of("auto"),
-                    RankLevel.SIP,
-                    leads))
+    assertThatThrownBy(() ->
+            CollectiveTrial.of(
+                other,
+                CollectiveLibrary.algorithm(config, "auto"),
+                config.of("auto"),
+                RankLevel.SIP,
+                leads))
         .isInstanceOf(CollectiveException.class)
         .hasMessageContaining("made for machine");
   }

@@ -225,7 +225,17 @@ final class BadInputTest {
 
   private static List<Case> userCode() {
     return List.of(
-        new Case("trace-without-operations", 1, "run", "hello-send", "--topology", "tiny", "--mode", "values", "--trace", "$DIR/t"),
+        new Case(
+            "trace-without-operations",
+            1,
+            "run",
+            "hello-send",
+            "--topology",
+            "tiny",
+            "--mode",
+            "values",
+            "--trace",
+            "$DIR/t"),
         new Case("report-nothing", 2, "report"),
         new Case("report-missing", 2, "report", "$DIR/none"),
         new Case("report-of-something-else", 2, "report", "$DIR").file("x.txt", "text\n"),
@@ -234,7 +244,14 @@ final class BadInputTest {
         new Case("fast-without-rows", 2, "run", "milestone-1h-ccl", "--fast", "--out", "$DIR"),
         new Case("fast-without-figures", 2, "run", "hello-send", "--fast"),
         new Case(
-            "trace-not-writable", 1, "run", "hello-send", "--topology", "tiny", "--trace", "$DIR/x/t"),
+            "trace-not-writable",
+            1,
+            "run",
+            "hello-send",
+            "--topology",
+            "tiny",
+            "--trace",
+            "$DIR/x/t"),
         new Case("source-missing", 2, "run", "$DIR/Mine.java"),
         new Case("source-does-not-compile", 2, "run", "$DIR/Mine.java")
             .file("Mine.java", mine("", "mine", "retrun Outcome.on(context.machin());")),

@@ -14,9 +14,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What the README and the guide to explanations show is what the program does: each command of a {@code console} block is run
- * and its output compared; speed and line numbers are not. Pipes into {@code sed -n A,Bp} are
- * followed. {@code -Dgolden.update=true} rewrites the outputs and the figures.
+ * What the README and the guide to explanations show is what the program does: each command of a
+ * {@code console} block is run and its output compared; speed and line numbers are not. Pipes into
+ * {@code sed -n A,Bp} are followed. {@code -Dgolden.update=true} rewrites the outputs and the
+ * figures.
  */
 final class ReadmeTest {
   private static final Path ROOT = Path.of(System.getProperty("basedir", "."), "..");

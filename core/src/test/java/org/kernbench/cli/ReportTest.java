@@ -46,7 +46,13 @@ final class ReportTest {
   void page_ofARun_holdsPathTracksAndLinks() throws Exception {
     Session run =
         Session.of(
-            "run", "ccl-allreduce", "--topology", "tiny", "--param", "algorithm=mesh", "--out",
+            "run",
+            "ccl-allreduce",
+            "--topology",
+            "tiny",
+            "--param",
+            "algorithm=mesh",
+            "--out",
             directory.resolve("run").toString());
     assertThat(run.exitCode()).as(run.err()).isZero();
 
@@ -65,8 +71,7 @@ final class ReportTest {
             json(data, "(SELECT sum(value ->> 2) FROM json_each(@, '$.breakdown'))"));
     assertThat(shares).isCloseTo(1, org.assertj.core.api.Assertions.offset(0.001)); // four digits
     long operations = Files.readAllLines(directory.resolve("run/oplog.csv")).size() - 1;
-    String slices =
-        "(SELECT sum(json_array_length(value, '$[1]')) FROM json_each(@, '$.tracks'))";
+    String slices = "(SELECT sum(json_array_length(value, '$[1]')) FROM json_each(@, '$.tracks'))";
     assertThat(json(data, slices)).isEqualTo(Long.toString(operations));
     assertThat(json(data, "json_array_length(@, '$.busiest_links') > 0")).isEqualTo("1");
   }
@@ -75,7 +80,11 @@ final class ReportTest {
   void page_asksNothingOfANetwork() throws Exception {
     assertThat(
             Session.of(
-                    "run", "hello-send", "--topology", "tiny", "--out",
+                    "run",
+                    "hello-send",
+                    "--topology",
+                    "tiny",
+                    "--out",
                     directory.resolve("run").toString())
                 .exitCode())
         .isZero();
@@ -92,8 +101,16 @@ final class ReportTest {
   void page_ofASweep_holdsItsRows() throws Exception {
     Session sweep =
         Session.of(
-            "sweep", "hello-send", "--topology", "tiny", "--vary", "n_elem=1,10,100", "--jobs",
-            "1", "--out", directory.resolve("sweep").toString());
+            "sweep",
+            "hello-send",
+            "--topology",
+            "tiny",
+            "--vary",
+            "n_elem=1,10,100",
+            "--jobs",
+            "1",
+            "--out",
+            directory.resolve("sweep").toString());
     assertThat(sweep.exitCode()).as(sweep.err()).isZero();
 
     String data = constant(page("sweep"), "SWEEP");

@@ -248,8 +248,8 @@ class BufferedFabricTest {
   }
 
   /**
-   * Short runs, so only points well below saturation, where a mean settles quickly; the curves below
-   * have the others.
+   * Short runs, so only points well below saturation, where a mean settles quickly; the curves
+   * below have the others.
    */
   @ParameterizedTest
   @CsvSource({"UNIFORM,16,1", "UNIFORM,16,2", "UNIFORM,16,4", "TRANSPOSE,8,1"})

@@ -24,8 +24,7 @@ final class CurveFigure {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\""
                 + " font-family=\"sans-serif\" font-size=\"11\">%n"
                 + "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>%n",
-            WIDTH,
-            HEIGHT));
+            WIDTH, HEIGHT));
     text(LEFT, 20, "start", title);
     text((LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 12, "middle", xLabel);
     out.append(
@@ -56,7 +55,8 @@ final class CurveFigure {
 
   private void text(double atX, double atY, String anchor, String text) {
     out.append(
-        format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>%n", atX, atY, anchor, text));
+        format(
+            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>%n", atX, atY, anchor, text));
   }
 
   private void rule(double x1, double y1, double x2, double y2) {
@@ -98,7 +98,12 @@ final class CurveFigure {
         format(
             "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"2\""
                 + " stroke-dasharray=\"%s\"/>%n",
-            labelX, labelY - 4, labelX + 14, labelY - 4, colour, dashes.isEmpty() ? "none" : dashes));
+            labelX,
+            labelY - 4,
+            labelX + 14,
+            labelY - 4,
+            colour,
+            dashes.isEmpty() ? "none" : dashes));
     text(labelX + 18, labelY, "start", name);
   }
 
@@ -118,7 +123,8 @@ final class CurveFigure {
               default -> format("M%.1f %.1f l8 8 m0 -8 l-8 8", cx - 4, cy - 4);
             };
         out.append(
-            format("<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.4\"/>%n", d, colour));
+            format(
+                "<path d=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.4\"/>%n", d, colour));
       }
     }
   }

@@ -71,11 +71,10 @@ class HbmValidationTest {
     HbmBanks banks = new HbmBanks(hbm, hbm.dram());
     SplittableRandom random = new SplittableRandom(1);
     PriorityQueue<Slot> free =
-        new PriorityQueue<>(
-            (a, b) ->
-                a.timePs != b.timePs
-                    ? Long.compare(a.timePs, b.timePs)
-                    : Integer.compare(a.number, b.number));
+        new PriorityQueue<>((a, b) ->
+            a.timePs != b.timePs
+                ? Long.compare(a.timePs, b.timePs)
+                : Integer.compare(a.number, b.number));
     for (int i = 0; i < Math.max(2, IN_FLIGHT / pattern.bytes); i++) {
       free.add(new Slot(0, i));
     }
@@ -120,13 +119,14 @@ class HbmValidationTest {
         }
         csv.append(
             String.format(
-                Locale.ROOT,
-                "%s,%s,%.2f,%.4f,%.2f%n",
-                preset,
-                pattern.name().toLowerCase(Locale.ROOT),
-                rate / 1e9,
-                rate / peak,
-                bound / 1e9).replace("\r", ""));
+                    Locale.ROOT,
+                    "%s,%s,%.2f,%.4f,%.2f%n",
+                    preset,
+                    pattern.name().toLowerCase(Locale.ROOT),
+                    rate / 1e9,
+                    rate / peak,
+                    bound / 1e9)
+                .replace("\r", ""));
         assertThat(rate).as("%s %s", preset, pattern).isLessThanOrEqualTo(bound);
       }
     }

@@ -218,9 +218,9 @@ final class StreamsTest {
   }
 
   /**
-   * Two programs that outrun each other: one counts as given what the other waits for. Every command
-   * must still be issued when there was room, not before: the simulator itself checks that nothing
-   * starts in the past.
+   * Two programs that outrun each other: one counts as given what the other waits for. Every
+   * command must still be issued when there was room, not before: the simulator itself checks that
+   * nothing starts in the past.
    */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
@@ -230,19 +230,20 @@ final class StreamsTest {
       for (int stream = 0; stream < 2; stream++) {
         java.util.Random random = new java.util.Random(seed * 2 + stream);
         launches[stream] =
-            launch(rig, on(rig, 0).onStream(stream), p -> {
-              List<Register> alive = new ArrayList<>();
-              for (int i = 0; i < 300; i++) {
-                int bytes = 4 << (8 + random.nextInt(10));
-                alive.add(
-                    random.nextBoolean()
-                        ? p.load(rig.hbm(0, 0, bytes))
-                        : fill(p, bytes, i));
-                while (alive.size() > 1 + random.nextInt(2)) {
-                  p.release(alive.removeFirst());
-                }
-              }
-            });
+            launch(
+                rig,
+                on(rig, 0).onStream(stream),
+                p -> {
+                  List<Register> alive = new ArrayList<>();
+                  for (int i = 0; i < 300; i++) {
+                    int bytes = 4 << (8 + random.nextInt(10));
+                    alive.add(
+                        random.nextBoolean() ? p.load(rig.hbm(0, 0, bytes)) : fill(p, bytes, i));
+                    while (alive.size() > 1 + random.nextInt(2)) {
+                      p.release(alive.removeFirst());
+                    }
+                  }
+                });
       }
       rig.sim.drive(launches[0]);
       rig.sim.drive(launches[1]);

@@ -18,7 +18,8 @@ import org.kernbench.device.FlitMeshTraffic.Packet;
  * passes one flit, of its channels in turn, if there is a credit; each input port gives at most one
  * flit. A flit that has arrived may leave in the same cycle. XY routing; a packet keeps its virtual
  * channel. Links take {@link FlitMesh#HOP_CYCLES} cycles between routers, {@link
- * FlitMesh#LOCAL_CYCLES} between a router and its node, credits as long back; sinks take what comes.
+ * FlitMesh#LOCAL_CYCLES} between a router and its node, credits as long back; sinks take what
+ * comes.
  */
 final class WormholeMesh {
   private static final int LOCAL = 4;

@@ -84,8 +84,8 @@ final class BenchTest {
 
   /**
    * Counts in closed form, with 8 shards: a stretch from one element further on lies in two shards,
-   * but for the last PE's, which begins again at the front; whoever reads another's memory walks the
-   * page table once.
+   * but for the last PE's, which begins again at the front; whoever reads another's memory walks
+   * the page table once.
    */
   @ParameterizedTest
   @CsvSource({"1, i8", "3, f16", "100, f32", "1000, f64"})

@@ -59,7 +59,8 @@ final class FiguresTest {
     assertThat(figure.svg()).isEqualTo(figure.svg()).contains("a &lt;b&gt;", ">64 B<", ">50 ns<");
     DocumentBuilderFactory xml = DocumentBuilderFactory.newInstance();
     xml.setFeature("http://apache.org/xml/features/nonvalidating/load-external-dtd", false);
-    var svg = xml.newDocumentBuilder().parse(new ByteArrayInputStream(figure.svg().getBytes("UTF-8")));
+    var svg =
+        xml.newDocumentBuilder().parse(new ByteArrayInputStream(figure.svg().getBytes("UTF-8")));
     assertThat(svg.getDocumentElement().getAttribute("viewBox")).isEqualTo("0 0 860 520");
   }
 

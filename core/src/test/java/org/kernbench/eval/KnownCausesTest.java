@@ -27,8 +27,8 @@ import org.kernbench.torch.TorchOptions;
  * Programs whose time has one cause, known beforehand: the explanation names it, at its place, with
  * its share. Times are worked out by hand from the numbers in {@code machines/}, in ns: dispatch 1,
  * DMA set-up 28, message overhead 8; latencies PE to router 2, HBM link 7.25, HBM 30.5, router to
- * router 2, router to PE 4, cube to IO 12, package link 250; HBM 217.6 GB/s, so 4.706 ns for a chunk
- * of 1 KiB, package link 200 GB/s, all others 256 or 512.
+ * router 2, router to PE 4, cube to IO 12, package link 250; HBM 217.6 GB/s, so 4.706 ns for a
+ * chunk of 1 KiB, package link 200 GB/s, all others 256 or 512.
  */
 final class KnownCausesTest {
   private static final double CHUNK_OF_HBM = 4.706;
@@ -178,8 +178,8 @@ final class KnownCausesTest {
   }
 
   /**
-   * Eight steps of 64 x 64 x 512 with one read channel: the two tiles of a step take 760 ns to load,
-   * their product 319 ns.
+   * Eight steps of 64 x 64 x 512 with one read channel: the two tiles of a step take 760 ns to
+   * load, their product 319 ns.
    */
   @Test
   void dmaBoundGemm_timeIsTheBytesAtTheHbm() {
@@ -270,7 +270,8 @@ final class KnownCausesTest {
             machine,
             List.of(),
             List.of(owner, guest),
-            tl -> tl.load(hbm(machine, owner, tl.pe().equals(owner) ? 0 : 65_536, Shape.of(32_768))));
+            tl ->
+                tl.load(hbm(machine, owner, tl.pe().equals(owner) ? 0 : 65_536, Shape.of(32_768))));
 
     double bytes = 64 * CHUNK_OF_HBM;
     // the port begins with the owner's, whose command comes first, then takes turns; the guest ends

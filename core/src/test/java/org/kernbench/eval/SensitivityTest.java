@@ -54,8 +54,7 @@ final class SensitivityTest {
   void messageBetweenPackages_latencies_countWithTheirCrossings() {
     // sip0.cube0.pe0 -> sip1.cube0.pe0 of the ring preset, one PE per package: PE to router, router
     // to IO, package link, IO to router, router to PE
-    Explanation e =
-        explain("hello-send", options("ring", "to=sip1.cube0.pe0", "n_elem=4096"));
+    Explanation e = explain("hello-send", options("ring", "to=sip1.cube0.pe0", "n_elem=4096"));
 
     assertThat(more(e, "system.links.sip_to_sip.latency")).isEqualTo(2_500);
     assertThat(less(e, "system.links.sip_to_sip.latency")).isEqualTo(-2_500);
@@ -67,8 +66,7 @@ final class SensitivityTest {
 
   @Test
   void messageBetweenPackages_bandwidth_onlyTheNarrowestLinkCounts() {
-    Explanation e =
-        explain("hello-send", options("ring", "to=sip1.cube0.pe0", "n_elem=4096"));
+    Explanation e = explain("hello-send", options("ring", "to=sip1.cube0.pe0", "n_elem=4096"));
 
     long chunk = 1024;
     long before = 8 * Rate.ofBytesPerSecond(200_000_000_000L).durationPs(chunk);
@@ -80,8 +78,7 @@ final class SensitivityTest {
   @Test
   void twoEqualLinksInARow_aSlowerOneCosts_aFasterOneGainsNothing() {
     // 256 GB/s from the PE to its router and from router to router
-    Explanation e =
-        explain("hello-send", options("tiny", "to=sip0.cube0.pe1", "n_elem=8192"));
+    Explanation e = explain("hello-send", options("tiny", "to=sip0.cube0.pe1", "n_elem=8192"));
 
     long slower = less(e, "cube.noc.bandwidth");
     long chunk = Rate.ofBytesPerSecond(253_440_000_000L).durationPs(1024) - 4_000;
@@ -184,7 +181,8 @@ final class SensitivityTest {
     for (MachineParameter p : all) {
       p.more().ifPresent(step -> assertThat(step.change()).isNotNegative());
       p.less().ifPresent(step -> assertThat(step.change()).isNegative());
-      for (MachineParameter.Step step : Stream.of(p.more(), p.less()).flatMap(Optional::stream).toList()) {
+      for (MachineParameter.Step step :
+          Stream.of(p.more(), p.less()).flatMap(Optional::stream).toList()) {
         List<String> after = Arrays.asList(step.machine().configText().split("\n"));
         assertThat(after).hasSameSizeAs(before);
         List<String> changed = after.stream().filter(line -> !before.contains(line)).toList();
@@ -202,10 +200,13 @@ final class SensitivityTest {
       if (line.matches(".*=[0-9.]+ ?(ps|ns|us|B|KiB|MiB|GB/s|GHz)")) {
         assertThat(all)
             .as(line)
-            .anyMatch(p -> line.startsWith(p.path() + "=") && (p.more().isPresent() || p.less().isPresent()));
+            .anyMatch(p ->
+                line.startsWith(p.path() + "=") && (p.more().isPresent() || p.less().isPresent()));
       }
     }
-    assertThat(all).extracting(MachineParameter::path).contains("ipcq.slots", "cube.hbm.efficiency");
+    assertThat(all)
+        .extracting(MachineParameter::path)
+        .contains("ipcq.slots", "cube.hbm.efficiency");
     assertThat(all).extracting(MachineParameter::path).doesNotContain("system.sips.count");
   }
 }

@@ -36,10 +36,15 @@ final class TraceFileTest {
   @TempDir private Path directory;
 
   /** A slice as it stands in a file. */
-  private record Read(String track, String name, long fromPs, long toPs, Map<String, Object> notes) {}
+  private record Read(
+      String track, String name, long fromPs, long toPs, Map<String, Object> notes) {}
 
   private record Contents(
-      List<Read> slices, List<Long> flowsOut, List<Long> flowsIn, long samples, Set<String> units) {}
+      List<Read> slices,
+      List<Long> flowsOut,
+      List<Long> flowsIn,
+      long samples,
+      Set<String> units) {}
 
   private static long number(UnknownFieldSet m, int field) {
     return m.getField(field).getVarintList().getFirst();
@@ -80,7 +85,9 @@ final class TraceFileTest {
       long track = number(event, 11);
       switch ((int) number(event, 9)) {
         case 1 -> {
-          assertThat(open.computeIfAbsent(track, t -> new ArrayList<>())).as("no nesting").isEmpty();
+          assertThat(open.computeIfAbsent(track, t -> new ArrayList<>()))
+              .as("no nesting")
+              .isEmpty();
           open.get(track).add(event);
           begins.put(event, time);
           out.addAll(event.getField(47).getFixed64List());
@@ -89,8 +96,7 @@ final class TraceFileTest {
         case 2 -> {
           UnknownFieldSet begin = open.get(track).removeLast();
           slices.add(
-              new Read(
-                  tracks.get(track), text(begin, 23), begins.get(begin), time, notes(begin)));
+              new Read(tracks.get(track), text(begin, 23), begins.get(begin), time, notes(begin)));
         }
         default -> samples++;
       }
@@ -217,8 +223,8 @@ final class TraceFileTest {
     assertThat(trace.counters())
         .filteredOn(c -> c.unit().equals("messages"))
         .isNotEmpty()
-        .allSatisfy(c ->
-            assertThat(c.samples()).allMatch(s -> s.value() >= 0 && s.value() <= slots));
+        .allSatisfy(
+            c -> assertThat(c.samples()).allMatch(s -> s.value() >= 0 && s.value() <= slots));
     assertThat(trace.counters())
         .filteredOn(c -> c.unit().equals("%"))
         .allSatisfy(c -> assertThat(c.samples()).allMatch(s -> s.value() <= 100));

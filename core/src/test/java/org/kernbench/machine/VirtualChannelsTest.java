@@ -21,9 +21,16 @@ class VirtualChannelsTest {
   /** Channels that auto gives, and what fewer come to. */
   @ParameterizedTest
   @CsvSource({
-    "ring,ring_1d,5,2,1", "ring,torus_2d,16,4,1", "ring,mesh_2d_no_wrap,9,2,0", "ring,switch,8,1,0",
-    "sip-2026,torus_2d,6,5,3", "sip-2026,ring_1d,5,4,3", "sip-2026,mesh_2d_no_wrap,6,4,1",
-    "sip-2026,switch,4,3,1", "sip-2026,fully_connected,5,3,2", "sip-2026,torus_2d,9,6,4"
+    "ring,ring_1d,5,2,1",
+    "ring,torus_2d,16,4,1",
+    "ring,mesh_2d_no_wrap,9,2,0",
+    "ring,switch,8,1,0",
+    "sip-2026,torus_2d,6,5,3",
+    "sip-2026,ring_1d,5,4,3",
+    "sip-2026,mesh_2d_no_wrap,6,4,1",
+    "sip-2026,switch,4,3,1",
+    "sip-2026,fully_connected,5,3,2",
+    "sip-2026,torus_2d,9,6,4"
   })
   void auto_everyTopology_isEnoughAndTooFewAreRefused(
       String preset, String topology, int sips, int auto, int tooFew) {
@@ -55,7 +62,9 @@ class VirtualChannelsTest {
     return all.toArray(String[]::new);
   }
 
-  /** Along every route the channel never goes down again, within the axis of a ring or all along. */
+  /**
+   * Along every route the channel never goes down again, within the axis of a ring or all along.
+   */
   @Test
   void channels_alongARoute_onlyGoUp() {
     Machine m = load("sip-2026");
@@ -74,12 +83,16 @@ class VirtualChannelsTest {
     Machine m = load("sip-2026");
     assertThat(m.warnings()).hasSizeGreaterThan(1);
     assertThat(m.warnings())
-        .anySatisfy(w -> assertThat(w.message())
-            .contains("4 KiB are fewer bytes than a round trip of system.links.sip_to_sip holds")
-            .contains("at most 8.2 GB/s of its 200 GB/s"));
+        .anySatisfy(w ->
+            assertThat(w.message())
+                .contains(
+                    "4 KiB are fewer bytes than a round trip of system.links.sip_to_sip holds")
+                .contains("at most 8.2 GB/s of its 200 GB/s"));
     assertThat(load("sip-2026", "fabric.buffer=2 KiB").warnings())
-        .anySatisfy(w -> assertThat(w.message())
-            .contains("sip.links.cube_to_cube").contains("at most 84.5 GB/s of its 512 GB/s"));
+        .anySatisfy(w ->
+            assertThat(w.message())
+                .contains("sip.links.cube_to_cube")
+                .contains("at most 84.5 GB/s of its 512 GB/s"));
     assertThat(Machines.load("sip-2026", List.of("fabric.buffer=256 KiB")).warnings()).isEmpty();
   }
 

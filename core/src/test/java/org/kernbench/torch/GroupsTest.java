@@ -81,8 +81,8 @@ final class GroupsTest {
           assertThatThrownBy(() -> d.newGroup(1, 1)).hasMessageContaining("rank 1 twice");
           assertThatThrownBy(() -> d.newGroup(List.of())).hasMessageContaining("empty list");
           assertThatThrownBy(() -> d.newGroup(0, 1, 2, 2)).hasMessageContaining("4 ranks");
-          assertThatThrownBy(() ->
-                  d.newSubgroupsByEnumeration(List.of(List.of(0, 1), List.of(2, 1))))
+          assertThatThrownBy(
+                  () -> d.newSubgroupsByEnumeration(List.of(List.of(0, 1), List.of(2, 1))))
               .hasMessageContaining("rank 1 is in list 0, [0, 1], and in list 1, [2, 1]");
           assertThatThrownBy(() -> d.newSubgroupsByEnumeration(List.of()))
               .hasMessageContaining("no list of ranks");
@@ -258,7 +258,8 @@ final class GroupsTest {
       Rooms.spawn(
           torch,
           w -> {
-            SubGroups s = w.distributed().newSubgroupsByEnumeration(List.of(List.of(0), List.of(1)));
+            SubGroups s =
+                w.distributed().newSubgroupsByEnumeration(List.of(List.of(0), List.of(1)));
             ProcessGroup g = s.own();
             Tensor t = one(w);
             Tensor u = w.torch().zeros(Shape.of(2), DType.F32, "u");

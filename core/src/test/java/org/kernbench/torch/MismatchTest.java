@@ -83,8 +83,7 @@ final class MismatchTest {
     sync("reduce", (g, o) -> g.reduce(o.part(), o.v.root, o.v.reduce));
     sync("reduceScatter", (g, o) -> g.reduceScatter(o.part(), o.whole(), o.v.reduce));
     sync(
-        "reduceScatter rows",
-        (g, o) -> g.reduceScatter(o.part(), o.whole(), o.v.reduce, o.rows()));
+        "reduceScatter rows", (g, o) -> g.reduceScatter(o.part(), o.whole(), o.v.reduce, o.rows()));
     sync("allGather", (g, o) -> g.allGather(o.whole(), o.part()));
     sync("allGather rows", (g, o) -> g.allGather(o.whole(), o.part(), o.rows()));
     sync("broadcast", (g, o) -> g.broadcast(o.part(), o.v.root));
@@ -200,9 +199,7 @@ final class MismatchTest {
                     }
                     past.add("rank " + w.rank() + " went on");
                   }));
-      assertThat(e)
-          .as("%s", c)
-          .isInstanceOfAny(SpawnException.class, DeadlockException.class);
+      assertThat(e).as("%s", c).isInstanceOfAny(SpawnException.class, DeadlockException.class);
       assertThat(past)
           .as("%s: who went on", c)
           .filteredOn(p -> p.contains("went on"))

@@ -84,12 +84,12 @@ final class OverlapTest {
     assertThat(alone.collective.exposedPs()).isEqualTo(alone.collective.durationPs());
     assertThat(alone.collective.hiddenPs()).isZero();
     // the kernel is on its way to the PEs when the collective starts: that much stays exposed
-    long kernelStart =
-        overlapped.kernels.stream().mapToLong(Launch::startPs).max().orElseThrow();
+    long kernelStart = overlapped.kernels.stream().mapToLong(Launch::startPs).max().orElseThrow();
     long uncovered = Math.max(0, kernelStart - overlapped.collective.startPs());
     assertThat(overlapped.collective.exposedPs()).isEqualTo(uncovered);
     assertThat(overlapped.collective.hiddenPs()).isPositive();
-    // beside the kernel it takes longer than alone, but the program saves most of what it took alone
+    // beside the kernel it takes longer than alone, but the program saves most of what it took
+    // alone
     long saved = alone.endPs - overlapped.endPs;
     assertThat(saved)
         .isBetween(alone.collective.durationPs() * 9 / 10, alone.collective.durationPs());
@@ -106,8 +106,7 @@ final class OverlapTest {
   @Test
   void exposed_shortKernel_hidesItsOwnLengthAtMost() {
     Run run = run(true, 3, -1);
-    long longest =
-        run.kernels.stream().mapToLong(Launch::criticalPs).max().orElseThrow();
+    long longest = run.kernels.stream().mapToLong(Launch::criticalPs).max().orElseThrow();
     assertThat(run.collective.hiddenPs()).isBetween(0L, longest);
     assertThat(run.collective.hiddenPs() + run.collective.exposedPs())
         .isEqualTo(run.collective.durationPs());
@@ -217,7 +216,8 @@ final class OverlapTest {
                 w.distributed()
                     .batchIsendIrecv(List.of(P2POp.isend(k, peer), P2POp.irecv(next, peer)));
             kernels.add(
-                w.torch().launch("attend", tl -> tl.store(sum, tl.load(k).add(tl.load(sum))), k, sum));
+                w.torch()
+                    .launch("attend", tl -> tl.store(sum, tl.load(k).add(tl.load(sum))), k, sum));
             works.forEach(Work::await);
             assertThat(next.get(7)).isEqualTo(peer);
           });

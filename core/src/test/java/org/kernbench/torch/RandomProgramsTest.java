@@ -21,7 +21,8 @@ import org.kernbench.tensor.Shape;
  * Random programs of collectives, messages and kernels over random sub-groups, synchronous and not,
  * against a model that runs the same steps one after the other on arrays of double. Elements are
  * -1, 0 and 1, and are clamped to that again after each reduction, so that every result is exact in
- * every dtype and in every order of additions; averages, which are not, must be within one rounding.
+ * every dtype and in every order of additions; averages, which are not, must be within one
+ * rounding.
  */
 final class RandomProgramsTest {
   private static final int ROWS = 4;
@@ -210,7 +211,10 @@ final class RandomProgramsTest {
         }
         case REDUCE_SCATTER, REDUCE_SCATTER_RAGGED -> {
           boolean ragged = s.kind == Kind.REDUCE_SCATTER_RAGGED;
-          List<Integer> rows = ragged ? Program.rows(s.seed, n) : IntStream.range(0, n).map(i -> ROWS).boxed().toList();
+          List<Integer> rows =
+              ragged
+                  ? Program.rows(s.seed, n)
+                  : IntStream.range(0, n).map(i -> ROWS).boxed().toList();
           double[][] wholes = new double[n][];
           for (int m = 0; m < n; m++) {
             wholes[m] = Program.values(s.dtype, s.seed, members.get(m), sum(rows) * COLUMNS);
@@ -274,7 +278,9 @@ final class RandomProgramsTest {
         }
       }
       for (int dst = 0; dst < n; dst++) {
-        results.get(members.get(dst)).put(name, concatenated(got.get(dst).toArray(double[][]::new)));
+        results
+            .get(members.get(dst))
+            .put(name, concatenated(got.get(dst).toArray(double[][]::new)));
       }
     }
 

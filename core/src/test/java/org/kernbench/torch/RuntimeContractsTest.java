@@ -30,8 +30,7 @@ final class RuntimeContractsTest {
             kernels.add(w.torch().launch("k", tl -> tl.store(x, tl.load(x).add(1)), x));
             w.distributed().allReduceAsync(t, ReduceKind.SUM);
             w.distributed().isend(x, (w.rank() + 1) % 4);
-            w.distributed()
-                .irecv(w.torch().empty(Shape.of(8), DType.F32, "y"), (w.rank() + 3) % 4);
+            w.distributed().irecv(w.torch().empty(Shape.of(8), DType.F32, "y"), (w.rank() + 3) % 4);
             results.add(t);
           });
       assertThat(kernels).hasSize(4).allMatch(Launch::isDone);
@@ -41,8 +40,8 @@ final class RuntimeContractsTest {
   }
 
   /**
-   * There, writing to a tensor first completed everything that was pending, also the collective that
-   * the other ranks had not come to yet.
+   * There, writing to a tensor first completed everything that was pending, also the collective
+   * that the other ranks had not come to yet.
    */
   @Test
   void targetBarrierDeadlock_writeWhileACollectiveWaitsForOthers_goesOn() {
@@ -66,7 +65,9 @@ final class RuntimeContractsTest {
             seen.put(w.rank(), List.of(before, x.get(0), g.get(0)));
           });
     }
-    assertThat(seen).hasSize(3).allSatisfy((rank, v) -> assertThat(v).containsExactly(4.0, 7.0, 6.0));
+    assertThat(seen)
+        .hasSize(3)
+        .allSatisfy((rank, v) -> assertThat(v).containsExactly(4.0, 7.0, 6.0));
   }
 
   /** There, some PEs started late, and the maximum over all PEs did not show it. */
@@ -78,8 +79,7 @@ final class RuntimeContractsTest {
       Rooms.spawn(
           torch,
           w -> {
-            Tensor t =
-                w.torch().zeros(Shape.of(8, 8), DType.F32, DpPolicy.columnWise(), "t");
+            Tensor t = w.torch().zeros(Shape.of(8, 8), DType.F32, DpPolicy.columnWise(), "t");
             for (int i = 0; i < w.rank(); i++) { // ranks are busy for different times
               w.torch().launch("k", tl -> tl.store(t, tl.load(t).add(1)), t);
             }
@@ -99,8 +99,10 @@ final class RuntimeContractsTest {
       CollectiveRun barrier = torch.distributed().history().getLast();
       assertThat(barrier.op()).isEqualTo(CollectiveOp.BARRIER);
       assertThat(barrier.durationPs()).isPositive();
-      assertThat(starts).hasSize(6).allSatisfy((rank, start) ->
-          assertThat(start).as("rank %d", rank).isGreaterThanOrEqualTo(barrier.endPs()));
+      assertThat(starts)
+          .hasSize(6)
+          .allSatisfy((rank, start) ->
+              assertThat(start).as("rank %d", rank).isGreaterThanOrEqualTo(barrier.endPs()));
       assertThat(clocks).hasSize(12);
       for (int cube = 0; cube < 6; cube++) { // rank r is cube r, and both its PEs start as one
         double start = starts.get(cube) / 1e3;
