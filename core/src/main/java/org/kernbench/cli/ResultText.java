@@ -96,7 +96,8 @@ final class ResultText {
     Map<String, Object> m = r.metrics();
     if (m.get("crit_ns") instanceof BigDecimal crit
         && m.get("bound_ns") instanceof BigDecimal bound) {
-      String what = r.rows().isEmpty() ? "" : "   (slowest point)";
+      boolean points = !r.rows().isEmpty() && r.rows().getFirst().containsKey("efficiency");
+      String what = points ? "   (slowest point)" : "";
       line("time", ns(crit) + what);
       if (bound.signum() > 0) {
         double ratio = crit.doubleValue() / bound.doubleValue();

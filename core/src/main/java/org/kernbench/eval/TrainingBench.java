@@ -419,7 +419,7 @@ final class TrainingBench implements Bench {
     outcome
         .metric("comm_ns", Numbers.ns(busy))
         .metric("exposed_ns", Numbers.ns(exposed))
-        .metric("exposed_part", Numbers.ratio(exposed, total))
+        .metric("exposed_pct", Numbers.rounded(100.0 * exposed / total))
         .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9));
     byKind.forEach((kind, sums) -> {
       Map<String, Object> row = new LinkedHashMap<>();

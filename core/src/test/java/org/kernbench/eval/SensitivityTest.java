@@ -130,7 +130,7 @@ final class SensitivityTest {
     "ccl-allreduce, kb-compat, n_elem=8192, 90",
     "ccl-allreduce, sip-2026, n_elem=8192;algorithm=ring, 85",
     "ccl-allreduce, sip-2026, n_elem=16384;algorithm=root_center_pipelined, 80",
-    "ring-scale, ring, ranks=64;bytes=1 MiB, 90",
+    "ring-scale, ring, ranks=32;bytes=256 KiB, 90",
     "gemm-single-pe, sip-2026, dtype=f16, 90",
     "softmax, sip-2026, dtype=f32, 90",
     "layernorm, sip-2026, dtype=f32, 90",
