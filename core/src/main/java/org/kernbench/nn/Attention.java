@@ -61,6 +61,64 @@ final class Attention {
     this.scale = 1 / Math.sqrt(heads.size);
   }
 
+  /** Attention for operands of these shapes. */
+  static Attention of(
+      Graph graph, Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
+    if (q.shape().rank() != 3
+        || !k.shape().equals(v.shape())
+        || k.shape().rank() != 3
+        || q.dim(1) != k.dim(1)
+        || q.dim(0) != qAt.length
+        || k.dim(0) != kAt.length
+        || q.columns() % size != 0
+        || k.columns() % size != 0) {
+      throw new ShapeException(
+          "attention of "
+              + q
+              + ", "
+              + k
+              + " and "
+              + v
+              + " with heads of "
+              + size
+              + ": expected [sequence, batch, heads x size], and one position per query and key");
+    }
+    return new Attention(graph, new Heads(q.dim(1), q.columns() / size, k.columns() / size, size));
+  }
+
+  /** One call over all keys, as an operation of the graph. */
+  Variable apply(Variable q, Variable k, Variable v, int[] qAt, int[] kAt) {
+    Positions queries = positions(qAt);
+    Positions keys = positions(kAt);
+    Partial result = forward(q.value(), k.value(), v.value(), queries, keys);
+    return graph.record(
+        result.output,
+        q.shape(),
+        List.of(q, k, v),
+        (grad, into) -> {
+          Grads g =
+              backward(
+                  q.value(),
+                  k.value(),
+                  v.value(),
+                  queries,
+                  keys,
+                  result.logSum,
+                  inner(result.output, grad),
+                  grad);
+          into.give(0, as(q, g.q));
+          into.give(1, as(k, g.k));
+          into.give(2, as(v, g.v));
+        });
+  }
+
+  /** A gradient in the type of its variable. */
+  private Tensor as(Variable of, Tensor grad) {
+    return grad.dtype() == of.dtype()
+        ? grad
+        : compute.map(graph.name("cast"), of.shape(), of.dtype(), List.of(grad), x -> x.get(0));
+  }
+
   /**
    * What attention over some keys gives.
    *

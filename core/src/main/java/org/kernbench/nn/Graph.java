@@ -398,7 +398,8 @@ public final class Graph implements AutoCloseable {
         });
   }
 
-  private static DType gradType(Variable v) {
+  /** Type in which the gradient of an operand is made. */
+  static DType gradType(Variable v) {
     return v instanceof Parameter p ? p.gradType() : v.dtype();
   }
 
@@ -491,58 +492,7 @@ public final class Graph implements AutoCloseable {
    * @return as q
    */
   public Variable attention(Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
-    Attention attention = attentionOf(q, k, v, size, qAt, kAt);
-    Attention.Positions queries = attention.positions(qAt);
-    Attention.Positions keys = attention.positions(kAt);
-    Attention.Partial result = attention.forward(q.value(), k.value(), v.value(), queries, keys);
-    return record(
-        result.output(),
-        q.shape(),
-        List.of(q, k, v),
-        (grad, into) -> {
-          Attention.Grads g =
-              attention.backward(
-                  q.value(),
-                  k.value(),
-                  v.value(),
-                  queries,
-                  keys,
-                  result.logSum(),
-                  attention.inner(result.output(), grad),
-                  grad);
-          into.give(0, as(q, g.q()));
-          into.give(1, as(k, g.k()));
-          into.give(2, as(v, g.v()));
-        });
-  }
-
-  Attention attentionOf(Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
-    if (q.shape().rank() != 3
-        || !k.shape().equals(v.shape())
-        || k.shape().rank() != 3
-        || q.dim(1) != k.dim(1)
-        || q.dim(0) != qAt.length
-        || k.dim(0) != kAt.length
-        || q.columns() % size != 0
-        || k.columns() % size != 0) {
-      throw new ShapeException(
-          "attention of "
-              + q
-              + ", "
-              + k
-              + " and "
-              + v
-              + " with heads of "
-              + size
-              + ": expected [sequence, batch, heads x size], and one position per query and key");
-    }
-    return new Attention(
-        this, new Attention.Heads(q.dim(1), q.columns() / size, k.columns() / size, size));
-  }
-
-  /** A gradient in the type of its variable. */
-  Tensor as(Variable of, Tensor grad) {
-    return grad.dtype() == of.dtype() ? grad : map("cast", of, List.of(grad), x -> x.get(0));
+    return Attention.of(this, q, k, v, size, qAt, kAt).apply(q, k, v, qAt, kAt);
   }
 
   /**
@@ -554,55 +504,7 @@ public final class Graph implements AutoCloseable {
    * @param at position of each row of the sequence
    */
   public Variable rotary(Variable x, int size, int[] at, double base) {
-    if (x.shape().rank() != 3
-        || x.columns() % size != 0
-        || size % 2 != 0
-        || x.dim(0) != at.length) {
-      throw new ShapeException(
-          "rotary of " + x + " with heads of " + size + " at " + at.length + " positions");
-    }
-    int half = size / 2;
-    double[] cos = new double[x.rows() * half];
-    double[] sin = new double[x.rows() * half];
-    for (int row = 0; row < x.rows(); row++) {
-      for (int i = 0; i < half; i++) {
-        double angle = at[row / x.dim(1)] * Math.pow(base, -2.0 * i / size);
-        cos[row * half + i] = Math.cos(angle);
-        sin[row * half + i] = Math.sin(angle);
-      }
-    }
-    DType working = Compute.working(x.dtype());
-    Shape angles = Shape.of(x.rows(), half);
-    Tensor c = constant(cos, angles, working, name("cos")).value();
-    Tensor s = constant(sin, angles, working, name("sin")).value();
-    return record(
-        turned(x.value(), x, size, c, s, 1),
-        x.shape(),
-        List.of(x),
-        (grad, into) -> into.give(0, turned(grad, x, size, c, s, -1)));
-  }
-
-  private Tensor turned(Tensor x, Variable like, int size, Tensor cos, Tensor sin, int direction) {
-    int columns = like.columns();
-    int half = size / 2;
-    Tensor y = compute.empty(name("rotary"), like.shape(), like.dtype());
-    compute.rows(
-        name("rotary"),
-        like.rows(),
-        List.of(RowArg.rows(x, columns), RowArg.rows(cos, half), RowArg.rows(sin, half)),
-        List.of(RowArg.rows(y, columns)),
-        (tl, v) -> {
-          int rows = v.get(0).shape().dim(0);
-          Value pairs = v.get(0).reshape(rows, columns / size, 2, half);
-          Value a = pairs.narrow(2, 0, 1);
-          Value b = pairs.narrow(2, 1, 1);
-          Value c = v.get(1).reshape(rows, 1, 1, half);
-          Value s = v.get(2).mul(direction).reshape(rows, 1, 1, half);
-          Value first = a.mul(c).sub(b.mul(s));
-          Value second = a.mul(s).add(b.mul(c));
-          return List.of(tl.concat(2, first, second).reshape(rows, columns));
-        });
-    return y;
+    return new Rotary(this, x, size, at, base).apply();
   }
 
   // ---- losses ----

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.Compute.RowArg;
-import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
@@ -71,10 +70,10 @@ final class Norms {
     int columns = x.columns();
     String name = graph.name(centred ? "layernorm" : "rmsnorm");
     Tensor dx = compute.empty(name, x.shape(), x.dtype());
-    Tensor dw = compute.empty(name + "-weight", Shape.of(columns), gradType(weight));
+    Tensor dw = compute.empty(name + "-weight", Shape.of(columns), Graph.gradType(weight));
     List<RowArg> out = new ArrayList<>(List.of(RowArg.rows(dx, columns), RowArg.once(dw, columns)));
     if (bias != null) {
-      Tensor db = compute.empty(name + "-bias", Shape.of(columns), gradType(bias));
+      Tensor db = compute.empty(name + "-bias", Shape.of(columns), Graph.gradType(bias));
       out.add(RowArg.once(db, columns));
     }
     compute.rows(
@@ -104,9 +103,5 @@ final class Norms {
     if (bias != null) {
       into.give(2, out.get(2).tensor());
     }
-  }
-
-  private static DType gradType(Variable v) {
-    return v instanceof Parameter p ? p.gradType() : v.dtype();
   }
 }

@@ -136,6 +136,57 @@ final class GraphTest {
         .containsExactly(expected, org.assertj.core.api.Assertions.within(1e-12));
   }
 
+  /**
+   * Attention over two parts of the keys, merged, is attention over all of them; the first and the
+   * last query see none of one part, the third no key at all.
+   */
+  @Test
+  void attention_mergedOverPartsOfTheKeys_equalsOneCall() {
+    int[] queriesAt = {4, 9, -1, 6};
+    int[] keysAt = {2, 7, 8, 4, 5, 9};
+    int[] first = {7, 8};
+    int[] second = {2, 4, 5, 9};
+    Shape q = shape(4, 1, 3);
+    Shape k = shape(6, 1, 3);
+    assertThat(
+            GradCheck.run(
+                (g, x) -> {
+                  Attention attention =
+                      Attention.of(g, x.get(0), x.get(1), x.get(2), 3, queriesAt, keysAt);
+                  Attention.Positions at = attention.positions(queriesAt);
+                  Attention.Partial all =
+                      attention.merge(
+                          part(g, attention, x, at, new int[] {1, 2}, first),
+                          part(g, attention, x, at, new int[] {0, 3, 4, 5}, second));
+                  Variable one = g.attention(x.get(0), x.get(1), x.get(2), 3, queriesAt, keysAt);
+                  return g.sub(new Variable(all.output(), q, false), one);
+                },
+                List.of(values(q), values(k), values(k)),
+                q,
+                k,
+                k))
+        .containsExactly(new double[12], org.assertj.core.api.Assertions.within(1e-14));
+  }
+
+  private static Attention.Partial part(
+      Graph g,
+      Attention attention,
+      List<Variable> x,
+      Attention.Positions queries,
+      int[] rows,
+      int[] at) {
+    return attention.forward(
+        x.get(0).value(),
+        g.selectRows(x.get(1), rows).value(),
+        g.selectRows(x.get(2), rows).value(),
+        queries,
+        attention.positions(at));
+  }
+
+  private static double[] values(Shape shape) {
+    return new java.util.Random(shape.elements()).doubles(shape.elements(), -2, 2).toArray();
+  }
+
   @Test
   void rotary_gradients() {
     GradCheck.check((g, x) -> g.rotary(x.get(0), 4, new int[] {3, 0, 9}, 10000), shape(3, 2, 8));
