@@ -84,9 +84,9 @@ final class CrossEntropy {
           Value hit = isTarget(tl, x.get(2), columns);
           return List.of(rowSum(tl.where(hit, shifted, 0)), rowSum(shifted.exp()), rowSum(shifted));
         });
-    Tensor targetLogit = summed(ownTarget, rows);
-    Tensor sum = summed(ownSum, rows);
-    Tensor total = smoothing > 0 ? summed(ownTotal, rows) : ownTotal;
+    Tensor targetLogit = summed(ownTarget, rows, "target");
+    Tensor sum = summed(ownSum, rows, "sum");
+    Tensor total = smoothing > 0 ? summed(ownTotal, rows, "total") : ownTotal;
     Tensor loss =
         compute.map(
             graph.name("loss"),
@@ -154,7 +154,8 @@ final class CrossEntropy {
     return compute.empty(graph.name(what), Shape.of(rows), dtype);
   }
 
-  private Tensor summed(Tensor own, int rows) {
-    return tp.size() == 1 ? own : exchange.move(Move.ALL_REDUCE, own, Shape.of(rows));
+  private Tensor summed(Tensor own, int rows, String what) {
+    Move move = graph.recipe().forward(Mapping.REDUCE_FROM, graph.name(what));
+    return tp.size() == 1 ? own : exchange.move(move, own, Shape.of(rows));
   }
 }

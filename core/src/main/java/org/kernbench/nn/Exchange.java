@@ -32,12 +32,16 @@ final class Exchange {
     mapping.check(x, group.size());
     Exchange exchange = new Exchange(graph, group);
     Shape shape = exchange.shape(mapping.forward(), x.shape());
-    Tensor y = exchange.move(mapping.forward(), x.value(), x.shape());
+    Tensor y =
+        exchange.move(graph.recipe().forward(mapping, graph.place()), x.value(), x.shape());
     return graph.record(
         y,
         shape,
         List.of(x),
-        (grad, into) -> into.give(0, exchange.move(mapping.backward(), grad, shape)));
+        (grad, into) -> {
+          Move back = graph.recipe().backward(mapping, graph.place());
+          into.give(0, exchange.move(back, grad, shape));
+        });
   }
 
   private Shape shape(Move move, Shape s) {

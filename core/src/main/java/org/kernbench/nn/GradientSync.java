@@ -21,21 +21,24 @@ import org.kernbench.torch.Torch;
 public final class GradientSync {
   private final Torch torch;
   private final ParallelLayout layout;
+  private final Recipe recipe;
 
   /** For the parameters of a layout. */
   public GradientSync(Torch torch, ParallelLayout layout) {
+    this(torch, layout, Recipe.STANDARD);
+  }
+
+  GradientSync(Torch torch, ParallelLayout layout, Recipe recipe) {
     this.torch = torch;
     this.layout = layout;
+    this.recipe = recipe;
   }
 
   /** Sums the gradients of a rank's parameters with those of the other ranks. All ranks call it. */
   public void sum(List<Parameter> parameters) {
     for (Parameter p : parameters) {
       if (!p.isFrozen()) {
-        if (p.sharding().sequenceParallel()) {
-          sum(p, layout.tp());
-        }
-        sum(p, layout.dpCp());
+        recipe.gradientGroups(p, layout).forEach(group -> sum(p, group));
       }
     }
   }
@@ -56,8 +59,9 @@ public final class GradientSync {
     try (Scratch scratch = new Scratch(torch)) {
       DType type = scaleType(parameters);
       Tensor count = scratch.own(torch.full(Shape.of(1), type, ownTokens, "tokens"));
-      if (layout.dpCp().size() > 1) {
-        layout.dpCp().allReduce(count, ReduceKind.SUM);
+      ProcessGroup ranks = recipe.tokenGroup(layout);
+      if (ranks.size() > 1) {
+        ranks.allReduce(count, ReduceKind.SUM);
       }
       Tensor factor =
           scratch.compute.map(
@@ -65,7 +69,7 @@ public final class GradientSync {
               Shape.of(1),
               type,
               List.of(count),
-              x -> x.get(0).maximum(1).reciprocal());
+              x -> x.get(0).maximum(1).reciprocal().mul(recipe.gradientFactor(layout)));
       scale(scratch.compute, parameters, factor);
     }
   }
@@ -80,8 +84,7 @@ public final class GradientSync {
       DType type = scaleType(parameters);
       Tensor total = scratch.own(torch.zeros(Shape.of(1), type, "norm-square"));
       for (Parameter p : parameters) {
-        boolean counts = p.sharding().axis().isPresent() || layout.tp().rank() == 0;
-        if (!p.isFrozen() && counts && p.grad().isPresent()) {
+        if (!p.isFrozen() && recipe.countsInNorm(p, layout) && p.grad().isPresent()) {
           Tensor square = scratch.compute.empty("square", Shape.of(1), type);
           scratch.compute.rows(
               "norm",

@@ -28,20 +28,27 @@ import org.kernbench.torch.Torch;
  */
 public final class Graph implements AutoCloseable {
   private final Torch torch;
+  private final Recipe recipe;
   private final List<Node> nodes = new ArrayList<>();
   private final List<Tensor> owned = new ArrayList<>();
   private final Deque<String> path = new ArrayDeque<>();
   private final Compute compute;
   private boolean closed;
 
-  private Graph(Torch torch) {
+  private Graph(Torch torch, Recipe recipe) {
     this.torch = torch;
+    this.recipe = recipe;
     this.compute = new Compute(torch, this::own);
   }
 
   /** An empty graph of the rank that owns this view of the runtime. */
   public static Graph of(Torch torch) {
-    return new Graph(torch);
+    return of(torch, Recipe.STANDARD);
+  }
+
+  /** An empty graph of a model that follows another recipe. */
+  static Graph of(Torch torch, Recipe recipe) {
+    return new Graph(torch, recipe);
   }
 
   /** The rank's view of the runtime. */
@@ -76,6 +83,11 @@ public final class Graph implements AutoCloseable {
     return compute;
   }
 
+  /** How the parallel parts of the model hang together. */
+  Recipe recipe() {
+    return recipe;
+  }
+
   Tensor own(Tensor tensor) {
     if (closed) {
       throw new SimulationException("the graph is closed; make a new one for each step");
@@ -101,7 +113,12 @@ public final class Graph implements AutoCloseable {
 
   /** The name of a kernel of this part of the model. */
   String name(String kernel) {
-    return path.isEmpty() ? kernel : String.join(".", path) + "." + kernel;
+    return path.isEmpty() ? kernel : place() + "." + kernel;
+  }
+
+  /** The part of the model that is recorded now, or whose gradient is computed. */
+  String place() {
+    return String.join(".", path);
   }
 
   static boolean wants(Variable v) {

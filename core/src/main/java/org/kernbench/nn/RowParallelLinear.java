@@ -100,12 +100,15 @@ public final class RowParallelLinear implements Module {
       Variable own = options.inputIsParallel ? x : Exchange.apply(graph, Mapping.SCATTER_TO, x, tp);
       Mapping leave =
           options.sequenceParallel ? Mapping.REDUCE_SCATTER_TO_SEQUENCE : Mapping.REDUCE_FROM;
-      Variable y = Exchange.apply(graph, leave, graph.linear(own, weight), tp);
-      if (bias != null && !options.skipBiasAdd) {
-        y = graph.addBias(y, bias);
-      }
+      boolean onSum = graph.recipe().addsBiasToTheSum();
+      Variable part = withBias(graph, graph.linear(own, weight), !onSum);
+      Variable y = withBias(graph, Exchange.apply(graph, leave, part, tp), onSum);
       return new Result(y, options.skipBiasAdd ? Optional.ofNullable(bias) : Optional.empty());
     }
+  }
+
+  private Variable withBias(Graph graph, Variable y, boolean here) {
+    return here && bias != null && !options.skipBiasAdd ? graph.addBias(y, bias) : y;
   }
 
   @Override

@@ -72,15 +72,16 @@ public final class SelfAttention implements Module {
     Variable k = key.forward(graph, in);
     Variable v = value.forward(graph, in);
     int size = config.headSize();
+    int[] at = graph.recipe().positions(part);
     if (config.style() == TransformerConfig.Style.LLAMA) {
-      q = graph.rotary(q, size, part.own(), TransformerConfig.ROTARY_BASE);
-      k = graph.rotary(k, size, part.own(), TransformerConfig.ROTARY_BASE);
+      q = graph.rotary(q, size, at, TransformerConfig.ROTARY_BASE);
+      k = graph.rotary(k, size, at, TransformerConfig.ROTARY_BASE);
     }
     Variable attended;
     try (Graph.Section section = graph.section(name)) {
       Variable allK = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, k, layout.cp());
       Variable allV = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, v, layout.cp());
-      attended = graph.attention(q, allK, allV, size, part.own(), part.all());
+      attended = graph.attention(q, allK, allV, size, at, part.all());
     }
     return output.forward(graph, attended);
   }

@@ -60,7 +60,7 @@ public final class Transformer implements Module {
    * @return {@code [own positions, batch, hidden]}; with sequence parallelism this rank's rows
    */
   public Variable embed(Graph graph, int[] ids, int batch, SequencePart part) {
-    int[] at = part.own();
+    int[] at = graph.recipe().positions(part);
     Variable x = embedding.forward(graph, ids, at.length, batch);
     if (positions == null) {
       return x;

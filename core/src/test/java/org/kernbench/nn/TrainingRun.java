@@ -1,0 +1,230 @@
+package org.kernbench.nn;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.kernbench.device.Mode;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.Worker;
+
+/**
+ * Some steps of training of a small transformer in a layout, in f64, and what comes out of it put
+ * together from the ranks: the subject and the reference of the oracles that compare layouts.
+ */
+final class TrainingRun {
+  private static final double RATE = 0.05;
+
+  private final Setup setup;
+  private final double[] losses;
+  private final Map<String, SortedMap<Integer, double[]>> grads = new TreeMap<>();
+  private final Map<String, SortedMap<Integer, double[]>> parameters = new TreeMap<>();
+  private final Map<String, Parameter> shapes = new LinkedHashMap<>();
+
+  private TrainingRun(Setup setup) {
+    this.setup = setup;
+    this.losses = new double[setup.steps];
+  }
+
+  /** How parameters change after the gradients are known. */
+  enum Training {
+    SGD,
+    ADAM;
+
+    Optimizer of(Worker w, List<Parameter> parameters) {
+      return this == SGD
+          ? new Sgd(w.torch(), parameters, RATE)
+          : new AdamW(w.torch(), parameters, AdamW.Settings.of(RATE));
+    }
+  }
+
+  /** What is trained, and how. */
+  record Setup(
+      TransformerConfig config,
+      int sequence,
+      int samples,
+      int steps,
+      Training training,
+      int tp,
+      int cp,
+      int dp,
+      boolean sp,
+      Recipe recipe) {
+    Setup onOneRank() {
+      return new Setup(
+          config, sequence, samples, steps, training, 1, 1, 1, false, Recipe.STANDARD);
+    }
+
+    Setup with(Recipe other) {
+      return new Setup(config, sequence, samples, steps, training, tp, cp, dp, sp, other);
+    }
+  }
+
+  /**
+   * What a run gives.
+   *
+   * @param losses of the steps, each the sum over all tokens
+   * @param grads of the first step, before the optimizer, of whole parameters
+   * @param parameters after the last step
+   * @param unequal what differs in a bit between ranks that should have the same
+   */
+  record Result(
+      double[] losses,
+      Map<String, double[]> grads,
+      Map<String, double[]> parameters,
+      List<String> unequal) {}
+
+  /** Trains. */
+  static Result of(Setup setup) {
+    TrainingRun run = new TrainingRun(setup);
+    Ranks.run(setup.tp * setup.cp * setup.dp, Mode.VALUES, run::body);
+    List<String> unequal = new ArrayList<>();
+    return new Result(
+        run.losses, run.whole(run.grads, unequal), run.whole(run.parameters, unequal), unequal);
+  }
+
+  private void body(Worker w) {
+    Setup s = setup;
+    ParallelLayout layout = ParallelLayout.create(w.distributed(), s.tp, s.cp, s.dp, s.sp);
+    Transformer model = new Transformer(s.config, layout, new Init(w.torch(), DType.F64, 7, 0.2));
+    SequencePart part = new SequencePart(s.sequence, s.cp, layout.cp().rank());
+    int batch = s.samples / s.dp;
+    int first = layout.dp().rank() * batch;
+    int[] at = part.own();
+    int[] ids = new int[at.length * batch];
+    int[] targets = new int[ids.length];
+    double[] mask = new double[ids.length];
+    int tokens = 0;
+    for (int i = 0; i < at.length; i++) {
+      for (int b = 0; b < batch; b++) {
+        int sample = first + b;
+        int k = i * batch + b;
+        ids[k] = (at[i] * 7 + sample * 5 + at[i] * at[i]) % s.config.vocabulary();
+        targets[k] = (at[i] * 11 + sample * 3 + 1) % s.config.vocabulary();
+        // the last sample has few tokens, so that some context-parallel ranks have none of it
+        mask[k] = at[i] < s.sequence - s.sequence * 7 * sample / 24 - 1 ? 1 : 0;
+        tokens += (int) mask[k];
+      }
+    }
+    GradientSync sync = new GradientSync(w.torch(), layout, s.recipe);
+    List<Parameter> all = model.parameters();
+    try (Optimizer optimizer = s.training.of(w, all)) {
+      for (int step = 0; step < s.steps; step++) {
+        model.zeroGrad();
+        try (Graph graph = Graph.of(w.torch(), s.recipe)) {
+          Variable perToken = model.forward(graph, ids, targets, batch, part);
+          Variable sum = graph.weightedSum(perToken, mask);
+          graph.backward(sum);
+          if (layout.tp().rank() == 0) {
+            double own = sum.value().get(0); // other ranks go on meanwhile
+            losses[step] += own;
+          }
+        }
+        sync.sum(all);
+        sync.divideByTokens(all, tokens);
+        if (step == 0) {
+          for (Parameter p : all) {
+            shapes.putIfAbsent(p.name(), p);
+            add(grads, w, p, p.grad().orElseThrow().toDoubles());
+          }
+        }
+        sync.clip(all, 1);
+        optimizer.step();
+      }
+    }
+    for (Parameter p : all) {
+      add(parameters, w, p, p.value().toDoubles());
+    }
+  }
+
+  private static void add(
+      Map<String, SortedMap<Integer, double[]>> to, Worker w, Parameter p, double[] values) {
+    to.computeIfAbsent(p.name(), n -> new TreeMap<>()).put(w.rank(), values);
+  }
+
+  private Map<String, double[]> whole(
+      Map<String, SortedMap<Integer, double[]>> parts, List<String> unequal) {
+    Map<String, double[]> whole = new TreeMap<>();
+    parts.forEach(
+        (name, each) -> whole.put(name, join(name, List.copyOf(each.values()), unequal)));
+    return whole;
+  }
+
+  /** Ranks come in order tp fastest. */
+  private double[] join(String name, List<double[]> parts, List<String> unequal) {
+    Parameter p = shapes.get(name);
+    int tp = setup.tp;
+    boolean divided = p.sharding().axis().isPresent();
+    for (int i = 0; i < parts.size(); i++) {
+      if (!java.util.Arrays.equals(parts.get(i), parts.get(divided ? i % tp : 0))) {
+        unequal.add(name + " on rank " + i);
+      }
+    }
+    if (!divided) {
+      return parts.get(0);
+    }
+    int axis = p.sharding().axis().getAsInt();
+    int inner = (int) p.shape().inner(axis) * p.shape().dim(axis);
+    int outer = (int) p.shape().outer(axis);
+    double[] all = new double[inner * outer * tp];
+    for (int r = 0; r < tp; r++) {
+      for (int o = 0; o < outer; o++) {
+        System.arraycopy(parts.get(r), o * inner, all, (o * tp + r) * inner, inner);
+      }
+    }
+    return all;
+  }
+
+  // ---- comparing ----
+
+  /** The largest relative distance of losses. */
+  static double lossError(Result got, Result expected) {
+    double worst = 0;
+    for (int i = 0; i < got.losses.length; i++) {
+      worst = Math.max(worst, Math.abs(got.losses[i] / expected.losses[i] - 1));
+    }
+    return worst;
+  }
+
+  /** The largest distance of one tensor from that of the reference, relative to its size. */
+  static double worst(Map<String, double[]> got, Map<String, double[]> expected) {
+    if (!got.keySet().equals(expected.keySet())) {
+      throw new AssertionError(got.keySet() + " are not " + expected.keySet());
+    }
+    // a bias of keys has gradient 0, as softmax does not see a shift: measure that by the others
+    double typical = expected.values().stream().mapToDouble(TrainingRun::norm).max().orElseThrow();
+    double worst = 0;
+    for (Map.Entry<String, double[]> e : expected.entrySet()) {
+      double scale = Math.max(norm(e.getValue()), 1e-4 * typical);
+      worst = Math.max(worst, distance(got.get(e.getKey()), e.getValue()) / scale);
+    }
+    return worst;
+  }
+
+  /** Norm of all tensors together. */
+  static double norm(Map<String, double[]> tensors) {
+    double sum = 0;
+    for (double[] t : tensors.values()) {
+      sum += Math.pow(norm(t), 2);
+    }
+    return Math.sqrt(sum);
+  }
+
+  private static double norm(double[] a) {
+    double sum = 0;
+    for (double x : a) {
+      sum += x * x;
+    }
+    return Math.sqrt(sum);
+  }
+
+  private static double distance(double[] a, double[] b) {
+    double[] difference = new double[a.length];
+    for (int i = 0; i < a.length; i++) {
+      difference[i] = a[i] - b[i];
+    }
+    return norm(difference);
+  }
+}
