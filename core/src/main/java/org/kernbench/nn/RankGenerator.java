@@ -12,8 +12,7 @@ import java.util.Map;
  * dimensions, the first varies fastest with the rank. Source: {@code megatron.md} 3.
  */
 public final class RankGenerator {
-  private final List<String> names;
-  private final int[] sizes;
+  private final RankGrid grid;
 
   /**
    * A layout.
@@ -33,24 +32,24 @@ public final class RankGenerator {
               + known.get("cp")
               + "; attention takes one with ep 1, experts one with cp 1");
     }
-    known.forEach((name, size) -> {
-      if (size < 1) {
-        throw new IllegalArgumentException(name + " has size " + size + "; expected 1 or more");
-      }
-      if (!inOrder.contains(name)) {
-        if (size != 1) {
-          throw new IllegalStateException(
-              name + " has size " + size + " but is not in the order " + order);
-        }
-        inOrder.add(name);
-      }
-    });
-    this.names = List.copyOf(inOrder);
-    this.sizes = new int[names.size()];
-    for (int i = 0; i < names.size(); i++) {
-      String name = names.get(i);
+    known.forEach(
+        (name, size) -> {
+          if (size < 1) {
+            throw new IllegalArgumentException(name + " has size " + size + "; expected 1 or more");
+          }
+          if (!inOrder.contains(name)) {
+            if (size != 1) {
+              throw new IllegalStateException(
+                  name + " has size " + size + " but is not in the order " + order);
+            }
+            inOrder.add(name);
+          }
+        });
+    List<Integer> shape = new ArrayList<>();
+    for (int i = 0; i < inOrder.size(); i++) {
+      String name = inOrder.get(i);
       Integer size = known.get(name);
-      if (size == null || names.indexOf(name) != i) {
+      if (size == null || inOrder.indexOf(name) != i) {
         throw new IllegalArgumentException(
             "order "
                 + order
@@ -60,13 +59,19 @@ public final class RankGenerator {
                 + String.join(", ", known.keySet())
                 + " once");
       }
-      this.sizes[i] = size;
+      shape.add(size);
     }
+    this.grid = RankGrid.of(shape, inOrder);
   }
 
   /** Number of ranks. */
   public int worldSize() {
-    return Arrays.stream(sizes).reduce(1, Math::multiplyExact);
+    return grid.size();
+  }
+
+  /** The same as a grid. */
+  public RankGrid grid() {
+    return grid;
   }
 
   /**
@@ -75,44 +80,11 @@ public final class RankGenerator {
    * @return groups in ascending order of their first rank, ranks ascending
    */
   public List<List<Integer>> groups(String token) {
-    boolean[] selected = new boolean[names.size()];
-    for (String name : token.toLowerCase(Locale.ROOT).split("-", -1)) {
-      int at = names.indexOf(name);
-      if (at < 0) {
-        throw new IllegalArgumentException(
-            "groups of "
-                + token
-                + ": unknown dimension "
-                + name
-                + "; expected some of "
-                + String.join(", ", names));
-      }
-      selected[at] = true;
-    }
-    Map<Integer, List<Integer>> byRest = new LinkedHashMap<>();
-    for (int rank = 0; rank < worldSize(); rank++) {
-      int rest = 0;
-      int stride = 1;
-      int left = rank;
-      for (int i = 0; i < sizes.length; i++) {
-        rest += selected[i] ? 0 : left % sizes[i] * stride;
-        left /= sizes[i];
-        stride *= sizes[i];
-      }
-      byRest.computeIfAbsent(rest, r -> new ArrayList<>()).add(rank);
-    }
-    return byRest.values().stream().map(List::copyOf).toList();
+    return grid.enumerate(token.toLowerCase(Locale.ROOT).split("-", -1));
   }
 
-  /** A rank's coordinate in a dimension. */
+  /** A rank's coordinate in a dimension; 0 in one that there is not. */
   public int coordinate(int rank, String name) {
-    int left = rank;
-    for (int i = 0; i < sizes.length; i++) {
-      if (names.get(i).equals(name)) {
-        return left % sizes[i];
-      }
-      left /= sizes[i];
-    }
-    throw new IllegalArgumentException("unknown dimension " + name);
+    return grid.coordinate(rank, name);
   }
 }
