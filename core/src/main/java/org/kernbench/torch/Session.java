@@ -475,21 +475,21 @@ final class Session {
   /** The rank goes on while an operation is under way. */
   void begin(Work work) {
     for (Tensor t : work.held()) {
-      held.merge(t, 1, Integer::sum);
+      held.merge(t.owner(), 1, Integer::sum);
     }
     if (work.result() != null) {
-      written.put(work.result(), work);
+      written.put(work.result().owner(), work);
     }
   }
 
   /** The rank has waited for the operation. */
   void end(Work work) {
     for (Tensor t : work.held()) {
-      held.computeIfPresent(t, (tensor, count) -> count == 1 ? null : count - 1);
+      held.computeIfPresent(t.owner(), (tensor, count) -> count == 1 ? null : count - 1);
       work.launch().ifPresent(t::usedBy);
     }
     if (work.result() != null) {
-      written.remove(work.result());
+      written.remove(work.result().owner());
     }
   }
 
@@ -499,7 +499,7 @@ final class Session {
       return;
     }
     for (Tensor t : tensors) {
-      Work work = written.get(t);
+      Work work = written.get(t.owner());
       if (work != null) {
         throw new SimulationException(
             what

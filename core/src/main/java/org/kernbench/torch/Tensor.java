@@ -6,6 +6,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -52,6 +53,9 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   private List<Launch> users = List.of();
   private boolean closed;
 
+  /** Whose memory this is a part of; this tensor itself, unless it is a view. */
+  private final Tensor owner;
+
   private Tensor(
       Session session,
       String name,
@@ -60,7 +64,9 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
       VirtualAddress address,
       List<ShardSpec> specs,
       List<Shard> shards,
-      List<Part> parts) {
+      List<Part> parts,
+      @Nullable Tensor owner) {
+    this.owner = owner == null ? this : owner;
     this.session = session;
     this.name = name;
     this.shape = shape;
@@ -115,7 +121,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
       shards.add(new Shard(name, place, spec.shape(), dtype));
     }
     return new Tensor(
-        session, name, shape, dtype, address, specs, List.copyOf(shards), List.copyOf(parts));
+        session, name, shape, dtype, address, specs, List.copyOf(shards), List.copyOf(parts), null);
   }
 
   /** Which elements a part has. */
@@ -169,6 +175,68 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     return shards;
   }
 
+  /**
+   * Neighbouring elements under a shape of their own ({@code view} of a flat buffer in PyTorch). It
+   * shares this tensor's memory: what is written to one is seen in the other, and kernels and
+   * collectives on either are ordered as if they were on this one. Closing it frees nothing; it
+   * cannot be used after this tensor is closed.
+   *
+   * @param start its first element, in row-major order
+   * @throws SimulationException if this tensor is spread over several PEs
+   * @throws ShapeException if there are not so many elements
+   */
+  public Tensor view(long start, Shape part, String partName) {
+    checkUsable("view");
+    if (specs.size() != 1) {
+      throw new SimulationException(
+          "view of tensor "
+              + name
+              + ", which is spread over "
+              + specs.size()
+              + " PEs; expected a tensor on one PE");
+    }
+    if (start < 0 || start + part.elements() > shape.elements()) {
+      throw new ShapeException(
+          "view "
+              + partName
+              + " "
+              + part
+              + " of tensor "
+              + name
+              + " "
+              + shape
+              + " from element "
+              + start
+              + ": expected at most "
+              + shape.elements()
+              + " elements");
+    }
+    ShardSpec place = specs.getFirst();
+    ShardSpec spec =
+        new ShardSpec(
+            place.sip(),
+            place.cube(),
+            place.pe(),
+            Collections.nCopies(part.rank(), 0),
+            part);
+    VirtualAddress at = address.plus(start * dtype.sizeBytes());
+    return new Tensor(
+        session,
+        partName,
+        part,
+        dtype,
+        at,
+        List.of(spec),
+        List.of(new Shard(partName, at, part, dtype)),
+        List.of(new Part(spec, at, part.elements() * dtype.sizeBytes())),
+        owner);
+  }
+
+  /** The tensor that the memory belongs to, by which uses are ordered. */
+  Tensor owner() {
+    return owner;
+  }
+
   /** The PEs that hold a part, in structural order. */
   Set<Pe> places() {
     Set<Pe> places = new LinkedHashSet<>();
@@ -205,13 +273,15 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   public void close() {
     if (!closed) {
       closed = true;
-      session.release(this);
+      if (owner == this) {
+        session.release(this);
+      }
     }
   }
 
   /** Whether it has been closed. */
   public boolean isClosed() {
-    return closed;
+    return closed || owner.closed;
   }
 
   void giveBack() {
@@ -219,6 +289,10 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   }
 
   void usedBy(Launch launch) {
+    if (owner != this) {
+      owner.usedBy(launch);
+      return;
+    }
     if (users.isEmpty()) {
       users = new ArrayList<>(2);
     } else {
@@ -229,11 +303,14 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
 
   /** Whether there may be any {@link #users}. */
   boolean isUsed() {
-    return !users.isEmpty();
+    return !owner.users.isEmpty();
   }
 
   /** Kernels under way that were launched with this tensor. */
   List<Launch> users() {
+    if (owner != this) {
+      return owner.users();
+    }
     if (!users.isEmpty()) {
       users.removeIf(Launch::isDone);
     }
@@ -241,7 +318,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   }
 
   void checkUsable(String what) {
-    if (closed) {
+    if (closed || owner.closed) {
       throw new SimulationException(
           what + " of tensor " + name + ", which is closed; use it before it is closed");
     }

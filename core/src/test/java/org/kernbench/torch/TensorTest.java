@@ -421,4 +421,46 @@ final class TensorTest {
         .isInstanceOf(SimulationException.class)
         .hasMessageContaining("setDevice: got 1; expected 0 to 0");
   }
+
+  // ---- views ----
+
+  @Test
+  void view_writesAndReads_shareTheMemory() {
+    Tensor flat = torch.from(upTo(12), Shape.of(12), DType.F32, "flat");
+    Tensor matrix = flat.view(4, Shape.of(2, 3), "matrix");
+    assertThat(matrix.toDoubles()).containsExactly(4, 5, 6, 7, 8, 9);
+    assertThat(matrix.get(1, 0)).isEqualTo(7);
+    matrix.copyInPlace(new double[] {-1, -2, -3, -4, -5, -6});
+    torch.launch("twice", tl -> tl.store(flat, tl.load(flat).mul(2)), flat);
+    assertThat(matrix.toDoubles()).containsExactly(-2, -4, -6, -8, -10, -12);
+    torch.launch("thrice", tl -> tl.store(matrix, tl.load(matrix).mul(3)), matrix);
+    assertThat(flat.toDoubles())
+        .containsExactly(0, 2, 4, 6, -6, -12, -18, -24, -30, -36, 20, 22);
+    assertThat(matrix.view(3, Shape.of(2), "part").toDoubles()).containsExactly(-24, -30);
+  }
+
+  @Test
+  void view_closed_keepsTheMemoryOfItsOwner() {
+    Tensor flat = torch.from(upTo(6), Shape.of(6), DType.F32, "flat");
+    Tensor part = flat.view(1, Shape.of(2), "part");
+    Tensor other = flat.view(0, Shape.of(2), "other");
+    part.close();
+    assertThatThrownBy(part::toDoubles).hasMessageContaining("part, which is closed");
+    assertThat(flat.toDoubles()).containsExactly(upTo(6));
+    flat.close();
+    assertThat(other.isClosed()).isTrue();
+    assertThatThrownBy(other::toDoubles).hasMessageContaining("other, which is closed");
+  }
+
+  @Test
+  void view_outsideOrOfASpreadTensor_isRefused() {
+    Tensor flat = torch.zeros(Shape.of(6), DType.F32, "flat");
+    assertThatThrownBy(() -> flat.view(4, Shape.of(3), "part"))
+        .isInstanceOf(ShapeException.class)
+        .hasMessageContaining("view part [3] of tensor flat [6] from element 4");
+    Tensor spread = torch.zeros(Shape.of(8, 8), DType.F32, DpPolicy.rowWise(), "spread");
+    assertThatThrownBy(() -> spread.view(0, Shape.of(3), "part"))
+        .isInstanceOf(SimulationException.class)
+        .hasMessageContaining("view of tensor spread, which is spread over");
+  }
 }
