@@ -1,5 +1,6 @@
 package org.kernbench.nn;
 
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.Parameter.Sharding;
@@ -109,7 +110,11 @@ public final class ColumnParallelLinear implements Module {
   /** The layer's output, and its bias if that is still to be added. */
   public Result apply(Graph graph, Variable x) {
     try (Graph.Section section = graph.section(name)) {
-      Variable y = graph.linear(entered(graph, x), weight);
+      Variable in = entered(graph, x);
+      Variable y = graph.linear(in, weight, tp.size() > 1);
+      if (in != x) {
+        in.forget();
+      }
       if (bias != null && !options.skipBiasAdd) {
         y = graph.addBias(y, bias);
       }
@@ -126,13 +131,34 @@ public final class ColumnParallelLinear implements Module {
         : x;
   }
 
-  /**
-   * Enters a tensor-parallel region once for several layers that take the same input; they are then
-   * told neither to gather nor to reduce the gradient.
-   */
-  static Variable enter(Graph graph, Variable x, ProcessGroup tp, boolean sequenceParallel) {
+  private static Variable enter(
+      Graph graph, Variable x, ProcessGroup tp, boolean sequenceParallel) {
     return Exchange.apply(
         graph, sequenceParallel ? Mapping.GATHER_FROM_SEQUENCE : Mapping.COPY_TO, x, tp);
+  }
+
+  /**
+   * Applies several layers to one input, which enters the tensor-parallel region once: the layers
+   * are told neither to gather nor to reduce the gradient. Gathered rows are freed afterwards, and
+   * gathered again for the gradients of the weights.
+   *
+   * @param name of the region
+   */
+  static List<Variable> together(
+      Graph graph,
+      String name,
+      Variable x,
+      ParallelLayout layout,
+      List<ColumnParallelLinear> layers) {
+    Variable in;
+    try (Graph.Section section = graph.section(name)) {
+      in = enter(graph, x, layout.tp(), layout.sequenceParallel());
+    }
+    List<Variable> out = layers.stream().map(layer -> layer.forward(graph, in)).toList();
+    if (in != x) {
+      in.forget();
+    }
+    return out;
   }
 
   @Override

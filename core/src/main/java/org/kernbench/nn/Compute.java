@@ -96,8 +96,22 @@ final class Compute {
           name + ": product of " + m + "x" + k + " and " + b.height() + "x" + n);
     }
     Tensor c = empty(name, Shape.of(m, n), out);
+    matmulInto(name, a, b, c, false);
+    return c;
+  }
+
+  /**
+   * The same into a tensor that exists.
+   *
+   * @param add whether the product is added to what is there
+   */
+  void matmulInto(String name, Matrix a, Matrix b, Tensor c, boolean add) {
+    int m = a.height();
+    int n = b.width();
+    int k = a.width();
+    DType out = c.dtype();
     if (m == 0 || n == 0) {
-      return c;
+      return;
     }
     DType in = a.tensor.dtype();
     int tileK = Math.max(1, Math.min(4 * TILE, blockBytes / (TILE * in.sizeBytes()) * 2));
@@ -109,7 +123,10 @@ final class Compute {
               int h = Math.min(TILE, m - i);
               int w = Math.min(TILE, n - j);
               try (Scope tile = tl.scope()) {
-                Value sum = tl.zeros(Shape.of(h, w), in.accumulator());
+                Value sum =
+                    add
+                        ? tl.load(to.block(i, h, j, w)).cast(in.accumulator())
+                        : tl.zeros(Shape.of(h, w), in.accumulator());
                 for (int l = 0; l < k; l += tileK) {
                   int d = Math.min(tileK, k - l);
                   Value left = a.load(tl, i, h, l, d);
@@ -126,7 +143,11 @@ final class Compute {
           }
         };
     torch.launch(name, kernel, c, a.tensor, b.tensor);
-    return c;
+  }
+
+  /** Writes zeros. */
+  void zero(String name, Tensor to) {
+    torch.launch(name, tl -> fill(tl, tl.shard(to), to.dtype()), to);
   }
 
   // ---- row by row ----

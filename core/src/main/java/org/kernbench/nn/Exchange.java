@@ -34,14 +34,23 @@ final class Exchange {
     Shape shape = exchange.shape(mapping.forward(), x.shape());
     Tensor y =
         exchange.move(graph.recipe().forward(mapping, graph.place()), x.value(), x.shape());
-    return graph.record(
-        y,
-        shape,
-        List.of(x),
-        (grad, into) -> {
-          Move back = graph.recipe().backward(mapping, graph.place());
-          into.give(0, exchange.move(back, grad, shape));
-        });
+    Variable result =
+        graph.record(
+            y,
+            shape,
+            List.of(x),
+            (grad, into) -> {
+              Move back = graph.recipe().backward(mapping, graph.place());
+              Tensor dx = exchange.move(back, grad, shape);
+              graph.runDeferred(); // beside the collective
+              into.give(0, dx);
+            });
+    String place = graph.place();
+    if (mapping == Mapping.GATHER_FROM_SEQUENCE) {
+      Tensor own = x.value();
+      result.remakeBy(() -> graph.at(place + ".grad", () -> exchange.gather(own)));
+    }
+    return result;
   }
 
   private Shape shape(Move move, Shape s) {

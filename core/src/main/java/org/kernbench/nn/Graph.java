@@ -4,7 +4,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Optional;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.kernbench.device.SimulationException;
 import org.kernbench.nn.Compute.BlockCopy;
 import org.kernbench.nn.Compute.Matrix;
@@ -29,10 +30,11 @@ import org.kernbench.torch.Torch;
 public final class Graph implements AutoCloseable {
   private final Torch torch;
   private final Recipe recipe;
-  private final List<Node> nodes = new ArrayList<>();
   private final List<Tensor> owned = new ArrayList<>();
   private final Deque<String> path = new ArrayDeque<>();
   private final Compute compute;
+  private final Tape tape = new Tape(this);
+  private boolean overlaps = true;
   private boolean closed;
 
   private Graph(Torch torch, Recipe recipe) {
@@ -77,8 +79,6 @@ public final class Graph implements AutoCloseable {
     void give(int operand, Tensor grad);
   }
 
-  private record Node(String path, Variable result, List<Variable> operands, Backward backward) {}
-
   Compute compute() {
     return compute;
   }
@@ -116,6 +116,26 @@ public final class Graph implements AutoCloseable {
     return path.isEmpty() ? kernel : place() + "." + kernel;
   }
 
+  /** Does something as another part of the model. */
+  void at(String place, Runnable work) {
+    at(place, () -> {
+      work.run();
+      return place;
+    });
+  }
+
+  <T> T at(String place, Supplier<T> work) {
+    List<String> before = List.copyOf(path);
+    path.clear();
+    path.addLast(place);
+    try {
+      return work.get();
+    } finally {
+      path.clear();
+      path.addAll(before);
+    }
+  }
+
   /** The part of the model that is recorded now, or whose gradient is computed. */
   String place() {
     return String.join(".", path);
@@ -133,7 +153,7 @@ public final class Graph implements AutoCloseable {
     }
     Variable result = new Variable(value, shape, wanted);
     if (wanted) {
-      nodes.add(new Node(String.join(".", path), result, List.copyOf(operands), backward));
+      tape.add(new Tape.Node(place(), result, List.copyOf(operands), backward));
     }
     return result;
   }
@@ -157,13 +177,17 @@ public final class Graph implements AutoCloseable {
 
   /** {@link #backward(Variable, Tensor)} with gradient 1 of a scalar. */
   public void backward(Variable loss) {
+    backward(loss, one(loss));
+  }
+
+  private Tensor one(Variable loss) {
     if (loss.shape().elements() != 1) {
       throw new ShapeException(
           "backward from "
               + loss
               + ": expected one element; reduce the loss, or give its gradient");
     }
-    backward(loss, own(torch.full(loss.shape(), loss.dtype(), 1, "d" + loss.value().name())));
+    return own(torch.full(loss.shape(), loss.dtype(), 1, "d" + loss.value().name()));
   }
 
   /**
@@ -173,71 +197,34 @@ public final class Graph implements AutoCloseable {
    * @param grad of the result, as many elements
    */
   public void backward(Variable result, Tensor grad) {
-    accumulate(result, grad);
-    for (int i = nodes.size() - 1; i >= 0; i--) {
-      Node node = nodes.get(i);
-      Optional<Tensor> found = node.result.grad();
-      if (found.isEmpty()) {
-        continue;
-      }
-      path.clear();
-      if (!node.path.isEmpty()) {
-        path.add(node.path);
-      }
-      path.addLast("grad");
-      node.backward.run(found.get(), sink(node));
-    }
-    path.clear();
-    nodes.clear();
+    tape.run(result, grad, p -> {});
   }
 
-  private Sink sink(Node node) {
-    return new Sink() {
-      @Override
-      public boolean wants(int operand) {
-        return Graph.wants(node.operands.get(operand));
-      }
-
-      @Override
-      public void give(int operand, Tensor grad) {
-        Variable v = node.operands.get(operand);
-        if (Graph.wants(v)) {
-          accumulate(v, grad);
-        }
-      }
-    };
+  /** {@link #backward(Variable)}; tells of each parameter when its gradient here is complete. */
+  void backward(Variable loss, Consumer<Parameter> whenComplete) {
+    tape.run(loss, one(loss), whenComplete);
   }
 
-  private void accumulate(Variable v, Tensor grad) {
-    if (grad.shape().elements() != v.shape().elements()) {
-      throw new IllegalStateException("bug: gradient " + grad.shape() + " of " + v);
-    }
-    if (v instanceof Parameter p) {
-      addToMainGrad(p, grad);
-      return;
-    }
-    Optional<Tensor> before = v.grad();
-    v.setGrad(
-        before.isEmpty()
-            ? grad
-            : compute.map(
-                name("add"),
-                v.shape(),
-                grad.dtype(),
-                List.of(before.get(), grad),
-                x -> x.get(0).add(x.get(1))));
+  /**
+   * Whether weight gradients of tensor-parallel layers are computed beside the collective on their
+   * input's gradient, rather than before it; on by default. Changes no value.
+   */
+  public Graph withOverlap(boolean beside) {
+    overlaps = beside;
+    return this;
   }
 
-  private void addToMainGrad(Parameter p, Tensor grad) {
-    Optional<Tensor> sum = p.grad();
-    if (sum.isPresent()) {
-      compute.mapInto(
-          name("accumulate"), sum.get(), List.of(sum.get(), grad), x -> x.get(0).add(x.get(1)));
+  /** Does now, or beside the next collective of the backward pass. */
+  private void defer(boolean may, Runnable work) {
+    if (may && overlaps) {
+      tape.defer(work);
     } else {
-      Tensor first = torch.empty(p.shape(), p.gradType(), p.name() + ".grad");
-      compute.mapInto(name("accumulate"), first, List.of(grad), x -> x.get(0));
-      p.setMainGrad(first);
+      work.run();
     }
+  }
+
+  void runDeferred() {
+    tape.runDeferred();
   }
 
   /** Closes every tensor that was made here. */
@@ -246,7 +233,7 @@ public final class Graph implements AutoCloseable {
     closed = true;
     owned.forEach(Tensor::close);
     owned.clear();
-    nodes.clear();
+    tape.clear();
   }
 
   // ---- element by element ----
@@ -390,6 +377,16 @@ public final class Graph implements AutoCloseable {
    * @return {@code [..., out]}
    */
   public Variable linear(Variable x, Variable w) {
+    return linear(x, w, false);
+  }
+
+  /**
+   * The same.
+   *
+   * @param beside whether a collective on the input's gradient follows, beside which that of the
+   *     weight can be computed
+   */
+  Variable linear(Variable x, Variable w, boolean beside) {
     if (w.shape().rank() != 2 || w.dim(1) != x.columns() || w.dtype() != x.dtype()) {
       throw new ShapeException(
           "linear of "
@@ -406,13 +403,27 @@ public final class Graph implements AutoCloseable {
         List.of(x, w),
         (grad, into) -> {
           Matrix dy = Matrix.of(grad, x.rows(), w.dim(0));
+          if (into.wants(1)) {
+            x.value(); // if its elements are to be made again, that goes on beside dx
+          }
           if (into.wants(0)) {
             into.give(0, compute.matmul(name("dx"), dy, matrix(w), type));
           }
           if (into.wants(1)) {
-            into.give(1, compute.matmul(name("dw"), dy.transpose(), matrix(x), gradType(w)));
+            defer(beside, () -> weightGrad(into, w, dy.transpose(), matrix(x)));
           }
         });
+  }
+
+  /** The gradient of a weight, which is added up in the parameter's memory. */
+  private void weightGrad(Sink into, Variable w, Matrix a, Matrix b) {
+    if (w instanceof Parameter p) {
+      boolean add = p.grad().isPresent();
+      Tensor to = p.grad().orElseGet(() -> p.startGrad(torch));
+      compute.matmulInto(name("dw"), a, b, to, add);
+    } else {
+      into.give(1, compute.matmul(name("dw"), a, b, gradType(w)));
+    }
   }
 
   /** Type in which the gradient of an operand is made. */

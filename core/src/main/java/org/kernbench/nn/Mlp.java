@@ -1,10 +1,12 @@
 package org.kernbench.nn;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The feed-forward part of a block: up, activation, down; with a gate in the Llama family. */
 public final class Mlp implements Module {
   private final Parts parts = new Parts();
+  private final String name;
   private final ParallelLayout layout;
   private final ColumnParallelLinear up;
   private final @Nullable ColumnParallelLinear gate;
@@ -12,6 +14,7 @@ public final class Mlp implements Module {
 
   /** A feed-forward part of a layout. */
   public Mlp(String name, TransformerConfig config, ParallelLayout layout, Init init) {
+    this.name = name;
     this.layout = layout;
     boolean isGpt = config.style() == TransformerConfig.Style.GPT;
     ColumnParallelLinear.Options column = ColumnParallelLinear.Options.INSIDE.withBias(isGpt);
@@ -39,11 +42,17 @@ public final class Mlp implements Module {
 
   /** {@code down(gelu(up x))}, or {@code down(silu(gate x) up x)}. */
   public Variable forward(Graph graph, Variable x) {
-    Variable in = ColumnParallelLinear.enter(graph, x, layout.tp(), layout.sequenceParallel());
-    Variable inner = up.forward(graph, in);
-    Variable active =
-        gate == null ? graph.gelu(inner) : graph.mul(graph.silu(gate.forward(graph, in)), inner);
-    return down.forward(graph, active);
+    List<ColumnParallelLinear> layers = gate == null ? List.of(up) : List.of(up, gate);
+    List<Variable> inner = ColumnParallelLinear.together(graph, name, x, layout, layers);
+    return down.forward(graph, active(graph, inner));
+  }
+
+  private Variable active(Graph graph, List<Variable> inner) {
+    try (Graph.Section section = graph.section(name)) {
+      return gate == null
+          ? graph.gelu(inner.get(0))
+          : graph.mul(graph.silu(inner.get(1)), inner.get(0));
+    }
   }
 
   @Override

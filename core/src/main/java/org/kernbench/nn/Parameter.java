@@ -5,6 +5,7 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
 
 /**
  * A tensor that training changes. It outlives graphs, and its gradient adds up over them until
@@ -15,6 +16,7 @@ public final class Parameter extends Variable {
   private final Sharding sharding;
   private boolean frozen;
   private @Nullable Tensor mainGrad;
+  private @Nullable Tensor gradHome;
 
   /**
    * How the ranks of a tensor-parallel group share a parameter.
@@ -79,11 +81,24 @@ public final class Parameter extends Variable {
     mainGrad = sum;
   }
 
+  /** Where gradients add up from now on, instead of in a tensor of the parameter's own. */
+  void keepGradIn(Tensor home) {
+    zeroGrad();
+    gradHome = home;
+  }
+
+  /** Memory for the gradient, as the first one finds it: nothing that counts is written there. */
+  Tensor startGrad(Torch torch) {
+    Tensor start = gradHome != null ? gradHome : torch.empty(shape(), gradType(), name + ".grad");
+    mainGrad = start;
+    return start;
+  }
+
   /** Forgets the gradient. */
   public void zeroGrad() {
-    if (mainGrad != null) {
+    if (mainGrad != null && mainGrad != gradHome) {
       mainGrad.close();
-      mainGrad = null;
     }
+    mainGrad = null;
   }
 }

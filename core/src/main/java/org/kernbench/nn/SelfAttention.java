@@ -1,5 +1,6 @@
 package org.kernbench.nn;
 
+import java.util.List;
 import org.kernbench.tensor.ShapeException;
 
 /**
@@ -67,10 +68,11 @@ public final class SelfAttention implements Module {
    * @param part the positions of the sequence that this rank's context-parallel part holds
    */
   public Variable forward(Graph graph, Variable x, SequencePart part) {
-    Variable in = ColumnParallelLinear.enter(graph, x, layout.tp(), layout.sequenceParallel());
-    Variable q = query.forward(graph, in);
-    Variable k = key.forward(graph, in);
-    Variable v = value.forward(graph, in);
+    List<Variable> projected =
+        ColumnParallelLinear.together(graph, name, x, layout, List.of(query, key, value));
+    Variable q = projected.get(0);
+    Variable k = projected.get(1);
+    Variable v = projected.get(2);
     int size = config.headSize();
     int[] at = graph.recipe().positions(part);
     if (config.style() == TransformerConfig.Style.LLAMA) {

@@ -1,6 +1,7 @@
 package org.kernbench.nn;
 
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -14,7 +15,8 @@ import org.kernbench.torch.Tensor;
  * only counts them differently.
  */
 public sealed class Variable permits Parameter {
-  private final Tensor value;
+  private Tensor value;
+  private @Nullable Supplier<Tensor> remake;
   private final Shape shape;
   private final boolean requiresGrad;
   private @Nullable Tensor grad;
@@ -26,8 +28,29 @@ public sealed class Variable permits Parameter {
   }
 
   /** The elements, dense and row-major on the rank's device. */
-  public Tensor value() {
+  public final Tensor value() {
+    Supplier<Tensor> again = remake;
+    if (again != null && value.isClosed()) {
+      value = again.get();
+    }
     return value;
+  }
+
+  /** Elements that lie elsewhere from now on. */
+  final void moveTo(Tensor other) {
+    value = other;
+  }
+
+  /** Says how the elements are made again after {@link #forget}. */
+  final void remakeBy(Supplier<Tensor> again) {
+    remake = again;
+  }
+
+  /** Frees the elements, if they can be made again; that happens when somebody asks for them. */
+  final void forget() {
+    if (remake != null) {
+      value.close();
+    }
   }
 
   /** Extent of each axis. */

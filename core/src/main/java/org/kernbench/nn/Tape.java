@@ -1,0 +1,151 @@
+package org.kernbench.nn;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.torch.Tensor;
+
+/**
+ * What a {@link Graph} has recorded, and the way back through it: every operation is asked for the
+ * gradients of its operands, the last one first.
+ *
+ * <p>Gradients of weights may be put off until a collective has been handed to the device, so that
+ * they are computed beside it. A parameter's gradient is complete when all operations that use the
+ * parameter have been asked, and what they put off is done.
+ */
+final class Tape {
+  private final Graph graph;
+  private final List<Node> nodes = new ArrayList<>();
+  private final Deque<Late> late = new ArrayDeque<>();
+  private final Map<Parameter, Integer> uses = new IdentityHashMap<>();
+  private Consumer<Parameter> whenComplete = p -> {};
+  private @Nullable Node current;
+
+  /** An operation: where in the model, what it made of what, and how gradients flow back. */
+  record Node(String path, Variable result, List<Variable> operands, Graph.Backward backward) {}
+
+  /** Something put off. */
+  private record Late(Node node, Runnable work) {}
+
+  Tape(Graph graph) {
+    this.graph = graph;
+  }
+
+  void add(Node node) {
+    nodes.add(node);
+    for (Variable v : node.operands) {
+      if (v instanceof Parameter p) {
+        uses.merge(p, 1, Integer::sum);
+      }
+    }
+  }
+
+  /** Goes backwards, once; tells of each parameter when its gradient is complete. */
+  void run(Variable result, Tensor grad, Consumer<Parameter> told) {
+    whenComplete = told;
+    accumulate(result, grad);
+    for (int i = nodes.size() - 1; i >= 0; i--) {
+      Node node = nodes.get(i);
+      Optional<Tensor> found = node.result.grad();
+      if (found.isPresent()) {
+        current = node;
+        graph.at(place(node), () -> node.backward.run(found.get(), sink(node)));
+      }
+      if (late.isEmpty() || late.getLast().node != node) {
+        done(node);
+      }
+    }
+    runDeferred();
+    clear();
+  }
+
+  /** Puts work of the present operation off until {@link #runDeferred}. */
+  void defer(Runnable work) {
+    if (current == null) {
+      throw new IllegalStateException("bug: nothing goes backwards");
+    }
+    late.addLast(new Late(current, work));
+  }
+
+  /** Does what was put off. */
+  void runDeferred() {
+    while (!late.isEmpty()) {
+      Late next = late.removeFirst();
+      graph.at(place(next.node), next.work);
+      if (late.isEmpty() || late.getFirst().node != next.node) {
+        done(next.node);
+      }
+    }
+  }
+
+  private static String place(Node node) {
+    return node.path.isEmpty() ? "grad" : node.path + ".grad";
+  }
+
+  private void done(Node node) {
+    for (Variable v : node.operands) {
+      if (v instanceof Parameter p && uses.merge(p, -1, Integer::sum) == 0) {
+        if (p.grad().isPresent()) {
+          whenComplete.accept(p);
+        }
+      }
+    }
+  }
+
+  void clear() {
+    nodes.clear();
+    late.clear();
+    uses.clear();
+    current = null;
+  }
+
+  private Graph.Sink sink(Node node) {
+    return new Graph.Sink() {
+      @Override
+      public boolean wants(int operand) {
+        return Graph.wants(node.operands.get(operand));
+      }
+
+      @Override
+      public void give(int operand, Tensor grad) {
+        Variable v = node.operands.get(operand);
+        if (Graph.wants(v)) {
+          accumulate(v, grad);
+        }
+      }
+    };
+  }
+
+  private void accumulate(Variable v, Tensor grad) {
+    if (grad.shape().elements() != v.shape().elements()) {
+      throw new IllegalStateException("bug: gradient " + grad.shape() + " of " + v);
+    }
+    Compute compute = graph.compute();
+    if (v instanceof Parameter p) {
+      Optional<Tensor> sum = p.grad();
+      List<Tensor> from = sum.isPresent() ? List.of(sum.get(), grad) : List.of(grad);
+      compute.mapInto(
+          graph.name("accumulate"),
+          sum.orElseGet(() -> p.startGrad(graph.torch())),
+          from,
+          x -> x.size() == 1 ? x.get(0) : x.get(0).add(x.get(1)));
+      return;
+    }
+    Optional<Tensor> before = v.grad();
+    v.setGrad(
+        before.isEmpty()
+            ? grad
+            : compute.map(
+                graph.name("add"),
+                v.shape(),
+                grad.dtype(),
+                List.of(before.get(), grad),
+                x -> x.get(0).add(x.get(1))));
+  }
+}
