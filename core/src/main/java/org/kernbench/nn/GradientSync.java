@@ -2,6 +2,7 @@ package org.kernbench.nn;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.kernbench.nn.Compute.RowArg;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -56,8 +57,11 @@ public final class GradientSync {
    * @param ownTokens tokens of this rank whose loss was not masked
    */
   public void divideByTokens(List<Parameter> parameters, int ownTokens) {
+    divideByTokens(parameters, ownTokens, parameters.getFirst().gradType());
+  }
+
+  void divideByTokens(List<Parameter> parameters, int ownTokens, DType type) {
     try (Scratch scratch = new Scratch(torch)) {
-      DType type = scaleType(parameters);
       Tensor count = scratch.own(torch.full(Shape.of(1), type, ownTokens, "tokens"));
       ProcessGroup ranks = recipe.tokenGroup(layout);
       if (ranks.size() > 1) {
@@ -80,8 +84,17 @@ public final class GradientSync {
    * group count with all their parts, replicated ones once.
    */
   public void clip(List<Parameter> parameters, double most) {
+    clip(parameters, most, Optional.empty(), parameters.getFirst().gradType());
+  }
+
+  /**
+   * The same.
+   *
+   * @param parts the group over which parameters are divided further, if they are
+   * @param type in which to compute; a rank may have no parameter to tell
+   */
+  void clip(List<Parameter> parameters, double most, Optional<ProcessGroup> parts, DType type) {
     try (Scratch scratch = new Scratch(torch)) {
-      DType type = scaleType(parameters);
       Tensor total = scratch.own(torch.zeros(Shape.of(1), type, "norm-square"));
       for (Parameter p : parameters) {
         if (!p.isFrozen() && recipe.countsInNorm(p, layout) && p.grad().isPresent()) {
@@ -96,6 +109,7 @@ public final class GradientSync {
               "norm", total, List.of(total, square), x -> x.get(0).add(x.get(1)));
         }
       }
+      parts.ifPresent(group -> group.allReduce(total, ReduceKind.SUM));
       if (layout.tp().size() > 1) {
         layout.tp().allReduce(total, ReduceKind.SUM);
       }
@@ -108,10 +122,6 @@ public final class GradientSync {
               x -> x.get(0).sqrt().add(1e-6).rdiv(most).minimum(1));
       scale(scratch.compute, parameters, factor);
     }
-  }
-
-  private static DType scaleType(List<Parameter> parameters) {
-    return parameters.getFirst().gradType();
   }
 
   private static void scale(Compute compute, List<Parameter> parameters, Tensor factor) {

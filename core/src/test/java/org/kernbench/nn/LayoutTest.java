@@ -7,6 +7,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.nn.TrainingRun.How;
 import org.kernbench.nn.TrainingRun.Result;
 import org.kernbench.nn.TrainingRun.Setup;
 import org.kernbench.nn.TrainingRun.Training;
@@ -32,7 +33,7 @@ final class LayoutTest {
   private static Setup setup(
       TransformerConfig config, Training training, int tp, int cp, int dp, boolean sp) {
     return new Setup(
-        config, SEQUENCE, SAMPLES, STEPS, training, tp, cp, dp, sp, Recipe.STANDARD);
+        config, SEQUENCE, SAMPLES, STEPS, training, tp, cp, dp, sp, How.PLAIN, Recipe.STANDARD);
   }
 
   private static Result oneRank(TransformerConfig config, Training training) {

@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.nn.Mapping.Move;
+import org.kernbench.nn.TrainingRun.How;
 import org.kernbench.nn.TrainingRun.Result;
 import org.kernbench.nn.TrainingRun.Setup;
 import org.kernbench.nn.TrainingRun.Training;
@@ -22,9 +23,9 @@ final class MutationTest {
   private static final TransformerConfig SMALL =
       new TransformerConfig("small", 8, 1, 4, 4, 2, 8, 8, 8, TransformerConfig.Style.GPT);
   private static final Setup SETUP =
-      new Setup(SMALL, 8, 2, 2, Training.SGD, 2, 2, 2, true, Recipe.STANDARD);
+      new Setup(SMALL, 8, 2, 2, Training.SGD, 2, 2, 2, true, How.PLAIN, Recipe.STANDARD);
   private static final Setup NO_SP =
-      new Setup(SMALL, 8, 2, 2, Training.SGD, 2, 2, 2, false, Recipe.STANDARD);
+      new Setup(SMALL, 8, 2, 2, Training.SGD, 2, 2, 2, false, How.PLAIN, Recipe.STANDARD);
   private static final Setup LLAMA =
       new Setup(
           new TransformerConfig("small", 8, 1, 4, 4, 2, 8, 8, 8, TransformerConfig.Style.LLAMA),
@@ -36,6 +37,7 @@ final class MutationTest {
           2,
           2,
           true,
+          How.PLAIN,
           Recipe.STANDARD);
   private static final java.util.Map<Setup, Result> RIGHT =
       new java.util.concurrent.ConcurrentHashMap<>();

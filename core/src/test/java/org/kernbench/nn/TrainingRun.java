@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.kernbench.device.Mode;
@@ -21,6 +22,8 @@ final class TrainingRun {
   private final double[] losses;
   private final Map<String, SortedMap<Integer, double[]>> grads = new TreeMap<>();
   private final Map<String, SortedMap<Integer, double[]>> parameters = new TreeMap<>();
+  private final Map<String, SortedMap<Integer, SortedMap<Integer, double[]>>> parts =
+      new TreeMap<>();
   private final Map<String, Parameter> shapes = new LinkedHashMap<>();
 
   private TrainingRun(Setup setup) {
@@ -51,14 +54,33 @@ final class TrainingRun {
       int cp,
       int dp,
       boolean sp,
+      How how,
       Recipe recipe) {
     Setup onOneRank() {
       return new Setup(
-          config, sequence, samples, steps, training, 1, 1, 1, false, Recipe.STANDARD);
+          config, sequence, samples, steps, training, 1, 1, 1, false, How.PLAIN, Recipe.STANDARD);
     }
 
     Setup with(Recipe other) {
-      return new Setup(config, sequence, samples, steps, training, tp, cp, dp, sp, other);
+      return new Setup(config, sequence, samples, steps, training, tp, cp, dp, sp, how, other);
+    }
+
+    Setup with(How other) {
+      return new Setup(config, sequence, samples, steps, training, tp, cp, dp, sp, other, recipe);
+    }
+  }
+
+  /**
+   * Options that change no result.
+   *
+   * @param overlap whether weight gradients are computed beside collectives
+   * @param data buckets of gradients; empty to sum each parameter's after the backward pass
+   */
+  record How(boolean overlap, Optional<DataParallel.Options> data) {
+    static final How PLAIN = new How(false, Optional.empty());
+
+    static How of(DataParallel.Options data) {
+      return new How(true, Optional.of(data));
     }
   }
 
@@ -80,6 +102,7 @@ final class TrainingRun {
   static Result of(Setup setup) {
     TrainingRun run = new TrainingRun(setup);
     Ranks.run(setup.tp * setup.cp * setup.dp, Mode.VALUES, run::body);
+    run.joinParts();
     List<String> unequal = new ArrayList<>();
     return new Result(
         run.losses, run.whole(run.grads, unequal), run.whole(run.parameters, unequal), unequal);
@@ -110,33 +133,64 @@ final class TrainingRun {
     }
     GradientSync sync = new GradientSync(w.torch(), layout, s.recipe);
     List<Parameter> all = model.parameters();
-    try (Optimizer optimizer = s.training.of(w, all)) {
+    Optional<DataParallel> data =
+        s.how.data.map(o -> new DataParallel(w.torch(), layout, all, o, s.recipe));
+    List<Parameter> owned = data.map(DataParallel::owned).orElse(all);
+    try (Optimizer optimizer = s.training.of(w, owned)) {
       for (int step = 0; step < s.steps; step++) {
-        model.zeroGrad();
-        try (Graph graph = Graph.of(w.torch(), s.recipe)) {
+        data.ifPresentOrElse(DataParallel::zeroGrad, model::zeroGrad);
+        try (Graph graph = Graph.of(w.torch(), s.recipe).withOverlap(s.how.overlap)) {
           Variable perToken = model.forward(graph, ids, targets, batch, part);
           Variable sum = graph.weightedSum(perToken, mask);
-          graph.backward(sum);
+          data.ifPresentOrElse(d -> d.backward(graph, sum), () -> graph.backward(sum));
           if (layout.tp().rank() == 0) {
             double own = sum.value().get(0); // other ranks go on meanwhile
             losses[step] += own;
           }
         }
-        sync.sum(all);
-        sync.divideByTokens(all, tokens);
+        int own = tokens;
+        data.ifPresentOrElse(
+            d -> d.divideByTokens(own),
+            () -> {
+              sync.sum(all);
+              sync.divideByTokens(all, own);
+            });
         if (step == 0) {
-          for (Parameter p : all) {
-            shapes.putIfAbsent(p.name(), p);
-            add(grads, w, p, p.grad().orElseThrow().toDoubles());
-          }
+          all.forEach(p -> shapes.putIfAbsent(p.name(), p));
+          addGrads(w, layout, owned);
         }
-        sync.clip(all, 1);
+        data.ifPresentOrElse(d -> d.clip(1), () -> sync.clip(all, 1));
         optimizer.step();
+        data.ifPresent(DataParallel::gather);
       }
     }
     for (Parameter p : all) {
       add(parameters, w, p, p.value().toDoubles());
     }
+  }
+
+  /** Parts that belong to a divided optimizer follow each other by rank. */
+  private void addGrads(Worker w, ParallelLayout layout, List<Parameter> owned) {
+    for (Parameter p : owned) {
+      double[] values = p.grad().orElseThrow().toDoubles();
+      if (setup.how.data.map(DataParallel.Options::distributedOptimizer).orElse(false)) {
+        parts
+            .computeIfAbsent(p.name(), n -> new TreeMap<>())
+            .computeIfAbsent(layout.tp().rank(), t -> new TreeMap<>())
+            .put(layout.dpCp().rank(), values);
+      } else {
+        add(grads, w, p, values);
+      }
+    }
+  }
+
+  private void joinParts() {
+    parts.forEach((name, ofTp) ->
+        ofTp.forEach((tp, ofRank) -> {
+          double[] all =
+              ofRank.values().stream().flatMapToDouble(java.util.Arrays::stream).toArray();
+          grads.computeIfAbsent(name, n -> new TreeMap<>()).put(tp, all);
+        }));
   }
 
   private static void add(
