@@ -17,10 +17,10 @@
  *     allReduce took  4.686 us,  0.000 of them hidden
  *     allReduce took  4.686 us,  0.000 of them hidden
  *     allReduce took  4.686 us,  0.000 of them hidden
- *   overlapping: 40.856 us in all
- *     allReduce took 10.167 us, 10.167 of them hidden
- *     allReduce took  6.515 us,  6.515 of them hidden
- *     allReduce took  6.287 us,  0.000 of them hidden
+ *   overlapping: 35.192 us in all
+ *     allReduce took  9.082 us,  9.082 of them hidden
+ *     allReduce took  9.925 us,  9.925 of them hidden
+ *     allReduce took  4.724 us,  1.380 of them hidden
  *     allReduce took  4.686 us,  0.000 of them hidden
  */
 import java.util.ArrayList;

@@ -1,26 +1,30 @@
 package org.kernbench.device;
 
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** An in-order queue of commands in front of one or more equal channels. */
+/**
+ * One or more equal channels, and in front of them a queue for each program stream of the PE.
+ *
+ * <p>A stream's commands start in order. Between streams, of the heads that are ready the one goes
+ * first whose stream was served longest ago, of equals the one issued first. So a head that waits
+ * for an operand, a message or a credit delays its own stream only, and one that is ready waits for
+ * at most one command of each other stream.
+ */
 final class Engine {
+  static final long NEVER = Long.MAX_VALUE;
+
   final TimedPe pe;
   final String name;
 
   final int channels;
   int busy;
-  @Nullable Op head;
-  @Nullable Op tail;
+  private @Nullable CommandQueue[] queues;
 
   /** When a channel was freed last, and by which operation. */
   long freedPs = -1;
 
   int freedBy = -1;
-
-  // the last start, and what made it
-  private long startedPs = -1;
-  private Cause startedCause = Cause.KERNEL_START;
-  private int startedCauseOp = -1;
 
   /** The product that was started last; its sums may still be in the array. */
   int lastProduct = -1;
@@ -31,49 +35,39 @@ final class Engine {
   /** Whether it is on the list of engines to try. */
   boolean listed;
 
+  /** Its number among those that streams share; -1 before they do. */
+  int index = -1;
+
+  /** When it is to choose between streams: the next such time, and the last. */
+  long choosesPs = NEVER;
+
+  long chosePs = -1;
+
   Engine(TimedPe pe, String name, int channels) {
     this.pe = pe;
     this.name = name;
     this.channels = channels;
+    this.queues = new CommandQueue[1];
   }
 
   void add(Op op) {
-    op.next = null;
     op.engine = this;
-    Op t = tail;
-    if (t == null) {
-      head = op;
-    } else {
-      t.next = op;
+    int stream = op.stream();
+    if (stream >= queues.length) {
+      queues = Arrays.copyOf(queues, stream + 1);
     }
-    tail = op;
+    CommandQueue queue = queues[stream];
+    if (queue == null) {
+      queue = new CommandQueue();
+      queues[stream] = queue;
+    }
+    queue.add(op);
+    op.queue = queue;
   }
 
-  void removeHead() {
-    Op h = head;
-    if (h != null) {
-      head = h.next;
-      h.next = null;
-      if (head == null) {
-        tail = null;
-      }
-    }
-  }
-
-  /**
-   * The start of an operation that could start at {@code startPs} were it not behind others in the
-   * queue. One that only had to let its predecessor go first starts with it, for the same cause.
-   */
-  long inOrder(Op op, long startPs) {
-    if (startPs >= startedPs) {
-      startedPs = startPs;
-      startedCause = op.cause;
-      startedCauseOp = op.causeOp;
-    } else {
-      op.cause = startedCause;
-      op.causeOp = startedCauseOp;
-    }
-    return startedPs;
+  /** By stream; null where none of its commands has come. */
+  @Nullable CommandQueue[] queues() {
+    return queues;
   }
 
   void free(long nowPs, int op) {

@@ -13,6 +13,7 @@ final class Op {
   @Nullable OpKind kind; // null: a fence
   @Nullable Op next;
   @Nullable Engine engine;
+  @Nullable CommandQueue queue;
   final TimedPe pe;
   private @Nullable ProgramContext context;
 
@@ -180,6 +181,26 @@ final class Op {
     return e;
   }
 
+  CommandQueue queue() {
+    CommandQueue q = queue;
+    if (q == null) {
+      throw new IllegalStateException("operation " + id + " is in no queue");
+    }
+    return q;
+  }
+
+  /** The stream of the program that issued it, or handed over the task that it is a part of. */
+  int stream() {
+    return task == null ? context().stream : task.owner.stream;
+  }
+
+  /** Of two heads that are ready: the one whose stream was served longer ago, then the older. */
+  boolean goesBefore(Op other) {
+    long served = queue().startedPs();
+    long otherServed = other.queue().startedPs();
+    return served != otherServed ? served < otherServed : id < other.id;
+  }
+
   /** Whether it touches bytes that another access touches; gaps between rows count as touched. */
   boolean overlaps(Op other) {
     return bytes > 0
@@ -221,6 +242,7 @@ final class Op {
     kind = null;
     next = null;
     engine = null;
+    queue = null;
     a = Register.NONE;
     b = Register.NONE;
     c = Register.NONE;

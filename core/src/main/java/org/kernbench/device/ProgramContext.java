@@ -15,6 +15,9 @@ final class ProgramContext {
   /** Dense over the machine. */
   final int index;
 
+  /** Whose programs it runs; the tile scheduler's is the one after those of the launches. */
+  final int stream;
+
   final ProgramThread program;
   final RegisterFile registers;
   final IssueUnit cpu;
@@ -36,11 +39,12 @@ final class ProgramContext {
   /** The scheduler that this context issues for; null for the context of a stream. */
   final @Nullable TileScheduler scheduler;
 
-  ProgramContext(TimedPe pe, int index, @Nullable TileScheduler scheduler) {
+  ProgramContext(TimedPe pe, int stream, @Nullable TileScheduler scheduler) {
     this.scheduler = scheduler;
+    this.stream = stream;
     this.world = pe.world;
     this.pe = pe;
-    this.index = index;
+    this.index = pe.index * pe.contexts().length + stream;
     this.cpu = new IssueUnit(this, pe.tcm, scheduler != null);
     this.program = new ProgramThread(this);
     this.registers = new RegisterFile(this);

@@ -22,8 +22,8 @@ final class TileScheduler {
   private @Nullable ScheduledTask issuing;
   private boolean starting;
 
-  TileScheduler(TimedPe pe, int index) {
-    this.context = new ProgramContext(pe, index, this);
+  TileScheduler(TimedPe pe, int stream) {
+    this.context = new ProgramContext(pe, stream, this);
     this.port = new TimedPort(context);
   }
 

@@ -1,9 +1,11 @@
 package org.kernbench.device;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
@@ -25,6 +27,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   private static final int WAKE = 2;
   private static final int TCM_GIVEN = 3;
   private static final int ACCESSED = 4;
+  private static final int CHOOSE = 5;
 
   /** Of the one copy that the host makes at a time, beyond the ids of operations. */
   private static final long HOST_COPY_ID = 1L << 38;
@@ -55,6 +58,9 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
 
   private final ArrayDeque<Engine> toTry = new ArrayDeque<>();
   private boolean trying;
+
+  /** Engines that have had to choose between streams. */
+  private final List<Engine> shared = new ArrayList<>();
 
   /** The latest end that is settled, which may lie ahead of the last event. */
   private long latestPs;
@@ -195,6 +201,28 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
       next = toTry.poll();
     }
     trying = false;
+  }
+
+  /** An engine chooses between streams at a time, after all that happens then. */
+  void chooseAt(long timePs, Engine engine) {
+    if (timePs >= engine.choosesPs) {
+      return;
+    }
+    if (engine.index < 0) {
+      engine.index = shared.size();
+      shared.add(engine);
+    }
+    engine.choosesPs = timePs;
+    sim.scheduleLast(timePs, handler, CHOOSE, engine.index);
+  }
+
+  private void choose(Engine engine) {
+    long now = sim.nowPs();
+    engine.chosePs = now;
+    if (engine.choosesPs <= now) {
+      engine.choosesPs = Engine.NEVER;
+    }
+    tryStart(engine);
   }
 
   // ---- commands ----
@@ -394,6 +422,9 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     for (Pe p : spec.pes()) {
       arrival = Math.max(arrival, machine.controlLatencyPs(p));
       ProgramContext c = pe(p).context(spec.stream());
+      if (c.launches.isEmpty() && c.isIdle()) {
+        c.pe.streamBegins();
+      }
       c.launches.add(launch);
       if (c.launches.size() == 1 && c.isIdle()) {
         launch.notReady--;
@@ -433,6 +464,9 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
       }
     }
     Launch next = context.launches.peek();
+    if (next == null) {
+      context.pe.streamEnds();
+    }
     if (next != null && next.startPs() < 0) {
       next.notReady--;
       startIfReady(next);
@@ -511,6 +545,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
       case LAUNCH -> start(Objects.requireNonNull(starting.remove(arg)));
       case WAKE -> pe(arg / contexts).context(arg % contexts).program.timeHasCome();
       case TCM_GIVEN -> pe(arg).tcmGiven();
+      case CHOOSE -> choose(shared.get(arg));
       default -> throw new IllegalStateException("executor event " + kind);
     }
   }

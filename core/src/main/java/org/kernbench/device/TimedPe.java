@@ -12,7 +12,7 @@ import org.kernbench.machine.Pe;
  * <p>A command passes three gates. The <em>CPU</em> ({@link IssueUnit}) issues commands in program
  * order, each {@code dispatch} after the last; it stalls for room in TCM, at a fence, and, if the
  * machine issues serially, until the command before is done. Each <em>engine</em> has an in-order
- * queue; its head <em>starts</em> when it is issued, its operands are ready, a channel is free, and
+ * queue per stream; its head <em>starts</em> when it is issued, its operands are ready, a channel is free, and
  * what else it needs (a credit, a message, earlier accesses to the same bytes) is there. The latest
  * of these is remembered as the cause.
  *
@@ -38,6 +38,10 @@ final class TimedPe {
 
   private final @Nullable ProgramContext[] contexts;
   private @Nullable TileScheduler scheduler;
+
+  /** Streams that have a program, or a launch that has not started. */
+  private int activeStreams;
+
   private final Engine read;
   private final Engine write;
   private final Engine math;
@@ -80,7 +84,7 @@ final class TimedPe {
       return scheduler().context;
     }
     if (c == null) {
-      c = new ProgramContext(this, index * contexts.length + stream, null);
+      c = new ProgramContext(this, stream, null);
       contexts[stream] = c;
     }
     return c;
@@ -90,11 +94,21 @@ final class TimedPe {
   TileScheduler scheduler() {
     TileScheduler s = scheduler;
     if (s == null) {
-      s = new TileScheduler(this, index * contexts.length + contexts.length - 1);
+      s = new TileScheduler(this, contexts.length - 1);
       scheduler = s;
       contexts[contexts.length - 1] = s.context;
     }
     return s;
+  }
+
+  /** A stream that had no program has one to run. */
+  void streamBegins() {
+    activeStreams++;
+  }
+
+  /** A stream has no program any more. */
+  void streamEnds() {
+    activeStreams--;
   }
 
   /** By stream, the tile scheduler's last; null where none has run yet. */
@@ -182,19 +196,86 @@ final class TimedPe {
   }
 
   /**
-   * Starts the commands at the head of an engine that can start; to be called through {@link
-   * TimedExecutor#tryStart} only.
+   * Starts the commands at the heads of an engine's queues that can start; to be called through
+   * {@link TimedExecutor#tryStart} only.
    */
   void startHeads(Engine engine) {
     while (engine.busy < engine.channels) {
-      Op op = engine.head;
-      if (op == null || op.missingOperands > 0 || !admitted(op)) {
+      Op op = activeStreams > 1 ? chooseHead(engine) : onlyHead(engine);
+      if (op == null) {
         return;
       }
-      engine.removeHead();
+      op.queue().removeHead();
       engine.busy++;
       start(op);
     }
+  }
+
+  private boolean canStart(Op head) {
+    return head.missingOperands == 0 && admitted(head);
+  }
+
+  /** The head that can start where one stream has commands: nothing can come before it. */
+  private @Nullable Op onlyHead(Engine engine) {
+    for (CommandQueue queue : engine.queues()) {
+      Op op = queue == null ? null : queue.head;
+      if (op != null && canStart(op)) {
+        return op;
+      }
+    }
+    return null;
+  }
+
+  /**
+   * The head that is ready now and whose stream was served longest ago. What another stream will do
+   * until a head is ready is not known, so the choice is made at that time, after all else that
+   * happens then.
+   */
+  private @Nullable Op chooseHead(Engine engine) {
+    final long now = world.sim.nowPs();
+    Op chosen = null;
+    long earliest = Engine.NEVER;
+    for (CommandQueue queue : engine.queues()) {
+      Op op = queue == null ? null : queue.head;
+      if (op != null && canStart(op)) {
+        long ready = Math.max(readyPs(op), op.queue().startedPs());
+        earliest = Math.min(earliest, ready);
+        if (ready <= now && (chosen == null || op.goesBefore(chosen))) {
+          chosen = op;
+        }
+      }
+    }
+    if (earliest == Engine.NEVER) {
+      return null;
+    }
+    long startPs = Math.max(Math.max(earliest, engine.freedPs), now);
+    if (startPs == now && engine.chosePs == now) {
+      return chosen;
+    }
+    world.chooseAt(startPs, engine);
+    return null;
+  }
+
+  /** When a head that can start has all that it needs but a channel. */
+  private long readyPs(Op op) {
+    long ready = Math.max(op.operandsPs, op.issuePs);
+    return switch (op.kind()) {
+      case RECV -> Math.max(ready, op.end().visiblePs());
+      case SEND -> { // a sender that polls begins when the channel is free
+        QueueEnd q = op.end();
+        yield q.unit().creditFoundPs(q, Math.max(ready, op.engine().freedPs));
+      }
+      case LOAD, STORE -> Math.max(ready, op.memoryReadyPs);
+      case MATH -> ready;
+      case GEMM -> op.c == Register.NONE ? ready : Math.max(ready, sumsReadyPs(op));
+    };
+  }
+
+  /** When a product can take on its sums: those that have not left the array are there already. */
+  private static long sumsReadyPs(Op op) {
+    Register sums = op.c;
+    boolean inArray = sums.producer == op.engine().lastProduct;
+    return inArray ? sums.occupiedUntilPs : sums.readyPs;
   }
 
   private boolean admitted(Op op) {
@@ -239,11 +320,7 @@ final class TimedPe {
       case MATH, GEMM, SEND -> {}
     }
     if (kind == OpKind.GEMM && op.c != Register.NONE) {
-      // sums that have not left the array are taken on from there
-      Register sums = op.c;
-      boolean inArray = sums.producer == op.engine().lastProduct;
-      long ready = inArray ? sums.occupiedUntilPs : sums.readyPs;
-      start = later(op, start, ready, Cause.OPERAND, sums.producer);
+      start = later(op, start, sumsReadyPs(op), Cause.OPERAND, op.c.producer);
     }
     start = later(op, start, op.engine().freedPs, Cause.ENGINE, op.engine().freedBy);
     if (kind == OpKind.MATH) {
@@ -254,7 +331,7 @@ final class TimedPe {
       QueueEnd q = op.end();
       start = later(op, start, q.unit().creditFoundPs(q, start), Cause.CREDIT, q.creditOp());
     }
-    start = op.engine().inOrder(op, start);
+    start = op.queue().inOrder(op, start);
     if (start < world.sim.nowPs()) {
       throw new IllegalStateException(
           "bug: operation "
@@ -374,17 +451,18 @@ final class TimedPe {
       op.operandReady(ready.readyPs, ready.producer);
     }
     op.missingOperands--;
-    Engine engine = op.engine;
-    if (op.missingOperands == 0 && engine != null && engine.head == op) {
-      world.tryStart(engine);
+    if (op.missingOperands == 0 && op.engine != null && op.queue().head == op) {
+      world.tryStart(op.engine);
     }
   }
 
   private void unblockMemory(Engine engine, Op ended, long now) {
-    Op head = engine.head;
-    if (head != null && head.memoryBlocker == ended.id) {
-      head.memoryReadyPs = now;
-      world.tryStart(engine);
+    for (CommandQueue queue : engine.queues()) {
+      Op head = queue == null ? null : queue.head;
+      if (head != null && head.memoryBlocker == ended.id) {
+        head.memoryReadyPs = now;
+        world.tryStart(engine);
+      }
     }
   }
 

@@ -21,12 +21,15 @@ final class TimedWaits {
       }
     }
     for (Engine channel : p.messageChannels()) {
-      Op head = channel.head;
-      if (head != null
-          && channel.busy == 0
-          && head.missingOperands == 0
-          && !head.end().hasCredit()) {
-        describeSend(p, head, channel);
+      for (CommandQueue queue : channel.queues()) {
+        Op head = queue == null ? null : queue.head;
+        if (queue != null
+            && head != null
+            && channel.busy == 0
+            && head.missingOperands == 0
+            && !head.end().hasCredit()) {
+          describeSend(p, head, queue);
+        }
       }
     }
   }
@@ -38,15 +41,17 @@ final class TimedWaits {
     MessageUnit queues = c.queues;
     for (QueueEnd end : queues == null ? List.<QueueEnd>of() : queues.ends(p.index)) {
       Engine receiver = end.receiver();
-      if (receiver.head != null && receiver.busy == 0) {
-        describeReceive(p, receiver.head);
+      for (CommandQueue queue : receiver.queues()) {
+        if (queue != null && queue.head != null && receiver.busy == 0) {
+          describeReceive(p, queue.head);
+        }
       }
       if (end.receiving != null) {
         describeReceive(p, end.receiving);
       }
       Op sending = end.sending;
       if (sending != null && sending.waitsForCredit) {
-        describeSend(p, sending, sending.engine());
+        describeSend(p, sending, sending.queue());
       }
     }
     Op stalled = c.cpu.waitsForTcm();
@@ -104,10 +109,10 @@ final class TimedWaits {
         end.peer().pe);
   }
 
-  private void describeSend(TimedPe p, Op op, Engine channel) {
+  private void describeSend(TimedPe p, Op op, CommandQueue queue) {
     QueueEnd end = op.end();
     int waiting = op.fragments - op.fragmentsStarted;
-    for (Op o = channel.head; o != null; o = o.next) {
+    for (Op o = queue.head; o != null; o = o.next) {
       if (o != op && o.end == end) {
         waiting += o.fragments;
       }

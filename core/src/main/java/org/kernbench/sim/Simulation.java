@@ -5,13 +5,15 @@ package org.kernbench.sim;
  *
  * <p>Time is a {@code long} in picoseconds (about 106 days). Events are totally ordered by (time,
  * priority, key): at one time all <em>keyed</em> events run first, in ascending key, then all
- * others in the order in which they were scheduled. The key lets a model state its own tie rule
+ * others in the order in which they were scheduled, and those scheduled to be <em>last</em> when
+ * no other is left at that time. The key lets a model state its own tie rule
  * (the fabric: transfer id, then chunk number) instead of inheriting one from the accident of
  * scheduling. The order is tested by {@code SimulationTest} and, against an obvious twin, by {@code
  * EventQueueTest}.
  */
 public final class Simulation {
   private static final long UNKEYED = 1L << 62;
+  private static final long LAST = UNKEYED | 1L << 61;
   private static final int MAX_HANDLERS = 256;
   private static final int KIND_BITS = 8;
 
@@ -81,6 +83,14 @@ public final class Simulation {
    */
   public void scheduleKeyed(long timePs, long key, int handler, int kind, int arg) {
     push(timePs, key, handler, kind, arg);
+  }
+
+  /**
+   * Schedules an event that runs after all others of its time, save those of its own sort that were
+   * scheduled before it: for a choice that needs to know everything that happens then.
+   */
+  public void scheduleLast(long timePs, int handler, int kind, int arg) {
+    push(timePs, LAST | sequence++, handler, kind, arg);
   }
 
   private void push(long timePs, long order, int handler, int kind, int arg) {

@@ -66,11 +66,19 @@ record RandomCase(
   }
 
   Launch run(DeviceRig rig, boolean looks) {
+    return rig.run(onPorts(looks));
+  }
+
+  Launch launch(DeviceRig rig) {
+    return rig.launch(onPorts(false));
+  }
+
+  private List<Consumer<PePort>> onPorts(boolean looks) {
     List<Consumer<PePort>> run = new ArrayList<>();
     for (RandomProgram p : programs) {
       run.add(port -> p.run(port, looks));
     }
-    return rig.run(run);
+    return run;
   }
 
   List<byte[]> memories(DeviceRig rig) {

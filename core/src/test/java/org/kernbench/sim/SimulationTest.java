@@ -65,6 +65,20 @@ class SimulationTest {
   }
 
   @Test
+  void run_sameTime_lastOnesAfterAllOthers() {
+    World w = new World();
+    int h = w.handler();
+    int again = w.sim.register((kind, arg) -> w.sim.schedule(w.sim.nowPs(), h, 0, 5));
+    w.sim.scheduleLast(10, h, 0, 100);
+    w.sim.scheduleLast(10, h, 0, 101);
+    w.sim.schedule(10, again, 0, 0);
+    w.sim.scheduleLast(9, h, 0, 1);
+    w.sim.scheduleKeyed(10, 7, h, 0, 7);
+    w.sim.run();
+    assertThat(w.args()).containsExactly(1, 7, 5, 100, 101);
+  }
+
+  @Test
   void run_handlerKindAndArg_arriveUnchanged() {
     World w = new World();
     int last = 0;
