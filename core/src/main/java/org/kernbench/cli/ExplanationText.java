@@ -31,6 +31,7 @@ final class ExplanationText {
   static String write(Explanation e, int rows) {
     ExplanationText text = new ExplanationText(e, rows);
     text.out.append(ResultText.head(e.result()));
+    text.kernels();
     text.path();
     text.waits();
     text.engines();
@@ -50,6 +51,29 @@ final class ExplanationText {
     }
   }
 
+  private void kernels() {
+    List<Breakdown.KernelShare> kernels = e.breakdown().kernels();
+    if (kernels.size() < 2) {
+      return;
+    }
+    List<List<String>> table = new ArrayList<>();
+    table.add(List.of("share", "time", "launches", "kernel"));
+    List<Long> ps =
+        new ArrayList<>(kernels.stream().map(Breakdown.KernelShare::ps).limit(rows).toList());
+    long rest = withRest(ps);
+    List<String> percent = Percent.of(ps);
+    for (int i = 0; i < Math.min(rows, kernels.size()); i++) {
+      Breakdown.KernelShare k = kernels.get(i);
+      String launches = String.format(Locale.ROOT, "%,d", k.launches());
+      table.add(List.of(percent.get(i), ns(k.ps()), launches, k.kernel()));
+    }
+    if (rest > 0) {
+      String more = "(" + (kernels.size() - rows) + " more)";
+      table.add(List.of(percent.getLast(), ns(rest), "", more));
+    }
+    table("critical path, by kernel", table);
+  }
+
   private void path() {
     shares("critical path, by cause and resource", "resource", e.breakdown().resources());
     shares("critical path, by cause, place and kernel line", "place", e.breakdown().places());
@@ -59,10 +83,7 @@ final class ExplanationText {
     List<List<String>> table = new ArrayList<>();
     table.add(List.of("share", "time", "cause", what, what.equals("place") ? "kernel line" : ""));
     List<Long> ps = new ArrayList<>(shares.stream().map(Breakdown.Share::ps).limit(rows).toList());
-    long rest = e.breakdown().totalPs() - ps.stream().mapToLong(Long::longValue).sum();
-    if (rest > 0) {
-      ps.add(rest);
-    }
+    long rest = withRest(ps);
     List<String> percent = Percent.of(ps);
     for (int i = 0; i < Math.min(rows, shares.size()); i++) {
       Breakdown.Share s = shares.get(i);
@@ -73,6 +94,15 @@ final class ExplanationText {
       table.add(List.of(percent.getLast(), ns(rest), more, "", ""));
     }
     table(heading, table);
+  }
+
+  /** Adds what is missing to the time of the path, and says how much that is. */
+  private long withRest(List<Long> ps) {
+    long rest = e.breakdown().totalPs() - ps.stream().mapToLong(Long::longValue).sum();
+    if (rest > 0) {
+      ps.add(rest);
+    }
+    return rest;
   }
 
   private void waits() {

@@ -1,5 +1,6 @@
 package org.kernbench.device;
 
+import java.util.List;
 import org.kernbench.machine.BufferKind;
 import org.kernbench.machine.Link;
 import org.kernbench.machine.Machine;
@@ -21,6 +22,23 @@ public sealed interface Cost {
     @Override
     public long on(Machine machine) {
       return machine.link(link).latencyPs();
+    }
+  }
+
+  /** A host's launch on its way to the farthest of these PEs. */
+  record LaunchCall(List<Pe> pes) implements Cost {
+    /** Copies the list. */
+    public LaunchCall {
+      pes = List.copyOf(pes);
+    }
+
+    @Override
+    public long on(Machine machine) {
+      long farthest = 0;
+      for (Pe pe : pes) {
+        farthest = Math.max(farthest, machine.controlLatencyPs(pe));
+      }
+      return farthest;
     }
   }
 

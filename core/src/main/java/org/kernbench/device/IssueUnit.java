@@ -103,6 +103,16 @@ final class IssueUnit {
     return live == 0;
   }
 
+  /** The last command to be done so far, -1 if none is. */
+  int lastDone() {
+    return lastDone;
+  }
+
+  /** When that was. */
+  long lastDonePs() {
+    return lastDonePs;
+  }
+
   /** When the next command would be issued, but for its dispatch; to be asked when idle. */
   long clockPs() {
     return Math.max(Math.max(freePs, barrierPs), world.sim.nowPs());

@@ -18,6 +18,9 @@ public final class Launch {
   private final LaunchSpec spec;
   private final Function<PePort, Runnable> program;
   private final long enqueuedPs;
+
+  int id = LaunchLog.NONE;
+
   private long startPs = -1;
   private long lastEndPs;
   private int criticalOp = -1;
@@ -87,6 +90,11 @@ public final class Launch {
   /** Where it runs. */
   public List<Pe> pes() {
     return spec.pes();
+  }
+
+  /** Its number in the {@link LaunchLog}; -1 if it is not kept. */
+  public int id() {
+    return id;
   }
 
   /** Which of the PEs' program contexts it takes. */

@@ -28,7 +28,9 @@ public final class OpLog {
   private static final int CHUNK = 1 << CHUNK_SHIFT;
   private static final long MULTIPLIER = 0x9E3779B97F4A7C15L;
   private static final int LONGS = 6; // issue, start, end, contention, serialisation, translation
-  private static final int INTS = 7; // pe, kind | cause << 8, cause op, bytes, place, line, work
+
+  /** PE, kind | cause << 8, cause op, bytes, place, line, work, launch. */
+  private static final int INTS = 8;
 
   private static final int SCHEDULED = 1 << 16; // beside kind and cause
 
@@ -45,22 +47,26 @@ public final class OpLog {
   private final List<ComputeOp> works = new ArrayList<>();
   private final Map<ComputeOp, Integer> workIds = new HashMap<>();
   private final TransferLog transfers;
+  private final LaunchLog launches;
 
   OpLog(Machine machine, int limit) {
-    this(machine, limit, new TransferLog(machine.linkCount(), limit));
+    this(
+        machine, limit, new TransferLog(machine.linkCount(), limit), new LaunchLog(machine, limit));
   }
 
-  private OpLog(Machine machine, int limit, TransferLog transfers) {
+  private OpLog(Machine machine, int limit, TransferLog transfers, LaunchLog launches) {
     this.machine = machine;
     this.limit = limit;
     this.transfers = transfers;
+    this.launches = launches;
   }
 
-  /** Writes all rows, with the transfers. */
+  /** Writes all rows, with transfers and launches. */
   public void write(DataOutput out) throws IOException {
     transfers.write(out);
     Varint.write(out, limit);
     Varint.write(out, issued);
+    launches.write(out);
     Varint.write(out, completed);
     out.writeLong(hash);
     Varint.write(out, lineCount);
@@ -94,8 +100,11 @@ public final class OpLog {
    */
   public static OpLog read(DataInput in, Machine machine) throws IOException {
     TransferLog transfers = TransferLog.read(in, machine.linkCount());
-    OpLog log = new OpLog(machine, Varint.readCount(in), transfers);
-    log.issued = Varint.readCount(in);
+    int limit = Varint.readCount(in);
+    int issued = Varint.readCount(in);
+    LaunchLog launches = LaunchLog.read(in, machine, issued);
+    OpLog log = new OpLog(machine, limit, transfers, launches);
+    log.issued = issued;
     log.completed = Varint.read(in);
     log.hash = in.readLong();
     int lines = Varint.readCount(in);
@@ -146,7 +155,9 @@ public final class OpLog {
               || word(id, 5) < 0
               || word(id, 5) >= Math.max(1, lineIds)
               || word(id, 6) < 0
-              || word(id, 6) > workIds)) {
+              || word(id, 6) > workIds
+              || word(id, 7) < LaunchLog.NONE
+              || word(id, 7) >= launches.size())) {
         throw new StreamCorruptedException("operation " + id + " is none of this machine");
       }
     }
@@ -195,6 +206,7 @@ public final class OpLog {
       int place,
       int line,
       int work,
+      int launch,
       boolean scheduled,
       long issuePs,
       long startPs,
@@ -234,6 +246,7 @@ public final class OpLog {
     words[i + 4] = place;
     words[i + 5] = line;
     words[i + 6] = work;
+    words[i + 7] = launch;
   }
 
   private void makeRoom(int chunk) {
@@ -262,9 +275,9 @@ public final class OpLog {
     return Math.min(issued, limit);
   }
 
-  /** Whether every operation of the run has a row, and so has every chunk that moved. */
+  /** Whether every operation of the run has a row, every chunk that moved, and every launch. */
   public boolean isComplete() {
-    return issued <= limit && transfers.isComplete();
+    return issued <= limit && transfers.isComplete() && launches.isComplete();
   }
 
   /** What is missing, as the end of a sentence that begins with "the op log"; empty if nothing. */
@@ -272,9 +285,10 @@ public final class OpLog {
     if (issued > limit) {
       return "kept " + size() + " of " + completed + " operations";
     }
-    return transfers.isComplete()
-        ? ""
-        : "kept all " + completed + " operations, but not how all of their chunks moved";
+    if (!transfers.isComplete()) {
+      return "kept all " + completed + " operations, but not how all of their chunks moved";
+    }
+    return launches.isComplete() ? "" : "kept " + launches.size() + " launches and lacks others";
   }
 
   /** Whether the operation has a row: it has completed and its id is below the limit. */
@@ -377,6 +391,16 @@ public final class OpLog {
   public Optional<ComputeOp> work(int id) {
     int work = word(id, 6);
     return work == 0 ? Optional.empty() : Optional.of(works.get(work - 1));
+  }
+
+  /** The launch that it belongs to, an id of {@link #launches}; -1 if that is not kept. */
+  public int launch(int id) {
+    return word(id, 7);
+  }
+
+  /** What ran when, and after what. */
+  public LaunchLog launches() {
+    return launches;
   }
 
   /** How the bytes of the operations moved. */

@@ -27,6 +27,9 @@ final class ProgramContext {
 
   @Nullable Launch running;
 
+  /** Of the running launch or, between two, the one before, in the {@link LaunchLog}. */
+  int launchRow = LaunchLog.NONE;
+
   /** The queues of the running launch; null if it has none. */
   @Nullable MessageUnit queues;
 
@@ -73,6 +76,11 @@ final class ProgramContext {
     }
   }
 
+  /** What the end of the launch here followed from: a send counts until it has been seen. */
+  private int lastToComplete() {
+    return lastEndPs < cpu.lastDonePs() ? cpu.lastDone() : lastOp;
+  }
+
   /** Ends the launch if the program has returned and its last command has ended. */
   void finishIfIdle() {
     if (scheduler != null) {
@@ -89,6 +97,7 @@ final class ProgramContext {
       running = null;
       queues = null;
       program.forget();
+      world.log.launches().doneThere(launchRow, world.sim.nowPs(), lastToComplete());
       launch.finished(pe.index, lastEndPs, lastOp);
       world.isIdle(this, launch);
     }

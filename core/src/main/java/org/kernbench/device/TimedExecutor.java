@@ -401,6 +401,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
         op.link,
         op.line,
         op.work,
+        launchOf(op),
         op.context().scheduler != null,
         op.issuePs,
         op.startPs,
@@ -408,6 +409,12 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
         op.contentionPs,
         op.serialisationPs,
         op.translatePs);
+  }
+
+  private static int launchOf(Op op) {
+    ScheduledTask task = op.task;
+    Launch launch = (task == null ? op.context() : task.owner).running;
+    return launch == null ? LaunchLog.NONE : launch.id;
   }
 
   // ---- launches ----
@@ -431,6 +438,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
       }
     }
     launch.arrivalPs = sim.nowPs() + arrival;
+    launch.id = log.launches().called(spec.name(), sim.nowPs(), launch.arrivalPs, spec.after());
     startIfReady(launch);
     return launch;
   }
@@ -444,10 +452,13 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
 
   private void start(Launch launch) {
     launch.started(sim.nowPs());
+    log.launches().started(launch.id, sim.nowPs());
     int stream = launch.stream();
     MessageUnit queues = launch.spec().queues().map(this::unit).orElse(null);
     for (Pe p : launch.pes()) {
-      pe(p).context(stream).launches.remove();
+      ProgramContext c = pe(p).context(stream);
+      c.launches.remove();
+      c.launchRow = log.launches().startedOn(launch.id, c.pe.index, c.launchRow);
     }
     for (Pe p : launch.pes()) {
       pe(p).context(stream).start(launch, queues);
@@ -457,6 +468,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   /** A context has ended its part of a launch and may start the next. */
   void isIdle(ProgramContext context, Launch ended) {
     if (ended.isDone()) {
+      log.launches().done(ended.id, sim.nowPs());
       ended.spec().queues().ifPresent(set -> set.users--);
       for (Launch follower : ended.takeFollowers()) {
         follower.notReady--;
@@ -519,11 +531,15 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
 
   @Override
   public void drive(Launch launch) {
+    if (launch.isDone()) {
+      return;
+    }
     while (!launch.isDone()) {
       if (!sim.step()) {
         throw new DeadlockException(deadlock(launch));
       }
     }
+    log.launches().hostHasWaitedFor(launch.id);
   }
 
   private String deadlock(Launch launch) {

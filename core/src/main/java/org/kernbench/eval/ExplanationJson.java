@@ -8,11 +8,11 @@ import java.util.Optional;
 
 /**
  * An explanation as JSON, schema {@value #SCHEMA}: {@code schema, kernbench, bench, machine {name,
- * hash}, params, metrics, why [], resources [{cause, resource, ns, share}], path [{cause, place,
- * line, ns, share}], waits [{who, for, of, operations, ns, longest_ns, longest_op}], engines [{pe,
- * engine, operations, busy_ns, occupied_ns, bytes}], links [{link, kind, bytes, busy_ns,
- * waited_ns}], sensitivities [{path, value, kind, more, less}]}, where {@code more} and {@code
- * less} are {@code {set, change, ns, simulated_ns, agrees}}.
+ * hash}, params, metrics, why [], kernels [{kernel, launches, ns, share}], resources [{cause,
+ * resource, ns, share}], path [{cause, place, line, ns, share}], waits [{who, for, of, operations,
+ * ns, longest_ns, longest_op}], engines [{pe, engine, operations, busy_ns, occupied_ns, bytes}],
+ * links [{link, kind, bytes, busy_ns, waited_ns}], sensitivities [{path, value, kind, more,
+ * less}]}, where {@code more} and {@code less} are {@code {set, change, ns, simulated_ns, agrees}}.
  */
 public final class ExplanationJson {
   /** Version of the JSON. */
@@ -34,6 +34,7 @@ public final class ExplanationJson {
     json.put("params", r.params());
     json.put("metrics", r.metrics());
     json.put("why", Why.of(e.breakdown()));
+    json.put("kernels", kernels(e));
     json.put("resources", shares(e.breakdown().resources(), "resource"));
     json.put("path", shares(e.breakdown().places(), "place"));
     json.put("waits", waits(e));
@@ -41,6 +42,19 @@ public final class ExplanationJson {
     json.put("links", links(e));
     json.put("sensitivities", sensitivities(e));
     return Json.write(json);
+  }
+
+  private static List<Object> kernels(Explanation e) {
+    List<Object> list = new ArrayList<>();
+    for (Breakdown.KernelShare s : e.breakdown().kernels()) {
+      Map<String, Object> json = new LinkedHashMap<>();
+      json.put("kernel", s.kernel());
+      json.put("launches", s.launches());
+      json.put("ns", Numbers.ns(s.ps()));
+      json.put("share", Numbers.share(s.share()));
+      list.add(json);
+    }
+    return list;
   }
 
   private static List<Object> shares(List<Breakdown.Share> shares, String what) {

@@ -50,7 +50,7 @@ final class KernelBed implements AutoCloseable {
             machine,
             new TorchOptions(
                 context.mode(),
-                SimulatorOptions.DEFAULT.withLines(),
+                context.recording(SimulatorOptions.DEFAULT.opLogLimit()).withLines(),
                 Optional.of(new EveryPe(machine))));
   }
 
@@ -214,7 +214,7 @@ final class KernelBed implements AutoCloseable {
       }
       outcome.metric("gb_per_s_per_pe", Numbers.rounded(work.bytes / seconds / 1e9));
       cause(outcome, log, launch);
-      outcome.opLog(log).breakdown(Breakdown.of(machine, log, launch, machine.ipcq()));
+      outcome.explained(log, launch, machine.ipcq());
     }
     return outcome;
   }

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.OpLog;
@@ -113,9 +114,27 @@ public final class Outcome {
 
   /** The operations, and where the time of a launch went, or what is missing to know it. */
   public Outcome explained(OpLog newLog, Launch launch, IpcqSpec queues) {
+    return explained(newLog, () -> Breakdown.of(machine, newLog, launch, queues));
+  }
+
+  /**
+   * The same of several launches, from a moment to the end of the last of them.
+   *
+   * @param fromPs when that time began, simulated picoseconds
+   */
+  public Outcome explained(OpLog newLog, long fromPs, Launch last, IpcqSpec queues) {
+    return explained(newLog, () -> Breakdown.of(machine, newLog, fromPs, last, queues));
+  }
+
+  /** The same of a whole run, from the host's first call to the end of all launches. */
+  public Outcome explainedRun(OpLog newLog, IpcqSpec queues) {
+    return explained(newLog, () -> Breakdown.ofRun(machine, newLog, queues));
+  }
+
+  private Outcome explained(OpLog newLog, Supplier<Breakdown> path) {
     opLog(newLog);
     return newLog.isComplete()
-        ? breakdown(Breakdown.of(machine, newLog, launch, queues))
+        ? breakdown(path.get())
         : noBreakdown(
             "the op log "
                 + newLog.lack()

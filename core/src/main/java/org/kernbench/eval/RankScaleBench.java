@@ -2,6 +2,7 @@ package org.kernbench.eval;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.IntBinaryOperator;
@@ -77,7 +78,7 @@ final class RankScaleBench implements Bench {
     CclConfig config = context.ccl(List.of("defaults.algorithm=ring"));
     Machine machine = context.machine("ring", List.of("system.sips.count=" + ranks));
     CollectiveLibrary library = CollectiveLibrary.open(machine, config);
-    SimulatorOptions recording = new SimulatorOptions(KEPT_OPERATIONS, context.capturesLines());
+    SimulatorOptions recording = context.recording(KEPT_OPERATIONS);
     Outcome outcome = Outcome.on(machine);
     ValueCheck.Comparison comparison = new ValueCheck.Comparison(0);
     Digest digest = new Digest();
@@ -113,7 +114,9 @@ final class RankScaleBench implements Bench {
         long last = history.stream().mapToLong(CollectiveRun::endPs).max().orElse(0);
         long bound = history.stream().mapToLong(CollectiveRun::durationPs).max().orElse(0);
         outcome.time(last - first, bound, "longest call");
-        outcome.opLog(log);
+        history.stream()
+            .max(Comparator.comparingLong(CollectiveRun::endPs))
+            .ifPresent(run -> outcome.explained(log, first, run.launch(), run.queues().spec()));
       }
     }
     return outcome;

@@ -12,6 +12,7 @@ import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.GemmSpec;
+import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.nn.AdamW;
 import org.kernbench.nn.GradientSync;
@@ -176,7 +177,7 @@ final class TrainingBench implements Bench {
             machine,
             TorchOptions.DEFAULT
                 .withMode(context.mode())
-                .withSimulator(SimulatorOptions.DEFAULT)
+                .withSimulator(context.recording(SimulatorOptions.DEFAULT.opLogLimit()))
                 .withCollectives(library))) {
       Program program = new Program(setup);
       torch.distributed().initProcessGroup(library.name());
@@ -430,8 +431,12 @@ final class TrainingBench implements Bench {
       row.put("exposed_ns", Numbers.ns(sums[3]));
       outcome.row(row);
     });
-    outcome.noBreakdown(
-        "the step is many kernels; the rows say what its collectives cost and hide");
+    IpcqSpec queues =
+        torch.distributed().history().stream()
+            .findFirst()
+            .map(run -> run.queues().spec())
+            .orElse(torch.machine().ipcq());
+    outcome.explainedRun(torch.simulator().opLog(), queues);
   }
 
   private record Bound(long ps, String kind) {}
