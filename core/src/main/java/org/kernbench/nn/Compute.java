@@ -27,6 +27,9 @@ final class Compute {
   /** Extent of the tiles of a product, at most; the best for the array of the presets. */
   private static final int TILE = 128;
 
+  /** Blocks that a row of a copy may be wide: an eighth of the TCM. */
+  private static final int WIDEST_BLOCKS = 8;
+
   private final Torch torch;
   private final UnaryOperator<Tensor> owner;
   private final int blockBytes;
@@ -374,13 +377,18 @@ final class Compute {
     Shard from = tl.shard(b.from);
     int fromRows = Math.toIntExact(from.shape().elements() / b.fromColumns);
     Shard source = as(from, fromRows, b.fromColumns);
-    int step = Math.max(1, blockBytes / Math.max(1, b.columns * from.dtype().sizeBytes()));
-    for (int i = 0; i < b.rows; i += step) {
-      int count = Math.min(step, b.rows - i);
-      try (Scope one = tl.scope()) {
-        tl.store(
-            to.block(b.toRow + i, count, b.toColumn, b.columns),
-            tl.load(source.block(b.fromRow + i, count, b.fromColumn, b.columns)));
+    int size = from.dtype().sizeBytes();
+    int widest = WIDEST_BLOCKS * blockBytes / size; // a row that is wider goes in parts
+    for (int j = 0; j < b.columns; j += widest) {
+      int width = Math.min(widest, b.columns - j);
+      int step = Math.max(1, blockBytes / (width * size));
+      for (int i = 0; i < b.rows; i += step) {
+        int count = Math.min(step, b.rows - i);
+        try (Scope one = tl.scope()) {
+          tl.store(
+              to.block(b.toRow + i, count, b.toColumn + j, width),
+              tl.load(source.block(b.fromRow + i, count, b.fromColumn + j, width)));
+        }
       }
     }
   }
