@@ -76,10 +76,12 @@ final class ProgramContext {
     }
   }
 
-  /**
-   * Ends the launch if the program has returned and its last command is complete; a send is when
-   * its receiver sees it, though the launch's own time only counts it until it has left.
-   */
+  /** What the end of the launch here followed from: a send counts until it has been seen. */
+  private int lastToComplete() {
+    return lastEndPs < cpu.lastDonePs() ? cpu.lastDone() : lastOp;
+  }
+
+  /** Ends the launch if the program has returned and its last command has ended. */
   void finishIfIdle() {
     if (scheduler != null) {
       scheduler.programMayHaveEnded();
@@ -89,15 +91,13 @@ final class ProgramContext {
     if (launch == null || !program.hasEnded() || !cpu.isDrained()) {
       return;
     }
-    long donePs = Math.max(lastEndPs, cpu.lastDonePs());
-    if (donePs > world.sim.nowPs()) {
-      world.wakeAt(donePs, this);
+    if (lastEndPs > world.sim.nowPs()) {
+      world.wakeAt(lastEndPs, this);
     } else {
       running = null;
       queues = null;
       program.forget();
-      int last = lastEndPs < cpu.lastDonePs() ? cpu.lastDone() : lastOp;
-      world.log.launches().doneThere(launchRow, world.sim.nowPs(), last);
+      world.log.launches().doneThere(launchRow, world.sim.nowPs(), lastToComplete());
       launch.finished(pe.index, lastEndPs, lastOp);
       world.isIdle(this, launch);
     }

@@ -7,9 +7,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Value;
 import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.ReduceKind;
 import org.kernbench.torch.Tensor;
@@ -113,9 +115,7 @@ public final class DataParallel {
     Map<List<Object>, List<Parameter>> alike = new LinkedHashMap<>();
     for (Parameter p : this.parameters.reversed()) {
       List<ProcessGroup> groups = recipe.gradientGroups(p, layout);
-      alike
-          .computeIfAbsent(List.of(p.dtype(), groups), key -> new ArrayList<>())
-          .add(p);
+      alike.computeIfAbsent(List.of(p.dtype(), groups), key -> new ArrayList<>()).add(p);
     }
     // few parameters are summed over two groups; the first layer's are among them, so they end last
     alike.entrySet().stream()
@@ -212,8 +212,7 @@ public final class DataParallel {
       int n = Math.toIntExact(to - from);
       // optimizers tell matrices from vectors by their rank
       Shape shape = p.shape().rank() > 1 ? Shape.of(1, n) : Shape.of(n);
-      Parameter piece =
-          new Parameter(p.name(), values.view(from, shape, p.name()), p.sharding());
+      Parameter piece = new Parameter(p.name(), values.view(from, shape, p.name()), p.sharding());
       piece.keepGradIn(ownGrads.view(from - own, shape, p.name() + ".grad"));
       pieces.add(piece);
     }
@@ -314,11 +313,30 @@ public final class DataParallel {
 
   /** As {@link GradientSync#clip}. */
   public void clip(double most) {
-    Optional<ProcessGroup> parts =
-        buckets.stream().anyMatch(b -> b.values != null)
-            ? Optional.of(layout.dpCp())
-            : Optional.empty();
-    sync.clip(owned(), most, parts, parameters.getFirst().gradType());
+    sync.clip(owned(), most, parts(), parameters.getFirst().gradType());
+  }
+
+  private Optional<ProcessGroup> parts() {
+    return buckets.stream().anyMatch(b -> b.values != null)
+        ? Optional.of(layout.dpCp())
+        : Optional.empty();
+  }
+
+  /** As {@link GradientSync#total}, of the gradients that {@link #owned} parameters have. */
+  Tensor total(Compute by, String name, UnaryOperator<Value> of) {
+    return sync.total(by, owned(), parts(), parameters.getFirst().gradType(), name, of);
+  }
+
+  /** {@link #backward} of several models whose parameters one loss depends on. */
+  static void backward(Graph graph, Variable loss, List<DataParallel> models) {
+    graph.backward(loss, p -> models.forEach(model -> model.completeIfOverlapping(p)));
+    models.forEach(DataParallel::sum);
+  }
+
+  private void completeIfOverlapping(Parameter p) {
+    if (options.overlap) {
+      complete(p);
+    }
   }
 
   /** Brings the changed parts of the weights together; does nothing if they are whole. */

@@ -3,9 +3,11 @@ package org.kernbench.nn;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import org.kernbench.nn.Compute.RowArg;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Value;
 import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.ReduceKind;
 import org.kernbench.torch.Tensor;
@@ -95,36 +97,58 @@ public final class GradientSync {
    */
   void clip(List<Parameter> parameters, double most, Optional<ProcessGroup> parts, DType type) {
     try (Scratch scratch = new Scratch(torch)) {
-      Tensor total = scratch.own(torch.zeros(Shape.of(1), type, "norm-square"));
-      for (Parameter p : parameters) {
-        if (!p.isFrozen() && recipe.countsInNorm(p, layout) && p.grad().isPresent()) {
-          Tensor square = scratch.compute.empty("square", Shape.of(1), type);
-          scratch.compute.rows(
-              "norm",
-              Math.toIntExact(p.shape().elements()),
-              List.of(RowArg.rows(p.grad().get(), 1)),
-              List.of(RowArg.once(square, 1)),
-              (tl, x) -> List.of(x.get(0).mul(x.get(0)).sum(0).reshape(1, 1)));
-          scratch.compute.mapInto(
-              "norm", total, List.of(total, square), x -> x.get(0).add(x.get(1)));
-        }
-      }
-      parts.ifPresent(group -> group.allReduce(total, ReduceKind.SUM));
-      if (layout.tp().size() > 1) {
-        layout.tp().allReduce(total, ReduceKind.SUM);
-      }
-      Tensor factor =
-          scratch.compute.map(
-              "clip",
-              Shape.of(1),
-              type,
-              List.of(total),
-              x -> x.get(0).sqrt().add(1e-6).rdiv(most).minimum(1));
-      scale(scratch.compute, parameters, factor);
+      Tensor square = total(scratch.compute, parameters, parts, type, "norm", x -> x.mul(x));
+      scale(scratch.compute, parameters, clipFactor(scratch.compute, square, most));
     }
   }
 
-  private static void scale(Compute compute, List<Parameter> parameters, Tensor factor) {
+  /** The factor that shrinks gradients to a norm of at most {@code most}, given its square. */
+  static Tensor clipFactor(Compute compute, Tensor square, double most) {
+    return compute.map(
+        "clip",
+        Shape.of(1),
+        square.dtype(),
+        List.of(square),
+        x -> x.get(0).sqrt().add(1e-6).rdiv(most).minimum(1));
+  }
+
+  /**
+   * A sum over all elements of all gradients, those that several ranks have counted once.
+   *
+   * @param parts see {@link #clip}
+   * @param of what an element adds
+   * @return {@code [1]}, the same on all ranks of a replica
+   */
+  Tensor total(
+      Compute compute,
+      List<Parameter> parameters,
+      Optional<ProcessGroup> parts,
+      DType type,
+      String name,
+      UnaryOperator<Value> of) {
+    Tensor total = compute.empty(name, Shape.of(1), type);
+    compute.zero(name, total);
+    for (Parameter p : parameters) {
+      if (!p.isFrozen() && recipe.countsInNorm(p, layout) && p.grad().isPresent()) {
+        Tensor own = compute.empty(name, Shape.of(1), type);
+        compute.rows(
+            name,
+            Math.toIntExact(p.shape().elements()),
+            List.of(RowArg.rows(p.grad().get(), 1)),
+            List.of(RowArg.once(own, 1)),
+            (tl, x) -> List.of(of.apply(x.get(0)).sum(0).reshape(1, 1)));
+        compute.mapInto(name, total, List.of(total, own), x -> x.get(0).add(x.get(1)));
+      }
+    }
+    parts.ifPresent(group -> group.allReduce(total, ReduceKind.SUM));
+    if (layout.tp().size() > 1) {
+      layout.tp().allReduce(total, ReduceKind.SUM);
+    }
+    return total;
+  }
+
+  /** Multiplies gradients. */
+  static void scale(Compute compute, List<Parameter> parameters, Tensor factor) {
     for (Parameter p : parameters) {
       if (!p.isFrozen() && p.grad().isPresent()) {
         Tensor g = p.grad().get();
@@ -140,7 +164,7 @@ public final class GradientSync {
   }
 
   /** Tensors of one call. */
-  private static final class Scratch implements AutoCloseable {
+  static final class Scratch implements AutoCloseable {
     private final List<Tensor> owned = new ArrayList<>();
     final Compute compute;
 

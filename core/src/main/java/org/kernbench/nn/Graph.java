@@ -35,6 +35,7 @@ public final class Graph implements AutoCloseable {
   private final Compute compute;
   private final Tape tape = new Tape(this);
   private boolean overlaps = true;
+  private Watch watch = (place, value) -> {};
   private boolean closed;
 
   private Graph(Torch torch, Recipe recipe) {
@@ -111,6 +112,22 @@ public final class Graph implements AutoCloseable {
     return path::removeLast;
   }
 
+  /** Is shown values at named places of a model. */
+  @FunctionalInterface
+  interface Watch {
+    void see(String place, Variable value);
+  }
+
+  /** Shows values from now on. */
+  void watch(Watch by) {
+    watch = by;
+  }
+
+  /** Shows a value to whoever watches; costs nothing on the device. */
+  void see(String place, Variable value) {
+    watch.see(place, value);
+  }
+
   /** The name of a kernel of this part of the model. */
   String name(String kernel) {
     return path.isEmpty() ? kernel : place() + "." + kernel;
@@ -118,10 +135,12 @@ public final class Graph implements AutoCloseable {
 
   /** Does something as another part of the model. */
   void at(String place, Runnable work) {
-    at(place, () -> {
-      work.run();
-      return place;
-    });
+    at(
+        place,
+        () -> {
+          work.run();
+          return place;
+        });
   }
 
   <T> T at(String place, Supplier<T> work) {

@@ -19,6 +19,7 @@ public final class Init {
   private final DType dtype;
   private final long seed;
   private final double deviation;
+  private final double spread;
 
   /**
    * Values for the parameters of a rank.
@@ -27,10 +28,23 @@ public final class Init {
    * @param deviation standard deviation of {@link #normal}
    */
   public Init(Torch torch, DType dtype, long seed, double deviation) {
+    this(torch, dtype, seed, deviation, 0);
+  }
+
+  private Init(Torch torch, DType dtype, long seed, double deviation, double spread) {
     this.torch = torch;
     this.dtype = dtype;
     this.seed = seed;
     this.deviation = deviation;
+    this.spread = spread;
+  }
+
+  /**
+   * The same, but constants are spread around their value by the same deviation, so that no two
+   * elements are alike and a bias in the wrong place shows.
+   */
+  public Init withSpread() {
+    return new Init(torch, dtype, seed, deviation, deviation);
   }
 
   /** Type of the parameters. */
@@ -46,13 +60,18 @@ public final class Init {
 
   /** A constant, all of it on every rank. */
   public Parameter constant(String name, int elements, double value, Sharding sharding) {
-    return make(name, Shape.of(elements), sharding, null, index -> value);
+    return make(name, Shape.of(elements), sharding, null, around(name, value));
   }
 
   /** A constant, cut as {@code sharding} says. */
   public Parameter constant(
       String name, int elements, double value, Sharding sharding, ProcessGroup tp) {
-    return make(name, Shape.of(elements), sharding, tp, index -> value);
+    return make(name, Shape.of(elements), sharding, tp, around(name, value));
+  }
+
+  private Values around(String name, double value) {
+    long stream = mix(seed ^ hash(name));
+    return spread == 0 ? index -> value : index -> value + spread * gaussian(stream, index);
   }
 
   private interface Values {

@@ -16,7 +16,7 @@ public final class Mlp implements Module {
   public Mlp(String name, TransformerConfig config, ParallelLayout layout, Init init) {
     this.name = name;
     this.layout = layout;
-    boolean isGpt = config.style() == TransformerConfig.Style.GPT;
+    boolean isGpt = config.style().isPlain();
     ColumnParallelLinear.Options column = ColumnParallelLinear.Options.INSIDE.withBias(isGpt);
     int hidden = config.hidden();
     int inner = config.ffn();

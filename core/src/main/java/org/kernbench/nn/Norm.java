@@ -21,9 +21,7 @@ public final class Norm implements Module {
     Sharding sharding = sequenceParallel ? Sharding.SEQUENCE : Sharding.REPLICATED;
     this.weight = parts.add(init.constant(name + ".weight", hidden, 1, sharding));
     this.bias =
-        style == TransformerConfig.Style.GPT
-            ? parts.add(init.constant(name + ".bias", hidden, 0, sharding))
-            : null;
+        style.isPlain() ? parts.add(init.constant(name + ".bias", hidden, 0, sharding)) : null;
   }
 
   /** The normalised rows. */

@@ -1,6 +1,8 @@
 package org.kernbench.nn;
 
+import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.kernbench.torch.Distributed;
 import org.kernbench.torch.ProcessGroup;
 
@@ -48,15 +50,29 @@ public record ParallelLayout(
               + " ranks, there are "
               + distributed.getWorldSize());
     }
+    return of(new HyperCommGrid(distributed, ranks.grid()), sequenceParallel);
+  }
+
+  /**
+   * Makes the groups of a grid with dimensions {@code tp} and {@code dp}, and perhaps {@code cp},
+   * which it must not have made before. All ranks of the world call it alike; those outside of the
+   * grid get groups that they are no members of.
+   */
+  public static ParallelLayout of(HyperCommGrid grid, boolean sequenceParallel) {
+    boolean hasCp = grid.ranks().has("cp");
+    ProcessGroup dp = grid.create("dp");
     return new ParallelLayout(
-        group(distributed, ranks, "tp"),
-        group(distributed, ranks, "cp"),
-        group(distributed, ranks, "dp"),
-        group(distributed, ranks, "dp-cp"),
+        grid.create("tp"),
+        hasCp ? grid.create("cp") : alone(grid),
+        dp,
+        hasCp ? grid.create("dp", "cp") : dp,
         sequenceParallel);
   }
 
-  private static ProcessGroup group(Distributed distributed, RankGenerator ranks, String token) {
-    return distributed.newSubgroupsByEnumeration(ranks.groups(token)).own();
+  private static ProcessGroup alone(HyperCommGrid grid) {
+    RankGrid ranks = grid.ranks();
+    List<List<Integer>> each =
+        IntStream.range(ranks.offset(), ranks.offset() + ranks.size()).mapToObj(List::of).toList();
+    return grid.distributed().newSubgroupsByEnumeration(each).own();
   }
 }

@@ -29,6 +29,20 @@ final class RowRuns {
     return blocks;
   }
 
+  /** The copies that put row {@code i} at row {@code at[i]}. */
+  static List<BlockCopy> place(Tensor from, int columns, int[] at) {
+    List<BlockCopy> blocks = new ArrayList<>();
+    for (int i = 0; i < at.length; ) {
+      int count = 1;
+      while (i + count < at.length && at[i + count] == at[i] + count) {
+        count++;
+      }
+      blocks.add(new BlockCopy(from, columns, i, 0, count, columns, at[i], 0));
+      i += count;
+    }
+    return blocks;
+  }
+
   /**
    * The adjoint of {@link #gather}: each row of a gradient goes back to the row it came from, in
    * ascending order where several do.

@@ -1,11 +1,13 @@
 package org.kernbench.nn;
 
+import java.util.Arrays;
 import java.util.List;
 import org.kernbench.tensor.ShapeException;
 
 /**
- * Causal self-attention: heads are divided over the tensor-parallel group, the sequence over the
- * context-parallel group, whose ranks exchange keys and values.
+ * Self-attention, causal unless the style says otherwise: heads are divided over the
+ * tensor-parallel group, the sequence over the context-parallel group, whose ranks exchange keys
+ * and values.
  */
 public final class SelfAttention implements Module {
   private final Parts parts = new Parts();
@@ -35,7 +37,7 @@ public final class SelfAttention implements Module {
               + " ranks; expected multiples of "
               + tp);
     }
-    boolean isGpt = config.style() == TransformerConfig.Style.GPT;
+    boolean isGpt = config.style().isPlain();
     ColumnParallelLinear.Options column = ColumnParallelLinear.Options.INSIDE.withBias(isGpt);
     int hidden = config.hidden();
     int queries = config.heads() * config.headSize();
@@ -83,9 +85,18 @@ public final class SelfAttention implements Module {
     try (Graph.Section section = graph.section(name)) {
       Variable allK = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, k, layout.cp());
       Variable allV = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, v, layout.cp());
-      attended = graph.attention(q, allK, allV, size, at, part.all());
+      attended = graph.attention(q, allK, allV, size, seen(at, part), part.all());
     }
     return output.forward(graph, attended);
+  }
+
+  /** The last position that each query sees. */
+  private int[] seen(int[] at, SequencePart part) {
+    int[] last = at.clone();
+    if (!config.style().isCausal()) {
+      Arrays.fill(last, part.sequence() - 1);
+    }
+    return last;
   }
 
   @Override

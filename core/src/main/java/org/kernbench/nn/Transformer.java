@@ -30,7 +30,7 @@ public final class Transformer implements Module {
             new VocabParallelEmbedding(
                 "embedding", config.vocabulary(), config.hidden(), layout.tp(), init, sp));
     this.positions =
-        config.style() == TransformerConfig.Style.GPT
+        config.style().isPlain()
             ? parts.add(
                 init.normal(
                     "positions",
@@ -60,11 +60,24 @@ public final class Transformer implements Module {
    * @return {@code [own positions, batch, hidden]}; with sequence parallelism this rank's rows
    */
   public Variable embed(Graph graph, int[] ids, int batch, SequencePart part) {
-    int[] at = graph.recipe().positions(part);
-    Variable x = embedding.forward(graph, ids, at.length, batch);
+    return positioned(graph, embedding.forward(graph, ids, part.own().length, batch), batch, part);
+  }
+
+  /**
+   * Embeds tokens that need not be whole sequences, without their positions.
+   *
+   * @return {@code [ids.length, hidden]}, all of it on every rank
+   */
+  Variable lookUp(Graph graph, int[] ids) {
+    return embedding.lookUp(graph, ids);
+  }
+
+  /** Adds learned positions, if the model has them, to this rank's rows. */
+  Variable positioned(Graph graph, Variable x, int batch, SequencePart part) {
     if (positions == null) {
       return x;
     }
+    int[] at = graph.recipe().positions(part);
     int rows = x.rows();
     int first = layout.sequenceParallel() ? layout.tp().rank() * rows : 0;
     int[] own = new int[rows];

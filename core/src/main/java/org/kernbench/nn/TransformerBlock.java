@@ -3,6 +3,7 @@ package org.kernbench.nn;
 /** A pre-norm block: attention and feed-forward, each beside a residual connection. */
 public final class TransformerBlock implements Module {
   private final Parts parts = new Parts();
+  private final String name;
   private final Norm attentionNorm;
   private final SelfAttention attention;
   private final Norm mlpNorm;
@@ -10,6 +11,7 @@ public final class TransformerBlock implements Module {
 
   /** A block of a layout. */
   public TransformerBlock(String name, TransformerConfig config, ParallelLayout layout, Init init) {
+    this.name = name;
     boolean sp = layout.sequenceParallel();
     this.attentionNorm =
         parts.add(new Norm(name + ".attention_norm", config.hidden(), config.style(), sp, init));
@@ -26,7 +28,10 @@ public final class TransformerBlock implements Module {
    */
   public Variable forward(Graph graph, Variable x, SequencePart part) {
     Variable h = graph.add(x, attention.forward(graph, attentionNorm.forward(graph, x), part));
-    return graph.add(h, mlp.forward(graph, mlpNorm.forward(graph, h)));
+    graph.see(name + ".attention", h);
+    Variable y = graph.add(h, mlp.forward(graph, mlpNorm.forward(graph, h)));
+    graph.see(name + ".mlp", y);
+    return y;
   }
 
   @Override

@@ -1,7 +1,7 @@
 package org.kernbench.nn;
 
 /**
- * The shape of a decoder-only transformer.
+ * The shape of a transformer.
  *
  * @param name for reports
  * @param hidden elements per token
@@ -30,7 +30,19 @@ public record TransformerConfig(
     /** Layer norm, biases, learned positions, GELU: GPT-2 and GPT-3. */
     GPT,
     /** RMS norm, no biases, rotary positions, SwiGLU: Llama and its relatives. */
-    LLAMA
+    LLAMA,
+    /** As GPT, but every token sees all others: encoders of images, for example ViT. */
+    VIT;
+
+    /** Whether a token sees only itself and earlier ones. */
+    boolean isCausal() {
+      return this != VIT;
+    }
+
+    /** Whether layers have biases, layer norms, GELU and learned positions. */
+    boolean isPlain() {
+      return this != LLAMA;
+    }
   }
 
   static final double EPSILON = 1e-5;

@@ -56,6 +56,30 @@ public final class VocabParallelEmbedding implements Module {
       throw new ShapeException(
           name + ": " + ids.length + " ids for [" + sequence + ", " + batch + "]");
     }
+    try (Graph.Section section = graph.section(name)) {
+      Variable rows = own(graph, ids);
+      Variable x = graph.reshape(rows, Shape.of(sequence, batch, rows.columns()));
+      return Exchange.apply(
+          graph,
+          sequenceParallel ? Mapping.REDUCE_SCATTER_TO_SEQUENCE : Mapping.REDUCE_FROM,
+          x,
+          tp);
+    }
+  }
+
+  /**
+   * Looks ids up for all ranks alike, whether or not the model divides rows over them.
+   *
+   * @return {@code [ids.length, hidden]}
+   */
+  Variable lookUp(Graph graph, int[] ids) {
+    try (Graph.Section section = graph.section(name)) {
+      return Exchange.apply(graph, Mapping.REDUCE_FROM, own(graph, ids), tp);
+    }
+  }
+
+  /** Rows of the ids that this rank owns, zeros for others. */
+  private Variable own(Graph graph, int[] ids) {
     int each = vocabulary / tp.size();
     int first = tp.rank() * each;
     int[] own = new int[ids.length];
@@ -66,15 +90,7 @@ public final class VocabParallelEmbedding implements Module {
       }
       own[i] = ids[i] >= first && ids[i] < first + each ? ids[i] - first : -1;
     }
-    try (Graph.Section section = graph.section(name)) {
-      Variable rows = graph.selectRows(table, own);
-      Variable x = graph.reshape(rows, Shape.of(sequence, batch, rows.columns()));
-      return Exchange.apply(
-          graph,
-          sequenceParallel ? Mapping.REDUCE_SCATTER_TO_SEQUENCE : Mapping.REDUCE_FROM,
-          x,
-          tp);
-    }
+    return graph.selectRows(table, own);
   }
 
   @Override

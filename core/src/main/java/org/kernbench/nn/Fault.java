@@ -1,0 +1,87 @@
+package org.kernbench.nn;
+
+/**
+ * A mistake that can be made on purpose in training two modules, to see that {@code layout check}
+ * finds it and names the cause. The list is that of {@code megatron.md} 12.4: bugs that such
+ * programs have had.
+ */
+public enum Fault {
+  /** No mistake. */
+  NONE("", Cause.UNKNOWN),
+  /** The bridge does not sum gradients over context-parallel ranks. */
+  SKIP_CP_REDUCE(
+      "the bridge does not sum gradients over context-parallel ranks", Cause.CP_SUM_MISSING),
+  /** The bridge sums them over data-parallel ranks as well. */
+  REDUCE_OVER_DP_CP("the bridge sums gradients over dp x cp", Cause.SUM_OVER_WRONG_GROUP),
+  /** The bridge fills gradients of a fan-out with zeros. */
+  ZERO_PAD(
+      "the bridge fills a fan-out's gradient with zeros instead of gathering",
+      Cause.ZEROS_INSTEAD_OF_GATHER),
+  /** The bridge deals slices out in the opposite order. */
+  SWAP_SLOTS("the bridge takes slices of samples in the opposite order", Cause.SLOTS_SWAPPED),
+  /** The bridge knows the slices of ranks with context-parallel number 0 only. */
+  CANONICAL_SLICES(
+      "the bridge looks slices up by canonical ranks, which those with cp above 0 are not",
+      Cause.SLICE_BY_CANONICAL_RANK),
+  /** The encoder averages its gradients over data-parallel ranks. */
+  AVERAGE_ENCODER("gradients of the encoder are divided by its dp", Cause.MODULE_AVERAGED),
+  /** The language model averages its gradients over data- and context-parallel ranks. */
+  AVERAGE_LANGUAGE(
+      "gradients of the language model are divided by its dp x cp", Cause.MODULE_AVERAGED),
+  /** Tokens are counted over data-parallel ranks only. */
+  TOKENS_OVER_DP("tokens are counted over dp, not dp x cp", Cause.TOKENS_OVER_DP_ONLY),
+  /** Row-parallel layers add their bias before the sum. */
+  BIAS_BEFORE_REDUCE(
+      "row-parallel layers add their bias before the sum over tp", Cause.BIAS_BEFORE_SUM),
+  /** Gradients of sequence-parallel parameters are not summed over tensor-parallel ranks. */
+  SKIP_SEQUENCE_SUM(
+      "gradients of sequence-parallel parameters are not summed over tp", Cause.TP_SUM_MISSING),
+  /** Gradients of the encoder are not summed over its data-parallel ranks. */
+  SKIP_ENCODER_SUM("gradients of the encoder are not summed over its dp", Cause.SUM_MISSING),
+  /** Gradients of the language model are summed over dp, but not over cp. */
+  SKIP_LANGUAGE_CP_SUM(
+      "gradients of the language model are summed over dp, not dp x cp", Cause.SUM_MISSING);
+
+  private final String description;
+  private final Cause cause;
+
+  Fault(String description, Cause cause) {
+    this.description = description;
+    this.cause = cause;
+  }
+
+  /** The bridge's part in it. */
+  BridgeFault ofBridge() {
+    return switch (this) {
+      case SKIP_CP_REDUCE -> BridgeFault.SKIP_CP_SUM;
+      case REDUCE_OVER_DP_CP -> BridgeFault.SUM_OVER_DP_CP;
+      case ZERO_PAD -> BridgeFault.ZERO_PAD;
+      case SWAP_SLOTS -> BridgeFault.SWAP_SLOTS;
+      case CANONICAL_SLICES -> BridgeFault.CANONICAL_SLICES;
+      case NONE,
+          AVERAGE_ENCODER,
+          AVERAGE_LANGUAGE,
+          TOKENS_OVER_DP,
+          BIAS_BEFORE_REDUCE,
+          SKIP_SEQUENCE_SUM,
+          SKIP_ENCODER_SUM,
+          SKIP_LANGUAGE_CP_SUM ->
+          BridgeFault.NONE;
+    };
+  }
+
+  /** What is done wrong. */
+  public String description() {
+    return description;
+  }
+
+  /** What the checker must call it. */
+  public Cause cause() {
+    return cause;
+  }
+
+  /** As users write it, for example {@code skip-cp-reduce}. */
+  public String id() {
+    return name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
+  }
+}

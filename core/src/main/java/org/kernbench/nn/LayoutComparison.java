@@ -1,0 +1,438 @@
+package org.kernbench.nn;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.kernbench.nn.LayoutRun.Gradient;
+import org.kernbench.nn.LayoutRun.Place;
+import org.kernbench.nn.LayoutRun.RankRun;
+import org.kernbench.tensor.Shape;
+
+/**
+ * Compares what a layout computed with what one rank did, tensor by tensor in the order of
+ * computation: values forwards, their gradients backwards, gradients of parameters before and after
+ * the ranks add theirs. So the first that is wrong is where the mistake is, and {@link Suspects}
+ * tell which.
+ */
+final class LayoutComparison {
+  private static final String ENCODER = "encoder";
+  private static final String LANGUAGE = "language";
+
+  private final LayoutRun subject;
+  private final RankRun one;
+  private final int ranks;
+  private final Map<Place, Map<Long, Integer>> rowsOf = new HashMap<>();
+
+  private LayoutComparison(LayoutRun reference, LayoutRun subject) {
+    this.subject = subject;
+    this.one = reference.rank(0);
+    this.ranks = subject.layout().ranks();
+  }
+
+  /**
+   * Compares.
+   *
+   * @param reference a run on one rank
+   * @param subject a run of the same model on the same data
+   */
+  static LayoutVerdict of(LayoutRun reference, LayoutRun subject) {
+    return new LayoutComparison(reference, subject).verdict();
+  }
+
+  LayoutRun subject() {
+    return subject;
+  }
+
+  RankGrid grid(String module) {
+    return module.equals(ENCODER) ? subject.layout().encoder() : subject.layout().language();
+  }
+
+  private LayoutVerdict verdict() {
+    List<Stage> finished = parameters(Stage.Kind.FINISHED);
+    double worst = 0;
+    String worstTensor = "";
+    int tensors = 0;
+    for (Stage stage : finished) {
+      for (int r = 0; r < ranks; r++) {
+        tensors++;
+        double error = stage.error(r);
+        if (error > worst) {
+          worst = error;
+          worstTensor = stage.name() + " on rank " + global(r);
+        }
+      }
+    }
+    Map<String, Double> ratios = ratios();
+    List<String> unequal = unequal();
+    Optional<Finding> first = first(finished);
+    if (first.isEmpty()) {
+      first = inconsistent(ratios, unequal);
+    }
+    return new LayoutVerdict(tensors, worst, worstTensor, ratios, unequal, first);
+  }
+
+  private int global(int rank) {
+    return rank + subject.layout().encoder().offset();
+  }
+
+  // ---- the first that is wrong ----
+
+  private Optional<Finding> first(List<Stage> finished) {
+    for (int m = 0; m < subject.microbatches().size(); m++) {
+      List<Stage> forward = new ArrayList<>();
+      List<Stage> backward = new ArrayList<>();
+      for (String name : places(m)) {
+        forward.add(place(m, name, false));
+        if (find(one, m, name).grad() != null) {
+          backward.addFirst(place(m, name, true));
+        }
+      }
+      forward.addAll(backward);
+      Optional<Finding> found = firstOf(forward);
+      if (found.isPresent()) {
+        return found;
+      }
+    }
+    Optional<Finding> own = firstOf(parameters(Stage.Kind.OWN));
+    return own.isPresent() ? own : firstOf(finished);
+  }
+
+  private Optional<Finding> firstOf(List<Stage> stages) {
+    for (Stage stage : stages) {
+      for (int r = 0; r < ranks; r++) {
+        if (stage.isWrong(r)) {
+          return Optional.of(finding(stage, r));
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private Finding finding(Stage stage, int rank) {
+    Suspects.Verdict why = new Suspects(this).of(stage, rank);
+    double[] got = stage.got()[rank];
+    double[] expected = stage.expected()[rank];
+    String where = coordinates(stage.module(), rank);
+    double gotElement = Double.NaN;
+    double expectedElement = Double.NaN;
+    if (got.length == expected.length) {
+      int at = Vectors.worst(got, expected);
+      gotElement = got[at];
+      expectedElement = expected[at];
+      Trace.Rows[] rows = stage.rows();
+      if (rows != null) {
+        int row = at / stage.columns(rank);
+        where +=
+            ", microbatch "
+                + stage.microbatch()
+                + ", sample "
+                + rows[rank].samples()[row]
+                + ", position "
+                + rows[rank].positions()[row]
+                + ", column "
+                + at % stage.columns(rank);
+      } else {
+        where += ", element " + at;
+      }
+    } else {
+      where += ", microbatch " + stage.microbatch();
+    }
+    return new Finding(
+        stage.tensor(),
+        where,
+        global(rank),
+        gotElement,
+        expectedElement,
+        stage.error(rank),
+        why.cause(),
+        why.evidence());
+  }
+
+  private String coordinates(String module, int rank) {
+    RankGrid grid = grid(module);
+    StringBuilder text = new StringBuilder("rank " + global(rank) + " (" + module);
+    for (String dim : List.of("tp", "cp", "dp")) {
+      if (grid.has(dim)) {
+        text.append(' ').append(dim).append(' ').append(grid.coordinate(global(rank), dim));
+      }
+    }
+    return text.append(')').toString();
+  }
+
+  /** What no tensor by itself shows. */
+  private static Optional<Finding> inconsistent(Map<String, Double> ratios, List<String> unequal) {
+    for (Map.Entry<String, Double> e : ratios.entrySet()) {
+      if (!(Math.abs(e.getValue() - 1) <= LayoutVerdict.RATIO_TOLERANCE)) {
+        return Optional.of(
+            new Finding(
+                "norm of the gradients of " + e.getKey(),
+                "all ranks",
+                0,
+                e.getValue(),
+                1,
+                Math.abs(e.getValue() - 1),
+                Cause.UNKNOWN,
+                "each tensor is within its tolerance"));
+      }
+    }
+    return unequal.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            new Finding(
+                "final gradient of " + unequal.getFirst(),
+                unequal.getFirst(),
+                0,
+                Double.NaN,
+                Double.NaN,
+                0,
+                Cause.UNKNOWN,
+                "equal within the tolerance, but not to the bit"));
+  }
+
+  // ---- values at places ----
+
+  private List<String> places(int microbatch) {
+    return one.places.stream().filter(p -> p.microbatch() == microbatch).map(Place::name).toList();
+  }
+
+  private static Place find(RankRun run, int microbatch, String name) {
+    for (Place p : run.places) {
+      if (p.microbatch() == microbatch && p.name().equals(name)) {
+        return p;
+      }
+    }
+    throw new IllegalStateException("bug: place " + name + " of microbatch " + microbatch);
+  }
+
+  private static boolean has(RankRun run, int microbatch, String name) {
+    return run.places.stream().anyMatch(p -> p.microbatch() == microbatch && p.name().equals(name));
+  }
+
+  /** A place on all ranks; ranks that did not come so far are taken as right. */
+  Stage place(int microbatch, String name, boolean grad) {
+    Place whole = find(one, microbatch, name);
+    double[] all = values(whole, grad);
+    double[][] got = new double[ranks][];
+    double[][] expected = new double[ranks][];
+    Trace.Rows[] rows = new Trace.Rows[ranks];
+    for (int r = 0; r < ranks; r++) {
+      RankRun run = subject.rank(r);
+      if (!has(run, microbatch, name) || (grad && run.failure != null)) {
+        got[r] = new double[0];
+        expected[r] = new double[0];
+        rows[r] = Trace.Rows.of(0, 0, new int[0]);
+        continue;
+      }
+      Place part = find(run, microbatch, name);
+      rows[r] = part.rows();
+      got[r] = values(part, grad);
+      expected[r] = pick(whole, all, part.rows());
+      if (grad && name.equals("bridge.output")) {
+        keepOwnPositions(microbatch, r, rows[r], expected[r]);
+      }
+    }
+    String module = name.startsWith("encoder") || name.startsWith("projector") ? ENCODER : LANGUAGE;
+    Stage.Kind kind = grad ? Stage.Kind.BACKWARD : Stage.Kind.FORWARD;
+    return new Stage(kind, name, module, microbatch, got, expected, 1e-4 * Vectors.norm(all), rows);
+  }
+
+  private static double[] values(Place place, boolean grad) {
+    double[] g = place.grad();
+    return !grad ? place.value() : g == null ? new double[place.value().length] : g;
+  }
+
+  private double[] pick(Place whole, double[] all, Trace.Rows rows) {
+    int columns = whole.value().length / whole.rows().count();
+    double[] picked = new double[rows.count() * columns];
+    for (int i = 0; i < rows.count(); i++) {
+      int from = row(whole, rows.samples()[i], rows.positions()[i]);
+      System.arraycopy(all, from * columns, picked, i * columns, columns);
+    }
+    return picked;
+  }
+
+  /** The row of a sample and position in the run on one rank; -1 if there is none. */
+  private int row(Place whole, int sample, int position) {
+    return rowsOf
+        .computeIfAbsent(
+            whole,
+            p -> {
+              Map<Long, Integer> at = new HashMap<>();
+              for (int i = 0; i < p.rows().count(); i++) {
+                at.put(key(p.rows().samples()[i], p.rows().positions()[i]), i);
+              }
+              return at;
+            })
+        .getOrDefault(key(sample, position), -1);
+  }
+
+  /** A row of the run on one rank; empty if there is no such sample and position. */
+  double[] reference(Stage stage, int sample, int position) {
+    Place whole = find(one, stage.microbatch(), stage.name());
+    double[] all = values(whole, stage.kind() == Stage.Kind.BACKWARD);
+    int row = row(whole, sample, position);
+    int columns = all.length / whole.rows().count();
+    return row < 0 ? new double[0] : Arrays.copyOfRange(all, row * columns, (row + 1) * columns);
+  }
+
+  private static long key(int sample, int position) {
+    return ((long) sample << 32) | position;
+  }
+
+  /** A context-parallel rank finds gradients of its own positions only; others are zero. */
+  private void keepOwnPositions(int microbatch, int rank, Trace.Rows rows, double[] expected) {
+    RankGrid grid = subject.layout().language();
+    if (grid.size("cp") == 1 || rows.count() == 0) {
+      return;
+    }
+    Microbatch data = subject.microbatches().get(microbatch);
+    SequencePart part =
+        new SequencePart(data.sequence(), grid.size("cp"), grid.coordinate(global(rank), "cp"));
+    Set<Integer> own = new HashSet<>();
+    Arrays.stream(part.own()).forEach(own::add);
+    int columns = expected.length / rows.count();
+    for (int i = 0; i < rows.count(); i++) {
+      int token = rows.positions()[i];
+      int[] ids = data.ids(rows.samples()[i], 1);
+      int position = 0;
+      for (int seen = -1; position < ids.length; position++) {
+        seen += ids[position] == subject.config().placeholder() ? 1 : 0;
+        if (seen == token) {
+          break;
+        }
+      }
+      if (!own.contains(position)) {
+        Arrays.fill(expected, i * columns, (i + 1) * columns, 0);
+      }
+    }
+  }
+
+  // ---- gradients of parameters ----
+
+  private double typical() {
+    return one.gradients.values().stream()
+        .mapToDouble(g -> Vectors.norm(g.finished()))
+        .max()
+        .orElse(0);
+  }
+
+  /** Gradients of all parameters: finished ones, or the sum of what ranks have by themselves. */
+  List<Stage> parameters(Stage.Kind kind) {
+    List<Stage> stages = new ArrayList<>();
+    if (subject.isFailed()) {
+      return stages;
+    }
+    boolean own = kind == Stage.Kind.OWN;
+    double tokens = Math.max(1, one.tokens);
+    double floor = 1e-4 * typical() * (own ? tokens : 1);
+    one.gradients.forEach((name, whole) -> {
+      double[][] got = new double[ranks][];
+      double[][] expected = new double[ranks][];
+      for (int r = 0; r < ranks; r++) {
+        Gradient part = gradient(r, name);
+        got[r] = own ? summed(name, r) : part.finished();
+        double[] all = own ? whole.own() : whole.finished();
+        expected[r] = cut(all, part, grid(whole.module()), global(r));
+      }
+      stages.add(new Stage(kind, name, whole.module(), -1, got, expected, floor, null));
+    });
+    return stages;
+  }
+
+  private Gradient gradient(int rank, String name) {
+    Gradient found = subject.rank(rank).gradients.get(name);
+    if (found == null) {
+      throw new IllegalStateException("bug: rank " + rank + " has no gradient of " + name);
+    }
+    return found;
+  }
+
+  /** The sum that finishing is to make, made here. */
+  private double[] summed(String name, int rank) {
+    Gradient mine = gradient(rank, name);
+    RankGrid grid = grid(mine.module());
+    double[] sum = new double[mine.own().length];
+    for (int r = 0; r < ranks; r++) {
+      boolean sameTp = grid.coordinate(global(r), "tp") == grid.coordinate(global(rank), "tp");
+      if (sameTp || mine.sharding().sequenceParallel()) {
+        Vectors.add(sum, gradient(r, name).own());
+      }
+    }
+    return sum;
+  }
+
+  /** A rank's part of a whole gradient. */
+  private static double[] cut(double[] whole, Gradient part, RankGrid grid, int rank) {
+    if (part.sharding().axis().isEmpty()) {
+      return whole;
+    }
+    int axis = part.sharding().axis().getAsInt();
+    Shape shape = part.shape();
+    int run = (int) shape.inner(axis) * shape.dim(axis);
+    int tp = grid.size("tp");
+    int t = grid.coordinate(rank, "tp");
+    double[] own = new double[(int) shape.elements()];
+    for (int o = 0; o < shape.outer(axis); o++) {
+      System.arraycopy(whole, (o * tp + t) * run, own, o * run, run);
+    }
+    return own;
+  }
+
+  private Map<String, Double> ratios() {
+    Map<String, Double> ratios = new LinkedHashMap<>();
+    if (subject.isFailed()) {
+      return ratios;
+    }
+    for (String module : List.of(ENCODER, LANGUAGE)) {
+      double expected = 0;
+      double got = 0;
+      for (Map.Entry<String, Gradient> e : one.gradients.entrySet()) {
+        if (e.getValue().module().equals(module)) {
+          expected += Math.pow(Vectors.norm(e.getValue().finished()), 2);
+          boolean whole = e.getValue().sharding().axis().isEmpty();
+          for (int r = 0; r < ranks; r++) {
+            RankGrid grid = grid(module);
+            int rank = global(r);
+            boolean first =
+                grid.coordinate(rank, "dp") == 0
+                    && grid.coordinate(rank, "cp") == 0
+                    && (!whole || grid.coordinate(rank, "tp") == 0);
+            if (first) {
+              Gradient g = gradient(r, e.getKey());
+              got += Math.pow(Vectors.norm(g.finished()), 2);
+            }
+          }
+        }
+      }
+      ratios.put(module, expected == got ? 1 : Math.sqrt(got / expected));
+    }
+    return ratios;
+  }
+
+  /** Ranks that have the same part of a parameter must have the same bits. */
+  private List<String> unequal() {
+    List<String> unequal = new ArrayList<>();
+    if (subject.isFailed()) {
+      return unequal;
+    }
+    one.gradients.forEach((name, whole) -> {
+      RankGrid grid = grid(whole.module());
+      Map<Integer, double[]> first = new HashMap<>();
+      for (int r = 0; r < ranks; r++) {
+        Gradient g = gradient(r, name);
+        int part = g.sharding().axis().isEmpty() ? 0 : grid.coordinate(global(r), "tp");
+        double[] before = first.putIfAbsent(part, g.finished());
+        if (before != null && !Arrays.equals(before, g.finished())) {
+          unequal.add(name + " on rank " + global(r));
+        }
+      }
+    });
+    return unequal;
+  }
+}

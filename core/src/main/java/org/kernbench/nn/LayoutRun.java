@@ -1,0 +1,127 @@
+package org.kernbench.nn;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Worker;
+
+/**
+ * What one layout computed in one training step: on every rank the values at named places with
+ * their gradients, the gradients of all parameters before and after the ranks' were added, and the
+ * tokens that counted. Recorded in f64, to be compared with another run.
+ */
+final class LayoutRun {
+  private final TwoModuleLayout layout;
+  private final TwoModuleConfig config;
+  private final TwoModuleTraining.Settings settings;
+  private final List<Microbatch> microbatches;
+  private final RankRun[] ranks;
+
+  /** What one rank has. */
+  static final class RankRun {
+    final List<Place> places = new ArrayList<>();
+    final Map<String, double[]> parameters = new LinkedHashMap<>();
+    final Map<String, Gradient> gradients = new LinkedHashMap<>();
+    int tokens;
+    @Nullable RuntimeException failure;
+  }
+
+  /**
+   * A value and its gradient on one rank.
+   *
+   * @param grad null if no gradient came there
+   */
+  record Place(
+      int microbatch, String name, Trace.Rows rows, double[] value, double @Nullable [] grad) {}
+
+  /**
+   * The gradient of a parameter on one rank.
+   *
+   * @param shape of the rank's part
+   * @param own before other ranks' were added, of a sum over tokens
+   * @param finished of the mean over all tokens
+   */
+  record Gradient(
+      String module, Parameter.Sharding sharding, Shape shape, double[] own, double[] finished) {}
+
+  /** A run to be. */
+  LayoutRun(
+      TwoModuleLayout layout,
+      TwoModuleConfig config,
+      TwoModuleTraining.Settings settings,
+      List<Microbatch> microbatches) {
+    this.layout = layout;
+    this.config = config;
+    this.settings = settings;
+    this.microbatches = List.copyOf(microbatches);
+    this.ranks = new RankRun[layout.ranks()];
+    Arrays.setAll(ranks, r -> new RankRun());
+  }
+
+  TwoModuleLayout layout() {
+    return layout;
+  }
+
+  TwoModuleConfig config() {
+    return config;
+  }
+
+  List<Microbatch> microbatches() {
+    return microbatches;
+  }
+
+  /** Whether a rank stopped with an error. */
+  boolean isFailed() {
+    return Arrays.stream(ranks).anyMatch(r -> r.failure != null);
+  }
+
+  /** What a rank of the layout has; 0 is the first one after the offset. */
+  RankRun rank(int rank) {
+    return ranks[rank];
+  }
+
+  /** The program of every rank of the world; each records what it computes. */
+  void body(Worker worker) {
+    TwoModuleModel.Groups groups =
+        TwoModuleModel.Groups.create(worker.distributed(), layout, settings.fault());
+    if (!layout.encoder().contains(worker.rank())) {
+      return;
+    }
+    RankRun run = ranks[worker.rank() - layout.encoder().offset()];
+    try (TwoModuleTraining training = new TwoModuleTraining(worker, config, groups, settings)) {
+      List<Parameter> all = training.parameters();
+      all.forEach(p -> run.parameters.put(p.name(), p.value().toDoubles()));
+      run.tokens = training.backward(microbatches, (index, trace) -> see(run, index, trace));
+      Map<String, double[]> own = new LinkedHashMap<>();
+      all.forEach(p -> p.grad().ifPresent(g -> own.put(p.name(), g.toDoubles())));
+      training.finish(run.tokens);
+      training.encoderParameters().forEach(p -> add(run, "encoder", p, own));
+      training.languageParameters().forEach(p -> add(run, "language", p, own));
+    } catch (RuntimeException e) {
+      run.failure = e;
+      throw e;
+    }
+  }
+
+  private static void see(RankRun run, int microbatch, Trace trace) {
+    trace.seen().forEach(seen -> run.places.add(place(microbatch, seen)));
+  }
+
+  private static void add(RankRun run, String module, Parameter p, Map<String, double[]> own) {
+    double[] before = own.get(p.name());
+    if (before != null) {
+      double[] after = p.grad().orElseThrow().toDoubles();
+      run.gradients.put(p.name(), new Gradient(module, p.sharding(), p.shape(), before, after));
+    }
+  }
+
+  private static Place place(int microbatch, Trace.Seen seen) {
+    Variable v = seen.value();
+    double @Nullable [] grad = v.grad().isPresent() ? v.grad().get().toDoubles() : null;
+    return new Place(microbatch, seen.place(), seen.rows(), v.value().toDoubles(), grad);
+  }
+}

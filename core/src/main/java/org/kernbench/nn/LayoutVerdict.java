@@ -1,0 +1,34 @@
+package org.kernbench.nn;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What comparing a layout with one rank gave.
+ *
+ * @param tensors gradients that were compared, each rank's counted
+ * @param worstError the largest relative error of one of them
+ * @param worstTensor which
+ * @param ratios by module, the norm of its gradients over that on one rank
+ * @param unequal gradients that differ in a bit between ranks that should have the same
+ * @param first where it goes wrong first; empty if nothing is wrong
+ */
+public record LayoutVerdict(
+    int tensors,
+    double worstError,
+    String worstTensor,
+    Map<String, Double> ratios,
+    List<String> unequal,
+    Optional<Finding> first) {
+  /** Relative error of a tensor up to which it is equal. */
+  public static final double TOLERANCE = 1e-10;
+
+  /** How far a ratio of norms may be from 1. */
+  public static final double RATIO_TOLERANCE = 1e-9;
+
+  /** Whether the layout computes what one rank does. */
+  public boolean isEqual() {
+    return first.isEmpty();
+  }
+}

@@ -1,0 +1,79 @@
+package org.kernbench.nn;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.nn.Parameter.Sharding;
+import org.kernbench.tensor.Shape;
+
+/**
+ * Encodes tokens of another modality: a linear layer from their values, positions, blocks, norm.
+ * Every tensor-parallel rank has all of the result, as the bridge needs it.
+ */
+final class ModalityEncoder implements Module {
+  private final Parts parts = new Parts();
+  private final ColumnParallelLinear embedding;
+  private final @Nullable Parameter positions;
+  private final List<TransformerBlock> blocks = new ArrayList<>();
+  private final Norm norm;
+
+  ModalityEncoder(TwoModuleConfig model, ParallelLayout layout, Init init) {
+    TransformerConfig config = model.encoder();
+    if (layout.sequenceParallel()) {
+      throw new IllegalArgumentException(
+          "encoder with sequence parallelism: each rank would end with its rows only, but the"
+              + " bridge needs all rows on every tensor-parallel rank; switch it off");
+    }
+    this.embedding =
+        parts.add(
+            new ColumnParallelLinear(
+                "encoder.embedding",
+                model.patch(),
+                config.hidden(),
+                layout.tp(),
+                init,
+                ColumnParallelLinear.Options.DEFAULT.withGatherOutput(true)));
+    this.positions =
+        config.style().isPlain()
+            ? parts.add(
+                init.normal(
+                    "encoder.positions",
+                    Shape.of(config.maxSequence(), config.hidden()),
+                    Sharding.REPLICATED,
+                    layout.tp()))
+            : null;
+    for (int i = 0; i < config.layers(); i++) {
+      blocks.add(parts.add(new TransformerBlock("encoder.layers." + i, config, layout, init)));
+    }
+    this.norm = parts.add(new Norm("encoder.norm", config.hidden(), config.style(), false, init));
+  }
+
+  /**
+   * Encodes.
+   *
+   * @param patches {@code [tokens, samples, patch]}
+   * @return {@code [tokens, samples, hidden]}
+   */
+  Variable forward(Graph graph, Variable patches) {
+    int tokens = patches.dim(0);
+    int samples = patches.dim(1);
+    Variable x = embedding.forward(graph, patches);
+    if (positions != null) {
+      int[] at = new int[tokens * samples];
+      for (int i = 0; i < at.length; i++) {
+        at[i] = i / samples;
+      }
+      x = graph.add(x, graph.reshape(graph.selectRows(positions, at), x.shape()));
+    }
+    SequencePart all = new SequencePart(tokens, 1, 0);
+    for (TransformerBlock block : blocks) {
+      x = block.forward(graph, x, all);
+    }
+    return norm.forward(graph, x);
+  }
+
+  @Override
+  public Parts parts() {
+    return parts;
+  }
+}

@@ -1,0 +1,488 @@
+package org.kernbench.nn;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.IntFunction;
+
+/**
+ * Tells why a tensor is wrong, by trying: each known mistake predicts what a rank would have, from
+ * what other ranks have recorded; the one whose prediction agrees is named.
+ */
+final class Suspects {
+  private static final double AGREE = 1e-8;
+
+  private final LayoutComparison runs;
+  private final LayoutRun subject;
+
+  /** A cause and what speaks for it. */
+  record Verdict(Cause cause, String evidence) {}
+
+  Suspects(LayoutComparison runs) {
+    this.runs = runs;
+    this.subject = runs.subject();
+  }
+
+  /** Why a tensor is wrong on a rank, while all that was computed before is right. */
+  Verdict of(Stage stage, int rank) {
+    Optional<Verdict> found =
+        switch (stage.kind()) {
+          case FORWARD -> forward(stage, rank);
+          case BACKWARD -> backward(stage, rank);
+          case OWN -> Optional.<Verdict>empty();
+          case FINISHED -> finished(stage, rank);
+        };
+    return found.orElse(new Verdict(Cause.UNKNOWN, "tried sums over groups, factors and orders"));
+  }
+
+  private static Optional<Verdict> verdict(Cause cause, String evidence) {
+    return Optional.of(new Verdict(cause, evidence));
+  }
+
+  // ---- groups ----
+
+  private int global(int rank) {
+    return rank + subject.layout().encoder().offset();
+  }
+
+  /** Ranks, counted from the first of the layout, that differ from one in some dimensions only. */
+  private List<Integer> group(RankGrid grid, int rank, String... dims) {
+    int offset = grid.offset();
+    for (List<Integer> group : grid.enumerate(dims)) {
+      if (group.contains(rank + offset)) {
+        return group.stream().map(r -> r - offset).toList();
+      }
+    }
+    throw new IllegalStateException("bug: rank " + rank + " in no group of " + grid);
+  }
+
+  /** Dimensions of a grid, and both that data is divided over, of which there is more than one. */
+  private static Map<String, String[]> dimensions(RankGrid grid) {
+    Map<String, String[]> dims = new LinkedHashMap<>();
+    for (String dim : List.of("cp", "tp", "dp")) {
+      if (grid.size(dim) > 1) {
+        dims.put(dim, new String[] {dim});
+      }
+    }
+    if (grid.size("cp") > 1 && grid.size("dp") > 1) {
+      dims.put("dp x cp", new String[] {"cp", "dp"});
+    }
+    return dims;
+  }
+
+  private static double[] sum(IntFunction<double[]> of, List<Integer> ranks) {
+    double[] sum = of.apply(ranks.getFirst()).clone();
+    for (int r : ranks.subList(1, ranks.size())) {
+      double[] more = of.apply(r);
+      if (more.length != sum.length) {
+        return new double[0];
+      }
+      Vectors.add(sum, more);
+    }
+    return sum;
+  }
+
+  private static boolean agree(double[] a, double[] b, double floor) {
+    return a.length == b.length && Vectors.error(a, b, floor) <= AGREE;
+  }
+
+  private static String names(List<Integer> ranks, int offset) {
+    return ranks.stream().map(r -> r + offset).toList().toString();
+  }
+
+  // ---- values ----
+
+  private Optional<Verdict> forward(Stage stage, int rank) {
+    return slices(stage, rank).or(() -> bias(stage, rank)).or(() -> factor(stage, rank));
+  }
+
+  /** A constant row more than there should be: a bias that was added several times. */
+  private Optional<Verdict> bias(Stage stage, int rank) {
+    double[] got = stage.got()[rank];
+    double[] expected = stage.expected()[rank];
+    int columns = stage.columns(rank);
+    int tp = runs.grid(stage.module()).size("tp");
+    if (got.length != expected.length || tp == 1) {
+      return Optional.empty();
+    }
+    double[] more = Vectors.minus(got, expected);
+    double[] once = Vectors.times(1.0 / (tp - 1), Arrays.copyOf(more, columns));
+    for (Map.Entry<String, double[]> e : subject.rank(rank).parameters.entrySet()) {
+      double[] b = e.getValue();
+      if (b.length == columns && agree(once, b, 0) && repeats(more, columns)) {
+        return verdict(
+            Cause.BIAS_BEFORE_SUM,
+            "every row has " + (tp - 1) + " x " + e.getKey() + " too much (tp is " + tp + ")");
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static boolean repeats(double[] rows, int columns) {
+    for (int i = columns; i < rows.length; i += columns) {
+      double[] row = Arrays.copyOfRange(rows, i, i + columns);
+      if (!agree(row, Arrays.copyOf(rows, columns), 0)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Rows of other samples than the rank should have. */
+  private Optional<Verdict> slices(Stage stage, int rank) {
+    Trace.Rows[] rows = stage.rows();
+    if (rows == null) {
+      return Optional.empty();
+    }
+    double[] got = stage.got()[rank];
+    int columns = stage.columns(rank);
+    if (got.length != stage.expected()[rank].length) {
+      return verdict(
+          Cause.SLICE_BY_CANONICAL_RANK,
+          got.length / columns
+              + " rows instead of "
+              + rows[rank].count()
+              + "; ranks with "
+              + wrongCoordinates(stage)
+              + " have too many");
+    }
+    List<Integer> found = samplesOf(stage, rank);
+    List<Integer> expected = samples(rows[rank].samples());
+    if (found.isEmpty() || found.equals(expected)) {
+      return Optional.empty();
+    }
+    return verdict(
+        Cause.SLOTS_SWAPPED, "the rows are those of samples " + found + " instead of " + expected);
+  }
+
+  /** The samples, in order, whose rows these are to the last digit or so; empty if unknown. */
+  private List<Integer> samplesOf(Stage stage, int rank) {
+    Trace.Rows[] rows = stage.rows();
+    if (rows == null) {
+      return List.of();
+    }
+    double[] got = stage.got()[rank];
+    int columns = stage.columns(rank);
+    List<Integer> found = new ArrayList<>();
+    int total = subject.microbatches().get(stage.microbatch()).samples();
+    int[] previous = {-1};
+    for (int i = 0; i < rows[rank].count(); i++) {
+      double[] row = Arrays.copyOfRange(got, i * columns, (i + 1) * columns);
+      int position = rows[rank].positions()[i];
+      int sample = -1;
+      for (int k = 0; k < total && sample < 0; k++) {
+        int s = (previous[0] + k + total) % total;
+        double[] other = runs.reference(stage, s, position);
+        sample = other.length > 0 && agree(row, other, stage.floor() * 1e-6) ? s : -1;
+      }
+      if (sample < 0) {
+        return List.of();
+      }
+      previous[0] = sample;
+      if (found.isEmpty() || found.getLast() != sample) {
+        found.add(sample);
+      }
+    }
+    return found;
+  }
+
+  private static List<Integer> samples(int[] ofRows) {
+    List<Integer> samples = new ArrayList<>();
+    for (int s : ofRows) {
+      if (samples.isEmpty() || samples.getLast() != s) {
+        samples.add(s);
+      }
+    }
+    return samples;
+  }
+
+  private String wrongCoordinates(Stage stage) {
+    RankGrid language = subject.layout().language();
+    Set<Integer> wrong = new TreeSet<>();
+    for (int r = 0; r < stage.ranks(); r++) {
+      if (stage.isWrong(r)) {
+        wrong.add(language.coordinate(global(r), "cp"));
+      }
+    }
+    return "cp " + wrong;
+  }
+
+  private Optional<Verdict> factor(Stage stage, int rank) {
+    double[] expected = stage.expected()[rank];
+    double[] got = stage.got()[rank];
+    if (got.length != expected.length) {
+      return Optional.empty();
+    }
+    double factor = Vectors.factor(got, expected);
+    return agree(got, Vectors.times(factor, expected), stage.floor())
+        ? named(factor)
+            .map(name -> new Verdict(Cause.FACTOR, "all elements are " + name + " times too large"))
+        : Optional.empty();
+  }
+
+  // ---- gradients of values ----
+
+  private Optional<Verdict> backward(Stage stage, int rank) {
+    return bridgeSum(stage, rank)
+        .or(() -> partial(stage, rank))
+        .or(() -> zeros(stage, rank))
+        .or(() -> slices(stage, rank))
+        .or(() -> factor(stage, rank));
+  }
+
+  /** The sum over a group of what its ranks have is right. */
+  private Optional<Verdict> partial(Stage stage, int rank) {
+    RankGrid own = runs.grid(stage.module());
+    RankGrid language = subject.layout().language();
+    // gradients of values are divided by the language model, whatever module they belong to
+    List<RankGrid> grids = stage.rows() == null ? List.of(own) : List.of(language, own);
+    for (RankGrid grid : grids) {
+      for (Map.Entry<String, String[]> dims : dimensions(grid).entrySet()) {
+        List<Integer> group = group(grid, rank, dims.getValue());
+        double[] sum = sum(r -> stage.got()[r], group);
+        if (agree(sum, stage.expected()[rank], stage.floor())) {
+          return verdict(
+              Cause.SUM_MISSING,
+              "the sum over the "
+                  + dims.getKey()
+                  + " group "
+                  + names(group, grid.offset())
+                  + " of what its ranks have is right");
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** What the bridge would give if it did not sum, or over other ranks than it should. */
+  private Optional<Verdict> bridgeSum(Stage stage, int rank) {
+    RankGrid language = subject.layout().language();
+    if (!stage.name().equals("projector.output") || language.size("cp") == 1) {
+      return Optional.empty();
+    }
+    Stage before = runs.place(stage.microbatch(), "bridge.output", true);
+    List<Integer> cp = group(language, rank, "cp");
+    double[] unsummed = bridged(stage, rank, before, r -> before.got()[r]);
+    if (agree(unsummed, stage.got()[rank], stage.floor())) {
+      return verdict(
+          Cause.CP_SUM_MISSING,
+          "the rank has its own positions' part of what the sum over its cp group "
+              + names(cp, language.offset())
+              + " gives");
+    }
+    for (Map.Entry<String, String[]> dims : dimensions(language).entrySet()) {
+      if (!dims.getKey().equals("cp")) {
+        IntFunction<double[]> summed =
+            r -> sum(q -> before.got()[q], group(language, r, dims.getValue()));
+        double[] predicted = bridged(stage, rank, before, summed);
+        if (agree(predicted, stage.got()[rank], stage.floor())) {
+          return verdict(
+              Cause.SUM_OVER_WRONG_GROUP,
+              "a sum over "
+                  + dims.getKey()
+                  + ", ranks "
+                  + names(group(language, rank, dims.getValue()), language.offset())
+                  + ", instead of cp gives what the rank has");
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Rows that the source has on a rank, picked from what the destination has on all ranks. */
+  private double[] bridged(Stage stage, int rank, Stage before, IntFunction<double[]> dest) {
+    Trace.Rows[] to = stage.rows();
+    Trace.Rows[] from = before.rows();
+    if (to == null || from == null) {
+      return new double[0];
+    }
+    int columns = stage.columns(rank);
+    double[] rows = new double[to[rank].count() * columns];
+    RankGrid language = subject.layout().language();
+    for (int r = 0; r < stage.ranks(); r++) {
+      boolean sibling =
+          language.coordinate(global(r), "tp") == language.coordinate(global(rank), "tp")
+              && language.coordinate(global(r), "cp") == language.coordinate(global(rank), "cp");
+      if (!sibling) {
+        continue;
+      }
+      double[] have = dest.apply(r);
+      for (int i = 0; i < to[rank].count(); i++) {
+        for (int j = 0; j < from[r].count(); j++) {
+          if (to[rank].samples()[i] == from[r].samples()[j]
+              && to[rank].positions()[i] == from[r].positions()[j]
+              && have.length >= (j + 1) * columns) {
+            System.arraycopy(have, j * columns, rows, i * columns, columns);
+          }
+        }
+      }
+    }
+    return rows;
+  }
+
+  /** Some samples' rows are right, all others zero. */
+  private Optional<Verdict> zeros(Stage stage, int rank) {
+    Trace.Rows[] rows = stage.rows();
+    double[] got = stage.got()[rank];
+    double[] expected = stage.expected()[rank];
+    if (rows == null || got.length != expected.length) {
+      return Optional.empty();
+    }
+    int columns = stage.columns(rank);
+    Set<Integer> zero = new TreeSet<>();
+    Set<Integer> right = new HashSet<>();
+    for (int i = 0; i < rows[rank].count(); i++) {
+      double[] row = Arrays.copyOfRange(got, i * columns, (i + 1) * columns);
+      double[] want = Arrays.copyOfRange(expected, i * columns, (i + 1) * columns);
+      int sample = rows[rank].samples()[i];
+      if (agree(row, want, stage.floor() * 1e-6)) {
+        if (Vectors.norm(want) > 0) {
+          right.add(sample);
+        }
+      } else if (Vectors.norm(row) == 0) {
+        zero.add(sample);
+      } else {
+        return Optional.empty();
+      }
+    }
+    right.retainAll(zero);
+    return zero.isEmpty() || !right.isEmpty()
+        ? Optional.empty()
+        : verdict(
+            Cause.ZEROS_INSTEAD_OF_GATHER,
+            "the gradients of samples " + zero + " are zero, the others right");
+  }
+
+  // ---- gradients of parameters ----
+
+  private Optional<Verdict> finished(Stage stage, int rank) {
+    return scaled(rank).or(() -> partialParameter(stage, rank));
+  }
+
+  private Optional<Verdict> partialParameter(Stage stage, int rank) {
+    LayoutRun.Gradient g = subject.rank(rank).gradients.get(stage.name());
+    Optional<Verdict> sum = partial(stage, rank);
+    return g != null && g.sharding().sequenceParallel() && sum.isPresent()
+        ? sum.map(v ->
+            v.evidence().contains(" tp group")
+                ? new Verdict(Cause.TP_SUM_MISSING, v.evidence())
+                : v)
+        : sum;
+  }
+
+  /** One factor for all parameters of a module, or of all. */
+  private Optional<Verdict> scaled(int rank) {
+    Map<String, Double> factors = new LinkedHashMap<>();
+    for (Stage each : runs.parameters(Stage.Kind.FINISHED)) {
+      if (each.got()[rank].length != each.expected()[rank].length) {
+        return Optional.empty();
+      }
+      double factor = Vectors.factor(each.got()[rank], each.expected()[rank]);
+      if (Vectors.norm(each.expected()[rank]) <= each.floor() * 1e-6) {
+        continue; // nothing to tell a factor from
+      }
+      double before = factors.getOrDefault(each.module(), factor);
+      double[] as = Vectors.times(before, each.expected()[rank]);
+      if (!agree(each.got()[rank], as, each.floor())) {
+        return Optional.empty();
+      }
+      factors.put(each.module(), before);
+    }
+    double encoder = factors.getOrDefault("encoder", factors.getOrDefault("language", 1.0));
+    double language = factors.getOrDefault("language", encoder);
+    if (near(encoder, language)) {
+      return tokens(rank, encoder)
+          .or(() ->
+              named(encoder)
+                  .map(n ->
+                      new Verdict(
+                          Cause.FACTOR, "all gradients are " + n + " times" + " too large")));
+    }
+    String module = near(language, 1) ? "encoder" : "language";
+    double own = near(language, 1) ? encoder : language;
+    RankGrid grid = runs.grid(module);
+    int ranks = grid.size("dp") * grid.size("cp");
+    if ((near(language, 1) || near(encoder, 1)) && near(own, 1.0 / ranks)) {
+      return verdict(
+          Cause.MODULE_AVERAGED,
+          "all gradients of the module "
+              + module
+              + " are 1/"
+              + ranks
+              + " of what they should be: dp x cp is "
+              + ranks);
+    }
+    return verdict(
+        Cause.SKEW,
+        String.format(
+            Locale.ROOT,
+            "gradients of the encoder are %s times too large, of the language model %s times",
+            named(encoder).orElse(Double.toString(encoder)),
+            named(language).orElse(Double.toString(language))));
+  }
+
+  /** Dividing by the tokens of some ranks only. */
+  private Optional<Verdict> tokens(int rank, double factor) {
+    RankGrid language = subject.layout().language();
+    double all = 0;
+    for (int r : group(language, rank, both(language))) {
+      all += subject.rank(r).tokens;
+    }
+    for (Map.Entry<String, String[]> dims : dimensions(language).entrySet()) {
+      double some = 0;
+      List<Integer> group = group(language, rank, dims.getValue());
+      for (int r : group) {
+        some += subject.rank(r).tokens;
+      }
+      if (!dims.getKey().equals("dp x cp") && near(factor, all / Math.max(1, some))) {
+        return verdict(
+            dims.getKey().equals("dp") ? Cause.TOKENS_OVER_DP_ONLY : Cause.FACTOR,
+            String.format(
+                Locale.ROOT,
+                "divided by the %.0f tokens of the %s group %s instead of all %.0f",
+                some,
+                dims.getKey(),
+                names(group, language.offset()),
+                all));
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static String[] both(RankGrid grid) {
+    return grid.has("cp") ? new String[] {"cp", "dp"} : new String[] {"dp"};
+  }
+
+  private static boolean near(double a, double b) {
+    return Math.abs(a - b) <= AGREE * Math.abs(b);
+  }
+
+  /** A factor by the size of a group. */
+  private Optional<String> named(double factor) {
+    Map<String, Integer> sizes = new LinkedHashMap<>();
+    RankGrid language = subject.layout().language();
+    RankGrid encoder = subject.layout().encoder();
+    sizes.put("cp", language.size("cp"));
+    sizes.put("tp", language.size("tp"));
+    sizes.put("dp", language.size("dp"));
+    sizes.put("dp x cp", language.size("dp") * language.size("cp"));
+    sizes.put("encoder dp", encoder.size("dp"));
+    sizes.put("encoder tp", encoder.size("tp"));
+    for (Map.Entry<String, Integer> e : sizes.entrySet()) {
+      if (e.getValue() > 1 && near(factor, e.getValue())) {
+        return Optional.of(e.getKey() + " (" + e.getValue() + ")");
+      }
+      if (e.getValue() > 1 && near(factor, 1.0 / e.getValue())) {
+        return Optional.of("1/" + e.getKey() + " (1/" + e.getValue() + ")");
+      }
+    }
+    return Optional.empty();
+  }
+}

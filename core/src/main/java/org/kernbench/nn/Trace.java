@@ -1,0 +1,66 @@
+package org.kernbench.nn;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The values at named places of a model on one rank, in the order of computation, each row with the
+ * sample and the position it belongs to, so that runs in different layouts can be compared.
+ */
+final class Trace implements Graph.Watch {
+  private final List<Seen> seen = new ArrayList<>();
+  private Rows rows = Rows.of(0, 0, new int[0]);
+
+  /**
+   * Which sample and position each row belongs to.
+   *
+   * @param samples by row
+   * @param positions by row
+   */
+  record Rows(int[] samples, int[] positions) {
+    /** Rows that go position by position. */
+    static Rows of(int firstSample, int samples, int[] positions) {
+      int n = samples * positions.length;
+      int[] s = new int[n];
+      int[] p = new int[n];
+      for (int i = 0; i < n; i++) {
+        s[i] = firstSample + i % samples;
+        p[i] = positions[i / samples];
+      }
+      return new Rows(s, p);
+    }
+
+    /** Rows that go sample by sample, with positions 0, 1, ... */
+    static Rows bySample(int firstSample, int samples, int positions) {
+      int n = samples * positions;
+      int[] s = new int[n];
+      int[] p = new int[n];
+      for (int i = 0; i < n; i++) {
+        s[i] = firstSample + i / positions;
+        p[i] = i % positions;
+      }
+      return new Rows(s, p);
+    }
+
+    int count() {
+      return samples.length;
+    }
+  }
+
+  /** A value and, after the backward pass, its gradient. */
+  record Seen(String place, Variable value, Rows rows) {}
+
+  /** The values that follow have these rows. */
+  void rows(Rows of) {
+    rows = of;
+  }
+
+  @Override
+  public void see(String place, Variable value) {
+    seen.add(new Seen(place, value, rows));
+  }
+
+  List<Seen> seen() {
+    return seen;
+  }
+}

@@ -1,0 +1,54 @@
+package org.kernbench.nn;
+
+import java.util.List;
+
+/**
+ * How two modules divide the same ranks, each by a grid of its own.
+ *
+ * @param encoder dimensions {@code tp} and {@code dp}
+ * @param language dimensions {@code tp}, {@code dp} and perhaps {@code cp}
+ * @param sequenceParallel whether the language model divides rows of activations over {@code tp}
+ */
+public record TwoModuleLayout(RankGrid encoder, RankGrid language, boolean sequenceParallel) {
+  /** Everything on one rank. */
+  public static final TwoModuleLayout ONE_RANK =
+      new TwoModuleLayout(
+          RankGrid.of(List.of(1, 1), List.of("tp", "dp")),
+          RankGrid.of(List.of(1, 1), List.of("tp", "dp")),
+          false);
+
+  /**
+   * Checks that there can be a bridge between the modules.
+   *
+   * @throws LayoutException if there cannot, see {@link BridgePlan}
+   */
+  public TwoModuleLayout {
+    BridgePlan unused = new BridgePlan(encoder, language, BridgeOptions.DEFAULT);
+  }
+
+  /** How samples go from one module to the other. */
+  public BridgePlan bridge() {
+    return new BridgePlan(encoder, language, BridgeOptions.DEFAULT);
+  }
+
+  /** Number of ranks. */
+  public int ranks() {
+    return encoder.size();
+  }
+
+  /** Number of ranks that a run needs: those before the offset take no part. */
+  public int worldSize() {
+    return encoder.offset() + encoder.size();
+  }
+
+  /** Samples of a microbatch must be a multiple of this. */
+  public int samplesFactor() {
+    return Math.max(encoder.size("dp"), language.size("dp"));
+  }
+
+  /** For example {@code tp=2,dp=4 -> tp=2,cp=2,dp=2 sp}. */
+  @Override
+  public String toString() {
+    return encoder + " -> " + language + (sequenceParallel ? " sp" : "");
+  }
+}

@@ -1,0 +1,51 @@
+package org.kernbench.nn;
+
+import java.util.List;
+import org.kernbench.torch.ProcessGroup;
+
+/**
+ * The decisions of {@link Recipe} for one of two modules: gradients of both are divided by the
+ * tokens of the language model. Here the {@link Fault}s come in that are not the bridge's.
+ */
+final class TwoModuleRecipe implements Recipe {
+  private final boolean isEncoder;
+  private final ParallelLayout language;
+  private final Fault fault;
+
+  TwoModuleRecipe(boolean isEncoder, ParallelLayout language, Fault fault) {
+    this.isEncoder = isEncoder;
+    this.language = language;
+    this.fault = fault;
+  }
+
+  @Override
+  public boolean addsBiasToTheSum() {
+    return fault != Fault.BIAS_BEFORE_REDUCE;
+  }
+
+  @Override
+  public List<ProcessGroup> gradientGroups(Parameter parameter, ParallelLayout layout) {
+    List<ProcessGroup> right = Recipe.super.gradientGroups(parameter, layout);
+    if (fault == Fault.SKIP_SEQUENCE_SUM) {
+      return List.of(layout.dpCp());
+    }
+    if (fault == Fault.SKIP_ENCODER_SUM && isEncoder) {
+      return List.of();
+    }
+    if (fault == Fault.SKIP_LANGUAGE_CP_SUM && !isEncoder) {
+      return right.stream().map(g -> g == layout.dpCp() ? layout.dp() : g).toList();
+    }
+    return right;
+  }
+
+  @Override
+  public double gradientFactor(ParallelLayout layout) {
+    boolean averages = fault == (isEncoder ? Fault.AVERAGE_ENCODER : Fault.AVERAGE_LANGUAGE);
+    return averages ? 1.0 / layout.dpCp().size() : 1;
+  }
+
+  @Override
+  public ProcessGroup tokenGroup(ParallelLayout layout) {
+    return fault == Fault.TOKENS_OVER_DP ? language.dp() : language.dpCp();
+  }
+}
