@@ -76,12 +76,10 @@ final class ProgramContext {
     }
   }
 
-  /** What the end of the launch here followed from: a send counts until it has been seen. */
-  private int lastToComplete() {
-    return lastEndPs < cpu.lastDonePs() ? cpu.lastDone() : lastOp;
-  }
-
-  /** Ends the launch if the program has returned and its last command has ended. */
+  /**
+   * Ends the launch if the program has returned and its last command is complete; a send is when
+   * its receiver sees it, though the launch's own time only counts it until it has left.
+   */
   void finishIfIdle() {
     if (scheduler != null) {
       scheduler.programMayHaveEnded();
@@ -91,13 +89,15 @@ final class ProgramContext {
     if (launch == null || !program.hasEnded() || !cpu.isDrained()) {
       return;
     }
-    if (lastEndPs > world.sim.nowPs()) {
-      world.wakeAt(lastEndPs, this);
+    long donePs = Math.max(lastEndPs, cpu.lastDonePs());
+    if (donePs > world.sim.nowPs()) {
+      world.wakeAt(donePs, this);
     } else {
       running = null;
       queues = null;
       program.forget();
-      world.log.launches().doneThere(launchRow, world.sim.nowPs(), lastToComplete());
+      int last = lastEndPs < cpu.lastDonePs() ? cpu.lastDone() : lastOp;
+      world.log.launches().doneThere(launchRow, world.sim.nowPs(), last);
       launch.finished(pe.index, lastEndPs, lastOp);
       world.isIdle(this, launch);
     }
