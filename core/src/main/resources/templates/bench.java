@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Optional;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Breakdown;
@@ -53,7 +52,7 @@ public final class ${Class} implements Bench {
     Machine machine = context.machine(); // --topology and --set
     int rows = context.param(ROWS);
     TorchOptions options =
-        new TorchOptions(context.mode(), SimulatorOptions.DEFAULT.withLines(), Optional.empty());
+        new TorchOptions(context.mode(), context.recording().withLines(), Optional.empty());
     try (Torch torch = Torch.open(machine, options)) {
       Shape shape = Shape.of(rows, COLUMNS);
       Tensor x = torch.full(shape, DType.F16, 1.5, DpPolicy.rowWise(), "x");

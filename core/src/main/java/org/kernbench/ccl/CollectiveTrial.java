@@ -154,12 +154,25 @@ public final class CollectiveTrial {
    * @throws CollectiveException if the algorithm refuses the call
    */
   public Result run(Question question, Mode mode) {
-    return run(question, mode, queues);
+    return run(question, mode, queues, SimulatorOptions.DEFAULT);
+  }
+
+  /**
+   * Runs a call and records what is asked for, or checks it.
+   *
+   * @throws CollectiveException if the algorithm refuses the call
+   */
+  public Result run(Question question, Mode mode, SimulatorOptions recording) {
+    return run(question, mode, queues, recording);
   }
 
   /** The same with other queues than the algorithm was bound with, say fewer slots. */
   Result run(Question question, Mode mode, IpcqSpec spec) {
-    SimulatorOptions options = SimulatorOptions.DEFAULT.withOpLogLimit(KEPT_OPERATIONS);
+    return run(question, mode, spec, SimulatorOptions.DEFAULT);
+  }
+
+  private Result run(Question question, Mode mode, IpcqSpec spec, SimulatorOptions recording) {
+    SimulatorOptions options = recording.withOpLogLimit(KEPT_OPERATIONS);
     try (Simulator simulator = Simulator.open(machine, mode, options)) {
       Data data = new Data(question);
       boolean values = mode != Mode.TIME;

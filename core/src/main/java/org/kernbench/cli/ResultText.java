@@ -37,6 +37,7 @@ final class ResultText {
     text.breakdown(result);
     text.rows(result);
     text.verified(result);
+    text.checked(result);
     text.simulation(result);
     return text.out.toString();
   }
@@ -124,6 +125,21 @@ final class ResultText {
         metric(name, value);
       }
     });
+  }
+
+  private void checked(RunResult r) {
+    r.checked()
+        .ifPresent(c -> {
+          int found = c.findings().size() + c.left();
+          line(
+              "checked",
+              (found == 0 ? "no findings" : found + (found == 1 ? " finding" : " findings"))
+                  + " in "
+                  + grouped(c.accesses())
+                  + " accesses and "
+                  + grouped(c.messages())
+                  + " messages");
+        });
   }
 
   /** What took most of the time, in sentences. */

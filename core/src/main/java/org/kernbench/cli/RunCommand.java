@@ -11,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.config.Problem;
+import org.kernbench.device.Mode;
 import org.kernbench.eval.Artefacts;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchRegistry;
@@ -64,6 +65,12 @@ final class RunCommand implements Callable<Integer> {
   @Mixin private Choices choices = new Choices();
 
   @Option(
+      names = "--check",
+      description =
+          "Looks for races, reads of memory that nobody has written, and lost messages; slower.")
+  private boolean check;
+
+  @Option(
       names = "--format",
       paramLabel = "FORMAT",
       converter = Words.FormatWord.class,
@@ -106,7 +113,7 @@ final class RunCommand implements Callable<Integer> {
   /** The options by heading, as the help shows them. */
   static Map<String, List<String>> groups() {
     Map<String, List<String>> groups = new LinkedHashMap<>();
-    groups.put("What to run", List.of("--bench", "--param", "--class-path", "--mode", "--verify"));
+    groups.put("What to run", List.of("--bench", "--param", "--class-path", "--mode", "--verify", "--check"));
     groups.put("On which machine", List.of("--topology", "--set", "--ccl", "--ccl-set"));
     groups.put("Output", List.of("--format", "--out", "--fast", "--trace", "--quiet", "--help"));
     return groups;
@@ -120,7 +127,12 @@ final class RunCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     Bench chosen = choices.bench(benchName(), benches);
-    RunOptions options = choices.options();
+    RunOptions options = choices.options().withCheck(check);
+    if (check && options.mode() == Mode.VALUES) {
+      throw new UsageException(
+          "--check: mode values has no order in time to check; use --mode full, or time for order"
+              + " and messages only");
+    }
     Choices.checkNotBlank("--out", out);
     Choices.checkNotBlank("--trace", trace);
     if (fast) {

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.PhysicalAddress;
 
 /** Runs launches; one implementation keeps time, one computes values only. */
@@ -33,6 +34,9 @@ interface Executor {
 
   /** Most slots in use at once in any queue of a set. */
   int peakSlots(QueueSet set);
+
+  /** Checks the execution; null if nobody asked for it. */
+  @Nullable Checker checker();
 
   void close();
 }

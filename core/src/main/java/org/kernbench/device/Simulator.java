@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.MemoryAddress;
 import org.kernbench.machine.Pe;
@@ -24,6 +25,7 @@ public final class Simulator implements AutoCloseable {
   private final Memories memories;
   private final PageMap map;
   private final Executor executor;
+  private final @Nullable Checker checker;
   private Optional<QueueSet> latest = Optional.empty();
 
   private Simulator(Machine machine, Mode mode, SimulatorOptions options) {
@@ -35,6 +37,7 @@ public final class Simulator implements AutoCloseable {
         mode == Mode.VALUES
             ? new ValuesExecutor(machine, memories, map, options)
             : new TimedExecutor(machine, mode, memories, map, options);
+    this.checker = executor.checker();
   }
 
   /** A machine at time 0 with empty memories and no queues. */
@@ -100,6 +103,7 @@ public final class Simulator implements AutoCloseable {
     }
     if (to instanceof PhysicalAddress physical) {
       memories.write(physical, data, offset, bytes);
+      checked(true, physical, bytes, null);
       return;
     }
     for (long done = 0; done < bytes; ) {
@@ -108,6 +112,7 @@ public final class Simulator implements AutoCloseable {
       for (int copy = 0; copy < range.copies(); copy++) {
         PhysicalAddress at = range.physical(copy, to.value() + done);
         memories.write(at, data, Math.toIntExact(offset + done), step);
+        checked(true, at, step, range);
       }
       done += step;
     }
@@ -126,6 +131,7 @@ public final class Simulator implements AutoCloseable {
     }
     if (from instanceof PhysicalAddress physical) {
       memories.read(physical, to, offset, bytes);
+      checked(false, physical, bytes, null);
       return;
     }
     for (long done = 0; done < bytes; ) {
@@ -133,7 +139,15 @@ public final class Simulator implements AutoCloseable {
       int step = (int) range.atMost(from.value() + done, bytes - done);
       PhysicalAddress at = range.physical(0, from.value() + done);
       memories.read(at, to, Math.toIntExact(offset + done), step);
+      checked(false, at, step, range);
       done += step;
+    }
+  }
+
+  private void checked(
+      boolean writes, PhysicalAddress at, long bytes, PageMap.@Nullable Range range) {
+    if (checker != null) {
+      checker.hostAccess(writes, at, bytes, range, nowPs());
     }
   }
 
@@ -179,6 +193,9 @@ public final class Simulator implements AutoCloseable {
    */
   public void erase(PhysicalAddress at, long bytes) {
     memories.erase(at, bytes);
+    if (checker != null) {
+      checker.erased(at, bytes);
+    }
   }
 
   // ---- kernels ----
@@ -190,14 +207,18 @@ public final class Simulator implements AutoCloseable {
    * @throws SimulationException if the slots do not fit the TCM of a PE
    */
   public QueueSet install(QueuePlan plan) {
-    QueueSet set = executor.install(plan);
+    QueueSet set = installApart(plan);
     latest = Optional.of(set);
     return set;
   }
 
   /** Adds message queues that no launch has unless it names them; otherwise as {@link #install}. */
   public QueueSet installApart(QueuePlan plan) {
-    return executor.install(plan);
+    QueueSet set = executor.install(plan);
+    if (checker != null) {
+      checker.installed(set);
+    }
+    return set;
   }
 
   /**
@@ -208,6 +229,9 @@ public final class Simulator implements AutoCloseable {
    */
   public void uninstall(QueueSet set) {
     executor.uninstall(set);
+    if (checker != null) {
+      checker.uninstalled(set);
+    }
     if (latest.isPresent() && latest.get() == set) {
       latest = Optional.empty();
     }
@@ -259,7 +283,13 @@ public final class Simulator implements AutoCloseable {
       }
     }
     spec.queues().ifPresent(q -> q.checkUsable(name));
-    return executor.launch(spec, program);
+    if (checker == null) {
+      return executor.launch(spec, program);
+    }
+    CheckedLaunch checked = checker.launches(spec);
+    Launch launch = executor.launch(spec, checker.watched(checked, program));
+    checker.launched(checked, launch);
+    return launch;
   }
 
   /**
@@ -268,7 +298,14 @@ public final class Simulator implements AutoCloseable {
    * @throws DeadlockException if nothing can move before that
    */
   public void drive(Launch launch) {
-    executor.drive(launch);
+    try {
+      executor.drive(launch);
+    } catch (RuntimeException | Error e) {
+      if (checker != null) {
+        checker.failed(e instanceof DeadlockException);
+      }
+      throw e;
+    }
   }
 
   /** Simulated time in picoseconds; stays 0 in mode {@code values}. */
@@ -300,5 +337,8 @@ public final class Simulator implements AutoCloseable {
   @Override
   public void close() {
     executor.close();
+    if (checker != null) {
+      checker.closed();
+    }
   }
 }

@@ -1,5 +1,7 @@
 package org.kernbench.device;
 
+import java.util.Optional;
+
 /**
  * How much a run records about itself; never changes times or values.
  *
@@ -7,9 +9,11 @@ package org.kernbench.device;
  *     keeps none)
  * @param captureLines whether each command remembers the kernel's source line (about a microsecond
  *     each)
+ * @param findings takes what checked execution finds; empty: nothing is checked
  */
-public record SimulatorOptions(int opLogLimit, boolean captureLines) {
-  /** Keeps the first million operations and no source lines. */
+public record SimulatorOptions(
+    int opLogLimit, boolean captureLines, Optional<Findings> findings) {
+  /** Keeps the first million operations and no source lines, and checks nothing. */
   public static final SimulatorOptions DEFAULT = new SimulatorOptions(1 << 20, false);
 
   /** Checks the ranges. */
@@ -19,13 +23,28 @@ public record SimulatorOptions(int opLogLimit, boolean captureLines) {
     }
   }
 
+  /** Options that check nothing. */
+  public SimulatorOptions(int opLogLimit, boolean captureLines) {
+    this(opLogLimit, captureLines, Optional.empty());
+  }
+
   /** A copy that captures source lines. */
   public SimulatorOptions withLines() {
-    return new SimulatorOptions(opLogLimit, true);
+    return new SimulatorOptions(opLogLimit, true, findings);
   }
 
   /** A copy with another limit of the op log. */
   public SimulatorOptions withOpLogLimit(int limit) {
-    return new SimulatorOptions(limit, captureLines);
+    return new SimulatorOptions(limit, captureLines, findings);
+  }
+
+  /**
+   * A copy that checks the execution: races, reads of memory that nobody has written, messages left
+   * over. Captures lines; times and values stay the same, the run is several times slower.
+   *
+   * @param takes what is found; one may serve several simulators
+   */
+  public SimulatorOptions checkedBy(Findings takes) {
+    return new SimulatorOptions(opLogLimit, true, Optional.of(takes));
   }
 }

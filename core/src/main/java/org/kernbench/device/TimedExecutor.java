@@ -72,6 +72,9 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
 
   private final Map<QueueSet, MessageUnit> messages = new IdentityHashMap<>();
 
+  /** Hears of every operation that ends; null if nothing is checked. */
+  private final @Nullable Checker checker;
+
   TimedExecutor(
       Machine machine, Mode mode, Memories memories, PageMap map, SimulatorOptions options) {
     this.machine = machine;
@@ -90,6 +93,13 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     this.cost = new CostModel(machine.pe());
     this.handler = sim.register(this);
     this.pes = new TimedPe[machine.peCount()];
+    this.checker =
+        options.findings().map(f -> new Checker(machine, map, log, mode, f)).orElse(null);
+  }
+
+  @Override
+  public @Nullable Checker checker() {
+    return checker;
   }
 
   TimedPe pe(int index) {
@@ -409,6 +419,9 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
         op.contentionPs,
         op.serialisationPs,
         op.translatePs);
+    if (checker != null) {
+      checker.ended(op, endPs);
+    }
   }
 
   private static int launchOf(Op op) {

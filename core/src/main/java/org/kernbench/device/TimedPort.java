@@ -30,6 +30,10 @@ final class TimedPort implements PePort {
     this.addresses = context.pe.addresses;
   }
 
+  ProgramContext context() {
+    return context;
+  }
+
   @Override
   public Pe pe() {
     return pe;

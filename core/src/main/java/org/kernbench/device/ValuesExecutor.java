@@ -43,6 +43,10 @@ final class ValuesExecutor implements Executor {
     this.map = map;
     this.options = options;
     this.log = new OpLog(machine, 0);
+    if (options.findings().isPresent()) {
+      throw new SimulationException(
+          "mode values has no order in time, so it cannot be checked; use mode full");
+    }
   }
 
   /** Messages on their way to one queue end. */
@@ -214,6 +218,11 @@ final class ValuesExecutor implements Executor {
   @Override
   public OpLog log() {
     return log;
+  }
+
+  @Override
+  public @Nullable Checker checker() {
+    return null;
   }
 
   @Override

@@ -2,7 +2,6 @@ package org.kernbench.eval;
 
 import java.util.List;
 import org.kernbench.ccl.CollectiveLibrary;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
 
 /** {@code ccl-allreduce}: one all-reduce, every value checked. */
@@ -43,7 +42,7 @@ final class AllReduceBench implements Bench {
             CollectiveParams.dtype(context),
             CollectiveParams.pattern(context, library.worldSize()),
             context.mode(),
-            context.recording(SimulatorOptions.DEFAULT.opLogLimit()).withLines())
+            context.recording().withLines())
         .run(library);
   }
 }

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.Problem;
+import org.kernbench.device.Findings;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
@@ -25,6 +26,7 @@ public final class BenchContext {
   private final Progress progress;
   private final boolean captureLines;
   private final boolean explains;
+  private final Findings findings = new Findings();
   private @Nullable Machine machine;
   private boolean usesCcl;
 
@@ -59,8 +61,20 @@ public final class BenchContext {
    * @param operations whose rows are kept if nobody asks for an explanation
    */
   public SimulatorOptions recording(int operations) {
-    return new SimulatorOptions(
-        explains ? Math.max(operations, EXPLAINED_OPERATIONS) : operations, captureLines);
+    SimulatorOptions recording =
+        new SimulatorOptions(
+            explains ? Math.max(operations, EXPLAINED_OPERATIONS) : operations, captureLines);
+    return options.check() ? recording.checkedBy(findings) : recording;
+  }
+
+  /** What to record by default. */
+  public SimulatorOptions recording() {
+    return recording(SimulatorOptions.DEFAULT.opLogLimit());
+  }
+
+  /** What the checked execution has found; empty if nobody asked for it. */
+  Optional<Findings> findings() {
+    return options.check() ? Optional.of(findings) : Optional.empty();
   }
 
   /** Whether to capture source lines: an earlier run of the same ended in a deadlock. */

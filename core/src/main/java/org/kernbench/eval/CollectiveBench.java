@@ -124,7 +124,7 @@ final class CollectiveBench implements Bench {
       CollectiveTrial.Question question =
           new CollectiveTrial.Question(op, reduce, dtype, root, sizes.get(i));
       context.progress().at(i, sizes.size(), question.toString());
-      CollectiveTrial.Result result = run(trial, question, context.mode());
+      CollectiveTrial.Result result = run(trial, question, context);
       outcome.row(row(question, result, leads.size(), context.mode()));
       sum.add(question, result);
     }
@@ -148,9 +148,9 @@ final class CollectiveBench implements Bench {
   }
 
   private static CollectiveTrial.Result run(
-      CollectiveTrial trial, CollectiveTrial.Question question, Mode mode) {
+      CollectiveTrial trial, CollectiveTrial.Question question, BenchContext context) {
     try {
-      return trial.run(question, mode);
+      return trial.run(question, context.mode(), context.recording());
     } catch (CollectiveException e) {
       throw new UsageException(String.valueOf(e.getMessage()));
     }

@@ -7,7 +7,6 @@ import org.kernbench.device.Mode;
 import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.MachineException;
 import org.kernbench.machine.Pe;
@@ -53,7 +52,7 @@ final class HelloSendBench implements Bench {
     TorchOptions options =
         new TorchOptions(
             context.mode(),
-            context.recording(SimulatorOptions.DEFAULT.opLogLimit()).withLines(),
+            context.recording().withLines(),
             Optional.of(new EveryPe(machine)));
     try (Torch torch = Torch.open(machine, options)) {
       return run(context, torch, from, to);

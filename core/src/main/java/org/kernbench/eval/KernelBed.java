@@ -12,7 +12,6 @@ import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.device.StreamCosts;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -50,7 +49,7 @@ final class KernelBed implements AutoCloseable {
             machine,
             new TorchOptions(
                 context.mode(),
-                context.recording(SimulatorOptions.DEFAULT.opLogLimit()).withLines(),
+                context.recording().withLines(),
                 Optional.of(new EveryPe(machine))));
   }
 

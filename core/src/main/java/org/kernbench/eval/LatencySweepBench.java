@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.tensor.DType;
 
@@ -92,7 +91,7 @@ final class LatencySweepBench implements Bench {
             CollectiveParams.dtype(context),
             CollectiveParams.pattern(context, library.worldSize()),
             context.mode(),
-            new SimulatorOptions(0, context.capturesLines()))
+            context.recording(0))
         .run(library);
   }
 

@@ -10,7 +10,6 @@ import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.device.Mode;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
@@ -111,7 +110,7 @@ final class MilestoneCclBench implements Illustrated {
                   DType.F16,
                   Pattern.exactIn(DType.F16, library.worldSize()),
                   context.mode(),
-                  new SimulatorOptions(0, context.capturesLines()))
+                  context.recording(0))
               .run(library);
       if (p.sweep().equals(LATENCY) && context.mode() != Mode.VALUES) {
         CollectiveTrial formula =

@@ -12,7 +12,6 @@ import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.device.StreamCosts;
 import org.kernbench.machine.GemmSpec;
 import org.kernbench.machine.Machine;
@@ -158,7 +157,7 @@ final class MilestoneGemmBench implements Illustrated {
     Map<String, Object> run(String sweep) {
       TorchOptions options =
           new TorchOptions(
-              context.mode(), SimulatorOptions.DEFAULT, Optional.of(new EveryPe(machine)));
+              context.mode(), context.recording(), Optional.of(new EveryPe(machine)));
       try (Torch torch = Torch.open(machine, options)) {
         Product product = new Product(torch);
         Launch launch = product.launch();

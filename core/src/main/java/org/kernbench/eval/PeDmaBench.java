@@ -48,7 +48,7 @@ final class PeDmaBench implements Bench {
       throw new UsageException(
           "--param bytes: got " + bytes + " B; expected at most pe.tcm.size of the machine");
     }
-    ProbePaths paths = new ProbePaths(machine);
+    ProbePaths paths = new ProbePaths(machine, context.recording());
     Outcome outcome = Outcome.on(machine);
     Digest logs = new Digest();
     long events = 0;

@@ -14,7 +14,6 @@ import org.kernbench.device.QueueSet;
 import org.kernbench.device.Region;
 import org.kernbench.device.Register;
 import org.kernbench.device.Simulator;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
@@ -78,8 +77,8 @@ final class PeToPeBench implements Bench {
     boolean correct = true;
     for (Pair pair : pairs) {
       for (long bytes = 128; bytes <= context.param(MOST); bytes *= 2) {
-        Timed queue = run(machine, context.mode(), from, pair.to, (int) bytes, true);
-        Timed dma = run(machine, context.mode(), from, pair.to, (int) bytes, false);
+        Timed queue = run(machine, context, from, pair.to, (int) bytes, true);
+        Timed dma = run(machine, context, from, pair.to, (int) bytes, false);
         outcome.row(row(pair, bytes, queue.ps, dma.ps));
         correct &= queue.correct && dma.correct;
         critPs += queue.ps + dma.ps;
@@ -134,10 +133,12 @@ final class PeToPeBench implements Bench {
     return row;
   }
 
-  private static Timed run(Machine machine, Mode mode, Pe from, Pe to, int bytes, boolean queue) {
+  private static Timed run(
+      Machine machine, BenchContext context, Pe from, Pe to, int bytes, boolean queue) {
+    Mode mode = context.mode();
     Region source = Region.of(machine.addresses().hbm(from, 0), bytes);
     Region target = Region.of(machine.addresses().hbm(to, 1 << 20), bytes);
-    try (Simulator sim = Simulator.open(machine, mode, SimulatorOptions.DEFAULT)) {
+    try (Simulator sim = Simulator.open(machine, mode, context.recording())) {
       byte[] data = new byte[bytes];
       for (int i = 0; i < bytes; i++) {
         data[i] = (byte) (i * 31 + i / 251);

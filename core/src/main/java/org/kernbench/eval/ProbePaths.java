@@ -45,9 +45,15 @@ final class ProbePaths {
   record Measured(long ps, List<Hop> hops, long events, String opLogHash) {}
 
   final Machine machine;
+  private final SimulatorOptions recording;
 
   ProbePaths(Machine machine) {
+    this(machine, SimulatorOptions.DEFAULT);
+  }
+
+  ProbePaths(Machine machine, SimulatorOptions recording) {
     this.machine = machine;
+    this.recording = recording;
   }
 
   // ---- places ----
@@ -233,7 +239,7 @@ final class ProbePaths {
 
   /** One access on an idle machine. */
   Measured access(Access a) {
-    try (Simulator sim = Simulator.open(machine, Mode.TIME, SimulatorOptions.DEFAULT)) {
+    try (Simulator sim = Simulator.open(machine, Mode.TIME, recording)) {
       run(sim, List.of(a));
       OpLog log = sim.opLog();
       int op = accessOf(log, a.kind);
@@ -244,7 +250,7 @@ final class ProbePaths {
 
   /** Accesses that start together; the time from the start to the last end. */
   Measured crowd(List<Access> crowd) {
-    try (Simulator sim = Simulator.open(machine, Mode.TIME, SimulatorOptions.DEFAULT)) {
+    try (Simulator sim = Simulator.open(machine, Mode.TIME, recording)) {
       run(sim, crowd);
       OpLog log = sim.opLog();
       long first = Long.MAX_VALUE;
@@ -326,7 +332,7 @@ final class ProbePaths {
   }
 
   long hostCopyPs(Place place, long bytes, CopyDirection direction) {
-    try (Simulator sim = Simulator.open(machine, Mode.TIME, SimulatorOptions.DEFAULT)) {
+    try (Simulator sim = Simulator.open(machine, Mode.TIME, recording)) {
       return sim.hostCopyPs(place.address, bytes, direction);
     }
   }

@@ -4,13 +4,15 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.kernbench.device.Finding;
 
 /**
  * A result as JSON, schema {@value RunResult#SCHEMA}: {@code schema, kernbench, bench, machine
  * {name, hash}, mode, params, status, correct, max_abs_err, metrics {crit_ns, bound_ns, bound_kind,
  * efficiency, …}, breakdown [{cause, ns, share, place, line}], sim {events, wall_ms, events_per_s,
  * op_log_hash}}, and where they apply {@code problems, first_wrong, breakdown_note, rows,
- * verified}. Benches add metrics and never rename these; golden files seal it.
+ * verified, checked {accesses, messages, findings [{kind, tensor, place, first_byte, end_byte, by,
+ * other}]}}. Benches add metrics and never rename these; golden files seal it.
  */
 public final class ResultJson {
   private ResultJson() {}
@@ -42,6 +44,7 @@ public final class ResultJson {
     if (!r.verified().isEmpty()) {
       json.put("verified", r.verified());
     }
+    r.checked().ifPresent(c -> json.put("checked", checked(c)));
     json.put("sim", sim(r.sim()));
     return Json.write(json);
   }
@@ -64,6 +67,41 @@ public final class ResultJson {
       list.add(json);
     }
     return list;
+  }
+
+  private static Map<String, Object> checked(RunResult.Checked c) {
+    Map<String, Object> json = object("accesses", c.accesses(), "messages", c.messages());
+    List<Object> findings = new ArrayList<>();
+    for (Finding f : c.findings()) {
+      Map<String, Object> finding = new LinkedHashMap<>();
+      finding.put("kind", f.kind().word());
+      f.bytes()
+          .ifPresent(b -> {
+            finding.put("tensor", b.tensor());
+            finding.put("place", b.place());
+            finding.put("first_byte", b.first());
+            finding.put("end_byte", b.end());
+          });
+      if (!f.counts().isEmpty()) {
+        finding.put("counts", f.counts());
+      }
+      finding.put("by", party(f.by()));
+      f.other().ifPresent(o -> finding.put("other", party(o)));
+      findings.add(finding);
+    }
+    json.put("findings", findings);
+    if (c.left() > 0) {
+      json.put("more_findings", c.left());
+    }
+    return json;
+  }
+
+  private static Map<String, Object> party(Finding.Party p) {
+    Map<String, Object> json = object("who", p.who(), "does", p.does());
+    json.put("kernel", p.kernel());
+    json.put("line", p.line());
+    json.put("ns", p.timePs() < 0 ? Json.NULL : Numbers.ns(p.timePs()));
+    return json;
   }
 
   private static Map<String, Object> sim(RunResult.Sim sim) {

@@ -15,6 +15,7 @@ import org.kernbench.device.Mode;
  * @param params {@code name=value} for the bench
  * @param mode what the run computes
  * @param verify whether to run in all modes and compare them
+ * @param check whether to look for races, unwritten memory and lost messages
  */
 public record RunOptions(
     Optional<String> topology,
@@ -23,11 +24,24 @@ public record RunOptions(
     List<String> cclOverrides,
     List<String> params,
     Mode mode,
-    boolean verify) {
+    boolean verify,
+    boolean check) {
   /** The default machine and configuration, in mode {@code full}. */
   public static final RunOptions DEFAULT =
       new RunOptions(
           Optional.empty(), List.of(), Optional.empty(), List.of(), List.of(), Mode.FULL, false);
+
+  /** Options of a run that is not checked. */
+  public RunOptions(
+      Optional<String> topology,
+      List<String> overrides,
+      Optional<Path> ccl,
+      List<String> cclOverrides,
+      List<String> params,
+      Mode mode,
+      boolean verify) {
+    this(topology, overrides, ccl, cclOverrides, params, mode, verify, false);
+  }
 
   /** Copies the lists. */
   public RunOptions {
@@ -39,26 +53,31 @@ public record RunOptions(
   /** A copy with another machine. */
   public RunOptions withTopology(String presetOrPath) {
     return new RunOptions(
-        Optional.of(presetOrPath), overrides, ccl, cclOverrides, params, mode, verify);
+        Optional.of(presetOrPath), overrides, ccl, cclOverrides, params, mode, verify, check);
   }
 
   /** A copy with overrides of the machine. */
   public RunOptions withOverrides(List<String> newOverrides) {
-    return new RunOptions(topology, newOverrides, ccl, cclOverrides, params, mode, verify);
+    return new RunOptions(topology, newOverrides, ccl, cclOverrides, params, mode, verify, check);
   }
 
   /** A copy with overrides of the collective configuration. */
   public RunOptions withCclOverrides(List<String> newOverrides) {
-    return new RunOptions(topology, overrides, ccl, newOverrides, params, mode, verify);
+    return new RunOptions(topology, overrides, ccl, newOverrides, params, mode, verify, check);
   }
 
   /** A copy with parameters of the bench. */
   public RunOptions withParams(List<String> newParams) {
-    return new RunOptions(topology, overrides, ccl, cclOverrides, newParams, mode, verify);
+    return new RunOptions(topology, overrides, ccl, cclOverrides, newParams, mode, verify, check);
   }
 
   /** A copy with another mode. */
   public RunOptions withMode(Mode newMode) {
-    return new RunOptions(topology, overrides, ccl, cclOverrides, params, newMode, verify);
+    return new RunOptions(topology, overrides, ccl, cclOverrides, params, newMode, verify, check);
+  }
+
+  /** A copy whose execution is checked, or not. */
+  public RunOptions withCheck(boolean checked) {
+    return new RunOptions(topology, overrides, ccl, cclOverrides, params, mode, verify, checked);
   }
 }

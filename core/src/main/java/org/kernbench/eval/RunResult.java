@@ -1,9 +1,12 @@
 package org.kernbench.eval;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import org.kernbench.device.Finding;
+import org.kernbench.device.Findings;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.Machine;
 
@@ -26,6 +29,7 @@ import org.kernbench.machine.Machine;
  * @param verified comparison of the modes, by name; empty if not asked for
  * @param log the operations, if they were kept
  * @param path the critical path, if it is known
+ * @param checked what checked execution found; empty if nobody asked for it
  */
 public record RunResult(
     String version,
@@ -43,7 +47,8 @@ public record RunResult(
     Sim sim,
     Map<String, String> verified,
     Optional<OpLog> log,
-    Optional<Breakdown> path) {
+    Optional<Breakdown> path,
+    Optional<Checked> checked) {
   /** Version of the JSON that {@link ResultJson} writes. */
   public static final int SCHEMA = 1;
 
@@ -60,7 +65,9 @@ public record RunResult(
     /** The simulated program did something impossible, or a check of the bench failed. */
     FAILED,
     /** Two modes disagree. */
-    MODES_DISAGREE;
+    MODES_DISAGREE,
+    /** Checked execution has found something. */
+    CHECK_FAILED;
 
     /** The word that outputs show. */
     public String word() {
@@ -80,6 +87,97 @@ public record RunResult(
     public long eventsPerSecond() {
       return wallMs <= 0 ? 0 : Math.round(events / wallMs * 1e3);
     }
+  }
+
+  /**
+   * What a checked execution judged and found.
+   *
+   * @param findings the distinct ones, the first {@link Findings#KEPT}
+   * @param left how many more there are
+   * @param accesses loads, stores and host accesses judged
+   * @param messages messages judged
+   */
+  public record Checked(List<Finding> findings, int left, long accesses, long messages) {
+    /** Copies the list. */
+    public Checked {
+      findings = List.copyOf(findings);
+    }
+
+    static Checked of(Findings found) {
+      return new Checked(found.list(), found.left(), found.accesses(), found.messages());
+    }
+  }
+
+  /** A result whose execution was not checked. */
+  RunResult(
+      String version,
+      String bench,
+      Optional<Machine> machine,
+      String mode,
+      Map<String, Object> params,
+      Status status,
+      List<String> problems,
+      Optional<ValueCheck> values,
+      Map<String, Object> metrics,
+      List<Breakdown.Share> breakdown,
+      String breakdownNote,
+      List<Map<String, Object>> rows,
+      Sim sim,
+      Map<String, String> verified,
+      Optional<OpLog> log,
+      Optional<Breakdown> path) {
+    this(
+        version,
+        bench,
+        machine,
+        mode,
+        params,
+        status,
+        problems,
+        values,
+        metrics,
+        breakdown,
+        breakdownNote,
+        rows,
+        sim,
+        verified,
+        log,
+        path,
+        Optional.empty());
+  }
+
+  /** The same with another end. */
+  private RunResult ending(Status newStatus, List<String> newProblems, Optional<Checked> found) {
+    return new RunResult(
+        version,
+        bench,
+        machine,
+        mode,
+        params,
+        newStatus,
+        newProblems,
+        values,
+        metrics,
+        breakdown,
+        breakdownNote,
+        rows,
+        sim,
+        verified,
+        log,
+        path,
+        found);
+  }
+
+  /** The same after its execution was checked: findings are problems, after those there are. */
+  RunResult checkedBy(Findings found) {
+    List<String> all = new ArrayList<>(problems);
+    found.list().forEach(f -> all.add(f.message()));
+    if (found.left() > 0) {
+      all.add("and " + found.left() + " more findings");
+    }
+    boolean fails = status == Status.OK && !found.isEmpty();
+    return ending(
+        fails ? Status.CHECK_FAILED : status, List.copyOf(all), Optional.of(Checked.of(found)));
   }
 
   /** The result of a launch that no bench ran: its critical path and nothing else. */

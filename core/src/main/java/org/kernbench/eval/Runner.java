@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.device.DeadlockException;
+import org.kernbench.device.Findings;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulationException;
 import org.kernbench.machine.MachineException;
@@ -59,7 +60,7 @@ public final class Runner {
       Attempt withLines = attempt(bench, options, params, true);
       attempt = withLines.deadlock().isPresent() ? withLines : attempt;
     }
-    RunResult result = judge(bench, options, params, attempt);
+    RunResult result = checked(bench, attempt, judge(bench, options, params, attempt));
     return options.verify() && result.isOk()
         ? verified(bench, options, params, attempt, result)
         : result;
@@ -148,6 +149,19 @@ public final class Runner {
         Map.of(),
         outcome.log(),
         outcome.breakdown());
+  }
+
+  /** Adds what the checked execution has found, if it was asked for. */
+  private static RunResult checked(Bench bench, Attempt attempt, RunResult result) {
+    Optional<Findings> findings = attempt.context().findings();
+    if (findings.isPresent() && findings.get().simulators() == 0 && result.isOk()) {
+      throw new UsageException(
+          "bench "
+              + bench.name()
+              + " opens its machines without context.recording(), so nothing can be checked; use"
+              + " that, or leave --check out");
+    }
+    return findings.map(result::checkedBy).orElse(result);
   }
 
   private RunResult failed(Bench bench, RunOptions options, Params params, Attempt attempt) {
@@ -274,7 +288,8 @@ public final class Runner {
         result.sim(),
         verified,
         result.log(),
-        result.path());
+        result.path(),
+        result.checked());
   }
 
   private void compare(
@@ -286,7 +301,7 @@ public final class Runner {
       Params params,
       Map<String, String> verified,
       List<String> problems) {
-    Attempt other = attempt(bench, options.withMode(mode), params, false);
+    Attempt other = attempt(bench, options.withMode(mode).withCheck(false), params, false);
     String got =
         other.outcome().map(o -> mode == Mode.TIME ? o.opLogHash() : o.valuesHash()).orElse("");
     String name = "full and " + word(mode);

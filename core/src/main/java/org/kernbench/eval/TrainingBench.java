@@ -10,7 +10,6 @@ import java.util.TreeMap;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Mode;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.GemmSpec;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
@@ -177,7 +176,7 @@ final class TrainingBench implements Bench {
             machine,
             TorchOptions.DEFAULT
                 .withMode(context.mode())
-                .withSimulator(context.recording(SimulatorOptions.DEFAULT.opLogLimit()))
+                .withSimulator(context.recording())
                 .withCollectives(library))) {
       Program program = new Program(setup);
       torch.distributed().initProcessGroup(library.name());

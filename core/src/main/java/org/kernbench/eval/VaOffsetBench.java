@@ -11,7 +11,6 @@ import org.kernbench.device.MmuCounts;
 import org.kernbench.device.Mode;
 import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
@@ -107,7 +106,7 @@ final class VaOffsetBench implements Bench {
   private static void access(BenchContext context, Distance distance, Outcome outcome, Sum sum) {
     DType dtype = CollectiveParams.dtype(context);
     TorchOptions options =
-        new TorchOptions(context.mode(), SimulatorOptions.DEFAULT.withLines(), Optional.empty());
+        new TorchOptions(context.mode(), context.recording().withLines(), Optional.empty());
     try (Torch torch = Torch.open(context.machine(), options)) {
       Machine machine = torch.machine();
       int all = machine.cubesPerSip() * machine.pesPerCube() * context.param(N_ELEM) - 1;
