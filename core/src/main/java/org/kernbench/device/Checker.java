@@ -3,6 +3,7 @@ package org.kernbench.device;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -363,9 +364,7 @@ final class Checker {
     private final Map<MemoryAccess, Boolean> ordered = new IdentityHashMap<>();
 
     /** The first and last bytes of each race, by the other access, in the order of finding. */
-    private final Map<MemoryAccess, long[]> races = new IdentityHashMap<>();
-
-    private final List<MemoryAccess> racing = new ArrayList<>();
+    private final Map<MemoryAccess, long[]> races = new LinkedHashMap<>();
 
     private long unwritten = -1;
     private long unwrittenEnd;
@@ -395,7 +394,6 @@ final class Checker {
       if (!ordered.computeIfAbsent(earlier, this::isAfter)) {
         long[] bytes = races.get(earlier);
         if (bytes == null) {
-          racing.add(earlier);
           races.put(earlier, new long[] {from, to});
         } else {
           bytes[0] = Math.min(bytes[0], from);
@@ -427,8 +425,7 @@ final class Checker {
     }
 
     void report() {
-      for (MemoryAccess earlier : racing) {
-        long[] range = races.get(earlier);
+      races.forEach((earlier, range) -> {
         // a load that ended first may have begun before a store that ends after it, or the reverse
         boolean last = access.timePs >= earlier.timePs;
         findings.addRace(
@@ -441,7 +438,7 @@ final class Checker {
             place.tensor,
             access,
             earlier);
-      }
+      });
       if (unwritten >= 0) {
         findings.add(
             new Finding(
