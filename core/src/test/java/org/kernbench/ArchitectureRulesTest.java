@@ -84,7 +84,7 @@ final class ArchitectureRulesTest {
           """,
           """
           package org.kernbench.tensor;
-          final class okVectorNumerics { jdk.incubator.vector.FloatVector vector; }
+          final class VectorGemm { jdk.incubator.vector.FloatVector okVector; }
           """,
           """
           package org.kernbench.config;
@@ -203,7 +203,7 @@ final class ArchitectureRulesTest {
                 "OpenType.CACHE",
                 "OpenType.TOTAL",
                 "OpenType.CURRENT")),
-        arguments("incubatorModules_sitBehindNumerics", List.of("tensor.UsesSim.vector")),
+        arguments("incubatorModules_sitBehindVectorGemm", List.of("tensor.UsesSim.vector")),
         arguments("publicTypes_areClosed", List.of("sim.OpenType")),
         arguments("publicRecords_holdNoArrays", List.of("Holder.cells")),
         arguments("packages_saySoThemselves", List.of("sim.OpenType", "eval.UsesTerminal")));

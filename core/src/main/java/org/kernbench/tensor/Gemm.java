@@ -3,6 +3,7 @@ package org.kernbench.tensor;
 /**
  * {@code C = A B + acc} in f32, one fused multiply-add per step, k ascending, for every element of
  * C. That order and the fusing are the contract; the loops only choose which elements go together.
+ * {@link VectorGemm} does it where the Vector API is there, the plain loops below elsewhere.
  *
  * <p>Four rows of A by four steps of k at a time over a stretch of columns: sixteen multiply-adds
  * per four loads of B and four updates of C, in a loop over columns that C2 turns into vector code.
@@ -11,6 +12,16 @@ package org.kernbench.tensor;
  * same operations, as multiplication commutes), so that the long side is the vectorised one.
  */
 final class Gemm {
+  /**
+   * Whether the Vector API is there: a module that a process has from its start or not at all. It
+   * costs a start 0.1 s and its first use 0.3 s, so whoever starts the process decides (ADR 44).
+   */
+  private static final boolean VECTOR =
+      ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent();
+
+  /** Products with fewer columns than this, and than rows, are computed transposed. */
+  private static final int NARROW = 16;
+
   private static final int COLUMNS = 512;
 
   private Gemm() {}
@@ -103,9 +114,23 @@ final class Gemm {
     }
   }
 
+  /** The loops that {@link #multiply(float[], float[], float[], int, int, int)} uses. */
+  static String backEnd() {
+    return VECTOR ? "vector, " + VectorGemm.vectorBits() + " bits" : "plain";
+  }
+
   /** {@code c[m, n] += a[m, k] b[k, n]}, all dense and row-major. */
   static void multiply(float[] a, float[] b, float[] c, int m, int n, int k) {
-    if (n < 16 && n < m) {
+    if (VECTOR) {
+      VectorGemm.multiply(a, b, c, m, n, k);
+    } else {
+      plain(a, b, c, m, n, k);
+    }
+  }
+
+  /** As {@link #multiply(float[], float[], float[], int, int, int)}, always by plain loops. */
+  static void plain(float[] a, float[] b, float[] c, int m, int n, int k) {
+    if (n < NARROW && n < m) {
       float[] transposed = transpose(c, m, n);
       dense(transpose(b, k, n), transpose(a, m, k), transposed, n, m, k);
       System.arraycopy(transpose(transposed, n, m), 0, c, 0, m * n);
