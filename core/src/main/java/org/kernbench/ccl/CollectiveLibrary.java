@@ -217,12 +217,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
   }
 
   private int worldSize(CclConfig ccl) {
-    long devices =
-        switch (rankLevel) {
-          case SIP -> machine.sips();
-          case CUBE -> (long) machine.sips() * machine.cubesPerSip();
-          case PE -> machine.peCount();
-        };
+    int devices = rankLevel.devices(machine);
     if (config.worldSize().isPresent()) {
       int wanted = config.worldSize().getAsInt();
       if (wanted > devices) {

@@ -13,6 +13,7 @@ import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.OutputException;
 import org.kernbench.eval.UsageException;
 import org.kernbench.machine.MachineException;
+import org.kernbench.nn.LayoutException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help;
@@ -107,6 +108,7 @@ public final class Main implements Runnable, IVersionProvider {
     line.addSubcommand(new ListCommand(terminal, benches));
     line.addSubcommand(new ReportCommand(terminal));
     line.addSubcommand(new MachineCommand(terminal));
+    line.addSubcommand(LayoutCommand.with(terminal));
     line.addSubcommand(new ConformanceCommand(terminal));
     line.addSubcommand(new TuneCommand(terminal));
     line.addSubcommand(new NewCommand(terminal));
@@ -161,13 +163,17 @@ public final class Main implements Runnable, IVersionProvider {
   private static String grouped(Help help, Map<String, List<String>> groups) {
     List<OptionSpec> all = help.commandSpec().options(); // one width of the first column for all
     StringBuilder text = new StringBuilder();
-    groups.forEach((heading, names) -> {
-      List<OptionSpec> options = names.stream().map(n -> help.commandSpec().findOption(n)).toList();
-      Help.Layout layout = help.createDefaultLayout(all, List.of(), help.colorScheme());
-      layout.addOptions(options, help.parameterLabelRenderer());
-      text.append(text.isEmpty() ? "" : "%n".formatted()).append(heading).append("%n".formatted());
-      text.append(layout);
-    });
+    groups.forEach(
+        (heading, names) -> {
+          List<OptionSpec> options =
+              names.stream().map(n -> help.commandSpec().findOption(n)).toList();
+          Help.Layout layout = help.createDefaultLayout(all, List.of(), help.colorScheme());
+          layout.addOptions(options, help.parameterLabelRenderer());
+          text.append(text.isEmpty() ? "" : "%n".formatted())
+              .append(heading)
+              .append("%n".formatted());
+          text.append(layout);
+        });
     return text.toString();
   }
 
@@ -246,6 +252,10 @@ public final class Main implements Runnable, IVersionProvider {
         return USAGE;
       }
       case MachineException e -> {
+        terminal.say(message(e));
+        return USAGE;
+      }
+      case LayoutException e -> {
         terminal.say(message(e));
         return USAGE;
       }

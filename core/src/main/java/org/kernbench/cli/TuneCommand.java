@@ -26,7 +26,6 @@ import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.ReduceKind;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.TypeConversionException;
 
 /** {@code kernbench tune}: compares collective algorithms by simulation and writes a table. */
 @Command(
@@ -113,7 +112,7 @@ final class TuneCommand implements Callable<Integer> {
   public Integer call() {
     Machine machine = Machines.load(topology, overrides);
     CclConfig config = CclConfig.load(Optional.ofNullable(ccl), cclOverrides);
-    RankLevel level = choice("--rank-level", rankLevel, RankLevel.values());
+    RankLevel level = Words.choice("--rank-level", rankLevel, RankLevel.values());
     List<Pe> leads = leads(machine, level);
     DType type = type(dtype);
     Tuner tuner = new Tuner(machine, config, level, leads, all);
@@ -128,7 +127,7 @@ final class TuneCommand implements Callable<Integer> {
             level.name().toLowerCase(Locale.ROOT),
             type.code());
     for (String op : ops) {
-      tune(tuner, table, choice("--op", op, CollectiveOp.values()), type);
+      tune(tuner, table, Words.choice("--op", op, CollectiveOp.values()), type);
     }
     if (out != null) {
       write(out, table.text());
@@ -142,14 +141,6 @@ final class TuneCommand implements Callable<Integer> {
       return Quantity.SIZE.parse(text);
     } catch (IllegalArgumentException e) {
       throw new UsageException("--sizes: " + e.getMessage());
-    }
-  }
-
-  private static <E extends Enum<E>> E choice(String option, String text, E[] constants) {
-    try {
-      return Words.read(text, constants);
-    } catch (TypeConversionException e) {
-      throw new UsageException(option + ": " + e.getMessage());
     }
   }
 

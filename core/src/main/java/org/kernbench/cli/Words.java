@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import org.kernbench.config.Suggest;
 import org.kernbench.device.Mode;
+import org.kernbench.eval.UsageException;
 import org.kernbench.machine.MachineDiagram;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
@@ -29,6 +30,15 @@ final class Words {
             + "\"; expected one of "
             + String.join(", ", names)
             + Suggest.hint(text, names));
+  }
+
+  /** {@link #read} of an option's value, which the error names. */
+  static <E extends Enum<E>> E choice(String option, String text, E[] constants) {
+    try {
+      return read(text, constants);
+    } catch (TypeConversionException e) {
+      throw new UsageException(option + ": " + e.getMessage());
+    }
   }
 
   private static List<String> names(Enum<?>[] constants) {

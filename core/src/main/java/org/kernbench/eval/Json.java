@@ -98,15 +98,16 @@ final class Json {
       out.append("[]");
       return;
     }
+    boolean flat = depth > 1 && list.stream().allMatch(Integer.class::isInstance);
     out.append('[');
     String separator = "";
     for (Object item : list) {
       out.append(separator);
-      newLine(false, depth + 1, separator);
+      newLine(flat, depth + 1, separator);
       value(item, depth + 1);
       separator = ",";
     }
-    newLine(false, depth, "");
+    newLine(flat, depth, "");
     out.append(']');
   }
 

@@ -167,8 +167,8 @@ public final class BridgePlan {
           side(true)
               + " has cp "
               + src.size("cp")
-              + "; expected 1, or the option sourceContextParallel if its ranks hold parts of the"
-              + " sequence");
+              + "; expected 1, or the option sourceContextParallel (--source-cp) if its ranks hold"
+              + " parts of the sequence");
     }
     checkContextBeforeData(true, src);
     checkContextBeforeData(false, dest);

@@ -14,22 +14,10 @@ import org.kernbench.machine.Pe;
  * @param pes how many PEs it has in each cube, from the lead's on
  */
 record Device(int index, RankLevel level, Pe lead, int cubes, int pes) {
-  static int count(Machine machine, RankLevel level) {
-    return switch (level) {
-      case PE -> machine.peCount();
-      case CUBE -> machine.sips() * machine.cubesPerSip();
-      case SIP -> machine.sips();
-    };
-  }
-
   static Device of(Machine machine, RankLevel level, int index) {
-    int cubes = machine.cubesPerSip();
-    int pes = machine.pesPerCube();
-    return switch (level) {
-      case PE -> new Device(index, level, machine.peAt(index), 1, 1);
-      case CUBE -> new Device(index, level, new Pe(index / cubes, index % cubes, 0), 1, pes);
-      case SIP -> new Device(index, level, new Pe(index, 0, 0), cubes, pes);
-    };
+    int cubes = level == RankLevel.SIP ? machine.cubesPerSip() : 1;
+    int pes = level == RankLevel.PE ? 1 : machine.pesPerCube();
+    return new Device(index, level, level.lead(machine, index), cubes, pes);
   }
 
   /** For example {@code device 3 (cube sip0.cube3)}. */

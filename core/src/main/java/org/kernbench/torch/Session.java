@@ -108,7 +108,7 @@ final class Session {
   // ---- devices and ranks ----
 
   int deviceCount() {
-    return Device.count(machine, rankLevel);
+    return rankLevel.devices(machine);
   }
 
   Device device(int index) {

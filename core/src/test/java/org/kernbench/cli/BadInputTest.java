@@ -119,6 +119,7 @@ final class BadInputTest {
     all.addAll(outputs());
     all.addAll(userCode());
     all.addAll(sweeps());
+    all.addAll(layouts());
     return all;
   }
 
@@ -203,6 +204,50 @@ final class BadInputTest {
             .file("s.yaml", "bench: hello-send\nvary: {dtype: []}\n"),
         new Case("sweep-file-without-vary", 2, "sweep", "$DIR/s.yaml")
             .file("s.yaml", "bench: hello-send\n"));
+  }
+
+  private static Case bridge(String name, String src, String dest, String... more) {
+    List<String> all = new ArrayList<>(List.of("layout", "bridge", "--src", src, "--dest", dest));
+    all.addAll(List.of(more));
+    return new Case(name, 2, all.toArray(String[]::new));
+  }
+
+  private static List<Case> layouts() {
+    return List.of(
+        new Case("layout-without-command", 2, "layout"),
+        new Case("layout-command-misspelt", 2, "layout", "brigde"),
+        new Case("layout-groups-missing", 2, "layout", "groups"),
+        new Case("layout-groups-unreadable", 2, "layout", "groups", "tp=2;dp=2"),
+        new Case("layout-groups-size-zero", 2, "layout", "groups", "tp=2,dp=0"),
+        new Case("layout-groups-dimension-twice", 2, "layout", "groups", "tp=2,tp=2"),
+        new Case(
+            "layout-groups-dims-unknown", 2, "layout", "groups", "tp=2,dp=2", "--dims", "tp,cp"),
+        new Case(
+            "layout-groups-view-unknown", 2, "layout", "groups", "tp=2,dp=2", "--dims", "x:tp"),
+        new Case(
+            "layout-groups-view-unreadable", 2, "layout", "groups", "tp=2,dp=2", "--view", "x"),
+        new Case(
+            "layout-groups-view-too-large",
+            2,
+            "layout",
+            "groups",
+            "tp=2,dp=2",
+            "--view",
+            "expert:etp=2,ep=4"),
+        new Case("layout-format-csv", 2, "layout", "groups", "tp=2", "--format", "csv"),
+        new Case("layout-bridge-one-side", 2, "layout", "bridge", "--src", "tp=2,dp=2"),
+        bridge("layout-bridge-no-dp", "tp=4", "tp=2,dp=2"),
+        bridge("layout-bridge-sizes", "tp=2,dp=2", "tp=2,dp=4"),
+        bridge("layout-bridge-source-cp", "tp=1,cp=2,dp=2", "tp=2,dp=2"),
+        bridge("layout-bridge-cp-after-dp", "tp=4,dp=1", "tp=1,dp=2,cp=2"),
+        bridge("layout-bridge-dp-not-nested", "dp=4,tp=1", "dp=2,tp=2"),
+        bridge("layout-bridge-dp-not-dividing", "tp=2,dp=3", "tp=3,dp=2"),
+        bridge("layout-bridge-batch", "tp=1,dp=4", "tp=4,dp=1", "--batch", "6"),
+        bridge("layout-bridge-tokens", "tp=1,dp=4", "tp=4,dp=1", "--tokens", "0"),
+        bridge("layout-bridge-dtype", "tp=1,dp=4", "tp=4,dp=1", "--dtype", "bf15"),
+        bridge("layout-bridge-rank-level", "tp=1,dp=4", "tp=4,dp=1", "--rank-level", "die"),
+        bridge("layout-bridge-too-many-ranks", "tp=1,dp=97", "tp=97,dp=1"),
+        bridge("layout-bridge-machine", "tp=1,dp=4", "tp=4,dp=1", "--topology", "sip-2025"));
   }
 
   private static final String BENCH =

@@ -72,6 +72,34 @@ final class OutputTest {
   }
 
   @Test
+  void layoutGroups_ofAViewedGrid() {
+    String[] words = {"layout", "groups", "tp=2,dp=2,pp=2", "--dims", "tp,pp", "--dims", "dp"};
+    String[] view = {"--view", "expert:expt_tp=2,ep=2,pp=2:pp", "--dims", "expert:ep"};
+    check("layout-groups.txt", Session.of(concat(words, view)));
+    check("layout-groups.json", Session.of(concat(concat(words, view), "--format", "json")));
+    check("layout-groups-all.txt", Session.of("layout", "groups", "tp=2,cp=3,dp=1,offset=4"));
+  }
+
+  @Test
+  void layoutBridge_fanOutWithContext() {
+    String[] words = {"layout", "bridge", "--src", "tp=4,dp=1", "--dest", "tp=1,cp=2,dp=2"};
+    String[] size = {"--batch", "4", "--tokens", "64", "--hidden", "256"};
+    check("layout-bridge.txt", Session.of(concat(words, size)));
+    check("layout-bridge.json", Session.of(concat(concat(words, size), "--format", "json")));
+    check(
+        "layout-bridge-plan.txt",
+        Session.of(
+            "layout",
+            "bridge",
+            "--no-time",
+            "--src",
+            "tp=1,cp=2,dp=4,offset=2",
+            "--dest",
+            "tp=4,dp=2,offset=2",
+            "--source-cp"));
+  }
+
+  @Test
   void diff_ofTwoMessages() {
     String a = directory.resolve("a").toString();
     String b = directory.resolve("b").toString();
@@ -254,7 +282,10 @@ final class OutputTest {
         "machine",
         "machine show",
         "machine validate",
-        "machine diagram"
+        "machine diagram",
+        "layout",
+        "layout groups",
+        "layout bridge"
       })
   void help_isReadable(String command) {
     List<String> words = command.isEmpty() ? List.of() : List.of(command.split(" "));

@@ -1,0 +1,180 @@
+package org.kernbench.cli;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.eval.BridgeForecast;
+import org.kernbench.eval.UsageException;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.nn.BridgeOptions;
+import org.kernbench.nn.BridgePlan;
+import org.kernbench.nn.RankGrid;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.RankLevel;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code kernbench layout bridge}: what lies between two layouts of the same ranks. */
+@Command(
+    name = "bridge",
+    customSynopsis = "kernbench layout bridge --src LAYOUT --dest LAYOUT [OPTIONS]",
+    synopsisHeading = "Usage: ",
+    descriptionHeading = "%n",
+    description = {
+      "Shows what a bridge between two modules on the same ranks does: where each rank is in both,",
+      "which samples are its own, who gathers with whom, how many bytes are sent and, on a"
+          + " machine,",
+      "how long both passes take, with a lower bound."
+    },
+    optionListHeading = "%n",
+    footerHeading = "%nExamples%n",
+    footer = {
+      "  kernbench layout bridge --src tp=1,dp=8 --dest tp=2,cp=2,dp=2 --batch 8 --tokens 256"
+          + " --hidden 1024",
+      "  kernbench layout bridge --src tp=4,dp=2 --dest tp=1,dp=8 --topology dgx-h100 --rank-level"
+          + " sip"
+    })
+final class LayoutBridgeCommand implements Callable<Integer> {
+  private final Terminal terminal;
+
+  @Option(
+      names = "--src",
+      required = true,
+      paramLabel = "LAYOUT",
+      description = "Layout of the module that gives, e.g. tp=1,dp=8.")
+  private String src = "";
+
+  @Option(
+      names = "--dest",
+      required = true,
+      paramLabel = "LAYOUT",
+      description = "Layout of the module that takes, e.g. tp=2,cp=2,dp=2.")
+  private String dest = "";
+
+  @Option(
+      names = "--batch",
+      paramLabel = "N",
+      description = "Samples of all replicas together (default: one for each).")
+  private @Nullable Integer batch;
+
+  @Option(names = "--tokens", paramLabel = "N", description = "Tokens of a sample (default: 256).")
+  private int tokens = 256;
+
+  @Option(
+      names = "--hidden",
+      paramLabel = "N",
+      description = "Elements of a token (default: 1024).")
+  private int hidden = 1024;
+
+  @Option(names = "--dtype", paramLabel = "DTYPE", description = "Elements (default: bf16).")
+  private String dtype = "bf16";
+
+  @Option(
+      names = "--source-cp",
+      description = "The source may be context parallel: its ranks hold parts of the sequence.")
+  private boolean sourceContext;
+
+  @Option(names = "--no-time", description = "Plan only; no machine.")
+  private boolean noTime;
+
+  @Option(
+      names = "--rank-level",
+      paramLabel = "LEVEL",
+      description =
+          "What a rank owns: pe, cube (default) or sip; it computes on the first PE of it.")
+  private String rankLevel = "cube";
+
+  @Option(
+      names = "--topology",
+      paramLabel = "FILE|PRESET",
+      description = "The machine (default: sip-2026).")
+  private String topology = "sip-2026";
+
+  @Option(
+      names = "--set",
+      paramLabel = "path=value",
+      description = "Changes one value of it; may be repeated.")
+  private List<String> overrides = new ArrayList<>();
+
+  @Option(
+      names = "--ccl",
+      paramLabel = "FILE",
+      description = "The configuration of collectives (default: ./ccl.yaml, or the packaged one).")
+  private @Nullable Path ccl;
+
+  @Option(
+      names = "--ccl-set",
+      paramLabel = "path=value",
+      description =
+          "Changes one value of it; may be repeated (all-reduces are by ring unless said).")
+  private List<String> cclOverrides = new ArrayList<>();
+
+  @Option(
+      names = "--format",
+      paramLabel = "FORMAT",
+      converter = Words.FormatWord.class,
+      completionCandidates = Words.FormatWord.class,
+      description = "text (default) or json.")
+  private Format format = Format.TEXT;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  boolean help;
+
+  LayoutBridgeCommand(Terminal terminal) {
+    this.terminal = terminal;
+  }
+
+  @Override
+  public Integer call() {
+    BridgeOptions options =
+        sourceContext ? BridgeOptions.DEFAULT.withSourceContextParallel() : BridgeOptions.DEFAULT;
+    BridgePlan plan = new BridgePlan(RankGrid.parse(src), RankGrid.parse(dest), options);
+    int samples =
+        batch != null ? batch : Math.max(plan.source().size("dp"), plan.dest().size("dp"));
+    BridgeForecast forecast =
+        BridgeForecast.of(
+            plan,
+            new BridgeForecast.Batch(samples, tokens, hidden, type()),
+            noTime ? Optional.empty() : Optional.of(hardware(plan)));
+    terminal
+        .out()
+        .print(
+            switch (format) {
+              case TEXT -> forecast.text();
+              case JSON -> forecast.json();
+              case CSV -> throw new UsageException("--format: got csv; expected text or json");
+            });
+    return 0;
+  }
+
+  private DType type() {
+    try {
+      return DType.parse(dtype);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--dtype: " + e.getMessage());
+    }
+  }
+
+  private BridgeForecast.Hardware hardware(BridgePlan plan) {
+    Machine machine = Machines.load(topology, overrides);
+    RankLevel level = Words.choice("--rank-level", rankLevel, RankLevel.values());
+    List<String> set = new ArrayList<>();
+    set.add("defaults.algorithm=ring");
+    set.addAll(cclOverrides);
+    Optional<Path> file = Optional.ofNullable(ccl).or(() -> CclConfig.inDirectory(Path.of("")));
+    String algorithm = CclConfig.load(file, set).algorithm();
+    set.add("algorithms." + algorithm + ".rank_level=" + level.name().toLowerCase(Locale.ROOT));
+    int world = plan.source().offset() + plan.source().size();
+    set.add("algorithms." + algorithm + ".world_size=" + world);
+    return new BridgeForecast.Hardware(machine, level, CclConfig.load(file, set));
+  }
+}
