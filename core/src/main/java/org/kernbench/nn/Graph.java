@@ -611,6 +611,28 @@ public final class Graph implements AutoCloseable {
     return Exchange.apply(this, mapping, x, group);
   }
 
+  /**
+   * The same for ranks with different numbers of rows.
+   *
+   * @param mapping {@link Mapping#GATHER_FROM_SEQUENCE} or {@link
+   *     Mapping#REDUCE_SCATTER_TO_SEQUENCE}
+   * @param rows that each rank has when the rows are divided, in the order of the group
+   */
+  public Variable map(Mapping mapping, Variable x, ProcessGroup group, List<Integer> rows) {
+    return Exchange.apply(this, mapping, x, group, rows);
+  }
+
+  /**
+   * Exchanges blocks of rows among the ranks of a group; gradients go the way back.
+   *
+   * @param out rows that come from each rank
+   * @param in rows of {@code x} that go to each rank
+   */
+  public Variable allToAll(
+      Variable x, ProcessGroup group, List<Integer> out, List<Integer> in) {
+    return Exchange.allToAll(this, x, group, out, in);
+  }
+
   // ---- other shapes ----
 
   /** The same elements, counted in another shape; costs nothing. */
