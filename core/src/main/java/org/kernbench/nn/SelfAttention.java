@@ -81,10 +81,14 @@ public final class SelfAttention implements Module {
       q = graph.rotary(q, size, at, TransformerConfig.ROTARY_BASE);
       k = graph.rotary(k, size, at, TransformerConfig.ROTARY_BASE);
     }
+    Variable allK;
+    Variable allV;
+    try (Graph.Section section = graph.section(name + ".context")) {
+      allK = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, k, layout.cp());
+      allV = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, v, layout.cp());
+    }
     Variable attended;
     try (Graph.Section section = graph.section(name)) {
-      Variable allK = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, k, layout.cp());
-      Variable allV = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, v, layout.cp());
       attended = graph.attention(q, allK, allV, size, seen(at, part), part.all());
     }
     return output.forward(graph, attended);

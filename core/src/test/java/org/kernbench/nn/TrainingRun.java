@@ -61,12 +61,47 @@ final class TrainingRun {
           config, sequence, samples, steps, training, 1, 1, 1, false, How.PLAIN, Recipe.STANDARD);
     }
 
+    int ranks() {
+      return tp * cp * dp;
+    }
+
+    Batch batch(ParallelLayout layout) {
+      SequencePart part = new SequencePart(sequence, cp, layout.cp().rank());
+      int batch = samples / dp;
+      int[] at = part.own();
+      int[] ids = new int[at.length * batch];
+      int[] targets = new int[ids.length];
+      double[] mask = new double[ids.length];
+      int tokens = 0;
+      for (int i = 0; i < at.length; i++) {
+        for (int b = 0; b < batch; b++) {
+          int sample = layout.dp().rank() * batch + b;
+          int k = i * batch + b;
+          ids[k] = (at[i] * 7 + sample * 5 + at[i] * at[i]) % config.vocabulary();
+          targets[k] = (at[i] * 11 + sample * 3 + 1) % config.vocabulary();
+          // the last sample has few tokens, so that some context-parallel ranks have none of it
+          mask[k] = at[i] < sequence - sequence * 7 * sample / 24 - 1 ? 1 : 0;
+          tokens += (int) mask[k];
+        }
+      }
+      return new Batch(ids, targets, mask, tokens, batch, part);
+    }
+
     Setup with(Recipe other) {
       return new Setup(config, sequence, samples, steps, training, tp, cp, dp, sp, how, other);
     }
 
     Setup with(How other) {
       return new Setup(config, sequence, samples, steps, training, tp, cp, dp, sp, other, recipe);
+    }
+  }
+
+  /** What a rank sees of the data. */
+  record Batch(
+      int[] ids, int[] targets, double[] mask, int tokens, int samples, SequencePart part) {
+    /** The sum of the losses of all tokens that count. */
+    Variable loss(Graph graph, Transformer model) {
+      return graph.weightedSum(model.forward(graph, ids, targets, samples, part), mask);
     }
   }
 
@@ -112,25 +147,7 @@ final class TrainingRun {
     Setup s = setup;
     ParallelLayout layout = ParallelLayout.create(w.distributed(), s.tp, s.cp, s.dp, s.sp);
     Transformer model = new Transformer(s.config, layout, new Init(w.torch(), DType.F64, 7, 0.2));
-    SequencePart part = new SequencePart(s.sequence, s.cp, layout.cp().rank());
-    int batch = s.samples / s.dp;
-    int first = layout.dp().rank() * batch;
-    int[] at = part.own();
-    int[] ids = new int[at.length * batch];
-    int[] targets = new int[ids.length];
-    double[] mask = new double[ids.length];
-    int tokens = 0;
-    for (int i = 0; i < at.length; i++) {
-      for (int b = 0; b < batch; b++) {
-        int sample = first + b;
-        int k = i * batch + b;
-        ids[k] = (at[i] * 7 + sample * 5 + at[i] * at[i]) % s.config.vocabulary();
-        targets[k] = (at[i] * 11 + sample * 3 + 1) % s.config.vocabulary();
-        // the last sample has few tokens, so that some context-parallel ranks have none of it
-        mask[k] = at[i] < s.sequence - s.sequence * 7 * sample / 24 - 1 ? 1 : 0;
-        tokens += (int) mask[k];
-      }
-    }
+    Batch batch = s.batch(layout);
     GradientSync sync = new GradientSync(w.torch(), layout, s.recipe);
     List<Parameter> all = model.parameters();
     Optional<DataParallel> data =
@@ -140,20 +157,18 @@ final class TrainingRun {
       for (int step = 0; step < s.steps; step++) {
         data.ifPresentOrElse(DataParallel::zeroGrad, model::zeroGrad);
         try (Graph graph = Graph.of(w.torch(), s.recipe).withOverlap(s.how.overlap)) {
-          Variable perToken = model.forward(graph, ids, targets, batch, part);
-          Variable sum = graph.weightedSum(perToken, mask);
+          Variable sum = batch.loss(graph, model);
           data.ifPresentOrElse(d -> d.backward(graph, sum), () -> graph.backward(sum));
           if (layout.tp().rank() == 0) {
             double own = sum.value().get(0); // other ranks go on meanwhile
             losses[step] += own;
           }
         }
-        int own = tokens;
         data.ifPresentOrElse(
-            d -> d.divideByTokens(own),
+            d -> d.divideByTokens(batch.tokens),
             () -> {
               sync.sum(all);
-              sync.divideByTokens(all, own);
+              sync.divideByTokens(all, batch.tokens);
             });
         if (step == 0) {
           all.forEach(p -> shapes.putIfAbsent(p.name(), p));
