@@ -13,6 +13,7 @@ import org.kernbench.device.Mode;
 import org.kernbench.nn.Communication.Line;
 import org.kernbench.nn.Communication.Phase;
 import org.kernbench.nn.Layouts.Layout;
+import org.kernbench.nn.ParallelLayout.ContextExchange;
 import org.kernbench.nn.TrainingRun.Batch;
 import org.kernbench.nn.TrainingRun.Setup;
 import org.kernbench.tensor.DType;
@@ -86,8 +87,13 @@ final class CommunicationTest {
       TransformerConfig c = s.config();
       long keys =
           (long) s.sequence() * (s.samples() / s.dp()) * c.keyHeads() * c.headSize() / s.tp() * WORD;
-      cp(place + ".context", Phase.FORWARD, CollectiveOp.ALL_GATHER, 2 * keys);
-      cp(place + ".context", Phase.BACKWARD, CollectiveOp.REDUCE_SCATTER, 2 * keys);
+      if (s.how().exchange() == ContextExchange.RING) {
+        cp(place + ".context", Phase.FORWARD, CollectiveOp.POINT_TO_POINT, 2 * keys);
+        cp(place + ".context", Phase.BACKWARD, CollectiveOp.POINT_TO_POINT, 2 * 2 * keys);
+      } else {
+        cp(place + ".context", Phase.FORWARD, CollectiveOp.ALL_GATHER, 2 * keys);
+        cp(place + ".context", Phase.BACKWARD, CollectiveOp.REDUCE_SCATTER, 2 * keys);
+      }
       leave(place + ".output");
     }
 
@@ -141,8 +147,7 @@ final class CommunicationTest {
         Ranks.communication(
             s.ranks(),
             w -> {
-              ParallelLayout groups =
-                  ParallelLayout.create(w.distributed(), s.tp(), s.cp(), s.dp(), s.sp());
+              ParallelLayout groups = s.layout(w);
               Transformer model =
                   new Transformer(s.config(), groups, new Init(w.torch(), DType.F64, 7, 0.2));
               List<Parameter> all = model.parameters();

@@ -1,6 +1,7 @@
 package org.kernbench.nn;
 
 import java.util.stream.Stream;
+import org.kernbench.nn.ParallelLayout.ContextExchange;
 import org.kernbench.nn.TrainingRun.How;
 import org.kernbench.nn.TrainingRun.Setup;
 import org.kernbench.nn.TrainingRun.Training;
@@ -69,6 +70,12 @@ final class Layouts {
   }
 
   private static How how(Layout l) {
+    ContextExchange exchange =
+        (l.cp + l.dp) % 3 == 0 || l.cp == 4 ? ContextExchange.RING : ContextExchange.ALL_GATHER;
+    return data(l).with(exchange);
+  }
+
+  private static How data(Layout l) {
     return switch ((l.tp + 2 * l.cp + 3 * l.dp) % 4) {
       case 0 -> How.PLAIN;
       case 1 -> How.of(DataParallel.DEFAULT);

@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.kernbench.device.Mode;
+import org.kernbench.nn.ParallelLayout.ContextExchange;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Worker;
 
@@ -61,6 +62,10 @@ final class TrainingRun {
           config, sequence, samples, steps, training, 1, 1, 1, false, How.PLAIN, Recipe.STANDARD);
     }
 
+    ParallelLayout layout(Worker w) {
+      return ParallelLayout.create(w.distributed(), tp, cp, dp, sp).with(how.exchange);
+    }
+
     int ranks() {
       return tp * cp * dp;
     }
@@ -109,13 +114,19 @@ final class TrainingRun {
    * Options that change no result.
    *
    * @param overlap whether weight gradients are computed beside collectives
+   * @param exchange of keys and values
    * @param data buckets of gradients; empty to sum each parameter's after the backward pass
    */
-  record How(boolean overlap, Optional<DataParallel.Options> data) {
-    static final How PLAIN = new How(false, Optional.empty());
+  record How(
+      boolean overlap, ContextExchange exchange, Optional<DataParallel.Options> data) {
+    static final How PLAIN = new How(false, ContextExchange.ALL_GATHER, Optional.empty());
 
     static How of(DataParallel.Options data) {
-      return new How(true, Optional.of(data));
+      return new How(true, ContextExchange.ALL_GATHER, Optional.of(data));
+    }
+
+    How with(ContextExchange other) {
+      return new How(overlap, other, data);
     }
   }
 
@@ -145,7 +156,7 @@ final class TrainingRun {
 
   private void body(Worker w) {
     Setup s = setup;
-    ParallelLayout layout = ParallelLayout.create(w.distributed(), s.tp, s.cp, s.dp, s.sp);
+    ParallelLayout layout = s.layout(w);
     Transformer model = new Transformer(s.config, layout, new Init(w.torch(), DType.F64, 7, 0.2));
     Batch batch = s.batch(layout);
     GradientSync sync = new GradientSync(w.torch(), layout, s.recipe);
