@@ -278,15 +278,20 @@ public final class DataParallel {
    * All ranks call it.
    */
   public void backward(Graph graph, Variable loss) {
+    backward(graph, loss, graph.one(loss));
+  }
+
+  /** The same from a gradient of the result, as {@link Graph#backward(Variable, Tensor)}. */
+  public void backward(Graph graph, Variable result, Tensor grad) {
     if (summed > 0) {
       throw new IllegalStateException(
           "gradients have been summed already; call zeroGrad() first, and backward() of this"
               + " class once for each step");
     }
     if (options.overlap) {
-      graph.backward(loss, this::complete);
+      graph.backward(result, grad, this::complete);
     } else {
-      graph.backward(loss);
+      graph.backward(result, grad);
     }
     sum();
   }
@@ -334,7 +339,8 @@ public final class DataParallel {
 
   /** {@link #backward} of several models whose parameters one loss depends on. */
   static void backward(Graph graph, Variable loss, List<DataParallel> models) {
-    graph.backward(loss, p -> models.forEach(model -> model.completeIfOverlapping(p)));
+    graph.backward(
+        loss, graph.one(loss), p -> models.forEach(model -> model.completeIfOverlapping(p)));
     models.forEach(DataParallel::sum);
   }
 

@@ -199,7 +199,7 @@ public final class Graph implements AutoCloseable {
     backward(loss, one(loss));
   }
 
-  private Tensor one(Variable loss) {
+  Tensor one(Variable loss) {
     if (loss.shape().elements() != 1) {
       throw new ShapeException(
           "backward from "
@@ -219,9 +219,9 @@ public final class Graph implements AutoCloseable {
     tape.run(result, grad, p -> {});
   }
 
-  /** {@link #backward(Variable)}; tells of each parameter when its gradient here is complete. */
-  void backward(Variable loss, Consumer<Parameter> whenComplete) {
-    tape.run(loss, one(loss), whenComplete);
+  /** The same; tells of each parameter when its gradient here is complete. */
+  void backward(Variable result, Tensor grad, Consumer<Parameter> whenComplete) {
+    tape.run(result, grad, whenComplete);
   }
 
   /**
