@@ -130,9 +130,9 @@ final class CommunicationTest {
     private void step(boolean divided) {
       int ranks = s.cp() * s.dp();
       add("tokens", Phase.STEP, CollectiveOp.ALL_REDUCE, ranks, 2L * (ranks - 1) * WORD * s.tp());
-      tp("norm-square", Phase.STEP, CollectiveOp.ALL_REDUCE, WORD);
+      tp("norm", Phase.STEP, CollectiveOp.ALL_REDUCE, WORD);
       if (divided) {
-        add("norm-square", Phase.STEP, CollectiveOp.ALL_REDUCE, ranks,
+        add("norm", Phase.STEP, CollectiveOp.ALL_REDUCE, ranks,
             2L * (ranks - 1) * WORD * s.tp());
       }
     }
