@@ -166,6 +166,22 @@ public final class CollectiveTrial {
     return run(question, mode, queues, recording);
   }
 
+  /** Sees a call that is done. */
+  @FunctionalInterface
+  public interface Observer {
+    /**
+     * @param log the operations of the call
+     * @param launch its kernel
+     * @param queues that it used
+     */
+    void done(OpLog log, Launch launch, IpcqSpec queues);
+  }
+
+  /** The same, recorded as asked and shown to an observer. */
+  public Result run(Question question, Mode mode, SimulatorOptions recording, Observer observer) {
+    return run(question, mode, queues, recording, observer);
+  }
+
   /** The same with other queues than the algorithm was bound with, say fewer slots. */
   Result run(Question question, Mode mode, IpcqSpec spec) {
     return run(question, mode, spec, SimulatorOptions.DEFAULT);
@@ -173,6 +189,11 @@ public final class CollectiveTrial {
 
   private Result run(Question question, Mode mode, IpcqSpec spec, SimulatorOptions recording) {
     SimulatorOptions options = recording.withOpLogLimit(KEPT_OPERATIONS);
+    return run(question, mode, spec, options, (log, launch, used) -> {});
+  }
+
+  private Result run(
+      Question question, Mode mode, IpcqSpec spec, SimulatorOptions options, Observer observer) {
     try (Simulator simulator = Simulator.open(machine, mode, options)) {
       Data data = new Data(question);
       boolean values = mode != Mode.TIME;
@@ -197,6 +218,7 @@ public final class CollectiveTrial {
                     program.run(tl, rank, Payload.of(call, rank), reduction);
                   });
       simulator.drive(launch);
+      observer.done(simulator.opLog(), launch, spec);
       Check check = new Check(question, data, simulator, launch, call);
       if (values) {
         check.values();

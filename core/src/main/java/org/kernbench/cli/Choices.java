@@ -34,6 +34,13 @@ final class Choices {
   private Mode mode = Mode.FULL;
 
   @Option(
+      names = "--point",
+      paramLabel = "N|NAME",
+      description =
+          "Of a bench of several points: only this one, by its number in the table or its name.")
+  private @Nullable String point;
+
+  @Option(
       names = "--verify",
       description = "Also run in the other modes and compare: op logs and values must agree.")
   private boolean verify;
@@ -84,20 +91,24 @@ final class Choices {
   RunOptions over(RunOptions file) {
     checkNotBlank("--topology", topology);
     checkNotBlank("--ccl", ccl);
+    checkNotBlank("--point", point);
     if (verify && mode != Mode.FULL) {
       throw new UsageException(
           "--verify compares all modes with mode full, so --mode cannot be given with it; leave out"
               + " one of the two");
     }
     Optional<Path> collectives = ccl != null ? Optional.of(ccl) : file.ccl();
-    return new RunOptions(
-        topology != null ? Optional.of(topology) : file.topology(),
-        joined(file.overrides(), overrides),
-        collectives.isPresent() ? collectives : CclConfig.inDirectory(Path.of("")),
-        joined(file.cclOverrides(), cclOverrides),
-        joined(file.params(), params),
-        mode != Mode.FULL ? mode : file.mode(),
-        verify);
+    RunOptions all =
+        new RunOptions(
+            topology != null ? Optional.of(topology) : file.topology(),
+            joined(file.overrides(), overrides),
+            collectives.isPresent() ? collectives : CclConfig.inDirectory(Path.of("")),
+            joined(file.cclOverrides(), cclOverrides),
+            joined(file.params(), params),
+            mode != Mode.FULL ? mode : file.mode(),
+            verify);
+    Optional<String> one = point != null ? Optional.of(point) : file.point();
+    return one.map(all::withPoint).orElse(all);
   }
 
   /** Whether the machine is the user's own choice. */

@@ -13,6 +13,7 @@ import org.kernbench.eval.Progress;
 import org.kernbench.eval.Recording;
 import org.kernbench.eval.RunFolder;
 import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.UsageException;
 import picocli.CommandLine.Command;
@@ -27,9 +28,11 @@ import picocli.CommandLine.Parameters;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
-      "Says where the time of a run went: critical path by cause, place and kernel line, who waited",
+      "Says where the time of a run went: critical path by cause, place and kernel line, who"
+          + " waited",
       "for whom, how busy engines and links were, and what 1 %% more or less of each number of the",
-      "machine does to the time. RUN is a folder that `run --out` wrote; a bench is run on the spot."
+      "machine does to the time. RUN is a folder that `run --out` wrote; a bench is run on the"
+          + " spot."
     },
     optionListHeading = "%n",
     sortOptions = false,
@@ -85,7 +88,7 @@ final class ExplainCommand implements Callable<Integer> {
   /** The options by heading, as the help shows them. */
   static Map<String, List<String>> groups() {
     Map<String, List<String>> groups = new LinkedHashMap<>();
-    groups.put("What to run", List.of("--param", "--class-path", "--mode"));
+    groups.put("What to run", List.of("--param", "--point", "--class-path", "--mode"));
     groups.put("On which machine", List.of("--topology", "--set", "--ccl", "--ccl-set"));
     groups.put(
         "Output", List.of("--verify-sensitivities", "--rows", "--format", "--quiet", "--help"));
@@ -135,10 +138,15 @@ final class ExplainCommand implements Callable<Integer> {
           : explanation;
     }
     RunOptions options = choices.options();
-    Explanation explanation =
-        Explanation.of(runner.explaining().run(choices.bench(name, benches), options));
+    RunResult result = runner.runToExplain(choices.bench(name, benches), options);
+    Explanation explanation = Explanation.of(result);
     return verifySensitivities
-        ? verified(explanation, name, options, runner, progress)
+        ? verified(
+            explanation,
+            name,
+            result.point().map(options::withPoint).orElse(options),
+            runner,
+            progress)
         : explanation;
   }
 

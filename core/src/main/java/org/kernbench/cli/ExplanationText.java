@@ -2,6 +2,8 @@ package org.kernbench.cli;
 
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -185,17 +187,30 @@ final class ExplanationText {
               all.size() - shown.size() - counts.size()));
     }
     if (isVerified(all)) {
-      long time = e.breakdown().totalPs();
-      long effects = all.stream().mapToLong(s -> count(s, time, false)).sum();
-      long agreeing = all.stream().mapToLong(s -> count(s, time, true)).sum();
-      out.append(
-          String.format(
-              Locale.ROOT,
-              "  %,d changed machines simulated: %,d within 5 %%, %,d beyond.%n",
-              effects,
-              agreeing,
-              effects - agreeing));
+      verified("changes of 1 %", all, true);
+      verified("larger steps", all, false);
     }
+  }
+
+  private void verified(String what, List<Sensitivity> list, boolean onePercent) {
+    Map<Sensitivity.Verdict, Integer> counts = new EnumMap<>(Sensitivity.Verdict.class);
+    for (Sensitivity s : list) {
+      for (Optional<Sensitivity.Effect> effect : List.of(s.more(), s.less())) {
+        effect
+            .filter(x -> x.isOnePercent() == onePercent)
+            .flatMap(x -> s.verdict(x, e.breakdown().totalPs()))
+            .ifPresent(v -> counts.merge(v, 1, Integer::sum));
+      }
+    }
+    int sum = counts.values().stream().mapToInt(Integer::intValue).sum();
+    out.append(String.format(Locale.ROOT, "  %,d %s simulated", sum, what));
+    String separator = ": ";
+    for (Map.Entry<Sensitivity.Verdict, Integer> each : counts.entrySet()) {
+      String words = each.getKey().words();
+      out.append(String.format(Locale.ROOT, "%s%,d %s", separator, each.getValue(), words));
+      separator = ", ";
+    }
+    out.append(".\n");
   }
 
   private boolean matters(Sensitivity s) {
@@ -233,27 +248,18 @@ final class ExplanationText {
     more(list.size(), "numbers");
   }
 
+  /** The worse of the two. */
   private static String verdict(Sensitivity s, long time) {
-    MachineParameter.Kind kind = s.parameter().kind();
-    if (kind == MachineParameter.Kind.COUNT || kind == MachineParameter.Kind.SIZE) {
-      return "the path switches"; // or what goes along it is cut otherwise
-    }
-    boolean same =
-        Stream.of(s.more(), s.less())
-            .flatMap(Optional::stream)
-            .anyMatch(x -> x.simulatedPs().isPresent() && !x.agrees(time) && x.samePath());
-    return same ? "differs on the same path" : "the path switches";
+    return Stream.of(s.more(), s.less())
+        .flatMap(Optional::stream)
+        .flatMap(x -> s.verdict(x, time).stream())
+        .max(Comparator.naturalOrder())
+        .map(Sensitivity.Verdict::words)
+        .orElse("");
   }
 
   private static boolean isVerified(List<Sensitivity> all) {
     return all.stream().anyMatch(ExplanationText::isVerified);
-  }
-
-  private static long count(Sensitivity s, long time, boolean agreeing) {
-    return Stream.of(s.more(), s.less())
-        .flatMap(Optional::stream)
-        .filter(x -> x.simulatedPs().isPresent() && (!agreeing || x.agrees(time)))
-        .count();
   }
 
   private static boolean isVerified(Sensitivity s) {

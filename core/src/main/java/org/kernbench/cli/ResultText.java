@@ -98,7 +98,8 @@ final class ResultText {
     if (m.get("crit_ns") instanceof BigDecimal crit
         && m.get("bound_ns") instanceof BigDecimal bound) {
       boolean points = !r.rows().isEmpty() && r.rows().getFirst().containsKey("efficiency");
-      String what = points ? "   (slowest point)" : "";
+      boolean slowest = points && !r.params().containsKey("point");
+      String what = slowest ? "   (slowest point)" : "";
       line("time", ns(crit) + what);
       if (bound.signum() > 0) {
         double ratio = crit.doubleValue() / bound.doubleValue();

@@ -113,7 +113,9 @@ final class RunCommand implements Callable<Integer> {
   /** The options by heading, as the help shows them. */
   static Map<String, List<String>> groups() {
     Map<String, List<String>> groups = new LinkedHashMap<>();
-    groups.put("What to run", List.of("--bench", "--param", "--class-path", "--mode", "--verify", "--check"));
+    groups.put(
+        "What to run",
+        List.of("--bench", "--param", "--point", "--class-path", "--mode", "--verify", "--check"));
     groups.put("On which machine", List.of("--topology", "--set", "--ccl", "--ccl-set"));
     groups.put("Output", List.of("--format", "--out", "--fast", "--trace", "--quiet", "--help"));
     return groups;
@@ -138,7 +140,7 @@ final class RunCommand implements Callable<Integer> {
     if (fast) {
       return drawAgain(chosen);
     }
-    Optional<RunFolder> folder = folder(chosen);
+    Optional<RunFolder> folder = folder(chosen, options);
     ProgressLine line = new ProgressLine(terminal);
     Runner runner = Runner.of(Main.versionText(), quiet ? Progress.SILENT : line);
     RunResult result;
@@ -151,7 +153,7 @@ final class RunCommand implements Callable<Integer> {
     show(result);
     if (folder.isPresent()) {
       folder.get().write(result, benchName(), options);
-      if (chosen instanceof Illustrated illustrated) {
+      if (chosen instanceof Illustrated illustrated && options.point().isEmpty()) {
         name(Artefacts.write(illustrated, result, folder.get()));
       }
     }
@@ -190,10 +192,10 @@ final class RunCommand implements Callable<Integer> {
   }
 
   /** Benches with figures write them also if no folder was named: that is what they are for. */
-  private Optional<RunFolder> folder(Bench bench) {
+  private Optional<RunFolder> folder(Bench bench, RunOptions options) {
     Optional<Path> named = Optional.ofNullable(out);
-    return (bench instanceof Illustrated ? Optional.of(figures(bench)) : named)
-        .map(RunFolder::create);
+    boolean drawn = bench instanceof Illustrated && options.point().isEmpty();
+    return (drawn ? Optional.of(figures(bench)) : named).map(RunFolder::create);
   }
 
   private Path figures(Bench bench) {

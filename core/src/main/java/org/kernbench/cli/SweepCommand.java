@@ -42,8 +42,10 @@ import picocli.CommandLine.Spec;
     sortOptions = false,
     footerHeading = "%nExamples%n",
     footer = {
-      "  kernbench sweep --bench ccl-allreduce --vary n_elem=64,1024,16384 --vary algorithm=ring,tree",
-      "  kernbench sweep ccl-allreduce --vary \"set:sip.links.cube_to_cube.latency=5 ns,10 ns\" --jobs 4",
+      "  kernbench sweep --bench ccl-allreduce --vary n_elem=64,1024,16384 --vary"
+          + " algorithm=ring,tree",
+      "  kernbench sweep ccl-allreduce --vary \"set:sip.links.cube_to_cube.latency=5 ns,10 ns\""
+          + " --jobs 4",
       "  kernbench sweep examples/sweep.yaml --out results --resume",
       "",
       "Rows go to DIR/results.sqlite (docs/results-store.md), and when all are done to",
@@ -112,7 +114,7 @@ final class SweepCommand implements Callable<Integer> {
     Map<String, List<String>> groups = new LinkedHashMap<>();
     groups.put(
         "What to run",
-        List.of("--bench", "--vary", "--param", "--class-path", "--mode", "--verify"));
+        List.of("--bench", "--vary", "--param", "--point", "--class-path", "--mode", "--verify"));
     groups.put("On which machine", List.of("--topology", "--set", "--ccl", "--ccl-set"));
     groups.put("How", List.of("--jobs", "--resume"));
     groups.put("Output", List.of("--out", "--format", "--quiet", "--help"));

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.Problem;
+import org.kernbench.config.Suggest;
 import org.kernbench.device.Findings;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
@@ -29,6 +30,10 @@ public final class BenchContext {
   private final Findings findings = new Findings();
   private @Nullable Machine machine;
   private boolean usesCcl;
+  private final List<String> points = new ArrayList<>();
+  private String ran = "";
+  private String slowest = "";
+  private long slowestPs;
 
   BenchContext(
       Inputs inputs,
@@ -61,9 +66,11 @@ public final class BenchContext {
    * @param operations whose rows are kept if nobody asks for an explanation
    */
   public SimulatorOptions recording(int operations) {
-    SimulatorOptions recording =
-        new SimulatorOptions(
-            explains ? Math.max(operations, EXPLAINED_OPERATIONS) : operations, captureLines);
+    int kept = explains ? Math.max(operations, EXPLAINED_OPERATIONS) : operations;
+    return checked(new SimulatorOptions(kept, captureLines));
+  }
+
+  private SimulatorOptions checked(SimulatorOptions recording) {
     return options.check() ? recording.checkedBy(findings) : recording;
   }
 
@@ -75,6 +82,80 @@ public final class BenchContext {
   /** What the checked execution has found; empty if nobody asked for it. */
   Optional<Findings> findings() {
     return options.check() ? Optional.of(findings) : Optional.empty();
+  }
+
+  /**
+   * Whether a bench of several points is to run this one: all of them, unless the user chose one.
+   * Asked for each point in the order of the table. Points run on simulators of their own.
+   *
+   * @param point its name, such as {@code torus_2d n_elem=512}
+   */
+  public boolean runs(String point) {
+    points.add(point);
+    boolean chosen =
+        options
+            .point()
+            .map(p -> p.equals(Integer.toString(points.size())) || sameName(p, point))
+            .orElse(true);
+    if (chosen) {
+      ran = point;
+    }
+    return chosen;
+  }
+
+  private static boolean sameName(String given, String name) {
+    return Param.fold(given.strip()).equals(Param.fold(name));
+  }
+
+  /** Says how long a point took, in picoseconds; the slowest is the one to explain. */
+  public void took(String point, long ps) {
+    if (slowest.isEmpty() || ps > slowestPs) {
+      slowest = point;
+      slowestPs = ps;
+    }
+  }
+
+  /** Whether the user chose one point. */
+  boolean choosesPoint() {
+    return options.point().isPresent();
+  }
+
+  /** How much to record of a point: nothing of many, everything of the one that the user chose. */
+  public SimulatorOptions recordingOfPoint() {
+    return choosesPoint() ? recording() : checked(new SimulatorOptions(0, captureLines));
+  }
+
+  /** The point that was chosen and ran, the slowest of all if none was; empty without points. */
+  Optional<String> slowestPoint() {
+    String found = choosesPoint() ? ran : slowest;
+    return found.isEmpty() ? Optional.empty() : Optional.of(found);
+  }
+
+  /**
+   * Refuses a chosen point that the bench does not have.
+   *
+   * @throws UsageException that lists those it has
+   */
+  void checkPoint() {
+    options
+        .point()
+        .filter(p -> ran.isEmpty())
+        .ifPresent(p -> {
+          throw new UsageException("--point " + p + ": " + pointsThatThereAre(p));
+        });
+  }
+
+  private String pointsThatThereAre(String given) {
+    if (points.isEmpty()) {
+      return "the bench has no points; leave it out";
+    }
+    String hint = Suggest.hint(given, points);
+    return "expected 1 to "
+        + points.size()
+        + " or a name, such as \""
+        + points.getFirst()
+        + "\""
+        + hint;
   }
 
   /** Whether to capture source lines: an earlier run of the same ended in a deadlock. */

@@ -37,7 +37,6 @@ public final class BenchRegistry {
             new LatencySweepBench(),
             new MilestoneCclBench(),
             new MilestoneGemmBench(),
-            new MimoBench(),
             new RankScaleBench(),
             new PeDmaBench(),
             new PeToPeBench(),

@@ -143,6 +143,20 @@ public final class Breakdown {
   }
 
   /**
+   * The breakdown of operations on a machine whose queues they do not use, from a moment to the end
+   * of the last of them.
+   *
+   * @param fromPs when it begins, simulated picoseconds
+   * @param lastOp an id of the log
+   * @throws IllegalArgumentException if the op log did not keep every operation
+   */
+  static Breakdown of(Machine machine, OpLog log, long fromPs, int lastOp) {
+    checkComplete(log);
+    return new Breakdown(
+        machine, log, fromPs, log.endPs(lastOp), lastOp, LaunchLog.NONE, machine.ipcq().slots());
+  }
+
+  /**
    * The breakdown of a whole run, from the host's first call, at time 0, until all launches are
    * done.
    *

@@ -39,6 +39,7 @@ final class Causes implements CausalGraph.Rules {
     return switch (Moment.kind(key)) {
       case END -> log.endPs(i);
       case LEFT -> transferRules.leftPs(i);
+      case FREED -> operationRules.freedPs(i);
       case START -> log.startPs(i);
       case PART_END -> ways.endPs(i);
       case PART_START -> ways.startPs(i);
@@ -58,6 +59,7 @@ final class Causes implements CausalGraph.Rules {
     switch (Moment.kind(key)) {
       case END -> operationRules.end(m, i);
       case LEFT -> transferRules.left(m, i);
+      case FREED -> operationRules.freed(m, i);
       case START -> operationRules.start(m, i);
       case PART_END -> transferRules.partEnd(m, i);
       case PART_START -> transferRules.partStart(m, i);

@@ -123,14 +123,19 @@ final class CollectiveBench implements Bench {
     for (int i = 0; i < sizes.size(); i++) {
       CollectiveTrial.Question question =
           new CollectiveTrial.Question(op, reduce, dtype, root, sizes.get(i));
+      String point = "n_elem=" + sizes.get(i);
       context.progress().at(i, sizes.size(), question.toString());
-      CollectiveTrial.Result result = run(trial, question, context);
+      if (!context.runs(point)) {
+        continue;
+      }
+      CollectiveTrial.Result result = run(trial, question, context, outcome);
+      context.took(point, result.ps());
       outcome.row(row(question, result, leads.size(), context.mode()));
       sum.add(question, result);
     }
     context.progress().at(sizes.size(), sizes.size(), "");
-    sum.into(outcome, context.mode());
-    return outcome.metric("points", sizes.size());
+    sum.into(outcome, context);
+    return outcome.metric("points", outcome.rows().size());
   }
 
   private static CollectiveTrial trial(
@@ -148,9 +153,14 @@ final class CollectiveBench implements Bench {
   }
 
   private static CollectiveTrial.Result run(
-      CollectiveTrial trial, CollectiveTrial.Question question, BenchContext context) {
+      CollectiveTrial trial,
+      CollectiveTrial.Question question,
+      BenchContext context,
+      Outcome outcome) {
     try {
-      return trial.run(question, context.mode(), context.recording());
+      return context.choosesPoint()
+          ? trial.run(question, context.mode(), context.recordingOfPoint(), outcome::explained)
+          : trial.run(question, context.mode(), context.recording());
     } catch (CollectiveException e) {
       throw new UsageException(String.valueOf(e.getMessage()));
     }
@@ -289,9 +299,9 @@ final class CollectiveBench implements Bench {
       }
     }
 
-    void into(Outcome outcome, Mode mode) {
+    void into(Outcome outcome, BenchContext context) {
       outcome.simulated(events, times.text());
-      if (mode != Mode.TIME) {
+      if (context.mode() != Mode.TIME) {
         outcome.values(
             new ValueCheck(checked, wrong, maxError, maxError, Optional.empty()), times.text());
       }
@@ -300,9 +310,9 @@ final class CollectiveBench implements Bench {
         outcome.time(last.ps(), last.bound().ps(), last.bound().kind());
       }
       outcome.problem(problem);
-      outcome.noBreakdown(
-          "a range of sizes keeps no operations; run one size with ccl-allreduce to see where its"
-              + " time goes");
+      if (!context.choosesPoint()) {
+        outcome.noBreakdown(PointSum.OF_POINTS);
+      }
     }
   }
 }

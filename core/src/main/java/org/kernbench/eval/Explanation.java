@@ -60,7 +60,7 @@ public record Explanation(
    */
   public static Explanation of(RunResult result) {
     Breakdown breakdown = result.path().orElseThrow(() -> notKnown(result));
-    Machine machine = result.machine().orElseThrow(() -> notKnown(result));
+    Machine machine = breakdown.machine();
     OpLog log = breakdown.log();
     return new Explanation(
         result,
@@ -77,7 +77,7 @@ public record Explanation(
             : r.mode().equals("values")
                 ? "mode values has no time; run it in mode full or time"
                 : r.breakdownNote().isEmpty()
-                    ? "it recorded no critical path; explain a bench of one kernel or collective"
+                    ? "the bench records no operations"
                     : r.breakdownNote();
     return new UsageException("cannot explain " + r.bench() + ": " + why);
   }

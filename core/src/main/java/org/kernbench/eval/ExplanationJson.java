@@ -12,7 +12,8 @@ import java.util.Optional;
  * resource, ns, share}], path [{cause, place, line, ns, share}], waits [{who, for, of, operations,
  * ns, longest_ns, longest_op}], engines [{pe, engine, operations, busy_ns, occupied_ns, bytes}],
  * links [{link, kind, bytes, busy_ns, waited_ns}], sensitivities [{path, value, kind, more,
- * less}]}, where {@code more} and {@code less} are {@code {set, change, ns, simulated_ns, agrees}}.
+ * less}]}, where {@code more} and {@code less} are {@code {set, change, ns, simulated_ns, agrees,
+ * same_path, verdict}}.
  */
 public final class ExplanationJson {
   /** Version of the JSON. */
@@ -125,15 +126,19 @@ public final class ExplanationJson {
       json.put("path", s.parameter().path());
       json.put("value", s.parameter().value());
       json.put("kind", Param.fold(s.parameter().kind().name()));
-      effect("more", s.more(), e, json);
-      effect("less", s.less(), e, json);
+      effect("more", s, s.more(), e, json);
+      effect("less", s, s.less(), e, json);
       list.add(json);
     }
     return list;
   }
 
   private static void effect(
-      String name, Optional<Sensitivity.Effect> effect, Explanation e, Map<String, Object> into) {
+      String name,
+      Sensitivity sensitivity,
+      Optional<Sensitivity.Effect> effect,
+      Explanation e,
+      Map<String, Object> into) {
     effect.ifPresent(x -> {
       Map<String, Object> json = new LinkedHashMap<>();
       json.put("set", x.step().override());
@@ -143,6 +148,9 @@ public final class ExplanationJson {
         json.put("simulated_ns", Numbers.ns(x.simulatedPs().getAsLong()));
         json.put("agrees", x.agrees(e.breakdown().totalPs()));
         json.put("same_path", x.samePath());
+        sensitivity
+            .verdict(x, e.breakdown().totalPs())
+            .ifPresent(v -> json.put("verdict", Param.fold(v.name())));
       }
       into.put(name, json);
     });

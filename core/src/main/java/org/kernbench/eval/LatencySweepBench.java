@@ -64,7 +64,7 @@ final class LatencySweepBench implements Bench {
       machines.add(context.machine("sip-2026", network.overrides()));
     }
     Outcome outcome = Outcome.on(context.machine());
-    PointSum sum = new PointSum();
+    PointSum sum = new PointSum(context);
     int total = NETWORKS.size() * ELEMENTS.size();
     int done = 0;
     for (int n = 0; n < NETWORKS.size(); n++) {
@@ -73,14 +73,17 @@ final class LatencySweepBench implements Bench {
       for (int elements : ELEMENTS) {
         String point = name + " n_elem=" + elements;
         context.progress().at(done++, total, point);
+        if (!context.runs(point)) {
+          continue;
+        }
         Outcome one = point(context, machines.get(n), library, elements);
         outcome.row(row(name, elements, CollectiveParams.dtype(context), one));
         sum.add(point, one);
       }
     }
     context.progress().at(total, total, "");
-    sum.into(outcome, context.mode());
-    return outcome.metric("points", total);
+    sum.into(outcome);
+    return outcome.metric("points", outcome.rows().size());
   }
 
   private static Outcome point(
@@ -91,7 +94,7 @@ final class LatencySweepBench implements Bench {
             CollectiveParams.dtype(context),
             CollectiveParams.pattern(context, library.worldSize()),
             context.mode(),
-            context.recording(0))
+            context.recordingOfPoint())
         .run(library);
   }
 

@@ -96,12 +96,15 @@ final class MilestoneCclBench implements Illustrated {
 
   private static Outcome run(BenchContext context, List<Point> points) {
     Outcome outcome = Outcome.on(points.getFirst().machine());
-    PointSum sum = new PointSum();
+    PointSum sum = new PointSum(context);
     Map<List<String>, CollectiveTrial> formulas = new HashMap<>();
     for (int i = 0; i < points.size(); i++) {
       Point p = points.get(i);
       String name = p.sweep() + " " + p.network() + " " + p.algorithm() + " n_elem=" + p.elements();
       context.progress().at(i, points.size(), name);
+      if (!context.runs(name)) {
+        continue;
+      }
       CollectiveLibrary library = CollectiveLibrary.open(p.machine(), p.ccl(), p.algorithm());
       Outcome one =
           new AllReduceRun(
@@ -110,7 +113,7 @@ final class MilestoneCclBench implements Illustrated {
                   DType.F16,
                   Pattern.exactIn(DType.F16, library.worldSize()),
                   context.mode(),
-                  context.recording(0))
+                  context.recordingOfPoint())
               .run(library);
       if (p.sweep().equals(LATENCY) && context.mode() != Mode.VALUES) {
         CollectiveTrial formula =
@@ -123,8 +126,8 @@ final class MilestoneCclBench implements Illustrated {
       sum.add(name, one);
     }
     context.progress().at(points.size(), points.size(), "");
-    sum.into(outcome, context.mode());
-    return outcome.metric("points", points.size());
+    sum.into(outcome);
+    return outcome.metric("points", outcome.rows().size());
   }
 
   /** The algorithm bound to the same ranks, for its closed form. */

@@ -92,14 +92,17 @@ final class MilestoneGemmBench implements Illustrated {
   public Outcome run(BenchContext context) {
     Machine machine = context.machine("kb-compat", List.of());
     Outcome outcome = Outcome.on(machine);
-    PointSum sum = new PointSum();
+    PointSum sum = new PointSum(context);
     int total = MKN.length * Staging.values().length + machine.pesPerCube();
-    int done = 0;
+    int asked = 0;
     List<Map<String, Object>> timeline = new ArrayList<>();
     for (int[] s : MKN) {
       for (Staging staging : Staging.values()) {
         String point = s[0] + "x" + s[1] + "x" + s[2] + " " + staging.word();
-        context.progress().at(done++, total, point);
+        context.progress().at(asked++, total, point);
+        if (!context.runs(point)) {
+          continue;
+        }
         Point p = new Point(context, machine, s[0], s[1], s[2], staging, 1);
         outcome.row(p.run(SHAPES));
         sum.add(point, p.outcome);
@@ -110,14 +113,18 @@ final class MilestoneGemmBench implements Illustrated {
     }
     for (int pes = 1; pes <= machine.pesPerCube(); pes *= 2) {
       String point = "512x512x512 on " + pes + " PEs";
-      context.progress().at(done++, total, point);
+      context.progress().at(asked++, total, point);
+      if (!context.runs(point)) {
+        continue;
+      }
       Point p = new Point(context, machine, 512, 512, 512, Staging.REF_REF, pes);
       outcome.row(p.run(ALL_PES));
       sum.add(point, p.outcome);
     }
+    int done = outcome.rows().size();
     timeline.forEach(outcome::row);
     context.progress().at(total, total, "");
-    sum.into(outcome, context.mode());
+    sum.into(outcome);
     return outcome.metric("points", done);
   }
 
@@ -156,8 +163,7 @@ final class MilestoneGemmBench implements Illustrated {
 
     Map<String, Object> run(String sweep) {
       TorchOptions options =
-          new TorchOptions(
-              context.mode(), context.recording(), Optional.of(new EveryPe(machine)));
+          new TorchOptions(context.mode(), context.recording(), Optional.of(new EveryPe(machine)));
       try (Torch torch = Torch.open(machine, options)) {
         Product product = new Product(torch);
         Launch launch = product.launch();
@@ -302,6 +308,9 @@ final class MilestoneGemmBench implements Illustrated {
       long bound = (long) Math.floor(Math.max(flops / peak, bytes / memory) * (1 - 1e-9));
       if (crit > 0) {
         outcome.time(crit, bound, flops / peak > bytes / memory ? "compute" : "memory");
+        if (context.choosesPoint()) {
+          outcome.explained(log, launch, machine.ipcq());
+        }
       }
       row.put("tiles", count(log, OpKind.GEMM) / pes);
       row.put("pe_window_ns", Numbers.ns(crit));

@@ -11,6 +11,8 @@ enum Moment {
   END,
   /** The last byte of a send has left its channel. */
   LEFT,
+  /** The array of a product is free for the next, though its sums have not left it. */
+  FREED,
   /** An operation starts. */
   START,
   /** A part of an operation ends: its fragment is visible, or taken. */

@@ -1,5 +1,6 @@
 package org.kernbench.eval;
 
+import org.kernbench.device.Cause;
 import org.kernbench.device.Cost;
 import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
@@ -83,10 +84,6 @@ final class OperationRules {
       issued(m, launchOf(op), op, PathCause.OTHER);
       return;
     }
-    if (log.kind(by) == OpKind.GEMM && log.endPs(by) > graph.timePs(m)) {
-      occupancy(m, by);
-      return;
-    }
     switch (log.cause(op)) {
       case CREDIT -> transfers.credit(m, op, by);
       case MESSAGE -> {
@@ -97,15 +94,15 @@ final class OperationRules {
           graph.same(m, at(Moment.END, by), op);
         }
       }
-      case OPERAND, MEMORY_ORDER -> graph.same(m, at(Moment.END, by), op);
-      case ENGINE -> graph.same(m, at(released(by), by), op);
+      case OPERAND, MEMORY_ORDER -> graph.same(m, at(ended(by, m), by), op);
+      case ENGINE -> graph.same(m, at(released(by, m), by), op);
       case SERIAL_ISSUE ->
           issued(
               m,
               at(log.kind(by) == OpKind.SEND ? Moment.START : Moment.END, by),
               op,
               PathCause.OTHER);
-      case TCM_SPACE -> issued(m, at(released(by), by), op, PathCause.OTHER);
+      case TCM_SPACE -> issued(m, at(released(by, m), by), op, PathCause.OTHER);
       case LOOK -> issued(m, at(Moment.END, by), op, PathCause.LOOK);
       default -> issued(m, at(Moment.END, by), op, PathCause.OTHER);
     }
@@ -117,17 +114,29 @@ final class OperationRules {
     return launch < 0 ? CausalGraph.ROOT : at(Moment.STARTED, launch);
   }
 
-  /** What the array of {@code by}, whose sums had not left it, was free for. */
-  private void occupancy(int m, int by) {
-    Piece[] pieces =
-        log.work(by)
-            .map(w -> new Piece[] {new Piece(new Cost.Occupancy(w), PathCause.COMPUTE, by)})
-            .orElse(NOTHING);
-    graph.join(m, at(Moment.START, by), PathCause.COMPUTE, by, pieces);
+  /** When the array of a product is free for the next. */
+  long freedPs(int product) {
+    return log.startPs(product)
+        + log.work(product).map(w -> graph.psOf(new Cost.Occupancy(w))).orElse(0L);
   }
 
-  private Moment released(int by) {
-    return log.kind(by) == OpKind.SEND ? Moment.LEFT : Moment.END;
+  void freed(int m, int product) {
+    Piece[] pieces =
+        log.work(product)
+            .map(w -> new Piece[] {new Piece(new Cost.Occupancy(w), PathCause.COMPUTE, product)})
+            .orElse(NOTHING);
+    graph.join(m, at(Moment.START, product), PathCause.COMPUTE, product, pieces);
+  }
+
+  /** The end that others wait for; of a product whose sums they take on, that of its array. */
+  private Moment ended(int by, int m) {
+    boolean inArray = log.kind(by) == OpKind.GEMM && log.endPs(by) > graph.timePs(m);
+    return inArray ? Moment.FREED : Moment.END;
+  }
+
+  /** The moment at which an operation was done with what it took. */
+  private Moment released(int by, int m) {
+    return log.kind(by) == OpKind.SEND ? Moment.LEFT : ended(by, m);
   }
 
   /** Commands were issued one after the other from {@code from} on. */
@@ -145,11 +154,17 @@ final class OperationRules {
 
   /**
    * What issued commands for a time: of a tile command its composite's dispatch, then those of tile
-   * commands.
+   * commands; only those if the tile scheduler itself had waited for room.
    */
   private Piece[] dispatches(long length, long dispatch, int op, PathCause rest) {
     long tile = machine.pe().cpu().schedulerDispatchPs();
-    long tiles = log.isScheduled(op) && tile > 0 && length >= dispatch ? length - dispatch : 0;
+    boolean scheduled = log.isScheduled(op) && tile > 0;
+    boolean waited = length < dispatch || log.cause(op) == Cause.TCM_SPACE;
+    if (scheduled && waited && length % tile == 0) {
+      Cost issue = new Cost.TileDispatch(length / tile);
+      return new Piece[] {new Piece(issue, PathCause.COMMAND_ISSUE, op)};
+    }
+    long tiles = scheduled && length >= dispatch ? length - dispatch : 0;
     if (tiles > 0 && tiles % tile == 0) {
       return new Piece[] {
         new Piece(new Cost.Dispatch(1), PathCause.COMMAND_ISSUE, op),

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import org.kernbench.device.Mode;
 import org.kernbench.device.OpKind;
+import org.kernbench.device.OpLog;
 import org.kernbench.eval.ProbePaths.Access;
 import org.kernbench.eval.ProbePaths.Case;
 import org.kernbench.eval.ProbePaths.Measured;
@@ -49,46 +50,67 @@ final class PeDmaBench implements Bench {
           "--param bytes: got " + bytes + " B; expected at most pe.tcm.size of the machine");
     }
     ProbePaths paths = new ProbePaths(machine, context.recording());
-    Outcome outcome = Outcome.on(machine);
-    Digest logs = new Digest();
-    long events = 0;
-    long critPs = 0;
-    long boundPs = 0;
+    Sum sum = new Sum(context, machine);
     Pe me = new Pe(0, 0, 0);
     for (Place place : paths.places(me)) {
       for (OpKind kind : List.of(OpKind.LOAD, OpKind.STORE)) {
         Access access = new Access(me, place, bytes, kind);
-        Measured measured = paths.access(access);
         String name = place.name() + ", " + kind.name().toLowerCase(java.util.Locale.ROOT);
-        long formula = paths.formulaPs(access);
-        outcome.row(row(name, 1, bytes, formula, measured.ps(), paths.peak(access)));
-        critPs += measured.ps();
-        boundPs += Math.min(formula, measured.ps());
-        events += measured.events();
-        logs.add(measured.opLogHash());
+        if (context.runs(name)) {
+          Measured measured = paths.access(access);
+          long formula = paths.formulaPs(access);
+          sum.outcome.row(row(name, 1, bytes, formula, measured.ps(), paths.peak(access)));
+          sum.add(name, measured, Math.min(formula, measured.ps()));
+        }
       }
     }
     for (Case each : paths.crowds(bytes)) {
-      Measured measured = paths.crowd(each.crowd());
-      long all = each.crowd().stream().mapToLong(Access::bytes).sum();
-      long formula = paths.crowdBoundPs(each.crowd());
-      outcome.row(
-          row(
-              each.name(),
-              each.crowd().size(),
-              all,
-              formula,
-              measured.ps(),
-              paths.crowdPeak(each.crowd())));
-      critPs += measured.ps();
-      boundPs += formula;
-      events += measured.events();
-      logs.add(measured.opLogHash());
+      if (context.runs(each.name())) {
+        Measured measured = paths.crowd(each.crowd());
+        long all = each.crowd().stream().mapToLong(Access::bytes).sum();
+        long formula = paths.crowdBoundPs(each.crowd());
+        double peak = paths.crowdPeak(each.crowd());
+        int pes = each.crowd().size();
+        sum.outcome.row(row(each.name(), pes, all, formula, measured.ps(), peak));
+        sum.add(each.name(), measured, formula);
+      }
     }
-    return outcome
-        .time(critPs, boundPs, "links")
-        .simulated(events, logs.text())
-        .noBreakdown("the time is the sum over all cases");
+    return sum.outcome();
+  }
+
+  /** The sum over all cases, or the one that was chosen. */
+  private static final class Sum {
+    private final BenchContext context;
+    private final Machine machine;
+    private final Outcome outcome;
+    private final Digest logs = new Digest();
+    private long events;
+    private long critPs;
+    private long boundPs;
+
+    Sum(BenchContext context, Machine machine) {
+      this.context = context;
+      this.machine = machine;
+      this.outcome = Outcome.on(machine).noBreakdown(PointSum.OF_POINTS);
+    }
+
+    void add(String point, Measured measured, long bound) {
+      context.took(point, measured.ps());
+      critPs += measured.ps();
+      boundPs += bound;
+      events += measured.events();
+      logs.add(measured.log().hash());
+      if (context.choosesPoint()) {
+        OpLog log = measured.log();
+        outcome
+            .opLog(log)
+            .breakdown(Breakdown.of(machine, log, measured.fromPs(), measured.lastOp()));
+      }
+    }
+
+    Outcome outcome() {
+      return outcome.time(critPs, boundPs, "links").simulated(events, logs.text());
+    }
   }
 
   private static Map<String, Object> row(

@@ -5,9 +5,11 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.kernbench.device.Launch;
 import org.kernbench.device.LaunchSpec;
 import org.kernbench.device.Mode;
+import org.kernbench.device.OpLog;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
@@ -34,7 +36,11 @@ final class PeToPeBench implements Bench {
   private record Pair(String name, Pe to) {}
 
   /** A run: its time, and whether the bytes arrived. */
-  private record Timed(long ps, boolean correct, long events, String hash) {}
+  private record Timed(Launch launch, boolean correct, long events, OpLog log) {
+    long ps() {
+      return launch.criticalPs();
+    }
+  }
 
   @Override
   public String name() {
@@ -70,31 +76,61 @@ final class PeToPeBench implements Bench {
       throw new UsageException("pe2pe: the machine has one PE; expected two");
     }
     Outcome outcome = Outcome.on(machine);
-    Digest logs = new Digest();
-    long events = 0;
-    long critPs = 0;
-    long boundPs = 0;
-    boolean correct = true;
+    Sum sum = new Sum(context, outcome);
     for (Pair pair : pairs) {
       for (long bytes = 128; bytes <= context.param(MOST); bytes *= 2) {
-        Timed queue = run(machine, context, from, pair.to, (int) bytes, true);
-        Timed dma = run(machine, context, from, pair.to, (int) bytes, false);
-        outcome.row(row(pair, bytes, queue.ps, dma.ps));
-        correct &= queue.correct && dma.correct;
-        critPs += queue.ps + dma.ps;
-        boundPs += 2 * boundPs(machine, from, pair.to, bytes);
-        events += queue.events + dma.events;
-        logs.add(queue.hash);
-        logs.add(dma.hash);
+        long boundPs = boundPs(machine, from, pair.to, bytes);
+        Optional<Timed> queue = Optional.empty();
+        Optional<Timed> dma = Optional.empty();
+        if (context.runs(pair.name + ", " + bytes + " B, queue")) {
+          queue = Optional.of(run(context, machine, from, pair.to, (int) bytes, true));
+          sum.add(pair.name + ", " + bytes + " B, queue", queue.get(), boundPs);
+        }
+        if (context.runs(pair.name + ", " + bytes + " B, dma")) {
+          dma = Optional.of(run(context, machine, from, pair.to, (int) bytes, false));
+          sum.add(pair.name + ", " + bytes + " B, dma", dma.get(), boundPs);
+        }
+        if (queue.isPresent() && dma.isPresent()) {
+          outcome.row(row(pair, bytes, queue.get().ps(), dma.get().ps()));
+        }
       }
     }
-    if (!correct) {
-      outcome.problem("pe2pe: bytes did not arrive as they were sent");
+    return sum.outcome();
+  }
+
+  /** The sum over all ways, pairs and sizes, or the one that was chosen. */
+  private static final class Sum {
+    private final BenchContext context;
+    private final Outcome outcome;
+    private final Digest logs = new Digest();
+    private long events;
+    private long critPs;
+    private long boundPs;
+    private boolean correct = true;
+
+    Sum(BenchContext context, Outcome outcome) {
+      this.context = context;
+      this.outcome = outcome.noBreakdown(PointSum.OF_POINTS);
     }
-    return outcome
-        .time(critPs, boundPs, "way")
-        .simulated(events, logs.text())
-        .noBreakdown("the time is the sum over all pairs and sizes");
+
+    void add(String point, Timed timed, long bound) {
+      context.took(point, timed.ps());
+      correct &= timed.correct;
+      critPs += timed.ps();
+      boundPs += bound;
+      events += timed.events;
+      logs.add(timed.log.hash());
+      if (context.choosesPoint()) {
+        outcome.explained(timed.log, timed.launch, outcome.machine().ipcq());
+      }
+    }
+
+    Outcome outcome() {
+      if (!correct) {
+        outcome.problem("pe2pe: bytes did not arrive as they were sent");
+      }
+      return outcome.time(critPs, boundPs, "way").simulated(events, logs.text());
+    }
   }
 
   private static Pe peOf(Machine machine, int hbmNode) {
@@ -134,7 +170,7 @@ final class PeToPeBench implements Bench {
   }
 
   private static Timed run(
-      Machine machine, BenchContext context, Pe from, Pe to, int bytes, boolean queue) {
+      BenchContext context, Machine machine, Pe from, Pe to, int bytes, boolean queue) {
     Mode mode = context.mode();
     Region source = Region.of(machine.addresses().hbm(from, 0), bytes);
     Region target = Region.of(machine.addresses().hbm(to, 1 << 20), bytes);
@@ -159,7 +195,7 @@ final class PeToPeBench implements Bench {
         sim.read(target.address(), got, 0, bytes);
         correct = Arrays.equals(data, got);
       }
-      return new Timed(launch.criticalPs(), correct, sim.eventCount(), sim.opLog().hash());
+      return new Timed(launch, correct, sim.eventCount(), sim.opLog());
     }
   }
 

@@ -5,6 +5,10 @@ import org.kernbench.device.Mode;
 
 /** What all points of a bench have in common: first failure, slowest point, hashes over all. */
 final class PointSum {
+  /** Why a table of many points has no breakdown. */
+  static final String OF_POINTS =
+      "the rows are runs of their own; --point N shows where the time of one of them goes";
+
   private final Digest opLogs = new Digest();
   private final Digest valueHashes = new Digest();
   private long events;
@@ -18,7 +22,18 @@ final class PointSum {
   private long slowestBoundPs;
   private String slowestKind = "";
 
+  private final BenchContext context;
+  private Optional<Outcome> only = Optional.empty();
+  private boolean several;
+
+  PointSum(BenchContext context) {
+    this.context = context;
+  }
+
   void add(String point, Outcome o) {
+    context.took(point, o.critPs());
+    several |= only.isPresent();
+    only = Optional.of(o);
     events += o.events();
     opLogs.add(o.opLogHash());
     valueHashes.add(o.valuesHash());
@@ -51,15 +66,16 @@ final class PointSum {
     first = first.isPresent() ? first : v.first();
   }
 
-  void into(Outcome outcome, Mode mode) {
+  void into(Outcome outcome) {
+    Mode mode = context.mode();
     outcome.simulated(events, mode == Mode.VALUES ? "" : opLogs.text());
     if (mode != Mode.TIME) {
       outcome.values(
           new ValueCheck(checked, wrong, maxAbsError, allowed, first), valueHashes.text());
     }
     outcome.time(slowestPs, slowestBoundPs, slowestKind).problem(problem);
-    outcome.noBreakdown(
-        "a sweep keeps no operations; run one point with ccl-allreduce to see where its time"
-            + " goes");
+    Optional<Breakdown> path = several ? Optional.empty() : only.flatMap(Outcome::breakdown);
+    path.ifPresentOrElse(
+        p -> outcome.opLog(p.log()).breakdown(p), () -> outcome.noBreakdown(OF_POINTS));
   }
 }

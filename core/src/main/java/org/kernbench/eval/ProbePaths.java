@@ -41,8 +41,13 @@ final class ProbePaths {
   record Hop(
       String link, long bytesPerSecond, long latencyPs, long headPs, long enteredPs, long tailPs) {}
 
-  /** What a simulator said. */
-  record Measured(long ps, List<Hop> hops, long events, String opLogHash) {}
+  /**
+   * What a simulator said.
+   *
+   * @param fromPs when the first access started
+   * @param lastOp the access that ended last
+   */
+  record Measured(long ps, List<Hop> hops, long events, OpLog log, long fromPs, int lastOp) {}
 
   final Machine machine;
   private final SimulatorOptions recording;
@@ -244,7 +249,12 @@ final class ProbePaths {
       OpLog log = sim.opLog();
       int op = accessOf(log, a.kind);
       return new Measured(
-          log.endPs(op) - log.startPs(op), hops(log, op), sim.eventCount(), log.hash());
+          log.endPs(op) - log.startPs(op),
+          hops(log, op),
+          sim.eventCount(),
+          log,
+          log.startPs(op),
+          op);
     }
   }
 
@@ -254,14 +264,14 @@ final class ProbePaths {
       run(sim, crowd);
       OpLog log = sim.opLog();
       long first = Long.MAX_VALUE;
-      long last = 0;
+      int last = -1;
       for (int id = 0; id < log.size(); id++) {
         if (log.has(id) && log.kind(id) == crowd.getFirst().kind) {
           first = Math.min(first, log.startPs(id));
-          last = Math.max(last, log.endPs(id));
+          last = last < 0 || log.endPs(id) > log.endPs(last) ? id : last;
         }
       }
-      return new Measured(last - first, List.of(), sim.eventCount(), log.hash());
+      return new Measured(log.endPs(last) - first, List.of(), sim.eventCount(), log, first, last);
     }
   }
 

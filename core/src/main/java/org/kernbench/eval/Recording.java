@@ -74,6 +74,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     texts(out, options.cclOverrides());
     out.writeUTF(options.ccl().map(p -> p.toAbsolutePath().toString()).orElse(""));
     out.writeUTF(options.mode().name());
+    out.writeUTF(options.point().orElse(""));
     Machine machine = result.machine().orElseThrow();
     out.writeUTF(machine.name());
     out.writeUTF(machine.hash());
@@ -180,6 +181,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     List<String> cclOverrides = texts(in);
     String ccl = in.readUTF();
     Mode mode = Mode.valueOf(in.readUTF());
+    String point = in.readUTF();
     String machineName = in.readUTF();
     String machineHash = in.readUTF();
     List<String> configuration = texts(in);
@@ -234,7 +236,9 @@ public record Recording(String bench, RunOptions options, RunResult result) {
             params,
             mode,
             false);
-    return new Recording(bench, options, result);
+    return point.isEmpty()
+        ? new Recording(bench, options, result)
+        : new Recording(bench, options.withPoint(point), result.at(Optional.of(point)));
   }
 
   private static List<String> texts(DataInput in) throws IOException {

@@ -16,6 +16,8 @@ import org.kernbench.device.Mode;
  * @param mode what the run computes
  * @param verify whether to run in all modes and compare them
  * @param check whether to look for races, unwritten memory and lost messages
+ * @param point the only point to run, by name or by number from 1, of a bench of several; empty for
+ *     all
  */
 public record RunOptions(
     Optional<String> topology,
@@ -25,13 +27,14 @@ public record RunOptions(
     List<String> params,
     Mode mode,
     boolean verify,
-    boolean check) {
+    boolean check,
+    Optional<String> point) {
   /** The default machine and configuration, in mode {@code full}. */
   public static final RunOptions DEFAULT =
       new RunOptions(
           Optional.empty(), List.of(), Optional.empty(), List.of(), List.of(), Mode.FULL, false);
 
-  /** Options of a run that is not checked. */
+  /** Options of a run of all points that is not checked. */
   public RunOptions(
       Optional<String> topology,
       List<String> overrides,
@@ -40,7 +43,7 @@ public record RunOptions(
       List<String> params,
       Mode mode,
       boolean verify) {
-    this(topology, overrides, ccl, cclOverrides, params, mode, verify, false);
+    this(topology, overrides, ccl, cclOverrides, params, mode, verify, false, Optional.empty());
   }
 
   /** Copies the lists. */
@@ -53,31 +56,58 @@ public record RunOptions(
   /** A copy with another machine. */
   public RunOptions withTopology(String presetOrPath) {
     return new RunOptions(
-        Optional.of(presetOrPath), overrides, ccl, cclOverrides, params, mode, verify, check);
+        Optional.of(presetOrPath),
+        overrides,
+        ccl,
+        cclOverrides,
+        params,
+        mode,
+        verify,
+        check,
+        point);
   }
 
   /** A copy with overrides of the machine. */
   public RunOptions withOverrides(List<String> newOverrides) {
-    return new RunOptions(topology, newOverrides, ccl, cclOverrides, params, mode, verify, check);
+    return new RunOptions(
+        topology, newOverrides, ccl, cclOverrides, params, mode, verify, check, point);
   }
 
   /** A copy with overrides of the collective configuration. */
   public RunOptions withCclOverrides(List<String> newOverrides) {
-    return new RunOptions(topology, overrides, ccl, newOverrides, params, mode, verify, check);
+    return new RunOptions(
+        topology, overrides, ccl, newOverrides, params, mode, verify, check, point);
   }
 
   /** A copy with parameters of the bench. */
   public RunOptions withParams(List<String> newParams) {
-    return new RunOptions(topology, overrides, ccl, cclOverrides, newParams, mode, verify, check);
+    return new RunOptions(
+        topology, overrides, ccl, cclOverrides, newParams, mode, verify, check, point);
   }
 
   /** A copy with another mode. */
   public RunOptions withMode(Mode newMode) {
-    return new RunOptions(topology, overrides, ccl, cclOverrides, params, newMode, verify, check);
+    return new RunOptions(
+        topology, overrides, ccl, cclOverrides, params, newMode, verify, check, point);
   }
 
   /** A copy whose execution is checked, or not. */
   public RunOptions withCheck(boolean checked) {
-    return new RunOptions(topology, overrides, ccl, cclOverrides, params, mode, verify, checked);
+    return new RunOptions(
+        topology, overrides, ccl, cclOverrides, params, mode, verify, checked, point);
+  }
+
+  /** A copy that runs one point of a bench of several. */
+  public RunOptions withPoint(String nameOrNumber) {
+    return new RunOptions(
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        params,
+        mode,
+        verify,
+        check,
+        Optional.of(nameOrNumber));
   }
 }

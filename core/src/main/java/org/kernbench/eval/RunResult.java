@@ -30,6 +30,7 @@ import org.kernbench.machine.Machine;
  * @param log the operations, if they were kept
  * @param path the critical path, if it is known
  * @param checked what checked execution found; empty if nobody asked for it
+ * @param point of a bench of several points the one that was chosen or, if none was, the slowest
  */
 public record RunResult(
     String version,
@@ -48,7 +49,8 @@ public record RunResult(
     Map<String, String> verified,
     Optional<OpLog> log,
     Optional<Breakdown> path,
-    Optional<Checked> checked) {
+    Optional<Checked> checked,
+    Optional<String> point) {
   /** Version of the JSON that {@link ResultJson} writes. */
   public static final int SCHEMA = 1;
 
@@ -143,7 +145,31 @@ public record RunResult(
         verified,
         log,
         path,
+        Optional.empty(),
         Optional.empty());
+  }
+
+  /** The same of one point, or with a slowest point. */
+  RunResult at(Optional<String> newPoint) {
+    return new RunResult(
+        version,
+        bench,
+        machine,
+        mode,
+        params,
+        status,
+        problems,
+        values,
+        metrics,
+        breakdown,
+        breakdownNote,
+        rows,
+        sim,
+        verified,
+        log,
+        path,
+        checked,
+        newPoint);
   }
 
   /** The same with another end. */
@@ -165,7 +191,8 @@ public record RunResult(
         verified,
         log,
         path,
-        found);
+        found,
+        point);
   }
 
   /** The same after its execution was checked: findings are problems, after those there are. */

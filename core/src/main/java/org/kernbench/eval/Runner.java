@@ -67,6 +67,19 @@ public final class Runner {
   }
 
   /**
+   * Runs a bench so that its time can be explained; of a bench of several points, if the options
+   * choose none, the slowest.
+   *
+   * @return with the critical path, if there is one, and the name of the point
+   */
+  public RunResult runToExplain(Bench bench, RunOptions options) {
+    RunResult result = explaining().run(bench, options);
+    return result.point().isPresent() && options.point().isEmpty()
+        ? explaining().run(bench, options.withPoint(result.point().get()))
+        : result;
+  }
+
+  /**
    * Simulates a run with one more override of its machine, and gives its time; empty if it does not
    * end well there.
    */
@@ -131,24 +144,27 @@ public final class Runner {
       return failed(bench, options, params, attempt);
     }
     List<String> problems = new ArrayList<>();
+    attempt.context().checkPoint();
     RunResult.Status status = check(bench, outcome, problems);
-    return new RunResult(
-        version,
-        bench.name(),
-        Optional.of(outcome.machine()),
-        word(options.mode()),
-        conditions(params, outcome, attempt.context()),
-        status,
-        List.copyOf(problems),
-        outcome.values(),
-        metrics(outcome),
-        outcome.breakdown().map(Breakdown::shares).orElse(List.of()),
-        outcome.breakdownNote(),
-        List.copyOf(outcome.rows()),
-        new RunResult.Sim(outcome.events(), attempt.wallMs(), outcome.opLogHash()),
-        Map.of(),
-        outcome.log(),
-        outcome.breakdown());
+    RunResult result =
+        new RunResult(
+            version,
+            bench.name(),
+            Optional.of(outcome.breakdown().map(Breakdown::machine).orElse(outcome.machine())),
+            word(options.mode()),
+            conditions(params, outcome, attempt.context()),
+            status,
+            List.copyOf(problems),
+            outcome.values(),
+            metrics(outcome),
+            outcome.breakdown().map(Breakdown::shares).orElse(List.of()),
+            outcome.breakdownNote(),
+            List.copyOf(outcome.rows()),
+            new RunResult.Sim(outcome.events(), attempt.wallMs(), outcome.opLogHash()),
+            Map.of(),
+            outcome.log(),
+            outcome.breakdown());
+    return result.at(attempt.context().slowestPoint());
   }
 
   /** Adds what the checked execution has found, if it was asked for. */
@@ -246,6 +262,9 @@ public final class Runner {
     Map<String, Object> all = new LinkedHashMap<>(params.forResult());
     all.putAll(outcome.conditions());
     context.cclInUse().ifPresent(file -> all.put("ccl", file.toString()));
+    if (context.choosesPoint()) {
+      context.slowestPoint().ifPresent(point -> all.put("point", point));
+    }
     return all;
   }
 
@@ -289,7 +308,8 @@ public final class Runner {
         verified,
         result.log(),
         result.path(),
-        result.checked());
+        result.checked(),
+        result.point());
   }
 
   private void compare(

@@ -28,6 +28,7 @@ public record Sensitivity(
     MachineParameter parameter, Optional<Effect> more, Optional<Effect> less) {
 
   private static final String SLOTS = "ipcq.slots=";
+  private static final double ABOUT = 0.005; // 253 B instead of 256 B is one percent
 
   /**
    * The effect of one step.
@@ -51,8 +52,34 @@ public record Sensitivity(
       return Math.abs(computedPs - simulated) <= allowed;
     }
 
+    /** Whether the step is one percent: counts and some sizes can only jump farther. */
+    public boolean isOnePercent() {
+      return Math.abs(Math.abs(step.change()) - 0.01) < ABOUT;
+    }
+
     Effect simulated(long ps, boolean onSamePath) {
       return new Effect(step, computedPs, OptionalLong.of(ps), onSamePath);
+    }
+  }
+
+  /** What a simulation says of a computed effect. */
+  public enum Verdict {
+    /** The same, within 5 % and a few roundings. */
+    AGREES("within 5 %"),
+    /** Something else, because another path is critical or transfers meet in another order. */
+    SWITCHES("the path switches"),
+    /** Something else on the same path. */
+    DIFFERS("differs on the same path");
+
+    private final String words;
+
+    Verdict(String words) {
+      this.words = words;
+    }
+
+    /** As reports say it. */
+    public String words() {
+      return words;
     }
   }
 
@@ -113,6 +140,26 @@ public record Sensitivity(
                 c.timePs() - breakdown.totalPs(),
                 c.path().map(p -> p.shape() == breakdown.shape()).orElse(false)))
         .orElse(effect);
+  }
+
+  /**
+   * What the simulations say; empty if none was made. Another count or size cuts what goes along a
+   * path otherwise, even where its operations are the same, which counts as another path.
+   *
+   * @param timePs time of the run
+   */
+  public Optional<Verdict> verdict(Effect effect, long timePs) {
+    if (effect.simulatedPs().isEmpty()) {
+      return Optional.empty();
+    }
+    if (effect.agrees(timePs)) {
+      return Optional.of(Verdict.AGREES);
+    }
+    boolean cutsOtherwise =
+        parameter.kind() == MachineParameter.Kind.COUNT
+            || parameter.kind() == MachineParameter.Kind.SIZE;
+    boolean same = effect.samePath() && !cutsOtherwise;
+    return Optional.of(same ? Verdict.DIFFERS : Verdict.SWITCHES);
   }
 
   /** The larger of the two effects, per one percent of the value where it has one. */

@@ -229,7 +229,15 @@ public record Sweep(
       }
     }
     return new RunOptions(
-        topology, overrides, base.ccl(), cclOverrides, params, base.mode(), base.verify());
+        topology,
+        overrides,
+        base.ccl(),
+        cclOverrides,
+        params,
+        base.mode(),
+        base.verify(),
+        base.check(),
+        base.point());
   }
 
   // ---- keys ----
@@ -241,6 +249,7 @@ public record Sweep(
     all.add("mode " + o.mode().name() + (o.verify() ? " verified" : ""));
     all.add("topology " + o.topology().map(t -> t + " " + content(Path.of(t), files)).orElse(""));
     all.add("ccl " + o.ccl().map(p -> content(p, files)).orElse(""));
+    o.point().ifPresent(point -> all.add("point " + Param.fold(point)));
     o.overrides().forEach(each -> all.add("set " + each));
     o.cclOverrides().forEach(each -> all.add("ccl-set " + each));
     o.params().stream().map(Sweep::folded).sorted().forEach(each -> all.add("param " + each));

@@ -51,23 +51,23 @@ final class ModalityEncoder implements Module {
   /**
    * Encodes.
    *
-   * @param patches {@code [own tokens, samples, patch]}
-   * @param part the tokens that this rank has
-   * @return {@code [own tokens, samples, hidden]}
+   * @param patches {@code [tokens, samples, patch]}
+   * @return {@code [tokens, samples, hidden]}
    */
-  Variable forward(Graph graph, Variable patches, SequencePart part) {
-    int[] own = part.own();
+  Variable forward(Graph graph, Variable patches) {
+    int tokens = patches.dim(0);
     int samples = patches.dim(1);
     Variable x = embedding.forward(graph, patches);
     if (positions != null) {
-      int[] at = new int[own.length * samples];
+      int[] at = new int[tokens * samples];
       for (int i = 0; i < at.length; i++) {
-        at[i] = own[i / samples];
+        at[i] = i / samples;
       }
       x = graph.add(x, graph.reshape(graph.selectRows(positions, at), x.shape()));
     }
+    SequencePart all = new SequencePart(tokens, 1, 0);
     for (TransformerBlock block : blocks) {
-      x = block.forward(graph, x, part);
+      x = block.forward(graph, x, all);
     }
     return norm.forward(graph, x);
   }

@@ -194,11 +194,7 @@ final class Members {
       Connected connected = connected(places.get(i));
       plans.add(new LanePlan(connected.leads(), call, connected.communicator().plan(call)));
     }
-    Contribution first = meeting.contribution(0);
-    Tensor result = first.out() == null ? first.any() : first.output();
-    return plans.isEmpty()
-        ? null
-        : session.perform(op, name, rankList, plans, tensors, result.name());
+    return plans.isEmpty() ? null : session.perform(op, name, rankList, plans, tensors);
   }
 
   /** What a group of one does: input to output, a block at a time. */
@@ -230,8 +226,7 @@ final class Members {
         name,
         rankList,
         List.of(new LanePlan(connected.leads(), call, plan)),
-        List.of(),
-        "");
+        List.of());
   }
 
   // ---- errors ----

@@ -140,8 +140,7 @@ final class Messages {
             pairs.getFirst().send.group.name(),
             members,
             plans,
-            tensors,
-            pairs.getFirst().receive.tensor.name());
+            tensors);
     for (Pair p : pairs) {
       p.send.end(launch);
       p.receive.end(launch);

@@ -557,7 +557,8 @@ final class BadInputTest {
         new Case("explain-as-csv", 2, "explain", "hello-send", "--format", "csv"),
         new Case("explain-unknown", 2, "explain", "hallo-send"),
         new Case("explain-values", 2, "explain", "hello-send", "--mode", "values"),
-        new Case("explain-many-points", 2, "explain", "ccl-latency-sweep", "--topology", "tiny"),
+        new Case("point-unknown", 2, "explain", "collective", "--point", "n_elem=65"),
+        new Case("point-of-a-bench-without", 2, "run", "hello-send", "--point", "2"),
         new Case(
             "set-undoes-the-sweep",
             2,

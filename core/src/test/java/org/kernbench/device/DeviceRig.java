@@ -40,12 +40,8 @@ final class DeviceRig implements AutoCloseable {
   QueueSet queues;
 
   DeviceRig(Machine machine, Mode mode, SimulatorOptions options) {
-    this(machine, Simulator.open(machine, mode, options));
-  }
-
-  DeviceRig(Machine machine, Simulator sim) {
     this.machine = machine;
-    this.sim = sim;
+    this.sim = Simulator.open(machine, mode, options);
     this.queues = sim.install(new QueuePlan(machine.ipcq(), List.of()));
   }
 

@@ -180,8 +180,7 @@ final class GraphTest {
         g.selectRows(x.get(1), rows).value(),
         g.selectRows(x.get(2), rows).value(),
         queries,
-        attention.positions(at),
-        x.get(0).dtype());
+        attention.positions(at));
   }
 
   private static double[] values(Shape shape) {
