@@ -13,9 +13,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What {@code docs/torch-guide.md} and {@code docs/kernel-guide.md} quote is in the examples: a
- * block {@code java NAME} in the code of {@code examples/NAME.java}, a block {@code text NAME} in
- * what it prints, which {@link ExamplesTest} checks. Indentation is not compared.
+ * What the guides to torch, kernels and layouts quote is in the examples: a block {@code java NAME}
+ * in the code of {@code examples/NAME.java}, a block {@code text NAME} in what it prints, which
+ * {@link ExamplesTest} checks. Blocks {@code console} are run by the command line's tests.
+ * Indentation is not compared.
  */
 final class TorchGuideTest {
   private static final Path ROOT = Path.of(System.getProperty("basedir", "."), "..");
@@ -31,6 +32,7 @@ final class TorchGuideTest {
   static List<Block> blocks() throws IOException {
     List<Block> blocks = new ArrayList<>(blocks("docs/torch-guide.md"));
     blocks.addAll(blocks("docs/kernel-guide.md"));
+    blocks.addAll(blocks("docs/layout-guide.md"));
     return blocks;
   }
 
@@ -47,7 +49,7 @@ final class TorchGuideTest {
       for (i++; !guide.get(i).equals("```"); i++) {
         lines.add(guide.get(i));
       }
-      if (!info[0].equals("sh")) {
+      if (!info[0].equals("sh") && !info[0].equals("console")) {
         blocks.add(new Block(name, info[0], info.length > 1 ? info[1] : "none", first, lines));
       }
     }

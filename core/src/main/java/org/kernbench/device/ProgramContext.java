@@ -68,6 +68,16 @@ final class ProgramContext {
     program.start(launch.name() + "@" + pe.pe, launch.programOn(port));
   }
 
+  /** Whether the next entry of the tape is a command for which the window has no room. */
+  boolean isHeldUpByWindow() {
+    return port.isHeldUpByWindow();
+  }
+
+  /** The CPU takes the next entry of the tape. */
+  void takeFromTape() {
+    port.take();
+  }
+
   /** An operation of this program has ended, or will for certain, at {@code timePs}. */
   void ended(int op, long timePs) {
     if (timePs >= lastEndPs) {

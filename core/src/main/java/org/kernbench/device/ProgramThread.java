@@ -5,9 +5,11 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.sim.Coroutine;
 
 /**
- * The thread of control of a PE's program. It runs ahead of simulated time and is suspended only
- * when its command window is full, when it looks at a value that does not exist yet, and when it
- * asks for the time while commands wait to be issued.
+ * The thread of control of a PE's program. It runs ahead of simulated time: what it says goes on a
+ * {@link CommandTape}, from which the CPU takes it. The program waits when its command window is
+ * full, when it looks at a value that does not exist yet, and when it asks for the time while
+ * commands wait to be issued; the thread is switched to only for the last two, and when the tape is
+ * used up.
  */
 final class ProgramThread {
   private enum Suspension {
@@ -19,7 +21,9 @@ final class ProgramThread {
 
   private final TimedExecutor world;
   private final ProgramContext context;
+  final CommandTape tape;
   private @Nullable Coroutine coroutine;
+  private boolean saidAll;
   private boolean ended;
   private Suspension suspension = Suspension.NONE;
   private Register lookedAt = Register.NONE;
@@ -28,33 +32,57 @@ final class ProgramThread {
   ProgramThread(ProgramContext context) {
     this.world = context.world;
     this.context = context;
+    this.tape = new CommandTape(world.tapeSize);
   }
 
   // ---- life ----
 
-  /** Runs a program until it is suspended or ends. */
+  /** Runs a program until it waits or ends. */
   void start(String name, Runnable body) {
     ended = false;
+    saidAll = false;
+    tape.clear();
     coroutine =
         Coroutine.of(
             name,
             () -> {
               body.run();
-              ended = true;
+              saidAll = true;
             });
-    resume();
+    goOn(false);
   }
 
-  private void resume() {
+  /**
+   * Takes what is on the tape and lets the program say more, until it waits or ends.
+   *
+   * @param letIn whether the first command enters the window though that may be full
+   */
+  private void goOn(boolean letIn) {
     suspension = Suspension.NONE;
-    coroutine().resume();
-    if (ended) {
-      context.registers.releaseAll();
+    boolean force = letIn;
+    while (suspension == Suspension.NONE && !ended) {
+      if (tape.isEmpty()) {
+        sayMore();
+      } else if (!force && context.isHeldUpByWindow()) {
+        suspension = Suspension.WINDOW;
+      } else {
+        force &= tape.entry() == CommandTape.Entry.RELEASE;
+        context.takeFromTape();
+      }
     }
     context.finishIfIdle();
   }
 
-  /** Whether it has returned; its last commands may still be under way. */
+  private void sayMore() {
+    if (saidAll) {
+      ended = true;
+      context.registers.releaseAll();
+    } else {
+      coroutine().resume();
+    }
+  }
+
+  /** Whether it has returned and all is taken; its last commands may still be under way. */
   boolean hasEnded() {
     return ended;
   }
@@ -77,9 +105,18 @@ final class ProgramThread {
 
   // ---- the program waits ----
 
-  /** Waits for room in the command window. */
-  void awaitWindow() {
-    suspend(Suspension.WINDOW);
+  /** Makes room on the tape for one more entry. */
+  void makeRoomOnTape() {
+    if (tape.isFull()) {
+      emptyTape();
+    }
+  }
+
+  /** Waits until the CPU has taken all that was said so far. */
+  void emptyTape() {
+    while (!tape.isEmpty()) {
+      coroutine().suspend();
+    }
   }
 
   /** Waits until all commands so far are issued. */
@@ -114,7 +151,7 @@ final class ProgramThread {
       case NONE -> context.finishIfIdle();
       case WINDOW -> {
         if (context.cpu.letsProgramGoOn()) {
-          resume();
+          goOn(true);
         }
       }
       case LOOK -> {
@@ -131,12 +168,12 @@ final class ProgramThread {
     switch (suspension) {
       case LOOK -> {
         if (lookedAt.ready && lookedAt.readyPs <= world.sim.nowPs()) {
-          resume();
+          goOn(false);
         }
       }
       case CLOCK -> {
         if (context.cpu.isIdle()) {
-          resume();
+          goOn(false);
         }
       }
       case NONE -> context.finishIfIdle();

@@ -58,7 +58,13 @@ public final class Register {
 
   Op[] moreWaiters = NO_OPS;
   int moreWaiterCount;
+
+  /** Whether the program has given it up; the CPU may not have come to that point yet. */
   boolean released;
+
+  /** Whether the CPU has: it is dead when it exists and its readers have ended. */
+  boolean dropped;
+
   @Nullable QueueEnd slotQueue;
   int slot = -1;
 

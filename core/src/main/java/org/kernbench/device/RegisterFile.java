@@ -17,19 +17,10 @@ final class RegisterFile {
     this.pe = context.pe;
   }
 
-  Register create(int bytes, boolean inTcm) {
-    Register r = new Register(bytes, inTcm);
-    Register first = unreleased;
-    r.next = first;
-    if (first != null) {
-      first.previous = r;
-    }
-    unreleased = r;
-    return r;
-  }
+  // ---- what the program says, ahead of the CPU ----
 
-  /** Somebody will read a value, up to {@link #finishedReading}. */
-  void reads(Register r) {
+  /** The program names a value that somebody is to read. */
+  void mayRead(Register r) {
     if (r.released && r.keepers == 0) {
       throw new SimulationException(
           pe.pe
@@ -37,6 +28,30 @@ final class RegisterFile {
               + world.atLine(r.line)
               + " that it has released; release it after its last use");
     }
+  }
+
+  /** The program gives a value up. */
+  void giveUp(Register r) {
+    if (r.released) {
+      throw new SimulationException(pe.pe + ": a value was released twice");
+    }
+    r.released = true;
+  }
+
+  // ---- what the CPU takes ----
+
+  /** A command that makes a value is taken. */
+  void add(Register r) {
+    Register first = unreleased;
+    r.next = first;
+    if (first != null) {
+      first.previous = r;
+    }
+    unreleased = r;
+  }
+
+  /** Somebody will read a value, up to {@link #finishedReading}. */
+  void reads(Register r) {
     r.readers++;
   }
 
@@ -52,18 +67,19 @@ final class RegisterFile {
     }
   }
 
+  /** A value that the program has given up goes when it is dead. */
   void release(Register r) {
-    if (r.released) {
-      throw new SimulationException(pe.pe + ": a value was released twice");
-    }
     unlink(r);
-    r.released = true;
+    r.dropped = true;
     freeIfDead(r);
   }
 
   void releaseAll() {
-    while (unreleased != null) {
-      release(unreleased);
+    Register r = unreleased;
+    while (r != null) {
+      r.released = true;
+      release(r);
+      r = unreleased;
     }
   }
 
@@ -87,7 +103,7 @@ final class RegisterFile {
 
   /** Gives back the storage of a value that nobody will read again, at the end of its last read. */
   void freeIfDead(Register r) {
-    if (!r.released || r.readers > 0 || !r.ready || r.moved || r == Register.NONE) {
+    if (!r.dropped || r.readers > 0 || !r.ready || r.moved || r == Register.NONE) {
       return;
     }
     long deadPs = Math.max(world.sim.nowPs(), Math.max(r.readyPs, r.lastReadPs));

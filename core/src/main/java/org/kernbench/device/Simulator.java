@@ -28,7 +28,7 @@ public final class Simulator implements AutoCloseable {
   private final @Nullable Checker checker;
   private Optional<QueueSet> latest = Optional.empty();
 
-  private Simulator(Machine machine, Mode mode, SimulatorOptions options) {
+  private Simulator(Machine machine, Mode mode, SimulatorOptions options, int tapeSize) {
     this.machine = machine;
     this.mode = mode;
     this.memories = new Memories(machine);
@@ -36,13 +36,21 @@ public final class Simulator implements AutoCloseable {
     this.executor =
         mode == Mode.VALUES
             ? new ValuesExecutor(machine, memories, map, options)
-            : new TimedExecutor(machine, mode, memories, map, options);
+            : new TimedExecutor(machine, mode, memories, map, options, tapeSize);
     this.checker = executor.checker();
   }
 
   /** A machine at time 0 with empty memories and no queues. */
   public static Simulator open(Machine machine, Mode mode, SimulatorOptions options) {
-    return new Simulator(machine, mode, options);
+    return open(machine, mode, options, CommandTape.SIZE);
+  }
+
+  /**
+   * For tests: the same, whose programs say at most so many commands before the first is taken; no
+   * result depends on it.
+   */
+  static Simulator open(Machine machine, Mode mode, SimulatorOptions options, int tapeSize) {
+    return new Simulator(machine, mode, options, tapeSize);
   }
 
   /** The description that this machine was built from. */

@@ -37,6 +37,10 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   final Simulation sim = new Simulation();
   final OpLog log;
   final PageMap map;
+
+  /** How much a program says before the CPU takes it. */
+  final int tapeSize;
+
   private final Memories memories;
   private final SimulatorOptions options;
   private final KernelLines lines = new KernelLines();
@@ -76,7 +80,13 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   private final @Nullable Checker checker;
 
   TimedExecutor(
-      Machine machine, Mode mode, Memories memories, PageMap map, SimulatorOptions options) {
+      Machine machine,
+      Mode mode,
+      Memories memories,
+      PageMap map,
+      SimulatorOptions options,
+      int tapeSize) {
+    this.tapeSize = tapeSize;
     this.machine = machine;
     this.mode = mode;
     this.map = map;

@@ -8,15 +8,22 @@ import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
 
 /**
- * What a program on a PE in simulated time may say: each call makes a command and hands it to the
- * {@link IssueUnit}, or suspends the {@link ProgramThread} until there is an answer.
+ * What a program on a PE in simulated time may say, and how the CPU takes it: a call puts an entry
+ * on the {@link CommandTape}, or suspends the {@link ProgramThread} until there is an answer; {@link
+ * #take} makes a command of the next entry and hands it to the {@link IssueUnit}.
  */
 final class TimedPort implements PePort {
+  // numbers on the tape
+  private static final int UNDECIDED = -1;
+  private static final int IN_PLACE = 1;
+  private static final int ASYNC = 2;
+
   private final TimedExecutor world;
   private final ProgramContext context;
   private final Pe pe;
   private final IssueUnit cpu;
   private final ProgramThread program;
+  private final CommandTape tape;
   private final RegisterFile registers;
   private final PageMap.View addresses;
 
@@ -26,6 +33,7 @@ final class TimedPort implements PePort {
     this.pe = context.pe.pe;
     this.cpu = context.cpu;
     this.program = context.program;
+    this.tape = program.tape;
     this.registers = context.registers;
     this.addresses = context.pe.addresses;
   }
@@ -71,34 +79,33 @@ final class TimedPort implements PePort {
     return loadLanes(from, mask);
   }
 
-  private void masks(Op op, @Nullable LaneMask mask, int valueOffset) {
-    if (mask != null) {
-      op.mask = mask;
-      op.firstLane = valueOffset / mask.elementBytes();
-      op.b = operand(mask.register(), op);
-    }
-  }
-
   private Register loadLanes(Region from, @Nullable LaneMask mask) {
+    Register out = new Register(from.bytes(), true);
     if (addresses.isOneRange(from)) {
-      Op op = command(OpKind.LOAD, from.bytes());
-      accesses(op, from);
-      masks(op, mask, 0);
-      op.out = registers.create(from.bytes(), true);
-      return issue(op);
+      load(from, out, mask, 0);
+      return out;
     }
     List<PageMap.Piece> pieces = addresses.split(from);
-    Register out = registers.create(from.bytes(), true);
     out.producers = pieces.size();
     for (PageMap.Piece piece : pieces) {
-      Op op = command(OpKind.LOAD, piece.region().bytes());
-      accesses(op, piece.region());
-      masks(op, mask, piece.valueOffset());
-      op.out = out;
-      op.outOffset = piece.valueOffset();
-      issue(op);
+      load(piece.region(), out, mask, piece.valueOffset());
     }
     return out;
+  }
+
+  private void load(Region from, Register out, @Nullable LaneMask mask, int outOffset) {
+    say(CommandTape.Entry.LOAD, from.bytes(), out);
+    masks(mask);
+    tape.number(outOffset);
+    tape.what(from);
+  }
+
+  /** The bools of a mask are operand b. */
+  private void masks(@Nullable LaneMask mask) {
+    if (mask != null) {
+      operand(1, mask.register(), 0);
+      tape.also(mask);
+    }
   }
 
   @Override
@@ -114,7 +121,8 @@ final class TimedPort implements PePort {
   private Register storeLanes(Register value, int offset, Region to, @Nullable LaneMask mask) {
     Register done = new Register(0, true); // holds no storage, so nobody need give it up
     if (addresses.isOneRange(to)) {
-      return store(value, offset, to, done, mask, 0);
+      store(value, offset, to, done, mask, 0);
+      return done;
     }
     List<PageMap.Piece> pieces = addresses.split(to);
     done.producers = pieces.size();
@@ -124,29 +132,13 @@ final class TimedPort implements PePort {
     return done;
   }
 
-  private Register store(
+  private void store(
       Register value, int offset, Region to, Register done, @Nullable LaneMask mask, int lane) {
-    Op op = command(OpKind.STORE, to.bytes());
-    accesses(op, to);
-    masks(op, mask, lane);
-    op.a = operand(value, op);
-    op.aOffset = offset;
-    op.out = done;
-    return issue(op);
-  }
-
-  /** Says where the bytes of a load or store are, which one memory has. */
-  private void accesses(Op op, Region region) {
-    op.region = region;
-    if (region.address() instanceof PhysicalAddress physical) {
-      op.physical = physical.value();
-      op.memory = world.node(physical);
-    } else {
-      PageMap.Range range = addresses.range(region);
-      op.range = range;
-      op.physical = addresses.physical(range, region.address().value());
-      op.memory = addresses.node(range);
-    }
+    say(CommandTape.Entry.STORE, to.bytes(), done);
+    masks(mask);
+    operand(0, value, offset);
+    tape.number(lane);
+    tape.what(to);
   }
 
   @Override
@@ -159,100 +151,109 @@ final class TimedPort implements PePort {
       int bOffset,
       Register c,
       int cOffset) {
-    Op op = command(what.isProduct() ? OpKind.GEMM : OpKind.MATH, outBytes);
-    op.compute = what;
-    op.a = operand(a, op);
-    op.b = operand(b, op);
-    op.c = c;
-    operand(c, op);
-    op.aOffset = aOffset;
-    op.bOffset = bOffset;
-    op.cOffset = cOffset;
-    op.out = registers.create(outBytes, true);
-    return issue(op);
+    Register out = new Register(outBytes, true);
+    say(CommandTape.Entry.COMPUTE, outBytes, out);
+    operand(0, a, aOffset);
+    operand(1, b, bOffset);
+    operand(2, c, cOffset);
+    tape.what(what);
+    return out;
   }
 
   @Override
   public Register accumulate(
       ComputeOp what, Register a, int aOffset, Register b, int bOffset, Register sums) {
-    boolean inPlace = sums.inTcm && sums.readers == 0 && !sums.released;
-    Op op = command(OpKind.GEMM, sums.bytes);
-    op.compute = what;
-    op.a = operand(a, op);
-    op.b = operand(b, op);
-    op.c = sums;
-    operand(sums, op);
-    op.aOffset = aOffset;
-    op.bOffset = bOffset;
-    op.cOffset = 0;
-    op.inPlaceSum = inPlace;
-    op.out = registers.create(sums.bytes, true);
-    sums.moved = inPlace;
-    registers.release(sums);
-    return issue(op);
+    Register out = new Register(sums.bytes, true);
+    say(CommandTape.Entry.ACCUMULATE, sums.bytes, out);
+    operand(0, a, aOffset);
+    operand(1, b, bOffset);
+    operand(2, sums, 0);
+    tape.number(UNDECIDED);
+    tape.what(what);
+    registers.giveUp(sums);
+    return out;
   }
 
   @Override
   public Register schedule(List<Register> reads, Consumer<PePort> work) {
-    Op op = command(null, 0);
+    Register out = new Register(0, true);
     for (Register r : reads) {
-      registers.reads(r);
+      registers.mayRead(r);
+    }
+    say(CommandTape.Entry.SCHEDULE, 0, out);
+    tape.what(new Work(List.copyOf(reads), work));
+    for (Register r : reads) {
       r.keepers++;
     }
-    op.out = new Register(0, true);
-    op.task = new ScheduledTask(op, context, List.copyOf(reads), work, op.line);
-    return issue(op);
+    return out;
   }
+
+  /** What a program hands over to the tile scheduler. */
+  private record Work(List<Register> reads, Consumer<PePort> body) {}
 
   @Override
   public void fenceReaders(Register register) {
-    Op op = command(null, 0);
-    op.readersOf = register;
-    issue(op);
+    say(CommandTape.Entry.FENCE_READERS, 0, Register.NONE);
+    tape.operand(0, register, 0);
   }
 
   @Override
   public void send(int queue, Register value, int offset, int bytes) {
-    MessageUnit queues = queues();
-    Op op = command(OpKind.SEND, bytes);
-    op.end = queues.queue(queue);
-    op.a = operand(value, op);
-    op.aOffset = offset;
-    op.fragments = queues.fragments(bytes);
-    issue(op);
+    QueueEnd end = queues().queue(queue);
+    say(CommandTape.Entry.SEND, bytes, Register.NONE);
+    operand(0, value, offset);
+    tape.what(end);
   }
 
   @Override
   public Register receive(int queue, int bytes, boolean copy, boolean async) {
     MessageUnit queues = queues();
+    QueueEnd end = queues.queue(queue);
     boolean inPlace = !copy && queues.usableInPlace(bytes);
-    Op op = command(OpKind.RECV, bytes);
-    op.end = queues.queue(queue);
-    op.inPlace = inPlace;
-    op.async = async;
-    op.fragments = queues.fragments(bytes);
-    op.out = registers.create(bytes, !inPlace);
-    return issue(op);
+    Register out = new Register(bytes, !inPlace);
+    say(CommandTape.Entry.RECEIVE, bytes, out);
+    tape.number((inPlace ? IN_PLACE : 0) | (async ? ASYNC : 0));
+    tape.what(end);
+    return out;
   }
 
   @Override
   public void fence(Register token) {
-    Op op = command(null, 0);
-    registers.reads(token);
-    op.a = token;
-    issue(op);
+    say(CommandTape.Entry.FENCE, 0, Register.NONE);
+    operand(0, token, 0);
   }
 
   @Override
   public void fenceAll() {
-    issue(command(null, 0));
+    say(CommandTape.Entry.FENCE_ALL, 0, Register.NONE);
   }
 
   @Override
   public void release(Register register) {
     if (register != Register.NONE) {
-      registers.release(register);
+      registers.giveUp(register);
+      program.makeRoomOnTape();
+      tape.put(CommandTape.Entry.RELEASE, 0, 0, Register.NONE);
+      tape.operand(0, register, 0);
     }
+  }
+
+  private void say(CommandTape.Entry entry, int bytes, Register out) {
+    program.makeRoomOnTape();
+    TileScheduler scheduler = context.scheduler;
+    ScheduledTask task = scheduler == null ? null : scheduler.issuing();
+    int line = task == null ? world.line() : task.line;
+    tape.put(entry, bytes, line, out);
+    if (out != Register.NONE) {
+      out.line = line;
+    }
+  }
+
+  private void operand(int k, Register register, int offset) {
+    if (register != Register.NONE) {
+      registers.mayRead(register);
+    }
+    tape.operand(k, register, offset);
   }
 
   @Override
@@ -263,6 +264,8 @@ final class TimedPort implements PePort {
               + ": the kernel looks at data, which mode time does not compute; run it in mode full"
               + " or values");
     }
+    registers.mayRead(register);
+    program.emptyTape();
     registers.reads(register);
     program.awaitValue(register, world.line());
     byte[] copy = new byte[bytes];
@@ -275,6 +278,7 @@ final class TimedPort implements PePort {
 
   @Override
   public long clockPs() {
+    program.emptyTape();
     if (!cpu.isIdle()) {
       program.awaitClock();
     }
@@ -290,34 +294,141 @@ final class TimedPort implements PePort {
     return queues;
   }
 
-  private Op command(@Nullable OpKind kind, int bytes) {
-    if (cpu.isFull()) {
-      program.awaitWindow();
+  // ---- the CPU takes what was said ----
+
+  /** Whether the next entry is a command for which the window has no room. */
+  boolean isHeldUpByWindow() {
+    CommandTape.Entry entry = tape.entry();
+    if (entry == CommandTape.Entry.ACCUMULATE && tape.number() == UNDECIDED) {
+      Register sums = tape.operand(2);
+      boolean inPlace = sums.inTcm && sums.readers == 0 && !sums.dropped;
+      tape.decide(inPlace ? IN_PLACE : 0);
     }
+    return entry != CommandTape.Entry.RELEASE && cpu.isFull();
+  }
+
+  /** Takes the next entry. */
+  void take() {
+    CommandTape.Entry entry = tape.entry();
+    if (entry == CommandTape.Entry.RELEASE) {
+      Register r = tape.operand(0);
+      tape.taken();
+      registers.release(r);
+      return;
+    }
+    OpKind kind = kind(entry);
     Op op = world.newOp(context);
     op.kind = kind;
-    op.bytes = bytes;
-    TileScheduler scheduler = context.scheduler;
-    ScheduledTask task = scheduler == null ? null : scheduler.issuing();
-    op.line = task == null ? world.line() : task.line;
+    op.bytes = tape.bytes();
+    op.line = tape.line();
     if (kind != null) {
+      TileScheduler scheduler = context.scheduler;
+      ScheduledTask task = scheduler == null ? null : scheduler.issuing();
       op.id = world.log.reserve();
       op.task = task;
       if (task != null) {
         task.live++;
       }
     }
-    return op;
+    op.aOffset = tape.offset(0);
+    op.bOffset = tape.offset(1);
+    op.cOffset = tape.offset(2);
+    op.out = tape.out();
+    switch (entry) {
+      case LOAD -> takeLoad(op);
+      case STORE -> takeStore(op);
+      case COMPUTE, ACCUMULATE -> takeComputation(op, entry == CommandTape.Entry.ACCUMULATE);
+      case SEND -> {
+        op.end = tape.what(QueueEnd.class);
+        op.a = operand(tape.operand(0), op);
+        op.fragments = op.end().unit().fragments(op.bytes);
+      }
+      case RECEIVE -> {
+        op.end = tape.what(QueueEnd.class);
+        op.inPlace = (tape.number() & IN_PLACE) != 0;
+        op.async = (tape.number() & ASYNC) != 0;
+        op.fragments = op.end().unit().fragments(op.bytes);
+        registers.add(op.out);
+      }
+      case SCHEDULE -> {
+        Work work = tape.what(Work.class);
+        for (Register r : work.reads()) {
+          registers.reads(r);
+        }
+        op.task = new ScheduledTask(op, context, work.reads(), work.body(), op.line);
+      }
+      case FENCE -> {
+        op.a = tape.operand(0);
+        registers.reads(op.a);
+      }
+      case FENCE_READERS -> op.readersOf = tape.operand(0);
+      case FENCE_ALL, RELEASE -> {}
+    }
+    tape.taken();
+    cpu.take(op);
   }
 
-  private Register issue(Op op) {
-    Register out =
-        op.out; // the command may complete, and its record serve another, before this returns
-    if (out != Register.NONE) {
-      out.line = op.line;
+  private @Nullable OpKind kind(CommandTape.Entry entry) {
+    return switch (entry) {
+      case LOAD -> OpKind.LOAD;
+      case STORE -> OpKind.STORE;
+      case SEND -> OpKind.SEND;
+      case RECEIVE -> OpKind.RECV;
+      case ACCUMULATE -> OpKind.GEMM;
+      case COMPUTE -> tape.what(ComputeOp.class).isProduct() ? OpKind.GEMM : OpKind.MATH;
+      case SCHEDULE, FENCE, FENCE_READERS, FENCE_ALL, RELEASE -> null;
+    };
+  }
+
+  private void takeLoad(Op op) {
+    accesses(op, tape.what(Region.class));
+    op.outOffset = tape.number();
+    masks(op, op.outOffset);
+    if (op.outOffset == 0) {
+      registers.add(op.out);
     }
-    cpu.take(op);
-    return out;
+  }
+
+  private void takeStore(Op op) {
+    accesses(op, tape.what(Region.class));
+    masks(op, tape.number());
+    op.a = operand(tape.operand(0), op);
+  }
+
+  private void masks(Op op, int valueOffset) {
+    if (tape.also() instanceof LaneMask mask) {
+      op.mask = mask;
+      op.firstLane = valueOffset / mask.elementBytes();
+      op.b = operand(mask.register(), op);
+    }
+  }
+
+  private void takeComputation(Op op, boolean accumulates) {
+    op.compute = tape.what(ComputeOp.class);
+    op.a = operand(tape.operand(0), op);
+    op.b = operand(tape.operand(1), op);
+    op.c = tape.operand(2);
+    operand(op.c, op);
+    registers.add(op.out);
+    if (accumulates) {
+      op.inPlaceSum = tape.number() == IN_PLACE;
+      op.c.moved = op.inPlaceSum;
+      registers.release(op.c);
+    }
+  }
+
+  /** Says where the bytes of a load or store are, which one memory has. */
+  private void accesses(Op op, Region region) {
+    op.region = region;
+    if (region.address() instanceof PhysicalAddress physical) {
+      op.physical = physical.value();
+      op.memory = world.node(physical);
+    } else {
+      PageMap.Range range = addresses.range(region);
+      op.range = range;
+      op.physical = addresses.physical(range, region.address().value());
+      op.memory = addresses.node(range);
+    }
   }
 
   /** Makes a register an operand of a command, which will wait for it. */

@@ -37,6 +37,7 @@ public final class BenchRegistry {
             new LatencySweepBench(),
             new MilestoneCclBench(),
             new MilestoneGemmBench(),
+            new MimoBench(),
             new RankScaleBench(),
             new PeDmaBench(),
             new PeToPeBench(),

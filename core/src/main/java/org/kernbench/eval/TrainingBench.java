@@ -14,14 +14,15 @@ import org.kernbench.machine.GemmSpec;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.nn.AdamW;
-import org.kernbench.nn.GradientSync;
+import org.kernbench.nn.Communication;
+import org.kernbench.nn.DataParallel;
 import org.kernbench.nn.Graph;
 import org.kernbench.nn.Init;
 import org.kernbench.nn.Mlp;
 import org.kernbench.nn.Module;
 import org.kernbench.nn.Optimizer;
 import org.kernbench.nn.ParallelLayout;
-import org.kernbench.nn.Parameter;
+import org.kernbench.nn.ParallelLayout.ContextExchange;
 import org.kernbench.nn.SequencePart;
 import org.kernbench.nn.Transformer;
 import org.kernbench.nn.TransformerBlock;
@@ -29,7 +30,6 @@ import org.kernbench.nn.TransformerConfig;
 import org.kernbench.nn.Variable;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
-import org.kernbench.torch.CollectiveRun;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
@@ -94,6 +94,27 @@ final class TrainingBench implements Bench {
   private static final Param<String> DTYPE =
       Param.choice("dtype", "bf16", List.of("bf16", "f16", "f32", "f64"), "type of values");
 
+  private static final Param<String> CONTEXT =
+      Param.choice(
+          "context",
+          "all-gather",
+          List.of("all-gather", "ring"),
+          "how context-parallel ranks exchange keys and values");
+  private static final Param<String> OVERLAP =
+      Param.choice(
+          "overlap",
+          "on",
+          List.of("on", "off"),
+          "compute weight gradients beside collectives, and sum gradients beside the backward pass");
+  private static final Param<Integer> BUCKET =
+      Param.integer("bucket", 4096, 1, 1 << 20, "size of a bucket of gradients, KiB");
+  private static final Param<String> DIVIDED =
+      Param.choice(
+          "distributed_optimizer",
+          "off",
+          List.of("on", "off"),
+          "divide the optimizer over the data-parallel ranks (train-step)");
+
   private final Scope scope;
 
   TrainingBench(Scope scope) {
@@ -116,7 +137,13 @@ final class TrainingBench implements Bench {
     if (scope == Scope.STEP) {
       all.addAll(List.of(LAYERS, VOCABULARY));
     }
-    all.addAll(List.of(TP, CP, DP, SP, LEVEL, DTYPE));
+    all.addAll(List.of(TP, CP, DP, SP, LEVEL, DTYPE, OVERLAP, BUCKET));
+    if (scope != Scope.MLP) {
+      all.add(CONTEXT);
+    }
+    if (scope == Scope.STEP) {
+      all.add(DIVIDED);
+    }
     return all;
   }
 
@@ -130,13 +157,16 @@ final class TrainingBench implements Bench {
       int cp,
       int dp,
       boolean sp,
-      DType dtype) {
+      DType dtype,
+      ContextExchange context,
+      DataParallel.Options data) {
     int ranks() {
       return tp * cp * dp;
     }
 
     Setup onOneRank() {
-      return new Setup(config, scope, tokens, batch, 1, 1, 1, false, DType.F64);
+      return new Setup(
+          config, scope, tokens, batch, 1, 1, 1, false, DType.F64, context, DataParallel.DEFAULT);
     }
   }
 
@@ -162,7 +192,14 @@ final class TrainingBench implements Bench {
             context.param(CP),
             context.param(DP),
             context.param(SP).equals("on"),
-            DType.parse(context.param(DTYPE)));
+            DType.parse(context.param(DTYPE)),
+            scope != Scope.MLP && context.param(CONTEXT).equals("ring")
+                ? ContextExchange.RING
+                : ContextExchange.ALL_GATHER,
+            new DataParallel.Options(
+                context.param(BUCKET) * 1024L,
+                context.param(OVERLAP).equals("on"),
+                scope == Scope.STEP && context.param(DIVIDED).equals("on")));
     check(setup);
     Machine machine = context.machine();
     CollectiveLibrary library = library(context, machine, setup);
@@ -229,7 +266,8 @@ final class TrainingBench implements Bench {
 
     void body(Worker w) {
       Setup s = setup;
-      ParallelLayout layout = ParallelLayout.create(w.distributed(), s.tp, s.cp, s.dp, s.sp);
+      ParallelLayout layout =
+          ParallelLayout.create(w.distributed(), s.tp, s.cp, s.dp, s.sp).with(s.context);
       Init init = new Init(w.torch(), s.dtype, 7, 0.02);
       SequencePart part = new SequencePart(s.tokens, s.cp, layout.cp().rank());
       switch (s.scope) {
@@ -256,7 +294,9 @@ final class TrainingBench implements Bench {
       Shape shape = Shape.of(positions.length, batch, setup.config.hidden());
       Torch torch = w.torch();
       boolean values = torch.simulator().mode() != Mode.TIME;
-      try (Graph graph = Graph.of(torch);
+      DataParallel data =
+          new DataParallel(torch, layout, module.parameters(), setup.data);
+      try (Graph graph = Graph.of(torch).withOverlap(setup.data.overlap());
           Tensor x = torch.empty(shape, setup.dtype, "x");
           Tensor dy = torch.empty(shape, setup.dtype, "dy")) {
         if (values) {
@@ -264,8 +304,7 @@ final class TrainingBench implements Bench {
           dy.copyInPlace(activations(positions, layout, 2));
         }
         Variable y = forward.of(graph, graph.input(x));
-        graph.backward(y, dy);
-        new GradientSync(torch, layout).sum(module.parameters());
+        data.backward(graph, y, dy);
         if (values) {
           outputs.put(w.rank(), y.value().toDoubles());
         }
@@ -315,17 +354,15 @@ final class TrainingBench implements Bench {
         targets[i] = id(position + 1, sample);
         mask[i] = position == setup.tokens - 1 ? 0 : 1;
       }
-      List<Parameter> parameters = model.parameters();
-      GradientSync sync = new GradientSync(w.torch(), layout);
-      try (Graph graph = Graph.of(w.torch());
-          Optimizer optimizer = new AdamW(w.torch(), parameters, AdamW.Settings.of(1e-3))) {
+      DataParallel data = new DataParallel(w.torch(), layout, model.parameters(), setup.data);
+      try (Graph graph = Graph.of(w.torch()).withOverlap(setup.data.overlap());
+          Optimizer optimizer = new AdamW(w.torch(), data.owned(), AdamW.Settings.of(1e-3))) {
         Variable sum = graph.weightedSum(model.forward(graph, ids, targets, batch, part), mask);
-        graph.backward(sum);
-        sync.sum(parameters);
-        sync.divideByTokens(
-            parameters, (int) java.util.Arrays.stream(mask).filter(m -> m > 0).count());
-        sync.clip(parameters, 1);
+        data.backward(graph, sum);
+        data.divideByTokens((int) java.util.Arrays.stream(mask).filter(m -> m > 0).count());
+        data.clip(1);
         optimizer.step();
+        data.gather();
         if (w.torch().simulator().mode() != Mode.TIME && layout.tp().rank() == 0) {
           double own = sum.value().get(0);
           loss += own;
@@ -401,41 +438,61 @@ final class TrainingBench implements Bench {
     long total = torch.simulator().nowPs();
     Bound bound = bound(torch.machine(), setup);
     outcome.time(total, bound.ps, bound.kind);
-    long exposed = 0;
-    long busy = 0;
-    Map<String, long[]> byKind = new LinkedHashMap<>();
-    for (CollectiveRun run : torch.distributed().history()) {
-      exposed += run.exposedPs() / Math.max(1, setup.ranks() / run.ranks().size());
-      busy += run.durationPs() / Math.max(1, setup.ranks() / run.ranks().size());
-      long[] sums =
-          byKind.computeIfAbsent(
-              run.op().name().toLowerCase(Locale.ROOT) + " of " + run.ranks().size(),
-              k -> new long[4]);
-      sums[0]++;
-      sums[1] += run.bytes();
-      sums[2] += run.durationPs();
-      sums[3] += run.exposedPs();
+    Map<List<Object>, Sum> sums = new LinkedHashMap<>();
+    Sum all = new Sum();
+    for (Communication.Line line : Communication.of(torch).lines()) {
+      // layers and buckets are alike: their numbers are left out
+      String place = line.place().replaceAll("\\.[0-9]+", ".*");
+      List<Object> key = List.of(place, line.phase(), line.op(), line.groupSize());
+      sums.computeIfAbsent(key, k -> new Sum()).add(line, setup.ranks());
+      all.add(line, setup.ranks());
     }
     outcome
-        .metric("comm_ns", Numbers.ns(busy))
-        .metric("exposed_ns", Numbers.ns(exposed))
-        .metric("exposed_pct", Numbers.rounded(100.0 * exposed / total))
+        .metric("comm_ns", Numbers.ns(all.timePs))
+        .metric("exposed_ns", Numbers.ns(all.exposedPs))
+        .metric("exposed_pct", Numbers.rounded(100.0 * all.exposedPs / total))
         .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9));
-    byKind.forEach((kind, sums) -> {
-      Map<String, Object> row = new LinkedHashMap<>();
-      row.put("collective", kind);
-      row.put("calls", sums[0]);
-      row.put("bytes", sums[1]);
-      row.put("time_ns", Numbers.ns(sums[2]));
-      row.put("exposed_ns", Numbers.ns(sums[3]));
-      outcome.row(row);
-    });
+    sums.forEach((key, sum) -> outcome.row(sum.row(key)));
     IpcqSpec queues =
         torch.distributed().history().stream()
             .findFirst()
             .map(run -> run.queues().spec())
             .orElse(torch.machine().ipcq());
     outcome.explainedRun(torch.simulator().opLog(), queues);
+  }
+
+  /** Collectives that are alike; times are of one rank. */
+  private static final class Sum {
+    private long calls;
+    private long bytes;
+    private long sent;
+    private boolean counted = true;
+    private long timePs;
+    private long exposedPs;
+
+    void add(Communication.Line line, int ranks) {
+      int groups = Math.max(1, ranks / line.groupSize());
+      calls += line.calls();
+      bytes += line.payloadBytes();
+      sent += line.sentBytes().orElse(0);
+      counted &= line.sentBytes().isPresent();
+      timePs += line.timePs() / groups;
+      exposedPs += line.exposedPs() / groups;
+    }
+
+    Map<String, Object> row(List<Object> key) {
+      Map<String, Object> row = new LinkedHashMap<>();
+      row.put("part", key.get(0));
+      row.put("pass", key.get(1).toString().toLowerCase(Locale.ROOT));
+      row.put(
+          "collective", key.get(2).toString().toLowerCase(Locale.ROOT) + " of " + key.get(3));
+      row.put("calls", calls);
+      row.put("bytes", bytes);
+      row.put("sent_bytes", counted ? (Object) sent : "");
+      row.put("time_ns", Numbers.ns(timePs));
+      row.put("exposed_ns", Numbers.ns(exposedPs));
+      return row;
+    }
   }
 
   private record Bound(long ps, String kind) {}

@@ -90,7 +90,7 @@ final class Attention {
   Variable apply(Variable q, Variable k, Variable v, int[] qAt, int[] kAt) {
     Positions queries = positions(qAt);
     Positions keys = positions(kAt);
-    Partial result = forward(q.value(), k.value(), v.value(), queries, keys);
+    Partial result = forward(q.value(), k.value(), v.value(), queries, keys, q.dtype());
     return graph.record(
         result.output,
         q.shape(),
@@ -113,7 +113,7 @@ final class Attention {
   }
 
   /** A gradient in the type of its variable. */
-  private Tensor as(Variable of, Tensor grad) {
+  Tensor as(Variable of, Tensor grad) {
     return grad.dtype() == of.dtype()
         ? grad
         : compute.map(graph.name("cast"), of.shape(), of.dtype(), List.of(grad), x -> x.get(0));
@@ -196,10 +196,13 @@ final class Attention {
 
   // ---- forward ----
 
-  /** Attention of all queries over some keys. */
-  Partial forward(Tensor q, Tensor k, Tensor v, Positions qAt, Positions kAt) {
-    DType type = q.dtype();
-    DType working = Compute.working(type);
+  /**
+   * Attention of all queries over some keys.
+   *
+   * @param type of the output
+   */
+  Partial forward(Tensor q, Tensor k, Tensor v, Positions qAt, Positions kAt, DType type) {
+    DType working = Compute.working(q.dtype());
     int n = qAt.count();
     Tensor out =
         compute.empty(
@@ -236,8 +239,7 @@ final class Attention {
       int h,
       int row,
       int count) {
-    DType type = q.dtype();
-    DType working = Compute.working(type);
+    DType working = Compute.working(q.dtype());
     int n = qAt.count();
     int keys = kAt.count();
     int kh = heads.keyHead(h);
@@ -273,7 +275,7 @@ final class Attention {
       }
       Value some = sum.gt(0);
       Value result = acc.div(tl.where(some, sum, 1));
-      tl.store(tile(tl, out, n, heads.queryHeads, b, h, row, count), result.cast(type));
+      tl.store(tile(tl, out, n, heads.queryHeads, b, h, row, count), result.cast(out.dtype()));
       Value finiteMost = tl.where(some, most, 0);
       Value log = tl.where(some, finiteMost.add(tl.where(some, sum, 1).log()), NEVER);
       tl.store(vector(tl, logSum, n, b, h, row, count), log);

@@ -44,6 +44,11 @@ public final class DataParallel {
   /** Buckets of 4 MiB, summed beside the backward pass; whole optimizer on every rank. */
   public static final Options DEFAULT = new Options(4 << 20, true, false);
 
+  // names of tensors, by which reports know what a collective is for
+  static final String GRADIENTS = "gradients.";
+  static final String PARAMETERS = "parameters.";
+  static final String OWN = "own ";
+
   private final Torch torch;
   private final ParallelLayout layout;
   private final Options options;
@@ -170,7 +175,7 @@ public final class DataParallel {
       Shape shape = Shape.of(Math.toIntExact(each * ranks));
       DType type = members.getFirst().gradType();
       // what fills the last part up is summed as well, so there must be something
-      this.grads = torch.zeros(shape, type, "gradients." + index);
+      this.grads = torch.zeros(shape, type, GRADIENTS + index);
       for (int i = 0; i < starts.length; i++) {
         Parameter p = members.get(i);
         p.keepGradIn(grads.view(starts[i], p.shape(), p.name() + ".grad"));
@@ -180,8 +185,8 @@ public final class DataParallel {
         this.values = null;
         return;
       }
-      this.ownGrads = torch.empty(Shape.of(Math.toIntExact(each)), type, "own gradients." + index);
-      this.values = torch.zeros(shape, members.getFirst().dtype(), "parameters." + index);
+      this.ownGrads = torch.empty(Shape.of(Math.toIntExact(each)), type, OWN + GRADIENTS + index);
+      this.values = torch.zeros(shape, members.getFirst().dtype(), PARAMETERS + index);
       for (int i = 0; i < starts.length; i++) {
         Parameter p = members.get(i);
         Tensor before = p.value();
@@ -239,7 +244,7 @@ public final class DataParallel {
         ProcessGroup group = last();
         Tensor own =
             values.view(
-                group.rank() * each, Shape.of(Math.toIntExact(each)), "own " + values.name());
+                group.rank() * each, Shape.of(Math.toIntExact(each)), OWN + values.name());
         group.allGather(values, own);
       }
     }
@@ -273,15 +278,20 @@ public final class DataParallel {
    * All ranks call it.
    */
   public void backward(Graph graph, Variable loss) {
+    backward(graph, loss, graph.one(loss));
+  }
+
+  /** The same from a gradient of the result, as {@link Graph#backward(Variable, Tensor)}. */
+  public void backward(Graph graph, Variable result, Tensor grad) {
     if (summed > 0) {
       throw new IllegalStateException(
           "gradients have been summed already; call zeroGrad() first, and backward() of this"
               + " class once for each step");
     }
     if (options.overlap) {
-      graph.backward(loss, this::complete);
+      graph.backward(result, grad, this::complete);
     } else {
-      graph.backward(loss);
+      graph.backward(result, grad);
     }
     sum();
   }
@@ -329,7 +339,8 @@ public final class DataParallel {
 
   /** {@link #backward} of several models whose parameters one loss depends on. */
   static void backward(Graph graph, Variable loss, List<DataParallel> models) {
-    graph.backward(loss, p -> models.forEach(model -> model.completeIfOverlapping(p)));
+    graph.backward(
+        loss, graph.one(loss), p -> models.forEach(model -> model.completeIfOverlapping(p)));
     models.forEach(DataParallel::sum);
   }
 

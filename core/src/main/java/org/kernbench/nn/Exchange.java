@@ -31,7 +31,7 @@ final class Exchange {
     }
     mapping.check(x, group.size());
     Exchange exchange = new Exchange(graph, group);
-    Shape shape = exchange.shape(mapping.forward(), x.shape());
+    Shape shape = mapping.forward().after(x.shape(), group.size());
     Tensor y =
         exchange.move(graph.recipe().forward(mapping, graph.place()), x.value(), x.shape());
     Variable result =
@@ -53,15 +53,84 @@ final class Exchange {
     return result;
   }
 
-  private Shape shape(Move move, Shape s) {
-    int[] dims = s.toArray();
-    int axis = move.isOnLastAxis() ? dims.length - 1 : 0;
-    if (move.divides()) {
-      dims[axis] /= group.size();
-    } else if (move.joins()) {
-      dims[axis] *= group.size();
+  /**
+   * A mapping along the first axis whose ranks have different numbers of rows.
+   *
+   * @param rows of each rank, by its number in the group
+   */
+  static Variable apply(
+      Graph graph, Mapping mapping, Variable x, ProcessGroup group, List<Integer> rows) {
+    boolean gathers = mapping == Mapping.GATHER_FROM_SEQUENCE;
+    if (!gathers && mapping != Mapping.REDUCE_SCATTER_TO_SEQUENCE) {
+      throw new IllegalArgumentException(
+          mapping
+              + " with a number of rows for each rank; expected GATHER_FROM_SEQUENCE or"
+              + " REDUCE_SCATTER_TO_SEQUENCE");
     }
-    return Shape.of(dims);
+    if (group.size() == 1) {
+      return x;
+    }
+    Exchange exchange = new Exchange(graph, group);
+    int all = rows.stream().mapToInt(Integer::intValue).sum();
+    Shape whole = x.shape().with(0, all);
+    Shape part = x.shape().with(0, rows.get(group.rank()));
+    Tensor y =
+        gathers ? exchange.gather(x.value(), whole, rows) : exchange.scatter(x.value(), part, rows);
+    return graph.record(
+        y,
+        gathers ? whole : part,
+        List.of(x),
+        (grad, into) ->
+            into.give(
+                0,
+                gathers
+                    ? exchange.scatter(grad, part, rows)
+                    : exchange.gather(grad, whole, rows)));
+  }
+
+  private Tensor gather(Tensor x, Shape whole, List<Integer> rows) {
+    Tensor all = compute.empty(graph.name("gathered"), whole, x.dtype());
+    group.allGather(all, x, rows);
+    return all;
+  }
+
+  private Tensor scatter(Tensor x, Shape part, List<Integer> rows) {
+    Tensor own = compute.empty(graph.name("scattered"), part, x.dtype());
+    group.reduceScatter(own, x, ReduceKind.SUM, rows);
+    return own;
+  }
+
+  /**
+   * Exchanges blocks of rows; backwards they return.
+   *
+   * @param out rows that come from each rank
+   * @param in rows that go to each rank
+   */
+  static Variable allToAll(
+      Graph graph, Variable x, ProcessGroup group, List<Integer> out, List<Integer> in) {
+    if (group.size() == 1) {
+      return x;
+    }
+    Exchange exchange = new Exchange(graph, group);
+    Shape shape = x.shape().with(0, out.stream().mapToInt(Integer::intValue).sum());
+    Tensor y = exchange.exchange(x.value(), shape, out, in);
+    return graph.record(
+        y,
+        shape,
+        List.of(x),
+        (grad, into) -> into.give(0, exchange.exchange(grad, x.shape(), in, out)));
+  }
+
+  private Tensor exchange(Tensor x, Shape shape, List<Integer> out, List<Integer> in) {
+    Tensor y = compute.empty(graph.name("exchanged"), shape, x.dtype());
+    group.allToAll(y, x, out, in);
+    return y;
+  }
+
+  private Tensor exchange(Tensor x) {
+    Tensor y = compute.empty(graph.name("exchanged"), x.shape(), x.dtype());
+    group.allToAll(y, x);
+    return y;
   }
 
   /**
@@ -89,6 +158,8 @@ final class Exchange {
       case GATHER_LAST -> rowsToColumns(gather(x), rows, columns);
       case REDUCE_SCATTER_FIRST -> reduceScatter(x);
       case REDUCE_SCATTER_LAST -> reduceScatter(columnsToRows(x, rows, columns));
+      case ROWS_TO_COLUMNS -> exchange(columnsToRows(x, rows, columns));
+      case COLUMNS_TO_ROWS -> rowsToColumns(exchange(x), rows / ranks, columns);
     };
   }
 

@@ -199,7 +199,7 @@ public final class Graph implements AutoCloseable {
     backward(loss, one(loss));
   }
 
-  private Tensor one(Variable loss) {
+  Tensor one(Variable loss) {
     if (loss.shape().elements() != 1) {
       throw new ShapeException(
           "backward from "
@@ -219,9 +219,9 @@ public final class Graph implements AutoCloseable {
     tape.run(result, grad, p -> {});
   }
 
-  /** {@link #backward(Variable)}; tells of each parameter when its gradient here is complete. */
-  void backward(Variable loss, Consumer<Parameter> whenComplete) {
-    tape.run(loss, one(loss), whenComplete);
+  /** The same; tells of each parameter when its gradient here is complete. */
+  void backward(Variable result, Tensor grad, Consumer<Parameter> whenComplete) {
+    tape.run(result, grad, whenComplete);
   }
 
   /**
@@ -609,6 +609,28 @@ public final class Graph implements AutoCloseable {
   /** Moves a value among the ranks of a group, and its gradient back. */
   public Variable map(Mapping mapping, Variable x, ProcessGroup group) {
     return Exchange.apply(this, mapping, x, group);
+  }
+
+  /**
+   * The same for ranks with different numbers of rows.
+   *
+   * @param mapping {@link Mapping#GATHER_FROM_SEQUENCE} or {@link
+   *     Mapping#REDUCE_SCATTER_TO_SEQUENCE}
+   * @param rows that each rank has when the rows are divided, in the order of the group
+   */
+  public Variable map(Mapping mapping, Variable x, ProcessGroup group, List<Integer> rows) {
+    return Exchange.apply(this, mapping, x, group, rows);
+  }
+
+  /**
+   * Exchanges blocks of rows among the ranks of a group; gradients go the way back.
+   *
+   * @param out rows that come from each rank
+   * @param in rows of {@code x} that go to each rank
+   */
+  public Variable allToAll(
+      Variable x, ProcessGroup group, List<Integer> out, List<Integer> in) {
+    return Exchange.allToAll(this, x, group, out, in);
   }
 
   // ---- other shapes ----

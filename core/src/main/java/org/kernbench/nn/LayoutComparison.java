@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import org.kernbench.nn.LayoutRun.Gradient;
 import org.kernbench.nn.LayoutRun.Place;
@@ -72,9 +73,31 @@ final class LayoutComparison {
     List<String> unequal = unequal();
     Optional<Finding> first = first(finished);
     if (first.isEmpty()) {
+      subject.throwFailure(); // no comparison explains it
       first = inconsistent(ratios, unequal);
     }
-    return new LayoutVerdict(tensors, worst, worstTensor, ratios, unequal, first);
+    return new LayoutVerdict(tensors, worst, worstTensor, ratios, unequal, stepsError(), first);
+  }
+
+  /** How far parameters are from those of one rank after training. */
+  private OptionalDouble stepsError() {
+    if (one.trained.isEmpty() || subject.isFailed() || !subject.hasSteps()) {
+      return OptionalDouble.empty();
+    }
+    double worst = 0;
+    for (Map.Entry<String, double[]> e : one.trained.entrySet()) {
+      Gradient whole = one.gradients.get(e.getKey());
+      double size = Vectors.norm(e.getValue());
+      for (int r = 0; r < ranks; r++) {
+        double[] got = subject.rank(r).trained.getOrDefault(e.getKey(), new double[0]);
+        double[] expected =
+            whole == null
+                ? got
+                : cut(e.getValue(), gradient(r, e.getKey()), grid(whole.module()), global(r));
+        worst = Math.max(worst, Vectors.error(got, expected, size));
+      }
+    }
+    return OptionalDouble.of(worst);
   }
 
   private int global(int rank) {

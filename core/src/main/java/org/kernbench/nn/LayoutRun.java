@@ -14,17 +14,19 @@ import org.kernbench.torch.Worker;
  * their gradients, the gradients of all parameters before and after the ranks' were added, and the
  * tokens that counted. Recorded in f64, to be compared with another run.
  */
-final class LayoutRun {
+public final class LayoutRun {
   private final TwoModuleLayout layout;
   private final TwoModuleConfig config;
   private final TwoModuleTraining.Settings settings;
   private final List<Microbatch> microbatches;
+  private final int steps;
   private final RankRun[] ranks;
 
   /** What one rank has. */
   static final class RankRun {
     final List<Place> places = new ArrayList<>();
     final Map<String, double[]> parameters = new LinkedHashMap<>();
+    final Map<String, double[]> trained = new LinkedHashMap<>();
     final Map<String, Gradient> gradients = new LinkedHashMap<>();
     int tokens;
     @Nullable RuntimeException failure;
@@ -48,18 +50,28 @@ final class LayoutRun {
   record Gradient(
       String module, Parameter.Sharding sharding, Shape shape, double[] own, double[] finished) {}
 
-  /** A run to be. */
-  LayoutRun(
+  /**
+   * A run to be, of {@link #body} on every rank of a world of {@link TwoModuleLayout#worldSize}.
+   *
+   * @param steps of training with the same data; gradients are those of the first
+   */
+  public LayoutRun(
       TwoModuleLayout layout,
       TwoModuleConfig config,
       TwoModuleTraining.Settings settings,
-      List<Microbatch> microbatches) {
+      List<Microbatch> microbatches,
+      int steps) {
+    this.steps = steps;
     this.layout = layout;
     this.config = config;
     this.settings = settings;
     this.microbatches = List.copyOf(microbatches);
     this.ranks = new RankRun[layout.ranks()];
     Arrays.setAll(ranks, r -> new RankRun());
+  }
+
+  boolean hasSteps() {
+    return steps > 0;
   }
 
   TwoModuleLayout layout() {
@@ -75,8 +87,17 @@ final class LayoutRun {
   }
 
   /** Whether a rank stopped with an error. */
-  boolean isFailed() {
+  public boolean isFailed() {
     return Arrays.stream(ranks).anyMatch(r -> r.failure != null);
+  }
+
+  /** Throws the error of the first rank that has one, if any has. */
+  public void throwFailure() {
+    for (RankRun rank : ranks) {
+      if (rank.failure != null) {
+        throw rank.failure;
+      }
+    }
   }
 
   /** What a rank of the layout has; 0 is the first one after the offset. */
@@ -84,15 +105,19 @@ final class LayoutRun {
     return ranks[rank];
   }
 
+  /** Compares with a run on one rank, of the same model on the same data. */
+  public LayoutVerdict compareWith(LayoutRun oneRank) {
+    return LayoutComparison.of(oneRank, this);
+  }
+
   /** The program of every rank of the world; each records what it computes. */
-  void body(Worker worker) {
-    TwoModuleModel.Groups groups =
-        TwoModuleModel.Groups.create(worker.distributed(), layout, settings.fault());
-    if (!layout.encoder().contains(worker.rank())) {
-      return;
-    }
-    RankRun run = ranks[worker.rank() - layout.encoder().offset()];
-    try (TwoModuleTraining training = new TwoModuleTraining(worker, config, groups, settings)) {
+  public void body(Worker worker) {
+    TwoModuleTraining.create(worker, config, layout, settings)
+        .ifPresent(training -> record(training, ranks[worker.rank() - layout.encoder().offset()]));
+  }
+
+  private void record(TwoModuleTraining training, RankRun run) {
+    try (training) {
       List<Parameter> all = training.parameters();
       all.forEach(p -> run.parameters.put(p.name(), p.value().toDoubles()));
       run.tokens = training.backward(microbatches, (index, trace) -> see(run, index, trace));
@@ -101,6 +126,14 @@ final class LayoutRun {
       training.finish(run.tokens);
       training.encoderParameters().forEach(p -> add(run, "encoder", p, own));
       training.languageParameters().forEach(p -> add(run, "language", p, own));
+      for (int step = 0; step < steps; step++) {
+        if (step == 0) {
+          training.step();
+        } else {
+          training.train(microbatches);
+        }
+      }
+      all.forEach(p -> run.trained.put(p.name(), p.value().toDoubles()));
     } catch (RuntimeException e) {
       run.failure = e;
       throw e;
@@ -112,8 +145,8 @@ final class LayoutRun {
   }
 
   private static void add(RankRun run, String module, Parameter p, Map<String, double[]> own) {
-    double[] before = own.get(p.name());
-    if (before != null) {
+    if (!p.isFrozen()) {
+      double[] before = own.getOrDefault(p.name(), new double[(int) p.shape().elements()]);
       double[] after = p.grad().orElseThrow().toDoubles();
       run.gradients.put(p.name(), new Gradient(module, p.sharding(), p.shape(), before, after));
     }

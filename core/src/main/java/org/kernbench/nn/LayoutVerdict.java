@@ -3,6 +3,7 @@ package org.kernbench.nn;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 /**
  * What comparing a layout with one rank gave.
@@ -12,6 +13,8 @@ import java.util.Optional;
  * @param worstTensor which
  * @param ratios by module, the norm of its gradients over that on one rank
  * @param unequal gradients that differ in a bit between ranks that should have the same
+ * @param stepsError the largest relative distance of a parameter after the last step, both from one
+ *     rank; empty if there were no steps
  * @param first where it goes wrong first; empty if nothing is wrong
  */
 public record LayoutVerdict(
@@ -20,6 +23,7 @@ public record LayoutVerdict(
     String worstTensor,
     Map<String, Double> ratios,
     List<String> unequal,
+    OptionalDouble stepsError,
     Optional<Finding> first) {
   /** Relative error of a tensor up to which it is equal. */
   public static final double TOLERANCE = 1e-10;

@@ -1,5 +1,6 @@
 package org.kernbench.nn;
 
+import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
 
 /**
@@ -29,7 +30,11 @@ public enum Mapping {
   /** Joins the blocks of the last axis, for a consumer that is tensor parallel itself. */
   ALL_GATHER_LAST(Move.GATHER_LAST, Move.REDUCE_SCATTER_LAST),
   /** Each rank has part of a sum, and keeps its block of the last axis of the sum. */
-  REDUCE_SCATTER_LAST(Move.REDUCE_SCATTER_LAST, Move.GATHER_LAST);
+  REDUCE_SCATTER_LAST(Move.REDUCE_SCATTER_LAST, Move.GATHER_LAST),
+  /** From the rank's rows with all columns to all rows with the rank's block of columns. */
+  SEQUENCE_TO_HIDDEN(Move.ROWS_TO_COLUMNS, Move.COLUMNS_TO_ROWS),
+  /** From all rows with the rank's block of columns to the rank's rows with all columns. */
+  HIDDEN_TO_SEQUENCE(Move.COLUMNS_TO_ROWS, Move.ROWS_TO_COLUMNS);
 
   /** What a mapping does with the tensors of a group in one direction. */
   enum Move {
@@ -48,21 +53,42 @@ public enum Mapping {
     /** Joins all blocks along the last axis. */
     GATHER_LAST,
     /** The own block of the last axis of the sum. */
-    REDUCE_SCATTER_LAST;
+    REDUCE_SCATTER_LAST,
+    /** Gives up its rows but for a block of columns, of which it gets all rows. */
+    ROWS_TO_COLUMNS,
+    /** The inverse. */
+    COLUMNS_TO_ROWS;
 
-    boolean divides() {
-      return switch (this) {
-        case SPLIT_FIRST, REDUCE_SCATTER_FIRST, SPLIT_LAST, REDUCE_SCATTER_LAST -> true;
-        case KEEP, ALL_REDUCE, GATHER_FIRST, GATHER_LAST -> false;
-      };
+    /** Whether the first axis has so many times fewer elements afterwards. */
+    boolean dividesFirst() {
+      return this == SPLIT_FIRST || this == REDUCE_SCATTER_FIRST || this == COLUMNS_TO_ROWS;
     }
 
-    boolean joins() {
-      return this == GATHER_FIRST || this == GATHER_LAST;
+    boolean dividesLast() {
+      return this == SPLIT_LAST || this == REDUCE_SCATTER_LAST || this == ROWS_TO_COLUMNS;
     }
 
+    boolean joinsFirst() {
+      return this == GATHER_FIRST || this == ROWS_TO_COLUMNS;
+    }
+
+    boolean joinsLast() {
+      return this == GATHER_LAST || this == COLUMNS_TO_ROWS;
+    }
+
+    /** Whether blocks of columns are cut or joined by ranks. */
     boolean isOnLastAxis() {
-      return this == SPLIT_LAST || this == GATHER_LAST || this == REDUCE_SCATTER_LAST;
+      return dividesLast() || joinsLast();
+    }
+
+    /** Extents after the move. */
+    Shape after(Shape before, int ranks) {
+      int[] dims = before.toArray();
+      int last = dims.length - 1;
+      dims[0] = dividesFirst() ? dims[0] / ranks : joinsFirst() ? dims[0] * ranks : dims[0];
+      dims[last] =
+          dividesLast() ? dims[last] / ranks : joinsLast() ? dims[last] * ranks : dims[last];
+      return Shape.of(dims);
     }
 
     /**
@@ -76,7 +102,8 @@ public enum Mapping {
         case KEEP, SPLIT_FIRST, SPLIT_LAST -> 0;
         case ALL_REDUCE -> 2L * (ranks - 1) * bytes / ranks;
         case GATHER_FIRST, GATHER_LAST -> (ranks - 1) * bytes;
-        case REDUCE_SCATTER_FIRST, REDUCE_SCATTER_LAST -> (ranks - 1) * bytes / ranks;
+        case REDUCE_SCATTER_FIRST, REDUCE_SCATTER_LAST, ROWS_TO_COLUMNS, COLUMNS_TO_ROWS ->
+            (ranks - 1) * bytes / ranks;
       };
     }
   }
@@ -117,8 +144,16 @@ public enum Mapping {
   }
 
   void check(Variable x, int ranks) {
-    int axis = forward.isOnLastAxis() ? x.shape().rank() - 1 : 0;
-    if (forward.divides() && x.dim(axis) % ranks != 0) {
+    if (forward.dividesFirst()) {
+      check(x, ranks, 0);
+    }
+    if (forward.dividesLast()) {
+      check(x, ranks, x.shape().rank() - 1);
+    }
+  }
+
+  private void check(Variable x, int ranks, int axis) {
+    if (x.dim(axis) % ranks != 0) {
       throw new ShapeException(
           this
               + " of "

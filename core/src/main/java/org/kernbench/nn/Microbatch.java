@@ -64,7 +64,7 @@ public final class Microbatch {
   }
 
   /** Whether any sample has tokens of the other modality. */
-  boolean hasModality() {
+  public boolean hasModality() {
     return patches.length > 0;
   }
 

@@ -51,23 +51,23 @@ final class ModalityEncoder implements Module {
   /**
    * Encodes.
    *
-   * @param patches {@code [tokens, samples, patch]}
-   * @return {@code [tokens, samples, hidden]}
+   * @param patches {@code [own tokens, samples, patch]}
+   * @param part the tokens that this rank has
+   * @return {@code [own tokens, samples, hidden]}
    */
-  Variable forward(Graph graph, Variable patches) {
-    int tokens = patches.dim(0);
+  Variable forward(Graph graph, Variable patches, SequencePart part) {
+    int[] own = part.own();
     int samples = patches.dim(1);
     Variable x = embedding.forward(graph, patches);
     if (positions != null) {
-      int[] at = new int[tokens * samples];
+      int[] at = new int[own.length * samples];
       for (int i = 0; i < at.length; i++) {
-        at[i] = i / samples;
+        at[i] = own[i / samples];
       }
       x = graph.add(x, graph.reshape(graph.selectRows(positions, at), x.shape()));
     }
-    SequencePart all = new SequencePart(tokens, 1, 0);
     for (TransformerBlock block : blocks) {
-      x = block.forward(graph, x, all);
+      x = block.forward(graph, x, part);
     }
     return norm.forward(graph, x);
   }

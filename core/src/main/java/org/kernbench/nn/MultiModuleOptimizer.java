@@ -7,7 +7,6 @@ import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
-import org.kernbench.device.Mode;
 import org.kernbench.nn.Compute.BlockCopy;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Value;
@@ -33,11 +32,12 @@ final class MultiModuleOptimizer implements AutoCloseable {
   record Part(DataParallel data, Optimizer optimizer) {}
 
   /**
-   * What a step did.
+   * What a step did. The host knows only what it has waited for.
    *
    * @param success whether parameters were changed; not if a gradient of any rank overflowed
-   * @param norm of all gradients before they were shrunk; empty without success or without values
-   * @param zeros number of gradients that are zero; empty as {@code norm}, or if not asked for
+   * @param norm of all gradients before they were shrunk; empty without success, or if not asked
+   *     for
+   * @param zeros number of gradients that are zero; empty likewise
    */
   record StepResult(boolean success, OptionalDouble norm, OptionalLong zeros) {}
 
@@ -54,39 +54,52 @@ final class MultiModuleOptimizer implements AutoCloseable {
   }
 
   /**
-   * Shrinks gradients and changes parameters. All ranks call it.
+   * Shrinks gradients and changes parameters, without the host's waiting for any. All ranks call
+   * it.
    *
    * @param most norm that gradients are shrunk to
-   * @param countZeros whether to count gradients that are zero
    */
-  StepResult step(double most, boolean countZeros) {
-    boolean values = torch.simulator().mode() != Mode.TIME;
-    OptionalDouble norm = OptionalDouble.empty();
-    OptionalLong zeros = OptionalLong.empty();
+  void step(double most) {
+    try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
+      shrink(scratch.compute, most);
+    }
+    change();
+  }
+
+  /**
+   * The same, but no rank changes anything if a gradient of any rank is infinite or no number; the
+   * host waits for that. Not without values.
+   */
+  StepResult stepChecked(double most) {
+    double norm;
+    long zeros;
     try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
       Compute compute = scratch.compute;
-      Tensor overflow = total(compute, "overflow", MultiModuleOptimizer::isUnfinite);
-      if (values && overflow.get(0) > 0) {
-        return new StepResult(false, norm, zeros);
+      if (total(compute, "overflow", MultiModuleOptimizer::isUnfinite).get(0) > 0) {
+        return new StepResult(false, OptionalDouble.empty(), OptionalLong.empty());
       }
-      Tensor square = total(compute, "norm", x -> x.mul(x));
-      Tensor factor = GradientSync.clipFactor(compute, square, most);
-      for (Part part : parts.values()) {
-        GradientSync.scale(compute, part.data.owned(), factor);
-      }
-      if (values) {
-        norm = OptionalDouble.of(Math.sqrt(square.get(0)));
-      }
-      if (countZeros) {
-        Tensor count = total(compute, "zeros", x -> x.eq(0).cast(x.dtype()));
-        zeros = values ? OptionalLong.of((long) count.get(0)) : zeros;
-      }
+      zeros = (long) total(compute, "zeros", x -> x.eq(0).cast(x.dtype())).get(0);
+      norm = Math.sqrt(shrink(compute, most).get(0));
     }
+    change();
+    return new StepResult(true, OptionalDouble.of(norm), OptionalLong.of(zeros));
+  }
+
+  /** Returns the square of the norm. */
+  private Tensor shrink(Compute compute, double most) {
+    Tensor square = total(compute, "norm", x -> x.mul(x));
+    Tensor factor = GradientSync.clipFactor(compute, square, most);
+    for (Part part : parts.values()) {
+      GradientSync.scale(compute, part.data.owned(), factor);
+    }
+    return square;
+  }
+
+  private void change() {
     for (Part part : parts.values()) {
       part.optimizer.step();
       part.data.gather();
     }
-    return new StepResult(true, norm, zeros);
   }
 
   private static Value isUnfinite(Value x) {

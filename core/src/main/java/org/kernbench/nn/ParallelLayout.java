@@ -16,16 +16,44 @@ import org.kernbench.torch.ProcessGroup;
  * @param dpCp both together: the ranks over which gradients of weights are summed
  * @param sequenceParallel whether activations between tensor-parallel regions are divided by rows
  *     over {@code tp}
+ * @param contextExchange how context-parallel ranks get at each other's keys and values
  */
 public record ParallelLayout(
     ProcessGroup tp,
     ProcessGroup cp,
     ProcessGroup dp,
     ProcessGroup dpCp,
-    boolean sequenceParallel) {
+    boolean sequenceParallel,
+    ContextExchange contextExchange) {
+  /** How context-parallel ranks get at each other's keys and values. */
+  public enum ContextExchange {
+    /** All of them are gathered, then attended to; gradients are reduced and scattered. */
+    ALL_GATHER,
+    /**
+     * Parts go round a ring, and each is attended to while the next one is under way; in the
+     * backward pass they go round again with their gradients. Needs room for two parts only.
+     */
+    RING
+  }
+
   /** With sequence parallelism, which a group of one does not have. */
   public ParallelLayout {
     sequenceParallel = sequenceParallel && tp.size() > 1;
+  }
+
+  /** A layout whose context-parallel ranks gather keys and values. */
+  public ParallelLayout(
+      ProcessGroup tp,
+      ProcessGroup cp,
+      ProcessGroup dp,
+      ProcessGroup dpCp,
+      boolean sequenceParallel) {
+    this(tp, cp, dp, dpCp, sequenceParallel, ContextExchange.ALL_GATHER);
+  }
+
+  /** A copy whose context-parallel ranks exchange keys and values in another way. */
+  public ParallelLayout with(ContextExchange exchange) {
+    return new ParallelLayout(tp, cp, dp, dpCp, sequenceParallel, exchange);
   }
 
   /**

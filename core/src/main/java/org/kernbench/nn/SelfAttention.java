@@ -81,13 +81,27 @@ public final class SelfAttention implements Module {
       q = graph.rotary(q, size, at, TransformerConfig.ROTARY_BASE);
       k = graph.rotary(k, size, at, TransformerConfig.ROTARY_BASE);
     }
-    Variable attended;
-    try (Graph.Section section = graph.section(name)) {
-      Variable allK = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, k, layout.cp());
-      Variable allV = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, v, layout.cp());
-      attended = graph.attention(q, allK, allV, size, seen(at, part), part.all());
+    return output.forward(graph, attend(graph, q, k, v, seen(at, part), part));
+  }
+
+  private Variable attend(
+      Graph graph, Variable q, Variable k, Variable v, int[] seen, SequencePart part) {
+    int size = config.headSize();
+    boolean ring = layout.contextExchange() == ParallelLayout.ContextExchange.RING;
+    if (ring && layout.cp().size() > 1) {
+      try (Graph.Section section = graph.section(name + ".context")) {
+        return new RingAttention(graph, layout.cp(), part).apply(q, k, v, size, seen);
+      }
     }
-    return output.forward(graph, attended);
+    Variable allK;
+    Variable allV;
+    try (Graph.Section section = graph.section(name + ".context")) {
+      allK = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, k, layout.cp());
+      allV = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, v, layout.cp());
+    }
+    try (Graph.Section section = graph.section(name)) {
+      return graph.attention(q, allK, allV, size, seen, part.all());
+    }
   }
 
   /** The last position that each query sees. */

@@ -30,14 +30,14 @@ final class Trace implements Graph.Watch {
       return new Rows(s, p);
     }
 
-    /** Rows that go sample by sample, with positions 0, 1, ... */
-    static Rows bySample(int firstSample, int samples, int positions) {
-      int n = samples * positions;
+    /** Rows that go sample by sample. */
+    static Rows bySample(int firstSample, int samples, int[] positions) {
+      int n = samples * positions.length;
       int[] s = new int[n];
       int[] p = new int[n];
       for (int i = 0; i < n; i++) {
-        s[i] = firstSample + i / positions;
-        p[i] = i % positions;
+        s[i] = firstSample + i / positions.length;
+        p[i] = positions[i % positions.length];
       }
       return new Rows(s, p);
     }

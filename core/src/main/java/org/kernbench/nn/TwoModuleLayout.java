@@ -5,7 +5,7 @@ import java.util.List;
 /**
  * How two modules divide the same ranks, each by a grid of its own.
  *
- * @param encoder dimensions {@code tp} and {@code dp}
+ * @param encoder dimensions {@code tp}, {@code dp} and perhaps {@code cp}
  * @param language dimensions {@code tp}, {@code dp} and perhaps {@code cp}
  * @param sequenceParallel whether the language model divides rows of activations over {@code tp}
  */
@@ -23,12 +23,23 @@ public record TwoModuleLayout(RankGrid encoder, RankGrid language, boolean seque
    * @throws LayoutException if there cannot, see {@link BridgePlan}
    */
   public TwoModuleLayout {
-    BridgePlan unused = new BridgePlan(encoder, language, BridgeOptions.DEFAULT);
+    BridgePlan checked = plan(encoder, language);
+    if (checked.source().size() < 1) {
+      throw new IllegalStateException("bug: no rank");
+    }
   }
 
   /** How samples go from one module to the other. */
   public BridgePlan bridge() {
-    return new BridgePlan(encoder, language, BridgeOptions.DEFAULT);
+    return plan(encoder, language);
+  }
+
+  private static BridgePlan plan(RankGrid encoder, RankGrid language) {
+    BridgeOptions options =
+        encoder.size("cp") > 1
+            ? BridgeOptions.DEFAULT.withSourceContextParallel()
+            : BridgeOptions.DEFAULT;
+    return new BridgePlan(encoder, language, options);
   }
 
   /** Number of ranks. */
@@ -44,6 +55,16 @@ public record TwoModuleLayout(RankGrid encoder, RankGrid language, boolean seque
   /** Samples of a microbatch must be a multiple of this. */
   public int samplesFactor() {
     return Math.max(encoder.size("dp"), language.size("dp"));
+  }
+
+  /**
+   * Sequences must be a multiple of this: of {@code 2 cp}, of {@code tp} with sequence parallelism,
+   * of their product with both.
+   */
+  public int sequenceFactor() {
+    int cp = language.size("cp");
+    int tp = language.size("tp");
+    return (cp > 1 ? 2 * cp : 1) * (sequenceParallel && tp > 1 ? tp : 1);
   }
 
   /** For example {@code tp=2,dp=4 -> tp=2,cp=2,dp=2 sp}. */

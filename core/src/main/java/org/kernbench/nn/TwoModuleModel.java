@@ -45,7 +45,7 @@ final class TwoModuleModel {
       return new Groups(
           ParallelLayout.of(from, false),
           ParallelLayout.of(to, layout.sequenceParallel()),
-          ColocatedBridgeCommunicator.create(from, to, BridgeOptions.DEFAULT, fault.ofBridge()),
+          ColocatedBridgeCommunicator.create(from, to, layout.bridge().options(), fault.ofBridge()),
           to.create(layout.language().names().toArray(String[]::new)));
     }
   }
@@ -133,15 +133,19 @@ final class TwoModuleModel {
     int tokens = config.tokensPerSample();
     int own = share(data, groups.encoder);
     int first = groups.encoder.dp().rank() * own;
-    double[] patches = byToken(data.patches(first, own), own, tokens, config.patch());
-    Variable in = graph.constant(patches, Shape.of(tokens, own, config.patch()), dtype, "patches");
-    trace.rows(Rows.of(first, own, range(tokens)));
-    Variable projected = projector.forward(graph, encoder.forward(graph, in));
-    trace.rows(Rows.bySample(first, own, tokens));
-    Variable rows = graph.selectRows(projected, bySample(own, tokens));
+    ProcessGroup cp = groups.encoder.cp();
+    SequencePart part = new SequencePart(tokens, cp.size(), cp.rank());
+    int[] at = part.own();
+    double[] patches = byToken(data.patches(first, own), own, at);
+    Variable in =
+        graph.constant(patches, Shape.of(at.length, own, config.patch()), dtype, "patches");
+    trace.rows(Rows.of(first, own, at));
+    Variable projected = projector.forward(graph, encoder.forward(graph, in, part));
+    trace.rows(Rows.bySample(first, own, at));
+    Variable rows = graph.selectRows(projected, bySample(own, at.length));
     graph.see("projector.output", rows);
     Variable bridged = groups.bridge.communicate(graph, rows, SampleTokens.uniform(tokens));
-    trace.rows(Rows.bySample(groups.language.dp().rank() * count, count, tokens));
+    trace.rows(Rows.bySample(groups.language.dp().rank() * count, count, range(tokens)));
     graph.see("bridge.output", bridged);
     return withPlaces(graph, bridged, ids, count);
   }
@@ -181,11 +185,13 @@ final class TwoModuleModel {
     return from;
   }
 
-  private static double[] byToken(double[] rows, int samples, int tokens, int columns) {
-    double[] to = new double[rows.length];
-    for (int i = 0; i < samples * tokens; i++) {
-      int row = i % tokens * samples + i / tokens;
-      System.arraycopy(rows, i * columns, to, row * columns, columns);
+  /** Some tokens of samples, token by token. */
+  private double[] byToken(double[] rows, int samples, int[] at) {
+    int columns = config.patch();
+    double[] to = new double[at.length * samples * columns];
+    for (int i = 0; i < at.length * samples; i++) {
+      int row = i % samples * config.tokensPerSample() + at[i / samples];
+      System.arraycopy(rows, row * columns, to, i * columns, columns);
     }
     return to;
   }

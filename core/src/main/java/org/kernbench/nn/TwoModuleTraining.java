@@ -2,12 +2,14 @@ package org.kernbench.nn;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.kernbench.device.Mode;
-import org.kernbench.nn.MultiModuleOptimizer.StepResult;
 import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.Worker;
 
@@ -18,7 +20,7 @@ import org.kernbench.torch.Worker;
  * that counted in the language model, on all ranks and in all microbatches. Source: {@code
  * megatron.md} 10.
  */
-final class TwoModuleTraining implements AutoCloseable {
+public final class TwoModuleTraining implements AutoCloseable {
   private final Torch torch;
   private final TwoModuleModel model;
   private final Recipe recipe;
@@ -28,9 +30,10 @@ final class TwoModuleTraining implements AutoCloseable {
   private final DataParallel encoderData;
   private final DataParallel languageData;
   private final MultiModuleOptimizer optimizer;
+  private final Settings settings;
 
   /** How parameters change. */
-  enum Method {
+  public enum Method {
     /** {@link Sgd}. */
     SGD,
     /** {@link AdamW}. */
@@ -44,25 +47,52 @@ final class TwoModuleTraining implements AutoCloseable {
    * @param seed of their first values
    * @param deviation standard deviation of these
    * @param frozen whether the encoder, without the projector, stays as it is
+   * @param method how parameters change
    * @param rate of change
+   * @param most norm of all gradients, to which they are shrunk
    * @param data how gradients are summed
    * @param fault what is done wrong on purpose
    */
-  record Settings(
+  public record Settings(
       DType dtype,
       long seed,
       double deviation,
       boolean frozen,
       Method method,
       double rate,
+      double most,
       DataParallel.Options data,
       Fault fault) {
-    Settings with(Fault other) {
-      return new Settings(dtype, seed, deviation, frozen, method, rate, data, other);
+    /** AdamW at 1e-4, gradients shrunk to norm 1, first values of deviation 0.02, no mistake. */
+    public static Settings of(DType dtype) {
+      return new Settings(
+          dtype, 7, 0.02, false, Method.ADAMW, 1e-4, 1, DataParallel.DEFAULT, Fault.NONE);
     }
 
-    Settings with(Method other) {
-      return new Settings(dtype, seed, deviation, frozen, other, rate, data, fault);
+    /** A copy with other first values. */
+    public Settings withInit(long otherSeed, double otherDeviation) {
+      return new Settings(
+          dtype, otherSeed, otherDeviation, frozen, method, rate, most, data, fault);
+    }
+
+    /** A copy whose encoder stays as it is, or does not. */
+    public Settings withFrozen(boolean freeze) {
+      return new Settings(dtype, seed, deviation, freeze, method, rate, most, data, fault);
+    }
+
+    /** A copy with another optimizer. */
+    public Settings withMethod(Method other, double otherRate) {
+      return new Settings(dtype, seed, deviation, frozen, other, otherRate, most, data, fault);
+    }
+
+    /** A copy that sums gradients otherwise. */
+    public Settings withData(DataParallel.Options other) {
+      return new Settings(dtype, seed, deviation, frozen, method, rate, most, other, fault);
+    }
+
+    /** A copy with a mistake. */
+    public Settings withFault(Fault other) {
+      return new Settings(dtype, seed, deviation, frozen, method, rate, most, data, other);
     }
   }
 
@@ -72,9 +102,24 @@ final class TwoModuleTraining implements AutoCloseable {
     void see(int microbatch, Trace trace);
   }
 
-  TwoModuleTraining(
+  /**
+   * Makes the model on a rank; all ranks of the world call it alike.
+   *
+   * @return empty on a rank that the layout leaves out
+   */
+  public static Optional<TwoModuleTraining> create(
+      Worker worker, TwoModuleConfig config, TwoModuleLayout layout, Settings settings) {
+    TwoModuleModel.Groups groups =
+        TwoModuleModel.Groups.create(worker.distributed(), layout, settings.fault());
+    return layout.encoder().contains(worker.rank())
+        ? Optional.of(new TwoModuleTraining(worker, config, groups, settings))
+        : Optional.empty();
+  }
+
+  private TwoModuleTraining(
       Worker worker, TwoModuleConfig config, TwoModuleModel.Groups groups, Settings settings) {
     this.torch = worker.torch();
+    this.settings = settings;
     Init init =
         new Init(torch, settings.dtype(), settings.seed(), settings.deviation()).withSpread();
     this.model = new TwoModuleModel(config, groups, init);
@@ -89,17 +134,12 @@ final class TwoModuleTraining implements AutoCloseable {
     DataParallel.Options data = settings.data();
     this.encoderData = new DataParallel(torch, groups.encoder(), encoder, data, ofEncoder);
     this.languageData = new DataParallel(torch, groups.language(), language, data, recipe);
-    this.optimizer =
-        new MultiModuleOptimizer(
-            torch,
-            groups.world(),
-            new TreeMap<>(
-                Map.of(
-                    "encoder", part(encoderData, settings),
-                    "language", part(languageData, settings))));
+    Map<String, MultiModuleOptimizer.Part> parts =
+        Map.of("encoder", part(encoderData), "language", part(languageData));
+    this.optimizer = new MultiModuleOptimizer(torch, groups.world(), new TreeMap<>(parts));
   }
 
-  private MultiModuleOptimizer.Part part(DataParallel data, Settings settings) {
+  private MultiModuleOptimizer.Part part(DataParallel data) {
     Optimizer own =
         settings.method() == Method.SGD
             ? new Sgd(torch, data.owned(), settings.rate())
@@ -164,40 +204,46 @@ final class TwoModuleTraining implements AutoCloseable {
     languageData.divideByTokens(tokens);
   }
 
-  /** Shrinks them to a norm of at most {@code most} and changes the parameters by them. */
-  StepResult step(double most) {
-    return optimizer.step(most, false);
+  /** Shrinks them and changes the parameters by them. */
+  void step() {
+    optimizer.step(settings.most);
   }
 
   /**
-   * All of that, and sums of gradients go beside the backward pass of the last microbatch.
+   * A whole step; sums of gradients go beside the backward pass of the last microbatch. All ranks
+   * of the layout call it.
    *
-   * @param most norm that gradients are shrunk to
-   * @return the sum of losses of this rank's tokens, if there are values
+   * @return the sum of the losses of this rank's tokens; empty if there are no values
    */
-  OptionalDouble train(List<Microbatch> microbatches, double most) {
+  public OptionalDouble train(List<Microbatch> microbatches) {
     encoderData.zeroGrad();
     languageData.zeroGrad();
     int tokens = 0;
-    double sum = 0;
-    boolean values = torch.simulator().mode() != Mode.TIME;
-    for (int i = 0; i < microbatches.size(); i++) {
-      try (Graph graph = Graph.of(torch, recipe)) {
-        TwoModuleModel.Loss loss = model.forward(graph, microbatches.get(i), new Trace());
-        if (i == microbatches.size() - 1) {
-          DataParallel.backward(graph, loss.sum(), List.of(languageData, encoderData));
-        } else {
-          graph.backward(loss.sum());
+    try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
+      Tensor sum = scratch.compute.empty("loss", Shape.of(1), Compute.working(settings.dtype));
+      scratch.compute.zero("loss", sum);
+      for (int i = 0; i < microbatches.size(); i++) {
+        try (Graph graph = Graph.of(torch, recipe)) {
+          TwoModuleModel.Loss loss = model.forward(graph, microbatches.get(i), new Trace());
+          if (i == microbatches.size() - 1) {
+            DataParallel.backward(graph, loss.sum(), List.of(languageData, encoderData));
+          } else {
+            graph.backward(loss.sum());
+          }
+          tokens += loss.tokens();
+          List<Tensor> both = List.of(sum, loss.sum().value());
+          scratch.compute.mapInto("loss", sum, both, x -> x.get(0).add(x.get(1)));
         }
-        tokens += loss.tokens();
-        sum += values ? loss.sum().value().get(0) : 0;
       }
+      divide(tokens);
+      step();
+      return torch.simulator().mode() == Mode.TIME
+          ? OptionalDouble.empty()
+          : OptionalDouble.of(sum.get(0));
     }
-    divide(tokens);
-    step(most);
-    return values ? OptionalDouble.of(sum) : OptionalDouble.empty();
   }
 
+  /** Frees what the optimizer keeps. */
   @Override
   public void close() {
     optimizer.close();

@@ -20,6 +20,7 @@ public final class CollectiveRun {
   private final long elements;
   private final int lanes;
   private final String algorithm;
+  private final String result;
   private final QueueSet queues;
   private final Launch launch;
   private final BusyTimes busy;
@@ -28,6 +29,7 @@ public final class CollectiveRun {
       String group,
       List<Integer> ranks,
       List<LanePlan> plans,
+      String result,
       QueueSet queues,
       Launch launch,
       BusyTimes busy) {
@@ -40,6 +42,7 @@ public final class CollectiveRun {
     this.elements = plans.stream().mapToLong(p -> p.call().elements()).sum();
     this.lanes = plans.size();
     this.algorithm = plans.getFirst().plan().algorithm();
+    this.result = result;
     this.queues = queues;
     this.launch = launch;
     this.busy = busy;
@@ -88,6 +91,14 @@ public final class CollectiveRun {
   /** What performed it, in the first lane. */
   public String algorithm() {
     return algorithm;
+  }
+
+  /**
+   * Name of the tensor that it writes on the first of its ranks, or reads if it writes none there;
+   * empty for a barrier. It tells reports what the collective was for.
+   */
+  public String result() {
+    return result;
   }
 
   /** The message queues it used. */

@@ -194,7 +194,11 @@ final class Members {
       Connected connected = connected(places.get(i));
       plans.add(new LanePlan(connected.leads(), call, connected.communicator().plan(call)));
     }
-    return plans.isEmpty() ? null : session.perform(op, name, rankList, plans, tensors);
+    Contribution first = meeting.contribution(0);
+    Tensor result = first.out() == null ? first.any() : first.output();
+    return plans.isEmpty()
+        ? null
+        : session.perform(op, name, rankList, plans, tensors, result.name());
   }
 
   /** What a group of one does: input to output, a block at a time. */
@@ -226,7 +230,8 @@ final class Members {
         name,
         rankList,
         List.of(new LanePlan(connected.leads(), call, plan)),
-        List.of());
+        List.of(),
+        "");
   }
 
   // ---- errors ----

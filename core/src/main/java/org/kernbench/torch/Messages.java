@@ -140,7 +140,8 @@ final class Messages {
             pairs.getFirst().send.group.name(),
             members,
             plans,
-            tensors);
+            tensors,
+            pairs.getFirst().receive.tensor.name());
     for (Pair p : pairs) {
       p.send.end(launch);
       p.receive.end(launch);

@@ -418,13 +418,15 @@ final class Session {
    * @param ranks global numbers of the members
    * @param plans of its lanes, at least one
    * @param tensors that it reads or writes, of all members
+   * @param result name of what it writes, for reports
    */
   Launch perform(
       CollectiveOp op,
       String group,
       List<Integer> ranks,
       List<LanePlan> plans,
-      List<Tensor> tensors) {
+      List<Tensor> tensors,
+      String result) {
     QueuePlan plan = queues.union(plans.stream().map(p -> p.plan().queues()).toList());
     QueueSet set = queues.of(plan, this::synchronize);
     List<Pe> pes = plans.getFirst().pes();
@@ -458,7 +460,7 @@ final class Session {
     String name = op.method() + " (" + plans.getFirst().plan().algorithm() + ")";
     Use use = new Use(name, List.of(), true, COLLECTIVE);
     Launch launch = start(use, kernel, pes, communication, Optional.of(set), after);
-    history.add(new CollectiveRun(group, ranks, plans, set, launch, busy));
+    history.add(new CollectiveRun(group, ranks, plans, result, set, launch, busy));
     return launch;
   }
 

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What the README and the guide to explanations show is what the program does: each command of a
+ * What the README and the guides to explanations and layouts show is what the program does: each command of a
  * {@code console} block is run and its output compared; speed and line numbers are not. Pipes into
  * {@code sed -n A,Bp} are followed. {@code -Dgolden.update=true} rewrites the outputs and the
  * figures.
@@ -30,7 +30,7 @@ final class ReadmeTest {
   private static final Pattern WORD = Pattern.compile("\"([^\"]*)\"|(\\S+)");
 
   @ParameterizedTest
-  @ValueSource(strings = {"README.md", "docs/explain-guide.md"})
+  @ValueSource(strings = {"README.md", "docs/explain-guide.md", "docs/layout-guide.md"})
   void consoleBlocks_commands_printWhatIsShown(String page) throws IOException {
     Path file = ROOT.resolve(page);
     List<String> shown = Files.readAllLines(file);

@@ -153,9 +153,8 @@ final class DeadlockTest {
   }
 
   /**
-   * On a machine that issues serially a receiver's release lets the sender go on, within the
-   * receiver's call: what is wrong then with the sender's next command is told with the sender's
-   * name and line.
+   * On a machine that issues serially a receiver's release lets the sender go on: what is wrong then
+   * with the sender's next command is told with the sender's name and line.
    */
   @Test
   void sendersError_foundDuringTheReceiversRelease_namesTheSender() {
@@ -166,7 +165,6 @@ final class DeadlockTest {
                 Mode.FULL,
                 SimulatorOptions.DEFAULT.withLines())
             .connectRing(2)) {
-      boolean[] inRelease = new boolean[1];
       assertThatThrownBy(() ->
               rig.run(
                   p -> {
@@ -178,13 +176,10 @@ final class DeadlockTest {
                   p -> {
                     Register first = p.receive(p.queue("W"), 64, false, false);
                     p.look(first, 0, 4);
-                    inRelease[0] = true;
                     p.release(first);
-                    inRelease[0] = false;
                   }))
           .isInstanceOf(SimulationException.class)
           .hasMessageStartingWith(rig.pe(0) + ": a value of 4194304 bytes at DeadlockTest.java:");
-      assertThat(inRelease[0]).as("thrown while the receiver released its value").isTrue();
     }
   }
 

@@ -40,8 +40,12 @@ final class DeviceRig implements AutoCloseable {
   QueueSet queues;
 
   DeviceRig(Machine machine, Mode mode, SimulatorOptions options) {
+    this(machine, Simulator.open(machine, mode, options));
+  }
+
+  DeviceRig(Machine machine, Simulator sim) {
     this.machine = machine;
-    this.sim = Simulator.open(machine, mode, options);
+    this.sim = sim;
     this.queues = sim.install(new QueuePlan(machine.ipcq(), List.of()));
   }
 

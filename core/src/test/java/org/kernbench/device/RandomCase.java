@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
 
 /** A seeded machine with a seeded set of programs on it. */
 record RandomCase(
@@ -52,7 +54,16 @@ record RandomCase(
   }
 
   DeviceRig rig(Mode mode) {
-    DeviceRig rig = DeviceRig.of(mode, "ring", overrides.toArray(String[]::new)).connectRing(pes);
+    return rig(mode, CommandTape.SIZE);
+  }
+
+  /**
+   * @param tapeSize commands that a program says before the first is taken
+   */
+  DeviceRig rig(Mode mode, int tapeSize) {
+    Machine machine = Machines.load("ring", overrides);
+    Simulator sim = Simulator.open(machine, mode, SimulatorOptions.DEFAULT, tapeSize);
+    DeviceRig rig = new DeviceRig(machine, sim).connectRing(pes);
     for (int i = 0; i < pes; i++) {
       byte[] data = new byte[MEMORY];
       new Random(seed + i).nextBytes(data);

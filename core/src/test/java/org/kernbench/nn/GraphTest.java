@@ -180,7 +180,8 @@ final class GraphTest {
         g.selectRows(x.get(1), rows).value(),
         g.selectRows(x.get(2), rows).value(),
         queries,
-        attention.positions(at));
+        attention.positions(at),
+        x.get(0).dtype());
   }
 
   private static double[] values(Shape shape) {

@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.kernbench.nn.TwoModules.Masks;
+import org.kernbench.nn.Microbatches.Masks;
 
 /** The mutation matrix of {@code megatron.md} 12.4: every fault is found, and named. */
 final class LayoutFaultTest {
   private static final List<Microbatch> DATA =
-      TwoModules.data(TwoModules.SMALL, 4, 8, 1, Masks.UNEVEN, 3);
+      Microbatches.random(TwoModules.SMALL, 4, 8, 1, Masks.UNEVEN, 3);
 
   @ParameterizedTest
   @EnumSource
@@ -22,7 +22,7 @@ final class LayoutFaultTest {
           default -> TwoModules.layout("tp=2,dp=4", "tp=2,cp=2,dp=2", true);
         };
     LayoutVerdict verdict =
-        TwoModules.check(layout, TwoModules.SMALL, TwoModules.SGD.with(fault), DATA);
+        TwoModules.check(layout, TwoModules.SMALL, TwoModules.SGD.withFault(fault), DATA, 0);
     if (fault == Fault.NONE) {
       assertThat(verdict.first()).isEmpty();
     } else {

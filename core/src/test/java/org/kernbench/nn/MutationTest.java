@@ -74,7 +74,7 @@ final class MutationTest {
         SETUP, () -> front(Mapping.REDUCE_FROM, "cross_entropy.target", Move.KEEP)),
     // context parallelism
     KEYS_FORGET_THE_GRADIENTS_OF_OTHER_PARTS(
-        SETUP, () -> back(Mapping.GATHER_FROM_SEQUENCE, "attention", Move.SPLIT_FIRST)),
+        SETUP, () -> back(Mapping.GATHER_FROM_SEQUENCE, "context", Move.SPLIT_FIRST)),
     POSITIONS_ARE_THOSE_IN_THE_PART(SETUP, MutationTest::localPositions),
     POSITIONS_ARE_THOSE_IN_THE_PART_WITH_ROTATION(LLAMA, MutationTest::localPositions),
     GRADIENTS_SKIP_THE_CP_SUM(SETUP, () -> groups(List.of("tp", "dp"))),
@@ -129,7 +129,7 @@ final class MutationTest {
   /** The exchange of keys and values has the same mapping as the entry of a region. */
   private static boolean at(String place, String word) {
     String part = place.replace(".grad", "");
-    return word.isEmpty() ? !part.endsWith("attention") : part.endsWith(word);
+    return word.isEmpty() ? !part.endsWith("context") : part.endsWith(word);
   }
 
   private static Recipe localPositions() {

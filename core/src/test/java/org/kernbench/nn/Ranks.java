@@ -3,6 +3,7 @@ package org.kernbench.nn;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Mode;
@@ -19,6 +20,16 @@ final class Ranks {
 
   /** Runs a body on every rank; returns what the device did for them together. */
   static List<CollectiveRun> run(int ranks, Mode mode, Consumer<Worker> body) {
+    return run(ranks, mode, body, torch -> List.copyOf(torch.distributed().history()));
+  }
+
+  /** Runs a body on every rank in mode {@code time}; returns what they communicated. */
+  static Communication communication(int ranks, Consumer<Worker> body) {
+    return run(ranks, Mode.TIME, body, Communication::of);
+  }
+
+  private static <T> T run(
+      int ranks, Mode mode, Consumer<Worker> body, Function<Torch, T> result) {
     Machine machine = Machines.load("ring", List.of("system.sips.count=" + Math.max(2, ranks)));
     CollectiveLibrary library =
         CollectiveLibrary.open(
@@ -33,7 +44,7 @@ final class Ranks {
         Torch.open(machine, TorchOptions.DEFAULT.withMode(mode).withCollectives(library))) {
       torch.distributed().initProcessGroup("ahbm");
       torch.multiprocessing().spawn(body, ranks);
-      return List.copyOf(torch.distributed().history());
+      return result.apply(torch);
     }
   }
 }

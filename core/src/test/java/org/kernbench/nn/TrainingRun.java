@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.kernbench.device.Mode;
+import org.kernbench.nn.ParallelLayout.ContextExchange;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Worker;
 
@@ -61,6 +62,36 @@ final class TrainingRun {
           config, sequence, samples, steps, training, 1, 1, 1, false, How.PLAIN, Recipe.STANDARD);
     }
 
+    ParallelLayout layout(Worker w) {
+      return ParallelLayout.create(w.distributed(), tp, cp, dp, sp).with(how.exchange);
+    }
+
+    int ranks() {
+      return tp * cp * dp;
+    }
+
+    Batch batch(ParallelLayout layout) {
+      SequencePart part = new SequencePart(sequence, cp, layout.cp().rank());
+      int batch = samples / dp;
+      int[] at = part.own();
+      int[] ids = new int[at.length * batch];
+      int[] targets = new int[ids.length];
+      double[] mask = new double[ids.length];
+      int tokens = 0;
+      for (int i = 0; i < at.length; i++) {
+        for (int b = 0; b < batch; b++) {
+          int sample = layout.dp().rank() * batch + b;
+          int k = i * batch + b;
+          ids[k] = (at[i] * 7 + sample * 5 + at[i] * at[i]) % config.vocabulary();
+          targets[k] = (at[i] * 11 + sample * 3 + 1) % config.vocabulary();
+          // the last sample has few tokens, so that some context-parallel ranks have none of it
+          mask[k] = at[i] < sequence - sequence * 7 * sample / 24 - 1 ? 1 : 0;
+          tokens += (int) mask[k];
+        }
+      }
+      return new Batch(ids, targets, mask, tokens, batch, part);
+    }
+
     Setup with(Recipe other) {
       return new Setup(config, sequence, samples, steps, training, tp, cp, dp, sp, how, other);
     }
@@ -70,17 +101,32 @@ final class TrainingRun {
     }
   }
 
+  /** What a rank sees of the data. */
+  record Batch(
+      int[] ids, int[] targets, double[] mask, int tokens, int samples, SequencePart part) {
+    /** The sum of the losses of all tokens that count. */
+    Variable loss(Graph graph, Transformer model) {
+      return graph.weightedSum(model.forward(graph, ids, targets, samples, part), mask);
+    }
+  }
+
   /**
    * Options that change no result.
    *
    * @param overlap whether weight gradients are computed beside collectives
+   * @param exchange of keys and values
    * @param data buckets of gradients; empty to sum each parameter's after the backward pass
    */
-  record How(boolean overlap, Optional<DataParallel.Options> data) {
-    static final How PLAIN = new How(false, Optional.empty());
+  record How(
+      boolean overlap, ContextExchange exchange, Optional<DataParallel.Options> data) {
+    static final How PLAIN = new How(false, ContextExchange.ALL_GATHER, Optional.empty());
 
     static How of(DataParallel.Options data) {
-      return new How(true, Optional.of(data));
+      return new How(true, ContextExchange.ALL_GATHER, Optional.of(data));
+    }
+
+    How with(ContextExchange other) {
+      return new How(overlap, other, data);
     }
   }
 
@@ -110,27 +156,9 @@ final class TrainingRun {
 
   private void body(Worker w) {
     Setup s = setup;
-    ParallelLayout layout = ParallelLayout.create(w.distributed(), s.tp, s.cp, s.dp, s.sp);
+    ParallelLayout layout = s.layout(w);
     Transformer model = new Transformer(s.config, layout, new Init(w.torch(), DType.F64, 7, 0.2));
-    SequencePart part = new SequencePart(s.sequence, s.cp, layout.cp().rank());
-    int batch = s.samples / s.dp;
-    int first = layout.dp().rank() * batch;
-    int[] at = part.own();
-    int[] ids = new int[at.length * batch];
-    int[] targets = new int[ids.length];
-    double[] mask = new double[ids.length];
-    int tokens = 0;
-    for (int i = 0; i < at.length; i++) {
-      for (int b = 0; b < batch; b++) {
-        int sample = first + b;
-        int k = i * batch + b;
-        ids[k] = (at[i] * 7 + sample * 5 + at[i] * at[i]) % s.config.vocabulary();
-        targets[k] = (at[i] * 11 + sample * 3 + 1) % s.config.vocabulary();
-        // the last sample has few tokens, so that some context-parallel ranks have none of it
-        mask[k] = at[i] < s.sequence - s.sequence * 7 * sample / 24 - 1 ? 1 : 0;
-        tokens += (int) mask[k];
-      }
-    }
+    Batch batch = s.batch(layout);
     GradientSync sync = new GradientSync(w.torch(), layout, s.recipe);
     List<Parameter> all = model.parameters();
     Optional<DataParallel> data =
@@ -140,20 +168,18 @@ final class TrainingRun {
       for (int step = 0; step < s.steps; step++) {
         data.ifPresentOrElse(DataParallel::zeroGrad, model::zeroGrad);
         try (Graph graph = Graph.of(w.torch(), s.recipe).withOverlap(s.how.overlap)) {
-          Variable perToken = model.forward(graph, ids, targets, batch, part);
-          Variable sum = graph.weightedSum(perToken, mask);
+          Variable sum = batch.loss(graph, model);
           data.ifPresentOrElse(d -> d.backward(graph, sum), () -> graph.backward(sum));
           if (layout.tp().rank() == 0) {
             double own = sum.value().get(0); // other ranks go on meanwhile
             losses[step] += own;
           }
         }
-        int own = tokens;
         data.ifPresentOrElse(
-            d -> d.divideByTokens(own),
+            d -> d.divideByTokens(batch.tokens),
             () -> {
               sync.sum(all);
-              sync.divideByTokens(all, own);
+              sync.divideByTokens(all, batch.tokens);
             });
         if (step == 0) {
           all.forEach(p -> shapes.putIfAbsent(p.name(), p));

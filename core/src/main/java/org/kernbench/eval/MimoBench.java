@@ -1,0 +1,256 @@
+package org.kernbench.eval;
+
+import java.util.List;
+import java.util.Locale;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.IpcqSpec;
+import org.kernbench.machine.Machine;
+import org.kernbench.nn.DataParallel;
+import org.kernbench.nn.Microbatch;
+import org.kernbench.nn.Microbatches;
+import org.kernbench.nn.RankGrid;
+import org.kernbench.nn.TwoModuleConfig;
+import org.kernbench.nn.TwoModuleLayout;
+import org.kernbench.nn.TwoModuleTraining;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.Worker;
+
+/**
+ * {@code mimo-train-step}: a training step of two modules on the same ranks, an encoder and a
+ * language model in layouts of their own, with the bridge between them. Losses are compared with
+ * the same step on one rank in f64.
+ */
+final class MimoBench implements Bench {
+  private static final Param<String> MODEL =
+      Param.choice(
+          "model",
+          "tiny-gpt",
+          List.of("tiny-gpt", "tiny-llama", "vit-b-gpt2", "vit-l-llama-8b"),
+          "encoder and language model");
+  private static final Param<String> ENCODER =
+      Param.word("encoder", "tp=2,dp=4", "a layout, e.g. tp=2,dp=4", "layout of the encoder");
+  private static final Param<String> LANGUAGE =
+      Param.word(
+          "language",
+          "tp=2,cp=2,dp=2",
+          "a layout, e.g. tp=2,cp=2,dp=2",
+          "layout of the language model, on the same ranks");
+  private static final Param<String> SP =
+      Param.choice("sp", "on", List.of("on", "off"), "sequence parallelism of the language model");
+  private static final Param<Integer> SAMPLES =
+      Param.integer("samples", 4, 1, 1 << 16, "samples of a microbatch, over all ranks");
+  private static final Param<Integer> TOKENS =
+      Param.integer("tokens", 48, 4, 1 << 20, "length of a sample, placeholders included");
+  private static final Param<Integer> MICROBATCHES =
+      Param.integer("microbatches", 1, 1, 1 << 10, "microbatches of a step");
+  private static final Param<Integer> ENCODER_LAYERS =
+      Param.integer("encoder_layers", 0, 0, 1024, "blocks of the encoder; 0 for the model's");
+  private static final Param<Integer> LANGUAGE_LAYERS =
+      Param.integer("language_layers", 0, 0, 1024, "blocks of the language model; 0: the model's");
+  private static final Param<String> FROZEN =
+      Param.choice("frozen", "off", List.of("on", "off"), "whether the encoder is frozen");
+  private static final Param<String> DISTRIBUTED =
+      Param.choice(
+          "distributed_optimizer",
+          "off",
+          List.of("on", "off"),
+          "whether data-parallel ranks divide the optimizer");
+  private static final Param<String> LEVEL =
+      Param.choice(
+          "rank_level",
+          "cube",
+          List.of("pe", "cube", "sip"),
+          "what a rank owns; it computes on the first PE of it");
+  private static final Param<String> DTYPE =
+      Param.choice("dtype", "bf16", List.of("bf16", "f16", "f32", "f64"), "type of values");
+
+  @Override
+  public String name() {
+    return "mimo-train-step";
+  }
+
+  @Override
+  public String description() {
+    return "a training step of an encoder and a language model in layouts of their own";
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(
+        MODEL,
+        ENCODER,
+        LANGUAGE,
+        SP,
+        SAMPLES,
+        TOKENS,
+        MICROBATCHES,
+        ENCODER_LAYERS,
+        LANGUAGE_LAYERS,
+        FROZEN,
+        DISTRIBUTED,
+        LEVEL,
+        DTYPE);
+  }
+
+  /** The model of a name. */
+  static TwoModuleConfig model(String name) {
+    return switch (name) {
+      case "tiny-gpt" -> TwoModuleConfig.tinyGpt();
+      case "tiny-llama" -> TwoModuleConfig.tinyLlama();
+      case "vit-b-gpt2" -> TwoModuleConfig.vitBaseGpt2();
+      default -> TwoModuleConfig.vitLargeLlama8b();
+    };
+  }
+
+  /** What is run. */
+  private record Setup(
+      TwoModuleConfig model,
+      TwoModuleLayout layout,
+      TwoModuleTraining.Settings settings,
+      List<Microbatch> data) {
+    Setup onOneRank() {
+      return new Setup(
+          model,
+          TwoModuleLayout.ONE_RANK,
+          TwoModuleTraining.Settings.of(DType.F64).withFrozen(settings.frozen()),
+          data);
+    }
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    Setup setup = setup(context);
+    Machine machine = context.machine();
+    TwoModuleLayout layout = setup.layout;
+    RankLevel level = RankLevel.valueOf(context.param(LEVEL).toUpperCase(Locale.ROOT));
+    Outcome outcome = Outcome.on(machine);
+    outcome
+        .condition("ranks", layout.ranks())
+        .condition("rank_level", context.param(LEVEL))
+        .condition("bridge", layout.bridge().toString())
+        .condition("encoder_layers_run", setup.model.encoder().layers())
+        .condition("language_layers_run", setup.model.language().layers());
+    Losses losses = new Losses();
+    TwoModuleStep.run(
+        machine,
+        context.ccl(TwoModuleStep.world(level, layout.worldSize())),
+        TorchOptions.DEFAULT.withMode(context.mode()).withSimulator(context.recording()),
+        layout.worldSize(),
+        w -> losses.add(w, setup),
+        torch -> report(outcome, torch, setup));
+    if (context.mode() != Mode.TIME) {
+      Losses expected = new Losses();
+      Setup one = setup.onOneRank();
+      TwoModuleStep.run(
+          machine,
+          context.ccl(TwoModuleStep.world(level, 1)),
+          TorchOptions.DEFAULT.withMode(Mode.VALUES),
+          1,
+          w -> expected.add(w, one),
+          torch -> {});
+      // losses are computed from logits that were rounded once
+      double allowed =
+          Math.max(setup.settings.dtype().unitRoundoff(), 1e-12) * Math.abs(expected.sum);
+      outcome.values(new double[] {losses.sum}, new double[] {expected.sum}, allowed);
+    }
+    return outcome;
+  }
+
+  private static Setup setup(BenchContext context) {
+    TwoModuleConfig model = model(context.param(MODEL));
+    int encoderLayers = context.param(ENCODER_LAYERS);
+    int languageLayers = context.param(LANGUAGE_LAYERS);
+    model =
+        model.withLayers(
+            encoderLayers == 0 ? model.encoder().layers() : encoderLayers,
+            languageLayers == 0 ? model.language().layers() : languageLayers);
+    boolean frozen = context.param(FROZEN).equals("on");
+    boolean divided = context.param(DISTRIBUTED).equals("on");
+    TwoModuleLayout layout =
+        new TwoModuleLayout(
+            RankGrid.parse(context.param(ENCODER)),
+            RankGrid.parse(context.param(LANGUAGE)),
+            context.param(SP).equals("on"));
+    int samples = context.param(SAMPLES);
+    int tokens = context.param(TOKENS);
+    check(model, layout, samples, tokens);
+    return new Setup(
+        model,
+        layout,
+        TwoModuleTraining.Settings.of(DType.parse(context.param(DTYPE)))
+            .withFrozen(frozen)
+            .withData(DataParallel.DEFAULT.withDistributedOptimizer(divided)),
+        Microbatches.random(
+            model, samples, tokens, context.param(MICROBATCHES), Microbatches.Masks.UNEVEN, 1));
+  }
+
+  /** Refuses what the layout cannot divide. */
+  static void check(TwoModuleConfig model, TwoModuleLayout layout, int samples, int tokens) {
+    if (samples % layout.samplesFactor() != 0) {
+      throw new UsageException(
+          "samples is "
+              + samples
+              + "; expected a multiple of "
+              + layout.samplesFactor()
+              + ", so that every data-parallel rank of both modules has as many");
+    }
+    int factor = layout.sequenceFactor();
+    if (tokens % factor != 0 || tokens < model.tokensPerSample() + 2) {
+      throw new UsageException(
+          "tokens is "
+              + tokens
+              + "; expected a multiple of "
+              + factor
+              + ", and at least "
+              + (model.tokensPerSample() + 2)
+              + " to hold the "
+              + model.tokensPerSample()
+              + " tokens of the encoder and some text");
+    }
+  }
+
+  /** The losses of all tokens. */
+  private static final class Losses {
+    private double sum;
+
+    void add(Worker worker, Setup s) {
+      TwoModuleTraining.create(worker, s.model, s.layout, s.settings)
+          .ifPresent(training -> {
+            try (training) {
+              double own = training.train(s.data).orElse(0); // other ranks go on meanwhile
+              RankGrid language = s.layout.language();
+              sum += language.coordinate(worker.rank(), "tp") == 0 ? own : 0;
+            }
+          });
+    }
+  }
+
+  private static void report(Outcome outcome, Torch torch, Setup setup) {
+    boolean timed = torch.simulator().mode() != Mode.VALUES;
+    outcome.simulated(
+        torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");
+    if (!timed) {
+      return;
+    }
+    long total = torch.simulator().nowPs();
+    int ranks = setup.layout.ranks();
+    double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
+    CollectiveCosts costs = new CollectiveCosts(torch.distributed().history(), ranks);
+    outcome
+        .time(total, TrainingFlops.boundPs(torch.machine(), flops, ranks), "compute")
+        .metric("comm_ns", Numbers.ns(costs.busyPs()))
+        .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
+        .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
+        .metric("rank_gflop", Numbers.rounded(flops / ranks / 1e9));
+    costs.rows().forEach(outcome::row);
+    IpcqSpec queues =
+        torch.distributed().history().stream()
+            .findFirst()
+            .map(run -> run.queues().spec())
+            .orElse(torch.machine().ipcq());
+    outcome.explainedRun(torch.simulator().opLog(), queues);
+  }
+}

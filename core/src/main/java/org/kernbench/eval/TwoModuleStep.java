@@ -1,0 +1,130 @@
+package org.kernbench.eval;
+
+import java.util.List;
+import java.util.function.Consumer;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.CollectiveLibrary;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.nn.Microbatch;
+import org.kernbench.nn.TransformerConfig;
+import org.kernbench.nn.TwoModuleConfig;
+import org.kernbench.nn.TwoModuleLayout;
+import org.kernbench.nn.TwoModuleTraining;
+import org.kernbench.torch.CollectiveRun;
+import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.Worker;
+
+/** One training step of two modules on a machine. */
+final class TwoModuleStep {
+  private TwoModuleStep() {}
+
+  /** The collectives of a world, whatever the file says of its size. */
+  static CollectiveLibrary library(Machine machine, CclConfig ccl) {
+    return CollectiveLibrary.open(machine, ccl);
+  }
+
+  /** What to change in a configuration for a world of some ranks; all-reduces are by ring. */
+  static List<String> world(RankLevel level, int ranks) {
+    String name = level.name().toLowerCase(java.util.Locale.ROOT);
+    return List.of(
+        "defaults.algorithm=ring",
+        "algorithms.ring.rank_level=" + name,
+        "algorithms.ring.world_size=" + ranks);
+  }
+
+  /** Runs a program on every rank. */
+  static void run(
+      Machine machine,
+      CclConfig ccl,
+      TorchOptions options,
+      int ranks,
+      Consumer<Worker> body,
+      Consumer<Torch> afterwards) {
+    CollectiveLibrary library = CollectiveLibrary.open(machine, ccl);
+    try (Torch torch = Torch.open(machine, options.withCollectives(library))) {
+      torch.distributed().initProcessGroup(library.name());
+      torch.multiprocessing().spawn(body, ranks);
+      torch.synchronize();
+      afterwards.accept(torch);
+    }
+  }
+
+  /**
+   * How long a step takes.
+   *
+   * @param ps from the first kernel to the last
+   * @param boundPs no run takes less
+   * @param costs of its collectives
+   */
+  record Timing(long ps, long boundPs, CollectiveCosts costs) {}
+
+  /** The time of one step, without values. */
+  static Timing time(
+      Machine machine,
+      CclConfig ccl,
+      TwoModuleConfig model,
+      TwoModuleLayout layout,
+      TwoModuleTraining.Settings settings,
+      List<Microbatch> data) {
+    Timing[] found = new Timing[1];
+    run(
+        machine,
+        ccl,
+        TorchOptions.DEFAULT.withMode(Mode.TIME),
+        layout.worldSize(),
+        w -> body(w, model, layout, settings, data),
+        torch -> {
+          List<CollectiveRun> history = torch.distributed().history();
+          long bound =
+              TrainingFlops.boundPs(machine, flops(model, settings.frozen(), data), layout.ranks());
+          found[0] =
+              new Timing(
+                  torch.simulator().nowPs(), bound, new CollectiveCosts(history, layout.ranks()));
+        });
+    return found[0];
+  }
+
+  private static void body(
+      Worker worker,
+      TwoModuleConfig model,
+      TwoModuleLayout layout,
+      TwoModuleTraining.Settings settings,
+      List<Microbatch> data) {
+    TwoModuleTraining.create(worker, model, layout, settings)
+        .ifPresent(training -> {
+          try (training) {
+            training.train(data);
+          }
+        });
+  }
+
+  /** The multiply-adds of a step: a backward pass costs two forward passes. */
+  static double flops(TwoModuleConfig model, boolean frozen, List<Microbatch> data) {
+    double samples = 0;
+    double textual = 0;
+    for (Microbatch m : data) {
+      samples += m.hasModality() ? m.samples() : 0;
+      textual += m.samples();
+    }
+    TransformerConfig e = model.encoder();
+    TransformerConfig l = model.language();
+    double patches = samples * model.tokensPerSample();
+    double sequence = data.getFirst().sequence();
+    double tokens = textual * sequence;
+    // the encoder's input has no gradient
+    double first = TrainingFlops.linear(patches, model.patch(), e.hidden());
+    double encoder = e.layers() * TrainingFlops.block(e, patches, model.tokensPerSample());
+    double projector =
+        TrainingFlops.linear(patches, e.hidden(), model.projector())
+            + TrainingFlops.linear(patches, model.projector(), l.hidden());
+    double language =
+        l.layers() * TrainingFlops.block(l, tokens, (sequence + 1) / 2)
+            + TrainingFlops.linear(tokens, l.hidden(), l.vocabulary());
+    return (frozen ? first + encoder : 2 * first + 3 * encoder)
+        + (frozen ? 2 : 3) * projector
+        + 3 * language;
+  }
+}

@@ -1,0 +1,86 @@
+package org.kernbench.nn;
+
+import java.util.stream.Stream;
+import org.kernbench.nn.ParallelLayout.ContextExchange;
+import org.kernbench.nn.TrainingRun.How;
+import org.kernbench.nn.TrainingRun.Setup;
+import org.kernbench.nn.TrainingRun.Training;
+
+/** The grid of layouts that are compared with one rank: 36 on 2 to 16 ranks. */
+final class Layouts {
+  private static final TransformerConfig GPT =
+      new TransformerConfig("gpt", 24, 2, 12, 12, 2, 48, 24, 24, TransformerConfig.Style.GPT);
+  private static final TransformerConfig LLAMA =
+      new TransformerConfig("llama", 24, 2, 24, 12, 2, 36, 24, 24, TransformerConfig.Style.LLAMA);
+
+  private Layouts() {}
+
+  /** How ranks divide the work. */
+  record Layout(int tp, int cp, int dp, boolean sp) {
+    static Layout parse(String text) {
+      String[] n = text.split(",");
+      return new Layout(
+          Integer.parseInt(n[0]),
+          Integer.parseInt(n[1]),
+          Integer.parseInt(n[2]),
+          Boolean.parseBoolean(n[3]));
+    }
+  }
+
+  private static Stream<Layout> of(String... layouts) {
+    return Stream.of(layouts).map(Layout::parse);
+  }
+
+  /** Some of each kind, for every run of the tests. */
+  static Stream<Layout> some() {
+    return of(
+        "2,1,1,true", "1,2,1,false", "1,1,2,false", // 2 ranks
+        "2,2,1,true", "2,1,2,false", "1,4,1,false", // 4
+        "6,1,1,true", "3,2,1,false", "1,3,2,false", // 6
+        "2,2,2,true", "12,1,1,true", "4,2,2,true"); // 8, 12, 16
+  }
+
+  /** The rest. */
+  static Stream<Layout> others() {
+    return of(
+        "2,1,1,false", "4,1,1,false", "4,1,1,true", "2,2,1,false", "2,1,2,true", "1,2,2,false",
+        "1,1,4,false", "6,1,1,false", "3,2,1,true", "2,3,1,true", "3,1,2,true", "1,6,1,false",
+        "4,2,1,true", "2,4,1,true", "2,2,2,false", "4,1,2,true", "1,2,4,false", "6,2,1,false",
+        "3,4,1,true", "3,2,2,true", "2,3,2,true", "2,4,2,true", "2,2,4,true", "4,1,4,false");
+  }
+
+  /**
+   * Every layout runs one style with one optimizer and one set of options; together all of them
+   * occur in each kind.
+   */
+  static Setup setup(Layout l) {
+    int mix = l.tp + l.cp + (l.sp ? 1 : 0);
+    return new Setup(
+        mix % 2 == 0 ? GPT : LLAMA,
+        24,
+        4,
+        3,
+        (l.tp + l.dp) % 2 == 0 ? Training.SGD : Training.ADAM,
+        l.tp,
+        l.cp,
+        l.dp,
+        l.sp,
+        how(l),
+        Recipe.STANDARD);
+  }
+
+  private static How how(Layout l) {
+    ContextExchange exchange =
+        (l.cp + l.dp) % 3 == 0 || l.cp == 4 ? ContextExchange.RING : ContextExchange.ALL_GATHER;
+    return data(l).with(exchange);
+  }
+
+  private static How data(Layout l) {
+    return switch ((l.tp + 2 * l.cp + 3 * l.dp) % 4) {
+      case 0 -> How.PLAIN;
+      case 1 -> How.of(DataParallel.DEFAULT);
+      case 2 -> How.of(new DataParallel.Options(4000, true, true));
+      default -> How.of(new DataParallel.Options(4000, false, true));
+    };
+  }
+}
