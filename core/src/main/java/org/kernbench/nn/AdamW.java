@@ -10,7 +10,6 @@ import org.kernbench.torch.Torch;
  */
 public final class AdamW extends Optimizer {
   private final Settings settings;
-  private int steps;
 
   /**
    * Constants of the method.
@@ -30,13 +29,8 @@ public final class AdamW extends Optimizer {
 
   /** An optimizer of some parameters. */
   public AdamW(Torch torch, List<Parameter> parameters, Settings settings) {
-    super(torch, parameters, 2);
+    super(torch, parameters, List.of("mean", "square"));
     this.settings = settings;
-  }
-
-  @Override
-  void begin() {
-    steps++;
   }
 
   @Override
@@ -56,8 +50,8 @@ public final class AdamW extends Optimizer {
             v,
             List.of(v, grad),
             x -> x.get(0).mul(s.beta2).add(x.get(1).mul(x.get(1)).mul(1 - s.beta2)));
-    double correct1 = 1 - Math.pow(s.beta1, steps);
-    double correct2 = 1 - Math.pow(s.beta2, steps);
+    double correct1 = 1 - Math.pow(s.beta1, steps());
+    double correct2 = 1 - Math.pow(s.beta2, steps());
     double decay = slot.parameter().shape().rank() > 1 ? s.decay : 0;
     compute()
         .mapInto(

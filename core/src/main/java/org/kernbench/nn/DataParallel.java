@@ -217,7 +217,7 @@ public final class DataParallel {
       int n = Math.toIntExact(to - from);
       // optimizers tell matrices from vectors by their rank
       Shape shape = p.shape().rank() > 1 ? Shape.of(1, n) : Shape.of(n);
-      Parameter piece = new Parameter(p.name(), values.view(from, shape, p.name()), p.sharding());
+      Parameter piece = p.piece(values.view(from, shape, p.name()));
       piece.keepGradIn(ownGrads.view(from - own, shape, p.name() + ".grad"));
       pieces.add(piece);
     }

@@ -12,6 +12,8 @@ import org.kernbench.torch.Torch;
  */
 public abstract sealed class Optimizer implements AutoCloseable permits Sgd, AdamW {
   private final Compute compute;
+  private final List<String> states;
+  private long steps;
   private final List<Slot> slots = new ArrayList<>();
 
   /** A parameter, its master copy and the optimizer's own tensors for it. */
@@ -20,9 +22,10 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
   /**
    * An optimizer.
    *
-   * @param states how many tensors of the parameter's size it keeps for each
+   * @param states names of the tensors of the parameter's size that it keeps for each
    */
-  Optimizer(Torch torch, List<Parameter> parameters, int states) {
+  Optimizer(Torch torch, List<Parameter> parameters, List<String> states) {
+    this.states = List.copyOf(states);
     this.compute = new Compute(torch, t -> t);
     for (Parameter p : parameters) {
       DType type = p.gradType();
@@ -32,8 +35,8 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
         compute.mapInto("master", master, List.of(p.value()), x -> x.get(0));
       }
       List<Tensor> state = new ArrayList<>();
-      for (int i = 0; i < states; i++) {
-        state.add(torch.zeros(p.shape(), type, p.name() + ".state" + i));
+      for (String name : states) {
+        state.add(torch.zeros(p.shape(), type, p.name() + "." + name));
       }
       slots.add(new Slot(p, master, List.copyOf(state)));
     }
@@ -45,7 +48,7 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
 
   /** Changes every parameter that has a gradient and is not frozen. */
   public final void step() {
-    begin();
+    steps++;
     for (Slot slot : slots) {
       Parameter p = slot.parameter;
       if (!p.isFrozen() && p.grad().isPresent()) {
@@ -57,8 +60,23 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
     }
   }
 
-  /** A step begins. */
-  abstract void begin();
+  /** Steps taken, also before the state was {@linkplain Checkpoint loaded}. */
+  public final long steps() {
+    return steps;
+  }
+
+  final void continueFrom(long taken) {
+    steps = taken;
+  }
+
+  /** Names of {@link Slot#state}. */
+  final List<String> states() {
+    return states;
+  }
+
+  final List<Slot> slots() {
+    return slots;
+  }
 
   /** Changes the master copy of one parameter. */
   abstract void update(Slot slot, Tensor grad);

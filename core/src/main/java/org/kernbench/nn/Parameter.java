@@ -14,6 +14,7 @@ import org.kernbench.torch.Torch;
 public final class Parameter extends Variable {
   private final String name;
   private final Sharding sharding;
+  private final boolean piece;
   private boolean frozen;
   private @Nullable Tensor mainGrad;
   private @Nullable Tensor gradHome;
@@ -41,9 +42,24 @@ public final class Parameter extends Variable {
 
   /** A parameter; the tensor belongs to it from now on. */
   public Parameter(String name, Tensor value, Sharding sharding) {
+    this(name, value, sharding, false);
+  }
+
+  private Parameter(String name, Tensor value, Sharding sharding, boolean piece) {
     super(value, value.shape(), true);
     this.name = name;
     this.sharding = sharding;
+    this.piece = piece;
+  }
+
+  /** A piece of this parameter that a rank's optimizer changes, in a shape of its own. */
+  Parameter piece(Tensor elements) {
+    return new Parameter(name, elements, sharding, true);
+  }
+
+  /** Whether it is a {@link #piece}. */
+  boolean isPiece() {
+    return piece;
   }
 
   /** Its path in the model, for example {@code layers.0.mlp.up.weight}. */

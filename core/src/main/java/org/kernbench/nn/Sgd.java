@@ -10,12 +10,9 @@ public final class Sgd extends Optimizer {
 
   /** An optimizer of some parameters. */
   public Sgd(Torch torch, List<Parameter> parameters, double rate) {
-    super(torch, parameters, 0);
+    super(torch, parameters, List.of());
     this.rate = rate;
   }
-
-  @Override
-  void begin() {}
 
   @Override
   void update(Slot slot, Tensor grad) {

@@ -1,0 +1,345 @@
+package org.kernbench.nn;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.kernbench.device.Mode;
+import org.kernbench.device.SimulationException;
+import org.kernbench.nn.Parameter.Sharding;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Npy;
+import org.kernbench.tensor.NpyArray;
+import org.kernbench.tensor.Numerics;
+import org.kernbench.tensor.SafeTensors;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+
+/**
+ * Parameters of a model, and the state of its optimizer, in files that know nothing of a layout:
+ * every tensor is whole, and a rank of any layout finds its part in it ({@code megatron.md} 11).
+ *
+ * <p>A path that ends in {@code .safetensors} is one file of that format, in the types of the
+ * tensors. Any other is a folder with a {@code .npy} file for each tensor; NumPy has no bf16 and no
+ * 8-bit floats, which are kept as f32 there and come back the same.
+ *
+ * <p>Tensors of an optimizer are {@code optimizer.PARAMETER.STATE}; {@code optimizer.steps} counts
+ * steps. Such names in a file are passed over where no optimizer is asked for; any other difference
+ * of names is an error.
+ */
+public final class Checkpoint {
+  private static final String OPTIMIZER = "optimizer.";
+  private static final String STEPS = OPTIMIZER + "steps";
+  private static final String SAFETENSORS = ".safetensors";
+
+  private final Torch torch;
+  private final ParallelLayout layout;
+  private final Map<String, Entry> entries = new LinkedHashMap<>();
+  private final List<Optimizer> optimizers = new ArrayList<>();
+
+  private record Entry(Tensor tensor, Sharding sharding) {}
+
+  /** Nothing yet, of a rank of a layout. */
+  public Checkpoint(Torch torch, ParallelLayout layout) {
+    this.torch = torch;
+    this.layout = layout;
+  }
+
+  /** With the parameters of a model. */
+  public Checkpoint with(Module model) {
+    model.parameters().forEach(p -> add(p.name(), p.value(), p.sharding()));
+    return this;
+  }
+
+  /**
+   * With the state of an optimizer, master copies included.
+   *
+   * @throws IllegalStateException if the optimizer is divided over ranks
+   */
+  public Checkpoint with(Optimizer optimizer) {
+    for (Optimizer.Slot slot : optimizer.slots()) {
+      Parameter p = slot.parameter();
+      if (p.isPiece()) {
+        throw new IllegalStateException(
+            "the optimizer of "
+                + p.name()
+                + " is divided over the data-parallel ranks; save the model alone, or train with"
+                + " a whole optimizer");
+      }
+      String name = OPTIMIZER + p.name() + ".";
+      if (slot.master() != p.value()) {
+        add(name + "master", slot.master(), p.sharding());
+      }
+      for (int i = 0; i < slot.state().size(); i++) {
+        add(name + optimizer.states().get(i), slot.state().get(i), p.sharding());
+      }
+    }
+    optimizers.add(optimizer);
+    return this;
+  }
+
+  private void add(String name, Tensor tensor, Sharding sharding) {
+    if (entries.put(name, new Entry(tensor, sharding)) != null) {
+      throw new IllegalArgumentException(
+          "two tensors are named " + name + "; expected one of each name");
+    }
+  }
+
+  // ---- out ----
+
+  /**
+   * Writes everything. All ranks call it; the parts are gathered on the first, which writes. The
+   * file is there when it returns.
+   *
+   * @throws SimulationException if the mode has no values, or the file cannot be written
+   */
+  public void save(Path to) {
+    if (torch.simulator().mode() == Mode.TIME) {
+      throw new SimulationException(
+          "save to " + to + ": mode time has no values; use mode full or values");
+    }
+    boolean gathers = layout.dpCp().rank() == 0;
+    Map<String, NpyArray> whole = new TreeMap<>();
+    entries.forEach((name, entry) -> {
+      if (gathers) {
+        NpyArray array = whole(entry);
+        if (isFirst()) {
+          whole.put(name, array);
+        }
+      }
+    });
+    if (isFirst()) {
+      for (Optimizer o : optimizers) {
+        byte[] steps = new byte[Long.BYTES];
+        DType.I64.putDouble(steps, 0, o.steps());
+        whole.put(STEPS, new NpyArray(DType.I64, Shape.of(1), steps));
+      }
+      write(to, whole);
+    }
+    layout.tp().barrier();
+    layout.dpCp().barrier();
+  }
+
+  private boolean isFirst() {
+    return layout.dpCp().rank() == 0 && layout.tp().rank() == 0;
+  }
+
+  /** The whole tensor, on the first rank of the tensor-parallel group. */
+  private NpyArray whole(Entry entry) {
+    Tensor t = entry.tensor;
+    int ranks = layout.tp().size();
+    if (entry.sharding.axis().isEmpty() || ranks == 1) {
+      return new NpyArray(t.dtype(), t.shape(), isFirst() ? t.toBytes() : empty(t));
+    }
+    int axis = entry.sharding.axis().getAsInt();
+    Shape shape = t.shape().with(axis, t.shape().dim(axis) * ranks);
+    int root = layout.tp().globalRank(0);
+    if (!isFirst()) {
+      layout.tp().gather(t, root);
+      return new NpyArray(t.dtype(), t.shape(), empty(t));
+    }
+    Shape parts = t.shape().with(0, t.shape().dim(0) * ranks);
+    try (Tensor all = torch.empty(parts, t.dtype(), "gathered " + t.name())) {
+      layout.tp().gather(all, t, root);
+      byte[] from = all.toBytes();
+      byte[] to = new byte[from.length];
+      for (int r = 0; r < ranks; r++) {
+        int start = r * Math.toIntExact(t.sizeBytes());
+        part(shape, axis, ranks, r, t.dtype())
+            .copy((inWhole, inPart, n) -> System.arraycopy(from, start + inPart, to, inWhole, n));
+      }
+      return new NpyArray(t.dtype(), shape, to);
+    }
+  }
+
+  private static byte[] empty(Tensor t) {
+    return new byte[Math.toIntExact(t.sizeBytes())];
+  }
+
+  private static void write(Path to, Map<String, NpyArray> tensors) {
+    try {
+      if (to.toString().endsWith(SAFETENSORS)) {
+        SafeTensors.write(to, tensors, Map.of());
+        return;
+      }
+      Files.createDirectories(to);
+      for (Map.Entry<String, NpyArray> e : tensors.entrySet()) {
+        NpyArray a = known(e.getValue());
+        Npy.write(to.resolve(e.getKey() + ".npy"), a.dtype(), a.shape(), a.bytes());
+      }
+    } catch (IOException e) {
+      throw new SimulationException(
+          "the checkpoint cannot be saved to " + to + ": " + e + "; expected a place to write to");
+    }
+  }
+
+  /** In a type that NumPy has, exactly. */
+  private static NpyArray known(NpyArray a) {
+    return switch (a.dtype()) {
+      case BF16, F8E4M3, F8E5M2 -> converted(a, DType.F32);
+      case F64, F32, F16, I8, I32, I64, BOOL -> a;
+    };
+  }
+
+  private static NpyArray converted(NpyArray a, DType to) {
+    int n = Math.toIntExact(a.shape().elements());
+    byte[] bytes = new byte[n * to.sizeBytes()];
+    Numerics.cast(a.dtype(), a.bytes(), 0, to, bytes, 0, n);
+    return new NpyArray(to, a.shape(), bytes);
+  }
+
+  // ---- in ----
+
+  /**
+   * Overwrites everything with what a file or folder has, each rank with its part, rounded to the
+   * types that are here. Load weights before an optimizer is made, or load the optimizer as well.
+   *
+   * @throws SimulationException if names or shapes differ, or the file cannot be read
+   */
+  public void load(Path from) {
+    try {
+      Source source = Source.of(from);
+      checkNames(from, source.names());
+      for (Map.Entry<String, Entry> e : entries.entrySet()) {
+        load(from, e.getKey(), e.getValue(), source.read(e.getKey()));
+      }
+      for (Optimizer o : optimizers) {
+        o.continueFrom((long) DType.I64.getDouble(source.read(STEPS).bytes(), 0));
+      }
+    } catch (IOException e) {
+      throw new SimulationException(
+          "the checkpoint "
+              + from
+              + " cannot be loaded: "
+              + (e.getMessage() == null ? e : e.getMessage())
+              + "; expected a .safetensors file, or a folder of .npy files");
+    }
+  }
+
+  private void checkNames(Path from, Set<String> found) {
+    Set<String> missing = new TreeSet<>(entries.keySet());
+    if (!optimizers.isEmpty()) {
+      missing.add(STEPS);
+    }
+    Set<String> surplus = new TreeSet<>(found);
+    surplus.removeAll(missing);
+    missing.removeAll(found);
+    if (optimizers.isEmpty()) {
+      surplus.removeIf(name -> name.startsWith(OPTIMIZER));
+    }
+    if (!missing.isEmpty() || !surplus.isEmpty()) {
+      throw new SimulationException(
+          "the checkpoint "
+              + from
+              + " is of another model: missing "
+              + missing
+              + ", not known here "
+              + surplus
+              + "; expected the names of this model's parameters");
+    }
+  }
+
+  private void load(Path from, String name, Entry entry, NpyArray whole) {
+    Tensor t = entry.tensor;
+    int ranks = entry.sharding.axis().isEmpty() ? 1 : layout.tp().size();
+    int axis = entry.sharding.axis().orElse(0);
+    Shape expected =
+        ranks == 1 ? t.shape() : t.shape().with(axis, t.shape().dim(axis) * ranks);
+    if (!whole.shape().equals(expected)) {
+      throw new SimulationException(
+          "the checkpoint "
+              + from
+              + ": tensor "
+              + name
+              + " has shape "
+              + whole.shape()
+              + "; expected "
+              + expected
+              + (ranks == 1 ? "" : ", of which each of " + ranks + " ranks takes " + t.shape()));
+    }
+    byte[] own = new byte[Math.toIntExact(t.shape().elements() * whole.dtype().sizeBytes())];
+    if (ranks == 1) {
+      System.arraycopy(whole.bytes(), 0, own, 0, own.length);
+    } else {
+      part(expected, axis, ranks, layout.tp().rank(), whole.dtype())
+          .copy((inWhole, inPart, n) ->
+              System.arraycopy(whole.bytes(), inWhole, own, inPart, n));
+    }
+    double[] values = new double[Math.toIntExact(t.shape().elements())];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = whole.dtype().getDouble(own, i * whole.dtype().sizeBytes());
+    }
+    t.copyInPlace(values);
+  }
+
+  /** Tensors by name, wherever they are kept. */
+  private interface Source {
+    Set<String> names();
+
+    NpyArray read(String name) throws IOException;
+
+    static Source of(Path from) throws IOException {
+      if (from.toString().endsWith(SAFETENSORS)) {
+        SafeTensors file = SafeTensors.open(from);
+        return new Source() {
+          @Override
+          public Set<String> names() {
+            return file.names();
+          }
+
+          @Override
+          public NpyArray read(String name) throws IOException {
+            return file.read(name);
+          }
+        };
+      }
+      Map<String, Path> files = new TreeMap<>();
+      try (var all = Files.newDirectoryStream(from, "*.npy")) {
+        all.forEach(f ->
+            files.put(f.getFileName().toString().replaceFirst("\\.npy$", ""), f));
+      }
+      return new Source() {
+        @Override
+        public Set<String> names() {
+          return files.keySet();
+        }
+
+        @Override
+        public NpyArray read(String name) throws IOException {
+          Path file = files.get(name);
+          if (file == null) {
+            throw new IOException("no file " + name + ".npy");
+          }
+          return Npy.read(file);
+        }
+      };
+    }
+  }
+
+  // ---- parts ----
+
+  /** Where the rows of one rank's part are in the whole. */
+  private record Runs(int outer, int bytes, int ranks, int rank) {
+    void copy(Copy copy) {
+      for (int o = 0; o < outer; o++) {
+        copy.run((o * ranks + rank) * bytes, o * bytes, bytes);
+      }
+    }
+  }
+
+  private interface Copy {
+    void run(int inWhole, int inPart, int bytes);
+  }
+
+  private static Runs part(Shape whole, int axis, int ranks, int rank, DType dtype) {
+    long run = whole.dim(axis) / ranks * whole.inner(axis) * dtype.sizeBytes();
+    return new Runs(Math.toIntExact(whole.outer(axis)), Math.toIntExact(run), ranks, rank);
+  }
+}
