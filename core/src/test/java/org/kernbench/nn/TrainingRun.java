@@ -242,9 +242,15 @@ final class TrainingRun {
         unequal.add(name + " on rank " + i);
       }
     }
-    if (!divided) {
+    return joined(p, parts.subList(0, divided ? tp : 1));
+  }
+
+  /** The whole of a parameter, from the parts of a tensor-parallel group. */
+  static double[] joined(Parameter p, List<double[]> parts) {
+    if (p.sharding().axis().isEmpty()) {
       return parts.get(0);
     }
+    int tp = parts.size();
     int axis = p.sharding().axis().getAsInt();
     int inner = (int) p.shape().inner(axis) * p.shape().dim(axis);
     int outer = (int) p.shape().outer(axis);
