@@ -18,7 +18,6 @@ import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.nn.BridgePlan;
-import org.kernbench.nn.BridgePlan.Direction;
 import org.kernbench.nn.BridgePlan.Move;
 import org.kernbench.nn.BridgePlan.Pass;
 import org.kernbench.nn.BridgePlan.Position;
@@ -288,9 +287,6 @@ public final class BridgeForecast {
           }
           collective(move);
         }
-      }
-      if (plan.direction() == (isForward ? Direction.FAN_OUT : Direction.FAN_IN)) {
-        copy(isForward ? taken : whole);
       }
       if (part < whole) {
         copy(isForward ? whole : part); // positions put in order, or picked

@@ -50,7 +50,7 @@ final class AlongAxis {
     return shape.with(axis, extent);
   }
 
-  /** The indices given, in their order. */
+  /** The indices given, in their order; shares memory with the tensor where they are neighbours. */
   Tensor select(String name, Tensor x, int[] indices) {
     return copy(name, x, n, indices, range(0, indices.length), indices.length, false);
   }
@@ -70,9 +70,12 @@ final class AlongAxis {
     Compute compute = graph.compute();
     int all =
         extents.isEmpty() ? n * group.size() : extents.stream().mapToInt(Integer::intValue).sum();
-    boolean isReady =
-        outer == 1 && (extents.isEmpty() || x.shape().equals(Shape.of(n * unit, width)));
-    Tensor front = isReady ? x : turned("to-front", x, n, range(0, n), true);
+    Tensor front = x; // blocks of equal size may have any shape
+    if (outer > 1) {
+      front = turned("to-front", x, n, range(0, n), true);
+    } else if (!extents.isEmpty()) {
+      front = x.view(0, Shape.of(n * unit, width), x.name());
+    }
     int[] dims = front.shape().toArray();
     dims[0] = extents.isEmpty() ? dims[0] * group.size() : all * unit;
     Tensor gathered = compute.empty(graph.name("gathered"), Shape.of(dims), x.dtype());
@@ -85,6 +88,30 @@ final class AlongAxis {
       return turned("to-place", gathered, all, order, false);
     }
     return outer == 1 ? gathered : turned("to-place", gathered, all, range(0, all), false);
+  }
+
+  /** Parts, one after another along the axis. */
+  Tensor join(String name, List<Tensor> parts, List<Integer> extents) {
+    List<BlockCopy> blocks = new ArrayList<>();
+    int at = 0;
+    for (int i = 0; i < parts.size(); i++) {
+      int extent = extents.get(i);
+      blocks.add(
+          outer == 1
+              ? new BlockCopy(parts.get(i), width, 0, 0, extent * unit, width, at * unit, 0)
+              : new BlockCopy(
+                  parts.get(i), extent * width, 0, 0, outer, extent * width, 0, at * width));
+      at += extent;
+    }
+    return graph
+        .compute()
+        .assemble(
+            graph.name(name),
+            outer == 1 ? at * unit : outer,
+            outer == 1 ? width : at * width,
+            parts.getFirst().dtype(),
+            false,
+            blocks);
   }
 
   /**
@@ -132,6 +159,10 @@ final class AlongAxis {
               : new BlockCopy(
                   x, extent * width, 0, from[i] * width, outer, run * width, 0, to[i] * width));
       i += run;
+    }
+    if (outer == 1 && !zero && blocks.size() <= 1) {
+      long start = from.length == 0 ? 0 : (long) from[0] * unit * width;
+      return x.view(start, Shape.of(result * unit, width), graph.name(name));
     }
     return graph
         .compute()

@@ -6,6 +6,11 @@
  * time; {@link org.kernbench.nn.Compute} holds those kernels. What a model keeps between steps are
  * its {@link org.kernbench.nn.Parameter}s.
  *
+ * <p>A {@link org.kernbench.nn.RankGrid} says which ranks form which groups, a {@link
+ * org.kernbench.nn.HyperCommGrid} makes them. Two modules in different layouts are joined by a {@link
+ * org.kernbench.nn.ColocatedBridgeCommunicator} on the same ranks, by a {@link
+ * org.kernbench.nn.BridgeCommunicator} on others.
+ *
  * <p>Depends on: {@code torch}, {@code tl}, {@code tensor} and what their doors name.
  */
 @NullMarked
