@@ -16,15 +16,16 @@ final class Busy {
   }
 
   /**
-   * Takes the link for a time, as soon as it can be from {@code earliest} on; returns the start.
+   * Takes the link for a time, and at least until {@code until}, as soon as it can be from {@code
+   * earliest} on; returns the start.
    */
-  long take(long earliest, long duration) {
+  long take(long earliest, long duration, long until) {
     int at = firstEndingAfter(earliest);
     long start = earliest;
-    while (at < count && from[at] < start + duration) {
+    while (at < count && from[at] < Math.max(start + duration, until)) {
       start = to[at++];
     }
-    insert(at, start, start + duration);
+    insert(at, start, Math.max(start + duration, until));
     return start;
   }
 

@@ -227,9 +227,24 @@ public final class CollectiveTrial {
     }
   }
 
+  /** The call that a question makes. */
+  CollectiveCall call(Question question) {
+    return new Data(question).call;
+  }
+
   /** The least slots that the schedule says it needs. */
-  OptionalInt leastSlots(Question question) {
+  OptionalInt promisedSlots(Question question) {
     return schedule.leastSlots(new Data(question).call);
+  }
+
+  /** The least slots that its kernels need, by following them; see {@link SlotWalk}. */
+  OptionalInt leastSlots(Question question) {
+    return SlotWalk.least(
+        group,
+        queues,
+        schedule,
+        new Data(question).call,
+        new Reduction(question.reduce, group.size()));
   }
 
   /** What the schedule chooses for a call; its own name if it does not choose. */

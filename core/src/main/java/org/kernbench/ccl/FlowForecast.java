@@ -32,8 +32,15 @@ final class FlowForecast {
   /** A pace that the slots cannot hold, or that TCM cannot. */
   static final long NEVER = Long.MAX_VALUE;
 
+  private static final int NOBODY = -1;
+  private static final int SEVERAL = -2;
+
+  /** Share of the time that messages may wait for others and still count as meeting nobody. */
+  private static final double NOTHING = 5e-4;
+
   /** Ways of a directed queue. */
   private static final class Way {
+    final int number;
     final int[] route;
     final long creditPs;
     final int channel;
@@ -42,7 +49,8 @@ final class FlowForecast {
     final long[] credits;
     long sent;
 
-    Way(int[] route, long creditPs, int channel, int slots) {
+    Way(int number, int[] route, long creditPs, int channel, int slots) {
+      this.number = number;
       this.route = route;
       this.creditPs = creditPs;
       this.channel = channel;
@@ -82,6 +90,7 @@ final class FlowForecast {
   private final int[][] fromMemory;
   private final long[] linkLatency;
   private final Rate[] linkRate;
+  private final long chunkBytes;
   private final long tcmBytes;
   private final boolean inTcm;
 
@@ -99,6 +108,18 @@ final class FlowForecast {
   private final long[] tcmUsed;
   private long tcmPeak;
   private long end;
+
+  /** By link, who takes it: the number of a way, a rank's loads and stores, nobody or several. */
+  private final int[] user;
+
+  /**
+   * What messages waited in all on links that several ways take; those of several chunks, which let
+   * others in between, count for all of their time there.
+   */
+  private long metPs;
+
+  /** Whether all chunks were followed. */
+  private boolean isWhole;
   private boolean impossible;
 
   FlowForecast(Group group, IpcqSpec queues, FlowSteps steps) {
@@ -111,6 +132,7 @@ final class FlowForecast {
     int[] perRank = new int[n];
     this.allWays = List.copyOf(findWays(perRank).values());
     int most = Arrays.stream(perRank).max().orElse(0);
+    this.chunkBytes = machine.fabric().chunkBytes();
     this.inTcm = queues.bufferKind() == BufferKind.TCM;
     this.serialIssue = machine.pe().cpu().issue() == IssuePolicy.SERIAL;
     this.slotCost =
@@ -136,6 +158,7 @@ final class FlowForecast {
     }
     this.links = new Busy[linkRate.length];
     Arrays.setAll(links, link -> new Busy());
+    this.user = new int[linkRate.length];
     this.channelFree = new long[n][machine.pe().dma().messageChannels()];
     this.adderFree = new long[n];
     this.issue = new long[n];
@@ -153,15 +176,16 @@ final class FlowForecast {
       long key = ((long) from << 32) | p.rank;
       if (!found.containsKey(key)) {
         long back = ((long) p.rank << 32) | from;
-        found.put(key, way(from, p.rank, queueCount[from]++ % channels));
-        found.put(back, way(p.rank, from, queueCount[p.rank]++ % channels));
+        int number = group.size() + found.size();
+        found.put(key, way(number, from, p.rank, queueCount[from]++ % channels));
+        found.put(back, way(number + 1, p.rank, from, queueCount[p.rank]++ % channels));
       }
       ways[p.id] = found.get(key);
     }
     return found;
   }
 
-  private Way way(int from, int to, int channel) {
+  private Way way(int number, int from, int to, int channel) {
     int a = machine.peNode(group.lead(from));
     int b = machine.peNode(group.lead(to));
     int[] back = machine.route(b, a);
@@ -174,7 +198,7 @@ final class FlowForecast {
         machine.latencyPs(back)
             + narrowest.durationPs(queues.creditBytes())
             + queues.creditOverheadPs();
-    return new Way(machine.route(a, b), credit, channel, queues.slots());
+    return new Way(number, machine.route(a, b), credit, channel, queues.slots());
   }
 
   /**
@@ -183,7 +207,8 @@ final class FlowForecast {
    */
   long timePs(FlowCut cut, FlowPace pace, int elementBytes) {
     int followed = followed(pace);
-    if (pace.groups() <= followed + 1) {
+    isWhole = pace.groups() <= followed + 1;
+    if (isWhole) {
       return follow(cut, pace, pace.chunks(), elementBytes);
     }
     // Two runs, not two groups of one: the last groups of a run have the links to themselves.
@@ -194,6 +219,14 @@ final class FlowForecast {
     }
     double more = (double) (pace.chunks() - followed * pace.together()) / pace.together();
     return longer + Math.round(more * (longer - shorter));
+  }
+
+  /**
+   * Whether all was followed last, and no message waited on a link that another way takes, so that
+   * nothing depends on who comes first: the forecast is then the closed form.
+   */
+  boolean isExact() {
+    return isWhole && metPs <= NOTHING * end;
   }
 
   /** Whether the parts of what was followed last fit the TCM beside the message slots. */
@@ -225,8 +258,10 @@ final class FlowForecast {
       Arrays.fill(way.credits, 0);
       way.sent = 0;
     }
+    Arrays.fill(user, NOBODY);
     tcmPeak = 0;
     end = 0;
+    metPs = 0;
     impossible = false;
     Map<Integer, Chunk> underWay = new HashMap<>();
     ArrayDeque<Chunk> spare = new ArrayDeque<>();
@@ -276,7 +311,7 @@ final class FlowForecast {
         }
         done = Math.max(done, issue[rank]) + machine.pe().dma().setupPs();
         done += machine.latencyPs(toMemory[rank]) + machine.hbm().latencyPs();
-        c.ready[p.id] = cross(fromMemory[rank], done, bytes);
+        c.ready[p.id] = cross(rank, fromMemory[rank], done, bytes);
         takeTcm(c, p, bytes);
       }
       case SEND -> done = send(c, p, rank, bytes);
@@ -296,7 +331,7 @@ final class FlowForecast {
       }
       case STORE -> {
         done = Math.max(ready(c, p.source()), issue[rank]) + machine.pe().dma().setupPs();
-        done = cross(toMemory[rank], done, bytes) + machine.latencyPs(fromMemory[rank]);
+        done = cross(rank, toMemory[rank], done, bytes) + machine.latencyPs(fromMemory[rank]);
         done += machine.hbm().latencyPs();
         c.ready[p.id] = done;
       }
@@ -336,7 +371,7 @@ final class FlowForecast {
       }
       start += machine.pe().dma().messageOverheadPs();
       way.credits[slot] = bytes <= slotBytes ? NEVER : 0;
-      arrived = cross(way.route, start, Math.min(rest, slotBytes));
+      arrived = cross(way.number, way.route, start, Math.min(rest, slotBytes));
       free = entered;
       c.slot[p.id] = slot;
     }
@@ -349,14 +384,20 @@ final class FlowForecast {
   private long entered;
 
   /** When the last byte arrives. */
-  private long cross(int[] route, long start, long bytes) {
+  private long cross(int who, int[] route, long start, long bytes) {
     long head = start;
     long tail = start;
     for (int i = 0; i < route.length; i++) {
       int link = route[i];
       long duration = linkRate[link].durationPs(bytes);
-      long from = links[link].take(head, duration);
+      // One chunk holds a link until its tail has passed, which a slower link before may delay;
+      // between chunks others get in.
+      long from = links[link].take(head, duration, bytes <= chunkBytes ? tail : head);
+      user[link] = user[link] == NOBODY || user[link] == who ? who : SEVERAL;
       long to = Math.max(from + duration, tail);
+      if (user[link] == SEVERAL) {
+        metPs += bytes > chunkBytes ? to - head : from - head;
+      }
       entered = i == 0 ? to : entered;
       head = from + linkLatency[link];
       tail = to + linkLatency[link];

@@ -103,6 +103,13 @@ final class FlowSchedule implements Schedule {
   }
 
   @Override
+  public boolean isForecastExact(CollectiveCall call) {
+    Choice best = choose(call);
+    best.drawing.forecast.timePs(best.cut, best.pace, call.dtype().sizeBytes());
+    return best.ps != FlowForecast.NEVER && best.drawing.forecast.isExact();
+  }
+
+  @Override
   public OptionalLong wireBytes(CollectiveCall call) {
     Choice best = choose(call);
     long elements = 0;

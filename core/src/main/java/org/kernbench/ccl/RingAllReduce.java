@@ -1,9 +1,13 @@
 package org.kernbench.ccl;
 
+import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.IpcqSpec;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Tl;
@@ -94,6 +98,25 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       int elements = Math.toIntExact(call.elements());
       RingPlan plan = RingPlan.choose(group, order, queues, config, elements, call.dtype());
       return OptionalLong.of((long) plan.ps());
+    }
+
+    /** Each link carries one hop, and all hops are alike, so all ranks are in step. */
+    @Override
+    public boolean isForecastExact(CollectiveCall call) {
+      Machine m = group.machine();
+      Set<LinkCosts> costs = new HashSet<>();
+      Set<Integer> used = new HashSet<>();
+      for (int i = 0; i < p; i++) {
+        Pe here = group.lead(order.rankAt(i));
+        Pe next = group.lead(order.rankAt((i + 1) % p));
+        costs.add(LinkCosts.between(m, here, next));
+        for (int link : m.route(m.peNode(here), m.peNode(next))) {
+          if (!used.add(link)) {
+            return false;
+          }
+        }
+      }
+      return costs.size() == 1;
     }
 
     @Override

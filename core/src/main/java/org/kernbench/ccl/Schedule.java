@@ -35,6 +35,15 @@ public interface Schedule {
     return OptionalLong.empty();
   }
 
+  /**
+   * Whether {@link #predictPs} claims to be exact: no message waits for another on a link. Judged
+   * where the assumptions of the closed forms hold: nothing takes time but {@code o}, {@code s/B},
+   * {@code L} and {@code gamma} (presets {@code model-sips} and {@code model-cubes}).
+   */
+  default boolean isForecastExact(CollectiveCall call) {
+    return false;
+  }
+
   /** Name of the algorithm that performs a call, if this schedule chooses among several. */
   default Optional<String> chosen(CollectiveCall call) {
     return Optional.empty();
