@@ -39,6 +39,7 @@ import org.kernbench.torch.Splits;
  */
 public final class CollectiveTrial {
   private static final int KEPT_OPERATIONS = 1 << 22;
+  private static final int LATE_ELEMENTS = 4096;
   private static final int GUARD_BYTES = 64;
   private static final byte GUARD = 0x5a;
   private static final long FIRST_BYTE = 4096;
@@ -223,13 +224,48 @@ public final class CollectiveTrial {
       if (values) {
         check.values();
       }
+      if (question.op == CollectiveOp.BARRIER) {
+        for (int late = 0; late < group.size(); late++) {
+          check.barrier(late, barrier(data, mode, plan, program, late));
+        }
+      }
       return check.result(simulator.peakSlots(set));
     }
   }
 
-  /** The call that a question makes. */
-  CollectiveCall call(Question question) {
-    return new Data(question).call;
+  /** When each rank leaves a barrier to which one comes late, which is the last time. */
+  private double[] barrier(
+      Data data, Mode mode, QueuePlan plan, Schedule.RankProgram program, int late) {
+    double[] times = new double[group.size() + 1];
+    if (mode == Mode.VALUES) {
+      return times;
+    }
+    Shard vector = data.shard(late, FIRST_BYTE, LATE_ELEMENTS);
+    Reduction none = new Reduction(ReduceKind.SUM, group.size());
+    LaunchGrid grid = new LaunchGrid(0, machine.sips());
+    try (Simulator simulator = Simulator.open(machine, mode, SimulatorOptions.DEFAULT)) {
+      QueueSet set = simulator.install(plan);
+      simulator.drive(
+          simulator.launch(
+              LaunchSpec.of("barrier", group.leads()).with(set),
+              port ->
+                  () -> {
+                    Tl tl = new Tl(port, grid);
+                    int rank = group.rankOf(tl.pe());
+                    if (rank == late) {
+                      tl.await(tl.load(vector.all()));
+                      times[group.size()] = tl.clock();
+                    }
+                    program.run(tl, rank, Payload.of(data.call, rank), none);
+                    times[rank] = tl.clock();
+                  }));
+    }
+    return times;
+  }
+
+  /** Whether {@link #predictPs} claims to be exact; see {@link Schedule#isForecastExact}. */
+  boolean isForecastExact(Question question) {
+    return schedule.isForecastExact(new Data(question).call);
   }
 
   /** The least slots that the schedule says it needs. */
@@ -461,6 +497,7 @@ public final class CollectiveTrial {
     private final Simulator simulator;
     private final Launch launch;
     private final CollectiveCall call;
+    private final double factor; // of the rounding of as many results as there are ranks
     private final List<String> problems = new ArrayList<>();
     private double maxError;
 
@@ -470,6 +507,8 @@ public final class CollectiveTrial {
       this.simulator = simulator;
       this.launch = launch;
       this.call = call;
+      double u = q.dtype.isInteger() ? 0 : q.dtype.unitRoundoff();
+      this.factor = (Math.pow(1 + u, group.size() + 1.0) - 1) * (1 + 1e-9);
     }
 
     void values() {
@@ -500,6 +539,18 @@ public final class CollectiveTrial {
           first = result;
         } else if (!same) {
           problem("ranks 0 and %d hold different bits", rank);
+        }
+      }
+    }
+
+    /** Nobody leaves before the late one came. */
+    void barrier(int late, double[] times) {
+      double came = times[group.size()];
+      for (int rank = 0; rank < group.size(); rank++) {
+        if (came > 0 && times[rank] <= came) {
+          problem(
+              "rank %d left the barrier at %.3f ns, before rank %d came at %.3f ns",
+              rank, times[rank], late, came);
         }
       }
     }
@@ -556,8 +607,6 @@ public final class CollectiveTrial {
     /** Every partial result is rounded, in whatever order: (1 + u)^p - 1 of what they amount to. */
     private Expected reduced(long at) {
       int p = group.size();
-      double u = q.dtype.isInteger() ? 0 : q.dtype.unitRoundoff();
-      double factor = (Math.pow(1 + u, p + 1.0) - 1) * (1 + 1e-9);
       double sum = 0;
       double absolute = 0;
       double product = 1;

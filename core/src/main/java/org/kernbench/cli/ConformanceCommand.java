@@ -115,25 +115,32 @@ final class ConformanceCommand implements Callable<Integer> {
   }
 
   private void print(String name, Conformance.Report report) {
-    terminal
-        .out()
-        .printf(
-            Locale.ROOT,
-            "%-24s %s  %,d cases, %d failed, %d refused; %d slot counts%s%n",
-            name,
-            report.passes() ? "ok  " : "FAIL",
-            report.cases(),
-            report.failed(),
-            report.refused(),
-            report.slots(),
-            report.worstForecast() > 0
-                ? String.format(
-                    Locale.ROOT, "; forecasts within a factor of %.2f", report.worstForecast())
-                : "");
+    Conformance.Slots slots = report.slots();
+    Conformance.Forecasts forecasts = report.forecasts();
+    Conformance.Ratios ratios = report.ratios();
+    line(
+        "%-24s %s  %,d cases, %d failed, %d refused",
+        name, report.passes() ? "ok  " : "FAIL", report.cases(), report.failed(), report.refused());
+    line("  time     %.2f to %.1f times the bound%s", ratios.least(), ratios.most(),
+        ratios.longVectors() > 0
+            ? String.format(Locale.ROOT, "; 64 MiB from %.3f", ratios.longVectors()) : "");
+    if (slots.counted() > 0) {
+      line("  slots    %d to %d needed, %d counts as measured",
+          slots.least(), slots.most(), slots.counted());
+    }
+    if (forecasts.exact() + forecasts.others() > 0) {
+      line("  forecast %d exact within %.3f %%, %d others within a factor of %.2f; elsewhere %.2f",
+          forecasts.exact(), 100 * forecasts.worstExact(), forecasts.others(),
+          forecasts.worstOther(), forecasts.worstElsewhere());
+    }
     terminal.out().flush();
     report
         .refusals()
         .forEach((where, why) -> terminal.out().println("  refuses " + where + ": " + why));
     report.failures().forEach(failure -> terminal.out().println("  failed " + failure));
+  }
+
+  private void line(String format, Object... arguments) {
+    terminal.out().printf(Locale.ROOT, format + "%n", arguments);
   }
 }

@@ -38,16 +38,7 @@ final class ConformanceTest {
   @Tag("slow")
   void algorithm_everything_conforms(String name) {
     Conformance.Report report = run(name, Conformance.Extent.FULL);
-    System.out.println(
-        name
-            + ": "
-            + report.cases()
-            + " cases, "
-            + report.refused()
-            + " refused, "
-            + report.slots()
-            + " slot counts, forecasts within a factor of "
-            + report.worstForecast());
+    System.out.println(name + ": " + report);
     assertThat(report.failures()).isEmpty();
     assertThat(report.passes()).isTrue();
   }
