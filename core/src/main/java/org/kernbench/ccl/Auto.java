@@ -9,7 +9,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.kernbench.device.QueuePlan;
@@ -218,13 +217,13 @@ final class Auto implements CollectiveAlgorithm {
     }
 
     @Override
-    public OptionalLong wireBytes(CollectiveCall call) {
-      return by(call).wireBytes(call);
+    public boolean isForecastExact(CollectiveCall call) {
+      return by(call).isForecastExact(call);
     }
 
     @Override
-    public OptionalInt leastSlots(CollectiveCall call) {
-      return by(call).leastSlots(call);
+    public OptionalLong wireBytes(CollectiveCall call) {
+      return by(call).wireBytes(call);
     }
   }
 }

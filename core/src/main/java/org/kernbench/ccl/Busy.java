@@ -29,9 +29,17 @@ final class Busy {
     return start;
   }
 
+  /** Requests come roughly in order of time, so it looks back from the end in growing strides. */
   private int firstEndingAfter(long time) {
-    int low = 0;
     int high = count;
+    int stride = 1;
+    int low = high - 1;
+    while (low >= 0 && to[low] > time) {
+      high = low;
+      low -= stride;
+      stride *= 2;
+    }
+    low = Math.max(low + 1, 0);
     while (low < high) {
       int middle = (low + high) >>> 1;
       if (to[middle] > time) {

@@ -275,12 +275,9 @@ public final class CollectiveTrial {
 
   /** The least slots that its kernels need, by following them; see {@link SlotWalk}. */
   OptionalInt leastSlots(Question question) {
-    return SlotWalk.least(
-        group,
-        queues,
-        schedule,
-        new Data(question).call,
-        new Reduction(question.reduce, group.size()));
+    CollectiveCall call = new Data(question).call;
+    QueuePlan plan = new QueuePlan(queues, schedule.connections(call));
+    return SlotWalk.least(group, plan, schedule.program(call), call);
   }
 
   /** What the schedule chooses for a call; its own name if it does not choose. */

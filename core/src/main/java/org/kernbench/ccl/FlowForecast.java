@@ -1,11 +1,14 @@
 package org.kernbench.ccl;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.Dataflow.Kind;
 import org.kernbench.ccl.Dataflow.Part;
 import org.kernbench.ccl.FlowSteps.Action;
@@ -32,15 +35,11 @@ final class FlowForecast {
   /** A pace that the slots cannot hold, or that TCM cannot. */
   static final long NEVER = Long.MAX_VALUE;
 
-  private static final int NOBODY = -1;
-  private static final int SEVERAL = -2;
-
   /** Share of the time that messages may wait for others and still count as meeting nobody. */
   private static final double NOTHING = 5e-4;
 
   /** Ways of a directed queue. */
   private static final class Way {
-    final int number;
     final int[] route;
     final long creditPs;
     final int channel;
@@ -49,8 +48,7 @@ final class FlowForecast {
     final long[] credits;
     long sent;
 
-    Way(int number, int[] route, long creditPs, int channel, int slots) {
-      this.number = number;
+    Way(int[] route, long creditPs, int channel, int slots) {
       this.route = route;
       this.creditPs = creditPs;
       this.channel = channel;
@@ -101,7 +99,8 @@ final class FlowForecast {
   private final Optional<SlotCost> slotCost;
 
   // where the time is
-  private final Busy[] links;
+  private final @Nullable Busy[] links; // of several ways; null where one way alone passes
+  private final long[] linkFree; // of the others
   private final long[][] channelFree;
   private final long[] adderFree;
   private final long[] issue;
@@ -109,8 +108,6 @@ final class FlowForecast {
   private long tcmPeak;
   private long end;
 
-  /** By link, who takes it: the number of a way, a rank's loads and stores, nobody or several. */
-  private final int[] user;
 
   /**
    * What messages waited in all on links that several ways take; those of several chunks, which let
@@ -157,8 +154,8 @@ final class FlowForecast {
       linkRate[link] = machine.specOf(link).rate();
     }
     this.links = new Busy[linkRate.length];
-    Arrays.setAll(links, link -> new Busy());
-    this.user = new int[linkRate.length];
+    this.linkFree = new long[linkRate.length];
+    findShared();
     this.channelFree = new long[n][machine.pe().dma().messageChannels()];
     this.adderFree = new long[n];
     this.issue = new long[n];
@@ -176,16 +173,31 @@ final class FlowForecast {
       long key = ((long) from << 32) | p.rank;
       if (!found.containsKey(key)) {
         long back = ((long) p.rank << 32) | from;
-        int number = group.size() + found.size();
-        found.put(key, way(number, from, p.rank, queueCount[from]++ % channels));
-        found.put(back, way(number + 1, p.rank, from, queueCount[p.rank]++ % channels));
+        found.put(key, way(from, p.rank, queueCount[from]++ % channels));
+        found.put(back, way(p.rank, from, queueCount[p.rank]++ % channels));
       }
       ways[p.id] = found.get(key);
     }
     return found;
   }
 
-  private Way way(int number, int from, int to, int channel) {
+  /** Links that several ways take, or a way and a rank's loads or stores. */
+  private void findShared() {
+    boolean[] taken = new boolean[links.length];
+    List<int[]> routes = new ArrayList<>(List.of(toMemory));
+    routes.addAll(List.of(fromMemory));
+    Arrays.stream(ways).filter(Objects::nonNull).distinct().forEach(way -> routes.add(way.route));
+    for (int[] route : routes) {
+      for (int link : route) {
+        if (taken[link] && links[link] == null) {
+          links[link] = new Busy();
+        }
+        taken[link] = true;
+      }
+    }
+  }
+
+  private Way way(int from, int to, int channel) {
     int a = machine.peNode(group.lead(from));
     int b = machine.peNode(group.lead(to));
     int[] back = machine.route(b, a);
@@ -198,7 +210,7 @@ final class FlowForecast {
         machine.latencyPs(back)
             + narrowest.durationPs(queues.creditBytes())
             + queues.creditOverheadPs();
-    return new Way(number, machine.route(a, b), credit, channel, queues.slots());
+    return new Way(machine.route(a, b), credit, channel, queues.slots());
   }
 
   /**
@@ -246,8 +258,11 @@ final class FlowForecast {
 
   private long follow(FlowCut cut, FlowPace pace, int chunks, int elementBytes) {
     for (Busy link : links) {
-      link.clear();
+      if (link != null) {
+        link.clear();
+      }
     }
+    Arrays.fill(linkFree, 0);
     Arrays.fill(adderFree, 0);
     Arrays.fill(issue, 0);
     Arrays.fill(tcmUsed, 0);
@@ -258,12 +273,11 @@ final class FlowForecast {
       Arrays.fill(way.credits, 0);
       way.sent = 0;
     }
-    Arrays.fill(user, NOBODY);
     tcmPeak = 0;
     end = 0;
     metPs = 0;
     impossible = false;
-    Map<Integer, Chunk> underWay = new HashMap<>();
+    Chunk[] underWay = new Chunk[chunks];
     ArrayDeque<Chunk> spare = new ArrayDeque<>();
     FlowPace shortened = new FlowPace(chunks, pace.together(), pace.apart(), pace.copy());
     shortened.forEach(
@@ -272,11 +286,11 @@ final class FlowForecast {
           if (impossible) {
             return;
           }
-          Chunk state = underWay.get(chunk);
+          Chunk state = underWay[chunk];
           if (state == null) {
             state = spare.isEmpty() ? new Chunk(ways.length) : spare.pop();
             state.clear();
-            underWay.put(chunk, state);
+            underWay[chunk] = state;
           }
           for (Action a : steps.atStep(step)) {
             long bytes = (long) cut.count(chunk, a.part().first, a.part().count) * elementBytes;
@@ -284,7 +298,7 @@ final class FlowForecast {
           }
           if (step == steps.steps() - 1) {
             spare.push(state);
-            underWay.remove(chunk);
+            underWay[chunk] = null;
           }
         });
     return impossible || tcmPeak > tcmBytes ? NEVER : end;
@@ -311,7 +325,7 @@ final class FlowForecast {
         }
         done = Math.max(done, issue[rank]) + machine.pe().dma().setupPs();
         done += machine.latencyPs(toMemory[rank]) + machine.hbm().latencyPs();
-        c.ready[p.id] = cross(rank, fromMemory[rank], done, bytes);
+        c.ready[p.id] = cross(fromMemory[rank], done, bytes);
         takeTcm(c, p, bytes);
       }
       case SEND -> done = send(c, p, rank, bytes);
@@ -331,7 +345,7 @@ final class FlowForecast {
       }
       case STORE -> {
         done = Math.max(ready(c, p.source()), issue[rank]) + machine.pe().dma().setupPs();
-        done = cross(rank, toMemory[rank], done, bytes) + machine.latencyPs(fromMemory[rank]);
+        done = cross(toMemory[rank], done, bytes) + machine.latencyPs(fromMemory[rank]);
         done += machine.hbm().latencyPs();
         c.ready[p.id] = done;
       }
@@ -371,7 +385,7 @@ final class FlowForecast {
       }
       start += machine.pe().dma().messageOverheadPs();
       way.credits[slot] = bytes <= slotBytes ? NEVER : 0;
-      arrived = cross(way.number, way.route, start, Math.min(rest, slotBytes));
+      arrived = cross(way.route, start, Math.min(rest, slotBytes));
       free = entered;
       c.slot[p.id] = slot;
     }
@@ -384,19 +398,27 @@ final class FlowForecast {
   private long entered;
 
   /** When the last byte arrives. */
-  private long cross(int who, int[] route, long start, long bytes) {
+  private long cross(int[] route, long start, long bytes) {
     long head = start;
     long tail = start;
     for (int i = 0; i < route.length; i++) {
       int link = route[i];
       long duration = linkRate[link].durationPs(bytes);
-      // One chunk holds a link until its tail has passed, which a slower link before may delay;
-      // between chunks others get in.
-      long from = links[link].take(head, duration, bytes <= chunkBytes ? tail : head);
-      user[link] = user[link] == NOBODY || user[link] == who ? who : SEVERAL;
-      long to = Math.max(from + duration, tail);
-      if (user[link] == SEVERAL) {
-        metPs += bytes > chunkBytes ? to - head : from - head;
+      Busy shared = links[link];
+      long from;
+      long to;
+      if (shared == null) {
+        // One way alone: its messages follow each other.
+        from = Math.max(head, linkFree[link]);
+        to = Math.max(from + duration, tail);
+        linkFree[link] = bytes <= chunkBytes ? to : from + duration;
+      } else {
+        // One chunk holds a link until its tail has passed, which a slower link before may delay;
+        // between chunks others get in.
+        boolean one = bytes <= chunkBytes;
+        from = shared.take(head, duration, one ? tail : head);
+        to = Math.max(from + duration, tail);
+        metPs += one ? from - head : to - head;
       }
       entered = i == 0 ? to : entered;
       head = from + linkLatency[link];

@@ -6,7 +6,6 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
@@ -123,17 +122,6 @@ final class FlowSchedule implements Schedule {
     return OptionalLong.of(elements * call.dtype().sizeBytes());
   }
 
-  @Override
-  public OptionalInt leastSlots(CollectiveCall call) {
-    Choice best = choose(call);
-    return OptionalInt.of(
-        FlowProof.leastSlots(
-            best.drawing.steps,
-            best.cut,
-            best.pace,
-            queues.slotBytes() / call.dtype().sizeBytes()));
-  }
-
   // ---- the choice ----
 
   private Subject subject(CollectiveCall call) {
@@ -205,8 +193,7 @@ final class FlowSchedule implements Schedule {
         FlowPace pace = new FlowPace(chunks, 1, Math.max(1, drawing.steps.steps() - 1), true);
         drawing.forecast.timePs(cut, pace, call.dtype().sizeBytes());
         if (drawing.forecast.fitsTcm()) {
-          long slotElements = queues.slotBytes() / call.dtype().sizeBytes();
-          int slots = FlowProof.leastSlots(drawing.steps, cut, pace, slotElements);
+          int slots = leastSlots(call, drawing, cut, pace);
           best = slots < least ? new Choice(drawing, cut, pace, FlowForecast.NEVER) : best;
           least = Math.min(least, slots);
           break;
@@ -243,6 +230,12 @@ final class FlowSchedule implements Schedule {
               + ", or another algorithm");
     }
     return best;
+  }
+
+  private int leastSlots(CollectiveCall call, Ready drawing, FlowCut cut, FlowPace pace) {
+    QueuePlan plan = new QueuePlan(queues, drawing.steps.connections(group));
+    FlowKernel kernel = new FlowKernel(drawing.steps, cut, pace, call.dtype());
+    return SlotWalk.least(group, plan, kernel, call).orElse(Integer.MAX_VALUE);
   }
 
   /**

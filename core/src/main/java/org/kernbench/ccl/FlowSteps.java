@@ -49,7 +49,7 @@ final class FlowSteps {
   /** By rank and step, its actions; and by step those of all. */
   private final List<List<List<Action>>> byRank = new ArrayList<>();
 
-  private final List<List<Action>> byStep = new ArrayList<>();
+  private final Action[][] byStep;
 
   FlowSteps(Dataflow flow) {
     this.flow = flow;
@@ -63,11 +63,13 @@ final class FlowSteps {
       }
       byRank.add(ofRank);
     }
-    for (int step = 0; step < steps; step++) {
-      byStep.add(new ArrayList<>());
-    }
+    int[] many = new int[steps];
+    all.forEach(a -> many[a.step()]++);
+    byStep = new Action[steps][];
+    Arrays.setAll(byStep, step -> new Action[many[step]]);
+    Arrays.fill(many, 0);
     for (Action a : all) {
-      byStep.get(a.step()).add(a);
+      byStep[a.step()][many[a.step()]++] = a;
       byRank.get(a.rank()).get(a.step()).add(a);
     }
   }
@@ -87,8 +89,8 @@ final class FlowSteps {
   }
 
   /** What all ranks do at a step, in an order in which it can be done one at a time. */
-  List<Action> atStep(int step) {
-    return byStep.get(step);
+  Action[] atStep(int step) {
+    return byStep[step];
   }
 
   /** What a rank does at a step. */

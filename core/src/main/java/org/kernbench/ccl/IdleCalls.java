@@ -131,26 +131,27 @@ final class IdleCalls {
             || c.op == CollectiveOp.REDUCE
             || c.op == CollectiveOp.BROADCAST;
     Tensor out = inPlace ? in : torch.zeros(shape, c.type, "out");
-    boolean root = group.rank() == 0;
+    boolean isRoot = group.rank() == 0;
+    int root = group.globalRank(0);
     switch (c.op) {
       case ALL_REDUCE -> group.allReduce(in, c.reduce);
-      case REDUCE -> group.reduce(in, 0, c.reduce);
-      case BROADCAST -> group.broadcast(in, 0);
+      case REDUCE -> group.reduce(in, root, c.reduce);
+      case BROADCAST -> group.broadcast(in, root);
       case REDUCE_SCATTER -> group.reduceScatter(out, in, c.reduce);
       case ALL_GATHER -> group.allGather(out, in);
       case ALL_TO_ALL -> group.allToAll(out, in);
       case GATHER -> {
-        if (root) {
-          group.gather(out, in, 0);
+        if (isRoot) {
+          group.gather(out, in, root);
         } else {
-          group.gather(in, 0);
+          group.gather(in, root);
         }
       }
       case SCATTER -> {
-        if (root) {
-          group.scatter(out, in, 0);
+        if (isRoot) {
+          group.scatter(out, in, root);
         } else {
-          group.scatter(out, 0);
+          group.scatter(out, root);
         }
       }
       case BARRIER -> {

@@ -49,15 +49,14 @@ final class SlotWalk {
     }
   }
 
-  /** Empty if a kernel looks at data, or if no number of slots is enough. */
+  /**
+   * The least slots of a program; empty if a kernel looks at data, or if no number is enough.
+   *
+   * @param plan the queues that it uses
+   */
   static OptionalInt least(
-      Group group,
-      IpcqSpec spec,
-      Schedule schedule,
-      CollectiveCall call,
-      Reduction reduction) {
-    QueuePlan plan = new QueuePlan(spec, schedule.connections(call));
-    Schedule.RankProgram program = schedule.program(call);
+      Group group, QueuePlan plan, Schedule.RankProgram program, CollectiveCall call) {
+    Reduction reduction = new Reduction(call.reduce(), group.size());
     LaunchGrid grid = new LaunchGrid(0, group.machine().sips());
     List<List<Step>> programs = new ArrayList<>();
     int messages = 1;

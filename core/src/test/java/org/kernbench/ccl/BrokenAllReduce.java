@@ -68,7 +68,7 @@ record BrokenAllReduce(Flaw flaw) implements CollectiveAlgorithm {
     /** Two messages are sent, half a vector each, before anything is received. */
     @Override
     public OptionalInt leastSlots(CollectiveCall call) {
-      return OptionalInt.of(flaw == Flaw.TOO_FEW_SLOTS ? 1 : 2);
+      return OptionalInt.of(flaw == Flaw.TOO_FEW_SLOTS || call.elements() == 1 ? 1 : 2);
     }
 
     /** Whole vectors once round the ring in two halves; each rank adds in rank order at the end. */

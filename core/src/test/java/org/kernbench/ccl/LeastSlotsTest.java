@@ -54,7 +54,7 @@ final class LeastSlotsTest {
                 new FlowPace(5, 1, 1, false),
                 new FlowPace(6, 2, Math.max(1, longest / 2), true))) {
           FlowCut cut = FlowCut.even(ELEMENTS, pace.chunks(), flow.weights());
-          int least = FlowProof.leastSlots(steps, cut, pace, SLOT_BYTES / 4);
+          int least = least(group, steps, new FlowKernel(steps, cut, pace, DType.F32));
           moreThanOne += least > 1 ? 1 : 0;
           boolean enough = ends(group, steps, cut, pace, least);
           boolean fewer = least > 1 && ends(group, steps, cut, pace, least - 1);
@@ -77,10 +77,18 @@ final class LeastSlotsTest {
     assertThat(moreThanOne).isPositive();
   }
 
-  private static boolean ends(Group group, FlowSteps steps, FlowCut cut, FlowPace pace, int slots) {
+  private static int least(Group group, FlowSteps steps, FlowKernel kernel) {
+    try (Bed bed = Bed.open(group.machine(), Mode.TIME)) {
+      CollectiveCall call =
+          Bed.allReduce(ReduceKind.SUM, bed.vectors(group.leads(), DType.F32, ELEMENTS));
+      QueuePlan plan = new QueuePlan(queues(group, 1), steps.connections(group));
+      return SlotWalk.least(group, plan, kernel, call).orElseThrow();
+    }
+  }
+
+  private static IpcqSpec queues(Group group, int slots) {
     IpcqSpec m = group.machine().ipcq();
-    IpcqSpec queues =
-        new IpcqSpec(
+    return new IpcqSpec(
             slots,
             SLOT_BYTES,
             m.bufferKind(),
@@ -92,6 +100,10 @@ final class LeastSlotsTest {
             m.serialCost(),
             m.creditOverheadPs(),
             m.directions());
+  }
+
+  private static boolean ends(Group group, FlowSteps steps, FlowCut cut, FlowPace pace, int slots) {
+    IpcqSpec queues = queues(group, slots);
     FlowKernel program = new FlowKernel(steps, cut, pace, DType.F32);
     try (Bed bed = Bed.open(group.machine(), Mode.TIME)) {
       List<Shard> x = bed.vectors(group.leads(), DType.F32, ELEMENTS);
