@@ -2,6 +2,7 @@ package org.kernbench.ccl;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -12,6 +13,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.SimulationException;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.torch.CollectiveCall;
 import org.kernbench.torch.CollectiveOp;
@@ -19,15 +21,29 @@ import org.kernbench.torch.Part;
 import org.kernbench.torch.RankLevel;
 
 /**
- * Chooses for each call the algorithm whose closed form gives the least time, with the machine's
- * own numbers and the slots that there are; or the one that a table says, which {@code kernbench
- * tune} has made by simulating them ({@link TuningTable}).
+ * Chooses for each call the fastest algorithm: forecasts by the closed forms, with the machine's own
+ * numbers and the slots that there are, say in which order to try and whom to leave out; simulation
+ * of the call alone decides. Or the one that a table says, which {@code kernbench tune} has made
+ * ({@link TuningTable}).
  *
- * <p>Candidates are all algorithms of the configuration that can do the operation, accept the group
- * and forecast their time. An algorithm that refuses the group is no candidate.
+ * <p>Candidates are all algorithms of the configuration that can do the operation and accept the
+ * group and the call. A simulation costs less than the search for a pace that every forecast needs,
+ * so it adds little; for vectors too long for that (gigabytes over all ranks) the forecasts decide
+ * after the first few.
  */
 final class Auto implements CollectiveAlgorithm {
   static final String NAME = "auto";
+
+  /** Factor by which forecasts are at most too high. */
+  private static final long HOPELESS = 4;
+
+  /** Up to this size also algorithms that forecast nothing: those of whole vectors. */
+  private static final long WHOLE_BYTES = 64 << 10;
+
+  /** What is simulated for one choice, in bytes of all ranks' vectors; and what a message counts. */
+  private static final long EFFORT_BYTES = 4L << 30;
+
+  private static final long MESSAGE_BYTES = 4096;
 
   private final CclConfig ccl;
 
@@ -69,6 +85,9 @@ final class Auto implements CollectiveAlgorithm {
             : Optional.empty();
     return new Choosing(ccl, group, queues, table);
   }
+
+  /** A candidate for a call; a forecast of 0 is none. */
+  private record Entrant(String name, Schedule schedule, long forecastPs) {}
 
   /** What a choice depends on. */
   private record Key(
@@ -152,16 +171,72 @@ final class Auto implements CollectiveAlgorithm {
       if (tabled.isPresent() && able.containsKey(tabled.get())) {
         return tabled.get();
       }
-      String best = able.keySet().iterator().next();
+      return fastest(call, able);
+    }
+
+    /** Simulates what the forecasts find promising, the most promising first. */
+    private String fastest(CollectiveCall call, Map<String, Schedule> able) {
+      CollectiveTrial.Question question = question(call);
+      List<Entrant> entrants = entrants(call, able);
+      String best = entrants.isEmpty() ? able.keySet().iterator().next() : entrants.get(0).name;
+      if (entrants.size() < 2) {
+        return best;
+      }
+      long effort = 0;
       long least = Long.MAX_VALUE;
-      for (Map.Entry<String, Schedule> each : able.entrySet()) {
-        OptionalLong ps = forecast(each.getValue(), call);
-        if (ps.isPresent() && ps.getAsLong() < least && fits(each.getValue(), call)) {
+      for (Entrant each : entrants) {
+        if (effort > EFFORT_BYTES || each.forecastPs / HOPELESS > least) {
+          break;
+        }
+        effort += group.size() * (call.bytes() + MESSAGE_BYTES * group.size());
+        OptionalLong ps = simulated(question, each);
+        if (ps.isPresent() && ps.getAsLong() < least) {
           least = ps.getAsLong();
-          best = each.getKey();
+          best = each.name;
         }
       }
       return best;
+    }
+
+    /** Those without a forecast, then by forecast; of several that would do the same, the first. */
+    private List<Entrant> entrants(CollectiveCall call, Map<String, Schedule> able) {
+      List<Entrant> entrants = new ArrayList<>();
+      List<FlowSchedule> drawn = new ArrayList<>();
+      able.forEach((name, schedule) -> {
+        if (schedule instanceof FlowSchedule flow) {
+          if (drawn.stream().anyMatch(known -> known.isLike(flow, call))) {
+            return;
+          }
+          drawn.add(flow);
+        }
+        if (fits(schedule, call)) {
+          OptionalLong ps = forecast(schedule, call);
+          if (ps.isPresent() || call.bytes() <= WHOLE_BYTES) {
+            entrants.add(new Entrant(name, schedule, ps.orElse(0)));
+          }
+        }
+      });
+      entrants.sort(Comparator.comparingLong(Entrant::forecastPs));
+      return entrants;
+    }
+
+    private OptionalLong simulated(CollectiveTrial.Question question, Entrant entrant) {
+      try {
+        CollectiveTrial trial =
+            CollectiveTrial.of(group, entrant.name, entrant.schedule, queues);
+        return OptionalLong.of(trial.timePs(question));
+      } catch (CollectiveException | SimulationException e) {
+        return OptionalLong.empty(); // refuses this very call, or cannot end with these slots
+      }
+    }
+
+    private CollectiveTrial.Question question(CollectiveCall call) {
+      long elements =
+          call.op() == CollectiveOp.ALL_TO_ALL
+              ? Math.ceilDiv(call.elements(), group.size())
+              : call.elements();
+      return new CollectiveTrial.Question(
+          call.op(), call.reduce(), call.dtype(), call.root(), elements);
     }
 
     private static OptionalLong forecast(Schedule schedule, CollectiveCall call) {

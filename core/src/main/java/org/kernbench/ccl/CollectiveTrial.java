@@ -8,6 +8,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.LaunchSpec;
 import org.kernbench.device.Mode;
@@ -39,6 +40,7 @@ import org.kernbench.torch.Splits;
  */
 public final class CollectiveTrial {
   private static final int KEPT_OPERATIONS = 1 << 22;
+  private static final SimulatorOptions NO_LOG = SimulatorOptions.DEFAULT.withOpLogLimit(0);
   private static final int LATE_ELEMENTS = 4096;
   private static final int GUARD_BYTES = 64;
   private static final byte GUARD = 0x5a;
@@ -112,7 +114,7 @@ public final class CollectiveTrial {
   private final String name;
   private final Schedule schedule;
   private final IpcqSpec queues;
-  private final Bounds bounds;
+  private @Nullable Bounds bounds; // made when first asked for: cuts take a while
 
   private CollectiveTrial(
       Machine machine, Group group, String name, Schedule schedule, IpcqSpec queues) {
@@ -121,7 +123,6 @@ public final class CollectiveTrial {
     this.name = name;
     this.schedule = schedule;
     this.queues = queues;
-    this.bounds = Bounds.of(machine, group.leads());
   }
 
   /**
@@ -141,6 +142,11 @@ public final class CollectiveTrial {
     IpcqSpec queues = config.queues(machine.ipcq());
     Schedule schedule = algorithm.plan(group, queues, config);
     return new CollectiveTrial(machine, group, config.name(), schedule, queues);
+  }
+
+  /** A schedule that is bound to its group already. */
+  static CollectiveTrial of(Group group, String name, Schedule schedule, IpcqSpec queues) {
+    return new CollectiveTrial(group.machine(), group, name, schedule, queues);
   }
 
   /** The schedule that is tried. */
@@ -183,6 +189,19 @@ public final class CollectiveTrial {
     return run(question, mode, queues, recording, observer);
   }
 
+  /**
+   * The time of a call alone, in picoseconds, with nothing checked.
+   *
+   * @throws CollectiveException if the algorithm refuses the call
+   */
+  long timePs(Question question) {
+    try (Simulator simulator = Simulator.open(machine, Mode.TIME, NO_LOG)) {
+      Data data = new Data(question);
+      QueuePlan plan = plan(data.call, queues);
+      return launch(simulator, simulator.install(plan), data.call).criticalPs();
+    }
+  }
+
   /** The same with other queues than the algorithm was bound with, say fewer slots. */
   Result run(Question question, Mode mode, IpcqSpec spec) {
     return run(question, mode, spec, SimulatorOptions.DEFAULT);
@@ -202,23 +221,9 @@ public final class CollectiveTrial {
         data.write(simulator);
       }
       CollectiveCall call = data.call;
-      QueuePlan plan = new QueuePlan(spec, schedule.connections(call));
-      SlotSpace.check(machine, spec, plan.connections());
-      SlotSpace.checkTcm(machine, spec, plan.connections());
+      QueuePlan plan = plan(call, spec);
       QueueSet set = simulator.install(plan);
-      Schedule.RankProgram program = schedule.program(call);
-      Reduction reduction = new Reduction(question.reduce, group.size());
-      LaunchGrid grid = new LaunchGrid(0, machine.sips());
-      Launch launch =
-          simulator.launch(
-              LaunchSpec.of("trial", group.leads()).with(set),
-              port ->
-                  () -> {
-                    Tl tl = new Tl(port, grid);
-                    int rank = group.rankOf(tl.pe());
-                    program.run(tl, rank, Payload.of(call, rank), reduction);
-                  });
-      simulator.drive(launch);
+      Launch launch = launch(simulator, set, call);
       observer.done(simulator.opLog(), launch, spec);
       Check check = new Check(question, data, simulator, launch, call);
       if (values) {
@@ -226,11 +231,35 @@ public final class CollectiveTrial {
       }
       if (question.op == CollectiveOp.BARRIER) {
         for (int late = 0; late < group.size(); late++) {
-          check.barrier(late, barrier(data, mode, plan, program, late));
+          check.barrier(late, barrier(data, mode, plan, schedule.program(call), late));
         }
       }
       return check.result(simulator.peakSlots(set));
     }
+  }
+
+  private QueuePlan plan(CollectiveCall call, IpcqSpec spec) {
+    QueuePlan plan = new QueuePlan(spec, schedule.connections(call));
+    SlotSpace.check(machine, spec, plan.connections());
+    SlotSpace.checkTcm(machine, spec, plan.connections());
+    return plan;
+  }
+
+  private Launch launch(Simulator simulator, QueueSet set, CollectiveCall call) {
+    Schedule.RankProgram program = schedule.program(call);
+    Reduction reduction = new Reduction(call.reduce(), group.size());
+    LaunchGrid grid = new LaunchGrid(0, machine.sips());
+    Launch launch =
+        simulator.launch(
+            LaunchSpec.of("trial", group.leads()).with(set),
+            port ->
+                () -> {
+                  Tl tl = new Tl(port, grid);
+                  int rank = group.rankOf(tl.pe());
+                  program.run(tl, rank, Payload.of(call, rank), reduction);
+                });
+    simulator.drive(launch);
+    return launch;
   }
 
   /** When each rank leaves a barrier to which one comes late, which is the last time. */
@@ -290,8 +319,18 @@ public final class CollectiveTrial {
     return schedule.predictPs(new Data(question).call);
   }
 
+  private Bounds bounds() {
+    Bounds known = bounds;
+    if (known == null) {
+      known = Bounds.of(machine, group.leads());
+      bounds = known;
+    }
+    return known;
+  }
+
   /** The lower bound of a call. */
   public Bounds.Bound bound(Question q) {
+    Bounds bounds = bounds();
     long bytes = q.elements * q.dtype.sizeBytes();
     List<Long> parts = parts(q).stream().map(p -> p.count() * q.dtype.sizeBytes()).toList();
     return switch (q.op) {

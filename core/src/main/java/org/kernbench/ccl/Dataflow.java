@@ -83,6 +83,24 @@ final class Dataflow {
       this.local = local;
     }
 
+    private boolean isLike(Part other) {
+      if (kind != other.kind
+          || rank != other.rank
+          || first != other.first
+          || count != other.count
+          || step != other.step
+          || sentStep != other.sentStep
+          || from.size() != other.from.size()) {
+        return false;
+      }
+      for (int i = 0; i < from.size(); i++) {
+        if (from.get(i).id != other.from.get(i).id) {
+          return false;
+        }
+      }
+      return true;
+    }
+
     /** One past the last unit. */
     int end() {
       return first + count;
@@ -138,6 +156,21 @@ final class Dataflow {
 
   List<Part> parts() {
     return Collections.unmodifiableList(parts);
+  }
+
+  /** Whether the other is the same drawing, part by part. */
+  boolean isLike(Dataflow other) {
+    if (ranks != other.ranks
+        || parts.size() != other.parts.size()
+        || !weights.equals(other.weights)) {
+      return false;
+    }
+    for (int id = 0; id < parts.size(); id++) {
+      if (!parts.get(id).isLike(other.parts.get(id))) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Number of parts at a rank. */

@@ -54,6 +54,7 @@ final class FlowSchedule implements Schedule {
   private final AlgorithmConfig config;
   private final DrawnAlgorithm.Artist artist;
   private final Set<CollectiveOp> operations;
+  private final Map<Subject, List<Dataflow>> flows = new HashMap<>();
   private final Map<Subject, List<Ready>> drawings = new HashMap<>();
   private final Map<Question, Choice> choices = new HashMap<>();
 
@@ -83,10 +84,27 @@ final class FlowSchedule implements Schedule {
 
   private List<QueuePlan.Connection> connections(Subject subject) {
     Set<QueuePlan.Connection> all = new LinkedHashSet<>();
-    for (Ready each : drawings(subject)) {
-      all.addAll(each.steps.connections(group));
+    for (Dataflow each : flows(subject)) {
+      all.addAll(FlowSteps.connections(each, group));
     }
     return List.copyOf(all);
+  }
+
+  /** Whether the other would do a call in just the same ways. */
+  boolean isLike(FlowSchedule other, CollectiveCall call) {
+    List<Dataflow> own = flows(subject(call));
+    List<Dataflow> others = other.flows(subject(call));
+    if (own.size() != others.size()
+        || !config.chunkBytes().equals(other.config.chunkBytes())
+        || !config.subChunks().equals(other.config.subChunks())) {
+      return false;
+    }
+    for (int i = 0; i < own.size(); i++) {
+      if (!own.get(i).isLike(others.get(i))) {
+        return false;
+      }
+    }
+    return true;
   }
 
   @Override
@@ -137,11 +155,14 @@ final class FlowSchedule implements Schedule {
     return true;
   }
 
+  private List<Dataflow> flows(Subject subject) {
+    return flows.computeIfAbsent(subject, s -> List.copyOf(artist.draw(s.op, s.root)));
+  }
+
   private List<Ready> drawings(Subject subject) {
     return drawings.computeIfAbsent(
         subject,
-        s ->
-            artist.draw(s.op, s.root).stream().map(flow -> Ready.of(group, queues, flow)).toList());
+        s -> flows(s).stream().map(flow -> Ready.of(group, queues, flow)).toList());
   }
 
   /** Those whose runs of units lie one behind the other. */

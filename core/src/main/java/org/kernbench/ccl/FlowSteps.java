@@ -100,6 +100,11 @@ final class FlowSteps {
 
   /** The queues that messages need: one for each pair of ranks, both ways. */
   List<QueuePlan.Connection> connections(Group group) {
+    return connections(flow, group);
+  }
+
+  /** The same, from the drawing alone. */
+  static List<QueuePlan.Connection> connections(Dataflow flow, Group group) {
     Wiring wiring = new Wiring(group);
     Map<Long, Boolean> known = new LinkedHashMap<>();
     for (Part p : flow.parts()) {
