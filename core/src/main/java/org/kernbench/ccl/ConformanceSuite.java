@@ -2,6 +2,7 @@ package org.kernbench.ccl;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -294,28 +295,37 @@ final class ConformanceSuite {
     IdleCalls calls = new IdleCalls(algorithm, config, this::fail);
     List<DType> types = full ? List.of(TYPES) : List.of(TYPES[random.nextInt(TYPES.length)]);
     calls.alone(types, 0, 1, 2, 1013);
-    for (ConformancePlace place : places.all) {
-      if (full || random.nextInt(places.all.size() / 3) == 0) {
-        calls.ofNothing(place, types);
-      }
+    for (ConformancePlace place : some(places.all, 3)) {
+      calls.ofNothing(place, types);
     }
     cases += calls.cases();
+  }
+
+  /** All of a list, or a few that are drawn. */
+  private <T> List<T> some(List<T> all, int few) {
+    if (full || all.size() <= few) {
+      return all;
+    }
+    List<T> mixed = new ArrayList<>(all);
+    Collections.shuffle(mixed, random);
+    return mixed.subList(0, few);
   }
 
   // ---- forecasts ----
 
   /** Where the assumptions of the closed forms hold, forecasts that claim it are exact. */
   private void forecasts() {
-    for (ConformancePlace place : places.model) {
-      if (!full && random.nextInt(places.model.size() / 3) != 0) {
-        continue;
-      }
+    for (ConformancePlace place : some(places.model, 3)) {
       try {
         CollectiveTrial trial = trial(place, config);
         for (CollectiveOp op : operations) {
           int p = place.ranks();
-          for (long length : new long[] {p, 1013, 2048L * p, 24_576, 1 << 18}) {
-            if (op != CollectiveOp.BARRIER && (full || random.nextInt(3) == 0)) {
+          List<Long> lengths = new ArrayList<>(List.of((long) p, 1013L, 2048L * p, 24_576L));
+          if (full && op != CollectiveOp.ALL_TO_ALL) {
+            lengths.add(1L << 18);
+          }
+          for (long length : some(lengths, 1)) {
+            if (op != CollectiveOp.BARRIER) {
               int root = op.hasRoot() ? random.nextInt(p) : -1;
               long elements = elements(op, length, place.ranks());
               forecast(
@@ -392,25 +402,21 @@ final class ConformanceSuite {
    * Where each command ends before the next is issued, the least slots end and one less does not.
    */
   private void slots() {
-    for (ConformancePlace place : places.serial) {
-      if (!full && random.nextInt(places.serial.size() / 4) != 0) {
-        continue;
-      }
+    for (ConformancePlace place : some(places.serial, 2)) {
+      int p = place.ranks();
       for (CollectiveOp op : operations) {
-        long[] lengths = {1, 1013, 4096L * place.ranks(), 100_000};
-        for (long length : op == CollectiveOp.BARRIER ? new long[1] : lengths) {
-          if (full || length == 0 || random.nextInt(2) == 0) {
-            int root = op.hasRoot() ? place.ranks() - 1 : -1;
-            try {
-              slots(
-                  place,
-                  question(
-                      op, ReduceKind.SUM, DType.F32, root, elements(op, length, place.ranks())));
-            } catch (CollectiveException e) {
-              refuse(place.name(), e);
-            } catch (SimulationException e) {
-              fail(place.name(), "" + e);
-            }
+        List<Long> lengths =
+            op == CollectiveOp.BARRIER ? List.of(0L) : List.of(1L, 1013L, 4096L * p, 100_000L);
+        for (long length : some(lengths, 2)) {
+          int root = op.hasRoot() ? p - 1 : -1;
+          CollectiveTrial.Question question =
+              question(op, ReduceKind.SUM, DType.F32, root, elements(op, length, p));
+          try {
+            slots(place, question);
+          } catch (CollectiveException e) {
+            refuse(place.name(), e);
+          } catch (SimulationException e) {
+            fail(place.name() + ", " + question, "" + e);
           }
         }
       }
