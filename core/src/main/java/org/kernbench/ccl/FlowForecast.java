@@ -277,7 +277,7 @@ final class FlowForecast {
     end = 0;
     metPs = 0;
     impossible = false;
-    Chunk[] underWay = new Chunk[chunks];
+    @Nullable Chunk[] underWay = new Chunk[chunks];
     ArrayDeque<Chunk> spare = new ArrayDeque<>();
     FlowPace shortened = new FlowPace(chunks, pace.together(), pace.apart(), pace.copy());
     shortened.forEach(
