@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
@@ -20,16 +21,23 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.kernbench.device.Finding;
+import org.kernbench.device.Findings;
 
 /**
  * Compiles and runs every file of {@code examples/} and compares what it prints with the block
  * {@code Expected:} of its header. {@code -Dgolden.update=true} rewrites the blocks.
+ *
+ * <p>They run checked ({@link CheckedOptions}), which finds nothing and changes no time or value.
  */
 @Isolated("captures standard output")
 final class ExamplesTest {
   private static final Path EXAMPLES = Path.of(System.getProperty("basedir", "."), "../examples");
   private static final String EXPECTED = " * Expected:";
   private static final String LINE = " *   ";
+
+  /** Runs for its values alone, which has no order to check. */
+  private static final Set<String> UNCHECKED = Set.of("ParallelTraining.java");
 
   @TempDir private Path classes;
 
@@ -47,7 +55,11 @@ final class ExamplesTest {
   @MethodSource("examples")
   void example_run_printsWhatItsHeaderSays(String name) throws Exception {
     Path file = EXAMPLES.resolve(name);
-    compile(file);
+    Path checked = classes.resolve("source").resolve(file.getFileName());
+    Files.createDirectories(checked.getParent());
+    Files.writeString(checked, CheckedOptions.in(Files.readString(file)));
+    compile(checked);
+    Findings findings = CheckedOptions.begin();
 
     List<String> source = Files.readAllLines(file);
     List<String> printed = run(name.replace(".java", "").replace('/', '.')).lines().toList();
@@ -59,6 +71,8 @@ final class ExamplesTest {
     assertThat(printed)
         .as("output of %s (-Dgolden.update=true rewrites its header)", name)
         .isEqualTo(expected(source));
+    assertThat(findings.list().stream().map(Finding::message)).as(name).isEmpty();
+    assertThat(findings.simulators() > 0).as(name).isEqualTo(!UNCHECKED.contains(name));
   }
 
   private void compile(Path file) throws Exception {

@@ -31,7 +31,7 @@ public record Shard(String name, MemoryAddress address, Shape shape, DType dtype
   public Slice range(int start, int count) {
     long elements = shape.elements();
     if (start < 0 || count < 0 || (long) start + count > elements) {
-      throw new IndexOutOfBoundsException(
+      throw new RangeException(
           "tensor "
               + name
               + ": elements ["
@@ -51,11 +51,11 @@ public record Shard(String name, MemoryAddress address, Shape shape, DType dtype
    * A block of a matrix shard: rows {@code [row, row + rows)}, columns {@code [column, column +
    * columns)}.
    *
-   * @throws IndexOutOfBoundsException naming tensor, index and extent
+   * @throws RangeException naming tensor, index and extent
    */
   public Slice block(int row, int rows, int column, int columns) {
     if (shape.rank() != 2) {
-      throw new IndexOutOfBoundsException(
+      throw new RangeException(
           "tensor " + name + ": a block needs a matrix, the shard has shape " + shape);
     }
     checkAxis("row", row, rows, shape.dim(0));
@@ -72,7 +72,7 @@ public record Shard(String name, MemoryAddress address, Shape shape, DType dtype
 
   void checkAxis(String axis, int start, int count, int extent) {
     if (start < 0 || count < 0 || (long) start + count > extent) {
-      throw new IndexOutOfBoundsException(
+      throw new RangeException(
           "tensor "
               + name
               + ": "

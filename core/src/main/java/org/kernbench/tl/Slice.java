@@ -30,7 +30,7 @@ public record Slice(Shard shard, int start, int rows, int columns, int stride, S
   public Slice reshape(int... dims) {
     Shape to = Shape.of(dims);
     if (!isDense() || to.elements() != shape.elements()) {
-      throw new IndexOutOfBoundsException(
+      throw new RangeException(
           "tensor "
               + shard.name()
               + ": a slice "
@@ -47,11 +47,11 @@ public record Slice(Shard shard, int start, int rows, int columns, int stride, S
    * A block of a matrix slice: rows {@code [row, row + blockRows)}, columns {@code [column, column
    * + blockColumns)}.
    *
-   * @throws IndexOutOfBoundsException naming tensor, index and extent
+   * @throws RangeException naming tensor, index and extent
    */
   public Slice block(int row, int blockRows, int column, int blockColumns) {
     if (shape.rank() != 2) {
-      throw new IndexOutOfBoundsException(
+      throw new RangeException(
           "tensor " + shard.name() + ": a block needs a matrix, the slice has shape " + shape);
     }
     shard.checkAxis("row", row, blockRows, shape.dim(0));

@@ -121,7 +121,7 @@ public final class Value {
   /** A view of {@code count} consecutive elements of the flattened value. */
   public Value range(int start, int count) {
     if (start < 0 || count < 0 || (long) start + count > shape.elements()) {
-      throw new IndexOutOfBoundsException(
+      throw new RangeException(
           "value "
               + shape
               + ": elements ["
@@ -162,7 +162,7 @@ public final class Value {
   public Value narrow(int axis, int start, int count) {
     int a = axis(axis);
     if (start < 0 || count < 0 || (long) start + count > shape.dim(a)) {
-      throw new IndexOutOfBoundsException(
+      throw new RangeException(
           "value "
               + shape
               + ": ["

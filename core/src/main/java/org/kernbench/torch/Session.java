@@ -29,6 +29,7 @@ import org.kernbench.machine.Pe;
 import org.kernbench.machine.VirtualAddress;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.LaunchGrid;
+import org.kernbench.tl.RangeException;
 import org.kernbench.tl.Tl;
 
 /**
@@ -247,6 +248,10 @@ final class Session {
     }
     try {
       kernel.run(new Tl(port, grid));
+    } catch (RangeException e) {
+      failed = use;
+      throw new SimulationException(
+          "kernel " + use.kernel + " at " + port.pe() + ": " + e.getMessage() + userLine(e));
     } catch (RuntimeException | AssertionError e) {
       failed = use;
       throw e;
@@ -255,6 +260,17 @@ final class Session {
         running[pe] = null;
       }
     }
+  }
+
+  /** Where a kernel has called the language; what it calls lies in one package. */
+  private static String userLine(RangeException e) {
+    String language = Tl.class.getPackageName() + ".";
+    for (StackTraceElement frame : e.getStackTrace()) {
+      if (!frame.getClassName().startsWith(language)) {
+        return " (" + frame.getFileName() + ":" + frame.getLineNumber() + ")";
+      }
+    }
+    return "";
   }
 
   /** Refuses a tensor to a kernel that did not name it: reads of the host could not wait for it. */

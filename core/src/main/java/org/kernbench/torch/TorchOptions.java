@@ -1,6 +1,7 @@
 package org.kernbench.torch;
 
 import java.util.Optional;
+import org.kernbench.device.Findings;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
 
@@ -26,6 +27,16 @@ public record TorchOptions(
   /** A copy with other records. */
   public TorchOptions withSimulator(SimulatorOptions other) {
     return new TorchOptions(mode, other, collectives);
+  }
+
+  /**
+   * A copy whose execution is checked: races, reads of memory that nobody has written, messages
+   * left over.
+   *
+   * @param findings takes what is found; complete when the {@link Torch} is closed
+   */
+  public TorchOptions checkedBy(Findings findings) {
+    return withSimulator(simulator.checkedBy(findings));
   }
 
   /** A copy with collectives. */

@@ -614,6 +614,12 @@ final class BadInputTest {
       all.add(program(bench));
     }
     all.add(program("looks-at-data", "--mode", "time"));
+    all.add(program("out-of-range"));
+    for (String found : List.of("race", "never-written", "message-left", "message-missing")) {
+      all.add(checked(found, 1));
+    }
+    all.add(checked("own-recording", 2));
+    all.add(new Case("check-mode-values", 2, "run", "hello-send", "--check", "--mode", "values"));
     return all;
   }
 
@@ -621,6 +627,11 @@ final class BadInputTest {
     List<String> args = new ArrayList<>(List.of("run", bench));
     args.addAll(List.of(options));
     return new Case("program-" + bench, 1, args.toArray(String[]::new))
+        .benches(TestBenches.registry());
+  }
+
+  private static Case checked(String bench, int exitCode) {
+    return new Case("checked-" + bench, exitCode, "run", bench, "--check")
         .benches(TestBenches.registry());
   }
 

@@ -3,6 +3,7 @@ package org.kernbench.eval;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.kernbench.device.QueuePlan;
@@ -19,6 +20,7 @@ import org.kernbench.torch.CollectiveBackend;
 import org.kernbench.torch.CollectiveCall;
 import org.kernbench.torch.CollectivePlan;
 import org.kernbench.torch.Communicator;
+import org.kernbench.torch.DpPolicy;
 import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
@@ -50,6 +52,11 @@ public final class TestBenches {
                 c -> kernels(c, tl -> tl.send("north", tl.zeros(Shape.of(4), DType.F16)))),
             bench("released-twice", c -> kernels(c, TestBenches::releasedTwice)),
             bench("shapes-differ", c -> kernels(c, TestBenches::shapesDiffer)),
+            bench("race", TestBenches::race),
+            bench("message-left", c -> kernels(c, TestBenches::messageLeft)),
+            bench("never-written", c -> tensor(c, (tl, x) -> tl.store(x, tl.load(x).add(1)))),
+            bench("out-of-range", c -> tensor(c, (tl, x) -> tl.load(tl.shard(x).range(60, 8)))),
+            bench("own-recording", c -> chain(c, rank -> false)),
             bench("no-process-group", c -> ranks(c, w -> w.distributed().barrier())),
             bench(
                 "ranks-disagree", c -> ranksInGroup(c, w -> allReduce(w, 8 + w.rank(), DType.F16))),
@@ -183,7 +190,7 @@ public final class TestBenches {
     Machine machine = c.machine("tiny", overrides);
     Pe a = new Pe(0, 0, 0);
     Pe b = new Pe(0, 0, 1);
-    SimulatorOptions recording = new SimulatorOptions(1 << 16, c.capturesLines());
+    SimulatorOptions recording = c.recording(1 << 16);
     try (Torch torch =
         Torch.open(machine, new TorchOptions(c.mode(), recording, Optional.empty()))) {
       torch
@@ -229,6 +236,39 @@ public final class TestBenches {
       tl.send("out", tl.zeros(Shape.of(8), DType.F16));
     } else {
       tl.recv("in", Shape.of(8), DType.F32);
+    }
+  }
+
+  // ---- kernels that end, although they are wrong ----
+
+  /** A kernel on the two PEs of a cube, each with 64 elements that nobody has written. */
+  private static Outcome tensor(BenchContext c, BiConsumer<Tl, Tensor> kernel) {
+    Machine machine = c.machine("tiny", List.of());
+    try (Torch torch =
+        Torch.open(machine, new TorchOptions(c.mode(), c.recording(), Optional.empty()))) {
+      DpPolicy rows = DpPolicy.rowWise().withCubes(1);
+      Tensor x = torch.empty(Shape.of(2, 64), DType.F16, rows, "x");
+      torch.await(torch.launch("kernel", tl -> kernel.accept(tl, x), x));
+      return Outcome.on(machine).simulated(torch.simulator().eventCount(), "");
+    }
+  }
+
+  private static Outcome race(BenchContext c) {
+    return tensor(
+        c,
+        (tl, x) -> {
+          Value mine = tl.full(Shape.of(64), tl.programId(0), DType.F16);
+          tl.store(tl.shard(x, new Pe(0, 0, 0)).all(), mine);
+        });
+  }
+
+  private static void messageLeft(Tl tl) {
+    Value x = tl.zeros(Shape.of(8), DType.F16);
+    if (tl.programId(0) == 0) {
+      tl.send("out", x);
+      tl.send("out", x);
+    } else {
+      tl.recv("in", x.shape(), x.dtype());
     }
   }
 

@@ -1,0 +1,33 @@
+package org.kernbench;
+
+import java.util.concurrent.atomic.AtomicReference;
+import org.kernbench.device.Findings;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+
+/** Makes the examples run checked: their machines are opened here. */
+public final class CheckedOptions {
+  private static final AtomicReference<Findings> CURRENT = new AtomicReference<>(new Findings());
+
+  private CheckedOptions() {}
+
+  /** The source of an example with its machines opened by this class. */
+  static String in(String source) {
+    return source.replace("(Torch torch = Torch.open(", "(Torch torch = org.kernbench.CheckedOptions.open(");
+  }
+
+  /** What the next example finds. */
+  static Findings begin() {
+    Findings findings = new Findings();
+    CURRENT.set(findings);
+    return findings;
+  }
+
+  /** Opens a machine whose execution is checked, unless it runs for its values alone. */
+  public static Torch open(Machine machine, TorchOptions options) {
+    return Torch.open(
+        machine, options.mode() == Mode.VALUES ? options : options.checkedBy(CURRENT.get()));
+  }
+}
