@@ -25,9 +25,9 @@ public final class CheckedOptions {
     return findings;
   }
 
-  /** Opens a machine whose execution is checked, unless it runs for its values alone. */
+  /** Opens a machine whose execution is checked, unless it checks itself or keeps no time. */
   public static Torch open(Machine machine, TorchOptions options) {
-    return Torch.open(
-        machine, options.mode() == Mode.VALUES ? options : options.checkedBy(CURRENT.get()));
+    boolean asItIs = options.mode() == Mode.VALUES || options.simulator().findings().isPresent();
+    return Torch.open(machine, asItIs ? options : options.checkedBy(CURRENT.get()));
   }
 }

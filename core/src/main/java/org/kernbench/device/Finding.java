@@ -102,14 +102,21 @@ public record Finding(Kind kind, Optional<Bytes> bytes, Party by, Optional<Party
 
   private String remedy() {
     return switch (kind) {
-      case RACE ->
-          "let the earlier side await its store (or load) and then send or signal, and the later"
-              + " side wait for that before it begins; between kernels, pass the tensor to both"
-              + " launches, or await the first";
+      case RACE -> remedyOfRace();
       case UNWRITTEN -> "write it first: zeros instead of empty, or a store that is awaited before";
       case OUTSIDE -> "load or store only what lies in one tensor; check start and extent";
       case NOT_RECEIVED, NOT_SENT ->
           "let both sides exchange the same number of messages in this direction";
     };
+  }
+
+  private String remedyOfRace() {
+    Party second = other.orElseThrow();
+    if (!by.kernel.equals(second.kernel)) {
+      return "launch both with the tensor, or let one come after the other, or await the first";
+    }
+    return by.who.equals(second.who)
+        ? "await the handle of the composite in between"
+        : "await what must come first, then send or signal; let the other side wait for that";
   }
 }
