@@ -1,5 +1,8 @@
 package org.kernbench;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicReference;
 import org.kernbench.device.Findings;
 import org.kernbench.device.Mode;
@@ -16,6 +19,14 @@ public final class CheckedOptions {
   /** The source of an example with its machines opened by this class. */
   static String in(String source) {
     return source.replace("(Torch torch = Torch.open(", "(Torch torch = org.kernbench.CheckedOptions.open(");
+  }
+
+  /** Whether an example opens machines that keep time, and does not check them itself. */
+  static boolean appliesTo(Path example) throws IOException {
+    String source = Files.readString(example);
+    return source.contains("Torch.open(")
+        && !source.contains("Mode.VALUES")
+        && !source.contains("checkedBy(");
   }
 
   /** What the next example finds. */

@@ -12,7 +12,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Set;
 import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
@@ -35,9 +34,6 @@ final class ExamplesTest {
   private static final Path EXAMPLES = Path.of(System.getProperty("basedir", "."), "../examples");
   private static final String EXPECTED = " * Expected:";
   private static final String LINE = " *   ";
-
-  /** One runs for its values alone, which has no order to check; one shows findings of its own. */
-  private static final Set<String> UNCHECKED = Set.of("ParallelTraining.java", "RaceReport.java");
 
   @TempDir private Path classes;
 
@@ -72,7 +68,7 @@ final class ExamplesTest {
         .as("output of %s (-Dgolden.update=true rewrites its header)", name)
         .isEqualTo(expected(source));
     assertThat(findings.list().stream().map(Finding::message)).as(name).isEmpty();
-    assertThat(findings.simulators() > 0).as(name).isEqualTo(!UNCHECKED.contains(name));
+    assertThat(findings.simulators() > 0).as(name).isEqualTo(CheckedOptions.appliesTo(file));
   }
 
   private void compile(Path file) throws Exception {
