@@ -117,9 +117,8 @@ final class CheckedBenchesTest {
             List.of(),
             List.of(),
             Mode.FULL,
-            true,
             true);
-    RunResult result = run("softmax", options);
+    RunResult result = run("softmax", options.withCheck(true));
     assertThat(result.isOk()).isTrue();
     assertThat(result.verified()).isNotEmpty();
     assertThat(result.checked()).isPresent();
