@@ -18,7 +18,8 @@ import org.apache.batik.svggen.SVGGraphics2DIOException;
 import org.w3c.dom.Document;
 
 /**
- * A picture as PNG and as SVG with real text. The same rows give the same bytes.
+ * A picture as PNG and as SVG with real text. The same rows give the same bytes of SVG and the same
+ * pixels of PNG wherever they are drawn; the bytes of a PNG also follow the JDK's zlib.
  *
  * @param name of the files, without their ending
  * @param width in pixels of a plain screen; the PNG has twice as many
@@ -43,12 +44,10 @@ public record Figure(String name, int width, int height, Drawing drawing) {
     try {
       g.setRenderingHint(RenderingHints.KEY_ANTIALIASING, RenderingHints.VALUE_ANTIALIAS_ON);
       g.setRenderingHint(
-          RenderingHints.KEY_TEXT_ANTIALIASING, RenderingHints.VALUE_TEXT_ANTIALIAS_ON);
-      g.setRenderingHint(
           RenderingHints.KEY_FRACTIONALMETRICS, RenderingHints.VALUE_FRACTIONALMETRICS_ON);
       g.setRenderingHint(RenderingHints.KEY_STROKE_CONTROL, RenderingHints.VALUE_STROKE_PURE);
       g.scale(SCALE, SCALE);
-      draw(g);
+      draw(new OutlinedGraphics(g));
     } finally {
       g.dispose();
     }

@@ -32,7 +32,21 @@ final class EveryBenchExplainedTest {
       Map.of(
           "rank-scale", List.of("ranks=16"),
           "ring-scale", List.of("ranks=8", "bytes=64 KiB"),
-          "train-step", List.of("layers=1", "tokens=24"));
+          "train-step", List.of("layers=1", "tokens=24"),
+          "mimo-train-step",
+              List.of(
+                  "encoder=tp=1,dp=2",
+                  "language=tp=2",
+                  "encoder_layers=1",
+                  "language_layers=1",
+                  "tokens=24",
+                  "samples=2"));
+
+  /** Of the slow part: what those take less of that would run for minutes. */
+  private static final Map<String, List<String>> LARGE =
+      Map.of(
+          "rank-scale", List.of("ranks=32"),
+          "mimo-train-step", List.of("encoder_layers=1", "language_layers=1", "tokens=24"));
 
   private static final Map<String, String> POINT =
       Map.of(
@@ -102,7 +116,7 @@ final class EveryBenchExplainedTest {
       RunOptions options =
           RunOptions.DEFAULT
               .withMode(Mode.TIME)
-              .withParams(bench.name().equals("rank-scale") ? List.of("ranks=32") : List.of());
+              .withParams(LARGE.getOrDefault(bench.name(), List.of()));
       RunResult result = RUNNER.runToExplain(bench, options);
       RunOptions again = result.point().map(options::withPoint).orElse(options);
       Explanation e =

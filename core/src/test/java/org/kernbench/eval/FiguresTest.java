@@ -2,45 +2,102 @@ package org.kernbench.eval;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
+import java.awt.Color;
+import java.awt.font.FontRenderContext;
+import java.awt.geom.Rectangle2D;
+import java.awt.image.BufferedImage;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Figures: the same rows give the same bytes, and the committed ones are of the committed rows. */
 final class FiguresTest {
-  private static final Path COMMITTED =
-      Path.of(System.getProperty("basedir", "."), "../docs/figures/milestone-1h-ccl");
+  private static final Path FIGURES =
+      Path.of(System.getProperty("basedir", "."), "../docs/figures");
   private static final Illustrated BENCH = new MilestoneCclBench();
 
   @TempDir private Path directory;
 
-  @Test
-  void committedFigures_drawnAgain_haveTheSameBytes() throws Exception {
-    Files.copy(COMMITTED.resolve("summary.csv"), directory.resolve("summary.csv"));
+  static Stream<Illustrated> illustrated() {
+    return Stream.of(new MilestoneCclBench(), new MilestoneGemmBench());
+  }
 
-    List<Path> files = Artefacts.draw(BENCH, directory);
+  /** Tables and SVGs byte by byte, PNGs pixel by pixel: their bytes also follow the JDK's zlib. */
+  @ParameterizedTest
+  @MethodSource("illustrated")
+  void committedFigures_drawnAgain_areTheSame(Illustrated bench) throws IOException {
+    Path committed = FIGURES.resolve(bench.name());
+    Files.copy(committed.resolve("summary.csv"), directory.resolve("summary.csv"));
+
+    List<Path> files = Artefacts.draw(bench, directory);
 
     assertThat(files).hasSize(1 + 2 * 7);
     for (Path file : files) {
-      Path committed = COMMITTED.resolve(file.getFileName());
+      Path other = committed.resolve(file.getFileName());
       if (file.toString().endsWith(".png")) {
-        var image = ImageIO.read(new ByteArrayInputStream(Files.readAllBytes(file)));
-        var other = ImageIO.read(committed.toFile());
-        // Pixels may differ between builds of the JDK's font renderer, sizes may not.
-        assertThat(image.getWidth()).isEqualTo(other.getWidth()).isEqualTo(2 * Plots.WIDTH);
-        assertThat(image.getHeight()).isEqualTo(other.getHeight());
+        assertSamePixels(ImageIO.read(file.toFile()), ImageIO.read(other.toFile()), other);
       } else {
-        assertThat(file).as(committed.toString()).hasSameTextualContentAs(committed);
+        assertThat(file).as(other.toString()).hasSameBinaryContentAs(other);
       }
     }
+  }
+
+  private static void assertSamePixels(BufferedImage got, BufferedImage expected, Path file) {
+    int width = expected.getWidth();
+    int height = expected.getHeight();
+    assertThat(width).isEqualTo(2 * Plots.WIDTH);
+    assertThat(List.of(got.getWidth(), got.getHeight()))
+        .as(file.toString())
+        .containsExactly(width, height);
+    int[] pixels = got.getRGB(0, 0, width, height, null, 0, width);
+    int[] others = expected.getRGB(0, 0, width, height, null, 0, width);
+    int differs = Arrays.mismatch(pixels, others);
+    assertThat(differs)
+        .as("%s: first pixel that differs, of %d x %d", file, width, height)
+        .isEqualTo(-1);
+  }
+
+  /** Letters are filled outlines: their pixels come from the font, not from the toolkit's text. */
+  @Test
+  void letters_ofAPng_areFilledOutlines() throws IOException {
+    Figure figure =
+        new Figure(
+            "f",
+            40,
+            30,
+            (g, area) -> {
+              g.setColor(Color.BLACK);
+              g.setFont(FigureFonts.plain(20));
+              g.drawString("I", 10, 25);
+            });
+    BufferedImage image = ImageIO.read(new ByteArrayInputStream(figure.png()));
+    Rectangle2D outline =
+        FigureFonts.plain(20)
+            .createGlyphVector(new FontRenderContext(null, true, true), "I")
+            .getOutline(10, 25)
+            .getBounds2D();
+    double ink = 0;
+    for (int x = 0; x < image.getWidth(); x++) {
+      for (int y = 0; y < image.getHeight(); y++) {
+        ink += 1 - (image.getRGB(x, y) & 0xFF) / 255.0;
+      }
+    }
+    // the letter is one bar: its ink is its area, at two pixels to a unit each way
+    double area = outline.getWidth() * outline.getHeight() * 4;
+    assertThat(ink).isCloseTo(area, within(0.02 * area));
   }
 
   @Test
