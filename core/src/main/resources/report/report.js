@@ -243,6 +243,35 @@ function timeline(run) {
   choose();
 }
 
+// ---- use over time ----
+
+/** A chart of shares of windows: how busy the engines, or the links, of each kind were. */
+function usage(run) {
+  const charts = [['engines', run.engines_over_time], ['links', run.links_over_time]].filter(c => c[1] && Object.keys(c[1]).length);
+  if (!charts.length) return;
+  $('#usage').hidden = false;
+  const windows = Object.values(charts[0][1])[0].length, width = (run.end_ps - run.begin_ps) / windows;
+  $('#usage .note').textContent = 'Mean over the engines, or links, of a kind that worked at all, in ' + windows +
+    ' windows of ' + time(width) + '. Drag over a plot to zoom, double click to go back; click a name to hide its line.';
+  const middles = Array.from({ length: windows }, (_, w) => (w + 0.5) * width);
+  for (const [title, kinds] of charts) {
+    const box = element('div');
+    $('#usage .body').append(box);
+    const means = k => kinds[k].reduce((a, b) => a + Number(b), 0);
+    const names = Object.keys(kinds).sort((a, b) => means(b) - means(a));
+    const plot = new uPlot({
+      title, width: box.clientWidth, height: 260,
+      scales: { x: { time: false }, y: { range: [0, 1] } },
+      axes: [{ values: (u, v) => v.map(time), space: 70 }, { size: 58, values: (u, v) => v.map(s => Math.round(s * 100) + ' %') }],
+      series: [{ label: 'at', value: (u, v) => v === null ? '' : time(v) }, ...names.map((n, i) => ({
+        label: n.replaceAll('_', ' '), stroke: COLOURS[i % COLOURS.length], width: 1.5,
+        dash: i >= COLOURS.length ? [6, 4] : undefined, points: { show: false }, value: (u, v) => v === null ? '' : percent(v),
+      }))],
+    }, [middles, ...names.map(n => kinds[n].map(Number))], box);
+    addEventListener('resize', () => plot.setSize({ width: box.clientWidth, height: 260 }));
+  }
+}
+
 // ---- links ----
 
 /** From light grey to dark red; darkness grows evenly, so it reads in grey too. */
@@ -276,6 +305,31 @@ function drawing(title, width, height, columns, count, links, name, onpick) {
   return svg;
 }
 
+/** A cube from inside: nodes where the machine has them, links in their heat. */
+function inside(cube) {
+  const step = 120, pad = 40;
+  const xs = cube.nodes.map(n => Number(n[2])), ys = cube.nodes.map(n => Number(n[3]));
+  const left = Math.min(...xs), top = Math.min(...ys);
+  const at = i => [pad + (xs[i] - left) * step, pad + (ys[i] - top) * step];
+  const w = pad * 2 + (Math.max(...xs) - left) * step, h = pad * 2 + (Math.max(...ys) - top) * step;
+  const svg = element('svg', { viewBox: '0 0 ' + w + ' ' + h, width: Math.min(w * 1.3, 560), role: 'img', 'aria-label': 'links inside ' + cube.name });
+  for (const [a, b, link, share, moved, waited] of cube.links.slice().reverse()) {
+    const [x1, y1] = at(a), [x2, y2] = at(b), length = Math.hypot(x2 - x1, y2 - y1) || 1;
+    const nx = -(y2 - y1) / length * 3, ny = (x2 - x1) / length * 3;
+    svg.append(withTip(element('line', { x1: x1 + nx, y1: y1 + ny, x2: x2 + nx, y2: y2 + ny, stroke: heat(share), 'stroke-width': 2 + 4 * share }),
+      link + '\nbusy ' + percent(share) + ' of the time, ' + bytes(moved) + (waited > 0 ? '\nothers waited ' + grouped(waited) + ' ns' : '')));
+  }
+  cube.nodes.forEach(([name, kind], i) => {
+    const [x, y] = at(i), named = ['pe', 'hbm', 'sram'].includes(kind);
+    svg.append(withTip(named
+      ? element('g', {},
+        element('rect', { x: x - 15, y: y - 8, width: 30, height: 16, rx: 3, fill: '#fff', stroke: '#222', 'stroke-width': 0.7 }),
+        element('text', { x, y: y + 3.5, 'text-anchor': 'middle', 'font-size': 10 }, name))
+      : element('circle', { cx: x, cy: y, r: kind === 'router' ? 5 : 3.5, fill: kind === 'router' ? '#555' : '#aaa' }), name));
+  });
+  return svg;
+}
+
 function network(run) {
   if (!run.busiest_links || !run.busiest_links.length) return;
   $('#network').hidden = false;
@@ -295,6 +349,9 @@ function network(run) {
     const busy = {};
     for (const l of run.cube_links) busy[l[0]] = (busy[l[0]] || 0) + Number(l[4]);
     show(Number(Object.keys(busy).sort((a, b) => busy[b] - busy[a])[0] || 0));
+  }
+  if (run.cube_inside) {
+    body.append(element('div', {}, element('p', { class: 'note' }, 'inside ' + run.cube_inside.name + ', the cube whose links were busiest'), inside(run.cube_inside)));
   }
   $('#network .table').before(element('p', { class: 'note' }, 'The busiest links'));
   table($('#network .table'), ['kind', 'link', 'busy %', 'bytes', 'others waited, ns'],
@@ -383,6 +440,7 @@ function start() {
     results(RUN);
     causes(RUN);
     timeline(RUN);
+    usage(RUN);
     network(RUN);
   } else {
     const machines = new Set(SWEEP.rows.map(r => r.machine + ' (configuration ' + r.machine_hash + ')'));

@@ -2,11 +2,13 @@ package org.kernbench.eval;
 
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.Link;
@@ -22,6 +24,7 @@ final class ReportData {
   private static final int MOST_SLICES = 12_000;
   private static final int MOST_TRACKS = 400;
   private static final int MOST_LINKS = 30;
+  private static final int WINDOWS = 80; // of a curve over time
 
   private final RunResult result;
 
@@ -128,7 +131,72 @@ final class ReportData {
     long begin = path.isEmpty() ? 0 : path.getFirst().fromPs();
     json.put("begin_ps", begin);
     json.put("end_ps", end);
-    links(json, machine, Utilisation.of(machine, log, begin, end));
+    Utilisation use = Utilisation.of(machine, log, begin, end);
+    links(json, machine, use);
+    busiestCube(use, machine)
+        .ifPresent(cube -> json.put("cube_inside", inside(cube, use, machine)));
+    if (end > begin) {
+      json.put("engines_over_time", shares(Utilisation.enginesOverTime(log, begin, end, WINDOWS)));
+      json.put(
+          "links_over_time", shares(Utilisation.linksOverTime(machine, log, begin, end, WINDOWS)));
+    }
+  }
+
+  private static Map<String, Object> shares(Map<String, double[]> windows) {
+    Map<String, Object> json = new LinkedHashMap<>();
+    windows.forEach(
+        (kind, of) -> json.put(kind, Arrays.stream(of).mapToObj(Numbers::share).toList()));
+    return json;
+  }
+
+  // ---- inside a cube ----
+
+  /** A cube of a package. */
+  private record Cube(int sip, int cube) {
+    boolean has(Node node) {
+      return node.sip() == sip && node.cube() == cube;
+    }
+  }
+
+  /** The cube whose inner links were taken longest in sum. */
+  private static Optional<Cube> busiestCube(Utilisation use, Machine machine) {
+    Map<Cube, Long> busy = new LinkedHashMap<>();
+    for (Utilisation.LinkUse l : use.links()) {
+      Node from = machine.node(l.link().fromNode());
+      Node to = machine.node(l.link().toNode());
+      Cube cube = new Cube(from.sip(), from.cube());
+      if (from.cube() >= 0 && cube.has(to)) {
+        busy.merge(cube, l.busyPs(), Long::sum);
+      }
+    }
+    return busy.entrySet().stream().max(Map.Entry.comparingByValue()).map(Map.Entry::getKey);
+  }
+
+  /** Nodes with name, kind and place; used links by the numbers of their nodes. */
+  private static Map<String, Object> inside(Cube cube, Utilisation use, Machine machine) {
+    Map<Integer, Integer> numbers = new LinkedHashMap<>();
+    List<Object> nodes = new ArrayList<>();
+    for (int id = 0; id < machine.nodeCount(); id++) {
+      Node n = machine.node(id);
+      if (cube.has(n)) {
+        numbers.put(id, nodes.size());
+        String name = n.name().substring(n.name().lastIndexOf('.') + 1);
+        nodes.add(List.of(name, Param.fold(n.kind().name()), n.x(), n.y()));
+      }
+    }
+    List<Object> links = new ArrayList<>();
+    for (Utilisation.LinkUse l : use.links()) {
+      Integer from = numbers.get(l.link().fromNode());
+      Integer to = numbers.get(l.link().toNode());
+      if (from != null && to != null) {
+        links.add(row(l, use, List.of(from, to)));
+      }
+    }
+    Map<String, Object> json = new LinkedHashMap<>();
+    json.put("name", "sip" + cube.sip + ".cube" + cube.cube);
+    json.put("nodes", nodes);
+    json.put("links", links);
+    return json;
   }
 
   /** Engines on the critical path first; as many as a page can hold. */

@@ -3,14 +3,15 @@ package org.kernbench.eval;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
 import org.kernbench.device.TransferLog;
 import org.kernbench.machine.Link;
-import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
@@ -106,21 +107,35 @@ public final class Utilisation {
       this.engine = engine;
     }
 
-    EngineUse use() {
+    /** The stretches in which it worked on at least one operation, in order, none touching. */
+    List<long[]> apart() {
       spans.sort(Comparator.comparingLong(s -> s[0]));
-      long busy = 0;
-      long occupied = 0;
-      long until = Long.MIN_VALUE;
+      List<long[]> apart = new ArrayList<>();
       for (long[] s : spans) {
-        occupied += s[1] - s[0];
-        busy += Math.max(0, s[1] - Math.max(s[0], until));
-        until = Math.max(until, s[1]);
+        if (apart.isEmpty() || s[0] > apart.getLast()[1]) {
+          apart.add(s.clone());
+        } else {
+          apart.getLast()[1] = Math.max(apart.getLast()[1], s[1]);
+        }
       }
+      return apart;
+    }
+
+    EngineUse use() {
+      long busy = apart().stream().mapToLong(s -> s[1] - s[0]).sum();
+      long occupied = spans.stream().mapToLong(s -> s[1] - s[0]).sum();
       return new EngineUse(pe, engine, spans.size(), busy, occupied, bytes);
     }
   }
 
   private static List<EngineUse> engines(OpLog log, long fromPs, long toPs) {
+    return busy(log, fromPs, toPs).stream()
+        .map(Busy::use)
+        .sorted(Comparator.comparingLong(EngineUse::busyPs).reversed())
+        .toList();
+  }
+
+  private static List<Busy> busy(OpLog log, long fromPs, long toPs) {
     Map<List<Object>, Busy> byEngine = new LinkedHashMap<>();
     for (int id = 0; id < log.size(); id++) {
       if (!log.has(id)) {
@@ -136,10 +151,7 @@ public final class Utilisation {
         b.bytes += log.bytes(id);
       }
     }
-    return byEngine.values().stream()
-        .map(Busy::use)
-        .sorted(Comparator.comparingLong(EngineUse::busyPs).reversed())
-        .toList();
+    return List.copyOf(byEngine.values());
   }
 
   /** A message holds its channel until its last byte has left. */
@@ -178,33 +190,81 @@ public final class Utilisation {
     return used;
   }
 
+  // ---- over time ----
+
+  /** Equal parts of a stretch of time, and how much of each was busy, by kind of thing. */
+  private static final class Windows {
+    private final long fromPs;
+    private final long toPs;
+    private final int count;
+    private final double width;
+    private final Map<String, double[]> busy = new LinkedHashMap<>();
+    private final Map<String, Set<Object>> users = new LinkedHashMap<>();
+
+    Windows(long fromPs, long toPs, int count) {
+      this.fromPs = fromPs;
+      this.toPs = toPs;
+      this.count = count;
+      this.width = Math.max(1, (double) (toPs - fromPs) / count);
+    }
+
+    void add(String kind, Object user, long startPs, long endPs) {
+      double from = Math.max(fromPs, startPs) - fromPs;
+      double to = Math.min(toPs, endPs) - fromPs;
+      if (to <= from) {
+        return;
+      }
+      users.computeIfAbsent(kind, k -> new HashSet<>()).add(user);
+      double[] of = busy.computeIfAbsent(kind, k -> new double[count]);
+      for (int w = (int) (from / width); w < count && w * width < to; w++) {
+        of[w] += Math.max(0, Math.min(to, (w + 1) * width) - Math.max(from, w * width)) / width;
+      }
+    }
+
+    /** The mean over those of a kind that were busy at all. */
+    Map<String, double[]> means() {
+      busy.forEach((kind, of) -> {
+        int all = users.getOrDefault(kind, Set.of()).size();
+        Arrays.setAll(of, w -> of[w] / Math.max(1, all));
+      });
+      return busy;
+    }
+  }
+
   /**
    * How busy the links of each kind were over time.
    *
    * @param windows equal parts of the time from {@code fromPs} to {@code toPs}, at least 1
-   * @return by kind, for each window the mean over the links of that kind that carried anything, 0
-   *     to 1
+   * @return by kind, such as {@code sip_to_sip}, for each window the mean over the links of that
+   *     kind that carried anything, 0 to 1
    */
-  public static Map<LinkKind, double[]> overTime(
+  public static Map<String, double[]> linksOverTime(
       Machine machine, OpLog log, long fromPs, long toPs, int windows) {
     TransferLog ways = log.transfers();
-    Map<LinkKind, double[]> busy = new LinkedHashMap<>();
-    Map<LinkKind, Map<Integer, Boolean>> used = new LinkedHashMap<>();
-    double width = Math.max(1, (double) (toPs - fromPs) / windows);
+    Windows all = new Windows(fromPs, toPs, windows);
     for (int s = 0; s < ways.services(); s++) {
-      LinkKind kind = machine.linkKind(ways.link(s));
-      double[] of = busy.computeIfAbsent(kind, k -> new double[windows]);
-      used.computeIfAbsent(kind, k -> new LinkedHashMap<>()).put(ways.link(s), true);
-      double from = Math.max(fromPs, ways.startPsOf(s)) - fromPs;
-      double to = Math.min(toPs, ways.tailPs(s)) - fromPs;
-      for (int w = (int) (from / width); w < windows && w * width < to; w++) {
-        of[w] += Math.max(0, Math.min(to, (w + 1) * width) - Math.max(from, w * width)) / width;
+      int link = ways.link(s);
+      String kind = Param.fold(machine.linkKind(link).name());
+      all.add(kind, link, ways.startPsOf(s), ways.tailPs(s));
+    }
+    return all.means();
+  }
+
+  /**
+   * How busy the engines of each kind were over time.
+   *
+   * @param windows equal parts of the time from {@code fromPs} to {@code toPs}, at least 1
+   * @return by the engine's name, for each window the mean over the PEs where it worked at all, 0
+   *     to 1
+   */
+  public static Map<String, double[]> enginesOverTime(
+      OpLog log, long fromPs, long toPs, int windows) {
+    Windows all = new Windows(fromPs, toPs, windows);
+    for (Busy b : busy(log, fromPs, toPs)) {
+      for (long[] span : b.apart()) {
+        all.add(b.engine, b.pe, span[0], span[1]);
       }
     }
-    busy.forEach((kind, of) -> {
-      int links = used.getOrDefault(kind, Map.of()).size();
-      Arrays.setAll(of, w -> of[w] / Math.max(1, links));
-    });
-    return busy;
+    return all.means();
   }
 }

@@ -74,6 +74,14 @@ final class ReportTest {
     String slices = "(SELECT sum(json_array_length(value, '$[1]')) FROM json_each(@, '$.tracks'))";
     assertThat(json(data, slices)).isEqualTo(Long.toString(operations));
     assertThat(json(data, "json_array_length(@, '$.busiest_links') > 0")).isEqualTo("1");
+    assertThat(json(data, "json_array_length(@, '$.links_over_time.hbm_port')")).isEqualTo("80");
+    assertThat(json(data, "json_array_length(@, '$.engines_over_time.MATH')")).isEqualTo("80");
+    // links inside a cube join nodes of its drawing
+    String beyond =
+        "(SELECT count(*) FROM json_each(@, '$.cube_inside.links') WHERE max(value ->> 0, value ->>"
+            + " 1) >= json_array_length(@, '$.cube_inside.nodes'))";
+    assertThat(json(data, beyond)).isEqualTo("0");
+    assertThat(json(data, "json_array_length(@, '$.cube_inside.links') > 0")).isEqualTo("1");
   }
 
   @Test

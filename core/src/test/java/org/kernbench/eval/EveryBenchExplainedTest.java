@@ -36,7 +36,7 @@ final class EveryBenchExplainedTest {
           "mimo-train-step",
               List.of(
                   "encoder=tp=1,dp=2",
-                  "language=tp=2",
+                  "language=tp=2,cp=1,dp=1",
                   "encoder_layers=1",
                   "language_layers=1",
                   "tokens=24",

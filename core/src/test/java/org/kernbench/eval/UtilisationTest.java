@@ -1,0 +1,101 @@
+package org.kernbench.eval;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BiFunction;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.device.OpLog;
+import org.kernbench.machine.Machine;
+
+/** Windows of use: what they hold in sum is the time in which engines and links were busy. */
+final class UtilisationTest {
+  private static final RunResult RUN =
+      Runner.of("test", Progress.SILENT)
+          .run(
+              BenchRegistry.standard().find("ccl-allreduce"),
+              RunOptions.DEFAULT
+                  .withTopology("tiny")
+                  .withParams(List.of("n_elem=2000", "algorithm=mesh")));
+  private static final Breakdown PATH = RUN.path().orElseThrow();
+  private static final OpLog LOG = PATH.log();
+  private static final Machine MACHINE = PATH.machine();
+  private static final long FROM = PATH.beginPs();
+  private static final long TO = PATH.endPs();
+
+  private static void assertHoldsAll(
+      Map<String, double[]> windows, Map<String, Long> busyPs, Map<String, Integer> users) {
+    assertThat(windows.keySet()).isEqualTo(busyPs.keySet());
+    windows.forEach((kind, of) -> {
+      double width = (double) (TO - FROM) / of.length;
+      double sum = Arrays.stream(of).sum() * width * users.getOrDefault(kind, 0);
+      double busy = busyPs.getOrDefault(kind, 0L);
+      assertThat(sum).as(kind).isCloseTo(busy, within(1e-6 * busy + 1e-3));
+      assertThat(Arrays.stream(of).boxed())
+          .as(kind)
+          .allSatisfy(share -> assertThat(share).isBetween(0.0, 1 + 1e-9));
+    });
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 7, 80})
+  void linksOverTime_windows_holdTheBusyTimeOfAllLinks(int windows) {
+    Map<String, Long> busy = new HashMap<>();
+    Map<String, Integer> users = new HashMap<>();
+    for (Utilisation.LinkUse l : Utilisation.of(MACHINE, LOG, FROM, TO).links()) {
+      if (l.busyPs() > 0) {
+        String kind = Param.fold(l.link().kind().name());
+        busy.merge(kind, l.busyPs(), Long::sum);
+        users.merge(kind, 1, Integer::sum);
+      }
+    }
+    assertHoldsAll(Utilisation.linksOverTime(MACHINE, LOG, FROM, TO, windows), busy, users);
+  }
+
+  /** Beside the sums of the utilisation: moments counted one by one. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 7, 80})
+  void enginesOverTime_windows_holdTheBusyTimeOfAllEngines(int windows) {
+    Map<String, Long> busy = new HashMap<>();
+    Map<String, Integer> users = new HashMap<>();
+    for (Utilisation.EngineUse u : Utilisation.of(MACHINE, LOG, FROM, TO).engines()) {
+      busy.merge(u.engine(), u.busyPs(), Long::sum);
+      users.merge(u.engine(), 1, Integer::sum);
+    }
+    assertHoldsAll(Utilisation.enginesOverTime(LOG, FROM, TO, windows), busy, users);
+  }
+
+  /** A slow second implementation: is any operation of the engine under way at this picosecond? */
+  @Test
+  void enginesOverTime_oneWindow_isWhatSamplesSay() {
+    BiFunction<Integer, Long, Boolean> runs =
+        (id, ps) -> LOG.startPs(id) <= ps && ps < LOG.endPs(id);
+    Set<Object> pes = new HashSet<>();
+    long hits = 0;
+    int samples = 4000;
+    for (int i = 0; i < samples; i++) {
+      long ps = FROM + (TO - FROM) * i / samples;
+      Set<Object> busy = new HashSet<>();
+      for (int id = 0; id < LOG.size(); id++) {
+        if (LOG.has(id) && Utilisation.engine(LOG.kind(id)).equals("MATH")) {
+          pes.add(LOG.pe(id));
+          if (runs.apply(id, ps)) {
+            busy.add(LOG.pe(id));
+          }
+        }
+      }
+      hits += busy.size();
+    }
+    double[] math =
+        Utilisation.enginesOverTime(LOG, FROM, TO, 1).getOrDefault("MATH", new double[1]);
+    assertThat(math[0]).isPositive().isCloseTo((double) hits / samples / pes.size(), within(0.002));
+  }
+}
