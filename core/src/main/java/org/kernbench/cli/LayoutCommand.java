@@ -10,10 +10,12 @@ import picocli.CommandLine.Spec;
 /** {@code kernbench layout}: what parallel layouts mean, and what lies between two of them. */
 @Command(
     name = "layout",
-    customSynopsis = "kernbench layout groups|bridge [OPTIONS]",
+    customSynopsis = "kernbench layout groups|bridge|check [OPTIONS]",
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
-    description = "Shows which ranks form which groups, and what a bridge between layouts does.",
+    description =
+        "Shows which ranks form which groups, what a bridge between layouts does, and whether"
+            + " layouts compute the same.",
     optionListHeading = "%n",
     commandListHeading = "%nCommands%n")
 final class LayoutCommand implements Callable<Integer> {
@@ -30,6 +32,7 @@ final class LayoutCommand implements Callable<Integer> {
     CommandLine line = new CommandLine(new LayoutCommand());
     line.addSubcommand(new LayoutGroupsCommand(terminal));
     line.addSubcommand(new LayoutBridgeCommand(terminal));
+    line.addSubcommand(new LayoutCheckCommand(terminal));
     return line;
   }
 

@@ -8,6 +8,7 @@ import org.kernbench.config.Suggest;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.UsageException;
 import org.kernbench.machine.MachineDiagram;
+import org.kernbench.nn.Fault;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
@@ -23,8 +24,11 @@ final class Words {
         return constant;
       }
     }
-    List<String> names = names(constants);
-    throw new TypeConversionException(
+    throw unknown(text, names(constants));
+  }
+
+  private static TypeConversionException unknown(String text, List<String> names) {
+    return new TypeConversionException(
         "got \""
             + text
             + "\"; expected one of "
@@ -55,6 +59,26 @@ final class Words {
     @Override
     public Mode convert(String text) {
       return read(text, Mode.values());
+    }
+  }
+
+  /** Reads a mistake that can be put into training. */
+  static final class FaultWord implements ITypeConverter<Fault>, Iterable<String> {
+    private static List<Fault> all() {
+      return Arrays.stream(Fault.values()).filter(f -> f != Fault.NONE).toList();
+    }
+
+    @Override
+    public Iterator<String> iterator() {
+      return all().stream().map(Fault::id).iterator();
+    }
+
+    @Override
+    public Fault convert(String text) {
+      return all().stream()
+          .filter(f -> f.id().equals(text.toLowerCase(Locale.ROOT)))
+          .findFirst()
+          .orElseThrow(() -> unknown(text, all().stream().map(Fault::id).toList()));
     }
   }
 

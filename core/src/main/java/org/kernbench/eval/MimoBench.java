@@ -5,10 +5,12 @@ import java.util.Locale;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
+import org.kernbench.nn.Communication;
 import org.kernbench.nn.DataParallel;
 import org.kernbench.nn.Microbatch;
 import org.kernbench.nn.Microbatches;
 import org.kernbench.nn.RankGrid;
+import org.kernbench.nn.TransformerConfig;
 import org.kernbench.nn.TwoModuleConfig;
 import org.kernbench.nn.TwoModuleLayout;
 import org.kernbench.nn.TwoModuleTraining;
@@ -187,8 +189,42 @@ final class MimoBench implements Bench {
             model, samples, tokens, context.param(MICROBATCHES), Microbatches.Masks.UNEVEN, 1));
   }
 
+  private static void checkTp(String module, RankGrid grid, TransformerConfig c, int... widths) {
+    int tp = grid.size("tp");
+    boolean fits = c.heads() % tp == 0 && c.keyHeads() % tp == 0 && c.ffn() % tp == 0;
+    for (int width : widths) {
+      fits &= width % tp == 0;
+    }
+    if (!fits) {
+      throw new UsageException(
+          module
+              + " "
+              + grid
+              + ": tp is "
+              + tp
+              + "; expected a divisor of the "
+              + c.heads()
+              + " heads, "
+              + c.keyHeads()
+              + " key heads and all widths of "
+              + c.name());
+    }
+  }
+
   /** Refuses what the layout cannot divide. */
   static void check(TwoModuleConfig model, TwoModuleLayout layout, int samples, int tokens) {
+    TransformerConfig e = model.encoder();
+    checkTp("encoder", layout.encoder(), e, e.hidden(), model.projector());
+    checkTp("language model", layout.language(), model.language(), model.language().vocabulary());
+    int encoderCp = layout.encoder().size("cp");
+    if (encoderCp > 1 && model.tokensPerSample() % (2 * encoderCp) != 0) {
+      throw new UsageException(
+          "encoder "
+              + layout.encoder()
+              + ": cp cannot divide its "
+              + model.tokensPerSample()
+              + " tokens; expected that twice cp divides them");
+    }
     if (samples % layout.samplesFactor() != 0) {
       throw new UsageException(
           "samples is "
@@ -238,10 +274,10 @@ final class MimoBench implements Bench {
     long total = torch.simulator().nowPs();
     int ranks = setup.layout.ranks();
     double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
-    CollectiveCosts costs = new CollectiveCosts(torch.distributed().history(), ranks);
+    CommunicationSums costs = new CommunicationSums(Communication.of(torch), ranks);
     outcome
         .time(total, TrainingFlops.boundPs(torch.machine(), flops, ranks), "compute")
-        .metric("comm_ns", Numbers.ns(costs.busyPs()))
+        .metric("comm_ns", Numbers.ns(costs.timePs()))
         .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
         .metric("rank_gflop", Numbers.rounded(flops / ranks / 1e9));

@@ -1,16 +1,13 @@
 package org.kernbench.eval;
 
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Mode;
-import org.kernbench.machine.GemmSpec;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.nn.AdamW;
@@ -105,7 +102,8 @@ final class TrainingBench implements Bench {
           "overlap",
           "on",
           List.of("on", "off"),
-          "compute weight gradients beside collectives, and sum gradients beside the backward pass");
+          "compute weight gradients beside collectives, and sum gradients beside the backward"
+              + " pass");
   private static final Param<Integer> BUCKET =
       Param.integer("bucket", 4096, 1, 1 << 20, "size of a bucket of gradients, KiB");
   private static final Param<String> DIVIDED =
@@ -294,8 +292,7 @@ final class TrainingBench implements Bench {
       Shape shape = Shape.of(positions.length, batch, setup.config.hidden());
       Torch torch = w.torch();
       boolean values = torch.simulator().mode() != Mode.TIME;
-      DataParallel data =
-          new DataParallel(torch, layout, module.parameters(), setup.data);
+      DataParallel data = new DataParallel(torch, layout, module.parameters(), setup.data);
       try (Graph graph = Graph.of(torch).withOverlap(setup.data.overlap());
           Tensor x = torch.empty(shape, setup.dtype, "x");
           Tensor dy = torch.empty(shape, setup.dtype, "dy")) {
@@ -438,21 +435,13 @@ final class TrainingBench implements Bench {
     long total = torch.simulator().nowPs();
     Bound bound = bound(torch.machine(), setup);
     outcome.time(total, bound.ps, bound.kind);
-    Map<List<Object>, Sum> sums = new LinkedHashMap<>();
-    Sum all = new Sum();
-    for (Communication.Line line : Communication.of(torch).lines()) {
-      // layers and buckets are alike: their numbers are left out
-      String place = line.place().replaceAll("\\.[0-9]+", ".*");
-      List<Object> key = List.of(place, line.phase(), line.op(), line.groupSize());
-      sums.computeIfAbsent(key, k -> new Sum()).add(line, setup.ranks());
-      all.add(line, setup.ranks());
-    }
+    CommunicationSums costs = new CommunicationSums(Communication.of(torch), setup.ranks());
     outcome
-        .metric("comm_ns", Numbers.ns(all.timePs))
-        .metric("exposed_ns", Numbers.ns(all.exposedPs))
-        .metric("exposed_pct", Numbers.rounded(100.0 * all.exposedPs / total))
+        .metric("comm_ns", Numbers.ns(costs.timePs()))
+        .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
+        .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
         .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9));
-    sums.forEach((key, sum) -> outcome.row(sum.row(key)));
+    costs.rows().forEach(outcome::row);
     IpcqSpec queues =
         torch.distributed().history().stream()
             .findFirst()
@@ -461,63 +450,26 @@ final class TrainingBench implements Bench {
     outcome.explainedRun(torch.simulator().opLog(), queues);
   }
 
-  /** Collectives that are alike; times are of one rank. */
-  private static final class Sum {
-    private long calls;
-    private long bytes;
-    private long sent;
-    private boolean counted = true;
-    private long timePs;
-    private long exposedPs;
-
-    void add(Communication.Line line, int ranks) {
-      int groups = Math.max(1, ranks / line.groupSize());
-      calls += line.calls();
-      bytes += line.payloadBytes();
-      sent += line.sentBytes().orElse(0);
-      counted &= line.sentBytes().isPresent();
-      timePs += line.timePs() / groups;
-      exposedPs += line.exposedPs() / groups;
-    }
-
-    Map<String, Object> row(List<Object> key) {
-      Map<String, Object> row = new LinkedHashMap<>();
-      row.put("part", key.get(0));
-      row.put("pass", key.get(1).toString().toLowerCase(Locale.ROOT));
-      row.put(
-          "collective", key.get(2).toString().toLowerCase(Locale.ROOT) + " of " + key.get(3));
-      row.put("calls", calls);
-      row.put("bytes", bytes);
-      row.put("sent_bytes", counted ? (Object) sent : "");
-      row.put("time_ns", Numbers.ns(timePs));
-      row.put("exposed_ns", Numbers.ns(exposedPs));
-      return row;
-    }
-  }
-
   private record Bound(long ps, String kind) {}
 
   /** Multiply-adds count twice; the backward pass costs twice the forward pass. */
   private static double flops(Setup s) {
     TransformerConfig c = s.config;
     double tokens = (double) s.tokens * s.batch;
-    boolean isGpt = c.style() == TransformerConfig.Style.GPT;
-    double mlp = (isGpt ? 2.0 : 3.0) * c.hidden() * c.ffn();
-    double projections =
-        (double) c.hidden() * c.headSize() * (2.0 * c.heads() + 2.0 * c.keyHeads());
-    // a query sees half of the keys on average
-    double attention = 2.0 * c.heads() * c.headSize() * (s.tokens + 1) / 2;
-    double block = mlp + (s.scope == Scope.MLP ? 0 : projections + attention);
-    double all =
-        s.scope == Scope.STEP ? c.layers() * block + (double) c.hidden() * c.vocabulary() : block;
-    return 2 * 3 * tokens * all;
+    double keys = (s.tokens + 1) / 2.0; // a query sees half of them on average
+    double forward =
+        switch (s.scope) {
+          case MLP -> TrainingFlops.mlp(c, tokens);
+          case BLOCK -> TrainingFlops.block(c, tokens, keys);
+          case STEP ->
+              c.layers() * TrainingFlops.block(c, tokens, keys)
+                  + TrainingFlops.linear(tokens, c.hidden(), c.vocabulary());
+        };
+    return 3 * forward;
   }
 
   /** The GEMM engines of all ranks at their peak, doing nothing else. */
   private static Bound bound(Machine machine, Setup s) {
-    GemmSpec gemm = machine.pe().gemm();
-    double perSecond = 2.0 * gemm.rows() * gemm.columns() * gemm.clockHz();
-    double ps = flops(s) / s.ranks() / perSecond * 1e12;
-    return new Bound((long) Math.floor(ps), "compute");
+    return new Bound(TrainingFlops.boundPs(machine, flops(s), s.ranks()), "compute");
   }
 }

@@ -1,17 +1,18 @@
 package org.kernbench.eval;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
+import org.kernbench.nn.Communication;
 import org.kernbench.nn.Microbatch;
 import org.kernbench.nn.TransformerConfig;
 import org.kernbench.nn.TwoModuleConfig;
 import org.kernbench.nn.TwoModuleLayout;
 import org.kernbench.nn.TwoModuleTraining;
-import org.kernbench.torch.CollectiveRun;
 import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
@@ -20,11 +21,6 @@ import org.kernbench.torch.Worker;
 /** One training step of two modules on a machine. */
 final class TwoModuleStep {
   private TwoModuleStep() {}
-
-  /** The collectives of a world, whatever the file says of its size. */
-  static CollectiveLibrary library(Machine machine, CclConfig ccl) {
-    return CollectiveLibrary.open(machine, ccl);
-  }
 
   /** What to change in a configuration for a world of some ranks; all-reduces are by ring. */
   static List<String> world(RankLevel level, int ranks) {
@@ -57,9 +53,10 @@ final class TwoModuleStep {
    *
    * @param ps from the first kernel to the last
    * @param boundPs no run takes less
-   * @param costs of its collectives
+   * @param communicationPs of its collectives
+   * @param exposedPs the part of these that no computation hides
    */
-  record Timing(long ps, long boundPs, CollectiveCosts costs) {}
+  record Timing(long ps, long boundPs, long communicationPs, long exposedPs) {}
 
   /** The time of one step, without values. */
   static Timing time(
@@ -69,22 +66,21 @@ final class TwoModuleStep {
       TwoModuleLayout layout,
       TwoModuleTraining.Settings settings,
       List<Microbatch> data) {
-    Timing[] found = new Timing[1];
+    List<Timing> found = new ArrayList<>();
     run(
         machine,
         ccl,
         TorchOptions.DEFAULT.withMode(Mode.TIME),
         layout.worldSize(),
         w -> body(w, model, layout, settings, data),
-        torch -> {
-          List<CollectiveRun> history = torch.distributed().history();
-          long bound =
-              TrainingFlops.boundPs(machine, flops(model, settings.frozen(), data), layout.ranks());
-          found[0] =
-              new Timing(
-                  torch.simulator().nowPs(), bound, new CollectiveCosts(history, layout.ranks()));
-        });
-    return found[0];
+        torch -> found.add(timing(torch, flops(model, settings.frozen(), data), layout.ranks())));
+    return found.getFirst();
+  }
+
+  private static Timing timing(Torch torch, double flops, int ranks) {
+    CommunicationSums costs = new CommunicationSums(Communication.of(torch), ranks);
+    long bound = TrainingFlops.boundPs(torch.machine(), flops, ranks);
+    return new Timing(torch.simulator().nowPs(), bound, costs.timePs(), costs.exposedPs());
   }
 
   private static void body(

@@ -214,6 +214,28 @@ final class BadInputTest {
 
   private static List<Case> layouts() {
     return List.of(
+        new Case("layout-check-missing", 2, "layout", "check"),
+        new Case("layout-check-unreadable", 2, "layout", "check", "tp=2,dp=2"),
+        new Case("layout-check-not-sp", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=1:sq"),
+        new Case("layout-check-sizes", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=2"),
+        new Case(
+            "layout-check-fault", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=1", "--inject", "skip"),
+        new Case(
+            "layout-check-model", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=1", "--model", "gpt-5"),
+        new Case(
+            "layout-check-masks", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=1", "--masks", "none"),
+        new Case(
+            "layout-check-samples", 2, "layout", "check", "tp=1,dp=2:tp=2,dp=1", "--samples", "3"),
+        new Case(
+            "layout-check-tokens",
+            2,
+            "layout",
+            "check",
+            "tp=1,dp=2:tp=1,cp=2,dp=1",
+            "--tokens",
+            "18"),
+        new Case("layout-check-heads", 2, "layout", "check", "tp=5,dp=1:tp=5,dp=1"),
+        new Case("layout-check-too-many-ranks", 2, "layout", "check", "tp=1,dp=97:tp=1,dp=97"),
         new Case("layout-without-command", 2, "layout"),
         new Case("layout-command-misspelt", 2, "layout", "brigde"),
         new Case("layout-groups-missing", 2, "layout", "groups"),

@@ -35,7 +35,8 @@ final class OutputTest {
     return text.replaceAll("\"wall_ms\": [0-9.]+", "\"wall_ms\": MASKED")
         .replaceAll("\"events_per_s\": [0-9]+", "\"events_per_s\": MASKED")
         .replaceAll("\\.java:\\d+", ".java:LINE")
-        .replaceAll(" events in [0-9,]+ ms", " events in MASKED ms");
+        .replaceAll(" events in [0-9,]+ ms", " events in MASKED ms")
+        .replaceAll("[0-9]\\.[0-9]+[eE]-1[0-9]", "ROUND-OFF"); // of libraries for f64
   }
 
   private static void check(String golden, Session session) {
@@ -78,6 +79,24 @@ final class OutputTest {
     check("layout-groups.txt", Session.of(concat(words, view)));
     check("layout-groups.json", Session.of(concat(concat(words, view), "--format", "json")));
     check("layout-groups-all.txt", Session.of("layout", "groups", "tp=2,cp=3,dp=1,offset=4"));
+  }
+
+  @Test
+  void layoutCheck_ofTwoLayouts() {
+    String[] words = {"layout", "check", "tp=1,dp=2:tp=2,dp=1:sp", "tp=2,dp=1:tp=1,cp=2,dp=1"};
+    check("layout-check.txt", Session.of(concat(words, "--steps", "2")));
+    check("layout-check.json", Session.of(concat(words, "--no-time", "--format", "json")));
+  }
+
+  @Test
+  void layoutCheck_ofAMistake_namesIt() {
+    String[] words = {"layout", "check", "tp=1,dp=2:tp=1,cp=2,dp=1", "--no-time", "--inject"};
+    Session session = Session.of(concat(words, "skip-cp-reduce"));
+
+    assertThat(session.exitCode()).isEqualTo(1);
+    Golden.check("output/layout-check-fault.txt", masked(session.out()));
+    assertThat(Session.of(concat(words, "skip-cp-reduce", "--format", "json")).out())
+        .contains("\"equal\": false", "\"cause\": \"cp_sum_missing\"", "\"rank\": 0");
   }
 
   @Test
@@ -285,7 +304,8 @@ final class OutputTest {
         "machine diagram",
         "layout",
         "layout groups",
-        "layout bridge"
+        "layout bridge",
+        "layout check"
       })
   void help_isReadable(String command) {
     List<String> words = command.isEmpty() ? List.of() : List.of(command.split(" "));

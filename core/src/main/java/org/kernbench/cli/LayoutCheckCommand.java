@@ -1,0 +1,252 @@
+package org.kernbench.cli;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.eval.LayoutCheck;
+import org.kernbench.eval.UsageException;
+import org.kernbench.machine.Machines;
+import org.kernbench.nn.Fault;
+import org.kernbench.nn.Microbatches;
+import org.kernbench.nn.RankGrid;
+import org.kernbench.nn.TwoModuleConfig;
+import org.kernbench.nn.TwoModuleLayout;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.RankLevel;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code kernbench layout check}: do layouts compute the same gradients? */
+@Command(
+    name = "check",
+    customSynopsis = "kernbench layout check ENCODER:LANGUAGE[:sp] ... [OPTIONS]",
+    synopsisHeading = "Usage: ",
+    descriptionHeading = "%n",
+    description = {
+      "Trains an encoder and a language model in each layout, in f64, and compares all gradients",
+      "with those of one rank on the same data: within 1e-10, norms within 1e-9, replicas to the",
+      "bit. Where they differ it names the first wrong tensor, the rank and the likely cause. Also",
+      "predicts the time of a step and how much communication is exposed. Exit code 1 if a layout",
+      "differs."
+    },
+    optionListHeading = "%n",
+    sortOptions = false,
+    footerHeading = "%nExamples%n",
+    footer = {
+      "  kernbench layout check tp=2,dp=4:tp=4,dp=2 tp=2,dp=4:tp=2,cp=2,dp=2:sp",
+      "  kernbench layout check tp=4,dp=2:tp=1,cp=2,dp=4 --inject skip-cp-reduce"
+    })
+final class LayoutCheckCommand implements Callable<Integer> {
+  private static final int FAILED = 1;
+
+  private final Terminal terminal;
+
+  @Parameters(
+      arity = "1..*",
+      paramLabel = "ENCODER:LANGUAGE[:sp]",
+      description =
+          "Layouts of the two modules on the same ranks; sp: with sequence parallelism in the"
+              + " language model.")
+  private List<String> layouts = new ArrayList<>();
+
+  @Option(
+      names = "--model",
+      paramLabel = "MODEL",
+      description = "tiny-gpt (default) or tiny-llama: the style of the language model.")
+  private String model = "tiny-gpt";
+
+  @Option(
+      names = "--samples",
+      paramLabel = "N",
+      description = "Samples of a microbatch over all ranks (default: one or more for each dp).")
+  private int samples;
+
+  @Option(
+      names = "--tokens",
+      paramLabel = "N",
+      description = "Tokens of a sample (default: 16 or more that all layouts can divide).")
+  private int tokens;
+
+  @Option(
+      names = "--microbatches",
+      paramLabel = "N",
+      description = "Microbatches of a step (default: 1).")
+  private int microbatches = 1;
+
+  @Option(
+      names = "--masks",
+      paramLabel = "MASKS",
+      description =
+          "Which tokens count: uniform, uneven (default), or gaps, which leave ranks without any.")
+  private String masks = "uneven";
+
+  @Option(names = "--frozen-encoder", description = "Trains projector and language model only.")
+  private boolean frozen;
+
+  @Option(
+      names = "--steps",
+      paramLabel = "N",
+      description = "Also compares parameters after so many steps of SGD (default: 0).")
+  private int steps;
+
+  @Option(names = "--seed", paramLabel = "N", description = "Of weights and data (default: 7).")
+  private long seed = 7;
+
+  @Option(
+      names = "--inject",
+      paramLabel = "FAULT",
+      converter = Words.FaultWord.class,
+      completionCandidates = Words.FaultWord.class,
+      description = "Puts a mistake in, to see it found: ${COMPLETION-CANDIDATES}.")
+  private Fault fault = Fault.NONE;
+
+  @Option(names = "--no-time", description = "Values only.")
+  private boolean noTime;
+
+  @Option(names = "--dtype", paramLabel = "DTYPE", description = "Of a timed step (default: bf16).")
+  private String dtype = "bf16";
+
+  @Option(
+      names = "--rank-level",
+      paramLabel = "LEVEL",
+      description =
+          "What a rank owns: pe, cube (default) or sip; it computes on the first PE of it.")
+  private String rankLevel = "cube";
+
+  @Option(
+      names = "--topology",
+      paramLabel = "FILE|PRESET",
+      description = "The machine (default: sip-2026).")
+  private String topology = "sip-2026";
+
+  @Option(
+      names = "--set",
+      paramLabel = "path=value",
+      description = "Changes one value of it; may be repeated.")
+  private List<String> overrides = new ArrayList<>();
+
+  @Option(
+      names = "--ccl",
+      paramLabel = "FILE",
+      description = "The configuration of collectives (default: ./ccl.yaml, or the packaged one).")
+  private @Nullable Path ccl;
+
+  @Option(
+      names = "--ccl-set",
+      paramLabel = "path=value",
+      description = "Changes one value of it; may be repeated.")
+  private List<String> cclOverrides = new ArrayList<>();
+
+  @Option(
+      names = "--format",
+      paramLabel = "FORMAT",
+      converter = Words.FormatWord.class,
+      completionCandidates = Words.FormatWord.class,
+      description = "text (default) or json.")
+  private Format format = Format.TEXT;
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  boolean help;
+
+  LayoutCheckCommand(Terminal terminal) {
+    this.terminal = terminal;
+  }
+
+  @Override
+  public Integer call() {
+    if (format == Format.CSV) {
+      throw new UsageException("--format: got csv; expected text or json");
+    }
+    List<TwoModuleLayout> all = layouts.stream().map(LayoutCheckCommand::layout).toList();
+    LayoutCheck check = LayoutCheck.of(all, problem(all), hardware());
+    terminal.out().print(format == Format.TEXT ? check.text() : check.json());
+    return check.isEqual() ? 0 : FAILED;
+  }
+
+  private static TwoModuleLayout layout(String text) {
+    String[] parts = text.split(":", -1);
+    boolean sp = parts.length == 3 && parts[2].equals("sp");
+    if (parts.length != 2 && !sp) {
+      throw new UsageException(
+          "layout \""
+              + text
+              + "\"; expected ENCODER:LANGUAGE or ENCODER:LANGUAGE:sp, e.g."
+              + " tp=2,dp=4:tp=2,cp=2,dp=2:sp");
+    }
+    return new TwoModuleLayout(RankGrid.parse(parts[0]), RankGrid.parse(parts[1]), sp);
+  }
+
+  private LayoutCheck.Problem problem(List<TwoModuleLayout> all) {
+    TwoModuleConfig config =
+        switch (model) {
+          case "tiny-gpt" -> TwoModuleConfig.tinyGpt();
+          case "tiny-llama" -> TwoModuleConfig.tinyLlama();
+          default ->
+              throw new UsageException(
+                  "--model: got \"" + model + "\"; expected tiny-gpt or tiny-llama");
+        };
+    int sampleFactor = 1;
+    int tokenFactor = 1;
+    for (TwoModuleLayout layout : all) {
+      sampleFactor = leastCommonMultiple(sampleFactor, layout.samplesFactor());
+      tokenFactor = leastCommonMultiple(tokenFactor, layout.sequenceFactor());
+    }
+    return new LayoutCheck.Problem(
+        config,
+        positive("--samples", samples, roundUp(4, sampleFactor)),
+        positive("--tokens", tokens, roundUp(16, tokenFactor)),
+        positive("--microbatches", microbatches, 1),
+        Words.choice("--masks", masks, Microbatches.Masks.values()),
+        frozen,
+        steps,
+        seed,
+        fault);
+  }
+
+  private static int positive(String option, int given, int otherwise) {
+    if (given < 0) {
+      throw new UsageException(option + ": got " + given + "; expected 1 or more");
+    }
+    return given == 0 ? otherwise : given;
+  }
+
+  private static int leastCommonMultiple(int a, int b) {
+    int multiple = a;
+    while (multiple % b != 0) {
+      multiple += a;
+    }
+    return multiple;
+  }
+
+  private static int roundUp(int least, int factor) {
+    return Math.ceilDiv(least, factor) * factor;
+  }
+
+  private LayoutCheck.Hardware hardware() {
+    Optional<Path> file = Optional.ofNullable(ccl).or(() -> CclConfig.inDirectory(Path.of("")));
+    DType type;
+    try {
+      type = DType.parse(dtype);
+    } catch (IllegalArgumentException e) {
+      throw new UsageException("--dtype: " + e.getMessage());
+    }
+    return new LayoutCheck.Hardware(
+        Machines.load(topology, overrides),
+        Words.choice("--rank-level", rankLevel, RankLevel.values()),
+        set -> {
+          List<String> changes = new ArrayList<>(cclOverrides);
+          changes.addAll(set);
+          return CclConfig.load(file, changes);
+        },
+        type,
+        !noTime);
+  }
+}
