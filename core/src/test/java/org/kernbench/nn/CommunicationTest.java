@@ -138,8 +138,8 @@ final class CommunicationTest {
     }
   }
 
-  private static void check(Layout layout) {
-    Setup s = Layouts.setup(layout);
+  private static void check(Layout layout, int layers) {
+    Setup s = Layouts.setup(layout, layers);
     Inventory inventory = new Inventory(s);
     inventory.model();
     boolean[] divided = {false};
@@ -218,13 +218,13 @@ final class CommunicationTest {
   @ParameterizedTest
   @MethodSource("org.kernbench.nn.Layouts#some")
   void layout_bytesOnTheWire_areThoseOfTheInventory(Layout layout) {
-    check(layout);
+    check(layout, 1);
   }
 
   @Tag("slow")
   @ParameterizedTest
-  @MethodSource("org.kernbench.nn.Layouts#others")
+  @MethodSource("org.kernbench.nn.Layouts#all")
   void layoutGrid_bytesOnTheWire_areThoseOfTheInventory(Layout layout) {
-    check(layout);
+    check(layout, 2);
   }
 }

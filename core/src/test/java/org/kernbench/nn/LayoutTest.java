@@ -23,18 +23,18 @@ final class LayoutTest {
   @ParameterizedTest
   @MethodSource("org.kernbench.nn.Layouts#some")
   void layout_lossGradientsAndSteps_equalOneRank(Layout layout) {
-    check(layout);
+    check(layout, 1);
   }
 
   @Tag("slow")
   @ParameterizedTest
-  @MethodSource("org.kernbench.nn.Layouts#others")
+  @MethodSource("org.kernbench.nn.Layouts#all")
   void layoutGrid_lossGradientsAndSteps_equalOneRank(Layout layout) {
-    check(layout);
+    check(layout, 2);
   }
 
-  private static void check(Layout layout) {
-    Setup setup = Layouts.setup(layout);
+  private static void check(Layout layout, int layers) {
+    Setup setup = Layouts.setup(layout, layers);
     Training training = setup.training();
     Result expected = ONE_RANK.computeIfAbsent(setup.onOneRank(), TrainingRun::of);
     Result got = TrainingRun.of(setup);

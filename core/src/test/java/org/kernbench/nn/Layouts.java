@@ -40,8 +40,12 @@ final class Layouts {
         "2,2,2,true", "12,1,1,true", "4,2,2,true"); // 8, 12, 16
   }
 
-  /** The rest. */
-  static Stream<Layout> others() {
+  /** All of them. */
+  static Stream<Layout> all() {
+    return Stream.concat(some(), others());
+  }
+
+  private static Stream<Layout> others() {
     return of(
         "2,1,1,false", "4,1,1,false", "4,1,1,true", "2,2,1,false", "2,1,2,true", "1,2,2,false",
         "1,1,4,false", "6,1,1,false", "3,2,1,true", "2,3,1,true", "3,1,2,true", "1,6,1,false",
@@ -52,11 +56,13 @@ final class Layouts {
   /**
    * Every layout runs one style with one optimizer and one set of options; together all of them
    * occur in each kind.
+   *
+   * @param layers blocks of the model
    */
-  static Setup setup(Layout l) {
+  static Setup setup(Layout l, int layers) {
     int mix = l.tp + l.cp + (l.sp ? 1 : 0);
     return new Setup(
-        mix % 2 == 0 ? GPT : LLAMA,
+        (mix % 2 == 0 ? GPT : LLAMA).with(layers, 24),
         24,
         4,
         3,

@@ -23,15 +23,15 @@ final class MutationTest {
   private static final TransformerConfig SMALL =
       new TransformerConfig("small", 8, 1, 4, 4, 2, 8, 8, 8, TransformerConfig.Style.GPT);
   private static final Setup SETUP =
-      new Setup(SMALL, 8, 2, 2, Training.SGD, 2, 2, 2, true, How.PLAIN, Recipe.STANDARD);
+      new Setup(SMALL, 8, 2, 1, Training.SGD, 2, 2, 2, true, How.PLAIN, Recipe.STANDARD);
   private static final Setup NO_SP =
-      new Setup(SMALL, 8, 2, 2, Training.SGD, 2, 2, 2, false, How.PLAIN, Recipe.STANDARD);
+      new Setup(SMALL, 8, 2, 1, Training.SGD, 2, 2, 2, false, How.PLAIN, Recipe.STANDARD);
   private static final Setup LLAMA =
       new Setup(
           new TransformerConfig("small", 8, 1, 4, 4, 2, 8, 8, 8, TransformerConfig.Style.LLAMA),
           8,
           2,
-          2,
+          1,
           Training.SGD,
           2,
           2,
@@ -87,8 +87,9 @@ final class MutationTest {
     GRADIENTS_ARE_MULTIPLIED_BY_CP(SETUP, () -> factor(2)),
     TOKENS_ARE_COUNTED_OVER_DP_ONLY(SETUP, () -> tokens("dp")),
     TOKENS_ARE_COUNTED_ON_TP_RANKS_TOO(SETUP, () -> tokens("tp")),
-    BIAS_IS_ADDED_BEFORE_THE_SUM(NO_SP, MutationTest::biasBeforeSum),
-    BIAS_IS_ADDED_BEFORE_THE_SUM_WITH_SEQUENCE_PARALLELISM(SETUP, MutationTest::biasBeforeSum),
+    // biases are 0 at first
+    BIAS_IS_ADDED_BEFORE_THE_SUM(NO_SP.forSteps(2), MutationTest::biasBeforeSum),
+    BIAS_IS_ADDED_BEFORE_THE_SUM_WITH_SEQUENCE_PARALLELISM(SETUP.forSteps(2), MutationTest::biasBeforeSum),
     NORM_COUNTS_REPLICATED_PARAMETERS_ON_EVERY_RANK(SETUP, () -> norm(true)),
     NORM_COUNTS_ONLY_THE_FIRST_RANKS_PARTS(SETUP, () -> norm(false));
 

@@ -23,8 +23,8 @@ import org.kernbench.tensor.DType;
  */
 final class ShortTypesTest {
   private static final TransformerConfig SMALL =
-      new TransformerConfig("small", 8, 2, 4, 4, 2, 16, 8, 8, TransformerConfig.Style.LLAMA);
-  private static final int STEPS = 8;
+      new TransformerConfig("small", 8, 1, 4, 4, 2, 16, 8, 8, TransformerConfig.Style.LLAMA);
+  private static final int STEPS = 5;
 
   @TempDir Path folder;
 
@@ -98,7 +98,7 @@ final class ShortTypesTest {
           .as("loss of step %d", step)
           .isCloseTo(1, within(8 * u));
     }
-    assertThat(got.losses[STEPS - 1]).isLessThan(0.7 * got.losses[0]);
+    assertThat(got.losses[STEPS - 1]).isLessThan(0.8 * got.losses[0]);
     assertThat(TrainingRun.worst(got.grads, exact.grads)).isLessThan(32 * u);
   }
 }

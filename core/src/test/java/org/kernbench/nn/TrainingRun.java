@@ -92,6 +92,10 @@ final class TrainingRun {
       return new Batch(ids, targets, mask, tokens, batch, part);
     }
 
+    Setup forSteps(int n) {
+      return new Setup(config, sequence, samples, n, training, tp, cp, dp, sp, how, recipe);
+    }
+
     Setup with(Recipe other) {
       return new Setup(config, sequence, samples, steps, training, tp, cp, dp, sp, how, other);
     }
