@@ -5,6 +5,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.Parameter.Sharding;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tensor.ShapeException;
 import org.kernbench.torch.ProcessGroup;
 
 /**
@@ -19,7 +20,8 @@ public final class ColumnParallelLinear implements Module {
   private final String name;
   private final ProcessGroup tp;
   private final Options options;
-  private final Parameter weight;
+  private final Shape weightShape;
+  private final @Nullable Parameter weight;
   private final @Nullable Parameter bias;
 
   /**
@@ -86,20 +88,54 @@ public final class ColumnParallelLinear implements Module {
    */
   public ColumnParallelLinear(
       String name, int in, int out, ProcessGroup tp, Init init, Options options) {
+    this(name, in, out, tp, init, options, true);
+  }
+
+  private ColumnParallelLinear(
+      String name, int in, int out, ProcessGroup tp, Init init, Options options, boolean owns) {
     this.name = name;
     this.tp = tp;
     this.options = options;
+    if (out % tp.size() != 0) {
+      throw new ShapeException(
+          "column-parallel layer "
+              + name
+              + ": "
+              + out
+              + " output features cannot be divided over "
+              + tp.size()
+              + " ranks; expected a multiple of "
+              + tp.size());
+    }
+    this.weightShape = Shape.of(out / tp.size(), in);
     this.weight =
-        parts.add(init.normal(name + ".weight", Shape.of(out, in), Sharding.along(0), tp));
+        owns
+            ? parts.add(init.normal(name + ".weight", Shape.of(out, in), Sharding.along(0), tp))
+            : null;
     this.bias =
         options.bias
             ? parts.add(init.constant(name + ".bias", out, 0, Sharding.along(0), tp))
             : null;
   }
 
-  /** This rank's rows of the weight, {@code [out / p, in]}. */
+  /** A layer that is given its weight with each input, for example that of an embedding. */
+  public static ColumnParallelLinear withoutWeight(
+      String name, int in, int out, ProcessGroup tp, Init init, Options options) {
+    return new ColumnParallelLinear(name, in, out, tp, init, options, false);
+  }
+
+  /**
+   * This rank's rows of the weight, {@code [out / p, in]}.
+   *
+   * @throws IllegalStateException if the layer has none
+   */
   public Parameter weight() {
-    return weight;
+    Parameter own = weight;
+    if (own == null) {
+      throw new IllegalStateException(
+          "column-parallel layer " + name + " has no weight of its own; give it one of " + weightShape);
+    }
+    return own;
   }
 
   /** The layer with its bias added, if it has one; see {@link #apply} for one that skips it. */
@@ -109,16 +145,37 @@ public final class ColumnParallelLinear implements Module {
 
   /** The layer's output, and its bias if that is still to be added. */
   public Result apply(Graph graph, Variable x) {
+    return apply(graph, x, weight(), options.gatherOutput);
+  }
+
+  /**
+   * The same with a weight from elsewhere, and its own word on gathering.
+   *
+   * @param with this rank's rows, {@code [out / p, in]}
+   * @param gather whether the ranks' outputs are joined, whatever the options say
+   * @throws IllegalStateException if the layer has a weight of its own and this is another, or this
+   *     has another shape
+   */
+  public Result apply(Graph graph, Variable x, Variable with, boolean gather) {
+    if ((weight != null && weight != with) || !with.shape().equals(weightShape)) {
+      throw new IllegalStateException(
+          "column-parallel layer "
+              + name
+              + " with weight "
+              + with
+              + ": expected "
+              + (weight == null ? "one of " + weightShape : "its own, " + weight));
+    }
     try (Graph.Section section = graph.section(name)) {
       Variable in = entered(graph, x);
-      Variable y = graph.linear(in, weight, tp.size() > 1);
+      Variable y = graph.linear(in, with, tp.size() > 1);
       if (in != x) {
         in.forget();
       }
       if (bias != null && !options.skipBiasAdd) {
         y = graph.addBias(y, bias);
       }
-      if (options.gatherOutput) {
+      if (gather) {
         y = Exchange.apply(graph, Mapping.GATHER_FROM, y, tp);
       }
       return new Result(y, options.skipBiasAdd ? Optional.ofNullable(bias) : Optional.empty());

@@ -545,6 +545,42 @@ final class MappingTest {
     p.value().copyInPlace(Arrays.copyOfRange(whole, start, start + n));
   }
 
+  /** The weight of an embedding, used again: both gradients add up in it. */
+  @Test
+  void columnParallel_weightFromElsewhere_addsItsGradientThere() {
+    Ranks.run(
+        2,
+        Mode.VALUES,
+        worker -> {
+          ProcessGroup tp = worker.distributed().world();
+          Init init = new Init(worker.torch(), DType.F64, 1, 1);
+          VocabParallelEmbedding table = new VocabParallelEmbedding("table", 4, 2, tp, init, false);
+          fill(table.weight(), worker.rank() == 0 ? of(1, 2, 3, 4) : of(5, 6, 7, 8), 0);
+          ColumnParallelLinear head =
+              ColumnParallelLinear.withoutWeight(
+                  "head", 2, 4, tp, init, ColumnParallelLinear.Options.DEFAULT.withBias(false));
+          assertThat(head.parameters()).isEmpty();
+          try (Graph graph = Graph.of(worker.torch())) {
+            Variable x = table.forward(graph, new int[] {2}, 1, 1); // row [5, 6]
+            Variable y = head.apply(graph, x, table.weight(), true).output();
+            assertThat(y.value().toDoubles()).containsExactly(17, 39, 61, 83);
+            graph.backward(y, tensor(worker, graph, of(1, 0, 0, 2), y.shape(), "dy"));
+          }
+          // rows of dy^T x, and for id 2 the sum of dy times the rows: 1 [1, 2] + 2 [7, 8]
+          assertThat(table.weight().grad().orElseThrow().toDoubles())
+              .isEqualTo(worker.rank() == 0 ? of(5, 6, 0, 0) : of(15, 18, 10, 12));
+          try (Graph graph = Graph.of(worker.torch())) {
+            Variable x = graph.input(tensor(worker, graph, of(1, 2), Shape.of(1, 2), "x"));
+            assertThatThrownBy(() -> head.forward(graph, x))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("head has no weight of its own; give it one of [2, 2]");
+            assertThatThrownBy(() -> head.apply(graph, x, x, false))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("expected one of [2, 2]");
+          }
+        });
+  }
+
   // Cross entropy, megatron.md 8.5.
 
   @ParameterizedTest
