@@ -4,6 +4,11 @@ import org.jspecify.annotations.Nullable;
 
 /** The commands of one program stream in front of an {@link Engine}: they start in order. */
 final class CommandQueue {
+  final int stream;
+
+  /** The next queue of the engine; a list, which costs a lone stream no array to go through. */
+  final @Nullable CommandQueue after;
+
   @Nullable Op head;
   private @Nullable Op tail;
 
@@ -11,6 +16,11 @@ final class CommandQueue {
   private long startedPs = -1;
   private Cause startedCause = Cause.KERNEL_START;
   private int startedCauseOp = -1;
+
+  CommandQueue(int stream, @Nullable CommandQueue after) {
+    this.stream = stream;
+    this.after = after;
+  }
 
   void add(Op op) {
     op.next = null;

@@ -1,6 +1,5 @@
 package org.kernbench.device;
 
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +18,9 @@ final class Engine {
 
   final int channels;
   int busy;
-  private @Nullable CommandQueue[] queues;
+
+  /** The queues of the streams of which commands have come, linked by {@code after}. */
+  @Nullable CommandQueue first;
 
   /** When a channel was freed last, and by which operation. */
   long freedPs = -1;
@@ -47,27 +48,24 @@ final class Engine {
     this.pe = pe;
     this.name = name;
     this.channels = channels;
-    this.queues = new CommandQueue[1];
   }
 
   void add(Op op) {
-    op.engine = this;
-    int stream = op.stream();
-    if (stream >= queues.length) {
-      queues = Arrays.copyOf(queues, stream + 1);
-    }
-    CommandQueue queue = queues[stream];
-    if (queue == null) {
-      queue = new CommandQueue();
-      queues[stream] = queue;
-    }
+    CommandQueue queue = queue(op.stream());
     queue.add(op);
+    op.engine = this;
     op.queue = queue;
   }
 
-  /** By stream; null where none of its commands has come. */
-  @Nullable CommandQueue[] queues() {
-    return queues;
+  private CommandQueue queue(int stream) {
+    for (CommandQueue q = first; q != null; q = q.after) {
+      if (q.stream == stream) {
+        return q;
+      }
+    }
+    CommandQueue added = new CommandQueue(stream, first);
+    first = added;
+    return added;
   }
 
   void free(long nowPs, int op) {

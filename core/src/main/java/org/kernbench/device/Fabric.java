@@ -57,8 +57,7 @@ final class Fabric implements Interconnect, EventHandler {
   private static final int CHUNK_PS = 2;
   private static final int BUSY_PS = 3;
   private static final int LINK_BYTES = 4;
-  private static final int FEEDER = 5; // -1: several, or a source
-  private static final int LAST_ID = 6;
+  private static final int LAST_ID = 5;
 
   /** Instead of a feeder: the port of a banked memory. */
   private static final int BANKED = -2;
@@ -96,6 +95,14 @@ final class Fabric implements Interconnect, EventHandler {
 
   private final Rate[] rates;
   private final long[] links;
+
+  /**
+   * By link id, the only link from which it can be entered; -1 if there are several, or a source.
+   * Apart from the records, because it is asked for before the link is entered, which is an event
+   * later as a rule: so that takes no line of the cache that is not needed yet.
+   */
+  private final int[] feeders;
+
   private final @Nullable HbmSlices slices;
 
   private long[] transfers = new long[64 << TRANSFER_SHIFT];
@@ -160,16 +167,16 @@ final class Fabric implements Interconnect, EventHandler {
     this.chunkBytesShift = Long.numberOfTrailingZeros(chunkBytes);
     this.rates = rates.clone();
     this.links = new long[rates.length << LINK_SHIFT];
+    this.feeders = feeders.clone();
     for (int i = 0; i < rates.length; i++) {
       int at = i << LINK_SHIFT;
       links[at + LATENCY_PS] = latenciesPs[i];
       links[at + CHUNK_PS] = rates[i].durationPs(chunkBytes);
-      links[at + FEEDER] = feeders[i];
       if (slices != null) {
         if (slices.isPort(i)) {
-          links[at + FEEDER] = BANKED;
+          this.feeders[i] = BANKED;
         } else if (feeders[i] >= 0 && slices.isPort(feeders[i])) {
-          links[at + FEEDER] = -1; // the memory offers to it
+          this.feeders[i] = -1; // the memory offers to it
         }
       }
     }
@@ -213,7 +220,7 @@ final class Fabric implements Interconnect, EventHandler {
       int sinkArg,
       boolean tellInjected,
       @Nullable MemorySpan span) {
-    if (links[(route.links[0] << LINK_SHIFT) + FEEDER] >= 0) {
+    if (feeders[route.links[0]] >= 0) {
       throw new IllegalStateException(
           "bug: a route starts in the middle, at link " + route.links[0]);
     }
@@ -361,7 +368,7 @@ final class Fabric implements Interconnect, EventHandler {
       if (!isFed(route[hop], id)) {
         chunks[chunk + HOP] = hop;
         chunks[chunk + TAIL_PS] = tailArrives;
-        if (l[(route[hop] << LINK_SHIFT) + FEEDER] == BANKED) {
+        if (feeders[route[hop]] == BANKED) {
           sim.scheduleKeyed(tailArrives, key(t, number), handler, WRITE, c);
         } else {
           sim.scheduleKeyed(headArrives, key(t, number), handler, HEAD, c);
@@ -383,7 +390,7 @@ final class Fabric implements Interconnect, EventHandler {
 
   /** Whether a link is entered from {@code from} only, so that its times follow from there. */
   private boolean isFed(int link, int from) {
-    final long feeder = links[(link << LINK_SHIFT) + FEEDER];
+    final int feeder = feeders[link];
     if (feeder >= 0 && feeder != from) {
       throw new IllegalStateException(
           "bug: link " + link + " is entered from " + from + ", its only feeder is " + feeder);

@@ -217,8 +217,8 @@ final class TimedPe {
 
   /** The head that can start where one stream has commands: nothing can come before it. */
   private @Nullable Op onlyHead(Engine engine) {
-    for (CommandQueue queue : engine.queues()) {
-      Op op = queue == null ? null : queue.head;
+    for (CommandQueue queue = engine.first; queue != null; queue = queue.after) {
+      Op op = queue.head;
       if (op != null && canStart(op)) {
         return op;
       }
@@ -235,8 +235,8 @@ final class TimedPe {
     final long now = world.sim.nowPs();
     Op chosen = null;
     long earliest = Engine.NEVER;
-    for (CommandQueue queue : engine.queues()) {
-      Op op = queue == null ? null : queue.head;
+    for (CommandQueue queue = engine.first; queue != null; queue = queue.after) {
+      Op op = queue.head;
       if (op != null && canStart(op)) {
         long ready = Math.max(readyPs(op), op.queue().startedPs());
         earliest = Math.min(earliest, ready);
@@ -457,8 +457,8 @@ final class TimedPe {
   }
 
   private void unblockMemory(Engine engine, Op ended, long now) {
-    for (CommandQueue queue : engine.queues()) {
-      Op head = queue == null ? null : queue.head;
+    for (CommandQueue queue = engine.first; queue != null; queue = queue.after) {
+      Op head = queue.head;
       if (head != null && head.memoryBlocker == ended.id) {
         head.memoryReadyPs = now;
         world.tryStart(engine);

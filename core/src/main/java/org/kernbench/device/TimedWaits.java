@@ -21,10 +21,9 @@ final class TimedWaits {
       }
     }
     for (Engine channel : p.messageChannels()) {
-      for (CommandQueue queue : channel.queues()) {
-        Op head = queue == null ? null : queue.head;
-        if (queue != null
-            && head != null
+      for (CommandQueue queue = channel.first; queue != null; queue = queue.after) {
+        Op head = queue.head;
+        if (head != null
             && channel.busy == 0
             && head.missingOperands == 0
             && !head.end().hasCredit()) {
@@ -41,8 +40,8 @@ final class TimedWaits {
     MessageUnit queues = c.queues;
     for (QueueEnd end : queues == null ? List.<QueueEnd>of() : queues.ends(p.index)) {
       Engine receiver = end.receiver();
-      for (CommandQueue queue : receiver.queues()) {
-        if (queue != null && queue.head != null && receiver.busy == 0) {
+      for (CommandQueue queue = receiver.first; queue != null; queue = queue.after) {
+        if (queue.head != null && receiver.busy == 0) {
           describeReceive(p, queue.head);
         }
       }
