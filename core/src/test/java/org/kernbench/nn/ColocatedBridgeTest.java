@@ -180,12 +180,12 @@ final class ColocatedBridgeTest {
   void randomPairs_asThePlanSays_followTheDefinition() {
     Random random = new Random(3);
     int larger = 0;
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 250; i++) {
       BridgeCase c = BridgeCase.random(random, i % 4 == 3);
       c.check(c.onTheHost());
       larger += Integer.bitCount(c.plan().source().size()) > 1 ? 1 : 0; // no power of two
     }
-    assertThat(larger).as("of sizes that are no powers of two").isGreaterThan(200);
+    assertThat(larger).as("of sizes that are no powers of two").isGreaterThan(125);
   }
 
   /** Each mistake is found by the definition, or refused on the way, on pairs where it matters. */
@@ -203,6 +203,37 @@ final class ColocatedBridgeTest {
               e -> assertThat(e).isInstanceOf(AssertionError.class),
               e -> assertThat(e).isInstanceOf(SpawnException.class));
     }
+  }
+
+  /** Samples along the last axis: every move turns the tensor. */
+  @Test
+  void samplesLast_areCutAndGatheredThere() {
+    double[] x = {0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23}; // [s, h, b] of 3, 1 and 4
+    double[][] left = new double[2][];
+    double[][] grads = new double[2][];
+    Ranks.run(
+        2,
+        Mode.VALUES,
+        w -> {
+          ColocatedBridgeCommunicator bridge =
+              bridge(
+                  w,
+                  RankGrid.parse("tp=2,dp=1"),
+                  RankGrid.parse("tp=1,dp=2"),
+                  BridgeOptions.DEFAULT.withDims(new BridgeOptions.Dims(2, 0, 1)),
+                  BridgeFault.NONE);
+          try (Graph graph = Graph.of(w.torch())) {
+            Variable in =
+                graph.input(graph.own(w.torch().from(x, Shape.of(3, 1, 4), DType.F64, "x")));
+            Variable y = bridge.communicate(graph, in);
+            left[w.rank()] = y.value().toDoubles();
+            graph.backward(graph.scale(y, 2), y.value());
+            grads[w.rank()] = in.grad().orElseThrow().toDoubles();
+          }
+        });
+    assertThat(left).isEqualTo(rows(of(0, 1, 10, 11, 20, 21), of(2, 3, 12, 13, 22, 23)));
+    double[] twice = Arrays.stream(x).map(v -> 2 * v).toArray();
+    assertThat(grads).isEqualTo(rows(twice, twice));
   }
 
   // ---- tokens per sample ----
