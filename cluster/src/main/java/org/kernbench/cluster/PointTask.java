@@ -14,6 +14,7 @@ import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.Sweep;
 import org.kernbench.eval.SweepRow;
 import org.kernbench.eval.SweepRunner;
+import org.kernbench.eval.UserClasses;
 
 /**
  * What a task of the cluster does: makes the sweep from the file's text as the driver did, and runs
@@ -34,9 +35,17 @@ record PointTask(String file, String version) implements Serializable {
     return BenchRegistry.standard().with(own);
   }
 
-  /** The sweep of a file. */
+  /**
+   * The sweep of a file. A bench that it names as a {@code .java} file is compiled here, on the
+   * driver and on every executor; the code is part of the key of each point.
+   */
   static Sweep sweep(String file, String version) {
     Sweep.Description read = Sweep.read(Path.of(file));
+    Path source = Path.of(read.bench());
+    if (UserClasses.isSource(source)) {
+      UserClasses own = UserClasses.load(List.of(source));
+      return Sweep.of(own.benchOf(source), read.base(), read.axes(), version, own.hash());
+    }
     return Sweep.of(benches().find(read.bench()), read.base(), read.axes(), version, "");
   }
 

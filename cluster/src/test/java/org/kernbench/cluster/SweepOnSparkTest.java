@@ -120,4 +120,74 @@ final class SweepOnSparkTest {
 
     assertSameAs(local(file), out);
   }
+
+  /** A bench of the user's own is compiled where it runs, and the code belongs to the keys. */
+  @Test
+  void sweep_ofAJavaFile_isTheLocalOneByteForByte() throws Exception {
+    Path source = directory.resolve("Own.java");
+    Files.writeString(source, OWN);
+    Path file = directory.resolve("own.yaml");
+    Files.writeString(file, "bench: " + source + "\ntopology: tiny\nvary:\n  n: [1, 100, 1000]\n");
+    Path out = directory.resolve("spark");
+
+    assertThat(SweepOnSpark.run(spark, file.toString(), out, false, point -> {})).isZero();
+
+    assertSameAs(local(file.toString()), out);
+    assertThat(Files.readAllLines(out.resolve("results.csv"))).hasSize(1 + 3);
+    Sweep before = PointTask.sweep(file.toString(), "v");
+    Files.writeString(source, OWN.replace("add(1.0)", "add(2.0)"));
+    assertThat(PointTask.sweep(file.toString(), "v").points().getFirst().key())
+        .isNotEqualTo(before.points().getFirst().key());
+  }
+
+  private static final String OWN =
+      """
+      import java.util.List;
+      import org.kernbench.device.Launch;
+      import org.kernbench.eval.Bench;
+      import org.kernbench.eval.BenchContext;
+      import org.kernbench.eval.Outcome;
+      import org.kernbench.eval.Param;
+      import org.kernbench.tensor.DType;
+      import org.kernbench.tensor.Shape;
+      import org.kernbench.torch.Tensor;
+      import org.kernbench.torch.Torch;
+      import org.kernbench.torch.TorchOptions;
+
+      public final class Own implements Bench {
+        private static final Param<Integer> N = Param.integer("n", 1, 1, 1 << 20, "elements");
+
+        @Override
+        public String name() {
+          return "own";
+        }
+
+        @Override
+        public String description() {
+          return "adds one";
+        }
+
+        @Override
+        public List<Param<?>> params() {
+          return List.of(N);
+        }
+
+        @Override
+        public Outcome run(BenchContext context) {
+          int n = context.param(N);
+          try (Torch torch =
+              Torch.open(context.machine(), TorchOptions.DEFAULT.withMode(context.mode()))) {
+            Tensor x = torch.full(Shape.of(n), DType.F32, 3, "x");
+            Launch launch = torch.launch("one", tl -> tl.store(x, tl.load(x).add(1.0)), x);
+            torch.await(launch);
+            double[] expected = new double[n];
+            java.util.Arrays.fill(expected, 4);
+            return Outcome.on(context.machine())
+                .time(launch.criticalPs(), 0, "none")
+                .simulated(torch.simulator().eventCount(), torch.simulator().opLog().hash())
+                .values(x.toDoubles(), expected, 0);
+          }
+        }
+      }
+      """;
 }

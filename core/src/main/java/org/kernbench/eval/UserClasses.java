@@ -14,6 +14,7 @@ import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.CodeSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -164,7 +165,8 @@ public final class UserClasses {
       if (!Files.isRegularFile(entry)) {
         throw new UsageException(
             entry
-                + ": no such file; expected Java source code (kernbench new bench NAME writes some)");
+                + ": no such file; expected Java source code (kernbench new bench NAME writes"
+                + " some)");
       }
     } else if (!Files.isDirectory(entry)
         && !(Files.isRegularFile(entry) && entry.toString().endsWith(".jar"))) {
@@ -314,6 +316,7 @@ public final class UserClasses {
     private List<String> options(List<Path> sources) {
       List<String> classPath = new ArrayList<>();
       classPath.add(System.getProperty("java.class.path", ""));
+      ownPlace().ifPresent(classPath::add);
       libraries.forEach(each -> classPath.add(each.toString()));
       List<String> roots = sources.stream().map(Compilation::root).distinct().toList();
       return List.of(
@@ -324,6 +327,14 @@ public final class UserClasses {
           String.join(File.pathSeparator, classPath),
           "-sourcepath",
           String.join(File.pathSeparator, roots));
+    }
+
+    /** Where kernbench itself is: a program that holds it, as on a cluster, may have loaded it. */
+    private static Optional<String> ownPlace() {
+      CodeSource place = UserClasses.class.getProtectionDomain().getCodeSource();
+      return place == null || !"file".equals(place.getLocation().getProtocol())
+          ? Optional.empty()
+          : Optional.of(Path.of(URI.create(place.getLocation().toString())).toString());
     }
 
     /** Where the packages of a source file begin: its neighbours are compiled with it. */
