@@ -9,9 +9,13 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.eval.BridgeForecast;
+import org.kernbench.eval.BridgeForecast.Batch;
+import org.kernbench.eval.BridgeForecast.Hardware;
+import org.kernbench.eval.LaneForecast;
 import org.kernbench.eval.UsageException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
+import org.kernbench.nn.BridgeLanes;
 import org.kernbench.nn.BridgeOptions;
 import org.kernbench.nn.BridgePlan;
 import org.kernbench.nn.RankGrid;
@@ -30,7 +34,9 @@ import picocli.CommandLine.Option;
       "Shows what a bridge between two modules on the same ranks does: where each rank is in both,",
       "which samples are its own, who gathers with whom, how many bytes are sent and, on a"
           + " machine,",
-      "how long both passes take, with a lower bound."
+      "how long both passes take, with a lower bound. Of modules on ranks of their own it shows"
+          + " the",
+      "lanes, their leaders and the messages between them."
     },
     optionListHeading = "%n",
     footerHeading = "%nExamples%n",
@@ -137,22 +143,30 @@ final class LayoutBridgeCommand implements Callable<Integer> {
   public Integer call() {
     BridgeOptions options =
         sourceContext ? BridgeOptions.DEFAULT.withSourceContextParallel() : BridgeOptions.DEFAULT;
-    BridgePlan plan = new BridgePlan(RankGrid.parse(src), RankGrid.parse(dest), options);
-    int samples =
-        batch != null ? batch : Math.max(plan.source().size("dp"), plan.dest().size("dp"));
-    BridgeForecast forecast =
-        BridgeForecast.of(
-            plan,
-            new BridgeForecast.Batch(samples, tokens, hidden, type()),
-            noTime ? Optional.empty() : Optional.of(hardware(plan)));
-    terminal
-        .out()
-        .print(
-            switch (format) {
-              case TEXT -> forecast.text();
-              case JSON -> forecast.json();
-              case CSV -> throw new UsageException("--format: got csv; expected text or json");
-            });
+    RankGrid from = RankGrid.parse(src);
+    RankGrid to = RankGrid.parse(dest);
+    int samples = batch != null ? batch : Math.max(from.size("dp"), to.size("dp"));
+    int fromEnd = from.offset() + from.size();
+    int toEnd = to.offset() + to.size();
+    boolean isApart = fromEnd <= to.offset() || toEnd <= from.offset();
+    boolean isJson =
+        switch (format) {
+          case TEXT -> false;
+          case JSON -> true;
+          case CSV -> throw new UsageException("--format: got csv; expected text or json");
+        };
+    Batch carried = new Batch(samples, tokens, hidden, type());
+    String report;
+    if (isApart) {
+      BridgeLanes plan = new BridgeLanes(from, to, options);
+      LaneForecast forecast = LaneForecast.of(plan, carried, hardware(Math.max(fromEnd, toEnd)));
+      report = isJson ? forecast.json() : forecast.text();
+    } else {
+      BridgePlan plan = new BridgePlan(from, to, options);
+      BridgeForecast forecast = BridgeForecast.of(plan, carried, hardware(fromEnd));
+      report = isJson ? forecast.json() : forecast.text();
+    }
+    terminal.out().print(report);
     return 0;
   }
 
@@ -164,7 +178,10 @@ final class LayoutBridgeCommand implements Callable<Integer> {
     }
   }
 
-  private BridgeForecast.Hardware hardware(BridgePlan plan) {
+  private Optional<Hardware> hardware(int world) {
+    if (noTime) {
+      return Optional.empty();
+    }
     Machine machine = Machines.load(topology, overrides);
     RankLevel level = Words.choice("--rank-level", rankLevel, RankLevel.values());
     List<String> set = new ArrayList<>();
@@ -173,8 +190,7 @@ final class LayoutBridgeCommand implements Callable<Integer> {
     Optional<Path> file = Optional.ofNullable(ccl).or(() -> CclConfig.inDirectory(Path.of("")));
     String algorithm = CclConfig.load(file, set).algorithm();
     set.add("algorithms." + algorithm + ".rank_level=" + level.name().toLowerCase(Locale.ROOT));
-    int world = plan.source().offset() + plan.source().size();
     set.add("algorithms." + algorithm + ".world_size=" + world);
-    return new BridgeForecast.Hardware(machine, level, CclConfig.load(file, set));
+    return Optional.of(new Hardware(machine, level, CclConfig.load(file, set)));
   }
 }

@@ -1,22 +1,14 @@
 package org.kernbench.eval;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.ccl.Bounds;
 import org.kernbench.ccl.CclConfig;
-import org.kernbench.ccl.CollectiveLibrary;
-import org.kernbench.device.Mode;
-import org.kernbench.device.OpKind;
-import org.kernbench.device.OpLog;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
-import org.kernbench.machine.Pe;
 import org.kernbench.nn.BridgePlan;
 import org.kernbench.nn.BridgePlan.Move;
 import org.kernbench.nn.BridgePlan.Pass;
@@ -30,11 +22,9 @@ import org.kernbench.nn.Variable;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.CollectiveOp;
-import org.kernbench.torch.CollectiveRun;
 import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
-import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.Worker;
 
 /**
@@ -45,13 +35,10 @@ import org.kernbench.torch.Worker;
  * hidden]}; the backward pass starts when all ranks have ended the forward pass.
  */
 public final class BridgeForecast {
-  private static final double PS_PER_SECOND = 1e12;
-  private static final int OPERATIONS = 8_000_000;
-
   private final BridgePlan plan;
   private final Batch batch;
   private final Optional<Hardware> hardware;
-  private final Map<Pass, Timing> timings = new LinkedHashMap<>();
+  private @Nullable TwoPasses passes;
 
   /**
    * What is carried over.
@@ -69,6 +56,23 @@ public final class BridgeForecast {
       check("hidden", hidden);
     }
 
+    /** Checks that replicas can divide the samples. */
+    void checkDivides(int replicas) {
+      if (samples % replicas != 0) {
+        throw new UsageException(
+            "batch is "
+                + samples
+                + "; expected a multiple of "
+                + replicas
+                + ", the larger dp, so that every replica has as many samples");
+      }
+    }
+
+    /** Bytes of some samples. */
+    long bytes(int count) {
+      return (long) count * tokens * hidden * dtype.sizeBytes();
+    }
+
     private static void check(String name, int value) {
       if (value < 1) {
         throw new UsageException(name + " is " + value + "; expected 1 or more");
@@ -82,7 +86,24 @@ public final class BridgeForecast {
    * @param level what a rank owns; it computes on the first PE of it
    * @param ccl how collectives run; its algorithm for all-reduces serves all ranks
    */
-  public record Hardware(Machine machine, RankLevel level, CclConfig ccl) {}
+  public record Hardware(Machine machine, RankLevel level, CclConfig ccl) {
+    /** Whether there are devices for ranks 0 to {@code world} less one. */
+    void check(int world) {
+      int devices = level.devices(machine);
+      if (world > devices) {
+        throw new UsageException(
+            "the layouts need ranks 0 to "
+                + (world - 1)
+                + "; machine "
+                + machine.name()
+                + " has "
+                + devices
+                + " devices of level "
+                + level.name().toLowerCase(Locale.ROOT)
+                + "; choose a smaller --rank-level, another machine, or --no-time");
+      }
+    }
+  }
 
   /**
    * A pass as simulated.
@@ -113,15 +134,7 @@ public final class BridgeForecast {
   }
 
   private void check() {
-    int replicas = Math.max(plan.source().size("dp"), plan.dest().size("dp"));
-    if (batch.samples % replicas != 0) {
-      throw new UsageException(
-          "batch is "
-              + batch.samples
-              + "; expected a multiple of "
-              + replicas
-              + ", the larger dp, so that every replica has as many samples");
-    }
+    batch.checkDivides(Math.max(plan.source().size("dp"), plan.dest().size("dp")));
     int parts = plan.source().size("cp");
     if (parts > 1 && batch.tokens % (2 * parts) != 0) {
       throw new UsageException(
@@ -131,22 +144,7 @@ public final class BridgeForecast {
               + 2 * parts
               + ", twice the cp of the source");
     }
-    hardware.ifPresent(
-        h -> {
-          int devices = h.level.devices(h.machine);
-          if (world() > devices) {
-            throw new UsageException(
-                "the layouts need ranks 0 to "
-                    + (world() - 1)
-                    + "; machine "
-                    + h.machine.name()
-                    + " has "
-                    + devices
-                    + " devices of level "
-                    + h.level.name().toLowerCase(Locale.ROOT)
-                    + "; choose a smaller --rank-level, another machine, or --no-time");
-          }
-        });
+    hardware.ifPresent(h -> h.check(world()));
   }
 
   private int world() {
@@ -160,7 +158,7 @@ public final class BridgeForecast {
 
   /** A pass as simulated; empty if there was no machine. */
   public Optional<Timing> timing(Pass pass) {
-    return Optional.ofNullable(timings.get(pass));
+    return Optional.ofNullable(passes).map(p -> p.timing(pass));
   }
 
   // ---- bytes ----
@@ -170,10 +168,7 @@ public final class BridgeForecast {
   }
 
   private long sourceBytes() {
-    return (long) sourceSamples()
-        * (batch.tokens / plan.source().size("cp"))
-        * batch.hidden
-        * batch.dtype.sizeBytes();
+    return batch.bytes(sourceSamples()) / plan.source().size("cp");
   }
 
   private List<Move> moves() {
@@ -188,22 +183,14 @@ public final class BridgeForecast {
   // ---- time ----
 
   private void run(Hardware h) {
-    CclConfig ccl = h.ccl;
-    CollectiveLibrary library = CollectiveLibrary.open(h.machine, ccl);
-    TorchOptions options =
-        TorchOptions.DEFAULT
-            .withMode(Mode.TIME)
-            .withSimulator(new SimulatorOptions(OPERATIONS, false))
-            .withCollectives(library);
-    try (Torch torch = Torch.open(h.machine, options)) {
-      torch.distributed().initProcessGroup(library.name());
-      torch.multiprocessing().spawn(this::body, world());
-      torch.synchronize();
-      measure(torch, h);
+    Map<Pass, Long> bounds = new LinkedHashMap<>();
+    for (Pass pass : Pass.values()) {
+      bounds.put(pass, boundPs(h, pass));
     }
+    passes = TwoPasses.run(h, world(), this::body, bounds);
   }
 
-  private void body(Worker w) {
+  private void body(Worker w, Runnable barrier) {
     HyperCommGrid source = grid(w, plan.source());
     HyperCommGrid dest = grid(w, plan.dest());
     ColocatedBridgeCommunicator bridge =
@@ -215,14 +202,15 @@ public final class BridgeForecast {
         Tensor x = torch.empty(shape, batch.dtype, "x");
         Tensor dy = torch.empty(taken, batch.dtype, "dy")) {
       @Nullable Variable y = source.isMember() ? bridge.communicate(graph, graph.input(x)) : null;
-      w.distributed().barrier();
+      barrier.run();
       if (y != null) {
         graph.backward(y, dy);
       }
     }
   }
 
-  private static HyperCommGrid grid(Worker w, RankGrid ranks) {
+  /** A grid with the groups that a bridge needs. */
+  static HyperCommGrid grid(Worker w, RankGrid ranks) {
     HyperCommGrid grid = new HyperCommGrid(w.distributed(), ranks);
     if (ranks.size("cp") > 1) {
       grid.create("cp");
@@ -230,95 +218,30 @@ public final class BridgeForecast {
     return grid;
   }
 
-  /** Splits what was recorded at the barrier between the passes. */
-  private void measure(Torch torch, Hardware h) {
-    Optional<CollectiveRun> barrier =
-        torch.distributed().history().stream()
-            .filter(run -> run.op() == CollectiveOp.BARRIER)
-            .findFirst();
-    long before = barrier.map(CollectiveRun::startPs).orElse(0L);
-    long after = barrier.map(CollectiveRun::endPs).orElse(0L);
-    OpLog log = torch.simulator().opLog();
-    long[] end = {0, after};
-    long[] sent = new long[2];
-    for (int id = 0; id < log.size(); id++) {
-      boolean isForward = log.has(id) && log.endPs(id) <= before;
-      if (isForward || (log.has(id) && log.startPs(id) >= after)) {
-        int pass = isForward ? 0 : 1;
-        end[pass] = Math.max(end[pass], log.endPs(id));
-        sent[pass] += log.kind(id) == OpKind.SEND ? log.bytes(id) : 0;
-      }
-    }
-    Bound bound = new Bound(h);
-    for (Pass pass : Pass.values()) {
-      int i = pass.ordinal();
-      long start = i == 0 ? 0 : after;
-      timings.put(
-          pass, new Timing(end[i] - start, bound.ps(pass), log.isComplete() ? sent[i] : -1));
-    }
-  }
-
-  /**
-   * A lower bound of a pass: a rank does one thing after the other, and a collective starts when
-   * all its members can. Tensors lie in the HBM slice of the rank's PE, which serves loads and
-   * stores in turn: what is copied passes it twice, an all-gather loads the own part and stores all
-   * of them, an all-reduce loads and stores the tensor. What the collective needs of the network is
-   * that of {@link Bounds}.
-   */
-  private final class Bound {
-    private final Hardware h;
-    private final int first = plan.source().offset();
-    private final long[] ready = new long[plan.source().size()];
-
-    Bound(Hardware h) {
-      this.h = h;
-    }
-
-    long ps(Pass pass) {
-      Arrays.fill(ready, 0);
-      long part = sourceBytes();
-      long whole = part * plan.source().size("cp");
-      long taken = plan.destBytes(part);
-      boolean isForward = pass == Pass.FORWARD;
-      for (Move move : moves()) {
-        if (move.pass() == pass) {
-          if (move.op() == CollectiveOp.ALL_REDUCE) {
-            copy(taken); // on a private copy
+  private long boundPs(Hardware h, Pass pass) {
+    BoundChain chain = new BoundChain(h, world());
+    long part = sourceBytes();
+    boolean isForward = pass == Pass.FORWARD;
+    for (Move move : moves()) {
+      if (move.pass() == pass) {
+        boolean reduces = move.op() == CollectiveOp.ALL_REDUCE;
+        for (List<Integer> group : move.groups()) {
+          if (reduces) {
+            group.forEach(r -> chain.copy(r, move.bytes())); // on a private copy
+            chain.allReduce(group, move.bytes());
+          } else {
+            chain.allGather(group, move.bytes());
           }
-          collective(move);
         }
       }
-      if (part < whole) {
-        copy(isForward ? whole : part); // positions put in order, or picked
-      }
-      return Arrays.stream(ready).max().orElse(0);
     }
-
-    private void copy(long bytes) {
-      for (int i = 0; i < ready.length; i++) {
-        ready[i] += memoryPs(2 * bytes);
+    int parts = plan.source().size("cp");
+    if (parts > 1) { // positions put in order, or picked
+      for (int r = plan.source().offset(); r < world(); r++) {
+        chain.copy(r, isForward ? part * parts : part);
       }
     }
-
-    private long memoryPs(long bytes) {
-      return (long) (bytes / (double) h.machine.hbm().rate().bytesPerSecond() * PS_PER_SECOND);
-    }
-
-    private void collective(Move move) {
-      for (List<Integer> group : move.groups()) {
-        List<Pe> leads = group.stream().map(r -> h.level.lead(h.machine, r)).toList();
-        Bounds bounds = Bounds.of(h.machine, leads);
-        boolean reduces = move.op() == CollectiveOp.ALL_REDUCE;
-        long network =
-            (reduces
-                    ? bounds.allReduce(move.bytes())
-                    : bounds.allGather(group.stream().map(r -> move.bytes()).toList()))
-                .ps();
-        long memory = memoryPs((reduces ? 2 : 1 + group.size()) * move.bytes());
-        long start = group.stream().mapToLong(r -> ready[r - first]).max().orElse(0);
-        group.forEach(r -> ready[r - first] = start + Math.max(network, memory));
-      }
-    }
+    return chain.ps();
   }
 
   // ---- output ----
@@ -347,15 +270,15 @@ public final class BridgeForecast {
     for (Move m : moves()) {
       moves.add(
           List.of(
-              word(m.pass()),
+              TwoPasses.word(m.pass()),
               m.op().word().replace('_', '-'),
               m.groups().size() + " groups",
               "of " + m.ranks(),
-              String.format(Locale.ROOT, "%,d", m.bytes()),
-              String.format(Locale.ROOT, "%,d", m.sentBytes())));
+              TwoPasses.bytes(m.bytes()),
+              TwoPasses.bytes(m.sentBytes())));
     }
     out.append('\n').append(moves().isEmpty() ? "nothing is sent\n" : moves.toString());
-    hardware.ifPresent(h -> out.append('\n').append(times(h)));
+    Optional.ofNullable(passes).ifPresent(p -> out.append('\n').append(p.text(predicted())));
     return out.toString();
   }
 
@@ -363,10 +286,6 @@ public final class BridgeForecast {
     if (!groups.isEmpty()) {
       out.append(what).append(' ').append(LayoutGroups.shown(groups)).append('\n');
     }
-  }
-
-  private static String word(Pass pass) {
-    return pass.name().toLowerCase(Locale.ROOT);
   }
 
   private int larger() {
@@ -395,29 +314,12 @@ public final class BridgeForecast {
     return "dp " + p.dp() + " tp " + p.tp() + (context ? " cp " + p.cp() : "");
   }
 
-  private String times(Hardware h) {
-    TextTable table =
-        new TextTable(
-            List.of("pass", "time, ns", "bound, ns", "bound/time", "B sent", "predicted"));
-    table.left(0);
-    timings.forEach(
-        (pass, t) ->
-            table.add(
-                List.of(
-                    word(pass),
-                    Numbers.ns(t.ps).toPlainString(),
-                    Numbers.ns(t.boundPs).toPlainString(),
-                    t.ps == 0 ? "-" : Numbers.ratio(t.boundPs, t.ps).toPlainString(),
-                    t.sentBytes < 0 ? "-" : String.format(Locale.ROOT, "%,d", t.sentBytes),
-                    String.format(Locale.ROOT, "%,d", predictedBytes(pass)))));
-    return "on "
-        + h.machine.name()
-        + ", a rank is a "
-        + h.level.name().toLowerCase(Locale.ROOT)
-        + ", all-reduce by "
-        + h.ccl.algorithm()
-        + "\n"
-        + table;
+  private Map<Pass, Long> predicted() {
+    Map<Pass, Long> bytes = new LinkedHashMap<>();
+    for (Pass pass : Pass.values()) {
+      bytes.put(pass, predictedBytes(pass));
+    }
+    return bytes;
   }
 
   /** For programs. */
@@ -454,7 +356,7 @@ public final class BridgeForecast {
     List<Object> moves = new ArrayList<>();
     for (Move m : moves()) {
       Map<String, Object> row = new LinkedHashMap<>();
-      row.put("pass", word(m.pass()));
+      row.put("pass", TwoPasses.word(m.pass()));
       row.put("op", m.op().word());
       row.put("groups", m.groups().size());
       row.put("ranks", m.ranks());
@@ -463,25 +365,7 @@ public final class BridgeForecast {
       moves.add(row);
     }
     root.put("moves", moves);
-    hardware.ifPresent(h -> root.put("times", timesJson(h)));
+    Optional.ofNullable(passes).ifPresent(p -> root.put("times", p.json(predicted())));
     return Json.write(root);
-  }
-
-  private Map<String, Object> timesJson(Hardware h) {
-    Map<String, Object> times = new LinkedHashMap<>();
-    times.put("machine", h.machine.name());
-    times.put("machine_hash", h.machine.hash());
-    times.put("rank_level", h.level.name().toLowerCase(Locale.ROOT));
-    times.put("algorithm", h.ccl.algorithm());
-    timings.forEach(
-        (pass, t) -> {
-          Map<String, Object> row = new LinkedHashMap<>();
-          row.put("time_ns", Numbers.ns(t.ps));
-          row.put("bound_ns", Numbers.ns(t.boundPs));
-          row.put("bytes_sent", t.sentBytes < 0 ? Json.NULL : t.sentBytes);
-          row.put("bytes_predicted", predictedBytes(pass));
-          times.put(word(pass), row);
-        });
-    return times;
   }
 }

@@ -264,6 +264,8 @@ final class BadInputTest {
         bridge("layout-bridge-cp-after-dp", "tp=4,dp=1", "tp=1,dp=2,cp=2"),
         bridge("layout-bridge-dp-not-nested", "dp=4,tp=1", "dp=2,tp=2"),
         bridge("layout-bridge-dp-not-dividing", "tp=2,dp=3", "tp=3,dp=2"),
+        bridge("layout-bridge-apart-source-cp", "tp=1,cp=2,dp=1", "tp=1,dp=2,offset=2"),
+        bridge("layout-bridge-partly-apart", "tp=2,dp=2", "tp=2,dp=2,offset=2"),
         bridge("layout-bridge-batch", "tp=1,dp=4", "tp=4,dp=1", "--batch", "6"),
         bridge("layout-bridge-tokens", "tp=1,dp=4", "tp=4,dp=1", "--tokens", "0"),
         bridge("layout-bridge-dtype", "tp=1,dp=4", "tp=4,dp=1", "--dtype", "bf15"),

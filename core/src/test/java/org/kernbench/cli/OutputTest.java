@@ -119,6 +119,14 @@ final class OutputTest {
   }
 
   @Test
+  void layoutBridge_betweenRanksApart() {
+    String[] words = {"layout", "bridge", "--src", "tp=2,dp=1", "--dest", "tp=2,dp=2,offset=2"};
+    String[] size = {"--batch", "4", "--tokens", "64", "--hidden", "256"};
+    check("layout-bridge-apart.txt", Session.of(concat(words, size)));
+    check("layout-bridge-apart.json", Session.of(concat(concat(words, size), "--format", "json")));
+  }
+
+  @Test
   void diff_ofTwoMessages() {
     String a = directory.resolve("a").toString();
     String b = directory.resolve("b").toString();

@@ -15,6 +15,7 @@ import org.kernbench.eval.BridgeForecast.Hardware;
 import org.kernbench.eval.BridgeForecast.Timing;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
+import org.kernbench.nn.BridgeLanes;
 import org.kernbench.nn.BridgeOptions;
 import org.kernbench.nn.BridgePlan;
 import org.kernbench.nn.BridgePlan.Pass;
@@ -85,6 +86,34 @@ final class BridgeForecastTest {
         boolean moves = forecast.predictedBytes(pass) > 0;
         assertThat(timing.boundPs() > 0 || !moves).isTrue();
       }
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "tp=1,dp=4 | tp=2,cp=2,dp=2,offset=4",
+        "tp=2,dp=2 | tp=1,dp=4,offset=4",
+        "tp=2,pp=2,dp=1,offset=4 | tp=2,dp=2",
+        "tp=2,dp=1 | tp=1,cp=3,dp=1,offset=3",
+      })
+  void forecast_betweenRanksApart_bytesAreThoseOnTheWire(String src, String dest) {
+    RankGrid from = RankGrid.parse(src);
+    RankGrid to = RankGrid.parse(dest);
+    int world = Math.max(from.offset() + from.size(), to.offset() + to.size());
+    LaneForecast forecast =
+        LaneForecast.of(
+            new BridgeLanes(from, to, BridgeOptions.DEFAULT),
+            new Batch(4, 16, 5, DType.BF16),
+            Optional.of(ring(world)));
+    for (Pass pass : Pass.values()) {
+      Timing timing = forecast.timing(pass).orElseThrow();
+      assertThat(timing.sentBytes())
+          .as("%s to %s, %s", src, dest, pass)
+          .isEqualTo(forecast.predictedBytes(pass))
+          .isPositive();
+      assertThat(timing.boundPs()).isBetween(1L, timing.ps());
     }
   }
 
