@@ -79,7 +79,7 @@ public final class LaneForecast {
     long handedOn =
         takers.stream().mapToLong(l -> (l.boundary().size() - 1) * bytes(!isForward)).sum();
     long context = plan.dest().size("cp");
-    long summed = isForward ? 0 : plan.destLanes().size() * 2 * (context - 1) * bytes(false);
+    long summed = isForward ? 0 : plan.destLanes().size() * 2L * (context - 1) * bytes(false);
     return batch.bytes(batch.samples()) + handedOn + summed;
   }
 
