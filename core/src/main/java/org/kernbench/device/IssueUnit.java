@@ -238,6 +238,7 @@ final class IssueUnit {
     }
     boolean wasStalled = tcmStalled;
     tcmStalled = !tcm.fits(bytes);
+    tcm.stalled += (tcmStalled ? 1 : 0) - (wasStalled ? 1 : 0);
     if (!tcmStalled) {
       if (wasStalled) {
         // the room may have been counted as given by another program, or slots were uninstalled

@@ -373,7 +373,8 @@ final class MessageUnit {
     Op waiting = sender.sending;
     if (waiting != null && waiting.waitsForCredit) {
       nextFragment(waiting);
-    } else {
+    } else if (sender.creditWanted) { // nobody else could start now; the sender is far in memory
+      sender.creditWanted = false;
       world.tryStart(sender.channel());
     }
   }

@@ -68,6 +68,9 @@ final class QueueEnd {
   /** Most slots of the peer that were filled or had their credit under way at once. */
   int slotsInUsePeak;
 
+  /** Whether a send was not started because no credit was there. */
+  boolean creditWanted;
+
   /** A message that has started and has fragments to go; its channel is held meanwhile. */
   @Nullable Op sending;
 
@@ -127,6 +130,16 @@ final class QueueEnd {
 
   private int nextSlot() {
     return (int) (sent % slots) * STRIDE;
+  }
+
+  /**
+   * Whether it is known when the next slot will be free; if not, the sender's channel is to be
+   * tried again when it is.
+   */
+  boolean findsCredit() {
+    boolean found = hasCredit();
+    creditWanted |= !found;
+    return found;
   }
 
   /** Whether it is known when the next slot will be free. */

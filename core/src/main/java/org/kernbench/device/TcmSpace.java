@@ -23,6 +23,9 @@ final class TcmSpace {
   private int counted;
   private int lastGivenBy = -1;
 
+  /** Programs that wait for room. */
+  int stalled;
+
   TcmSpace(long size) {
     this.size = size;
   }

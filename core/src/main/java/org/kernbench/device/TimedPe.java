@@ -144,9 +144,11 @@ final class TimedPe {
       tcm.giveLater(timePs, bytes, op);
     } else {
       tcm.give(bytes, op);
-      for (ProgramContext c : contexts) {
-        if (c != null) {
-          c.cpu.roomIsFree(now, op);
+      if (tcm.stalled > 0) {
+        for (ProgramContext c : contexts) {
+          if (c != null) {
+            c.cpu.roomIsFree(now, op);
+          }
         }
       }
     }
@@ -163,6 +165,9 @@ final class TimedPe {
 
   /** Room in TCM may be free now. */
   void tcmGiven() {
+    if (tcm.stalled == 0) {
+      return;
+    }
     for (ProgramContext c : contexts) {
       if (c != null) {
         c.cpu.tcmGiven();
@@ -282,7 +287,7 @@ final class TimedPe {
     return switch (op.kind()) {
       case LOAD -> inOrder(op, false);
       case STORE -> inOrder(op, true);
-      case SEND -> op.end().hasCredit();
+      case SEND -> op.end().findsCredit();
       case RECV -> op.end().hasMessage();
       case MATH, GEMM -> true;
     };
