@@ -46,6 +46,20 @@ final class Suspects {
     return Optional.of(new Verdict(cause, evidence));
   }
 
+  /** An explanation of one rank counts only if it explains every rank that is wrong. */
+  private static Optional<Verdict> everywhere(
+      Stage stage, int rank, IntFunction<Optional<Verdict>> why) {
+    Optional<Verdict> here = why.apply(rank);
+    for (int r = 0; r < stage.ranks() && here.isPresent(); r++) {
+      Optional<Cause> there =
+          stage.isWrong(r) ? why.apply(r).map(Verdict::cause) : Optional.empty();
+      if (stage.isWrong(r) && !there.equals(here.map(Verdict::cause))) {
+        return Optional.empty();
+      }
+    }
+    return here;
+  }
+
   // ---- groups ----
 
   private int global(int rank) {
@@ -100,7 +114,9 @@ final class Suspects {
   // ---- values ----
 
   private Optional<Verdict> forward(Stage stage, int rank) {
-    return slices(stage, rank).or(() -> bias(stage, rank)).or(() -> factor(stage, rank));
+    return everywhere(stage, rank, r -> slices(stage, r))
+        .or(() -> everywhere(stage, rank, r -> bias(stage, r)))
+        .or(() -> everywhere(stage, rank, r -> factor(stage, r)));
   }
 
   /** A constant row more than there should be: a bias that was added several times. */
@@ -231,10 +247,10 @@ final class Suspects {
 
   private Optional<Verdict> backward(Stage stage, int rank) {
     return bridgeSum(stage, rank)
-        .or(() -> partial(stage, rank))
-        .or(() -> zeros(stage, rank))
-        .or(() -> slices(stage, rank))
-        .or(() -> factor(stage, rank));
+        .or(() -> everywhere(stage, rank, r -> zeros(stage, r)))
+        .or(() -> everywhere(stage, rank, r -> partial(stage, r)))
+        .or(() -> everywhere(stage, rank, r -> slices(stage, r)))
+        .or(() -> everywhere(stage, rank, r -> factor(stage, r)));
   }
 
   /** The sum over a group of what its ranks have is right. */
@@ -269,8 +285,7 @@ final class Suspects {
     }
     Stage before = runs.place(stage.microbatch(), "bridge.output", true);
     List<Integer> cp = group(language, rank, "cp");
-    double[] unsummed = bridged(stage, rank, before, r -> before.got()[r]);
-    if (agree(unsummed, stage.got()[rank], stage.floor())) {
+    if (gives(stage, before, r -> before.got()[r])) {
       return verdict(
           Cause.CP_SUM_MISSING,
           "the rank has its own positions' part of what the sum over its cp group "
@@ -278,22 +293,30 @@ final class Suspects {
               + " gives");
     }
     for (Map.Entry<String, String[]> dims : dimensions(language).entrySet()) {
-      if (!dims.getKey().equals("cp")) {
-        IntFunction<double[]> summed =
-            r -> sum(q -> before.got()[q], group(language, r, dims.getValue()));
-        double[] predicted = bridged(stage, rank, before, summed);
-        if (agree(predicted, stage.got()[rank], stage.floor())) {
-          return verdict(
-              Cause.SUM_OVER_WRONG_GROUP,
-              "a sum over "
-                  + dims.getKey()
-                  + ", ranks "
-                  + names(group(language, rank, dims.getValue()), language.offset())
-                  + ", instead of cp gives what the rank has");
-        }
+      boolean other = !dims.getKey().equals("cp");
+      String[] names = dims.getValue();
+      if (other
+          && gives(stage, before, r -> sum(q -> before.got()[q], group(language, r, names)))) {
+        return verdict(
+            Cause.SUM_OVER_WRONG_GROUP,
+            "a sum over "
+                + dims.getKey()
+                + ", ranks "
+                + names(group(language, rank, names), language.offset())
+                + ", instead of cp gives what the rank has");
       }
     }
     return Optional.empty();
+  }
+
+  /** Whether all ranks have what the bridge makes of these gradients on its other side. */
+  private boolean gives(Stage stage, Stage before, IntFunction<double[]> dest) {
+    for (int r = 0; r < stage.ranks(); r++) {
+      if (!agree(bridged(stage, r, before, dest), stage.got()[r], stage.floor())) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Rows that the source has on a rank, picked from what the destination has on all ranks. */
@@ -363,7 +386,8 @@ final class Suspects {
   // ---- gradients of parameters ----
 
   private Optional<Verdict> finished(Stage stage, int rank) {
-    return scaled(rank).or(() -> partialParameter(stage, rank));
+    return everywhere(stage, rank, this::scaled)
+        .or(() -> everywhere(stage, rank, r -> partialParameter(stage, r)));
   }
 
   private Optional<Verdict> partialParameter(Stage stage, int rank) {
@@ -394,6 +418,9 @@ final class Suspects {
         return Optional.empty();
       }
       factors.put(each.module(), before);
+    }
+    if (factors.containsValue(0.0)) {
+      return Optional.empty(); // nothing there is no factor
     }
     double encoder = factors.getOrDefault("encoder", factors.getOrDefault("language", 1.0));
     double language = factors.getOrDefault("language", encoder);
@@ -435,19 +462,21 @@ final class Suspects {
     for (int r : group(language, rank, both(language))) {
       all += subject.rank(r).tokens;
     }
-    for (Map.Entry<String, String[]> dims : dimensions(language).entrySet()) {
-      double some = 0;
+    Map<String, String[]> some = dimensions(language);
+    some.putIfAbsent("dp", new String[] {"dp"}); // also of one rank
+    for (Map.Entry<String, String[]> dims : some.entrySet()) {
+      double counted = 0;
       List<Integer> group = group(language, rank, dims.getValue());
       for (int r : group) {
-        some += subject.rank(r).tokens;
+        counted += subject.rank(r).tokens;
       }
-      if (!dims.getKey().equals("dp x cp") && near(factor, all / Math.max(1, some))) {
+      if (!dims.getKey().equals("dp x cp") && near(factor, all / Math.max(1, counted))) {
         return verdict(
             dims.getKey().equals("dp") ? Cause.TOKENS_OVER_DP_ONLY : Cause.FACTOR,
             String.format(
                 Locale.ROOT,
                 "divided by the %.0f tokens of the %s group %s instead of all %.0f",
-                some,
+                counted,
                 dims.getKey(),
                 names(group, language.offset()),
                 all));

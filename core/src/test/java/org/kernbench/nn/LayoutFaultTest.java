@@ -2,15 +2,24 @@ package org.kernbench.nn;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.kernbench.nn.BridgePlan.Direction;
 import org.kernbench.nn.Microbatches.Masks;
 
 /** The mutation matrix of {@code megatron.md} 12.4: every fault is found, and named. */
 final class LayoutFaultTest {
-  private static final List<Microbatch> DATA =
-      Microbatches.random(TwoModules.SMALL, 4, 8, 1, Masks.UNEVEN, 3);
+  private static Optional<Finding> finding(TwoModuleLayout layout, Fault fault, Masks masks) {
+    List<Microbatch> data =
+        Microbatches.random(
+            TwoModules.SMALL, layout.samplesFactor() % 3 == 0 ? 6 : 8, 24, 1, masks, 3);
+    return TwoModules.check(layout, TwoModules.SMALL, TwoModules.SGD.withFault(fault), data, 0)
+        .first();
+  }
 
   @ParameterizedTest
   @EnumSource
@@ -21,12 +30,57 @@ final class LayoutFaultTest {
               TwoModules.layout("tp=4,dp=2", "tp=1,cp=2,dp=4", false);
           default -> TwoModules.layout("tp=2,dp=4", "tp=2,cp=2,dp=2", true);
         };
-    LayoutVerdict verdict =
-        TwoModules.check(layout, TwoModules.SMALL, TwoModules.SGD.withFault(fault), DATA, 0);
-    if (fault == Fault.NONE) {
-      assertThat(verdict.first()).isEmpty();
-    } else {
-      assertThat(verdict.first().orElseThrow().cause()).isEqualTo(fault.cause());
+    Optional<Cause> cause = finding(layout, fault, Masks.UNEVEN).map(Finding::cause);
+    assertThat(cause)
+        .isEqualTo(fault == Fault.NONE ? Optional.empty() : Optional.of(fault.cause()));
+  }
+
+  /** Whether a fault changes anything in a layout. */
+  private static boolean applies(Fault fault, TwoModuleLayout layout) {
+    RankGrid language = layout.language();
+    boolean hasCp = language.size("cp") > 1;
+    Direction direction = layout.bridge().direction();
+    return switch (fault) {
+      case NONE -> false;
+      case SKIP_CP_REDUCE, TOKENS_OVER_DP, SKIP_LANGUAGE_CP_SUM -> hasCp;
+      case REDUCE_OVER_DP_CP -> hasCp && language.size("dp") > 1;
+      case ZERO_PAD -> direction == Direction.FAN_OUT;
+      case SWAP_SLOTS -> direction != Direction.EQUAL;
+      case CANONICAL_SLICES -> hasCp && direction == Direction.FAN_OUT;
+      case AVERAGE_ENCODER, SKIP_ENCODER_SUM -> layout.encoder().size("dp") > 1;
+      case AVERAGE_LANGUAGE -> hasCp || language.size("dp") > 1;
+      case BIAS_BEFORE_REDUCE -> layout.encoder().size("tp") > 1 || language.size("tp") > 1;
+      case SKIP_SEQUENCE_SUM -> layout.sequenceParallel() && language.size("tp") > 1;
+    };
+  }
+
+  /** Every fault in layouts of all kinds: one that changes something is named rightly. */
+  @Tag("slow")
+  @ParameterizedTest
+  @EnumSource
+  void fault_inManyLayouts_isNamed(Fault fault) {
+    List<String> wrong = new ArrayList<>();
+    for (TwoModuleLayout layout :
+        List.of(
+            TwoModules.layout("tp=2,dp=4", "tp=4,dp=2", true),
+            TwoModules.layout("tp=4,dp=2", "tp=2,dp=4", true),
+            TwoModules.layout("tp=4,dp=2", "tp=2,cp=2,dp=2", true),
+            TwoModules.layout("tp=1,dp=8", "tp=2,cp=2,dp=2", false),
+            TwoModules.layout("tp=4,dp=1", "tp=1,cp=2,dp=2", false),
+            TwoModules.layout("tp=2,dp=3", "tp=1,cp=2,dp=3", false),
+            TwoModules.layout("tp=1,dp=6", "tp=2,cp=3,dp=1", true),
+            TwoModules.layout("tp=6,dp=1", "tp=1,cp=3,dp=2", true),
+            TwoModules.layout("tp=2,dp=2,offset=3", "tp=1,cp=4,dp=1,offset=3", false),
+            TwoModules.layout("tp=2,dp=6", "tp=2,cp=3,dp=2", true))) {
+      for (Masks masks : Masks.values()) {
+        Optional<Finding> found = finding(layout, fault, masks);
+        Optional<Cause> cause = found.map(Finding::cause);
+        boolean applies = applies(fault, layout);
+        if (!cause.equals(applies ? Optional.of(fault.cause()) : Optional.empty())) {
+          wrong.add(layout + " " + masks + ": " + found);
+        }
+      }
     }
+    assertThat(wrong).isEmpty();
   }
 }
