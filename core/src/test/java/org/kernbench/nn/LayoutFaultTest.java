@@ -13,10 +13,16 @@ import org.kernbench.nn.Microbatches.Masks;
 
 /** The mutation matrix of {@code megatron.md} 12.4: every fault is found, and named. */
 final class LayoutFaultTest {
-  private static Optional<Finding> finding(TwoModuleLayout layout, Fault fault, Masks masks) {
+  private static Optional<Finding> finding(
+      TwoModuleLayout layout, Fault fault, Masks masks, int sequence) {
     List<Microbatch> data =
         Microbatches.random(
-            TwoModules.SMALL, layout.samplesFactor() % 3 == 0 ? 6 : 8, 24, 1, masks, 3);
+            TwoModules.SMALL,
+            layout.samplesFactor() % 3 == 0 ? 6 : Math.max(4, layout.samplesFactor()),
+            sequence,
+            1,
+            masks,
+            3);
     return TwoModules.check(layout, TwoModules.SMALL, TwoModules.SGD.withFault(fault), data, 0)
         .first();
   }
@@ -30,7 +36,7 @@ final class LayoutFaultTest {
               TwoModules.layout("tp=4,dp=2", "tp=1,cp=2,dp=4", false);
           default -> TwoModules.layout("tp=2,dp=4", "tp=2,cp=2,dp=2", true);
         };
-    Optional<Cause> cause = finding(layout, fault, Masks.UNEVEN).map(Finding::cause);
+    Optional<Cause> cause = finding(layout, fault, Masks.UNEVEN, 8).map(Finding::cause);
     assertThat(cause)
         .isEqualTo(fault == Fault.NONE ? Optional.empty() : Optional.of(fault.cause()));
   }
@@ -73,7 +79,7 @@ final class LayoutFaultTest {
             TwoModules.layout("tp=2,dp=2,offset=3", "tp=1,cp=4,dp=1,offset=3", false),
             TwoModules.layout("tp=2,dp=6", "tp=2,cp=3,dp=2", true))) {
       for (Masks masks : Masks.values()) {
-        Optional<Finding> found = finding(layout, fault, masks);
+        Optional<Finding> found = finding(layout, fault, masks, 24);
         Optional<Cause> cause = found.map(Finding::cause);
         boolean applies = applies(fault, layout);
         if (!cause.equals(applies ? Optional.of(fault.cause()) : Optional.empty())) {
