@@ -123,6 +123,39 @@ final class DataParallelTest {
     assertThat(beside.firstSumPs).isLessThan(after.firstSumPs);
   }
 
+  /**
+   * In every step, the sum of the last layer's weight, whose gradient is put off beside a
+   * collective, comes before the backward pass reaches the first layer.
+   */
+  @Test
+  void overlap_tensorParallelLayersAndSeveralSteps_firstBucketComesBeforeTheLastCollective() {
+    Setup setup = setup(2, 1, 2, true, Training.SGD);
+    List<CollectiveRun> runs =
+        Ranks.run(
+            4,
+            Mode.TIME,
+            w -> {
+              ParallelLayout layout = setup.layout(w);
+              Transformer model =
+                  new Transformer(SMALL, layout, new Init(w.torch(), DType.F32, 1, 0.2));
+              DataParallel data =
+                  new DataParallel(
+                      w.torch(), layout, model.parameters(), options(1, true, false));
+              for (int step = 0; step < 2; step++) {
+                data.zeroGrad();
+                try (Graph graph = Graph.of(w.torch())) {
+                  data.backward(graph, setup.batch(layout).loss(graph, model));
+                }
+              }
+            });
+    List<String> names = runs.stream().map(CollectiveRun::result).toList();
+    int end = names.lastIndexOf("embedding.scattered"); // the second step begins
+    for (List<String> step : List.of(names.subList(0, end), names.subList(end, names.size()))) {
+      assertThat(step.indexOf("gradients.0"))
+          .isBetween(0, step.lastIndexOf("embedding.grad.gathered") - 1);
+    }
+  }
+
   private static long exposedPs(Pass pass) {
     return pass.runs.stream().mapToLong(CollectiveRun::exposedPs).sum();
   }
