@@ -268,7 +268,10 @@ final class ConformanceSuite {
       return result;
     } catch (CollectiveException e) {
       refuse(place.name() + ": " + question.op().word(), e);
-    } catch (SimulationException | IllegalStateException | IllegalArgumentException e) {
+    } catch (SimulationException
+        | IllegalStateException
+        | IllegalArgumentException
+        | IndexOutOfBoundsException e) {
       cases++;
       fail(what, e instanceof DeadlockException ? "deadlock: " + e.getMessage() : "" + e);
     }
@@ -415,7 +418,7 @@ final class ConformanceSuite {
             slots(place, question);
           } catch (CollectiveException e) {
             refuse(place.name(), e);
-          } catch (SimulationException e) {
+          } catch (SimulationException | IndexOutOfBoundsException e) {
             fail(place.name() + ", " + question, "" + e);
           }
         }

@@ -8,4 +8,10 @@ import org.kernbench.sim.Rate;
  * @param rate bytes per second, per direction
  * @param latencyPs latency, the node entered included, ps
  */
-public record LinkSpec(Rate rate, long latencyPs) {}
+public record LinkSpec(Rate rate, long latencyPs) {
+  /** Two such links side by side, which messages use as one. */
+  LinkSpec doubled() {
+    return new LinkSpec(
+        Rate.ofBytesPerSecond(Math.multiplyExact(2, rate.bytesPerSecond())), latencyPs);
+  }
+}

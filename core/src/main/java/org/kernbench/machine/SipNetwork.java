@@ -21,6 +21,11 @@ final class SipNetwork {
   private final int height;
   private final boolean wrapX;
   private final boolean wrapY;
+
+  /** Whether both links of an axis of size 2 lie side by side, as one of twice the rate. */
+  private final boolean doubleX;
+
+  private final boolean doubleY;
   private final int links;
 
   /** By package and side: the link that leaves there, for rings and grids. */
@@ -41,8 +46,11 @@ final class SipNetwork {
     width = ring ? sips : topology.isGrid() ? system.gridWidth() : 1;
     height = topology.isGrid() ? system.gridHeight() : 1;
     boolean wraps = ring || topology == SipTopology.TORUS_2D;
-    wrapX = wraps && isClosed(width, system.wrapPairs());
-    wrapY = wraps && isClosed(height, system.wrapPairs());
+    wrapX = wraps && width > 2;
+    wrapY = wraps && height > 2;
+    boolean pairs = wraps && system.wrapPairs() == WrapPairs.DOUBLE;
+    doubleX = pairs && width == 2;
+    doubleY = pairs && height == 2;
     boolean ports = ring || topology.isGrid();
     portLink = ports ? new int[sips * 4] : new int[0];
     Arrays.fill(portLink, NONE);
@@ -150,10 +158,7 @@ final class SipNetwork {
 
   /** Rate and latency of a link, given what they usually are. */
   LinkSpec spec(int link, LinkSpec usual) {
-    if (overrides.isEmpty()) {
-      return usual;
-    }
-    LinkSpec spec = usual;
+    LinkSpec spec = isDouble(link) ? usual.doubled() : usual;
     for (LinkOverride each : overrides) {
       if (each.concerns(fromSip(link), toSip(link))) {
         spec = each.over(spec);
@@ -162,8 +167,9 @@ final class SipNetwork {
     return spec;
   }
 
-  private static boolean isClosed(int size, WrapPairs pairs) {
-    return size > 2 || (size == 2 && pairs == WrapPairs.DOUBLE);
+  /** Whether a link is two that are used as one. */
+  private boolean isDouble(int link) {
+    return isAlongX(link) ? doubleX : doubleY;
   }
 
   private int numberPorts() {

@@ -4,6 +4,6 @@ package org.kernbench.machine;
 public enum WrapPairs {
   /** Nothing: the two packages share one link, E of the lower to W of the higher (S to N). */
   SINGLE,
-  /** A second link, E of the higher to W of the lower (S to N). */
+  /** A second link beside it: messages use both as one of twice the rate (ADR 0046). */
   DOUBLE
 }

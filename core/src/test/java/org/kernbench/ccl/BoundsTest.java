@@ -33,8 +33,8 @@ final class BoundsTest {
     "ring_1d, 12, auto, single, 0.9167",
     "ring_1d, 2, auto, single, 1.0",
     "torus_2d, 6, 3, single, 0.5556",
-    // 0.4167 if messages took both links of a doubled axis; routes take the positive one only
-    "torus_2d, 6, 3, double, 0.5556",
+    "torus_2d, 6, 3, double, 0.4167",
+    "ring_1d, 2, auto, double, 0.5",
     "mesh_2d_no_wrap, 6, 3, single, 0.7143",
     "mesh_2d_no_wrap, 5, 5, single, 1.0",
     "mesh_2d_no_wrap, 9, 3, single, 0.6667",

@@ -4,12 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.kernbench.torch.CollectiveOp;
 
 /** Every algorithm does what it says, everywhere: a seeded part here, all of it when slow. */
 final class ConformanceTest {
@@ -70,5 +72,45 @@ final class ConformanceTest {
   @Test
   void sameAlgorithm_withoutFlaw_conforms() {
     assertThat(broken(BrokenAllReduce.Flaw.NONE).failures()).isEmpty();
+  }
+
+  private static boolean isCaught(String name, Sabotaged.Flaw flaw, String sign) {
+    CclConfig config = CclConfig.load(Optional.empty(), List.of());
+    CollectiveAlgorithm broken = new Sabotaged(CollectiveLibrary.algorithm(config, name), flaw);
+    Conformance.Report report =
+        SUITE.run(broken, config.of(name), Conformance.Extent.FAST, flaw.ordinal());
+    return !report.passes() && report.failures().stream().anyMatch(f -> f.contains(sign));
+  }
+
+  /** Flaws put between an algorithm and the device, one of each family. */
+  @ParameterizedTest
+  @CsvSource({
+    "direct, WRONG_NEIGHBOUR, ''",
+    "chain, SEGMENT_OFF_BY_ONE, 'element'",
+    "torus, MISSING_REDUCTION, 'element'",
+    "two_shot, TOO_FEW_SLOTS, 'says that it needs 1 slots; its kernels need'",
+    "packed_trees, WRONG_COUNT, 'its exact count is'",
+  })
+  void builtIn_withAFlaw_isCaught(String name, Sabotaged.Flaw flaw, String sign) {
+    assertThat(isCaught(name, flaw, sign)).isTrue();
+  }
+
+  /** All algorithms with all flaws that they can have: a barrier has no elements to get wrong. */
+  @ParameterizedTest
+  @MethodSource("algorithms")
+  @Tag("slow")
+  void builtIn_withAnyFlaw_isCaught(String name) {
+    CollectiveAlgorithm algorithm =
+        CollectiveLibrary.algorithm(CclConfig.load(Optional.empty(), List.of()), name);
+    boolean moves = !algorithm.operations().equals(Set.of(CollectiveOp.BARRIER));
+    assertThat(isCaught(name, Sabotaged.Flaw.WRONG_NEIGHBOUR, ""))
+        .as("%s, wrong neighbour", name)
+        .isTrue();
+    assertThat(isCaught(name, Sabotaged.Flaw.SEGMENT_OFF_BY_ONE, "element"))
+        .as("%s, segment off by one", name)
+        .isEqualTo(moves);
+    assertThat(isCaught(name, Sabotaged.Flaw.MISSING_REDUCTION, "element"))
+        .as("%s, missing reduction", name)
+        .isEqualTo(moves);
   }
 }

@@ -219,4 +219,17 @@ final class RingOracleTest {
     @Override
     public void write(Tl tl, int start, int count, Value value) {}
   }
+
+  /** O1 of two packages with 2 B between them: half the time on the wire, the same latency. */
+  @ParameterizedTest
+  @ValueSource(ints = {1 << 10, 96 << 10, 1 << 20})
+  void ring_twoPackagesWithADoubleLink_takesO1AtTwiceTheRate(int bytes) {
+    Ideal one = new Ideal(20_000, 100_000, 64, 512, Ideal.Bottleneck.LINK);
+    Ideal two = new Ideal(20_000, 100_000, 128, 512, Ideal.Bottleneck.LINK);
+    Machine doubled = one.ring(2, "system.sips.wrap_pairs=double");
+    long part = bytes / 2;
+    assertThat(simulate(doubled, 2, bytes, 1))
+        .isEqualTo(two.loadPs(doubled, part) + o1(two, 2, bytes) + two.storePs(doubled, part))
+        .isLessThan(simulate(one.ring(2), 2, bytes, 1));
+  }
 }
