@@ -58,7 +58,7 @@ final class Auto implements CollectiveAlgorithm {
 
   @Override
   public String description() {
-    return "the fastest by the closed forms, call by call, or by a table of kernbench tune";
+    return "the fastest by forecast and simulation, call by call, or by a table of kernbench tune";
   }
 
   static Set<CollectiveOp> all() {

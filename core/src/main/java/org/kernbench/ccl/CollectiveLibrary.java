@@ -146,7 +146,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
     }
     descriptions.put(
         Auto.NAME,
-        "the fastest by the closed forms, call by call, or by a table of kernbench tune");
+        "the fastest by forecast and simulation, call by call, or by a table of kernbench tune");
     return descriptions;
   }
 

@@ -57,19 +57,7 @@ final class Choices {
       description = "Changes one value of the machine, e.g. ipcq.slots=16; may be repeated.")
   private List<String> overrides = new ArrayList<>();
 
-  @Option(
-      names = "--ccl",
-      paramLabel = "FILE",
-      description =
-          "Collective algorithms and their settings (default: ccl.yaml here, or else the packaged"
-              + " one).")
-  private @Nullable Path ccl;
-
-  @Option(
-      names = "--ccl-set",
-      paramLabel = "path=value",
-      description = "Changes one value of it, e.g. algorithms.ring.sub_chunks=4; may be repeated.")
-  private List<String> cclOverrides = new ArrayList<>();
+  @Mixin private CclChoice collectives = new CclChoice();
 
   /** The bench of a name or of a source file; a user's classes are at hand from now on. */
   Bench bench(String name, BenchRegistry standard) {
@@ -90,20 +78,19 @@ final class Choices {
   /** What was chosen, laid over what a file says. */
   RunOptions over(RunOptions file) {
     checkNotBlank("--topology", topology);
-    checkNotBlank("--ccl", ccl);
     checkNotBlank("--point", point);
     if (verify && mode != Mode.FULL) {
       throw new UsageException(
           "--verify compares all modes with mode full, so --mode cannot be given with it; leave out"
               + " one of the two");
     }
-    Optional<Path> collectives = ccl != null ? Optional.of(ccl) : file.ccl();
+    Optional<Path> ccl = collectives.named().or(file::ccl);
     RunOptions all =
         new RunOptions(
             topology != null ? Optional.of(topology) : file.topology(),
             joined(file.overrides(), overrides),
-            collectives.isPresent() ? collectives : CclConfig.inDirectory(Path.of("")),
-            joined(file.cclOverrides(), cclOverrides),
+            ccl.or(() -> CclConfig.inDirectory(Path.of(""))),
+            joined(file.cclOverrides(), collectives.overrides()),
             joined(file.params(), params),
             mode != Mode.FULL ? mode : file.mode(),
             verify);

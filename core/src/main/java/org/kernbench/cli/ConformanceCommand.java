@@ -4,15 +4,16 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.ccl.Conformance;
+import org.kernbench.eval.CollectiveJson;
+import org.kernbench.eval.UsageException;
 import org.kernbench.eval.UserClasses;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -41,17 +42,7 @@ final class ConformanceCommand implements Callable<Integer> {
       description = "Where the class is: a .java file, a jar, or a directory; may be repeated.")
   List<Path> classPath = new ArrayList<>();
 
-  @Option(
-      names = "--ccl",
-      paramLabel = "FILE",
-      description = "The configuration of collectives (default: ./ccl.yaml, or the packaged one).")
-  @Nullable Path ccl;
-
-  @Option(
-      names = "--ccl-set",
-      paramLabel = "path=value",
-      description = "Changes one value of it; may be repeated.")
-  List<String> overrides = new ArrayList<>();
+  @Mixin private CclChoice collectives = new CclChoice();
 
   @Option(names = "--full", description = "Every combination, and 64 MiB: minutes, not seconds.")
   boolean full;
@@ -61,6 +52,14 @@ final class ConformanceCommand implements Callable<Integer> {
       paramLabel = "N",
       description = "What a run without --full draws (default: 1).")
   long seed = 1;
+
+  @Option(
+      names = "--format",
+      paramLabel = "FORMAT",
+      converter = Words.FormatWord.class,
+      completionCandidates = Words.FormatWord.class,
+      description = "text (default) or json.")
+  private Format format = Format.TEXT;
 
   @Option(
       names = {"-h", "--help"},
@@ -88,18 +87,21 @@ final class ConformanceCommand implements Callable<Integer> {
   }
 
   private int run() {
-    List<String> set = new ArrayList<>(overrides);
+    List<String> set = new ArrayList<>(collectives.overrides());
     boolean isClass = subject.contains(".");
     if (isClass) {
       set.add("algorithms.user.class=" + subject);
     }
-    CclConfig config = CclConfig.load(Optional.ofNullable(ccl), set);
+    CclConfig config = CclConfig.load(collectives.file(), set);
     List<String> names =
         subject.equals("all")
             ? List.copyOf(CollectiveLibrary.builtIn())
             : List.of(isClass ? "user" : config.of(subject.replace('-', '_')).name());
+    if (format == Format.CSV) {
+      throw new UsageException("--format: got csv; expected text or json");
+    }
     Conformance suite = new Conformance();
-    boolean passes = true;
+    List<Conformance.Report> reports = new ArrayList<>();
     for (String name : names) {
       CollectiveAlgorithm algorithm = CollectiveLibrary.algorithm(config, name);
       Conformance.Report report =
@@ -108,10 +110,15 @@ final class ConformanceCommand implements Callable<Integer> {
               config.of(name),
               full ? Conformance.Extent.FULL : Conformance.Extent.FAST,
               seed);
-      print(algorithm.name(), report);
-      passes &= report.passes();
+      reports.add(report);
+      if (format == Format.TEXT) {
+        print(algorithm.name(), report);
+      }
     }
-    return passes ? 0 : FAILED;
+    if (format == Format.JSON) {
+      terminal.out().print(CollectiveJson.conformance(reports));
+    }
+    return reports.stream().allMatch(Conformance.Report::passes) ? 0 : FAILED;
   }
 
   private void print(String name, Conformance.Report report) {

@@ -22,6 +22,7 @@ import org.kernbench.nn.RankGrid;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.RankLevel;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code kernbench layout bridge}: what lies between two layouts of the same ranks. */
@@ -108,18 +109,7 @@ final class LayoutBridgeCommand implements Callable<Integer> {
       description = "Changes one value of it; may be repeated.")
   private List<String> overrides = new ArrayList<>();
 
-  @Option(
-      names = "--ccl",
-      paramLabel = "FILE",
-      description = "The configuration of collectives (default: ./ccl.yaml, or the packaged one).")
-  private @Nullable Path ccl;
-
-  @Option(
-      names = "--ccl-set",
-      paramLabel = "path=value",
-      description =
-          "Changes one value of it; may be repeated (all-reduces are by ring unless said).")
-  private List<String> cclOverrides = new ArrayList<>();
+  @Mixin private CclChoice collectives = new CclChoice();
 
   @Option(
       names = "--format",
@@ -186,8 +176,8 @@ final class LayoutBridgeCommand implements Callable<Integer> {
     RankLevel level = Words.choice("--rank-level", rankLevel, RankLevel.values());
     List<String> set = new ArrayList<>();
     set.add("defaults.algorithm=ring");
-    set.addAll(cclOverrides);
-    Optional<Path> file = Optional.ofNullable(ccl).or(() -> CclConfig.inDirectory(Path.of("")));
+    set.addAll(collectives.overrides());
+    Optional<Path> file = collectives.file();
     String algorithm = CclConfig.load(file, set).algorithm();
     set.add("algorithms." + algorithm + ".rank_level=" + level.name().toLowerCase(Locale.ROOT));
     set.add("algorithms." + algorithm + ".world_size=" + world);

@@ -7,7 +7,6 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.CclConfig;
@@ -15,6 +14,7 @@ import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.ccl.Tuner;
 import org.kernbench.ccl.TuningTable;
 import org.kernbench.config.Quantity;
+import org.kernbench.eval.CollectiveJson;
 import org.kernbench.eval.OutputException;
 import org.kernbench.eval.UsageException;
 import org.kernbench.machine.Machine;
@@ -25,6 +25,7 @@ import org.kernbench.torch.CollectiveOp;
 import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.ReduceKind;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code kernbench tune}: compares collective algorithms by simulation and writes a table. */
@@ -34,8 +35,8 @@ import picocli.CommandLine.Option;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description =
-        "Simulates the algorithms that the closed forms find promising, size by size, and writes a"
-            + " table that algorithm: auto goes by.",
+        "Simulates the algorithms that forecasts find promising, size by size, and writes a table"
+            + " that algorithm: auto goes by.",
     optionListHeading = "%n")
 final class TuneCommand implements Callable<Integer> {
   private static final String DEFAULT = "sip-2026";
@@ -52,17 +53,7 @@ final class TuneCommand implements Callable<Integer> {
       description = "Changes one value of it; may be repeated.")
   List<String> overrides = new ArrayList<>();
 
-  @Option(
-      names = "--ccl",
-      paramLabel = "FILE",
-      description = "The configuration of collectives (default: ./ccl.yaml, or the packaged one).")
-  @Nullable Path ccl;
-
-  @Option(
-      names = "--ccl-set",
-      paramLabel = "path=value",
-      description = "Changes one value of it; may be repeated.")
-  List<String> cclOverrides = new ArrayList<>();
+  @Mixin private CclChoice collectives = new CclChoice();
 
   @Option(
       names = "--op",
@@ -97,12 +88,21 @@ final class TuneCommand implements Callable<Integer> {
   @Nullable Path out;
 
   @Option(
+      names = "--format",
+      paramLabel = "FORMAT",
+      converter = Words.FormatWord.class,
+      completionCandidates = Words.FormatWord.class,
+      description = "text (default) or json.")
+  private Format format = Format.TEXT;
+
+  @Option(
       names = {"-h", "--help"},
       usageHelp = true,
       description = "Show this help.")
   boolean help;
 
   private final Terminal terminal;
+  private final List<Tuner.Comparison> found = new ArrayList<>();
 
   TuneCommand(Terminal terminal) {
     this.terminal = terminal;
@@ -111,29 +111,39 @@ final class TuneCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     Machine machine = Machines.load(topology, overrides);
-    CclConfig config = CclConfig.load(Optional.ofNullable(ccl), cclOverrides);
+    CclConfig config = CclConfig.load(collectives.file(), collectives.overrides());
     RankLevel level = Words.choice("--rank-level", rankLevel, RankLevel.values());
     List<Pe> leads = leads(machine, level);
     DType type = type(dtype);
     Tuner tuner = new Tuner(machine, config, level, leads, all);
     TuningTable table = new TuningTable(machine, level, leads.size());
-    terminal
-        .out()
-        .printf(
-            Locale.ROOT,
-            "machine %s, %d ranks of level %s, %s%n",
-            machine.name(),
-            leads.size(),
-            level.name().toLowerCase(Locale.ROOT),
-            type.code());
+    if (format == Format.CSV) {
+      throw new UsageException("--format: got csv; expected text or json");
+    }
+    line(
+        "machine %s, %d ranks of level %s, %s",
+        machine.name(),
+        leads.size(),
+        level.name().toLowerCase(Locale.ROOT),
+        type.code());
     for (String op : ops) {
       tune(tuner, table, Words.choice("--op", op, CollectiveOp.values()), type);
     }
     if (out != null) {
       write(out, table.text());
-      terminal.out().println("wrote " + out);
+      line("wrote %s", out);
+    }
+    if (format == Format.JSON) {
+      terminal.out().print(CollectiveJson.tuning(machine, level, leads.size(), found));
     }
     return 0;
+  }
+
+  /** A line of text, if that is asked for. */
+  private void line(String format, Object... arguments) {
+    if (this.format == Format.TEXT) {
+      terminal.out().printf(Locale.ROOT, format + "%n", arguments);
+    }
   }
 
   private static long size(String text) {
@@ -177,61 +187,42 @@ final class TuneCommand implements Callable<Integer> {
   }
 
   private void tune(Tuner tuner, TuningTable table, CollectiveOp op, DType type) {
-    terminal
-        .out()
-        .printf(
-            Locale.ROOT,
-            "%n%-14s %12s  %-22s %14s %14s %6s  %-22s %6s%n",
-            op.word(),
-            "bytes",
-            "fastest",
-            "time ns",
-            "bound ns",
-            "%",
-            "by closed forms",
-            "x best");
+    line(
+        "%n%-14s %12s  %-22s %14s %14s %6s  %-22s %6s",
+        op.word(), "bytes", "fastest", "time ns", "bound ns", "%", "auto", "x best");
     for (String size : sizes) {
-      long bytes = size(size);
-      long elements = Math.max(1, bytes / type.sizeBytes());
+      long elements = Math.max(1, size(size) / type.sizeBytes());
+      long bytes = elements * type.sizeBytes();
       CollectiveTrial.Question question =
           new CollectiveTrial.Question(op, ReduceKind.SUM, type, op.hasRoot() ? 0 : -1, elements);
-      Tuner.Comparison found = tuner.compare(question);
-      long ps = found.best().ps().orElseThrow();
-      table.put(op, elements * type.sizeBytes(), found.best().algorithm());
-      terminal
-          .out()
-          .printf(
-              Locale.ROOT,
-              "%-14s %12d  %-22s %14.3f %14.3f %6.1f  %-22s %6.3f%n",
-              "",
-              elements * type.sizeBytes(),
-              found.best().algorithm(),
-              ps / 1e3,
-              found.bound().ps() / 1e3,
-              100.0 * found.bound().ps() / ps,
-              found.auto(),
-              found.autoOverBest());
+      Tuner.Comparison compared = tuner.compare(question);
+      long ps = compared.best().ps().orElseThrow();
+      found.add(compared);
+      table.put(op, bytes, compared.best().algorithm());
+      line(
+          "%-14s %12d  %-22s %14.3f %14.3f %6.1f  %-22s %6.3f",
+          "",
+          bytes,
+          compared.best().algorithm(),
+          ps / 1e3,
+          compared.bound().ps() / 1e3,
+          100.0 * compared.bound().ps() / ps,
+          compared.auto(),
+          compared.autoOverBest());
       if (all) {
-        for (Tuner.Candidate c : found.candidates()) {
-          terminal
-              .out()
-              .printf(
-                  Locale.ROOT,
-                  "%-14s %12s    %-22s %12.3f   forecast %s%n",
-                  "",
-                  "",
-                  c.algorithm(),
-                  c.ps().orElse(0) / 1e3,
-                  c.predictedPs().isPresent()
-                      ? String.format(
-                          Locale.ROOT,
-                          "x %.3f",
-                          c.predictedPs().getAsLong() / (double) c.ps().orElse(1))
-                      : "none");
-        }
+        compared.candidates().forEach(this::candidate);
       }
       terminal.out().flush();
     }
+  }
+
+  private void candidate(Tuner.Candidate c) {
+    double ps = c.ps().orElse(0);
+    String forecast =
+        c.predictedPs().isPresent()
+            ? String.format(Locale.ROOT, "x %.3f", c.predictedPs().getAsLong() / Math.max(1, ps))
+            : "none";
+    line("%-14s %12s    %-22s %12.3f   forecast %s", "", "", c.algorithm(), ps / 1e3, forecast);
   }
 
   private static void write(Path file, String text) {
