@@ -243,9 +243,10 @@ final class ResultText {
           "simulated",
           String.format(
               Locale.ROOT,
-              "%,d events in %.0f ms%s",
+              "%,d events in %.0f ms%s%s",
               r.sim().events(),
               r.sim().wallMs(),
+              r.sim().numerics().startsWith("vector") ? ", products by " + r.sim().numerics() : "",
               r.sim().opLogHash().isEmpty() ? "" : ", op log " + r.sim().opLogHash()));
     }
   }

@@ -1,5 +1,8 @@
 package org.kernbench.cli;
 
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,8 +30,10 @@ import org.kernbench.eval.TraceFile;
 import org.kernbench.eval.UsageException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /** {@code kernbench run}: one bench, once. */
 @Command(
@@ -121,13 +126,15 @@ final class RunCommand implements Callable<Integer> {
     return groups;
   }
 
+  @Spec private CommandSpec spec = CommandSpec.create();
+
   RunCommand(Terminal terminal, BenchRegistry benches) {
     this.terminal = terminal;
     this.benches = benches;
   }
 
   @Override
-  public Integer call() {
+  public Integer call() throws IOException {
     Bench chosen = choices.bench(benchName(), benches);
     RunOptions options = choices.options().withCheck(check);
     if (check && options.mode() == Mode.VALUES) {
@@ -139,6 +146,11 @@ final class RunCommand implements Callable<Integer> {
     Choices.checkNotBlank("--trace", trace);
     if (fast) {
       return drawAgain(chosen);
+    }
+    if (VectorProcess.pays(Runner.productFlops(chosen, options))) {
+      List<String> args = spec.root().commandLine().getParseResult().originalArgs();
+      terminal.flush();
+      return VectorProcess.run(args, new FileOutputStream(FileDescriptor.err));
     }
     Optional<RunFolder> folder = folder(chosen, options);
     ProgressLine line = new ProgressLine(terminal);

@@ -10,9 +10,7 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -92,18 +90,9 @@ final class WorkerProcess implements SweepRunner.Worker {
   }
 
   private static WorkerProcess start(List<String> args, boolean quick) {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-    if (quick) {
-      command.add("-XX:TieredStopAtLevel=1");
-    }
-    command.add("-cp");
-    command.add(System.getProperty("java.class.path"));
-    command.add(Main.class.getName());
-    command.addAll(args);
     try {
-      return new WorkerProcess(new ProcessBuilder(command).start(), quick);
+      JavaProcess.Kind kind = quick ? JavaProcess.Kind.QUICK : JavaProcess.Kind.VECTOR;
+      return new WorkerProcess(JavaProcess.command(kind, args).start(), quick);
     } catch (IOException e) {
       throw new UsageException("cannot start a process for the sweep: " + e.getMessage());
     }

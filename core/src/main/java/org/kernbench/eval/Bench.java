@@ -17,6 +17,15 @@ public interface Bench {
   List<Param<?>> params();
 
   /**
+   * Roughly how many floating-point operations the products of a run with values take, a
+   * multiply-add being two; 0 if few, or not known. From some billions on it is worth a process
+   * with vector instructions (ADR 44).
+   */
+  default double productFlops(Params params) {
+    return 0;
+  }
+
+  /**
    * Runs it.
    *
    * @return what was measured

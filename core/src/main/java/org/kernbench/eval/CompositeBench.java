@@ -85,6 +85,11 @@ final class CompositeBench implements Bench {
   }
 
   @Override
+  public double productFlops(Params params) {
+    return 2.0 * params.get(m) * params.get(k) * params.get(n);
+  }
+
+  @Override
   public Outcome run(BenchContext context) {
     try (KernelBed bed = KernelBed.open(context)) {
       int rows = context.param(m);

@@ -38,6 +38,11 @@ final class FusedMlpBench implements Bench {
   }
 
   @Override
+  public double productFlops(Params params) {
+    return 4.0 * params.get(TOKENS) * params.get(HIDDEN) * params.get(INNER);
+  }
+
+  @Override
   public Outcome run(BenchContext context) {
     try (KernelBed bed = KernelBed.open(context)) {
       int m = context.param(TOKENS);

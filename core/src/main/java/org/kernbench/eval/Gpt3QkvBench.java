@@ -35,6 +35,11 @@ final class Gpt3QkvBench implements Bench {
   }
 
   @Override
+  public double productFlops(Params params) {
+    return 6.0 * params.get(BATCH) * params.get(HIDDEN) * params.get(HIDDEN);
+  }
+
+  @Override
   public Outcome run(BenchContext context) {
     try (KernelBed bed = KernelBed.open(context)) {
       int m = context.param(BATCH);

@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.kernbench.config.Suggest;
 
 /** The values of a bench's parameters in one run. */
-final class Params {
+public final class Params {
   private final Map<Param<?>, Object> values;
 
   private Params(Map<Param<?>, Object> values) {
@@ -86,7 +86,8 @@ final class Params {
         + (hint.isEmpty() ? "; expected one of " + list : "");
   }
 
-  <T> T get(Param<T> param) {
+  /** The value of a parameter that the bench declares. */
+  public <T> T get(Param<T> param) {
     Object value = values.get(param);
     if (value == null) {
       throw new IllegalStateException("the bench does not declare its parameter " + param.name());

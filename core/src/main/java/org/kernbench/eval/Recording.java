@@ -223,7 +223,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
             path.shares(),
             "",
             List.of(),
-            new RunResult.Sim(events, wallMs, path.log().hash()),
+            new RunResult.Sim(events, wallMs, path.log().hash(), ""),
             Map.of(),
             Optional.of(path.log()),
             Optional.of(path));

@@ -10,7 +10,7 @@ import org.kernbench.device.Finding;
  * A result as JSON, schema {@value RunResult#SCHEMA}: {@code schema, kernbench, bench, machine
  * {name, hash}, mode, params, status, correct, max_abs_err, metrics {crit_ns, bound_ns, bound_kind,
  * efficiency, …}, breakdown [{cause, ns, share, place, line}], sim {events, wall_ms, events_per_s,
- * op_log_hash}}, and where they apply {@code problems, first_wrong, breakdown_note, rows,
+ * op_log_hash, numerics}}, and where they apply {@code problems, first_wrong, breakdown_note, rows,
  * verified, checked {accesses, messages, findings [{kind, tensor, place, first_byte, end_byte, by,
  * other}]}}. Benches add metrics and never rename these; golden files seal it.
  */
@@ -110,6 +110,7 @@ public final class ResultJson {
     json.put("wall_ms", Math.round(sim.wallMs() * 1e3) / 1e3);
     json.put("events_per_s", sim.eventsPerSecond());
     json.put("op_log_hash", sim.opLogHash());
+    json.put("numerics", sim.numerics());
     return json;
   }
 

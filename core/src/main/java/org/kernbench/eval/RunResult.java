@@ -83,8 +83,9 @@ public record RunResult(
    * @param events handled (in mode {@code values}: commands executed)
    * @param wallMs wall-clock time of the run in milliseconds, without the start of the process
    * @param opLogHash over all operations; empty in mode {@code values}
+   * @param numerics what computed products: {@code plain}, {@code vector-512}, {@code none}
    */
-  public record Sim(long events, double wallMs, String opLogHash) {
+  public record Sim(long events, double wallMs, String opLogHash, String numerics) {
     /** Events per second of wall-clock time. */
     public long eventsPerSecond() {
       return wallMs <= 0 ? 0 : Math.round(events / wallMs * 1e3);
@@ -222,7 +223,7 @@ public record RunResult(
         path.shares(),
         "",
         List.of(),
-        new Sim(0, 0, path.log().hash()),
+        new Sim(0, 0, path.log().hash(), "none"),
         Map.of(),
         Optional.of(path.log()),
         Optional.of(path));

@@ -12,6 +12,7 @@ import org.kernbench.device.Findings;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulationException;
 import org.kernbench.machine.MachineException;
+import org.kernbench.tensor.Numerics;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.torch.SpawnException;
 
@@ -64,6 +65,13 @@ public final class Runner {
     return options.verify() && result.isOk()
         ? verified(bench, options, params, attempt, result)
         : result;
+  }
+
+  /** What {@link Bench#productFlops} says of a run; 0 if it computes no values. */
+  public static double productFlops(Bench bench, RunOptions options) {
+    return options.mode() == Mode.TIME
+        ? 0
+        : bench.productFlops(Params.read(bench, options.params()));
   }
 
   /**
@@ -160,7 +168,7 @@ public final class Runner {
             outcome.breakdown().map(Breakdown::shares).orElse(List.of()),
             outcome.breakdownNote(),
             List.copyOf(outcome.rows()),
-            new RunResult.Sim(outcome.events(), attempt.wallMs(), outcome.opLogHash()),
+            new RunResult.Sim(outcome.events(), attempt.wallMs(), outcome.opLogHash(), numerics(options)),
             Map.of(),
             outcome.log(),
             outcome.breakdown());
@@ -198,10 +206,19 @@ public final class Runner {
         List.of(),
         "",
         List.of(),
-        new RunResult.Sim(0, attempt.wallMs(), ""),
+        new RunResult.Sim(0, attempt.wallMs(), "", numerics(options)),
         Map.of(),
         Optional.empty(),
         Optional.empty());
+  }
+
+  private static String numerics(RunOptions options) {
+    return options.mode() == Mode.TIME ? "none" : Numerics.backEnd();
+  }
+
+  /** Whether this process computes products with vector instructions. */
+  public static boolean hasVectors() {
+    return !Numerics.backEnd().equals("plain");
   }
 
   private static RunResult.Status check(Bench bench, Outcome outcome, List<String> problems) {

@@ -72,6 +72,11 @@ final class ShardedGemmBench implements Bench {
   }
 
   @Override
+  public double productFlops(Params params) {
+    return 2.0 * params.get(M) * params.get(K) * params.get(N);
+  }
+
+  @Override
   public Outcome run(BenchContext context) {
     try (KernelBed bed = KernelBed.open(context)) {
       List<Pe> pes = places(bed.machine, context.param(OVER));

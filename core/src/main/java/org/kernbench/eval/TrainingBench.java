@@ -145,6 +145,25 @@ final class TrainingBench implements Bench {
     return all;
   }
 
+  /** Forwards and twice that backwards, attention left out. */
+  @Override
+  public double productFlops(Params params) {
+    TransformerConfig c = model(params.get(MODEL));
+    double heads = 2.0 * c.hidden() * c.headSize() * (c.heads() + c.keyHeads());
+    double mlp = (c.style() == TransformerConfig.Style.LLAMA ? 3.0 : 2.0) * c.hidden() * c.ffn();
+    double layers = scope == Scope.STEP ? params.get(LAYERS) : 1;
+    return 6 * layers * (heads + mlp) * params.get(TOKENS) * params.get(BATCH);
+  }
+
+  private static TransformerConfig model(String name) {
+    return switch (name) {
+      case "tiny-gpt" -> TINY_GPT;
+      case "tiny-llama" -> TINY_LLAMA;
+      case "gpt2-small" -> TransformerConfig.gpt2Small();
+      default -> TransformerConfig.llama8b();
+    };
+  }
+
   /** What is run. */
   private record Setup(
       TransformerConfig config,
@@ -170,13 +189,7 @@ final class TrainingBench implements Bench {
 
   @Override
   public Outcome run(BenchContext context) {
-    TransformerConfig config =
-        switch (context.param(MODEL)) {
-          case "tiny-gpt" -> TINY_GPT;
-          case "tiny-llama" -> TINY_LLAMA;
-          case "gpt2-small" -> TransformerConfig.gpt2Small();
-          default -> TransformerConfig.llama8b();
-        };
+    TransformerConfig config = model(context.param(MODEL));
     if (scope == Scope.STEP) {
       config = config.with(context.param(LAYERS), context.param(VOCABULARY));
     }

@@ -116,7 +116,7 @@ final class Gemm {
 
   /** The loops that {@link #multiply(float[], float[], float[], int, int, int)} uses. */
   static String backEnd() {
-    return VECTOR ? "vector, " + VectorGemm.vectorBits() + " bits" : "plain";
+    return VECTOR ? "vector-" + VectorGemm.vectorBits() : "plain";
   }
 
   /** {@code c[m, n] += a[m, k] b[k, n]}, all dense and row-major. */

@@ -29,6 +29,14 @@ public final class Numerics {
 
   private Numerics() {}
 
+  /**
+   * What computes products of f32 and narrower types in this process: {@code plain} loops, or
+   * {@code vector-512} (the bits of a vector). Both give the same bytes.
+   */
+  public static String backEnd() {
+    return Gemm.backEnd();
+  }
+
   /** {@code out[i] = a[i] op b[i]}. */
   public static void binary(
       BinaryOp op, DType t, byte[] a, int aOff, byte[] b, int bOff, byte[] out, int outOff, int n) {
