@@ -45,7 +45,7 @@ import org.kernbench.machine.Machines;
  */
 public record Recording(String bench, RunOptions options, RunResult result) {
   /** Version of the format. */
-  public static final int VERSION = 2;
+  public static final int VERSION = 3;
 
   private static final byte[] MAGIC = "KBRUNLOG".getBytes(StandardCharsets.US_ASCII);
   private static final String BASE = "sip-2026"; // has every key
@@ -95,6 +95,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     values(out, result.metrics());
     out.writeLong(result.sim().events());
     out.writeDouble(result.sim().wallMs());
+    out.writeUTF(result.sim().numerics());
     Breakdown path = result.path().orElseThrow();
     path.write(out);
     path.log().write(out);
@@ -208,6 +209,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     Map<String, Object> metrics = values(in);
     long events = in.readLong();
     double wallMs = in.readDouble();
+    String numerics = in.readUTF();
     Breakdown path = Breakdown.read(in, machine);
     RunResult result =
         new RunResult(
@@ -223,7 +225,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
             path.shares(),
             "",
             List.of(),
-            new RunResult.Sim(events, wallMs, path.log().hash(), ""),
+            new RunResult.Sim(events, wallMs, path.log().hash(), numerics),
             Map.of(),
             Optional.of(path.log()),
             Optional.of(path));

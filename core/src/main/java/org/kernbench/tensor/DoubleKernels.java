@@ -68,6 +68,13 @@ final class DoubleKernels {
     }
   }
 
+  /** Makes every NaN the one that is stored. */
+  static void canonicalNan(double[] x, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = Double.isNaN(x[i]) ? Double.NaN : x[i];
+    }
+  }
+
   static void compare(CompareOp op, double[] x, double[] y, byte[] out, int outOff, int n) {
     for (int i = 0; i < n; i++) {
       boolean is =

@@ -83,6 +83,13 @@ final class IntKernels {
     }
   }
 
+  /** {@code x = 1 - x}: NOT of truth values. */
+  static void complement(int[] x, int n) {
+    for (int i = 0; i < n; i++) {
+      x[i] = 1 - x[i];
+    }
+  }
+
   static void compare(CompareOp op, int[] x, int[] y, byte[] out, int outOff, int n) {
     for (int i = 0; i < n; i++) {
       boolean is =

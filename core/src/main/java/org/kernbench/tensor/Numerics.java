@@ -1,7 +1,6 @@
 package org.kernbench.tensor;
 
 import java.nio.ShortBuffer;
-import java.util.Arrays;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -48,41 +47,8 @@ public final class Numerics {
       halfBinary(op, a, aOff, b, bOff, out, outOff, n);
       return;
     }
-    if (t == DType.F64) {
-      double[] x = doubles(a, aOff, n);
-      DoubleKernels.binary(op, x, doubles(b, bOff, n), n);
-      put(x, out, outOff);
-    } else if (t.isFloatingPoint()) {
-      FloatBlocks left = new FloatBlocks(t, a, aOff, n);
-      FloatBlocks right = new FloatBlocks(t, b, bOff, n);
-      FloatBlocks target = new FloatBlocks(t, out, outOff, n);
-      float[] x = floats(n);
-      float[] y = floats(n);
-      for (int start = 0; start < n; start += x.length) {
-        int length = Math.min(x.length, n - start);
-        left.loadPlanar(start, x, length);
-        right.loadPlanar(start, y, length);
-        FloatKernels.binary(op, x, y, length);
-        target.storePlanar(start, x, length);
-      }
-    } else if (t == DType.I64) {
-      long[] x = longs(a, aOff, n);
-      LongKernels.binary(op, x, longs(b, bOff, n), n);
-      put(x, out, outOff, n);
-    } else {
-      IntBlocks left = new IntBlocks(t, a, aOff, n);
-      IntBlocks right = new IntBlocks(t, b, bOff, n);
-      IntBlocks target = new IntBlocks(t, out, outOff, n);
-      int[] x = ints(n);
-      int[] y = ints(n);
-      for (int start = 0; start < n; start += x.length) {
-        int length = Math.min(x.length, n - start);
-        left.load(start, x, length);
-        right.load(start, y, length);
-        IntKernels.binary(op, x, y, length);
-        target.store(start, x, length);
-      }
-    }
+    Lanes<?, ?> lanes = Lanes.of(t, n).operand(a, aOff).operand(b, bOff).result(out, outOff);
+    lanes.each((start, length) -> lanes.binary(op, length));
   }
 
   private static void halfBinary(
@@ -148,27 +114,14 @@ public final class Numerics {
     requireSupported(op.supports(t), op, t);
     check("operand", t, a, aOff, n);
     check("out", t, out, outOff, n);
-    if (t.isFloatingPoint() && t != DType.F64) {
-      FloatBlocks source = new FloatBlocks(t, a, aOff, n);
-      FloatBlocks target = new FloatBlocks(t, out, outOff, n);
-      float[] x = floats(n);
-      float[] y = floats(n);
-      for (int start = 0; start < n; start += x.length) {
-        int length = Math.min(x.length, n - start);
-        source.loadPlanar(start, scalarFirst ? y : x, length);
-        Arrays.fill(scalarFirst ? x : y, 0, length, (float) scalar);
-        FloatKernels.binary(op, x, y, length);
-        target.storePlanar(start, x, length);
-      }
-      return;
-    }
-    byte[] repeated = new byte[Math.multiplyExact(n, t.sizeBytes())];
-    fill(t, t == DType.F64 ? scalar : requireInteger(t, scalar), repeated, 0, n);
+    double value = t.isFloatingPoint() ? scalar : requireInteger(t, scalar);
+    Lanes<?, ?> lanes = Lanes.of(t, n).result(out, outOff);
     if (scalarFirst) {
-      binary(op, t, repeated, 0, a, aOff, out, outOff, n);
+      lanes.operand(value).operand(a, aOff);
     } else {
-      binary(op, t, a, aOff, repeated, 0, out, outOff, n);
+      lanes.operand(a, aOff).operand(value);
     }
+    lanes.each((start, length) -> lanes.binary(op, length));
   }
 
   /** {@code out[i] = op(a[i])}. */
@@ -176,39 +129,8 @@ public final class Numerics {
     requireSupported(op.supports(t), op, t);
     check("a", t, a, aOff, n);
     check("out", t, out, outOff, n);
-    if (t == DType.F64) {
-      double[] x = doubles(a, aOff, n);
-      DoubleKernels.unary(op, x, n);
-      put(x, out, outOff);
-    } else if (t.isFloatingPoint()) {
-      FloatBlocks source = new FloatBlocks(t, a, aOff, n);
-      FloatBlocks target = new FloatBlocks(t, out, outOff, n);
-      float[] x = floats(n);
-      for (int start = 0; start < n; start += x.length) {
-        int length = Math.min(x.length, n - start);
-        source.loadPlanar(start, x, length);
-        FloatKernels.unary(op, x, length);
-        target.storePlanar(start, x, length);
-      }
-    } else if (t == DType.I64) {
-      long[] x = longs(a, aOff, n);
-      LongKernels.unary(op, x, n);
-      put(x, out, outOff, n);
-    } else if (t == DType.BOOL) {
-      for (int i = 0; i < n; i++) { // NOT, the only one on bool
-        out[outOff + i] = (byte) (a[aOff + i] == 0 ? 1 : 0);
-      }
-    } else {
-      IntBlocks source = new IntBlocks(t, a, aOff, n);
-      IntBlocks target = new IntBlocks(t, out, outOff, n);
-      int[] x = ints(n);
-      for (int start = 0; start < n; start += x.length) {
-        int length = Math.min(x.length, n - start);
-        source.load(start, x, length);
-        IntKernels.unary(op, x, length);
-        target.store(start, x, length);
-      }
-    }
+    Lanes<?, ?> lanes = Lanes.of(t, n).operand(a, aOff).result(out, outOff);
+    lanes.each((start, length) -> lanes.unary(op, length));
   }
 
   /**
@@ -230,27 +152,8 @@ public final class Numerics {
     check("b", t, b, bOff, n);
     check("c", t, c, cOff, n);
     check("out", t, out, outOff, n);
-    if (t == DType.F64) {
-      double[] x = doubles(a, aOff, n);
-      DoubleKernels.fma(x, doubles(b, bOff, n), doubles(c, cOff, n), n);
-      put(x, out, outOff);
-      return;
-    }
-    final FloatBlocks first = new FloatBlocks(t, a, aOff, n);
-    final FloatBlocks second = new FloatBlocks(t, b, bOff, n);
-    final FloatBlocks third = new FloatBlocks(t, c, cOff, n);
-    final FloatBlocks target = new FloatBlocks(t, out, outOff, n);
-    float[] x = floats(n);
-    float[] y = floats(n);
-    float[] z = floats(n);
-    for (int start = 0; start < n; start += x.length) {
-      int length = Math.min(x.length, n - start);
-      first.loadPlanar(start, x, length);
-      second.loadPlanar(start, y, length);
-      third.loadPlanar(start, z, length);
-      FloatKernels.fma(x, y, z, length);
-      target.storePlanar(start, x, length);
-    }
+    Lanes<?, ?> lanes = Lanes.of(t, n).operand(a, aOff).operand(b, bOff).operand(c, cOff);
+    lanes.result(out, outOff).each((start, length) -> lanes.fma(length));
   }
 
   /** {@code out[i] = a[i] op b[i]} as bool; {@code out} must not overlap an operand. */
@@ -267,33 +170,8 @@ public final class Numerics {
     check("a", t, a, aOff, n);
     check("b", t, b, bOff, n);
     check("out", DType.BOOL, out, outOff, n);
-    if (t == DType.F64) {
-      DoubleKernels.compare(op, doubles(a, aOff, n), doubles(b, bOff, n), out, outOff, n);
-    } else if (t.isFloatingPoint()) {
-      FloatBlocks left = new FloatBlocks(t, a, aOff, n);
-      FloatBlocks right = new FloatBlocks(t, b, bOff, n);
-      float[] x = floats(n);
-      float[] y = floats(n);
-      for (int start = 0; start < n; start += x.length) {
-        int length = Math.min(x.length, n - start);
-        left.load(start, x, length);
-        right.load(start, y, length);
-        FloatKernels.compare(op, x, y, out, outOff + start, length);
-      }
-    } else if (t == DType.I64) {
-      LongKernels.compare(op, longs(a, aOff, n), longs(b, bOff, n), out, outOff, n);
-    } else {
-      IntBlocks left = new IntBlocks(t, a, aOff, n);
-      IntBlocks right = new IntBlocks(t, b, bOff, n);
-      int[] x = ints(n);
-      int[] y = ints(n);
-      for (int start = 0; start < n; start += x.length) {
-        int length = Math.min(x.length, n - start);
-        left.load(start, x, length);
-        right.load(start, y, length);
-        IntKernels.compare(op, x, y, out, outOff + start, length);
-      }
-    }
+    Lanes<?, ?> lanes = Lanes.of(t, n).operand(a, aOff).operand(b, bOff);
+    lanes.each((start, length) -> lanes.compare(op, out, outOff + start, length));
   }
 
   /** {@code out[i] = a[i] op scalar} as bool; the scalar as in {@link #binaryScalar}. */
@@ -301,21 +179,9 @@ public final class Numerics {
       CompareOp op, DType t, byte[] a, int aOff, double scalar, byte[] out, int outOff, int n) {
     check("a", t, a, aOff, n);
     check("out", DType.BOOL, out, outOff, n);
-    if (!t.isFloatingPoint() || t == DType.F64) {
-      byte[] repeated = new byte[Math.multiplyExact(n, t.sizeBytes())];
-      fill(t, t == DType.F64 ? scalar : requireInteger(t, scalar), repeated, 0, n);
-      compare(op, t, a, aOff, repeated, 0, out, outOff, n);
-      return;
-    }
-    FloatBlocks source = new FloatBlocks(t, a, aOff, n);
-    float[] x = floats(n);
-    float[] y = floats(n);
-    Arrays.fill(y, (float) scalar);
-    for (int start = 0; start < n; start += x.length) {
-      int length = Math.min(x.length, n - start);
-      source.load(start, x, length);
-      FloatKernels.compare(op, x, y, out, outOff + start, length);
-    }
+    double value = t.isFloatingPoint() ? scalar : requireInteger(t, scalar);
+    Lanes<?, ?> lanes = Lanes.of(t, n).operand(a, aOff).operand(value);
+    lanes.each((start, length) -> lanes.compare(op, out, outOff + start, length));
   }
 
   /** {@code out[i] = condition[i] ? a[i] : b[i]}, the bytes as they are; the condition is bool. */
@@ -658,20 +524,6 @@ public final class Numerics {
     return new float[Math.min(n, FloatBlocks.BLOCK)];
   }
 
-  private static int[] ints(int n) {
-    return new int[Math.min(n, FloatBlocks.BLOCK)];
-  }
-
-  private static long[] longs(byte[] src, int off, int n) {
-    long[] values = new long[n];
-    FloatBlocks.littleEndian(src, off, n * 8).asLongBuffer().get(values);
-    return values;
-  }
-
-  private static void put(long[] values, byte[] dst, int off, int n) {
-    FloatBlocks.littleEndian(dst, off, n * 8).asLongBuffer().put(values, 0, n);
-  }
-
   private static double[] doubles(byte[] src, int off, int n) {
     double[] values = new double[n];
     FloatBlocks.littleEndian(src, off, n * 8).asDoubleBuffer().get(values);
@@ -680,11 +532,8 @@ public final class Numerics {
 
   /** Stores doubles, any NaN as the one code. */
   private static void put(double[] values, byte[] dst, int off) {
-    long[] bits = new long[values.length];
-    for (int i = 0; i < bits.length; i++) {
-      bits[i] = Double.doubleToLongBits(values[i]);
-    }
-    put(bits, dst, off, bits.length);
+    DoubleKernels.canonicalNan(values, values.length);
+    FloatBlocks.littleEndian(dst, off, values.length * 8).asDoubleBuffer().put(values);
   }
 
   private static void store(double[] values, DType t, byte[] dst, int off) {
