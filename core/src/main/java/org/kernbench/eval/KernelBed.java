@@ -16,6 +16,7 @@ import org.kernbench.device.StreamCosts;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Numerics;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Kernel;
 import org.kernbench.torch.Tensor;
@@ -73,8 +74,11 @@ final class KernelBed implements AutoCloseable {
     SplittableRandom random = new SplittableRandom(seed);
     double[] values = new double[n];
     for (int i = 0; i < n; i++) {
-      values[i] = d.round(random.nextDouble(-1, 1));
+      values[i] = random.nextDouble(-1, 1);
     }
+    byte[] rounded = new byte[Math.multiplyExact(n, d.sizeBytes())];
+    Numerics.fromDoubles(d, values, rounded, 0);
+    Numerics.toDoubles(d, rounded, 0, values);
     return values;
   }
 
@@ -109,16 +113,25 @@ final class KernelBed implements AutoCloseable {
 
   /** {@code A B} in f64. */
   static double[] product(double[] a, double[] b, int m, int k, int n) {
-    double[] y = new double[m * n];
-    for (int i = 0; i < m; i++) {
-      for (int p = 0; p < k; p++) {
-        double v = a[i * k + p];
-        for (int j = 0; j < n; j++) {
-          y[i * n + j] += v * b[p * n + j];
-        }
+    double[][] rows = new double[m][n]; // arrays of their own, so that the inner loop is vectorised
+    double[] right = new double[n];
+    for (int p = 0; p < k; p++) {
+      System.arraycopy(b, p * n, right, 0, n);
+      for (int i = 0; i < m; i++) {
+        addScaled(a[i * k + p], right, rows[i]);
       }
     }
+    double[] y = new double[m * n];
+    for (int i = 0; i < m; i++) {
+      System.arraycopy(rows[i], 0, y, i * n, n);
+    }
     return y;
+  }
+
+  private static void addScaled(double factor, double[] x, double[] sum) {
+    for (int j = 0; j < x.length; j++) {
+      sum[j] += factor * x[j];
+    }
   }
 
   /**

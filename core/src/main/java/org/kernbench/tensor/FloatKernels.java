@@ -64,6 +64,23 @@ final class FloatKernels {
     }
   }
 
+  /**
+   * {@code y[i]} = the f32 from which every type of at most 16 bits rounds as from {@code x[from +
+   * i]} itself: cut off toward zero, and the last bit set if anything was (rounding to odd; the 24
+   * bits are more than two over the 11 of f16, so the second rounding sees on which side of a tie
+   * the number lies).
+   */
+  static void roundToOdd(double[] x, int from, float[] y, int n) {
+    for (int i = 0; i < n; i++) {
+      double value = x[from + i];
+      float near = (float) value;
+      double error = Math.abs(value) - Math.abs((double) near);
+      int bits = Float.floatToRawIntBits(near);
+      int odd = (error < 0 ? bits - 1 : bits) | 1;
+      y[i] = error < 0 || error > 0 ? Float.intBitsToFloat(odd) : near;
+    }
+  }
+
   static void compare(CompareOp op, float[] x, float[] y, byte[] out, int outOff, int n) {
     for (int i = 0; i < n; i++) {
       boolean is =

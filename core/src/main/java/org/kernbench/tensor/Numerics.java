@@ -248,6 +248,50 @@ public final class Numerics {
     }
   }
 
+  /** {@code out[i] = values[i]}, as by {@link DType#putDouble}: host numbers, each rounded once. */
+  public static void fromDoubles(DType t, double[] values, byte[] out, int outOff) {
+    check("out", t, out, outOff, values.length);
+    if (!t.isFloatingPoint() || t == DType.F64) {
+      for (int i = 0; i < values.length; i++) {
+        t.putDouble(out, outOff + i * t.sizeBytes(), values[i]);
+      }
+      return;
+    }
+    FloatBlocks target = new FloatBlocks(t, out, outOff, values.length);
+    float[] x = floats(values.length);
+    for (int start = 0; start < values.length; start += x.length) {
+      int length = Math.min(x.length, values.length - start);
+      if (t == DType.F32) {
+        for (int i = 0; i < length; i++) {
+          x[i] = (float) values[start + i];
+        }
+      } else {
+        FloatKernels.roundToOdd(values, start, x, length);
+      }
+      target.store(start, x, length);
+    }
+  }
+
+  /** {@code values[i] = in[i]}, as by {@link DType#getDouble}. */
+  public static void toDoubles(DType t, byte[] in, int inOff, double[] values) {
+    check("in", t, in, inOff, values.length);
+    if (!t.isFloatingPoint() || t == DType.F64) {
+      for (int i = 0; i < values.length; i++) {
+        values[i] = t.getDouble(in, inOff + i * t.sizeBytes());
+      }
+      return;
+    }
+    FloatBlocks source = new FloatBlocks(t, in, inOff, values.length);
+    float[] x = floats(values.length);
+    for (int start = 0; start < values.length; start += x.length) {
+      int length = Math.min(x.length, values.length - start);
+      source.load(start, x, length);
+      for (int i = 0; i < length; i++) {
+        values[start + i] = x[i];
+      }
+    }
+  }
+
   /** {@code out[i] = value}, rounded as by {@link DType#putDouble}. */
   public static void fill(DType t, double value, byte[] out, int outOff, int n) {
     check("out", t, out, outOff, n);

@@ -214,11 +214,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     ShardSpec place = specs.getFirst();
     ShardSpec spec =
         new ShardSpec(
-            place.sip(),
-            place.cube(),
-            place.pe(),
-            Collections.nCopies(part.rank(), 0),
-            part);
+            place.sip(), place.cube(), place.pe(), Collections.nCopies(part.rank(), 0), part);
     VirtualAddress at = address.plus(start * dtype.sizeBytes());
     return new Tensor(
         session,
@@ -384,9 +380,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     settle();
     if (session.hasValues()) {
       byte[] rounded = new byte[hostBytes(dtype.sizeBytes())];
-      for (int i = 0; i < values.length; i++) {
-        dtype.putDouble(rounded, i * dtype.sizeBytes(), values[i]);
-      }
+      Numerics.fromDoubles(dtype, values, rounded, 0);
       writeAll(rounded);
     }
     return this;
@@ -443,9 +437,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   public double[] toDoubles() {
     byte[] bytes = settledBytes("toDoubles");
     double[] values = new double[count()];
-    for (int i = 0; i < values.length; i++) {
-      values[i] = dtype.getDouble(bytes, i * dtype.sizeBytes());
-    }
+    Numerics.toDoubles(dtype, bytes, 0, values);
     return values;
   }
 

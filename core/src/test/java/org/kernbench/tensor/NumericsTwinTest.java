@@ -2,6 +2,7 @@ package org.kernbench.tensor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.SplittableRandom;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -127,6 +128,52 @@ class NumericsTwinTest {
         assertThat(fast).as("%s to %s %d", from, to, n).isEqualTo(slow);
       }
     }
+  }
+
+  /** Host numbers on both sides of every tie, of the largest value and of the smallest. */
+  @ParameterizedTest
+  @EnumSource(DType.class)
+  void fromDoubles_tiesAndLimits_roundsOnceAsOneByOne(DType t) {
+    SplittableRandom random = new SplittableRandom(31);
+    double[] values = new double[6000];
+    for (int i = 0; i < values.length; i++) {
+      double x = Double.longBitsToDouble(random.nextLong());
+      int kind = random.nextInt(4);
+      if (kind > 0) {
+        double y = t.round(random.nextDouble(-2, 2) * Math.pow(2, random.nextInt(-24, 17)));
+        double step = Math.max(Math.abs(y) * t.unitRoundoff() * 2, t.minPositive());
+        x = y + step / 2 * random.nextInt(-1, 2);
+      }
+      values[i] = kind == 3 ? x * (1 + (random.nextInt(3) - 1) * 0x1p-50) : x;
+    }
+    double[] limits = {
+      t.maxFinite(),
+      t.maxFinite() * (1 + t.unitRoundoff() / 2),
+      -t.maxFinite() * 1.01,
+      t.minPositive() / 2,
+      Math.nextUp(t.minPositive() / 2),
+      -t.minPositive() / 4,
+      1e-300,
+      -1e300,
+      Double.NaN,
+      Double.POSITIVE_INFINITY,
+      Double.NEGATIVE_INFINITY,
+      -0.0,
+      Double.MIN_VALUE
+    };
+    System.arraycopy(limits, 0, values, 100, limits.length);
+    byte[] fast = new byte[PAD + values.length * t.sizeBytes()];
+    byte[] slow = new byte[fast.length];
+    double[] back = new double[values.length];
+    double[] want = new double[values.length];
+    for (int i = 0; i < values.length; i++) {
+      t.putDouble(slow, PAD + i * t.sizeBytes(), values[i]);
+      want[i] = t.getDouble(slow, PAD + i * t.sizeBytes());
+    }
+    Numerics.fromDoubles(t, values, fast, PAD);
+    assertThat(fast).isEqualTo(slow);
+    Numerics.toDoubles(t, slow, PAD, back);
+    assertThat(back).isEqualTo(want);
   }
 
   @ParameterizedTest
