@@ -29,6 +29,7 @@ import java.util.zip.ZipException;
 import org.kernbench.config.ConfigException;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.MachineException;
 import org.kernbench.machine.Machines;
 
 /**
@@ -158,7 +159,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
               + "; expected the folder of a run that kept its operations (kernbench run --out)");
     } catch (EOFException | ZipException | StreamCorruptedException e) {
       throw damaged(file, e instanceof EOFException ? "it ends early" : reason(e));
-    } catch (ConfigException e) {
+    } catch (ConfigException | MachineException e) {
       throw damaged(file, "its machine: " + e.getMessage());
     } catch (IllegalArgumentException | IndexOutOfBoundsException | NegativeArraySizeException e) {
       throw damaged(file, reason(e));
