@@ -1,6 +1,7 @@
 package org.kernbench.eval;
 
 import java.io.BufferedOutputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.AccessDeniedException;
@@ -10,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 
 /** Writes a file under a temporary name and moves it, so that a file that is there is whole. */
 final class WholeFile {
@@ -28,21 +30,37 @@ final class WholeFile {
    */
   static long write(Path target, Content content) {
     try {
-      Path temporary = temporary(target);
-      temporary.toFile().deleteOnExit(); // also when the run is interrupted
-      try {
-        try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(temporary))) {
-          content.to(out);
-        }
-        long size = Files.size(temporary);
-        move(temporary, target);
-        return size;
-      } finally {
-        Files.deleteIfExists(temporary);
-      }
+      return Files.isRegularFile(target) || Files.isDirectory(target) || !Files.exists(target)
+          ? replace(Files.isSymbolicLink(target) ? target.toRealPath() : target, content)
+          : pour(target, content);
     } catch (IOException e) {
       throw new OutputException(
           "cannot write " + target + " (" + reason(e) + "); what was there before is unchanged", e);
+    }
+  }
+
+  /** Into a device or a pipe, which must not be replaced by a file. */
+  private static long pour(Path target, Content content) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    content.to(bytes);
+    try (OutputStream out = Files.newOutputStream(target, StandardOpenOption.WRITE)) {
+      bytes.writeTo(out);
+    }
+    return bytes.size();
+  }
+
+  private static long replace(Path target, Content content) throws IOException {
+    Path temporary = temporary(target);
+    temporary.toFile().deleteOnExit(); // also when the run is interrupted
+    try {
+      try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(temporary))) {
+        content.to(out);
+      }
+      long size = Files.size(temporary);
+      move(temporary, target);
+      return size;
+    } finally {
+      Files.deleteIfExists(temporary);
     }
   }
 
