@@ -21,8 +21,10 @@ import picocli.CommandLine.Parameters;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
-      "Says what differs between two runs, and splits the difference of their times by resource,",
-      "cause and place; the parts sum to it exactly. Runs are folders that `run --out` wrote."
+      "Says what differs between two runs and which resource made the difference of their times.",
+      "It is split by resource, cause and place; the parts sum to it exactly. Runs are folders"
+          + " that",
+      "`run --out` wrote."
     },
     optionListHeading = "%nOptions%n",
     sortOptions = false,

@@ -28,11 +28,12 @@ import picocli.CommandLine.Parameters;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
-      "Says where the time of a run went: critical path by cause, place and kernel line, who"
-          + " waited",
-      "for whom, how busy engines and links were, and what 1 %% more or less of each number of the",
-      "machine does to the time. RUN is a folder that `run --out` wrote; a bench is run on the"
-          + " spot."
+      "Says where the time of a run went and what each number of the machine is worth.",
+      "Critical path by kernel, cause, place and kernel line, who waited for whom, how busy"
+          + " engines",
+      "and links were, and what 1 %% more or less of each number of the machine does to the time.",
+      "RUN is a folder that `run --out` wrote; a bench is run on the spot, of several points the",
+      "slowest."
     },
     optionListHeading = "%n",
     sortOptions = false,

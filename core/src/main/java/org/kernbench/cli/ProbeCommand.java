@@ -15,8 +15,10 @@ import picocli.CommandLine.Option;
     descriptionHeading = "%n",
     parameterListHeading = "%n",
     description = {
-      "Measures latency and bandwidth between every kind of place on a machine, beside their closed",
-      "forms, link by link and in crowds, and checks what holds on any machine that can be built."
+      "Measures latency and bandwidth between every kind of place on a machine.",
+      "Beside closed forms, link by link and in crowds; checks what holds on any machine that can"
+          + " be",
+      "built."
     },
     optionListHeading = "%n",
     footerHeading = "%nExamples%n",

@@ -17,8 +17,10 @@ import picocli.CommandLine.Parameters;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
-      "Writes one HTML page about a folder of `run --out` or `sweep --out`: conditions, results with",
-      "bound and causes, timeline, links, curves, figures. It works offline and from disk."
+      "Writes one HTML page about a run or a sweep.",
+      "Conditions, results with bound and causes, timeline, use over time, links, curves and"
+          + " figures",
+      "of a folder that `run --out` or `sweep --out` wrote. It works offline and from disk."
     },
     optionListHeading = "%n",
     footerHeading = "%nExamples%n",

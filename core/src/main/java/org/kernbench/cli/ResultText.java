@@ -43,8 +43,10 @@ final class ResultText {
   }
 
   private void line(String label, String text) {
+    String space = label.length() < LABEL ? "" : " ";
     out.append(
-        String.format(Locale.ROOT, "%-" + LABEL + "s%s%n", label, text).replace("\r\n", "\n"));
+        String.format(Locale.ROOT, "%-" + LABEL + "s%s%s%n", label, space, text)
+            .replace("\r\n", "\n"));
   }
 
   private void conditions(RunResult r) {
@@ -153,17 +155,22 @@ final class ResultText {
   }
 
   private void metric(String name, Object value) {
-    String text =
-        value instanceof BigDecimal d
-            ? d.stripTrailingZeros().toPlainString()
-            : String.valueOf(value);
+    String text = value instanceof BigDecimal d ? groupedDecimal(d) : String.valueOf(value);
     if (name.endsWith("_ns")) {
       line(name.substring(0, name.length() - 3), text + " ns");
+    } else if (name.endsWith("_pct")) {
+      line(name.substring(0, name.length() - 4), text + " %");
     } else if (name.endsWith("_gb_per_s")) {
       line(name.substring(0, name.length() - 9), text + " GB/s");
     } else {
       line(name, text);
     }
+  }
+
+  /** With as many digits after the point as it has. */
+  private static String groupedDecimal(BigDecimal d) {
+    int digits = Math.max(0, d.stripTrailingZeros().scale());
+    return String.format(Locale.ROOT, "%,." + digits + "f", d);
   }
 
   private void breakdown(RunResult r) {

@@ -35,8 +35,9 @@ import picocli.CommandLine.Spec;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
-      "Runs one bench at every point of a grid, several at once. Each row is stored the moment its",
-      "point is done; a sweep that was killed goes on with --resume."
+      "Runs one bench at every point of a grid, several at once.",
+      "Each row is stored the moment its point is done; a sweep that was killed goes on with"
+          + " --resume."
     },
     optionListHeading = "%n",
     sortOptions = false,

@@ -46,7 +46,7 @@ public final class Why {
     }
     Most most = byResource.values().stream().max(Comparator.comparingLong(Most::ps)).orElseThrow();
     String percent = String.format(Locale.ROOT, "%.0f %% of the time ", 100 * share.share());
-    String amount = Numbers.ns(most.ps()).toPlainString() + " ns";
+    String amount = String.format(Locale.ROOT, "%,.3f ns", Numbers.ns(most.ps()));
     String where = most.ps() == share.ps() ? "all " : "most ";
     String times = most.times() == 1 ? "once" : most.times() + " times";
     return percent
