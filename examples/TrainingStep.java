@@ -69,8 +69,8 @@ public final class TrainingStep {
                 Optional.empty(),
                 List.of("defaults.algorithm=ring", "algorithms.ring.rank_level=sip")));
     Path weights = folder.resolve("weights.safetensors");
-    try (Torch torch =
-        Torch.open(machine, TorchOptions.DEFAULT.withCollectives(collectives))) {
+    TorchOptions torchOptions = TorchOptions.DEFAULT.withCollectives(collectives);
+    try (Torch torch = Torch.open(machine, torchOptions)) {
       long[] end = new long[1];
       torch.distributed().initProcessGroup("ahbm");
       torch.multiprocessing().spawn(w -> rank(w, options, weights, end), 4);
