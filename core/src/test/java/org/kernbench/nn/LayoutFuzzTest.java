@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.kernbench.nn.Microbatches.Masks;
 import org.kernbench.nn.TransformerConfig.Style;
 import org.kernbench.tensor.DType;
@@ -118,6 +120,7 @@ final class LayoutFuzzTest {
    * As many as {@code -Dkernbench.tests.fuzz} says; from a seed of {@code -Dkernbench.tests.seed}.
    */
   @Tag("slow")
+  @Timeout(value = 2, unit = TimeUnit.HOURS)
   @Test
   void randomCases_many_equalOneRank() {
     int cases = Integer.getInteger("kernbench.tests.fuzz", 200);
