@@ -158,6 +158,16 @@ final class CheckedPort implements PePort {
     return out;
   }
 
+  @Override
+  public int select(List<Integer> from, int first) {
+    int chosen = port.select(from, first);
+    CheckedQueues queues = program.launch.queues;
+    if (queues != null) {
+      program.waitsFor(queues.to(from.get(chosen)).nextSend());
+    }
+    return chosen;
+  }
+
   // ---- order ----
 
   @Override

@@ -19,6 +19,24 @@ final class DeadlockReport {
 
   private DeadlockReport() {}
 
+  /** Where a message could come from. */
+  record Source(String direction, Pe peer, String peerDirection) {}
+
+  /** A program that waits for a message from any of several. */
+  static String anyOf(List<Source> sources, String atLine) {
+    List<String> names = new ArrayList<>();
+    List<String> peers = new ArrayList<>();
+    for (Source s : sources) {
+      names.add(s.direction);
+      peers.add(s.peer + " (" + s.peerDirection + ")");
+    }
+    return "recvAny "
+        + String.join(", ", names)
+        + atLine
+        + ": no message from "
+        + String.join(" or ", peers);
+  }
+
   /** One program that waits. */
   private record Wait(Pe pe, String what, @Nullable Pe on) {}
 

@@ -276,6 +276,10 @@ final class MessageUnit {
     if (last) {
       op.pe.complete(op, timePs);
     }
+    ProgramContext selecting = to.selecting;
+    if (selecting != null) {
+      world.wakeAt(timePs, selecting);
+    }
     Op receiving = to.receiving;
     if (receiving != null) {
       startReceive(receiving, Math.max(timePs, receiving.copiedPs));

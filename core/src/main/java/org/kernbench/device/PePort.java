@@ -95,6 +95,17 @@ public interface PePort {
    */
   Register receive(int queue, int bytes, boolean copy, boolean async);
 
+  /**
+   * Suspends until a message that nobody has asked for has arrived at one of several queues of this
+   * PE, and begins to look when all commands so far are issued. Commands issued later wait for it.
+   *
+   * @param queues at least one
+   * @param first position in the list that is asked first if several have a message, then the ones
+   *     after it, round about
+   * @return position of the queue with a message
+   */
+  int select(List<Integer> queues, int first);
+
   /** Direction names of this PE's queues, in order of installation. */
   List<String> directions();
 

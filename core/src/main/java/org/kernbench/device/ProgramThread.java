@@ -1,5 +1,6 @@
 package org.kernbench.device;
 
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.sim.Coroutine;
@@ -16,7 +17,8 @@ final class ProgramThread {
     NONE,
     WINDOW,
     LOOK,
-    CLOCK
+    CLOCK,
+    MESSAGE
   }
 
   private final TimedExecutor world;
@@ -28,6 +30,11 @@ final class ProgramThread {
   private Suspension suspension = Suspension.NONE;
   private Register lookedAt = Register.NONE;
   private int lookLine;
+
+  /** Queues of which any will do, and from when on the program looks at them. */
+  private List<QueueEnd> selected = List.of();
+
+  private long selectPs;
 
   ProgramThread(ProgramContext context) {
     this.world = context.world;
@@ -138,6 +145,39 @@ final class ProgramThread {
     lookedAt = Register.NONE;
   }
 
+  /** Waits until one of these queues has a message that nobody has asked for. */
+  void awaitMessage(List<QueueEnd> ends, long fromPs, int line) {
+    selected = ends;
+    selectPs = fromPs;
+    lookLine = line;
+    long next = QueueEnd.NEVER;
+    for (QueueEnd end : ends) {
+      end.selecting = context;
+      next = Math.min(next, end.unaskedPs());
+    }
+    if (!messageIsThere()) {
+      if (next != QueueEnd.NEVER) {
+        world.wakeAt(Math.max(fromPs, next), context);
+      }
+      suspend(Suspension.MESSAGE);
+    }
+    ends.forEach(end -> end.selecting = null);
+    selected = List.of();
+  }
+
+  private boolean messageIsThere() {
+    long now = world.sim.nowPs();
+    if (now < selectPs) {
+      return false;
+    }
+    for (QueueEnd end : selected) {
+      if (end.unaskedPs() <= now) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   private void suspend(Suspension why) {
     suspension = why;
     coroutine().suspend();
@@ -159,7 +199,7 @@ final class ProgramThread {
           world.wakeAt(out.readyPs, context);
         }
       }
-      case CLOCK -> {}
+      case CLOCK, MESSAGE -> {}
     }
   }
 
@@ -176,8 +216,27 @@ final class ProgramThread {
           goOn(false);
         }
       }
+      case MESSAGE -> {
+        if (messageIsThere()) {
+          goOn(false);
+        } else {
+          lookAgain();
+        }
+      }
       case NONE -> context.finishIfIdle();
       case WINDOW -> {}
+    }
+  }
+
+  /** A message was there before the program looked: it is seen when the program does. */
+  private void lookAgain() {
+    long next = QueueEnd.NEVER;
+    for (QueueEnd end : selected) {
+      next = Math.min(next, end.unaskedPs());
+    }
+    long at = Math.max(selectPs, next);
+    if (next != QueueEnd.NEVER && at > world.sim.nowPs()) {
+      world.wakeAt(at, context);
     }
   }
 
@@ -187,6 +246,11 @@ final class ProgramThread {
 
   boolean looks() {
     return suspension == Suspension.LOOK;
+  }
+
+  /** The queues that the program waits for any of; empty if it does not. */
+  List<QueueEnd> selects() {
+    return suspension == Suspension.MESSAGE ? selected : List.of();
   }
 
   /** The source line of the look that waits. */

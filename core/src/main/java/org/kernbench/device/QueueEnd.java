@@ -74,6 +74,12 @@ final class QueueEnd {
   /** A message that has started and has fragments to go; its channel is held meanwhile. */
   @Nullable Op sending;
 
+  /** Fragments of the messages that the program has asked for. */
+  private long asked;
+
+  /** A program that waits for a message here or elsewhere. */
+  @Nullable ProgramContext selecting;
+
   /** A receive that has taken fragments and waits for the next. */
   @Nullable Op receiving;
 
@@ -216,6 +222,21 @@ final class QueueEnd {
     ring[at + VISIBLE_PS] = nowPs;
     ring[at + OPS] = (ring[at + OPS] & (LOW << 32)) | (op & LOW);
     ring[at + BYTES] = last ? bytes : ~bytes;
+  }
+
+  /** The program asks for the next message. */
+  void ask(int fragments) {
+    asked += fragments;
+  }
+
+  /** When the next message that nobody has asked for begins to be visible; NEVER if not known. */
+  long unaskedPs() {
+    return delivered > asked ? ring[(int) (asked % slots) * STRIDE + VISIBLE_PS] : NEVER;
+  }
+
+  /** The send of that message. */
+  int unaskedOp() {
+    return (int) ring[(int) (asked % slots) * STRIDE + OPS];
   }
 
   /** Fragments that the peer has sent and this end has, or had. */

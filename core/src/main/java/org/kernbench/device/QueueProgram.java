@@ -233,6 +233,11 @@ public final class QueueProgram {
     }
 
     @Override
+    public int select(List<Integer> from, int first) {
+      throw new LooksException();
+    }
+
+    @Override
     public long clockPs() {
       throw new LooksException();
     }

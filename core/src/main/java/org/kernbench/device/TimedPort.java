@@ -209,12 +209,31 @@ final class TimedPort implements PePort {
   public Register receive(int queue, int bytes, boolean copy, boolean async) {
     MessageUnit queues = queues();
     QueueEnd end = queues.queue(queue);
+    end.ask(queues.fragments(bytes));
     boolean inPlace = !copy && queues.usableInPlace(bytes);
     Register out = new Register(bytes, !inPlace);
     say(CommandTape.Entry.RECEIVE, bytes, out);
     tape.number((inPlace ? IN_PLACE : 0) | (async ? ASYNC : 0));
     tape.what(end);
     return out;
+  }
+
+  @Override
+  public int select(List<Integer> from, int first) {
+    MessageUnit queues = queues();
+    List<QueueEnd> ends = from.stream().map(queues::queue).toList();
+    long atPs = clockPs();
+    program.awaitMessage(ends, atPs, world.line());
+    long now = world.sim.nowPs();
+    for (int i = 0; i < ends.size(); i++) {
+      int k = (first + i) % ends.size();
+      QueueEnd end = ends.get(k);
+      if (end.unaskedPs() <= now) {
+        cpu.raiseBarrier(now, Cause.LOOK, end.unaskedOp());
+        return k;
+      }
+    }
+    throw new IllegalStateException("bug: no message for " + ends);
   }
 
   @Override

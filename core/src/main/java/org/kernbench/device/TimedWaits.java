@@ -37,6 +37,17 @@ final class TimedWaits {
     if (c.program.looks()) {
       report.waits(p.pe, "looks at a value" + world.atLine(c.program.lookLine()), null);
     }
+    List<QueueEnd> any = c.program.selects();
+    if (!any.isEmpty()) {
+      report.waits(
+          p.pe,
+          DeadlockReport.anyOf(
+              any.stream()
+                  .map(e -> new DeadlockReport.Source(e.direction, e.peer().pe, e.peer().direction))
+                  .toList(),
+              world.atLine(c.program.lookLine())),
+          null);
+    }
     MessageUnit queues = c.queues;
     for (QueueEnd end : queues == null ? List.<QueueEnd>of() : queues.ends(p.index)) {
       Engine receiver = end.receiver();

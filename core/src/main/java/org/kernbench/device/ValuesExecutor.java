@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -171,8 +172,15 @@ final class ValuesExecutor implements Executor {
   private String deadlock(Launch launch) {
     DeadlockReport.Builder report = new DeadlockReport.Builder();
     for (ValuesPe p : suspended) {
-      Inbox box = p.waitsAt;
-      if (box != null) {
+      if (p.waitsAt.size() > 1) {
+        List<DeadlockReport.Source> sources = new ArrayList<>();
+        for (Inbox box : p.waitsAt) {
+          Inbox peer = p.mail.inboxes[box.peer];
+          sources.add(new DeadlockReport.Source(box.direction, peer.owner, peer.direction));
+        }
+        report.waits(p.pe, DeadlockReport.anyOf(sources, atLine(p.line)), null);
+      } else if (p.waitsAt.size() == 1) {
+        Inbox box = p.waitsAt.getFirst();
         Inbox peer = p.mail.inboxes[box.peer];
         report.waits(
             box.owner,
@@ -242,7 +250,8 @@ final class ValuesExecutor implements Executor {
     private final Pe pe;
     private final Launch launch;
     private final Mail mail;
-    private @Nullable Inbox waitsAt;
+    /** Of several, any will do. */
+    private List<Inbox> waitsAt = List.of();
     private final Coroutine program;
     private final PageMap.View addresses;
     private boolean ended;
@@ -412,7 +421,7 @@ final class ValuesExecutor implements Executor {
       to.messages.add(message);
       ValuesPe waiting = to.waiting;
       if (waiting != null) {
-        to.waiting = null;
+        waiting.waitsAt.forEach(box -> box.waiting = null);
         runnable.add(waiting);
       }
     }
@@ -421,11 +430,7 @@ final class ValuesExecutor implements Executor {
     public Register receive(int queue, int bytes, boolean copy, boolean async) {
       Inbox from = mail.inboxes[queue];
       if (from.messages.isEmpty()) {
-        line = options.captureLines() ? log.lineId(lines.current()) : 0;
-        from.waiting = this;
-        waitsAt = from;
-        program.suspend();
-        waitsAt = null;
+        waitAt(List.of(from));
       }
       byte[] message = Objects.requireNonNull(from.messages.poll());
       if (message.length != bytes) {
@@ -443,6 +448,27 @@ final class ValuesExecutor implements Executor {
                 + " bytes); let both sides agree on shape and dtype");
       }
       return value(message);
+    }
+
+    private void waitAt(List<Inbox> boxes) {
+      line = options.captureLines() ? log.lineId(lines.current()) : 0;
+      boxes.forEach(box -> box.waiting = this);
+      waitsAt = boxes;
+      program.suspend();
+      waitsAt = List.of();
+    }
+
+    @Override
+    public int select(List<Integer> queues, int first) {
+      List<Inbox> boxes = queues.stream().map(q -> mail.inboxes[q]).toList();
+      if (boxes.stream().allMatch(box -> box.messages.isEmpty())) {
+        waitAt(boxes);
+      }
+      int chosen = first;
+      while (boxes.get(chosen).messages.isEmpty()) {
+        chosen = (chosen + 1) % boxes.size();
+      }
+      return chosen;
     }
 
     private Register alive(Register r) {

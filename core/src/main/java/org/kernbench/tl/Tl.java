@@ -37,6 +37,9 @@ public final class Tl {
   private final int[] queues = new int[8];
   private int knownDirections;
 
+  /** The direction that recvAny has taken a message from last. */
+  private String lastServed = "";
+
   /** What was put and not yet waited for. */
   private final List<Handle> puts = new ArrayList<>();
 
@@ -616,6 +619,28 @@ public final class Tl {
    */
   public Value recvAsync(String direction, Shape shape, DType dtype) {
     return receive(direction, shape, dtype, false, true);
+  }
+
+  /**
+   * Receives the next message of any of several directions, whichever has one: if several have, the
+   * first of them after the direction that was served last, round about. Suspends the kernel until
+   * a message is there, as {@link #item} does, and looks when all commands so far are issued; the
+   * receive then costs what {@link #recv} does. Which messages meet it first depends on time, so a
+   * kernel that must give the same values on every machine must not depend on their order. In mode
+   * {@code values} messages come in the order in which they are sent.
+   *
+   * @param directions at least one, each once; they must be connected
+   */
+  public Received recvAny(Shape shape, DType dtype, String... directions) {
+    if (directions.length == 0) {
+      throw new SimulationException(
+          port.pe() + ": recvAny of no direction; name those that a message may come from");
+    }
+    List<String> names = List.of(directions);
+    List<Integer> all = names.stream().map(this::queue).toList();
+    int chosen = port.select(all, (names.indexOf(lastServed) + 1) % names.size());
+    lastServed = names.get(chosen);
+    return new Received(lastServed, receive(lastServed, shape, dtype, false, false));
   }
 
   private Value receive(String direction, Shape shape, DType dtype, boolean copy, boolean async) {

@@ -412,6 +412,26 @@ final class RightKernels {
     bed.run(tl -> {}, tl -> recvToken(tl, "W"));
   }
 
+  static void anyMessageOrders(CheckBed bed) {
+    Tensor x = bed.ones("x", 16);
+    bed.connect(0, "E", 1, "W").connect(2, "E", 1, "X");
+    bed.run(
+        tl -> {
+          tl.await(tl.put(bed.row(tl, x, 1, 0, 8), twos(tl, 8)));
+          tl.send("E", token(tl));
+        },
+        tl -> {
+          for (int i = 0; i < 2; i++) {
+            String from = tl.recvAny(Shape.of(1), DType.F32, "W", "X").direction();
+            tl.load(bed.row(tl, x, 1, from.equals("W") ? 0 : 8, 8));
+          }
+        },
+        tl -> {
+          tl.await(tl.put(bed.row(tl, x, 1, 8, 8), twos(tl, 8)));
+          tl.send("E", token(tl));
+        });
+  }
+
   // ---- shared memory ----
 
   static void columnsBesideEachOther(CheckBed bed) {

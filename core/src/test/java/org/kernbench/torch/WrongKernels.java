@@ -513,6 +513,55 @@ final class WrongKernels {
     bed.drive(one, two);
   }
 
+  /** The other PE was quick enough here, but the second kernel waits only for its own. */
+  @Expect(kind = RACE, at = "second", with = "first", pe = 0, otherPe = 7, tensor = "x", end = 64)
+  static void streamWaitsForItsOwnPeOnly(CheckBed bed) {
+    Tensor x = bed.ones("x", 16);
+    Launch one =
+        bed.raw(
+            "one",
+            0,
+            List.of(),
+            tl -> {
+              if (tl.pe().equals(bed.pe(7))) {
+                tl.store(x, twos(tl, 16)); // first
+              } else {
+                Value late = tl.load(x);
+                for (int i = 0; i < 40; i++) {
+                  late = late.exp().log();
+                }
+              }
+            },
+            0,
+            7);
+    Launch two =
+        bed.raw("two", 0, List.of(), tl -> tl.get(bed.row(tl, x, 7)), 0); // second
+    bed.drive(one, two);
+  }
+
+  /** The message that came is that of another. */
+  @Expect(kind = RACE, at = "load", with = "put", pe = 1, otherPe = 0, tensor = "x", end = 64)
+  static void anyMessageIsTakenForAll(CheckBed bed) {
+    Tensor x = bed.ones("x", 16);
+    bed.connect(0, "E", 1, "W").connect(2, "E", 1, "X");
+    bed.run(
+        tl -> {
+          tl.await(tl.put(bed.row(tl, x, 1), twos(tl, 16))); // put
+          tl.send("E", token(tl));
+        },
+        tl -> {
+          tl.recvAny(Shape.of(1), DType.F32, "W", "X");
+          Value late = token(tl);
+          for (int i = 0; i < 80; i++) {
+            late = late.exp().log();
+          }
+          tl.await(late);
+          tl.load(x); // load
+          tl.recvAny(Shape.of(1), DType.F32, "W", "X");
+        },
+        tl -> tl.send("E", token(tl)));
+  }
+
   @Expect(kind = RACE, at = "load", with = "host", pe = 0, tensor = "x", end = 64)
   static void hostWritesUnderAKernel(CheckBed bed) {
     Tensor x = bed.ones("x", 16);
