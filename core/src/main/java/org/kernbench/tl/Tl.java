@@ -157,7 +157,11 @@ public final class Tl {
    */
   public Value load(Slice slice, Value mask, double other) {
     DType dtype = slice.shard().dtype();
-    return made(port.load(slice.region(), lanes(slice, mask, other)), slice.shape(), dtype);
+    Value bools = bools(slice, mask);
+    LaneMask lanes = lanes(dtype, bools, other);
+    Value loaded = made(port.load(slice.region(), lanes), slice.shape(), dtype);
+    releaseCopy(bools, mask);
+    return loaded;
   }
 
   /**
@@ -168,13 +172,19 @@ public final class Tl {
   public Handle store(Slice slice, Value value, Value mask) {
     checkStore(slice, value);
     Value bytes = value.dense();
-    return new Handle(
-        port.store(bytes.register, bytes.offset, slice.region(), lanes(slice, mask, 0)));
+    Value bools = bools(slice, mask);
+    LaneMask lanes = lanes(slice.shard().dtype(), bools, 0);
+    Handle done = new Handle(port.store(bytes.register, bytes.offset, slice.region(), lanes));
+    releaseCopy(bytes, value);
+    releaseCopy(bools, mask);
+    return done;
   }
 
-  private static LaneMask lanes(Slice slice, Value mask, double other) {
-    DType dtype = slice.shard().dtype();
-    Value bools = mask("mask of " + slice.shard().name(), mask).broadcastTo(slice.shape()).dense();
+  private static Value bools(Slice slice, Value mask) {
+    return mask("mask of " + slice.shard().name(), mask).broadcastTo(slice.shape()).dense();
+  }
+
+  private static LaneMask lanes(DType dtype, Value bools, double other) {
     byte[] element = new byte[Long.BYTES];
     dtype.putDouble(element, 0, other);
     return new LaneMask(
@@ -196,7 +206,9 @@ public final class Tl {
   public Handle store(Slice slice, Value value) {
     checkStore(slice, value);
     Value bytes = value.dense();
-    return new Handle(port.store(bytes.register, bytes.offset, slice.region()));
+    Handle done = new Handle(port.store(bytes.register, bytes.offset, slice.region()));
+    releaseCopy(bytes, value);
+    return done;
   }
 
   private static void checkStore(Slice slice, Value value) {
@@ -244,8 +256,12 @@ public final class Tl {
    */
   public Value concat(int axis, Value first, Value... more) {
     Value all = first;
-    for (Value next : more) {
-      all = concat(axis, all, next);
+    for (int i = 0; i < more.length; i++) {
+      Value longer = concat(axis, all, more[i]);
+      if (i > 0) {
+        release(all); // nobody else has seen it
+      }
+      all = longer;
     }
     return all;
   }
@@ -596,8 +612,10 @@ public final class Tl {
    * message, not the kernel.
    */
   public void send(String direction, Value value) {
+    int queue = queue(direction);
     Value message = value.dense();
-    port.send(queue(direction), message.register, message.offset, message.bytes());
+    port.send(queue, message.register, message.offset, message.bytes());
+    releaseCopy(message, value);
   }
 
   /**
@@ -774,6 +792,13 @@ public final class Tl {
       if (!r.isReleased()) {
         port.release(r);
       }
+    }
+  }
+
+  /** Gives up a copy that a call has made for itself: no kernel knows it. */
+  private void releaseCopy(Value copy, Value of) {
+    if (copy.register != of.register) {
+      release(copy);
     }
   }
 

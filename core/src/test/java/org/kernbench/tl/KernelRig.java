@@ -30,8 +30,18 @@ final class KernelRig implements AutoCloseable {
    * @param preset one name
    */
   KernelRig(Mode mode, List<String> preset, String... overrides) {
-    this.machine = Machines.load(preset.getFirst(), List.of(overrides));
-    this.sim = Simulator.open(machine, mode, SimulatorOptions.DEFAULT);
+    this(Machines.load(preset.getFirst(), List.of(overrides)), mode, SimulatorOptions.DEFAULT);
+  }
+
+  private KernelRig(Machine machine, Mode mode, SimulatorOptions options) {
+    this.machine = machine;
+    this.sim = Simulator.open(machine, mode, options);
+  }
+
+  /** A small machine in full mode that remembers kernel lines. */
+  static KernelRig withLines() {
+    return new KernelRig(
+        Machines.load("tiny", List.of()), Mode.FULL, SimulatorOptions.DEFAULT.withLines());
   }
 
   Pe pe(int index) {

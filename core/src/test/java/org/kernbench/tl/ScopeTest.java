@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulationException;
 import org.kernbench.tensor.DType;
@@ -32,6 +33,58 @@ final class ScopeTest {
       for (int i = 0; i < 50; i++) {
         assertThat(got[i]).isEqualTo(i + 1);
       }
+    }
+  }
+
+  /**
+   * What a call makes for itself is given up with its last reader, also without a scope: copies of
+   * views that are stored or sent, masks that are broadcast, parts of a long concatenation.
+   */
+  @Test
+  void temporariesOfTheLanguage_muchMoreThanTcm_fit() {
+    try (KernelRig rig = new KernelRig(Mode.FULL).connect(0, "E", 1, "W")) {
+      int side = 256; // 256 KiB of f32
+      var out = rig.zeros("out", 0, DType.F32, side, side);
+      int turns = 20;
+      rig.run(
+          tl -> {
+            Value x = tl.full(Shape.of(side, side), 1, DType.F32);
+            Value mask = tl.full(Shape.of(1, side), 1, DType.BOOL);
+            for (int i = 0; i < turns; i++) {
+              tl.store(out, x.trans());
+              tl.store(tl.ref(out), x.trans(), mask);
+              tl.release(tl.load(tl.ref(out), mask, 0));
+              tl.send("E", x.trans().narrow(0, 0, 4).trans());
+              Value quarter = x.narrow(0, 0, side / 4);
+              tl.release(tl.concat(0, quarter, quarter, quarter, quarter));
+            }
+          },
+          tl -> {
+            for (int i = 0; i < turns; i++) {
+              tl.release(tl.recv("W", Shape.of(side, 4), DType.F32));
+            }
+          });
+      assertThat(rig.read(out)).containsOnly(1);
+    }
+  }
+
+  /** Values of the kernel itself live until it says otherwise; the error names them. */
+  @Test
+  void valuesWithoutScope_moreThanTcm_areListedWithTheirLines() {
+    try (KernelRig rig = KernelRig.withLines()) {
+      assertThatThrownBy(() ->
+              rig.run(tl -> {
+                Value sum = tl.full(BIG, 0, DType.F32);
+                tl.item(sum.range(0, 1)); // a kernel that goes on needs its values
+                for (int i = 0; i < 5; i++) {
+                  sum = sum.add(1);
+                  tl.item(sum.range(0, 1));
+                }
+              }))
+          .isInstanceOf(DeadlockException.class)
+          .hasMessageContaining("needs 400000 bytes of TCM at ScopeTest.java:")
+          .hasMessageContaining("beside live values 400000 bytes at ScopeTest.java:")
+          .hasMessageContaining("release values after their last use");
     }
   }
 

@@ -578,6 +578,28 @@ final class WrongKernels {
     bed.drive(writes);
   }
 
+  @Expect(kind = RACE, at = "host", with = "store", pe = -1, otherPe = 0, tensor = "x", end = 64)
+  static void hostReadsBeforeTheKernelEnds(CheckBed bed) {
+    Tensor x = bed.ones("x", 16);
+    Launch slow =
+        bed.raw(
+            "slow",
+            0,
+            List.of(),
+            tl -> {
+              tl.store(x, twos(tl, 16)); // store
+              Value late = twos(tl, 16);
+              for (int i = 0; i < 200; i++) {
+                late = late.exp().log();
+              }
+            },
+            0);
+    Launch quick = bed.raw("quick", 0, List.of(), tl -> tl.load(x).exp().exp().exp(), 1);
+    bed.drive(quick);
+    bed.torch.simulator().read(x.shards().getFirst().address(), new byte[64], 0, 64);
+    bed.drive(slow);
+  }
+
   // ---- memory that nobody has written ----
 
   @Expect(kind = UNWRITTEN, at = "load", pe = 0, tensor = "y", end = 64)

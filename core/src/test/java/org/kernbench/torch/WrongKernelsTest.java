@@ -86,9 +86,7 @@ final class WrongKernelsTest {
     return e.kind()
         + " "
         + (e.tensor().isEmpty() ? "" : e.tensor() + "[" + e.first() + ", " + e.end() + ") ")
-        + bed.pe(e.pe())
-        + " "
-        + line(program, e.at())
+        + (e.pe() < 0 ? "host " : bed.pe(e.pe()) + " " + line(program, e.at()))
         + (alone ? "" : " with " + other)
         + (e.with().isEmpty() || e.with().equals("host") ? "" : line(program, e.with()));
   }
