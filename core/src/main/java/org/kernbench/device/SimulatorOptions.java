@@ -40,7 +40,8 @@ public record SimulatorOptions(
 
   /**
    * A copy that checks the execution: races, reads of memory that nobody has written, messages left
-   * over. Captures lines; times and values stay the same, the run is several times slower.
+   * over. Captures lines; times and values stay the same, the run takes up to twice the processor
+   * time.
    *
    * @param takes what is found; one may serve several simulators
    */
