@@ -18,7 +18,7 @@ public final class CheckedOptions {
 
   /** The source of an example with its machines opened by this class. */
   static String in(String source) {
-    return source.replace("(Torch torch = Torch.open(", "(Torch torch = org.kernbench.CheckedOptions.open(");
+    return source.replaceAll("(?<![\\w.])Torch\\.open\\(", "org.kernbench.CheckedOptions.open(");
   }
 
   /** Whether an example opens machines that keep time, and does not check them itself. */
