@@ -56,9 +56,8 @@ final class RoomShares {
     counts.entrySet().stream()
         .sorted(Map.Entry.<String, Integer>comparingByValue().reversed())
         .limit(LINES)
-        .forEach(
-            e ->
-                System.out.printf(
-                    Locale.ROOT, "%6.1f%%  %s%n", 100.0 * e.getValue() / samples, e.getKey()));
+        .forEach(e ->
+            System.out.printf(
+                Locale.ROOT, "%6.1f%%  %s%n", 100.0 * e.getValue() / samples, e.getKey()));
   }
 }
