@@ -17,8 +17,7 @@ import org.kernbench.eval.Runner;
  */
 final class VectorProcess {
   /** The remark; nothing else on standard error is held back. */
-  private static final String REMARK =
-      "WARNING: Using incubator modules: " + JavaProcess.VECTOR_MODULE;
+  static final String REMARK = "WARNING: Using incubator modules: " + JavaProcess.VECTOR_MODULE;
 
   /** From how many 10^9 operations on; a system property moves it, for tests and measurements. */
   private static final double FROM_GFLOP = 25;

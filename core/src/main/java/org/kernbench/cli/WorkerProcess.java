@@ -55,7 +55,9 @@ final class WorkerProcess implements SweepRunner.Worker {
   private void listen() {
     try (BufferedReader err = process.errorReader(StandardCharsets.UTF_8)) {
       for (String line = err.readLine(); line != null; line = err.readLine()) {
-        complaint = line;
+        if (!line.equals(VectorProcess.REMARK)) {
+          complaint = line;
+        }
       }
     } catch (IOException e) {
       complaint = ""; // the process has ended
