@@ -7,12 +7,12 @@ import org.kernbench.torch.ProcessGroup;
 
 /**
  * The decisions on which it rests that a parallel run computes what one rank computes, each taken
- * in one place. A model asks the recipe of its {@link Graph}, {@link GradientSync} its own; there is
- * one, {@link #STANDARD}.
+ * in one place. A model asks the recipe of its {@link Graph}, {@link GradientSync} its own: {@link
+ * #STANDARD}, or that of two modules, {@link TwoModuleRecipe}.
  *
- * <p>It is an interface so that tests can take one decision wrongly and show that an oracle
- * notices: the mutations of {@code megatron.md} 12.4 are overridden methods, and the layers know
- * nothing of them.
+ * <p>It is an interface so that one decision can be taken wrongly, to show that an oracle notices:
+ * the mutations of {@code megatron.md} 12.4 are overridden methods, in tests or by a {@link Fault},
+ * and the layers know nothing of them.
  */
 interface Recipe {
   /** What Megatron-LM does. */
@@ -32,7 +32,9 @@ interface Recipe {
     return mapping.backward();
   }
 
-  /** Whether a row-parallel layer adds its bias once, to the sum, or each rank to its part of it. */
+  /**
+   * Whether a row-parallel layer adds its bias once, to the sum, or each rank to its part of it.
+   */
   default boolean addsBiasToTheSum() {
     return true;
   }

@@ -23,10 +23,7 @@ public record TwoModuleLayout(RankGrid encoder, RankGrid language, boolean seque
    * @throws LayoutException if there cannot, see {@link BridgePlan}
    */
   public TwoModuleLayout {
-    BridgePlan checked = plan(encoder, language);
-    if (checked.source().size() < 1) {
-      throw new IllegalStateException("bug: no rank");
-    }
+    plan(encoder, language); // refuses what cannot be joined
   }
 
   /** How samples go from one module to the other. */

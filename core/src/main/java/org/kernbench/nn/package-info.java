@@ -7,9 +7,12 @@
  * its {@link org.kernbench.nn.Parameter}s.
  *
  * <p>A {@link org.kernbench.nn.RankGrid} says which ranks form which groups, a {@link
- * org.kernbench.nn.HyperCommGrid} makes them. Two modules in different layouts are joined by a {@link
- * org.kernbench.nn.ColocatedBridgeCommunicator} on the same ranks, by a {@link
+ * org.kernbench.nn.HyperCommGrid} makes them. Two modules in different layouts are joined by a
+ * {@link org.kernbench.nn.ColocatedBridgeCommunicator} on the same ranks, by a {@link
  * org.kernbench.nn.BridgeCommunicator} on others.
+ *
+ * <p>Two modules on the same ranks are trained by {@link org.kernbench.nn.TwoModuleTraining};
+ * {@link org.kernbench.nn.LayoutRun} records what a layout computes and compares it with one rank.
  *
  * <p>Depends on: {@code torch}, {@code tl}, {@code tensor} and what their doors name.
  */
