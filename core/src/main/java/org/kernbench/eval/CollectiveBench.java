@@ -61,7 +61,7 @@ final class CollectiveBench implements Bench {
       Param.integer("ranks", 0, 0, 16384, "ranks: the first devices; 0 for all of the level");
 
   private static final Param<Integer> STRIDE =
-      Param.integer("stride", 1, 1, 1024, "every so manieth device is a rank: a sub-group");
+      Param.integer("stride", 1, 1, 1024, "every stride-th device is a rank: a sub-group");
 
   private static final Param<Integer> ROOT =
       Param.integer("root", 0, 0, 16384, "for operations that have one");

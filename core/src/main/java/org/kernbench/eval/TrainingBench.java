@@ -73,9 +73,9 @@ final class TrainingBench implements Bench {
   private static final Param<Integer> BATCH =
       Param.integer("batch", 2, 1, 1 << 12, "samples over all data-parallel ranks");
   private static final Param<Integer> LAYERS =
-      Param.integer("layers", 2, 1, 1024, "blocks of the model (train-step)");
+      Param.integer("layers", 2, 1, 1024, "blocks of the model");
   private static final Param<Integer> VOCABULARY =
-      Param.integer("vocabulary", 96, 2, 1 << 20, "ids (train-step)");
+      Param.integer("vocabulary", 96, 2, 1 << 20, "ids of the vocabulary");
   private static final Param<Integer> TP = Param.integer("tp", 2, 1, 4096, "tensor-parallel ranks");
   private static final Param<Integer> CP =
       Param.integer("cp", 1, 1, 4096, "context-parallel ranks");
@@ -111,7 +111,7 @@ final class TrainingBench implements Bench {
           "distributed_optimizer",
           "off",
           List.of("on", "off"),
-          "divide the optimizer over the data-parallel ranks (train-step)");
+          "divide the optimizer over the data-parallel ranks");
 
   private final Scope scope;
 
