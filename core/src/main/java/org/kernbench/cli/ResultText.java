@@ -134,6 +134,7 @@ final class ResultText {
     r.checked()
         .ifPresent(c -> {
           int found = c.findings().size() + c.left();
+          out.append('\n');
           line(
               "checked",
               (found == 0 ? "no findings" : found + (found == 1 ? " finding" : " findings"))
