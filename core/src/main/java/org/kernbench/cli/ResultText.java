@@ -123,9 +123,10 @@ final class ResultText {
           name.equals("crit_ns")
               || name.equals("bound_ns")
               || name.equals("bound_kind")
-              || name.equals("efficiency");
+              || name.equals("efficiency")
+              || (name.endsWith("_pct") && m.containsKey(inNs(name)));
       if (!shown) {
-        metric(name, value);
+        metric(name, value, m);
       }
     });
   }
@@ -155,10 +156,17 @@ final class ResultText {
     }
   }
 
-  private void metric(String name, Object value) {
+  /** The time of which a metric is the percentage. */
+  private static String inNs(String percent) {
+    return percent.substring(0, percent.length() - "_pct".length()) + "_ns";
+  }
+
+  private void metric(String name, Object value, Map<String, Object> all) {
     String text = value instanceof BigDecimal d ? groupedDecimal(d) : String.valueOf(value);
     if (name.endsWith("_ns")) {
-      line(name.substring(0, name.length() - 3), text + " ns");
+      String label = name.substring(0, name.length() - 3);
+      Object percent = all.get(label + "_pct");
+      line(label, text + " ns" + (percent == null ? "" : ", " + percent + " % of the time"));
     } else if (name.endsWith("_pct")) {
       line(name.substring(0, name.length() - 4), text + " %");
     } else if (name.endsWith("_gb_per_s")) {
