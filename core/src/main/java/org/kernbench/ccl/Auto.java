@@ -21,10 +21,10 @@ import org.kernbench.torch.Part;
 import org.kernbench.torch.RankLevel;
 
 /**
- * Chooses for each call the fastest algorithm: forecasts by the closed forms, with the machine's own
- * numbers and the slots that there are, say in which order to try and whom to leave out; simulation
- * of the call alone decides. Or the one that a table says, which {@code kernbench tune} has made
- * ({@link TuningTable}).
+ * Chooses for each call the fastest algorithm: forecasts by the closed forms, with the machine's
+ * own numbers and the slots that there are, say in which order to try and whom to leave out;
+ * simulation of the call alone decides. Or the one that a table says, which {@code kernbench tune}
+ * has made ({@link TuningTable}).
  *
  * <p>Candidates are all algorithms of the configuration that can do the operation and accept the
  * group and the call. A simulation costs less than the search for a pace that every forecast needs,
@@ -40,7 +40,9 @@ final class Auto implements CollectiveAlgorithm {
   /** Up to this size also algorithms that forecast nothing: those of whole vectors. */
   private static final long WHOLE_BYTES = 64 << 10;
 
-  /** What is simulated for one choice, in bytes of all ranks' vectors; and what a message counts. */
+  /**
+   * What is simulated for one choice, in bytes of all ranks' vectors; and what a message counts.
+   */
   private static final long EFFORT_BYTES = 4L << 30;
 
   private static final long MESSAGE_BYTES = 4096;
@@ -222,8 +224,7 @@ final class Auto implements CollectiveAlgorithm {
 
     private OptionalLong simulated(CollectiveTrial.Question question, Entrant entrant) {
       try {
-        CollectiveTrial trial =
-            CollectiveTrial.of(group, entrant.name, entrant.schedule, queues);
+        CollectiveTrial trial = CollectiveTrial.of(group, entrant.name, entrant.schedule, queues);
         return OptionalLong.of(trial.timePs(question));
       } catch (CollectiveException | SimulationException e) {
         return OptionalLong.empty(); // refuses this very call, or cannot end with these slots

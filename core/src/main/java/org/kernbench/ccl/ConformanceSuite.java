@@ -171,8 +171,7 @@ final class ConformanceSuite {
           }
         }
       }
-      run(
-          place, trials, BufferKind.SRAM, question(op, ReduceKind.SUM, DType.F16, root, elements));
+      run(place, trials, BufferKind.SRAM, question(op, ReduceKind.SUM, DType.F16, root, elements));
       run(place, trials, BufferKind.HBM, question(op, ReduceKind.AVG, DType.F32, root, elements));
     }
   }
@@ -331,8 +330,7 @@ final class ConformanceSuite {
             if (op != CollectiveOp.BARRIER) {
               int root = op.hasRoot() ? random.nextInt(p) : -1;
               long elements = elements(op, length, place.ranks());
-              forecast(
-                  place, trial, question(op, ReduceKind.SUM, DType.F32, root, elements));
+              forecast(place, trial, question(op, ReduceKind.SUM, DType.F32, root, elements));
             }
           }
         }
@@ -440,8 +438,7 @@ final class ConformanceSuite {
     mostSlots = Math.max(mostSlots, enough);
     if (followed.isPresent() && followed.getAsInt() != enough) {
       fail(
-          what,
-          "says that it needs " + enough + " slots; its kernels need " + followed.getAsInt());
+          what, "says that it needs " + enough + " slots; its kernels need " + followed.getAsInt());
     }
     for (int count = Math.max(1, enough - 1); count <= enough; count++) {
       boolean ends = ends(place, trial, question, count);
@@ -456,10 +453,7 @@ final class ConformanceSuite {
   }
 
   private boolean ends(
-      ConformancePlace place,
-      CollectiveTrial trial,
-      CollectiveTrial.Question question,
-      int count) {
+      ConformancePlace place, CollectiveTrial trial, CollectiveTrial.Question question, int count) {
     try {
       trial.run(question, Mode.TIME, config.withSlots(count).queues(place.machine().ipcq()));
       return true;

@@ -108,15 +108,12 @@ final class FlowForecast {
   private long tcmPeak;
   private long end;
 
-
-  /**
-   * What messages waited in all on links that several ways take; those of several chunks, which let
-   * others in between, count for all of their time there.
-   */
-  private long metPs;
+  /** What messages of several chunks, which let others in between, spent on shared links. */
+  private long crowdedPs;
 
   /** Whether all chunks were followed. */
   private boolean isWhole;
+
   private boolean impossible;
 
   FlowForecast(Group group, IpcqSpec queues, FlowSteps steps) {
@@ -238,6 +235,10 @@ final class FlowForecast {
    * nothing depends on who comes first: the forecast is then the closed form.
    */
   boolean isExact() {
+    long metPs = crowdedPs;
+    for (Busy link : links) {
+      metPs += link == null ? 0 : link.waitedPs();
+    }
     return isWhole && metPs <= NOTHING * end;
   }
 
@@ -275,7 +276,7 @@ final class FlowForecast {
     }
     tcmPeak = 0;
     end = 0;
-    metPs = 0;
+    crowdedPs = 0;
     impossible = false;
     @Nullable Chunk[] underWay = new Chunk[chunks];
     ArrayDeque<Chunk> spare = new ArrayDeque<>();
@@ -418,7 +419,7 @@ final class FlowForecast {
         boolean one = bytes <= chunkBytes;
         from = shared.take(head, duration, one ? tail : head);
         to = Math.max(from + duration, tail);
-        metPs += one ? from - head : to - head;
+        crowdedPs += one ? 0 : to - head;
       }
       entered = i == 0 ? to : entered;
       head = from + linkLatency[link];

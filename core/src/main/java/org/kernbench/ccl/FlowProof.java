@@ -8,9 +8,9 @@ import org.kernbench.ccl.Dataflow.Part;
 /**
  * What can be shown of a {@link Dataflow} without running it: that it is right.
  *
- * <p>Every part is followed as the set of ranks whose contributions it contains. Two
- * that are combined must have none in common, and what is stored must be what the operation asks
- * for, once for every rank and unit.
+ * <p>Every part is followed as the set of ranks whose contributions it contains. Two that are
+ * combined must have none in common, and what is stored must be what the operation asks for, once
+ * for every rank and unit.
  *
  * <p>Ranks take their actions in an order by steps in which all can be taken one at a time, so with
  * slots enough nobody waits for ever; how many are enough is counted by {@link SlotWalk}.

@@ -161,8 +161,7 @@ final class FlowSchedule implements Schedule {
 
   private List<Ready> drawings(Subject subject) {
     return drawings.computeIfAbsent(
-        subject,
-        s -> flows(s).stream().map(flow -> Ready.of(group, queues, flow)).toList());
+        subject, s -> flows(s).stream().map(flow -> Ready.of(group, queues, flow)).toList());
   }
 
   /** Those whose runs of units lie one behind the other. */

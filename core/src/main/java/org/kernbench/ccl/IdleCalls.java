@@ -58,16 +58,19 @@ final class IdleCalls {
     List<Integer> devices = place.leads().stream().map(pe -> device(place, pe)).sorted().toList();
     int world = devices.getLast() + 1;
     OpLog log =
-        run(place, world, worker -> {
-          ProcessGroup group = worker.distributed().newGroup(devices);
-          if (group.isMember()) {
-            for (CollectiveOp op : operations()) {
-              for (DType type : types) {
-                call(place, worker.torch(), group, new Call(op, type, ReduceKind.MAX, 0));
+        run(
+            place,
+            world,
+            worker -> {
+              ProcessGroup group = worker.distributed().newGroup(devices);
+              if (group.isMember()) {
+                for (CollectiveOp op : operations()) {
+                  for (DType type : types) {
+                    call(place, worker.torch(), group, new Call(op, type, ReduceKind.MAX, 0));
+                  }
+                }
               }
-            }
-          }
-        });
+            });
     if (log.size() > 0) {
       failure.accept(place.name() + ", no elements", log.size() + " commands; expected none");
     }
@@ -77,11 +80,14 @@ final class IdleCalls {
   void alone(List<DType> types, int... lengths) {
     ConformancePlace place = ConformancePlace.alone();
     OpLog log =
-        run(place, 1, worker -> {
-          for (Call call : callsAlone(types, lengths)) {
-            call(place, worker.torch(), worker.distributed().world(), call);
-          }
-        });
+        run(
+            place,
+            1,
+            worker -> {
+              for (Call call : callsAlone(types, lengths)) {
+                call(place, worker.torch(), worker.distributed().world(), call);
+              }
+            });
     for (int id = 0; id < log.size(); id++) {
       if (log.kind(id) != OpKind.LOAD && log.kind(id) != OpKind.STORE) {
         failure.accept(place.name(), "a " + log.kind(id) + " command; expected copies only");
@@ -179,8 +185,7 @@ final class IdleCalls {
 
   private OpLog run(ConformancePlace place, int world, Consumer<Worker> body) {
     CollectiveBackend backend = new Only(place, world);
-    TorchOptions options =
-        TorchOptions.DEFAULT.withMode(Mode.FULL).withCollectives(backend);
+    TorchOptions options = TorchOptions.DEFAULT.withMode(Mode.FULL).withCollectives(backend);
     try (Torch torch = Torch.open(place.machine(), options)) {
       torch.distributed().initProcessGroup();
       torch.multiprocessing().spawn(body, world);

@@ -55,10 +55,10 @@ public interface Schedule {
   }
 
   /**
-   * A promise: the least slots per direction with which a call ends where each PE finishes a command
-   * before it issues the next ({@code cpu.issue: serial}); with one less it deadlocks. Machines that
-   * overlap commands need only one. Empty if it promises nothing; {@code kernbench conformance}
-   * counts them in any case.
+   * A promise: the least slots per direction with which a call ends where each PE finishes a
+   * command before it issues the next ({@code cpu.issue: serial}); with one less it deadlocks.
+   * Machines that overlap commands need only one. Empty if it promises nothing; {@code kernbench
+   * conformance} counts them in any case.
    */
   default OptionalInt leastSlots(CollectiveCall call) {
     return OptionalInt.empty();

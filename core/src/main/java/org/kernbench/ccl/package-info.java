@@ -10,8 +10,8 @@
  * Dataflow}, then {@code GridFlow} and {@code TreeAlgorithm}, which draw.
  *
  * <p>Depends on: {@code torch} (the interface it implements), {@code tl} (the language of its
- * kernels), {@code machine}, {@code device} (queue plans), {@code tensor}, {@code config},
- * and {@code sim.Rate}.
+ * kernels), {@code machine}, {@code device} (queue plans), {@code tensor}, {@code config}, and
+ * {@code sim.Rate}.
  */
 @NullMarked
 package org.kernbench.ccl;

@@ -128,17 +128,26 @@ final class ConformanceCommand implements Callable<Integer> {
     line(
         "%-24s %s  %,d cases, %d failed, %d refused",
         name, report.passes() ? "ok  " : "FAIL", report.cases(), report.failed(), report.refused());
-    line("  time     %.2f to %.1f times the bound%s", ratios.least(), ratios.most(),
+    line(
+        "  time     %.2f to %.1f times the bound%s",
+        ratios.least(),
+        ratios.most(),
         ratios.longVectors() > 0
-            ? String.format(Locale.ROOT, "; 64 MiB from %.3f", ratios.longVectors()) : "");
+            ? String.format(Locale.ROOT, "; 64 MiB from %.3f", ratios.longVectors())
+            : "");
     if (slots.counted() > 0) {
-      line("  slots    %d to %d needed, %d counts as measured",
+      line(
+          "  slots    %d to %d needed, %d counts as measured",
           slots.least(), slots.most(), slots.counted());
     }
     if (forecasts.exact() + forecasts.others() > 0) {
-      line("  forecast %d exact within %.3f %%, %d others within a factor of %.2f; elsewhere %.2f",
-          forecasts.exact(), 100 * forecasts.worstExact(), forecasts.others(),
-          forecasts.worstOther(), forecasts.worstElsewhere());
+      line(
+          "  forecast %d exact within %.3f %%, %d others within a factor of %.2f; elsewhere %.2f",
+          forecasts.exact(),
+          100 * forecasts.worstExact(),
+          forecasts.others(),
+          forecasts.worstOther(),
+          forecasts.worstElsewhere());
     }
     terminal.out().flush();
     report

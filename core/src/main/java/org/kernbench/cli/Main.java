@@ -163,17 +163,13 @@ public final class Main implements Runnable, IVersionProvider {
   private static String grouped(Help help, Map<String, List<String>> groups) {
     List<OptionSpec> all = help.commandSpec().options(); // one width of the first column for all
     StringBuilder text = new StringBuilder();
-    groups.forEach(
-        (heading, names) -> {
-          List<OptionSpec> options =
-              names.stream().map(n -> help.commandSpec().findOption(n)).toList();
-          Help.Layout layout = help.createDefaultLayout(all, List.of(), help.colorScheme());
-          layout.addOptions(options, help.parameterLabelRenderer());
-          text.append(text.isEmpty() ? "" : "%n".formatted())
-              .append(heading)
-              .append("%n".formatted());
-          text.append(layout);
-        });
+    groups.forEach((heading, names) -> {
+      List<OptionSpec> options = names.stream().map(n -> help.commandSpec().findOption(n)).toList();
+      Help.Layout layout = help.createDefaultLayout(all, List.of(), help.colorScheme());
+      layout.addOptions(options, help.parameterLabelRenderer());
+      text.append(text.isEmpty() ? "" : "%n".formatted()).append(heading).append("%n".formatted());
+      text.append(layout);
+    });
     return text.toString();
   }
 

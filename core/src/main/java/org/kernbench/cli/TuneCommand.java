@@ -122,10 +122,7 @@ final class TuneCommand implements Callable<Integer> {
     }
     line(
         "machine %s, %d ranks of level %s, %s",
-        machine.name(),
-        leads.size(),
-        level.name().toLowerCase(Locale.ROOT),
-        type.code());
+        machine.name(), leads.size(), level.name().toLowerCase(Locale.ROOT), type.code());
     for (String op : ops) {
       tune(tuner, table, Words.choice("--op", op, CollectiveOp.values()), type);
     }

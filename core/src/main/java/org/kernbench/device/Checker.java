@@ -137,12 +137,14 @@ final class Checker {
 
   /** The host sees what is done. If everything is, the past need not be searched any more. */
   private void look() {
-    pending.values().removeIf(l -> {
-      if (l.isDone()) {
-        l.doneNumber = counter++;
-      }
-      return l.doneNumber >= 0;
-    });
+    pending
+        .values()
+        .removeIf(l -> {
+          if (l.isDone()) {
+            l.doneNumber = counter++;
+          }
+          return l.doneNumber >= 0;
+        });
     if (pending.isEmpty()) {
       calm = counter++;
       moments.forEach(Moment::forgetCauses);
@@ -182,7 +184,9 @@ final class Checker {
       if (!range.name.equals(begin.name)) {
         Finding.Bytes bytes =
             new Finding.Bytes(
-                begin.name, machine.peAt(begin.holders[0]).toString(), first - begin.start,
+                begin.name,
+                machine.peAt(begin.holders[0]).toString(),
+                first - begin.start,
                 piece.region().address().value() - begin.start);
         String does = "goes on into tensor " + range.name;
         findings.add(
@@ -301,11 +305,7 @@ final class Checker {
 
   /** The host reads or writes memory now. */
   void hostAccess(
-      boolean writes,
-      PhysicalAddress at,
-      long bytes,
-      PageMap.@Nullable Range range,
-      long nowPs) {
+      boolean writes, PhysicalAddress at, long bytes, PageMap.@Nullable Range range, long nowPs) {
     look();
     MemoryAccess access = new MemoryAccess(null, writes, counter++, nowPs, "");
     Judging judging = new Judging(access, place(at, range));
@@ -480,8 +480,7 @@ final class Checker {
       }
       String does = "sends " + left.bytes() + " bytes to " + q.senderDirection;
       Finding.Party by =
-          new Finding.Party(
-              q.sender.toString(), left.kernel(), does, left.line(), left.timePs());
+          new Finding.Party(q.sender.toString(), left.kernel(), does, left.line(), left.timePs());
       message(Finding.Kind.NOT_RECEIVED, q, by, receiver(q, "receives the last before it"));
     }
   }
@@ -530,7 +529,6 @@ final class Checker {
             + q.received
             + " from "
             + q.receiverDirection;
-    findings.add(
-        new Finding(kind, Optional.empty(), by, Optional.of(other), counts), other.line());
+    findings.add(new Finding(kind, Optional.empty(), by, Optional.of(other), counts), other.line());
   }
 }

@@ -5,15 +5,15 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a program has said and its CPU has not taken yet: up to a given number of
- * entries, {@value #SIZE} unless a test says otherwise.
+ * What a program has said and its CPU has not taken yet: up to a given number of entries, {@value
+ * #SIZE} unless a test says otherwise.
  *
  * <p>A program that looks at no data says the same whatever the time, so it need not be switched to
  * for every few commands that the window of the CPU lets through: it fills the tape, and what
- * depends on the state of the PE (the window, who reads a value, the order of operations) is decided
- * when a command is taken from it. A switch costs several hundred nanoseconds, most of them waiting
- * for the stack and the objects of a thread that has not run for long; a command on the tape takes
- * one cache line.
+ * depends on the state of the PE (the window, who reads a value, the order of operations) is
+ * decided when a command is taken from it. A switch costs several hundred nanoseconds, most of them
+ * waiting for the stack and the objects of a thread that has not run for long; a command on the
+ * tape takes one cache line.
  */
 final class CommandTape {
   /** What is on the tape. */

@@ -12,7 +12,8 @@ import java.util.Optional;
  * @param other the other party; empty if nobody else takes part
  * @param counts of messages, as text; empty for memory
  */
-public record Finding(Kind kind, Optional<Bytes> bytes, Party by, Optional<Party> other, String counts) {
+public record Finding(
+    Kind kind, Optional<Bytes> bytes, Party by, Optional<Party> other, String counts) {
 
   /** What is wrong. */
   public enum Kind {

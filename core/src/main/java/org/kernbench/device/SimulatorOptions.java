@@ -11,8 +11,7 @@ import java.util.Optional;
  *     each)
  * @param findings takes what checked execution finds; empty: nothing is checked
  */
-public record SimulatorOptions(
-    int opLogLimit, boolean captureLines, Optional<Findings> findings) {
+public record SimulatorOptions(int opLogLimit, boolean captureLines, Optional<Findings> findings) {
   /** Keeps the first million operations and no source lines, and checks nothing. */
   public static final SimulatorOptions DEFAULT = new SimulatorOptions(1 << 20, false);
 

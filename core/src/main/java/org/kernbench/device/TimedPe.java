@@ -12,9 +12,9 @@ import org.kernbench.machine.Pe;
  * <p>A command passes three gates. The <em>CPU</em> ({@link IssueUnit}) issues commands in program
  * order, each {@code dispatch} after the last; it stalls for room in TCM, at a fence, and, if the
  * machine issues serially, until the command before is done. Each <em>engine</em> has an in-order
- * queue per stream; its head <em>starts</em> when it is issued, its operands are ready, a channel is free, and
- * what else it needs (a credit, a message, earlier accesses to the same bytes) is there. The latest
- * of these is remembered as the cause.
+ * queue per stream; its head <em>starts</em> when it is issued, its operands are ready, a channel
+ * is free, and what else it needs (a credit, a message, earlier accesses to the same bytes) is
+ * there. The latest of these is remembered as the cause.
  *
  * <p>Here are the engines, start and completion, and the order of memory accesses. Commands come in
  * through the {@link TimedPort} of a {@link ProgramContext}, of which there are several: programs

@@ -9,8 +9,8 @@ import org.kernbench.machine.PhysicalAddress;
 
 /**
  * What a program on a PE in simulated time may say, and how the CPU takes it: a call puts an entry
- * on the {@link CommandTape}, or suspends the {@link ProgramThread} until there is an answer; {@link
- * #take} makes a command of the next entry and hands it to the {@link IssueUnit}.
+ * on the {@link CommandTape}, or suspends the {@link ProgramThread} until there is an answer;
+ * {@link #take} makes a command of the next entry and hands it to the {@link IssueUnit}.
  */
 final class TimedPort implements PePort {
   // numbers on the tape

@@ -250,8 +250,10 @@ final class ValuesExecutor implements Executor {
     private final Pe pe;
     private final Launch launch;
     private final Mail mail;
+
     /** Of several, any will do. */
     private List<Inbox> waitsAt = List.of();
+
     private final Coroutine program;
     private final PageMap.View addresses;
     private boolean ended;

@@ -59,8 +59,8 @@ public final class CollectiveJson {
 
   /**
    * Schema {@code kernbench/tune/1}: {@code machine {name, hash}, rank_level, ranks, calls [{op,
-   * bytes, fastest, ps, bound_ps, auto, auto_over_best, candidates [{algorithm, ps, forecast_ps}]}]};
-   * null is what was not simulated or has no forecast.
+   * bytes, fastest, ps, bound_ps, auto, auto_over_best, candidates [{algorithm, ps,
+   * forecast_ps}]}]}; null is what was not simulated or has no forecast.
    */
   public static String tuning(
       Machine machine, RankLevel level, int ranks, List<Tuner.Comparison> found) {

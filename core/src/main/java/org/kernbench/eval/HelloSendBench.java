@@ -51,9 +51,7 @@ final class HelloSendBench implements Bench {
     }
     TorchOptions options =
         new TorchOptions(
-            context.mode(),
-            context.recording().withLines(),
-            Optional.of(new EveryPe(machine)));
+            context.mode(), context.recording().withLines(), Optional.of(new EveryPe(machine)));
     try (Torch torch = Torch.open(machine, options)) {
       return run(context, torch, from, to);
     }

@@ -46,15 +46,14 @@ public final class LaneForecast {
   public static LaneForecast of(BridgeLanes plan, Batch batch, Optional<Hardware> hardware) {
     LaneForecast forecast = new LaneForecast(plan, batch);
     batch.checkDivides(Math.max(plan.source().size("dp"), plan.dest().size("dp")));
-    hardware.ifPresent(
-        h -> {
-          h.check(forecast.world());
-          Map<Pass, Long> bounds = new LinkedHashMap<>();
-          for (Pass pass : Pass.values()) {
-            bounds.put(pass, forecast.boundPs(h, pass));
-          }
-          forecast.passes = TwoPasses.run(h, forecast.world(), forecast::body, bounds);
-        });
+    hardware.ifPresent(h -> {
+      h.check(forecast.world());
+      Map<Pass, Long> bounds = new LinkedHashMap<>();
+      for (Pass pass : Pass.values()) {
+        bounds.put(pass, forecast.boundPs(h, pass));
+      }
+      forecast.passes = TwoPasses.run(h, forecast.world(), forecast::body, bounds);
+    });
     return forecast;
   }
 

@@ -168,7 +168,8 @@ public final class Runner {
             outcome.breakdown().map(Breakdown::shares).orElse(List.of()),
             outcome.breakdownNote(),
             List.copyOf(outcome.rows()),
-            new RunResult.Sim(outcome.events(), attempt.wallMs(), outcome.opLogHash(), numerics(options)),
+            new RunResult.Sim(
+                outcome.events(), attempt.wallMs(), outcome.opLogHash(), numerics(options)),
             Map.of(),
             outcome.log(),
             outcome.breakdown());

@@ -103,17 +103,16 @@ final class TwoPasses {
         new TextTable(
             List.of("pass", "time, ns", "bound, ns", "bound/time", "B sent", "predicted"));
     table.left(0);
-    timings.forEach(
-        (pass, t) -> {
-          List<String> row = new ArrayList<>();
-          row.add(word(pass));
-          row.add(Numbers.ns(t.ps()).toPlainString());
-          row.add(Numbers.ns(t.boundPs()).toPlainString());
-          row.add(t.ps() == 0 ? "-" : Numbers.ratio(t.boundPs(), t.ps()).toPlainString());
-          row.add(t.sentBytes() < 0 ? "-" : bytes(t.sentBytes()));
-          row.add(bytes(predictedBytes.getOrDefault(pass, 0L)));
-          table.add(row);
-        });
+    timings.forEach((pass, t) -> {
+      List<String> row = new ArrayList<>();
+      row.add(word(pass));
+      row.add(Numbers.ns(t.ps()).toPlainString());
+      row.add(Numbers.ns(t.boundPs()).toPlainString());
+      row.add(t.ps() == 0 ? "-" : Numbers.ratio(t.boundPs(), t.ps()).toPlainString());
+      row.add(t.sentBytes() < 0 ? "-" : bytes(t.sentBytes()));
+      row.add(bytes(predictedBytes.getOrDefault(pass, 0L)));
+      table.add(row);
+    });
     return "on "
         + hardware.machine().name()
         + ", a rank is a "
@@ -136,15 +135,14 @@ final class TwoPasses {
     times.put("machine_hash", hardware.machine().hash());
     times.put("rank_level", level());
     times.put("algorithm", hardware.ccl().algorithm());
-    timings.forEach(
-        (pass, t) -> {
-          Map<String, Object> row = new LinkedHashMap<>();
-          row.put("time_ns", Numbers.ns(t.ps()));
-          row.put("bound_ns", Numbers.ns(t.boundPs()));
-          row.put("bytes_sent", t.sentBytes() < 0 ? Json.NULL : t.sentBytes());
-          row.put("bytes_predicted", predictedBytes.getOrDefault(pass, 0L));
-          times.put(word(pass), row);
-        });
+    timings.forEach((pass, t) -> {
+      Map<String, Object> row = new LinkedHashMap<>();
+      row.put("time_ns", Numbers.ns(t.ps()));
+      row.put("bound_ns", Numbers.ns(t.boundPs()));
+      row.put("bytes_sent", t.sentBytes() < 0 ? Json.NULL : t.sentBytes());
+      row.put("bytes_predicted", predictedBytes.getOrDefault(pass, 0L));
+      times.put(word(pass), row);
+    });
     return times;
   }
 }

@@ -112,14 +112,13 @@ public final class BridgeCommunicator {
     Tensor grad =
         received
             .grad()
-            .orElseThrow(
-                () ->
-                    LayoutException.state(
-                        "bridge "
-                            + plan
-                            + ": sendBackward of "
-                            + received
-                            + ", which has no gradient; run backward first"));
+            .orElseThrow(() ->
+                LayoutException.state(
+                    "bridge "
+                        + plan
+                        + ": sendBackward of "
+                        + received
+                        + ", which has no gradient; run backward first"));
     ProcessGroup group = context;
     if (group != null && group.ranks().contains(side.lane().leader())) {
       grad = new Exchange(graph, group).move(Move.ALL_REDUCE, grad, received.shape());

@@ -250,8 +250,7 @@ public final class Checkpoint {
     Tensor t = entry.tensor;
     int ranks = entry.sharding.axis().isEmpty() ? 1 : layout.tp().size();
     int axis = entry.sharding.axis().orElse(0);
-    Shape expected =
-        ranks == 1 ? t.shape() : t.shape().with(axis, t.shape().dim(axis) * ranks);
+    Shape expected = ranks == 1 ? t.shape() : t.shape().with(axis, t.shape().dim(axis) * ranks);
     if (!whole.shape().equals(expected)) {
       throw new SimulationException(
           "the checkpoint "
@@ -269,8 +268,7 @@ public final class Checkpoint {
       System.arraycopy(whole.bytes(), 0, own, 0, own.length);
     } else {
       part(expected, axis, ranks, layout.tp().rank(), whole.dtype())
-          .copy((inWhole, inPart, n) ->
-              System.arraycopy(whole.bytes(), inWhole, own, inPart, n));
+          .copy((inWhole, inPart, n) -> System.arraycopy(whole.bytes(), inWhole, own, inPart, n));
     }
     double[] values = new double[Math.toIntExact(t.shape().elements())];
     for (int i = 0; i < values.length; i++) {
@@ -302,8 +300,7 @@ public final class Checkpoint {
       }
       Map<String, Path> files = new TreeMap<>();
       try (var all = Files.newDirectoryStream(from, "*.npy")) {
-        all.forEach(f ->
-            files.put(f.getFileName().toString().replaceFirst("\\.npy$", ""), f));
+        all.forEach(f -> files.put(f.getFileName().toString().replaceFirst("\\.npy$", ""), f));
       }
       return new Source() {
         @Override

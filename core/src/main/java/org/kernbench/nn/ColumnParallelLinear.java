@@ -133,7 +133,10 @@ public final class ColumnParallelLinear implements Module {
     Parameter own = weight;
     if (own == null) {
       throw new IllegalStateException(
-          "column-parallel layer " + name + " has no weight of its own; give it one of " + weightShape);
+          "column-parallel layer "
+              + name
+              + " has no weight of its own; give it one of "
+              + weightShape);
     }
     return own;
   }

@@ -243,8 +243,7 @@ public final class DataParallel {
       if (values != null) {
         ProcessGroup group = last();
         Tensor own =
-            values.view(
-                group.rank() * each, Shape.of(Math.toIntExact(each)), OWN + values.name());
+            values.view(group.rank() * each, Shape.of(Math.toIntExact(each)), OWN + values.name());
         group.allGather(values, own);
       }
     }

@@ -32,8 +32,7 @@ final class Exchange {
     mapping.check(x, group.size());
     Exchange exchange = new Exchange(graph, group);
     Shape shape = mapping.forward().after(x.shape(), group.size());
-    Tensor y =
-        exchange.move(graph.recipe().forward(mapping, graph.place()), x.value(), x.shape());
+    Tensor y = exchange.move(graph.recipe().forward(mapping, graph.place()), x.value(), x.shape());
     Variable result =
         graph.record(
             y,
@@ -83,9 +82,7 @@ final class Exchange {
         (grad, into) ->
             into.give(
                 0,
-                gathers
-                    ? exchange.scatter(grad, part, rows)
-                    : exchange.gather(grad, whole, rows)));
+                gathers ? exchange.scatter(grad, part, rows) : exchange.gather(grad, whole, rows)));
   }
 
   private Tensor gather(Tensor x, Shape whole, List<Integer> rows) {

@@ -628,8 +628,7 @@ public final class Graph implements AutoCloseable {
    * @param out rows that come from each rank
    * @param in rows of {@code x} that go to each rank
    */
-  public Variable allToAll(
-      Variable x, ProcessGroup group, List<Integer> out, List<Integer> in) {
+  public Variable allToAll(Variable x, ProcessGroup group, List<Integer> out, List<Integer> in) {
     return Exchange.allToAll(this, x, group, out, in);
   }
 

@@ -32,19 +32,18 @@ public final class RankGenerator {
               + known.get("cp")
               + "; attention takes one with ep 1, experts one with cp 1");
     }
-    known.forEach(
-        (name, size) -> {
-          if (size < 1) {
-            throw new IllegalArgumentException(name + " has size " + size + "; expected 1 or more");
-          }
-          if (!inOrder.contains(name)) {
-            if (size != 1) {
-              throw new IllegalStateException(
-                  name + " has size " + size + " but is not in the order " + order);
-            }
-            inOrder.add(name);
-          }
-        });
+    known.forEach((name, size) -> {
+      if (size < 1) {
+        throw new IllegalArgumentException(name + " has size " + size + "; expected 1 or more");
+      }
+      if (!inOrder.contains(name)) {
+        if (size != 1) {
+          throw new IllegalStateException(
+              name + " has size " + size + " but is not in the order " + order);
+        }
+        inOrder.add(name);
+      }
+    });
     List<Integer> shape = new ArrayList<>();
     for (int i = 0; i < inOrder.size(); i++) {
       String name = inOrder.get(i);

@@ -5,11 +5,10 @@ package org.kernbench.sim;
  *
  * <p>Time is a {@code long} in picoseconds (about 106 days). Events are totally ordered by (time,
  * priority, key): at one time all <em>keyed</em> events run first, in ascending key, then all
- * others in the order in which they were scheduled, and those scheduled to be <em>last</em> when
- * no other is left at that time. The key lets a model state its own tie rule
- * (the fabric: transfer id, then chunk number) instead of inheriting one from the accident of
- * scheduling. The order is tested by {@code SimulationTest} and, against an obvious twin, by {@code
- * EventQueueTest}.
+ * others in the order in which they were scheduled, and those scheduled to be <em>last</em> when no
+ * other is left at that time. The key lets a model state its own tie rule (the fabric: transfer id,
+ * then chunk number) instead of inheriting one from the accident of scheduling. The order is tested
+ * by {@code SimulationTest} and, against an obvious twin, by {@code EventQueueTest}.
  */
 public final class Simulation {
   private static final long UNKEYED = 1L << 62;

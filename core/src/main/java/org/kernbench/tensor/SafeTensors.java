@@ -68,8 +68,7 @@ public final class SafeTensors {
    *
    * @param metadata text by name, kept in the header
    */
-  public static void write(
-      Path file, Map<String, NpyArray> tensors, Map<String, String> metadata)
+  public static void write(Path file, Map<String, NpyArray> tensors, Map<String, String> metadata)
       throws IOException {
     List<Map.Entry<String, NpyArray>> inOrder = new ArrayList<>(tensors.entrySet());
     inOrder.sort(

@@ -22,7 +22,9 @@ import org.kernbench.torch.CollectiveOp;
 import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.ReduceKind;
 
-/** No algorithm has a race, reads what nobody has written, or leaves messages: all its operations. */
+/**
+ * No algorithm has a race, reads what nobody has written, or leaves messages: all its operations.
+ */
 final class CheckedCollectivesTest {
   private record Place(Machine machine, RankLevel level, List<Pe> leads) {}
 

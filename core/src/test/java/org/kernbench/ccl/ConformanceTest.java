@@ -78,8 +78,7 @@ final class ConformanceTest {
     // In blocks, so that also those of whole vectors have segments.
     boolean segments = flaw == Sabotaged.Flaw.SEGMENT_OFF_BY_ONE;
     CclConfig config =
-        CclConfig.load(
-            Optional.empty(), segments ? List.of("defaults.n_elem=100") : List.of());
+        CclConfig.load(Optional.empty(), segments ? List.of("defaults.n_elem=100") : List.of());
     CollectiveAlgorithm broken = new Sabotaged(CollectiveLibrary.algorithm(config, name), flaw);
     Conformance.Report report =
         SUITE.run(broken, config.of(name), Conformance.Extent.FAST, flaw.ordinal());

@@ -89,17 +89,17 @@ final class LeastSlotsTest {
   private static IpcqSpec queues(Group group, int slots) {
     IpcqSpec m = group.machine().ipcq();
     return new IpcqSpec(
-            slots,
-            SLOT_BYTES,
-            m.bufferKind(),
-            m.creditBytes(),
-            m.slotAccess(),
-            m.recvAwaitsCredit(),
-            m.backpressure(),
-            m.pollIntervalPs(),
-            m.serialCost(),
-            m.creditOverheadPs(),
-            m.directions());
+        slots,
+        SLOT_BYTES,
+        m.bufferKind(),
+        m.creditBytes(),
+        m.slotAccess(),
+        m.recvAwaitsCredit(),
+        m.backpressure(),
+        m.pollIntervalPs(),
+        m.serialCost(),
+        m.creditOverheadPs(),
+        m.directions());
   }
 
   private static boolean ends(Group group, FlowSteps steps, FlowCut cut, FlowPace pace, int slots) {

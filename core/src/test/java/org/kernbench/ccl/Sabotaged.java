@@ -68,10 +68,8 @@ record Sabotaged(CollectiveAlgorithm inner, Flaw flaw) implements CollectiveAlgo
           QueuePlan.Connection x = right.get(i);
           QueuePlan.Connection y = right.get(j);
           if (new HashSet<Pe>(List.of(x.a(), y.a(), x.b(), y.b())).size() == 4) {
-            result.set(
-                i, new QueuePlan.Connection(x.a(), x.aDirection(), y.b(), y.bDirection()));
-            result.set(
-                j, new QueuePlan.Connection(y.a(), y.aDirection(), x.b(), x.bDirection()));
+            result.set(i, new QueuePlan.Connection(x.a(), x.aDirection(), y.b(), y.bDirection()));
+            result.set(j, new QueuePlan.Connection(y.a(), y.aDirection(), x.b(), x.bDirection()));
             return result;
           }
         }

@@ -73,8 +73,7 @@ final class TunerTest {
     Machine machine = Machines.load(preset, set);
     RankLevel of = RankLevel.valueOf(level.toUpperCase(Locale.ROOT));
     List<Pe> leads = Bed.leads(machine, of, ranks);
-    Tuner.Comparison found =
-        new Tuner(machine, config(), of, leads, true).compare(question(bytes));
+    Tuner.Comparison found = new Tuner(machine, config(), of, leads, true).compare(question(bytes));
     assertThat(found.autoOverBest()).isLessThanOrEqualTo(1.05);
   }
 

@@ -153,8 +153,8 @@ final class DeadlockTest {
   }
 
   /**
-   * On a machine that issues serially a receiver's release lets the sender go on: what is wrong then
-   * with the sender's next command is told with the sender's name and line.
+   * On a machine that issues serially a receiver's release lets the sender go on: what is wrong
+   * then with the sender's next command is told with the sender's name and line.
    */
   @Test
   void sendersError_foundDuringTheReceiversRelease_namesTheSender() {

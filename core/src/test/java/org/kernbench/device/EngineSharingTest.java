@@ -115,8 +115,7 @@ final class EngineSharingTest {
                 p.release(p.receive(p.queue("W"), 1024, false, false));
               });
       Launch free = launch(rig, 0, 1, p -> p.send(p.queue("W"), fill(p, 1024, 1), 0, 1024));
-      Launch receives =
-          launch(rig, 2, 1, p -> p.receive(p.queue("E"), 1024, false, false));
+      Launch receives = launch(rig, 2, 1, p -> p.receive(p.queue("E"), 1024, false, false));
       drive(rig, free, receives);
       long freed = rig.sim.nowPs();
       drive(rig, waits, takes);
@@ -132,7 +131,12 @@ final class EngineSharingTest {
    * e), and all after n d + m e.
    */
   @ParameterizedTest
-  @CsvSource({"40, 4096, 40, 4096", "40, 4096, 10, 65536", "40, 65536, 10, 4096", "3, 1024, 2, 1024"})
+  @CsvSource({
+    "40, 4096, 40, 4096",
+    "40, 4096, 10, 65536",
+    "40, 65536, 10, 4096",
+    "3, 1024, 2, 1024"
+  })
   void bothReady_takeTurns(int n, int bytes, int m, int otherBytes) {
     try (DeviceRig rig = DeviceRig.ring()) {
       Launch longer = launch(rig, 0, 0, math(n, bytes));
@@ -142,14 +146,14 @@ final class EngineSharingTest {
       long d = alone(math(1, bytes)) - dispatch;
       long e = alone(math(1, otherBytes)) - dispatch;
       assertThat(shorter.criticalPs()).isEqualTo(dispatch + m * (d + e));
-      assertThat(longer.criticalPs())
-          .isEqualTo(dispatch + n * d + m * e - (n == m ? e : 0));
+      assertThat(longer.criticalPs()).isEqualTo(dispatch + n * d + m * e - (n == m ? e : 0));
     }
   }
 
   /**
-   * A chain of communication (a message, an addition to it, and on) beside a program that keeps MATH
-   * busy: every addition waits for at most one of its commands, so m steps take at most m d longer.
+   * A chain of communication (a message, an addition to it, and on) beside a program that keeps
+   * MATH busy: every addition waits for at most one of its commands, so m steps take at most m d
+   * longer.
    */
   @Test
   void chainBesideBusyEngine_waitsForOneCommandPerStep() {
@@ -266,17 +270,16 @@ final class EngineSharingTest {
   private static List<String> byProgramOrder(List<DeviceRig.Row> rows) {
     return rows.stream()
         .sorted(Comparator.comparing((DeviceRig.Row r) -> r.pe().toString()))
-        .map(
-            r ->
-                String.join(
-                    " ",
-                    r.pe().toString(),
-                    r.kind().toString(),
-                    r.cause().toString(),
-                    Integer.toString(r.bytes()),
-                    Long.toString(r.issuePs()),
-                    Long.toString(r.startPs()),
-                    Long.toString(r.endPs())))
+        .map(r ->
+            String.join(
+                " ",
+                r.pe().toString(),
+                r.kind().toString(),
+                r.cause().toString(),
+                Integer.toString(r.bytes()),
+                Long.toString(r.issuePs()),
+                Long.toString(r.startPs()),
+                Long.toString(r.endPs())))
         .toList();
   }
 }

@@ -130,19 +130,17 @@ final class BridgeForecastTest {
     assertThatThrownBy(() -> forecast("tp=1,dp=4", "tp=4,dp=1", 6, 8))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("batch is 6; expected a multiple of 4");
-    assertThatThrownBy(
-            () ->
-                BridgeForecast.of(
-                    plan("tp=1,cp=4,dp=1", "tp=4,dp=1"),
-                    new Batch(1, 12, 8, DType.F32),
-                    Optional.empty()))
+    assertThatThrownBy(() ->
+            BridgeForecast.of(
+                plan("tp=1,cp=4,dp=1", "tp=4,dp=1"),
+                new Batch(1, 12, 8, DType.F32),
+                Optional.empty()))
         .hasMessageContaining("tokens is 12; expected a multiple of 8");
-    assertThatThrownBy(
-            () ->
-                BridgeForecast.of(
-                    plan("tp=1,dp=4", "tp=4,dp=1"),
-                    new Batch(4, 8, 8, DType.F32),
-                    Optional.of(ring(2))))
+    assertThatThrownBy(() ->
+            BridgeForecast.of(
+                plan("tp=1,dp=4", "tp=4,dp=1"),
+                new Batch(4, 8, 8, DType.F32),
+                Optional.of(ring(2))))
         .hasMessageContaining("ranks 0 to 3; machine ring has 2 devices of level sip");
     assertThatThrownBy(() -> new Batch(4, 0, 8, DType.F32))
         .hasMessageContaining("tokens is 0; expected 1 or more");

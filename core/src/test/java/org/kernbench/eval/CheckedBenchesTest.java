@@ -40,8 +40,7 @@ final class CheckedBenchesTest {
   }
 
   private static RunResult run(String name, RunOptions options) {
-    return Runner.of("test", Progress.SILENT)
-        .run(BenchRegistry.standard().find(name), options);
+    return Runner.of("test", Progress.SILENT).run(BenchRegistry.standard().find(name), options);
   }
 
   @ParameterizedTest
@@ -59,8 +58,7 @@ final class CheckedBenchesTest {
 
   private static List<String> params(String name) {
     Set<String> known =
-        Set.copyOf(
-            BenchRegistry.standard().find(name).params().stream().map(Param::name).toList());
+        Set.copyOf(BenchRegistry.standard().find(name).params().stream().map(Param::name).toList());
     return SMALLER.getOrDefault(name, List.of()).stream()
         .filter(p -> known.contains(p.substring(0, p.indexOf('='))))
         .toList();
@@ -87,13 +85,15 @@ final class CheckedBenchesTest {
   @Test
   void wrongBench_checked_failsWithItsFindings() {
     RunOptions checked = RunOptions.DEFAULT.withCheck(true);
-    RunResult result = Runner.of("test", Progress.SILENT).run(TestBenches.registry().find("race"), checked);
+    RunResult result =
+        Runner.of("test", Progress.SILENT).run(TestBenches.registry().find("race"), checked);
     assertThat(result.status()).isEqualTo(RunResult.Status.CHECK_FAILED);
     assertThat(result.problems()).hasSize(1).first().asString().startsWith("race: tensor x");
     assertThat(ResultJson.write(result))
         .contains("\"status\": \"check_failed\"", "\"kind\": \"race\"", "TestBenches.java:");
     RunResult unchecked =
-        Runner.of("test", Progress.SILENT).run(TestBenches.registry().find("race"), RunOptions.DEFAULT);
+        Runner.of("test", Progress.SILENT)
+            .run(TestBenches.registry().find("race"), RunOptions.DEFAULT);
     assertThat(unchecked.isOk()).isTrue();
     assertThat(unchecked.checked()).isEmpty();
   }
@@ -102,7 +102,8 @@ final class CheckedBenchesTest {
   void benchWithItsOwnMachines_checked_saysWhatToDo() {
     RunOptions checked = RunOptions.DEFAULT.withCheck(true);
     assertThatThrownBy(() ->
-            Runner.of("test", Progress.SILENT).run(TestBenches.registry().find("own-recording"), checked))
+            Runner.of("test", Progress.SILENT)
+                .run(TestBenches.registry().find("own-recording"), checked))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("context.recording()");
   }

@@ -291,13 +291,9 @@ final class BridgeCommunicatorTest {
                       () -> bridge.sendForward(graph, x, SampleTokens.of(List.of(4, 4, 4, 1))))
                   .hasMessageContaining("tokens per sample [4, 4, 4, 1] are 13 rows");
             } else {
-              assertThatThrownBy(
-                      () ->
-                          bridge.recvForward(
-                              graph,
-                              Shape.of(3, 1),
-                              DType.F64,
-                              SampleTokens.of(List.of(1, 1, 2, 2))))
+              assertThatThrownBy(() ->
+                      bridge.recvForward(
+                          graph, Shape.of(3, 1), DType.F64, SampleTokens.of(List.of(1, 1, 2, 2))))
                   .hasMessageContaining(
                       "3 rows; expected " + (w.rank() == 1 ? 2 : 4) + ", by tokens per sample");
             }

@@ -34,8 +34,7 @@ final class CheckpointTest {
   @TempDir Path folder;
 
   private static Setup setup(int tp, int cp, int dp, boolean sp) {
-    return new Setup(
-        SMALL, 8, 2, 3, Training.ADAM, tp, cp, dp, sp, How.PLAIN, Recipe.STANDARD);
+    return new Setup(SMALL, 8, 2, 3, Training.ADAM, tp, cp, dp, sp, How.PLAIN, Recipe.STANDARD);
   }
 
   private static Transformer model(Worker w, ParallelLayout layout, DType type, long seed) {
@@ -132,16 +131,14 @@ final class CheckpointTest {
         w -> {
           ParallelLayout layout = s.layout(w);
           Transformer model = model(w, layout, DType.F32, 1);
-          try (Optimizer adam =
-              new AdamW(w.torch(), model.parameters(), AdamW.Settings.of(0.01))) {
+          try (Optimizer adam = new AdamW(w.torch(), model.parameters(), AdamW.Settings.of(0.01))) {
             step(w, s, layout, model, adam);
             step(w, s, layout, model, adam);
             new Checkpoint(w.torch(), layout).with(model).with(adam).save(to);
             straight[w.rank()] = step(w, s, layout, model, adam);
           }
           Transformer other = model(w, layout, DType.F32, 9);
-          try (Optimizer adam =
-              new AdamW(w.torch(), other.parameters(), AdamW.Settings.of(0.01))) {
+          try (Optimizer adam = new AdamW(w.torch(), other.parameters(), AdamW.Settings.of(0.01))) {
             new Checkpoint(w.torch(), layout).with(other).with(adam).load(to);
             assertThat(adam.steps()).isEqualTo(2);
             resumed[w.rank()] = step(w, s, layout, other, adam);
@@ -178,17 +175,14 @@ final class CheckpointTest {
   }
 
   private void assertRefused(Path from, String message) {
-    assertThatThrownBy(
-            () ->
-                Ranks.run(
-                    2,
-                    Mode.VALUES,
-                    w -> {
-                      ParallelLayout layout = setup(2, 1, 1, false).layout(w);
-                      new Checkpoint(w.torch(), layout)
-                          .with(model(w, layout, DType.F32, 1))
-                          .load(from);
-                    }))
+    assertThatThrownBy(() ->
+            Ranks.run(
+                2,
+                Mode.VALUES,
+                w -> {
+                  ParallelLayout layout = setup(2, 1, 1, false).layout(w);
+                  new Checkpoint(w.torch(), layout).with(model(w, layout, DType.F32, 1)).load(from);
+                }))
         .isInstanceOf(SpawnException.class)
         .hasMessageContaining(message);
   }
@@ -217,17 +211,16 @@ final class CheckpointTest {
 
   @Test
   void save_modeTime_isRefused() {
-    assertThatThrownBy(
-            () ->
-                Ranks.run(
-                    1,
-                    Mode.TIME,
-                    w -> {
-                      ParallelLayout layout = setup(1, 1, 1, false).layout(w);
-                      new Checkpoint(w.torch(), layout)
-                          .with(model(w, layout, DType.F32, 1))
-                          .save(folder.resolve("x.safetensors"));
-                    }))
+    assertThatThrownBy(() ->
+            Ranks.run(
+                1,
+                Mode.TIME,
+                w -> {
+                  ParallelLayout layout = setup(1, 1, 1, false).layout(w);
+                  new Checkpoint(w.torch(), layout)
+                      .with(model(w, layout, DType.F32, 1))
+                      .save(folder.resolve("x.safetensors"));
+                }))
         .hasMessageContaining("mode time has no values");
   }
 }

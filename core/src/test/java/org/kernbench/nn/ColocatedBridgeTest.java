@@ -271,15 +271,13 @@ final class ColocatedBridgeTest {
             assertThatThrownBy(
                     () -> bridge.communicate(graph, ones(w, graph, 13, 1), SampleTokens.uniform(4)))
                 .hasMessageContaining("13 rows are no whole samples of 4 tokens");
-            assertThatThrownBy(
-                    () ->
-                        bridge.communicate(
-                            graph, ones(w, graph, 12, 1), SampleTokens.of(List.of(4, 4, 3, 2))))
+            assertThatThrownBy(() ->
+                    bridge.communicate(
+                        graph, ones(w, graph, 12, 1), SampleTokens.of(List.of(4, 4, 3, 2))))
                 .hasMessageContaining("12 rows; expected 13, by tokens per sample [4, 4, 3, 2]");
-            assertThatThrownBy(
-                    () ->
-                        bridge.communicate(
-                            graph, ones(w, graph, 12, 1), SampleTokens.of(List.of(4, 4, 4))))
+            assertThatThrownBy(() ->
+                    bridge.communicate(
+                        graph, ones(w, graph, 12, 1), SampleTokens.of(List.of(4, 4, 4))))
                 .hasMessageContaining("a batch of 3 cannot be divided");
           }
         });
@@ -297,9 +295,8 @@ final class ColocatedBridgeTest {
                 .hasMessageContaining("fan-out with scale 2: a batch of 3");
             assertThatThrownBy(() -> bridge.communicate(graph, ones(w, graph, 4)))
                 .hasMessageContaining("expected three axes, or a matrix [rows, h]");
-            assertThatThrownBy(
-                    () ->
-                        bridge.communicate(graph, ones(w, graph, 4, 2, 1), SampleTokens.uniform(2)))
+            assertThatThrownBy(() ->
+                    bridge.communicate(graph, ones(w, graph, 4, 2, 1), SampleTokens.uniform(2)))
                 .hasMessageContaining("to go without tokens per sample");
           }
           assertThat(bridge.slice(4)).isEqualTo(new SliceInfo(2 * w.rank(), 2));
@@ -327,16 +324,15 @@ final class ColocatedBridgeTest {
 
   @Test
   void fanIn_shapesDiffer_isNamed() {
-    assertThatThrownBy(
-            () ->
-                onRanks(
-                    "tp=1,dp=2",
-                    "tp=2,dp=1",
-                    (w, bridge) -> {
-                      try (Graph graph = Graph.of(w.torch())) {
-                        bridge.communicate(graph, ones(w, graph, 2 + w.rank(), 2, 1));
-                      }
-                    }))
+    assertThatThrownBy(() ->
+            onRanks(
+                "tp=1,dp=2",
+                "tp=2,dp=1",
+                (w, bridge) -> {
+                  try (Graph graph = Graph.of(w.torch())) {
+                    bridge.communicate(graph, ones(w, graph, 2 + w.rank(), 2, 1));
+                  }
+                }))
         .hasMessageContaining("ranks disagree")
         .hasMessageContaining("f64[2, 2, 1]")
         .hasMessageContaining("f64[3, 2, 1]");

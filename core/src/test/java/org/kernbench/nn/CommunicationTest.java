@@ -9,7 +9,6 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.kernbench.device.Mode;
 import org.kernbench.nn.Communication.Line;
 import org.kernbench.nn.Communication.Phase;
 import org.kernbench.nn.Layouts.Layout;
@@ -86,7 +85,12 @@ final class CommunicationTest {
       enter(place);
       TransformerConfig c = s.config();
       long keys =
-          (long) s.sequence() * (s.samples() / s.dp()) * c.keyHeads() * c.headSize() / s.tp() * WORD;
+          (long) s.sequence()
+              * (s.samples() / s.dp())
+              * c.keyHeads()
+              * c.headSize()
+              / s.tp()
+              * WORD;
       if (s.how().exchange() == ContextExchange.RING) {
         cp(place + ".context", Phase.FORWARD, CollectiveOp.POINT_TO_POINT, 2 * keys);
         cp(place + ".context", Phase.BACKWARD, CollectiveOp.POINT_TO_POINT, 2 * 2 * keys);
@@ -119,8 +123,12 @@ final class CommunicationTest {
         long whole = Math.ceilDiv(elements, ranks) * ranks * (long) WORD;
         long each = (ranks - 1) * whole * s.tp();
         add(place, Phase.GRADIENTS, CollectiveOp.REDUCE_SCATTER, ranks, each);
-        add(place.replace("gradients", "parameters"), Phase.PARAMETERS, CollectiveOp.ALL_GATHER,
-            ranks, each);
+        add(
+            place.replace("gradients", "parameters"),
+            Phase.PARAMETERS,
+            CollectiveOp.ALL_GATHER,
+            ranks,
+            each);
       } else {
         add(place, Phase.GRADIENTS, CollectiveOp.ALL_REDUCE, ranks, 2 * (ranks - 1) * n * s.tp());
       }
@@ -132,8 +140,7 @@ final class CommunicationTest {
       add("tokens", Phase.STEP, CollectiveOp.ALL_REDUCE, ranks, 2L * (ranks - 1) * WORD * s.tp());
       tp("norm", Phase.STEP, CollectiveOp.ALL_REDUCE, WORD);
       if (divided) {
-        add("norm", Phase.STEP, CollectiveOp.ALL_REDUCE, ranks,
-            2L * (ranks - 1) * WORD * s.tp());
+        add("norm", Phase.STEP, CollectiveOp.ALL_REDUCE, ranks, 2L * (ranks - 1) * WORD * s.tp());
       }
     }
   }
@@ -188,14 +195,12 @@ final class CommunicationTest {
   private static boolean expectGradients(Inventory inventory, List<Parameter> all) {
     if (inventory.s.how().data().isEmpty()) {
       for (Parameter p : all) {
-        inventory.gradients(
-            p.name(), p.shape().elements(), p.sharding().sequenceParallel(), false);
+        inventory.gradients(p.name(), p.shape().elements(), p.sharding().sequenceParallel(), false);
       }
       return false;
     }
     DataParallel.Options options = inventory.s.how().data().get();
-    boolean divided =
-        options.distributedOptimizer() && inventory.s.cp() * inventory.s.dp() > 1;
+    boolean divided = options.distributedOptimizer() && inventory.s.cp() * inventory.s.dp() > 1;
     int bucket = 0;
     for (boolean sequence : new boolean[] {false, true}) {
       long elements = 0;

@@ -99,8 +99,7 @@ final class DataParallelTest {
               DataParallel data =
                   new DataParallel(w.torch(), layout, weights, options(1, overlap, false));
               try (Graph graph = Graph.of(w.torch())) {
-                Variable x =
-                    graph.input(w.torch().empty(Shape.of(512, 128), DType.F32, "x"));
+                Variable x = graph.input(w.torch().empty(Shape.of(512, 128), DType.F32, "x"));
                 for (Parameter p : weights) {
                   x = graph.linear(x, p);
                 }
@@ -117,7 +116,8 @@ final class DataParallelTest {
     Pass beside = chain(true);
     Pass after = chain(false);
     assertThat(beside.runs).hasSize(6).hasSameSizeAs(after.runs);
-    assertThat(exposedPs(after)).isEqualTo(after.runs.stream().mapToLong(r -> r.durationPs()).sum());
+    assertThat(exposedPs(after))
+        .isEqualTo(after.runs.stream().mapToLong(r -> r.durationPs()).sum());
     assertThat(exposedPs(beside)).isLessThan(exposedPs(after) / 2);
     assertThat(beside.endPs).isLessThan(after.endPs);
     assertThat(beside.firstSumPs).isLessThan(after.firstSumPs);
@@ -139,8 +139,7 @@ final class DataParallelTest {
               Transformer model =
                   new Transformer(SMALL, layout, new Init(w.torch(), DType.F32, 1, 0.2));
               DataParallel data =
-                  new DataParallel(
-                      w.torch(), layout, model.parameters(), options(1, true, false));
+                  new DataParallel(w.torch(), layout, model.parameters(), options(1, true, false));
               for (int step = 0; step < 2; step++) {
                 data.zeroGrad();
                 try (Graph graph = Graph.of(w.torch())) {

@@ -157,14 +157,13 @@ final class HyperCommGridTest {
   /** Creation is a collective of the world: another order on one rank is found there. */
   @Test
   void create_otherOrderOnOneRank_isNamed() {
-    assertThatThrownBy(
-            () ->
-                on(
-                    4,
-                    w -> {
-                      HyperCommGrid grid = grid(w, "tp=2,dp=2");
-                      grid.create(w.rank() == 2 ? "dp" : "tp");
-                    }))
+    assertThatThrownBy(() ->
+            on(
+                4,
+                w -> {
+                  HyperCommGrid grid = grid(w, "tp=2,dp=2");
+                  grid.create(w.rank() == 2 ? "dp" : "tp");
+                }))
         .hasMessageContaining("ranks disagree on what they do together")
         .hasMessageContaining("rank 2: newSubgroupsByEnumeration");
   }

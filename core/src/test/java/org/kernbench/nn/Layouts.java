@@ -34,10 +34,18 @@ final class Layouts {
   /** Some of each kind, for every run of the tests. */
   static Stream<Layout> some() {
     return of(
-        "2,1,1,true", "1,2,1,false", "1,1,2,false", // 2 ranks
-        "2,2,1,true", "2,1,2,false", "1,4,1,false", // 4
-        "6,1,1,true", "3,2,1,false", "1,3,2,false", // 6
-        "2,2,2,true", "12,1,1,true", "4,2,2,true"); // 8, 12, 16
+        "2,1,1,true",
+        "1,2,1,false",
+        "1,1,2,false", // 2 ranks
+        "2,2,1,true",
+        "2,1,2,false",
+        "1,4,1,false", // 4
+        "6,1,1,true",
+        "3,2,1,false",
+        "1,3,2,false", // 6
+        "2,2,2,true",
+        "12,1,1,true",
+        "4,2,2,true"); // 8, 12, 16
   }
 
   /** All of them. */
@@ -47,10 +55,30 @@ final class Layouts {
 
   private static Stream<Layout> others() {
     return of(
-        "2,1,1,false", "4,1,1,false", "4,1,1,true", "2,2,1,false", "2,1,2,true", "1,2,2,false",
-        "1,1,4,false", "6,1,1,false", "3,2,1,true", "2,3,1,true", "3,1,2,true", "1,6,1,false",
-        "4,2,1,true", "2,4,1,true", "2,2,2,false", "4,1,2,true", "1,2,4,false", "6,2,1,false",
-        "3,4,1,true", "3,2,2,true", "2,3,2,true", "2,4,2,true", "2,2,4,true", "4,1,4,false");
+        "2,1,1,false",
+        "4,1,1,false",
+        "4,1,1,true",
+        "2,2,1,false",
+        "2,1,2,true",
+        "1,2,2,false",
+        "1,1,4,false",
+        "6,1,1,false",
+        "3,2,1,true",
+        "2,3,1,true",
+        "3,1,2,true",
+        "1,6,1,false",
+        "4,2,1,true",
+        "2,4,1,true",
+        "2,2,2,false",
+        "4,1,2,true",
+        "1,2,4,false",
+        "6,2,1,false",
+        "3,4,1,true",
+        "3,2,2,true",
+        "2,3,2,true",
+        "2,4,2,true",
+        "2,2,4,true",
+        "4,1,4,false");
   }
 
   /**

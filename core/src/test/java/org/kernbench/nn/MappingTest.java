@@ -127,7 +127,8 @@ final class MappingTest {
       double[][] x = integers(p, rows * columns, 1);
       Outcome forward = run(mapping, Shape.of(rows, columns), x, new double[0][]);
       Move there = mapping.forward();
-      assertThat(forward.forward).as("%s forward, %d ranks", mapping, p)
+      assertThat(forward.forward)
+          .as("%s forward, %d ranks", mapping, p)
           .isEqualTo(moved(there, x, rows, columns));
       Shape after = there.after(Shape.of(rows, columns), p);
       double[][] g = integers(p, (int) after.elements(), 2);
@@ -183,8 +184,7 @@ final class MappingTest {
                 fill(
                     rows / p,
                     columns * p,
-                    (i, j) ->
-                        x[j / columns][(rank * (rows / p) + i) * columns + j % columns]);
+                    (i, j) -> x[j / columns][(rank * (rows / p) + i) * columns + j % columns]);
           };
     }
     return y;
@@ -238,9 +238,7 @@ final class MappingTest {
             graph.backward(y, tensor(w, graph, parts[r], part, "dy"));
             assertThat(in.grad().orElseThrow().toDoubles()).isEqualTo(joined);
             assertThatThrownBy(
-                    () ->
-                        graph.map(
-                            Mapping.GATHER_FROM_SEQUENCE_TO_REPLICATED, in, world, rows))
+                    () -> graph.map(Mapping.GATHER_FROM_SEQUENCE_TO_REPLICATED, in, world, rows))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("expected GATHER_FROM_SEQUENCE or");
           }
@@ -280,18 +278,17 @@ final class MappingTest {
 
   @Test
   void mapping_rankOutsideTheGroup_isRefused() {
-    assertThatThrownBy(
-            () ->
-                Ranks.run(
-                    3,
-                    Mode.VALUES,
-                    w -> {
-                      ProcessGroup two = w.distributed().newGroup(List.of(0, 1));
-                      try (Graph graph = Graph.of(w.torch())) {
-                        Variable x = graph.input(tensor(w, graph, of(1), Shape.of(1), "x"));
-                        graph.map(Mapping.REDUCE_FROM, x, two);
-                      }
-                    }))
+    assertThatThrownBy(() ->
+            Ranks.run(
+                3,
+                Mode.VALUES,
+                w -> {
+                  ProcessGroup two = w.distributed().newGroup(List.of(0, 1));
+                  try (Graph graph = Graph.of(w.torch())) {
+                    Variable x = graph.input(tensor(w, graph, of(1), Shape.of(1), "x"));
+                    graph.map(Mapping.REDUCE_FROM, x, two);
+                  }
+                }))
         .isInstanceOf(SpawnException.class)
         .hasMessageContaining("rank 2");
   }
@@ -321,8 +318,7 @@ final class MappingTest {
     double[][] g = values(random, p, outSize, outReplicated);
     Outcome o = run(mapping, shape, x, g);
     assertThat(inner(o.forward, g, outReplicated))
-        .isCloseTo(
-            inner(x, o.backward, inReplicated), within(1e-12));
+        .isCloseTo(inner(x, o.backward, inReplicated), within(1e-12));
   }
 
   private static double[][] values(Random random, int p, int n, boolean replicated) {
@@ -484,8 +480,7 @@ final class MappingTest {
             sum += 32 * ((r + 1) / 8.0) * ((r + 1) / 64.0);
           }
           try (Graph graph = Graph.of(w.torch());
-              Tensor x =
-                  w.torch().full(Shape.of(4, 32), DType.F64, (w.rank() + 1) / 8.0, "x")) {
+              Tensor x = w.torch().full(Shape.of(4, 32), DType.F64, (w.rank() + 1) / 8.0, "x")) {
             double[] y = layer.forward(graph, graph.constant(x)).value().toDoubles();
             assertThat(y).hasSize(4 * 32).containsOnly(sum);
           }
@@ -530,8 +525,7 @@ final class MappingTest {
               Tensor part = w.torch().full(Shape.of(4, 32), DType.F16, 0.1 * (w.rank() + 1), "p")) {
             double columnSum = 32 * 0.5 * 0.01 * (w.rank() + 1);
             for (double y : column.forward(graph, graph.constant(x)).value().toDoubles()) {
-              assertThat(y)
-                  .isCloseTo(columnSum, within(3 * ulp * columnSum));
+              assertThat(y).isCloseTo(columnSum, within(3 * ulp * columnSum));
             }
             for (double y : row.forward(graph, graph.constant(part)).value().toDoubles()) {
               assertThat(y).isCloseTo(sum, within(6 * ulp * sum));
@@ -617,8 +611,7 @@ final class MappingTest {
         }
       }
       for (int i = 0; i < 6; i++) {
-        assertThat(grads.get(i))
-            .isCloseTo(expected[i], within(1e-6));
+        assertThat(grads.get(i)).isCloseTo(expected[i], within(1e-6));
       }
     }
   }

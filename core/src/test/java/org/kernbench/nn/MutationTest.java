@@ -80,8 +80,7 @@ final class MutationTest {
     GRADIENTS_SKIP_THE_CP_SUM(SETUP, () -> groups(List.of("tp", "dp"))),
     GRADIENTS_SKIP_THE_DP_SUM(SETUP, () -> groups(List.of("tp", "cp"))),
     // finalising gradients
-    GRADIENTS_SKIP_THE_TP_SUM_OF_SEQUENCE_PARALLEL_PARAMETERS(
-        SETUP, () -> groups(List.of("dpCp"))),
+    GRADIENTS_SKIP_THE_TP_SUM_OF_SEQUENCE_PARALLEL_PARAMETERS(SETUP, () -> groups(List.of("dpCp"))),
     GRADIENTS_OF_ALL_PARAMETERS_ARE_SUMMED_OVER_TP(NO_SP, MutationTest::alwaysOverTp),
     GRADIENTS_ARE_DIVIDED_BY_DP(SETUP, () -> factor(0.5)),
     GRADIENTS_ARE_MULTIPLIED_BY_CP(SETUP, () -> factor(2)),
@@ -89,7 +88,8 @@ final class MutationTest {
     TOKENS_ARE_COUNTED_ON_TP_RANKS_TOO(SETUP, () -> tokens("tp")),
     // biases are 0 at first
     BIAS_IS_ADDED_BEFORE_THE_SUM(NO_SP.forSteps(2), MutationTest::biasBeforeSum),
-    BIAS_IS_ADDED_BEFORE_THE_SUM_WITH_SEQUENCE_PARALLELISM(SETUP.forSteps(2), MutationTest::biasBeforeSum),
+    BIAS_IS_ADDED_BEFORE_THE_SUM_WITH_SEQUENCE_PARALLELISM(
+        SETUP.forSteps(2), MutationTest::biasBeforeSum),
     NORM_COUNTS_REPLICATED_PARAMETERS_ON_EVERY_RANK(SETUP, () -> norm(true)),
     NORM_COUNTS_ONLY_THE_FIRST_RANKS_PARTS(SETUP, () -> norm(false));
 

@@ -28,8 +28,7 @@ final class Ranks {
     return run(ranks, Mode.TIME, body, Communication::of);
   }
 
-  private static <T> T run(
-      int ranks, Mode mode, Consumer<Worker> body, Function<Torch, T> result) {
+  private static <T> T run(int ranks, Mode mode, Consumer<Worker> body, Function<Torch, T> result) {
     Machine machine = Machines.load("ring", List.of("system.sips.count=" + Math.max(2, ranks)));
     CollectiveLibrary library =
         CollectiveLibrary.open(

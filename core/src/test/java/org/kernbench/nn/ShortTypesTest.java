@@ -68,7 +68,8 @@ final class ShortTypesTest {
                 }
               }
               data.divideByTokens(batch.tokens());
-              for (Parameter p : step == 0 && layout.dp().rank() == 0 ? all : List.<Parameter>of()) {
+              for (Parameter p :
+                  step == 0 && layout.dp().rank() == 0 ? all : List.<Parameter>of()) {
                 parameters.put(p.name(), p);
                 parts
                     .computeIfAbsent(p.name(), n -> new TreeMap<>())
@@ -79,10 +80,8 @@ final class ShortTypesTest {
           }
         });
     Map<String, double[]> grads = new TreeMap<>();
-    parts.forEach(
-        (name, of) ->
-            grads.put(
-                name, TrainingRun.joined(parameters.get(name), List.copyOf(of.values()))));
+    parts.forEach((name, of) ->
+        grads.put(name, TrainingRun.joined(parameters.get(name), List.copyOf(of.values()))));
     return new Trained(losses, grads);
   }
 

@@ -121,8 +121,7 @@ final class TrainingRun {
    * @param exchange of keys and values
    * @param data buckets of gradients; empty to sum each parameter's after the backward pass
    */
-  record How(
-      boolean overlap, ContextExchange exchange, Optional<DataParallel.Options> data) {
+  record How(boolean overlap, ContextExchange exchange, Optional<DataParallel.Options> data) {
     static final How PLAIN = new How(false, ContextExchange.ALL_GATHER, Optional.empty());
 
     static How of(DataParallel.Options data) {
@@ -231,8 +230,7 @@ final class TrainingRun {
   private Map<String, double[]> whole(
       Map<String, SortedMap<Integer, double[]>> parts, List<String> unequal) {
     Map<String, double[]> whole = new TreeMap<>();
-    parts.forEach(
-        (name, each) -> whole.put(name, join(name, List.copyOf(each.values()), unequal)));
+    parts.forEach((name, each) -> whole.put(name, join(name, List.copyOf(each.values()), unequal)));
     return whole;
   }
 

@@ -75,8 +75,7 @@ final class SafeTensorsTest {
     int length = (int) all.getLong();
     assertThat(length % 8).isZero();
     String header = new String(all.array(), 8, length, StandardCharsets.UTF_8);
-    Map<?, ?> fields =
-        (Map<?, ?>) new Load(LoadSettings.builder().build()).loadFromString(header);
+    Map<?, ?> fields = (Map<?, ?>) new Load(LoadSettings.builder().build()).loadFromString(header);
     assertThat(fields.keySet()).isEqualTo(tensors.keySet());
     SafeTensors read = SafeTensors.open(file);
     tensors.forEach((name, tensor) -> {

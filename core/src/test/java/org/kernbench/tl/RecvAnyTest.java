@@ -105,8 +105,7 @@ final class RecvAnyTest {
   @Test
   void wait_endsWithTheMessageAndCostsOneDispatch() {
     try (KernelRig rig = rig(Mode.FULL)) {
-      rig.run(
-          tl -> tl.recvAny(ONE, DType.F32, "a", "b"), sends(1, 1, 30), tl -> {}, tl -> {});
+      rig.run(tl -> tl.recvAny(ONE, DType.F32, "a", "b"), sends(1, 1, 30), tl -> {}, tl -> {});
       OpLog log = rig.sim.opLog();
       long sent = -1;
       long received = -1;
@@ -155,14 +154,17 @@ final class RecvAnyTest {
   void otherQueues_work() {
     for (String[] set :
         new String[][] {
-          {"ipcq.buffer_kind=sram"}, {"pe.cpu.issue=serial"}, {"ipcq.slots=1", "ipcq.slot_size=32 B"}
+          {"ipcq.buffer_kind=sram"},
+          {"pe.cpu.issue=serial"},
+          {"ipcq.slots=1", "ipcq.slot_size=32 B"}
         }) {
       try (KernelRig rig = rig(Mode.FULL, set)) {
         Shape many = Shape.of(40);
-        Kernel sender = tl -> {
-          tl.send("out", tl.full(many, 1, DType.F32));
-          tl.send("out", tl.full(many, 2, DType.F32));
-        };
+        Kernel sender =
+            tl -> {
+              tl.send("out", tl.full(many, 1, DType.F32));
+              tl.send("out", tl.full(many, 2, DType.F32));
+            };
         double[] sum = new double[1];
         rig.run(
             tl -> {
@@ -185,8 +187,7 @@ final class RecvAnyTest {
   void noMessage_anyMode_isReportedWithAllPeers(Mode mode) {
     try (KernelRig rig = rig(mode)) {
       assertThatThrownBy(() ->
-              rig.run(
-                  tl -> tl.recvAny(ONE, DType.F32, "a", "b"), tl -> {}, tl -> {}, tl -> {}))
+              rig.run(tl -> tl.recvAny(ONE, DType.F32, "a", "b"), tl -> {}, tl -> {}, tl -> {}))
           .isInstanceOf(DeadlockException.class)
           .hasMessageContaining("recvAny a, b")
           .hasMessageContaining(

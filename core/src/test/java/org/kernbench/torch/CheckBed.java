@@ -38,8 +38,7 @@ final class CheckBed implements AutoCloseable {
   private final List<QueuePlan.Connection> connections = new ArrayList<>();
 
   CheckBed(Mode mode, String... overrides) {
-    this.machine =
-        MACHINES.computeIfAbsent(List.of(overrides), o -> Machines.load("tiny", o));
+    this.machine = MACHINES.computeIfAbsent(List.of(overrides), o -> Machines.load("tiny", o));
     SimulatorOptions options = SimulatorOptions.DEFAULT;
     this.torch =
         Torch.open(
@@ -93,8 +92,7 @@ final class CheckBed implements AutoCloseable {
 
   /** Bytes of the TCM of a PE. */
   Slice tcm(int pe, int elements) {
-    return new Shard(
-            "tcm", machine.addresses().tcm(pe(pe), 1 << 16), Shape.of(elements), DType.F32)
+    return new Shard("tcm", machine.addresses().tcm(pe(pe), 1 << 16), Shape.of(elements), DType.F32)
         .whole();
   }
 

@@ -278,10 +278,12 @@ final class RightKernels {
     }
     bed.run(
         IntStream.range(0, n)
-            .mapToObj(i -> (Kernel) tl -> {
-              tl.send("next", tl.load(x));
-              tl.store(x, tl.recv("previous", Shape.of(16), DType.F32));
-            })
+            .mapToObj(i ->
+                (Kernel)
+                    tl -> {
+                      tl.send("next", tl.load(x));
+                      tl.store(x, tl.recv("previous", Shape.of(16), DType.F32));
+                    })
             .toArray(Kernel[]::new));
   }
 
@@ -293,20 +295,22 @@ final class RightKernels {
     }
     bed.run(
         IntStream.range(0, n)
-            .mapToObj(i -> (Kernel) tl -> {
-              for (int turn = 0; turn < 3; turn++) {
-                if (i > 0) {
-                  tl.put(bed.row(tl, x, i - 1, 17, 1), tl.load(bed.row(tl, x, i, 1, 1)));
-                }
-                if (i + 1 < n) {
-                  tl.put(bed.row(tl, x, i + 1, 0, 1), tl.load(bed.row(tl, x, i, 16, 1)));
-                }
-                meet(tl, i, n, 2 * turn + 1);
-                Value all = tl.load(x);
-                tl.await(tl.store(bed.row(tl, x, i, 1, 16), all.range(1, 16).mul(0.5)));
-                meet(tl, i, n, 2 * turn + 2);
-              }
-            })
+            .mapToObj(i ->
+                (Kernel)
+                    tl -> {
+                      for (int turn = 0; turn < 3; turn++) {
+                        if (i > 0) {
+                          tl.put(bed.row(tl, x, i - 1, 17, 1), tl.load(bed.row(tl, x, i, 1, 1)));
+                        }
+                        if (i + 1 < n) {
+                          tl.put(bed.row(tl, x, i + 1, 0, 1), tl.load(bed.row(tl, x, i, 16, 1)));
+                        }
+                        meet(tl, i, n, 2 * turn + 1);
+                        Value all = tl.load(x);
+                        tl.await(tl.store(bed.row(tl, x, i, 1, 16), all.range(1, 16).mul(0.5)));
+                        meet(tl, i, n, 2 * turn + 2);
+                      }
+                    })
             .toArray(Kernel[]::new));
   }
 

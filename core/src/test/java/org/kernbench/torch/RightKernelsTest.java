@@ -14,7 +14,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.kernbench.device.Finding;
 import org.kernbench.device.Mode;
 
-/** Checked execution raises no false alarm on {@link RightKernels}, whatever the machine's timing. */
+/**
+ * Checked execution raises no false alarm on {@link RightKernels}, whatever the machine's timing.
+ */
 final class RightKernelsTest {
   static Stream<Method> programs() {
     return Arrays.stream(RightKernels.class.getDeclaredMethods())
@@ -32,14 +34,17 @@ final class RightKernelsTest {
   @MethodSource("programs")
   void rightProgram_otherTiming_hasNoFindings(Method program) throws Exception {
     assertFree(
-        program, new CheckBed(Mode.FULL, "pe.cpu.issue=serial", "ipcq.slots=2", "pe.cpu.dispatch=40 ns"));
+        program,
+        new CheckBed(Mode.FULL, "pe.cpu.issue=serial", "ipcq.slots=2", "pe.cpu.dispatch=40 ns"));
     if (!program.getName().equals("aCreditOrders")) {
       // slots outside of TCM are copied, and their credit says nothing of who uses the value
       assertFree(program, new CheckBed(Mode.FULL, "ipcq.buffer_kind=sram"));
     }
   }
 
-  /** A slot is free before its value has been stored where messages are copied out of their slots. */
+  /**
+   * A slot is free before its value has been stored where messages are copied out of their slots.
+   */
   @Test
   void creditOfACopiedMessage_doesNotOrderItsUse() {
     try (CheckBed bed = new CheckBed(Mode.FULL, "ipcq.buffer_kind=sram")) {

@@ -434,8 +434,7 @@ final class TensorTest {
     torch.launch("twice", tl -> tl.store(flat, tl.load(flat).mul(2)), flat);
     assertThat(matrix.toDoubles()).containsExactly(-2, -4, -6, -8, -10, -12);
     torch.launch("thrice", tl -> tl.store(matrix, tl.load(matrix).mul(3)), matrix);
-    assertThat(flat.toDoubles())
-        .containsExactly(0, 2, 4, 6, -6, -12, -18, -24, -30, -36, 20, 22);
+    assertThat(flat.toDoubles()).containsExactly(0, 2, 4, 6, -6, -12, -18, -24, -30, -36, 20, 22);
     assertThat(matrix.view(3, Shape.of(2), "part").toDoubles()).containsExactly(-24, -30);
   }
 

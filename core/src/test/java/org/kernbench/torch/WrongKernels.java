@@ -238,10 +238,12 @@ final class WrongKernels {
     int n = CheckBed.PES;
     bed.run(
         java.util.stream.IntStream.range(0, n)
-            .mapToObj(i -> (org.kernbench.tl.Kernel) tl -> {
-              Value mine = tl.load(x); // load
-              tl.put(bed.row(tl, x, (i + 1) % n), mine); // put
-            })
+            .mapToObj(i ->
+                (org.kernbench.tl.Kernel)
+                    tl -> {
+                      Value mine = tl.load(x); // load
+                      tl.put(bed.row(tl, x, (i + 1) % n), mine); // put
+                    })
             .toArray(org.kernbench.tl.Kernel[]::new));
   }
 
@@ -484,8 +486,7 @@ final class WrongKernels {
     Tensor x = bed.ones("x", 16);
     Launch one = bed.raw("one", 0, List.of(), tl -> tl.load(x), 0);
     Launch two = bed.raw("two", 0, List.of(), tl -> tl.get(bed.row(tl, x, 0)), 1); // two
-    Launch three =
-        bed.raw("three", 1, List.of(one), tl -> tl.store(x, twos(tl, 16)), 0); // three
+    Launch three = bed.raw("three", 1, List.of(one), tl -> tl.store(x, twos(tl, 16)), 0); // three
     bed.drive(one, two, three);
   }
 
@@ -508,8 +509,7 @@ final class WrongKernels {
             },
             0,
             7);
-    Launch two =
-        bed.raw("two", 0, List.of(), tl -> tl.get(bed.row(tl, x, 7)), 0); // second
+    Launch two = bed.raw("two", 0, List.of(), tl -> tl.get(bed.row(tl, x, 7)), 0); // second
     bed.drive(one, two);
   }
 
@@ -534,8 +534,7 @@ final class WrongKernels {
             },
             0,
             7);
-    Launch two =
-        bed.raw("two", 0, List.of(), tl -> tl.get(bed.row(tl, x, 7)), 0); // second
+    Launch two = bed.raw("two", 0, List.of(), tl -> tl.get(bed.row(tl, x, 7)), 0); // second
     bed.drive(one, two);
   }
 

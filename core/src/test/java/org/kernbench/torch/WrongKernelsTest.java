@@ -61,8 +61,10 @@ final class WrongKernelsTest {
         .containsExactlyInAnyOrderElementsOf(wanted);
     for (Finding f : bed.findings.list()) {
       assertThat(f.message()).contains(f.kind().text(), f.by().line(), "remedy: ");
-      assertThat(f.by().timePs() >= 0 || f.kind() == Finding.Kind.NOT_SENT
-              || f.kind() == Finding.Kind.OUTSIDE)
+      assertThat(
+              f.by().timePs() >= 0
+                  || f.kind() == Finding.Kind.NOT_SENT
+                  || f.kind() == Finding.Kind.OUTSIDE)
           .isTrue();
     }
   }
