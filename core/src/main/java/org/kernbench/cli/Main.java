@@ -48,7 +48,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
       "  kernbench list",
       "",
       "Exit codes: 0 ok, 1 failed (wrong values, bound violated, deadlock, error in the simulated",
-      "program), 2 usage or configuration."
+      "program, finding of --check), 2 usage or configuration."
     },
     versionProvider = Main.class)
 public final class Main implements Runnable, IVersionProvider {

@@ -191,8 +191,9 @@ final class ResultText {
       return;
     }
     out.append("\nwhere the time went\n");
+    boolean hasLines = r.breakdown().stream().anyMatch(s -> !s.line().isEmpty());
     List<List<String>> table = new ArrayList<>();
-    table.add(List.of("share", "time", "cause", "mostly at", "kernel line"));
+    table.add(List.of("share", "time", "cause", "mostly at", hasLines ? "kernel line" : ""));
     for (Breakdown.Share s : r.breakdown()) {
       table.add(
           List.of(

@@ -98,10 +98,10 @@ public final class Communication {
       String name = run.result();
       Phase phase;
       String place;
-      int grad = name.indexOf(".grad.");
-      if (grad >= 0) {
+      int grad = name.indexOf("." + Tape.GRAD + ".");
+      if (grad >= 0 || name.startsWith(Tape.GRAD + ".")) {
         phase = Phase.BACKWARD;
-        place = name.substring(0, grad);
+        place = grad >= 0 ? name.substring(0, grad) : "model";
       } else if (name.endsWith(".grad") || name.contains(DataParallel.GRADIENTS)) {
         phase = Phase.GRADIENTS;
         place = name.replace(DataParallel.OWN, "").replaceFirst("\\.grad$", "");

@@ -53,20 +53,22 @@ record SequencePartition(ParallelLayout layout, SequencePart part) {
       throw new ShapeException(
           "partition of " + x + ": expected [" + part.sequence() + ", batch, hidden]");
     }
-    Variable own = x;
-    if (!isWhole()) {
-      int batch = x.dim(1);
-      int[] at = part.own();
-      int[] rows = new int[at.length * batch];
-      for (int i = 0; i < rows.length; i++) {
-        rows[i] = at[i / batch] * batch + i % batch;
+    try (Graph.Section section = graph.section("partition")) {
+      Variable own = x;
+      if (!isWhole()) {
+        int batch = x.dim(1);
+        int[] at = part.own();
+        int[] rows = new int[at.length * batch];
+        for (int i = 0; i < rows.length; i++) {
+          rows[i] = at[i / batch] * batch + i % batch;
+        }
+        Shape shape = Shape.of(at.length, batch, x.columns());
+        own = graph.reshape(graph.selectRows(x, rows), shape);
       }
-      Shape shape = Shape.of(at.length, batch, x.columns());
-      own = graph.reshape(graph.selectRows(x, rows), shape);
+      return layout.sequenceParallel()
+          ? Exchange.apply(graph, Mapping.SCATTER_TO_SEQUENCE, own, layout.tp())
+          : own;
     }
-    return layout.sequenceParallel()
-        ? Exchange.apply(graph, Mapping.SCATTER_TO_SEQUENCE, own, layout.tp())
-        : own;
   }
 
   /** Positions of the rows of {@link #embeddings}. */

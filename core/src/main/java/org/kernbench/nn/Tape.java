@@ -20,6 +20,9 @@ import org.kernbench.torch.Tensor;
  * parameter have been asked, and what they put off is done.
  */
 final class Tape {
+  /** Ends the place of what is computed on the way back. */
+  static final String GRAD = "grad";
+
   private final Graph graph;
   private final List<Node> nodes = new ArrayList<>();
   private final Deque<Late> late = new ArrayDeque<>();
@@ -85,7 +88,7 @@ final class Tape {
   }
 
   private static String place(Node node) {
-    return node.path.isEmpty() ? "grad" : node.path + ".grad";
+    return node.path.isEmpty() ? GRAD : node.path + "." + GRAD;
   }
 
   private void done(Node node) {
