@@ -178,7 +178,7 @@ final class Auto implements CollectiveAlgorithm {
 
     /** Simulates what the forecasts find promising, the most promising first. */
     private String fastest(CollectiveCall call, Map<String, Schedule> able) {
-      CollectiveTrial.Question question = question(call);
+      CollectiveTrial.Question question = CollectiveTrial.Question.like(call, group.size());
       List<Entrant> entrants = entrants(call, able);
       String best = entrants.isEmpty() ? able.keySet().iterator().next() : entrants.get(0).name;
       if (entrants.size() < 2) {
@@ -229,15 +229,6 @@ final class Auto implements CollectiveAlgorithm {
       } catch (CollectiveException | SimulationException e) {
         return OptionalLong.empty(); // refuses this very call, or cannot end with these slots
       }
-    }
-
-    private CollectiveTrial.Question question(CollectiveCall call) {
-      long elements =
-          call.op() == CollectiveOp.ALL_TO_ALL
-              ? Math.ceilDiv(call.elements(), group.size())
-              : call.elements();
-      return new CollectiveTrial.Question(
-          call.op(), call.reduce(), call.dtype(), call.root(), elements);
     }
 
     private static OptionalLong forecast(Schedule schedule, CollectiveCall call) {

@@ -61,6 +61,13 @@ public final class CollectiveTrial {
       return new Question(CollectiveOp.ALL_REDUCE, reduce, dtype, -1, elements);
     }
 
+    /** The same as a call, in even parts. */
+    static Question like(CollectiveCall call, int ranks) {
+      boolean exchange = call.op() == CollectiveOp.ALL_TO_ALL;
+      long elements = exchange ? Math.ceilDiv(call.elements(), ranks) : call.elements();
+      return new Question(call.op(), call.reduce(), call.dtype(), call.root(), elements);
+    }
+
     @Override
     public String toString() {
       return op.word()

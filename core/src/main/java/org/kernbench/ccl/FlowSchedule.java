@@ -10,6 +10,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.SimulationException;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.torch.CollectiveCall;
 import org.kernbench.torch.CollectiveOp;
@@ -24,14 +25,20 @@ final class FlowSchedule implements Schedule {
   /** Actions that may be looked at to choose a pace; beyond that fewer paces are tried. */
   private static final long EFFORT = 1_500_000;
 
-  private static final int SMALLEST_MESSAGE_BYTES = 256;
+  /** Forecasts up to this factor above the least are simulated too, so many at most. */
+  private static final double NEAR = 1.15;
+
+  private static final int MOST_SIMULATED = 4;
+
+  /** What may be simulated for one choice, in bytes of all ranks' vectors. */
+  private static final long SIMULATED_BYTES = 64L << 20;
 
   /**
    * A drawing, ready to run.
    *
    * @param hasRuns whether messages carry several units, which must lie one behind the other then
    */
-  private record Ready(FlowSteps steps, FlowForecast forecast, boolean hasRuns) {
+  record Ready(FlowSteps steps, FlowForecast forecast, boolean hasRuns) {
     static Ready of(Group group, IpcqSpec queues, Dataflow flow) {
       FlowSteps steps = new FlowSteps(flow);
       boolean hasRuns = flow.parts().stream().anyMatch(FlowSchedule::isRun);
@@ -46,8 +53,16 @@ final class FlowSchedule implements Schedule {
   private record Question(
       Subject subject, int elementBytes, long elements, List<Part> parts, Splits splits) {}
 
-  /** The best found. */
-  private record Choice(Ready drawing, FlowCut cut, FlowPace pace, long ps) {}
+  /** A way to do a call, and its forecast. */
+  record Choice(Ready drawing, FlowCut cut, FlowPace pace, long ps) {
+    /** Whether all goes in the same order, whatever leaves its slot when. */
+    boolean isLike(Choice other) {
+      return drawing == other.drawing
+          && pace.chunks() == other.pace.chunks()
+          && pace.together() == other.pace.together()
+          && pace.apart() == other.pace.apart();
+    }
+  }
 
   private final Group group;
   private final IpcqSpec queues;
@@ -56,6 +71,7 @@ final class FlowSchedule implements Schedule {
   private final Set<CollectiveOp> operations;
   private final Map<Subject, List<Dataflow>> flows = new HashMap<>();
   private final Map<Subject, List<Ready>> drawings = new HashMap<>();
+  private final Map<Question, List<Choice>> forecasts = new HashMap<>();
   private final Map<Question, Choice> choices = new HashMap<>();
 
   FlowSchedule(
@@ -115,15 +131,15 @@ final class FlowSchedule implements Schedule {
 
   @Override
   public OptionalLong predictPs(CollectiveCall call) {
-    long ps = choose(call).ps;
+    Question question = question(call);
+    Choice known = choices.get(question);
+    long ps = (known == null ? forecasts(call, question).get(0) : known).ps;
     return ps == FlowForecast.NEVER ? OptionalLong.empty() : OptionalLong.of(ps);
   }
 
   @Override
   public boolean isForecastExact(CollectiveCall call) {
-    Choice best = choose(call);
-    best.drawing.forecast.timePs(best.cut, best.pace, call.dtype().sizeBytes());
-    return best.ps != FlowForecast.NEVER && best.drawing.forecast.isExact();
+    return isExact(choose(call), call);
   }
 
   @Override
@@ -170,30 +186,106 @@ final class FlowSchedule implements Schedule {
     return drawings(subject).stream().filter(d -> runs || !d.hasRuns).toList();
   }
 
-  private Choice choose(CollectiveCall call) {
-    Question question =
-        new Question(
-            subject(call),
-            call.dtype().sizeBytes(),
-            call.elements(),
-            call.op().hasParts() ? call.parts() : List.of(),
-            call.splits());
-    return choices.computeIfAbsent(question, q -> best(call, q.subject));
+  private Question question(CollectiveCall call) {
+    return new Question(
+        subject(call),
+        call.dtype().sizeBytes(),
+        call.elements(),
+        call.op().hasParts() ? call.parts() : List.of(),
+        call.splits());
   }
 
-  private Choice best(CollectiveCall call, Subject subject) {
-    Choice best = null;
+  private Choice choose(CollectiveCall call) {
+    return choices.computeIfAbsent(question(call), q -> confirmed(call, forecasts(call, q)));
+  }
+
+  /** Of all paces of all drawings that were looked at; the best first. */
+  private List<Choice> forecasts(CollectiveCall call, Question question) {
+    return forecasts.computeIfAbsent(question, q -> forecasts(call, q.subject));
+  }
+
+  private List<Choice> forecasts(CollectiveCall call, Subject subject) {
+    List<Choice> all = new ArrayList<>();
     List<Ready> ready = usable(call, subject);
     for (Ready drawing : ready) {
-      Choice choice = best(call, drawing, EFFORT / ready.size());
-      if (best == null || choice.ps < best.ps) {
-        best = choice;
-      }
+      all.addAll(new PaceSearch(config, queues, call, drawing, EFFORT / ready.size()).all());
     }
-    if (best == null) {
+    if (all.isEmpty()) {
       throw new IllegalStateException("no way to do " + call.op());
     }
-    return best.ps == FlowForecast.NEVER ? inSmallSteps(call, subject) : best;
+    all.sort(Comparator.comparingLong(Choice::ps));
+    return all.get(0).ps == FlowForecast.NEVER ? List.of(inSmallSteps(call, subject)) : near(all);
+  }
+
+  /** The best and those near it. */
+  private static List<Choice> near(List<Choice> sorted) {
+    List<Choice> near = new ArrayList<>();
+    for (Choice c : sorted) {
+      if (near.size() == MOST_SIMULATED || c.ps > NEAR * sorted.get(0).ps) {
+        break;
+      }
+      if (near.stream().noneMatch(known -> known.isLike(c))) {
+        near.add(c);
+      }
+    }
+    return near;
+  }
+
+  /**
+   * The fastest by simulation of those near the best forecast, which may differ by a picosecond
+   * where times differ by tenths: who meets whom on a link is guessed in a forecast. The best
+   * forecast where it is exact, or simulation would take long.
+   */
+  private Choice confirmed(CollectiveCall call, List<Choice> near) {
+    Choice best = near.get(0);
+    long each = Math.max(1, call.bytes()) * group.size();
+    long most = Math.min(near.size(), SIMULATED_BYTES / each);
+    if (most < 2 || isExact(best, call)) {
+      return best;
+    }
+    CollectiveTrial.Question question = CollectiveTrial.Question.like(call, group.size());
+    long least = Long.MAX_VALUE;
+    for (Choice c : near.subList(0, (int) most)) {
+      long ps = simulatedPs(c, question);
+      best = ps < least ? c : best;
+      least = Math.min(least, ps);
+    }
+    return best;
+  }
+
+  private long simulatedPs(Choice choice, CollectiveTrial.Question question) {
+    try {
+      return CollectiveTrial.of(group, config.name(), new Paced(choice), queues).timePs(question);
+    } catch (CollectiveException | SimulationException e) {
+      return FlowForecast.NEVER; // the call itself will say what does not fit
+    }
+  }
+
+  private static boolean isExact(Choice choice, CollectiveCall call) {
+    FlowForecast forecast = choice.drawing.forecast;
+    forecast.timePs(choice.cut, choice.pace, call.dtype().sizeBytes());
+    return choice.ps != FlowForecast.NEVER && forecast.isExact();
+  }
+
+  /** Any call at the pace of a choice. */
+  private final class Paced implements Schedule {
+    private final Choice choice;
+
+    Paced(Choice choice) {
+      this.choice = choice;
+    }
+
+    @Override
+    public List<QueuePlan.Connection> connections() {
+      return choice.drawing.steps.connections(group);
+    }
+
+    @Override
+    public RankProgram program(CollectiveCall call) {
+      FlowSteps steps = choice.drawing.steps;
+      FlowCut cut = PaceSearch.cut(call, steps.flow(), choice.pace.chunks());
+      return new FlowKernel(steps, cut, choice.pace, call.dtype());
+    }
   }
 
   /**
@@ -208,8 +300,8 @@ final class FlowSchedule implements Schedule {
     long tcm = 0;
     for (Ready drawing : usable(call, subject)) {
       tcm = drawing.forecast.tcmBytes();
-      for (int chunks : chunkCounts(call, drawing)) {
-        FlowCut cut = cut(call, drawing.steps.flow(), chunks);
+      for (int chunks : new PaceSearch(config, queues, call, drawing, EFFORT).chunkCounts()) {
+        FlowCut cut = PaceSearch.cut(call, drawing.steps.flow(), chunks);
         FlowPace pace = new FlowPace(chunks, 1, Math.max(1, drawing.steps.steps() - 1), true);
         drawing.forecast.timePs(cut, pace, call.dtype().sizeBytes());
         if (drawing.forecast.fitsTcm()) {
@@ -256,126 +348,6 @@ final class FlowSchedule implements Schedule {
     QueuePlan plan = new QueuePlan(queues, drawing.steps.connections(group));
     FlowKernel kernel = new FlowKernel(drawing.steps, cut, pace, call.dtype());
     return SlotWalk.least(group, plan, kernel, call).orElse(Integer.MAX_VALUE);
-  }
-
-  /**
-   * Looks for a pace: first the number of chunks, with a simple one; then, for the best two
-   * numbers, how they follow each other.
-   */
-  private Choice best(CollectiveCall call, Ready drawing, long effort) {
-    int longest = Math.max(1, drawing.steps.steps() - 1);
-    Search search = new Search(drawing, call.dtype().sizeBytes(), effort);
-    List<Choice> simple = new ArrayList<>();
-    for (int chunks : chunkCounts(call, drawing)) {
-      FlowCut cut = cut(call, drawing.steps.flow(), chunks);
-      int together = config.subChunks().orElse(Math.min(4, Math.max(1, queues.slots() - 1)));
-      FlowPace pace = new FlowPace(chunks, Math.min(chunks, together), longest, false);
-      if (simple.isEmpty() || search.canAfford(pace)) {
-        simple.add(search.of(cut, pace));
-      }
-    }
-    simple.sort(Comparator.comparingLong(Choice::ps));
-    Choice best = simple.get(0);
-    for (Choice start : simple.subList(0, Math.min(2, simple.size()))) {
-      for (FlowPace pace : paces(start.pace.chunks(), longest)) {
-        if (search.canAfford(pace)) {
-          Choice choice = search.of(start.cut, pace);
-          best = choice.ps < best.ps ? choice : best;
-        }
-      }
-    }
-    return best;
-  }
-
-  private List<FlowPace> paces(int chunks, int longest) {
-    List<FlowPace> paces = new ArrayList<>();
-    for (int together : togethers(chunks)) {
-      List<Integer> aparts =
-          together < chunks ? List.of(longest, (longest + 1) / 2, 1) : List.of(longest);
-      for (int apart : aparts) {
-        paces.add(new FlowPace(chunks, together, apart, false));
-        paces.add(new FlowPace(chunks, together, apart, true));
-      }
-    }
-    return paces;
-  }
-
-  /** Forecasts, as long as there is time. */
-  private static final class Search {
-    private final Ready drawing;
-    private final int elementBytes;
-    private long effort;
-
-    Search(Ready drawing, int elementBytes, long effort) {
-      this.drawing = drawing;
-      this.elementBytes = elementBytes;
-      this.effort = effort;
-    }
-
-    boolean canAfford(FlowPace pace) {
-      return cost(pace) <= effort;
-    }
-
-    Choice of(FlowCut cut, FlowPace pace) {
-      effort -= cost(pace);
-      return new Choice(drawing, cut, pace, drawing.forecast.timePs(cut, pace, elementBytes));
-    }
-
-    private long cost(FlowPace pace) {
-      long chunks = Math.min(pace.chunks(), drawing.forecast.followed(pace) * pace.together());
-      return drawing.steps.all().size() * chunks;
-    }
-  }
-
-  /** Fewest first: whole messages of at most a slot each, then smaller ones. */
-  private List<Integer> chunkCounts(CollectiveCall call, Ready drawing) {
-    Dataflow flow = drawing.steps.flow();
-    int most = 1; // elements of the largest message of a vector in one chunk
-    FlowCut whole = cut(call, flow, 1);
-    for (Dataflow.Part p : flow.parts()) {
-      if (p.kind == Dataflow.Kind.RECEIVED) {
-        most = Math.max(most, whole.count(0, p.first, p.count));
-      }
-    }
-    long bytes = (long) most * call.dtype().sizeBytes();
-    int least = (int) Math.max(1, Math.ceilDiv(bytes, queues.slotBytes()));
-    if (config.chunkBytes().isPresent()) {
-      return List.of((int) Math.max(1, Math.ceilDiv(bytes, config.chunkBytes().getAsLong())));
-    }
-    if (drawing.hasRuns && call.op().hasParts()) {
-      return List.of(1);
-    }
-    List<Integer> counts = new ArrayList<>();
-    counts.add(least);
-    for (int m = least + 1;
-        bytes / m >= SMALLEST_MESSAGE_BYTES && m <= 8 * least + 64;
-        m += (m + 1) / 2) {
-      counts.add(m);
-    }
-    return counts;
-  }
-
-  private List<Integer> togethers(int chunks) {
-    if (config.subChunks().isPresent()) {
-      return List.of(Math.min(chunks, config.subChunks().getAsInt()));
-    }
-    List<Integer> result = new ArrayList<>();
-    for (int c = 1; c <= Math.min(chunks, queues.slots()); c += c < 4 ? 1 : 2) {
-      result.add(c);
-    }
-    return result;
-  }
-
-  private static FlowCut cut(CollectiveCall call, Dataflow flow, int chunks) {
-    return switch (call.op()) {
-      case ALL_REDUCE, BROADCAST, REDUCE ->
-          FlowCut.even(Math.toIntExact(call.elements()), chunks, flow.weights());
-      case REDUCE_SCATTER, ALL_GATHER, GATHER, SCATTER ->
-          FlowCut.shares(call.parts(), flow.weights(), chunks);
-      case ALL_TO_ALL -> FlowCut.blocks(call.splits(), chunks);
-      case POINT_TO_POINT, BARRIER ->
-          throw new IllegalArgumentException(call.op() + " moves no vector");
-    };
   }
 
   private static boolean isRun(Dataflow.Part p) {
