@@ -10,7 +10,6 @@ import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.ccl.Conformance;
 import org.kernbench.eval.CollectiveJson;
-import org.kernbench.eval.UsageException;
 import org.kernbench.eval.UserClasses;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -53,13 +52,7 @@ final class ConformanceCommand implements Callable<Integer> {
       description = "What a run without --full draws (default: 1).")
   long seed = 1;
 
-  @Option(
-      names = "--format",
-      paramLabel = "FORMAT",
-      converter = Words.FormatWord.class,
-      completionCandidates = Words.FormatWord.class,
-      description = "text (default) or json.")
-  private Format format = Format.TEXT;
+  @Mixin private TextOrJson format = new TextOrJson();
 
   @Option(
       names = {"-h", "--help"},
@@ -97,9 +90,6 @@ final class ConformanceCommand implements Callable<Integer> {
         subject.equals("all")
             ? List.copyOf(CollectiveLibrary.builtIn())
             : List.of(isClass ? "user" : config.of(subject.replace('-', '_')).name());
-    if (format == Format.CSV) {
-      throw new UsageException("--format: got csv; expected text or json");
-    }
     Conformance suite = new Conformance();
     List<Conformance.Report> reports = new ArrayList<>();
     for (String name : names) {
@@ -111,11 +101,11 @@ final class ConformanceCommand implements Callable<Integer> {
               full ? Conformance.Extent.FULL : Conformance.Extent.FAST,
               seed);
       reports.add(report);
-      if (format == Format.TEXT) {
+      if (!format.isJson()) {
         print(algorithm.name(), report);
       }
     }
-    if (format == Format.JSON) {
+    if (format.isJson()) {
       terminal.out().print(CollectiveJson.conformance(reports));
     }
     return reports.stream().allMatch(Conformance.Report::passes) ? 0 : FAILED;

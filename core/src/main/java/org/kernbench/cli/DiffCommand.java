@@ -11,6 +11,7 @@ import org.kernbench.eval.RunFolder;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.UsageException;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -49,13 +50,7 @@ final class DiffCommand implements Callable<Integer> {
       description = "Rows of each table (default: ${DEFAULT-VALUE}; 0: all).")
   private int rows = 12;
 
-  @Option(
-      names = "--format",
-      paramLabel = "FORMAT",
-      converter = Words.FormatWord.class,
-      completionCandidates = Words.FormatWord.class,
-      description = "text (default) or json, on standard output.")
-  private Format format = Format.TEXT;
+  @Mixin private TextOrJson format = new TextOrJson();
 
   @Option(
       names = {"-h", "--help"},
@@ -71,11 +66,8 @@ final class DiffCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (format == Format.CSV) {
-      throw new UsageException("--format csv: a difference is text or json");
-    }
     RunDiff diff = RunDiff.of(run(first), run(second));
-    if (format == Format.JSON) {
+    if (format.isJson()) {
       terminal.out().print(diff.toJson());
     } else {
       text(diff);

@@ -67,13 +67,7 @@ final class ExplainCommand implements Callable<Integer> {
       description = "Rows of each table (default: ${DEFAULT-VALUE}; 0: all).")
   private int rows = 12;
 
-  @Option(
-      names = "--format",
-      paramLabel = "FORMAT",
-      converter = Words.FormatWord.class,
-      completionCandidates = Words.FormatWord.class,
-      description = "text (default) or json, on standard output.")
-  private Format format = Format.TEXT;
+  @Mixin private TextOrJson format = new TextOrJson();
 
   @Option(
       names = {"-q", "--quiet"},
@@ -103,9 +97,6 @@ final class ExplainCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (format == Format.CSV) {
-      throw new UsageException("--format csv: an explanation is text or json");
-    }
     if (run == null || run.isBlank()) {
       throw new UsageException(
           "nothing to explain; expected the folder of a run (see kernbench run --out) or a bench"
@@ -123,7 +114,7 @@ final class ExplainCommand implements Callable<Integer> {
     terminal
         .out()
         .print(
-            format == Format.JSON
+            format.isJson()
                 ? ExplanationJson.write(explanation)
                 : ExplanationText.write(explanation, rows <= 0 ? Integer.MAX_VALUE : rows));
     return Main.exitCode(explanation.result().isOk());

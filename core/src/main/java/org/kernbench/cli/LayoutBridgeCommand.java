@@ -14,7 +14,6 @@ import org.kernbench.eval.BridgeForecast.Hardware;
 import org.kernbench.eval.LaneForecast;
 import org.kernbench.eval.UsageException;
 import org.kernbench.machine.Machine;
-import org.kernbench.machine.Machines;
 import org.kernbench.nn.BridgeLanes;
 import org.kernbench.nn.BridgeOptions;
 import org.kernbench.nn.BridgePlan;
@@ -90,34 +89,11 @@ final class LayoutBridgeCommand implements Callable<Integer> {
   @Option(names = "--no-time", description = "Plan only; no machine.")
   private boolean noTime;
 
-  @Option(
-      names = "--rank-level",
-      paramLabel = "LEVEL",
-      description =
-          "What a rank owns: pe, cube (default) or sip; it computes on the first PE of it.")
-  private String rankLevel = "cube";
-
-  @Option(
-      names = "--topology",
-      paramLabel = "FILE|PRESET",
-      description = "The machine (default: sip-2026).")
-  private String topology = "sip-2026";
-
-  @Option(
-      names = "--set",
-      paramLabel = "path=value",
-      description = "Changes one value of it; may be repeated.")
-  private List<String> overrides = new ArrayList<>();
+  @Mixin private RankedMachine ranked = new RankedMachine();
 
   @Mixin private CclChoice collectives = new CclChoice();
 
-  @Option(
-      names = "--format",
-      paramLabel = "FORMAT",
-      converter = Words.FormatWord.class,
-      completionCandidates = Words.FormatWord.class,
-      description = "text (default) or json.")
-  private Format format = Format.TEXT;
+  @Mixin private TextOrJson format = new TextOrJson();
 
   @Option(
       names = {"-h", "--help"},
@@ -139,12 +115,7 @@ final class LayoutBridgeCommand implements Callable<Integer> {
     int fromEnd = from.offset() + from.size();
     int toEnd = to.offset() + to.size();
     boolean isApart = fromEnd <= to.offset() || toEnd <= from.offset();
-    boolean isJson =
-        switch (format) {
-          case TEXT -> false;
-          case JSON -> true;
-          case CSV -> throw new UsageException("--format: got csv; expected text or json");
-        };
+    boolean isJson = format.isJson();
     Batch carried = new Batch(samples, tokens, hidden, type());
     String report;
     if (isApart) {
@@ -172,8 +143,8 @@ final class LayoutBridgeCommand implements Callable<Integer> {
     if (noTime) {
       return Optional.empty();
     }
-    Machine machine = Machines.load(topology, overrides);
-    RankLevel level = Words.choice("--rank-level", rankLevel, RankLevel.values());
+    Machine machine = ranked.machine();
+    RankLevel level = ranked.level();
     List<String> set = new ArrayList<>();
     set.add("defaults.algorithm=ring");
     set.addAll(collectives.overrides());

@@ -5,19 +5,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.eval.LayoutCheck;
 import org.kernbench.eval.UsageException;
-import org.kernbench.machine.Machines;
 import org.kernbench.nn.Fault;
 import org.kernbench.nn.Microbatches;
 import org.kernbench.nn.RankGrid;
 import org.kernbench.nn.TwoModuleConfig;
 import org.kernbench.nn.TwoModuleLayout;
 import org.kernbench.tensor.DType;
-import org.kernbench.torch.RankLevel;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -111,44 +109,11 @@ final class LayoutCheckCommand implements Callable<Integer> {
   @Option(names = "--dtype", paramLabel = "DTYPE", description = "Of a timed step (default: bf16).")
   private String dtype = "bf16";
 
-  @Option(
-      names = "--rank-level",
-      paramLabel = "LEVEL",
-      description =
-          "What a rank owns: pe, cube (default) or sip; it computes on the first PE of it.")
-  private String rankLevel = "cube";
+  @Mixin private RankedMachine ranked = new RankedMachine();
 
-  @Option(
-      names = "--topology",
-      paramLabel = "FILE|PRESET",
-      description = "The machine (default: sip-2026).")
-  private String topology = "sip-2026";
+  @Mixin private CclChoice collectives = new CclChoice();
 
-  @Option(
-      names = "--set",
-      paramLabel = "path=value",
-      description = "Changes one value of it; may be repeated.")
-  private List<String> overrides = new ArrayList<>();
-
-  @Option(
-      names = "--ccl",
-      paramLabel = "FILE",
-      description = "The configuration of collectives (default: ./ccl.yaml, or the packaged one).")
-  private @Nullable Path ccl;
-
-  @Option(
-      names = "--ccl-set",
-      paramLabel = "path=value",
-      description = "Changes one value of it; may be repeated.")
-  private List<String> cclOverrides = new ArrayList<>();
-
-  @Option(
-      names = "--format",
-      paramLabel = "FORMAT",
-      converter = Words.FormatWord.class,
-      completionCandidates = Words.FormatWord.class,
-      description = "text (default) or json.")
-  private Format format = Format.TEXT;
+  @Mixin private TextOrJson format = new TextOrJson();
 
   @Option(
       names = {"-h", "--help"},
@@ -162,12 +127,9 @@ final class LayoutCheckCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (format == Format.CSV) {
-      throw new UsageException("--format: got csv; expected text or json");
-    }
     List<TwoModuleLayout> all = layouts.stream().map(LayoutCheckCommand::layout).toList();
     LayoutCheck check = LayoutCheck.of(all, problem(all), hardware());
-    terminal.out().print(format == Format.TEXT ? check.text() : check.json());
+    terminal.out().print(format.isJson() ? check.json() : check.text());
     return check.isEqual() ? 0 : FAILED;
   }
 
@@ -231,7 +193,7 @@ final class LayoutCheckCommand implements Callable<Integer> {
   }
 
   private LayoutCheck.Hardware hardware() {
-    Optional<Path> file = Optional.ofNullable(ccl).or(() -> CclConfig.inDirectory(Path.of("")));
+    Optional<Path> file = collectives.file();
     DType type;
     try {
       type = DType.parse(dtype);
@@ -239,10 +201,10 @@ final class LayoutCheckCommand implements Callable<Integer> {
       throw new UsageException("--dtype: " + e.getMessage());
     }
     return new LayoutCheck.Hardware(
-        Machines.load(topology, overrides),
-        Words.choice("--rank-level", rankLevel, RankLevel.values()),
+        ranked.machine(),
+        ranked.level(),
         set -> {
-          List<String> changes = new ArrayList<>(cclOverrides);
+          List<String> changes = new ArrayList<>(collectives.overrides());
           changes.addAll(set);
           return CclConfig.load(file, changes);
         },

@@ -7,6 +7,7 @@ import org.kernbench.eval.LayoutGroups;
 import org.kernbench.eval.UsageException;
 import org.kernbench.nn.RankGrid;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -52,13 +53,7 @@ final class LayoutGroupsCommand implements Callable<Integer> {
               + " layout's; may be repeated.")
   private List<String> views = new ArrayList<>();
 
-  @Option(
-      names = "--format",
-      paramLabel = "FORMAT",
-      converter = Words.FormatWord.class,
-      completionCandidates = Words.FormatWord.class,
-      description = "text (default) or json.")
-  private Format format = Format.TEXT;
+  @Mixin private TextOrJson format = new TextOrJson();
 
   @Option(
       names = {"-h", "--help"},
@@ -93,14 +88,7 @@ final class LayoutGroupsCommand implements Callable<Integer> {
     }
     LayoutGroups groups =
         LayoutGroups.of(grid, dims.stream().map(d -> List.of(d.split(",", -1))).toList());
-    terminal
-        .out()
-        .print(
-            switch (format) {
-              case TEXT -> groups.text();
-              case JSON -> groups.json();
-              case CSV -> throw new UsageException("--format: got csv; expected text or json");
-            });
+    terminal.out().print(format.isJson() ? groups.json() : groups.text());
     return 0;
   }
 }

@@ -87,13 +87,7 @@ final class TuneCommand implements Callable<Integer> {
   @Option(names = "--out", paramLabel = "FILE", description = "Where to write the table.")
   @Nullable Path out;
 
-  @Option(
-      names = "--format",
-      paramLabel = "FORMAT",
-      converter = Words.FormatWord.class,
-      completionCandidates = Words.FormatWord.class,
-      description = "text (default) or json.")
-  private Format format = Format.TEXT;
+  @Mixin private TextOrJson format = new TextOrJson();
 
   @Option(
       names = {"-h", "--help"},
@@ -117,9 +111,6 @@ final class TuneCommand implements Callable<Integer> {
     DType type = type(dtype);
     Tuner tuner = new Tuner(machine, config, level, leads, all);
     TuningTable table = new TuningTable(machine, level, leads.size());
-    if (format == Format.CSV) {
-      throw new UsageException("--format: got csv; expected text or json");
-    }
     line(
         "machine %s, %d ranks of level %s, %s",
         machine.name(), leads.size(), level.name().toLowerCase(Locale.ROOT), type.code());
@@ -130,7 +121,7 @@ final class TuneCommand implements Callable<Integer> {
       write(out, table.text());
       line("wrote %s", out);
     }
-    if (format == Format.JSON) {
+    if (format.isJson()) {
       terminal.out().print(CollectiveJson.tuning(machine, level, leads.size(), found));
     }
     return 0;
@@ -138,7 +129,7 @@ final class TuneCommand implements Callable<Integer> {
 
   /** A line of text, if that is asked for. */
   private void line(String format, Object... arguments) {
-    if (this.format == Format.TEXT) {
+    if (!this.format.isJson()) {
       terminal.out().printf(Locale.ROOT, format + "%n", arguments);
     }
   }

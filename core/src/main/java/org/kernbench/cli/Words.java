@@ -49,6 +49,24 @@ final class Words {
     return Arrays.stream(constants).map(c -> c.name().toLowerCase(Locale.ROOT)).toList();
   }
 
+  /** Reads whether output is JSON. */
+  static final class TextOrJsonWord implements ITypeConverter<Boolean>, Iterable<String> {
+    private enum Word {
+      TEXT,
+      JSON
+    }
+
+    @Override
+    public Iterator<String> iterator() {
+      return names(Word.values()).iterator();
+    }
+
+    @Override
+    public Boolean convert(String text) {
+      return read(text, Word.values()) == Word.JSON;
+    }
+  }
+
   /** Reads a mode. */
   static final class ModeWord implements ITypeConverter<Mode>, Iterable<String> {
     @Override
