@@ -4,17 +4,22 @@ import picocli.CommandLine.Option;
 
 /** The option {@code --format} of every command whose output is no table. */
 final class TextOrJson {
+  /** What can be asked for. */
+  enum Output {
+    TEXT,
+    JSON
+  }
+
   @Option(
       names = "--format",
       paramLabel = "FORMAT",
-      arity = "1",
-      converter = Words.TextOrJsonWord.class,
-      completionCandidates = Words.TextOrJsonWord.class,
+      converter = Words.OutputWord.class,
+      completionCandidates = Words.OutputWord.class,
       description = "text (default) or json, on standard output.")
-  private boolean json;
+  private Output format = Output.TEXT;
 
   /** Whether programs are to read it, not people. */
   boolean isJson() {
-    return json;
+    return format == Output.JSON;
   }
 }

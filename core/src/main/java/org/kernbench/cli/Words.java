@@ -49,21 +49,16 @@ final class Words {
     return Arrays.stream(constants).map(c -> c.name().toLowerCase(Locale.ROOT)).toList();
   }
 
-  /** Reads whether output is JSON. */
-  static final class TextOrJsonWord implements ITypeConverter<Boolean>, Iterable<String> {
-    private enum Word {
-      TEXT,
-      JSON
-    }
-
+  /** Reads a format of output that is no table. */
+  static final class OutputWord implements ITypeConverter<TextOrJson.Output>, Iterable<String> {
     @Override
     public Iterator<String> iterator() {
-      return names(Word.values()).iterator();
+      return names(TextOrJson.Output.values()).iterator();
     }
 
     @Override
-    public Boolean convert(String text) {
-      return read(text, Word.values()) == Word.JSON;
+    public TextOrJson.Output convert(String text) {
+      return read(text, TextOrJson.Output.values());
     }
   }
 
