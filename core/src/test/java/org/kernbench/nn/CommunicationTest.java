@@ -45,19 +45,23 @@ final class CommunicationTest {
       return place + " " + phase + " " + op + " of " + ranks;
     }
 
-    /** All groups together: every rank sends (p-1)/p of the whole, twice for an all-reduce. */
-    private void tp(String place, Phase phase, CollectiveOp op, long whole) {
+    /**
+     * Every rank sends (p-1)/p of its group's whole, twice for an all-reduce.
+     *
+     * @param wholes of all groups together
+     */
+    private void tp(String place, Phase phase, CollectiveOp op, long wholes) {
       long times = op == CollectiveOp.ALL_REDUCE ? 2 : 1;
-      add(place, phase, op, s.tp(), times * (s.tp() - 1) * whole * s.cp() * s.dp());
+      add(place, phase, op, s.tp(), times * (s.tp() - 1) * wholes);
     }
 
-    private void cp(String place, Phase phase, CollectiveOp op, long whole) {
-      add(place, phase, op, s.cp(), (s.cp() - 1) * whole * s.tp() * s.dp());
+    private void cp(String place, Phase phase, CollectiveOp op, long wholes) {
+      add(place, phase, op, s.cp(), (s.cp() - 1) * wholes);
     }
 
-    /** Rows of a rank between its tensor-parallel regions, without sequence parallelism. */
+    /** Of all groups between their tensor-parallel regions, each row counted in one group. */
     private long rows() {
-      return (long) s.sequence() / s.cp() * (s.samples() / s.dp());
+      return (long) s.sequence() * s.samples();
     }
 
     private void enter(String place) {
@@ -84,13 +88,7 @@ final class CommunicationTest {
     private void attention(String place) {
       enter(place);
       TransformerConfig c = s.config();
-      long keys =
-          (long) s.sequence()
-              * (s.samples() / s.dp())
-              * c.keyHeads()
-              * c.headSize()
-              / s.tp()
-              * WORD;
+      long keys = rows() * c.keyHeads() * c.headSize() * WORD; // of all tp ranks, each its heads
       if (s.how().exchange() == ContextExchange.RING) {
         cp(place + ".context", Phase.FORWARD, CollectiveOp.POINT_TO_POINT, 2 * keys);
         cp(place + ".context", Phase.BACKWARD, CollectiveOp.POINT_TO_POINT, 2 * 2 * keys);
@@ -117,7 +115,7 @@ final class CommunicationTest {
       int ranks = s.cp() * s.dp();
       long n = elements * WORD;
       if (sequence) {
-        tp(place, Phase.GRADIENTS, CollectiveOp.ALL_REDUCE, n);
+        tp(place, Phase.GRADIENTS, CollectiveOp.ALL_REDUCE, n * ranks);
       }
       if (divided) {
         long whole = Math.ceilDiv(elements, ranks) * ranks * (long) WORD;
@@ -138,7 +136,7 @@ final class CommunicationTest {
     private void step(boolean divided) {
       int ranks = s.cp() * s.dp();
       add("tokens", Phase.STEP, CollectiveOp.ALL_REDUCE, ranks, 2L * (ranks - 1) * WORD * s.tp());
-      tp("norm", Phase.STEP, CollectiveOp.ALL_REDUCE, WORD);
+      tp("norm", Phase.STEP, CollectiveOp.ALL_REDUCE, (long) WORD * ranks);
       if (divided) {
         add("norm", Phase.STEP, CollectiveOp.ALL_REDUCE, ranks, 2L * (ranks - 1) * WORD * s.tp());
       }

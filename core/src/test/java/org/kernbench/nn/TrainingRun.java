@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.kernbench.device.Mode;
 import org.kernbench.nn.ParallelLayout.ContextExchange;
 import org.kernbench.tensor.DType;
@@ -70,9 +71,15 @@ final class TrainingRun {
       return tp * cp * dp;
     }
 
+    /** Samples of a data-parallel rank; the first ones have what remains. */
+    private int samples(int rank) {
+      return samples / dp + (rank < samples % dp ? 1 : 0);
+    }
+
     Batch batch(ParallelLayout layout) {
       SequencePart part = new SequencePart(sequence, cp, layout.cp().rank());
-      int batch = samples / dp;
+      int batch = samples(layout.dp().rank());
+      int before = IntStream.range(0, layout.dp().rank()).map(this::samples).sum();
       int[] at = part.own();
       int[] ids = new int[at.length * batch];
       int[] targets = new int[ids.length];
@@ -80,7 +87,7 @@ final class TrainingRun {
       int tokens = 0;
       for (int i = 0; i < at.length; i++) {
         for (int b = 0; b < batch; b++) {
-          int sample = layout.dp().rank() * batch + b;
+          int sample = before + b;
           int k = i * batch + b;
           ids[k] = (at[i] * 7 + sample * 5 + at[i] * at[i]) % config.vocabulary();
           targets[k] = (at[i] * 11 + sample * 3 + 1) % config.vocabulary();
@@ -94,6 +101,10 @@ final class TrainingRun {
 
     Setup forSteps(int n) {
       return new Setup(config, sequence, samples, n, training, tp, cp, dp, sp, how, recipe);
+    }
+
+    Setup with(Training other) {
+      return new Setup(config, sequence, samples, steps, other, tp, cp, dp, sp, how, recipe);
     }
 
     Setup with(Recipe other) {
