@@ -2,7 +2,8 @@
  * What hides communication in a training step: the same step of one transformer on 2 x 2 ranks, first
  * with everything one after the other, then with weight gradients computed beside the sums of input
  * gradients and buckets of gradients summed beside the backward pass, then with an optimizer that is
- * divided over the data-parallel ranks. What it learns is the same to the last bit.
+ * divided over the data-parallel ranks. What it learns is the same to the last bit, and so is the
+ * file that training can go on from.
  *
  * "communicates" adds up all collectives of a rank, "exposed" the part of them in which the rank
  * computes nothing. A collective that shares its PE with computation takes longer; what counts is
@@ -13,7 +14,7 @@
  *   one after the other  step  132.694 us, communicates   22.370 us, exposed  21.748 us
  *   overlapping          step  124.513 us, communicates   22.623 us, exposed  12.806 us
  *   divided optimizer    step  105.504 us, communicates   24.664 us, exposed  16.214 us
- *   weights after the step: equal
+ *   weights and state of the optimizer after the step: equal
  */
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -55,7 +56,7 @@ public final class TrainingStep {
     byte[] second = step("overlapping", folder, buckets);
     byte[] third = step("divided optimizer", folder, buckets.withDistributedOptimizer(true));
     System.out.println(
-        "weights after the step: "
+        "weights and state of the optimizer after the step: "
             + (Arrays.equals(first, second) && Arrays.equals(first, third) ? "equal" : "differ"));
   }
 
@@ -68,16 +69,16 @@ public final class TrainingStep {
             CclConfig.load(
                 Optional.empty(),
                 List.of("defaults.algorithm=ring", "algorithms.ring.rank_level=sip")));
-    Path weights = folder.resolve("weights.safetensors");
+    Path checkpoint = folder.resolve("step.safetensors");
     TorchOptions torchOptions = TorchOptions.DEFAULT.withCollectives(collectives);
     try (Torch torch = Torch.open(machine, torchOptions)) {
       long[] end = new long[1];
       torch.distributed().initProcessGroup("ahbm");
-      torch.multiprocessing().spawn(w -> rank(w, options, weights, end), 4);
+      torch.multiprocessing().spawn(w -> rank(w, options, checkpoint, end), 4);
       long time = 0;
       long exposed = 0;
       for (Communication.Line line : Communication.of(torch).lines()) {
-        if (!line.place().startsWith("gathered")) { // not what saving the weights gathers
+        if (!line.place().startsWith("gathered")) { // not what saving gathers
           time += line.timePs() * line.groupSize() / 4;
           exposed += line.exposedPs() * line.groupSize() / 4;
         }
@@ -90,10 +91,10 @@ public final class TrainingStep {
           time / 1e6,
           exposed / 1e6);
     }
-    return Files.readAllBytes(weights);
+    return Files.readAllBytes(checkpoint);
   }
 
-  private static void rank(Worker w, DataParallel.Options options, Path weights, long[] end) {
+  private static void rank(Worker w, DataParallel.Options options, Path checkpoint, long[] end) {
     Torch torch = w.torch();
     ParallelLayout layout = ParallelLayout.create(w.distributed(), 2, 1, 2, false);
     Transformer model = new Transformer(MODEL, layout, new Init(torch, DType.F32, 1, 0.1));
@@ -117,7 +118,7 @@ public final class TrainingStep {
       data.gather();
       torch.synchronize();
       end[0] = torch.simulator().nowPs();
+      new Checkpoint(torch, layout).with(model).with(optimizer, data).save(checkpoint);
     }
-    new Checkpoint(torch, layout).with(model).save(weights);
   }
 }

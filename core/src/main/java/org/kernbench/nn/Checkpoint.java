@@ -4,9 +4,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -37,6 +39,7 @@ import org.kernbench.torch.Torch;
 public final class Checkpoint {
   private static final String OPTIMIZER = "optimizer.";
   private static final String STEPS = OPTIMIZER + "steps";
+  private static final String MASTER = ".master";
   private static final String SAFETENSORS = ".safetensors";
 
   private final Torch torch;
@@ -44,7 +47,19 @@ public final class Checkpoint {
   private final Map<String, Entry> entries = new LinkedHashMap<>();
   private final List<Optimizer> optimizers = new ArrayList<>();
 
-  private record Entry(Tensor tensor, Sharding sharding) {}
+  /**
+   * A tensor to keep.
+   *
+   * @param shape of this tensor-parallel rank's part
+   * @param tensor that part, or this rank's piece of it; empty if it has no piece
+   * @param division of the part into pieces, if it is divided
+   */
+  private record Entry(
+      DType dtype,
+      Shape shape,
+      Sharding sharding,
+      Optional<Tensor> tensor,
+      Optional<Division> division) {}
 
   /** Nothing yet, of a rank of a layout. */
   public Checkpoint(Torch torch, ParallelLayout layout) {
@@ -66,27 +81,93 @@ public final class Checkpoint {
   public Checkpoint with(Optimizer optimizer) {
     for (Optimizer.Slot slot : optimizer.slots()) {
       Parameter p = slot.parameter();
-      if (p.isPiece()) {
+      if (p.whole().isPresent()) {
         throw new IllegalStateException(
             "the optimizer of "
                 + p.name()
-                + " is divided over the data-parallel ranks; save the model alone, or train with"
-                + " a whole optimizer");
+                + " is divided over the data-parallel ranks; say with(optimizer, data), with the"
+                + " DataParallel that divides it");
       }
-      String name = OPTIMIZER + p.name() + ".";
-      if (slot.master() != p.value()) {
-        add(name + "master", slot.master(), p.sharding());
-      }
-      for (int i = 0; i < slot.state().size(); i++) {
-        add(name + optimizer.states().get(i), slot.state().get(i), p.sharding());
-      }
+      add(optimizer, slot);
     }
     optimizers.add(optimizer);
     return this;
   }
 
+  /**
+   * With the state of an optimizer that is divided over the data-parallel ranks, or not. The file
+   * is the same either way, so that a run can go on with other ranks, other buckets, or a whole
+   * optimizer.
+   *
+   * @param data of whose {@linkplain DataParallel#owned parameters} the optimizer was made
+   * @throws IllegalArgumentException if it was made of others
+   */
+  public Checkpoint with(Optimizer optimizer, DataParallel data) {
+    Map<Parameter, Optimizer.Slot> own = new IdentityHashMap<>();
+    for (Optimizer.Slot slot : optimizer.slots()) {
+      slot.parameter()
+          .whole()
+          .ifPresentOrElse(whole -> own.put(whole, slot), () -> add(optimizer, slot));
+    }
+    for (Division division : data.divisions()) {
+      add(optimizer, division, Optional.ofNullable(own.remove(division.parameter())));
+    }
+    if (!own.isEmpty()) {
+      throw isOfOthers(own.keySet().iterator().next());
+    }
+    optimizers.add(optimizer);
+    return this;
+  }
+
+  private static IllegalArgumentException isOfOthers(Parameter p) {
+    return new IllegalArgumentException(
+        "the optimizer and the DataParallel do not belong together: only one of them has a piece of "
+            + p.name()
+            + "; expected an optimizer of data.owned()");
+  }
+
+  private void add(Optimizer optimizer, Optimizer.Slot slot) {
+    Parameter p = slot.parameter();
+    if (slot.master() != p.value()) {
+      add(OPTIMIZER + p.name() + MASTER, slot.master(), p.sharding());
+    }
+    for (int i = 0; i < slot.state().size(); i++) {
+      add(nameOf(p, optimizer, i), slot.state().get(i), p.sharding());
+    }
+  }
+
+  private static String nameOf(Parameter p, Optimizer optimizer, int state) {
+    return OPTIMIZER + p.name() + "." + optimizer.states().get(state);
+  }
+
+  private void add(Optimizer optimizer, Division division, Optional<Optimizer.Slot> slot) {
+    Parameter p = division.parameter();
+    int rank = division.group().rank();
+    if (slot.isPresent() != division.from(rank) < division.to(rank)) {
+      throw isOfOthers(p);
+    }
+    if (p.dtype() != p.gradType()) {
+      add(OPTIMIZER + p.name() + MASTER, division, slot.map(Optimizer.Slot::master));
+    }
+    for (int i = 0; i < optimizer.states().size(); i++) {
+      int state = i;
+      add(nameOf(p, optimizer, i), division, slot.map(s -> s.state().get(state)));
+    }
+  }
+
+  private void add(String name, Division division, Optional<Tensor> piece) {
+    Parameter p = division.parameter();
+    add(name, new Entry(p.gradType(), p.shape(), p.sharding(), piece, Optional.of(division)));
+  }
+
   private void add(String name, Tensor tensor, Sharding sharding) {
-    if (entries.put(name, new Entry(tensor, sharding)) != null) {
+    add(
+        name,
+        new Entry(tensor.dtype(), tensor.shape(), sharding, Optional.of(tensor), Optional.empty()));
+  }
+
+  private void add(String name, Entry entry) {
+    if (entries.put(name, entry) != null) {
       throw new IllegalArgumentException(
           "two tensors are named " + name + "; expected one of each name");
     }
@@ -105,16 +186,8 @@ public final class Checkpoint {
       throw new SimulationException(
           "save to " + to + ": mode time has no values; use mode full or values");
     }
-    boolean gathers = layout.dpCp().rank() == 0;
     Map<String, NpyArray> whole = new TreeMap<>();
-    entries.forEach((name, entry) -> {
-      if (gathers) {
-        NpyArray array = whole(entry);
-        if (isFirst()) {
-          whole.put(name, array);
-        }
-      }
-    });
+    entries.forEach((name, entry) -> whole(entry).ifPresent(array -> whole.put(name, array)));
     if (isFirst()) {
       for (Optimizer o : optimizers) {
         byte[] steps = new byte[Long.BYTES];
@@ -131,19 +204,36 @@ public final class Checkpoint {
     return layout.dpCp().rank() == 0 && layout.tp().rank() == 0;
   }
 
-  /** The whole tensor, on the first rank of the tensor-parallel group. */
-  private NpyArray whole(Entry entry) {
-    Tensor t = entry.tensor;
-    int ranks = layout.tp().size();
-    if (entry.sharding.axis().isEmpty() || ranks == 1) {
-      return new NpyArray(t.dtype(), t.shape(), isFirst() ? t.toBytes() : empty(t));
+  /** The whole tensor, on the first rank of the layout. */
+  private Optional<NpyArray> whole(Entry entry) {
+    if (entry.division.isEmpty()) {
+      return layout.dpCp().rank() == 0
+          ? whole(entry.tensor.orElseThrow(), entry.sharding)
+          : Optional.empty();
     }
-    int axis = entry.sharding.axis().getAsInt();
+    Optional<Tensor> joined = entry.division.get().join(torch, entry.dtype, entry.tensor);
+    if (joined.isEmpty()) {
+      return Optional.empty();
+    }
+    try (Tensor part = joined.get()) {
+      return whole(part, entry.sharding);
+    }
+  }
+
+  /** The whole of what the tensor-parallel ranks have, on the first of them. */
+  private Optional<NpyArray> whole(Tensor t, Sharding sharding) {
+    int ranks = layout.tp().size();
+    if (sharding.axis().isEmpty() || ranks == 1) {
+      return isFirst()
+          ? Optional.of(new NpyArray(t.dtype(), t.shape(), t.toBytes()))
+          : Optional.empty();
+    }
+    int axis = sharding.axis().getAsInt();
     Shape shape = t.shape().with(axis, t.shape().dim(axis) * ranks);
     int root = layout.tp().globalRank(0);
     if (!isFirst()) {
       layout.tp().gather(t, root);
-      return new NpyArray(t.dtype(), t.shape(), empty(t));
+      return Optional.empty();
     }
     Shape parts = t.shape().with(0, t.shape().dim(0) * ranks);
     try (Tensor all = torch.empty(parts, t.dtype(), "gathered " + t.name())) {
@@ -155,12 +245,8 @@ public final class Checkpoint {
         part(shape, axis, ranks, r, t.dtype())
             .copy((inWhole, inPart, n) -> System.arraycopy(from, start + inPart, to, inWhole, n));
       }
-      return new NpyArray(t.dtype(), shape, to);
+      return Optional.of(new NpyArray(t.dtype(), shape, to));
     }
-  }
-
-  private static byte[] empty(Tensor t) {
-    return new byte[Math.toIntExact(t.sizeBytes())];
   }
 
   private static void write(Path to, Map<String, NpyArray> tensors) {
@@ -247,10 +333,10 @@ public final class Checkpoint {
   }
 
   private void load(Path from, String name, Entry entry, NpyArray whole) {
-    Tensor t = entry.tensor;
+    Shape shape = entry.shape;
     int ranks = entry.sharding.axis().isEmpty() ? 1 : layout.tp().size();
     int axis = entry.sharding.axis().orElse(0);
-    Shape expected = ranks == 1 ? t.shape() : t.shape().with(axis, t.shape().dim(axis) * ranks);
+    Shape expected = ranks == 1 ? shape : shape.with(axis, shape.dim(axis) * ranks);
     if (!whole.shape().equals(expected)) {
       throw new SimulationException(
           "the checkpoint "
@@ -261,20 +347,21 @@ public final class Checkpoint {
               + whole.shape()
               + "; expected "
               + expected
-              + (ranks == 1 ? "" : ", of which each of " + ranks + " ranks takes " + t.shape()));
+              + (ranks == 1 ? "" : ", of which each of " + ranks + " ranks takes " + shape));
     }
-    byte[] own = new byte[Math.toIntExact(t.shape().elements() * whole.dtype().sizeBytes())];
+    byte[] own = new byte[Math.toIntExact(shape.elements() * whole.dtype().sizeBytes())];
     if (ranks == 1) {
       System.arraycopy(whole.bytes(), 0, own, 0, own.length);
     } else {
       part(expected, axis, ranks, layout.tp().rank(), whole.dtype())
           .copy((inWhole, inPart, n) -> System.arraycopy(whole.bytes(), inWhole, own, inPart, n));
     }
-    double[] values = new double[Math.toIntExact(t.shape().elements())];
+    double[] values = new double[Math.toIntExact(shape.elements())];
     for (int i = 0; i < values.length; i++) {
       values[i] = whole.dtype().getDouble(own, i * whole.dtype().sizeBytes());
     }
-    t.copyInPlace(values);
+    entry.tensor.ifPresent(
+        t -> t.copyInPlace(entry.division.map(d -> d.own(values)).orElse(values)));
   }
 
   /** Tensors by name, wherever they are kept. */

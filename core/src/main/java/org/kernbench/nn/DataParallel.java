@@ -57,6 +57,7 @@ public final class DataParallel {
   private final List<Parameter> parameters;
   private final List<Bucket> buckets = new ArrayList<>();
   private final Map<Parameter, Bucket> bucketOf = new IdentityHashMap<>();
+  private final List<Division> divisions = new ArrayList<>();
   private final List<Parameter> owned = new ArrayList<>();
   private int summed;
 
@@ -208,17 +209,18 @@ public final class DataParallel {
 
     /** The part of a parameter that this rank's optimizer changes. */
     private void cut(Parameter p, long start) {
-      long own = last().rank() * each;
-      long from = Math.max(start, own);
-      long to = Math.min(start + p.shape().elements(), own + each);
-      if (from >= to || values == null || ownGrads == null) {
+      Division division = new Division(p, start, each, last());
+      divisions.add(division);
+      int from = division.from(last().rank());
+      int n = division.to(last().rank()) - from;
+      if (n == 0 || values == null || ownGrads == null) {
         return;
       }
-      int n = Math.toIntExact(to - from);
       // optimizers tell matrices from vectors by their rank
       Shape shape = p.shape().rank() > 1 ? Shape.of(1, n) : Shape.of(n);
-      Parameter piece = p.piece(values.view(from, shape, p.name()));
-      piece.keepGradIn(ownGrads.view(from - own, shape, p.name() + ".grad"));
+      Parameter piece = p.piece(values.view(start + from, shape, p.name()));
+      long at = start + from - last().rank() * each;
+      piece.keepGradIn(ownGrads.view(at, shape, p.name() + ".grad"));
       pieces.add(piece);
     }
 
@@ -260,6 +262,11 @@ public final class DataParallel {
       }
     }
     return Collections.unmodifiableList(owned);
+  }
+
+  /** How parameters are divided, the same on all ranks; empty without a divided optimizer. */
+  List<Division> divisions() {
+    return Collections.unmodifiableList(divisions);
   }
 
   /** Forgets all gradients; a step begins. */

@@ -14,7 +14,7 @@ import org.kernbench.torch.Torch;
 public final class Parameter extends Variable {
   private final String name;
   private final Sharding sharding;
-  private final boolean piece;
+  private final @Nullable Parameter whole;
   private boolean frozen;
   private @Nullable Tensor mainGrad;
   private @Nullable Tensor gradHome;
@@ -42,24 +42,24 @@ public final class Parameter extends Variable {
 
   /** A parameter; the tensor belongs to it from now on. */
   public Parameter(String name, Tensor value, Sharding sharding) {
-    this(name, value, sharding, false);
+    this(name, value, sharding, null);
   }
 
-  private Parameter(String name, Tensor value, Sharding sharding, boolean piece) {
+  private Parameter(String name, Tensor value, Sharding sharding, @Nullable Parameter whole) {
     super(value, value.shape(), true);
     this.name = name;
     this.sharding = sharding;
-    this.piece = piece;
+    this.whole = whole;
   }
 
   /** A piece of this parameter that a rank's optimizer changes, in a shape of its own. */
   Parameter piece(Tensor elements) {
-    return new Parameter(name, elements, sharding, true);
+    return new Parameter(name, elements, sharding, this);
   }
 
-  /** Whether it is a {@link #piece}. */
-  boolean isPiece() {
-    return piece;
+  /** What it is a {@link #piece} of, if it is one. */
+  Optional<Parameter> whole() {
+    return Optional.ofNullable(whole);
   }
 
   /** Its path in the model, for example {@code layers.0.mlp.up.weight}. */

@@ -149,27 +149,127 @@ final class CheckpointTest {
     assertThat(resumed).isEqualTo(straight);
   }
 
+  /** A model, what sums its gradients, and its optimizer. */
+  private record Trained(Transformer model, DataParallel data, Optimizer adam)
+      implements AutoCloseable {
+    static Trained of(Worker w, ParallelLayout layout, DType type, boolean divided, long seed) {
+      Transformer model = CheckpointTest.model(w, layout, type, seed);
+      // buckets of several parameters that the ranks' parts cut anywhere
+      DataParallel.Options options = new DataParallel.Options(1500, true, divided);
+      DataParallel data = new DataParallel(w.torch(), layout, model.parameters(), options);
+      AdamW.Settings settings = AdamW.Settings.of(0.01);
+      return new Trained(model, data, new AdamW(w.torch(), data.owned(), settings));
+    }
+
+    void step(Worker w, Setup s, ParallelLayout layout) {
+      Batch batch = s.batch(layout);
+      data.zeroGrad();
+      try (Graph graph = Graph.of(w.torch())) {
+        data.backward(graph, batch.loss(graph, model));
+      }
+      data.divideByTokens(batch.tokens());
+      adam.step();
+      data.gather();
+    }
+
+    Checkpoint checkpoint(Worker w, ParallelLayout layout) {
+      return new Checkpoint(w.torch(), layout).with(model).with(adam, data);
+    }
+
+    @Override
+    public void close() {
+      adam.close();
+    }
+  }
+
+  private void trainAndSave(Setup s, DType type, boolean divided, Path after2, Path after3) {
+    Ranks.run(
+        s.ranks(),
+        Mode.VALUES,
+        w -> {
+          ParallelLayout layout = s.layout(w);
+          try (Trained t = Trained.of(w, layout, type, divided, 1)) {
+            t.step(w, s, layout);
+            t.step(w, s, layout);
+            t.checkpoint(w, layout).save(after2);
+            t.step(w, s, layout);
+            t.checkpoint(w, layout).save(after3);
+          }
+        });
+  }
+
+  /** Loads into a model of other weights, perhaps trains on, and saves. */
+  private void resumeAndSave(
+      Setup s, DType type, boolean divided, Path from, int steps, Path after) {
+    Ranks.run(
+        s.ranks(),
+        Mode.VALUES,
+        w -> {
+          ParallelLayout layout = s.layout(w);
+          try (Trained t = Trained.of(w, layout, type, divided, 9)) {
+            t.checkpoint(w, layout).load(from);
+            for (int i = 0; i < steps; i++) {
+              t.step(w, s, layout);
+            }
+            t.checkpoint(w, layout).save(after);
+          }
+        });
+  }
+
+  /** Sums over two ranks have the same bits in any order, so whole files can be compared. */
+  @ParameterizedTest
+  @CsvSource({"F32, 1, 1, 2", "BF16, 2, 1, 2", "F64, 2, 2, 1"})
+  void dividedOptimizer_fileIsThatOfAWholeOne_andTrainingGoesOn(DType type, int tp, int cp, int dp)
+      throws IOException {
+    Setup s = setup(tp, cp, dp, true);
+    Path whole2 = folder.resolve("whole2.safetensors");
+    Path whole3 = folder.resolve("whole3.safetensors");
+    Path divided2 = folder.resolve("divided2.safetensors");
+    Path divided3 = folder.resolve("divided3.safetensors");
+    trainAndSave(s, type, false, whole2, whole3);
+    trainAndSave(s, type, true, divided2, divided3);
+    assertThat(divided2).hasSameBinaryContentAs(whole2);
+    assertThat(divided3).hasSameBinaryContentAs(whole3);
+    assertThat(SafeTensors.open(divided2).names())
+        .contains("optimizer.head.weight.square", "optimizer.steps");
+    Path resumed = folder.resolve("resumed.safetensors");
+    resumeAndSave(s, type, true, divided2, 1, resumed);
+    assertThat(resumed).hasSameBinaryContentAs(whole3);
+  }
+
+  /** Pieces of three ranks, then of two, then whole tensors over other ranks. */
   @Test
-  void dividedOptimizer_isRefused() {
+  void dividedOptimizer_loadedByOtherLayouts_isSavedAgainAsItWas() {
+    Path first = folder.resolve("first.safetensors");
+    trainAndSave(setup(1, 1, 2, false), DType.BF16, true, first, folder.resolve("x.safetensors"));
+    Path last = first;
+    for (Setup s : List.of(setup(2, 1, 3, true), setup(1, 2, 1, false), setup(4, 1, 1, false))) {
+      Path next = folder.resolve("of" + s.ranks() + ".safetensors");
+      resumeAndSave(s, DType.BF16, s.tp() < 4, last, 0, next);
+      assertThat(next).hasSameBinaryContentAs(first);
+      last = next;
+    }
+  }
+
+  @Test
+  void dividedOptimizer_withoutWhatDividesIt_isRefused() {
     Ranks.run(
         2,
         Mode.VALUES,
         w -> {
           ParallelLayout layout = setup(1, 1, 2, false).layout(w);
-          Transformer model = model(w, layout, DType.F32, 1);
-          DataParallel data =
-              new DataParallel(
-                  w.torch(),
-                  layout,
-                  model.parameters(),
-                  DataParallel.DEFAULT.withDistributedOptimizer(true));
-          try (Optimizer sgd = new Sgd(w.torch(), data.owned(), 1)) {
-            assertThatThrownBy(() -> new Checkpoint(w.torch(), layout).with(sgd))
+          try (Trained one = Trained.of(w, layout, DType.F32, true, 1);
+              Trained other = Trained.of(w, layout, DType.F32, true, 2)) {
+            Checkpoint checkpoint = new Checkpoint(w.torch(), layout);
+            assertThatThrownBy(() -> checkpoint.with(one.adam))
                 .isInstanceOf(IllegalStateException.class)
-                .hasMessageContaining("is divided over the data-parallel ranks");
+                .hasMessageContaining("is divided over the data-parallel ranks; say with(");
+            assertThatThrownBy(() -> checkpoint.with(one.adam, other.data))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("expected an optimizer of data.owned()");
+            // its weights are whole
+            new Checkpoint(w.torch(), layout).with(one.model).save(folder.resolve("w.safetensors"));
           }
-          // its weights are whole
-          new Checkpoint(w.torch(), layout).with(model).save(folder.resolve("w.safetensors"));
         });
     assertLoads(folder.resolve("w.safetensors"), DType.F32, 2, 1, 1);
   }
