@@ -66,6 +66,7 @@ final class DiffCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    Words.checkRows(rows);
     RunDiff diff = RunDiff.of(run(first), run(second));
     if (format.isJson()) {
       terminal.out().print(diff.toJson());
@@ -139,7 +140,7 @@ final class DiffCommand implements Callable<Integer> {
     List<List<String>> table = new ArrayList<>();
     table.add(List.of("B - A", "A", "B", "cause", what));
     List<RunDiff.Part> changed = parts.stream().filter(p -> p.differencePs() != 0).toList();
-    List<RunDiff.Part> shown = (rows <= 0 ? parts : changed).stream().limit(limit()).toList();
+    List<RunDiff.Part> shown = (rows == 0 ? parts : changed).stream().limit(limit()).toList();
     for (RunDiff.Part p : shown) {
       table.add(List.of(signed(p.differencePs()), ns(p.aPs()), ns(p.bPs()), p.cause(), p.what()));
     }
@@ -167,7 +168,7 @@ final class DiffCommand implements Callable<Integer> {
   }
 
   private long limit() {
-    return rows <= 0 ? Long.MAX_VALUE : rows;
+    return rows == 0 ? Long.MAX_VALUE : rows;
   }
 
   private void more(int all, String what) {

@@ -102,6 +102,7 @@ final class ExplainCommand implements Callable<Integer> {
           "nothing to explain; expected the folder of a run (see kernbench run --out) or a bench"
               + " (see kernbench list)");
     }
+    Words.checkRows(rows);
     String chosen = run;
     ProgressLine line = new ProgressLine(terminal);
     Progress progress = quiet ? Progress.SILENT : line;
@@ -116,7 +117,7 @@ final class ExplainCommand implements Callable<Integer> {
         .print(
             format.isJson()
                 ? ExplanationJson.write(explanation)
-                : ExplanationText.write(explanation, rows <= 0 ? Integer.MAX_VALUE : rows));
+                : ExplanationText.write(explanation, rows == 0 ? Integer.MAX_VALUE : rows));
     return Main.exitCode(explanation.result().isOk());
   }
 

@@ -1,7 +1,5 @@
 package org.kernbench.cli;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,6 +7,7 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.config.Problem;
 import org.kernbench.eval.UsageException;
+import org.kernbench.eval.WholeFile;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.MachineDiagram;
 import org.kernbench.machine.MachineReport;
@@ -154,12 +153,8 @@ final class MachineCommand implements Callable<Integer> {
       terminal.out().print(svg);
       return 0;
     }
-    try {
-      Files.writeString(out, svg);
-    } catch (IOException e) {
-      throw new UsageException(
-          "--out " + out + ": cannot write there; name a file that you can write");
-    }
+    WholeFile.checkWritable("--out", out);
+    WholeFile.write(out, svg);
     return 0;
   }
 }

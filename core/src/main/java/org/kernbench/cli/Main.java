@@ -54,7 +54,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 public final class Main implements Runnable, IVersionProvider {
   private static final int OK = 0;
   private static final int FAILED = 1;
-  private static final int USAGE = 2;
+  static final int USAGE = 2;
   private static final int WIDTH = 100;
   private static final int LONGEST_OPTION = 24;
 
@@ -114,6 +114,9 @@ public final class Main implements Runnable, IVersionProvider {
     line.addSubcommand(new NewCommand(terminal));
     line.addSubcommand(new CompletionCommand(terminal));
     line.addSubcommand(new ManCommand(terminal));
+    line.registerConverter(int.class, Words.wholeNumber(Integer::valueOf));
+    line.registerConverter(Integer.class, Words.wholeNumber(Integer::valueOf));
+    line.registerConverter(long.class, Words.wholeNumber(Long::valueOf));
     line.setUsageHelpWidth(WIDTH);
     line.setUsageHelpLongOptionsMaxWidth(LONGEST_OPTION);
     line.setOut(terminal.out());

@@ -28,6 +28,7 @@ import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.TraceFile;
 import org.kernbench.eval.UsageException;
+import org.kernbench.eval.WholeFile;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -144,6 +145,7 @@ final class RunCommand implements Callable<Integer> {
     }
     Choices.checkNotBlank("--out", out);
     Choices.checkNotBlank("--trace", trace);
+    checkTrace(options);
     if (fast) {
       return drawAgain(chosen);
     }
@@ -227,6 +229,18 @@ final class RunCommand implements Callable<Integer> {
       terminal.out().println();
       files.forEach(file -> terminal.out().println("wrote       " + file));
     }
+  }
+
+  /** Before the run, whose result would be there without its trace. */
+  private void checkTrace(RunOptions options) {
+    if (trace == null) {
+      return;
+    }
+    if (options.mode() == Mode.VALUES) {
+      throw new UsageException(
+          "--trace: mode values keeps no operations to trace; use --mode full or time");
+    }
+    WholeFile.checkWritable("--trace", trace);
   }
 
   private void writeTrace(RunResult result, Path file) {

@@ -139,6 +139,7 @@ final class SweepCommand implements Callable<Integer> {
     SweepFolder folder = SweepFolder.create(plan.out());
     ProgressLine line = new ProgressLine(terminal);
     SweepRunner.Summary summary;
+    List<Map<String, Object>> rows;
     try (ResultStore store = folder.open()) {
       SweepRunner runner = SweepRunner.of(plan.sweep(), store, quiet ? Progress.SILENT : line);
       try {
@@ -147,11 +148,12 @@ final class SweepCommand implements Callable<Integer> {
         line.clear();
       }
       SweepFolder.Texts texts = folder.write(plan.sweep(), store);
+      rows = texts.rows();
       terminal
           .out()
           .print(
               switch (format) {
-                case TEXT -> SweepText.write(plan.sweep(), texts.rows(), summary, folder);
+                case TEXT -> SweepText.write(plan.sweep(), rows, summary, folder);
                 case JSON -> texts.json();
                 case CSV -> texts.csv();
               });
@@ -161,13 +163,11 @@ final class SweepCommand implements Callable<Integer> {
       terminal.say(lost);
     }
     if (summary.failed() > 0) {
-      terminal.say(
-          summary.failed()
-              + " of "
-              + summary.points()
-              + " points failed; column problems of the results says why");
+      terminal.say(SweepText.failures(plan.sweep(), rows, summary));
     }
-    return Main.exitCode(summary.isOk());
+    boolean refused =
+        !rows.isEmpty() && rows.stream().allMatch(row -> "refused".equals(row.get("status")));
+    return refused && summary.lost().isEmpty() ? Main.USAGE : Main.exitCode(summary.isOk());
   }
 
   private Supplier<SweepRunner.Worker> workers(Plan plan) {

@@ -45,6 +45,23 @@ final class SweepText {
     return out.toString();
   }
 
+  /** How many points failed, and the first of them with its first problem. */
+  static String failures(Sweep sweep, List<Map<String, Object>> rows, SweepRunner.Summary summary) {
+    Map<String, Object> first =
+        rows.stream().filter(row -> !"ok".equals(row.get("status"))).findFirst().orElse(Map.of());
+    List<String> where =
+        sweep.axes().stream()
+            .map(axis -> axis.name() + "=" + first.getOrDefault(axis.name(), ""))
+            .toList();
+    return String.format(
+        Locale.ROOT,
+        "%,d of %,d points failed, first %s (%s); column problems of the results has the others",
+        summary.failed(),
+        summary.points(),
+        String.join(" ", where),
+        String.valueOf(first.getOrDefault("problems", "")).lines().findFirst().orElse(""));
+  }
+
   private static String points(SweepRunner.Summary s) {
     String reused =
         s.reused() == 0 ? "" : String.format(Locale.ROOT, ", %,d of them before", s.reused());

@@ -1,9 +1,6 @@
 package org.kernbench.cli;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -15,8 +12,8 @@ import org.kernbench.ccl.Tuner;
 import org.kernbench.ccl.TuningTable;
 import org.kernbench.config.Quantity;
 import org.kernbench.eval.CollectiveJson;
-import org.kernbench.eval.OutputException;
 import org.kernbench.eval.UsageException;
+import org.kernbench.eval.WholeFile;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -79,7 +76,7 @@ final class TuneCommand implements Callable<Integer> {
   String rankLevel = "sip";
 
   @Option(names = "--ranks", paramLabel = "N", description = "Ranks (default: all devices).")
-  int ranks;
+  @Nullable Integer ranks;
 
   @Option(names = "--all", description = "Simulate every algorithm, hopeless ones as well.")
   boolean all;
@@ -104,21 +101,27 @@ final class TuneCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    DType type = type(dtype);
+    List<CollectiveOp> chosen =
+        ops.stream().map(op -> Words.choice("--op", op, CollectiveOp.values())).toList();
+    List<Long> vectors = sizes.stream().map(TuneCommand::size).toList();
+    if (out != null) {
+      WholeFile.checkWritable("--out", out);
+    }
     Machine machine = Machines.load(topology, overrides);
     CclConfig config = CclConfig.load(collectives.file(), collectives.overrides());
     RankLevel level = Words.choice("--rank-level", rankLevel, RankLevel.values());
     List<Pe> leads = leads(machine, level);
-    DType type = type(dtype);
     Tuner tuner = new Tuner(machine, config, level, leads, all);
     TuningTable table = new TuningTable(machine, level, leads.size());
     line(
         "machine %s, %d ranks of level %s, %s",
         machine.name(), leads.size(), level.name().toLowerCase(Locale.ROOT), type.code());
-    for (String op : ops) {
-      tune(tuner, table, Words.choice("--op", op, CollectiveOp.values()), type);
+    for (CollectiveOp op : chosen) {
+      tune(tuner, table, op, type, vectors);
     }
     if (out != null) {
-      write(out, table.text());
+      WholeFile.write(out, table.text());
       line("wrote %s", out);
     }
     if (format.isJson()) {
@@ -157,7 +160,7 @@ final class TuneCommand implements Callable<Integer> {
           case CUBE -> machine.sips() * machine.cubesPerSip();
           case PE -> machine.pesPerCube();
         };
-    int n = ranks > 0 ? ranks : devices;
+    int n = ranks != null ? ranks : devices;
     if (n < 2 || n > devices) {
       throw new UsageException(
           "--ranks: got " + n + "; expected 2 to " + devices + ", the devices of this level");
@@ -174,12 +177,13 @@ final class TuneCommand implements Callable<Integer> {
     return leads;
   }
 
-  private void tune(Tuner tuner, TuningTable table, CollectiveOp op, DType type) {
+  private void tune(
+      Tuner tuner, TuningTable table, CollectiveOp op, DType type, List<Long> vectors) {
     line(
         "%n%-14s %12s  %-22s %14s %14s %6s  %-22s %6s",
         op.word(), "bytes", "fastest", "time ns", "bound ns", "%", "auto", "x best");
-    for (String size : sizes) {
-      long elements = Math.max(1, size(size) / type.sizeBytes());
+    for (long size : vectors) {
+      long elements = Math.max(1, size / type.sizeBytes());
       long bytes = elements * type.sizeBytes();
       CollectiveTrial.Question question =
           new CollectiveTrial.Question(op, ReduceKind.SUM, type, op.hasRoot() ? 0 : -1, elements);
@@ -211,15 +215,5 @@ final class TuneCommand implements Callable<Integer> {
             ? String.format(Locale.ROOT, "x %.3f", c.predictedPs().getAsLong() / Math.max(1, ps))
             : "none";
     line("%-14s %12s    %-22s %12.3f   forecast %s", "", "", c.algorithm(), ps / 1e3, forecast);
-  }
-
-  private static void write(Path file, String text) {
-    try {
-      Path partial = file.resolveSibling(file.getFileName() + ".part");
-      Files.writeString(partial, text);
-      Files.move(partial, file, StandardCopyOption.REPLACE_EXISTING);
-    } catch (IOException e) {
-      throw new OutputException("--out " + file + ": cannot write it: " + e.getMessage(), e);
-    }
   }
 }

@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Function;
 import org.kernbench.config.Suggest;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.UsageException;
@@ -43,6 +44,28 @@ final class Words {
     } catch (TypeConversionException e) {
       throw new UsageException(option + ": " + e.getMessage());
     }
+  }
+
+  /** Refuses a number of rows that is none. */
+  static void checkRows(int rows) {
+    if (rows < 0) {
+      throw new UsageException("--rows: got " + rows + "; expected 0, for all, or more");
+    }
+  }
+
+  /**
+   * A reader of whole numbers, in words for people.
+   *
+   * @param parse what reads one, with a {@link NumberFormatException} if it is none
+   */
+  static <T> ITypeConverter<T> wholeNumber(Function<String, T> parse) {
+    return text -> {
+      try {
+        return parse.apply(text);
+      } catch (NumberFormatException e) {
+        throw new TypeConversionException("got \"" + text + "\"; expected a whole number");
+      }
+    };
   }
 
   private static List<String> names(Enum<?>[] constants) {

@@ -79,6 +79,11 @@ public final class ConfigTree {
     return result;
   }
 
+  /** Whether there is such a key at the top level. */
+  public boolean has(String key) {
+    return root.entries().get(key) != null;
+  }
+
   /** The text of a scalar at the top level, if it is there. */
   public Optional<String> topLevelText(String key) {
     ConfigNode.Entry entry = root.entries().get(key);

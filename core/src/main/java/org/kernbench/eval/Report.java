@@ -39,7 +39,7 @@ public final class Report {
           directory
               + (Files.isDirectory(directory)
                   ? ": holds neither " + RUN + " nor " + SWEEP
-                  : ": no such directory")
+                  : Files.exists(directory) ? ": is a file" : ": no such directory")
               + "; expected a folder that run --out DIR or sweep --out DIR wrote");
     }
     String html =

@@ -4,6 +4,7 @@ import java.io.BufferedOutputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.FileSystemException;
@@ -14,12 +15,44 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
 /** Writes a file under a temporary name and moves it, so that a file that is there is whole. */
-final class WholeFile {
+public final class WholeFile {
   private WholeFile() {}
 
   /** What is in it. */
   interface Content {
     void to(OutputStream out) throws IOException;
+  }
+
+  /**
+   * Refuses a file that cannot be written, before the work that is to fill it.
+   *
+   * @param option that names the file
+   * @throws UsageException if the target is a directory, or the directory that it is to be in does
+   *     not exist or cannot be written
+   */
+  public static void checkWritable(String option, Path target) {
+    if (Files.isDirectory(target)) {
+      throw new UsageException(
+          option + " " + target + ": is a directory; expected the name of a file");
+    }
+    Path directory = target.toAbsolutePath().getParent();
+    boolean writable =
+        Files.exists(target)
+            ? Files.isWritable(target)
+            : directory != null && Files.isDirectory(directory) && Files.isWritable(directory);
+    if (!writable) {
+      throw new UsageException(
+          option + " " + target + ": cannot write there; name a file that you can write");
+    }
+  }
+
+  /**
+   * Writes a text file, or replaces it.
+   *
+   * @throws OutputException if it cannot be written; what was there before is unchanged
+   */
+  public static void write(Path target, String text) {
+    write(target, out -> out.write(text.getBytes(StandardCharsets.UTF_8)));
   }
 
   /**

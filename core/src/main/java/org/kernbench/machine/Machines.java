@@ -95,11 +95,16 @@ public final class Machines {
         problems.throwIfAny();
       }
       layers.add(tree.without(EXTENDS));
-      Optional<String> base = tree.topLevelText(EXTENDS);
-      if (base.isEmpty()) {
+      if (!tree.has(EXTENDS)) {
         break;
       }
       Position at = tree.topLevelPosition(EXTENDS);
+      Optional<String> base = tree.topLevelText(EXTENDS);
+      if (base.isEmpty()) {
+        problems.add(
+            at, EXTENDS, "expected the name of one preset or YAML file, e.g. extends: sip-2026");
+        problems.throwIfAny();
+      }
       source = open(base.get(), source.directory(), at, EXTENDS, problems);
       if (seen.contains(source.file())) {
         problems.add(

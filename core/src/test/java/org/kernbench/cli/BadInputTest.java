@@ -63,6 +63,40 @@ final class BadInputTest {
         .hasSizeGreaterThanOrEqualTo(45);
   }
 
+  @Test
+  void sweepWhosePointsAllAreRefused_saysWhyAndIsAUsageError() {
+    assertSweepFails(
+        2,
+        "2 of 2 points failed, first set:ipcq.slts=4",
+        "ipcq.slts: unknown key; did you mean slots?",
+        "set:ipcq.slts=4,8");
+  }
+
+  @Test
+  void sweepOfWhichOnePointIsRefused_saysWhichAndFails() {
+    assertSweepFails(
+        1,
+        "1 of 2 points failed, first topology=tyni",
+        "no preset and no file \"tyni\"",
+        "topology=tiny,tyni");
+  }
+
+  private void assertSweepFails(int exitCode, String where, String why, String vary) {
+    Session session =
+        Session.of(
+            "sweep",
+            "hello-send",
+            "--out",
+            directory.resolve("out" + exitCode).toString(),
+            "--jobs",
+            "1",
+            "--quiet",
+            "--vary",
+            vary);
+    assertThat(session.err()).contains(where).contains(why).hasLineCount(1);
+    assertThat(session.exitCode()).isEqualTo(exitCode);
+  }
+
   private void check(Case c) throws IOException {
     Path dir = Files.createDirectory(directory.resolve(c.name));
     for (Map.Entry<String, String> file : c.files.entrySet()) {
@@ -296,7 +330,7 @@ final class BadInputTest {
     return List.of(
         new Case(
             "trace-without-operations",
-            1,
+            2,
             "run",
             "hello-send",
             "--topology",
@@ -306,6 +340,7 @@ final class BadInputTest {
             "--trace",
             "$DIR/t"),
         new Case("report-nothing", 2, "report"),
+        new Case("report-of-a-file", 2, "report", "$DIR/f").file("f", "x"),
         new Case("report-missing", 2, "report", "$DIR/none"),
         new Case("report-of-something-else", 2, "report", "$DIR").file("x.txt", "text\n"),
         new Case("report-not-writable", 1, "report", "$DIR", "--out", "$DIR/x/r.html")
@@ -314,7 +349,7 @@ final class BadInputTest {
         new Case("fast-without-figures", 2, "run", "hello-send", "--fast"),
         new Case(
             "trace-not-writable",
-            1,
+            2,
             "run",
             "hello-send",
             "--topology",
@@ -456,6 +491,8 @@ final class BadInputTest {
                     + "  noc: {latency: fast}\n"),
         new Case("extends-missing", 2, "machine", "validate", file)
             .file("m.yaml", "extends: other.yaml\n"),
+        new Case("extends-several", 2, "machine", "validate", file)
+            .file("m.yaml", "extends: [tiny, ring]\n"),
         new Case("extends-circle", 2, "machine", "validate", "$DIR/a.yaml")
             .file("a.yaml", "extends: b.yaml\n")
             .file("b.yaml", "extends: a.yaml\n"));
@@ -577,6 +614,14 @@ final class BadInputTest {
         new Case("explain-short-file", 2, "explain", "$DIR").file("run.log", "KBRUNLOG"),
         new Case("diff-one-run", 2, "diff", "$DIR"),
         new Case("diff-nothing", 2, "diff"),
+        new Case("diff-rows-negative", 2, "diff", "$DIR", "$DIR", "--rows", "-1"),
+        new Case("explain-rows-negative", 2, "explain", "hello-send", "--rows", "-1"),
+        new Case("explain-rows-not-a-number", 2, "explain", "hello-send", "--rows", "few"),
+        new Case("tune-ranks-none", 2, "tune", "--ranks", "0"),
+        new Case("tune-size-without-unit", 2, "tune", "--sizes", "16 B,2048"),
+        new Case("tune-op-unknown", 2, "tune", "--op", "all_reduce,all_sum"),
+        new Case("tune-out-is-directory", 2, "tune", "--out", "$DIR"),
+        new Case("tune-out-not-writable", 2, "tune", "--out", "$DIR/none/table.yaml"),
         new Case("diff-no-folder", 2, "diff", "$DIR/a", "$DIR/b"),
         new Case("explain-as-csv", 2, "explain", "hello-send", "--format", "csv"),
         new Case("explain-unknown", 2, "explain", "hallo-send"),
@@ -675,6 +720,8 @@ final class BadInputTest {
                 "--out",
                 "$DIR/run")
             .file("run/result.json/f", "a directory where a file should be"),
+        new Case("diagram-is-directory", 2, "machine", "diagram", "tiny", "--out", "$DIR"),
+        new Case("trace-is-directory", 2, "run", "hello-send", "--trace", "$DIR"),
         new Case(
             "diagram-not-writable", 2, "machine", "diagram", "tiny", "--out", "$DIR/none/d.svg"));
   }
