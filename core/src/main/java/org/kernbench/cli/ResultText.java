@@ -12,15 +12,24 @@ import org.kernbench.eval.Why;
 
 /** A result for people: conditions first, then values, time and bound, then where the time went. */
 final class ResultText {
-  private static final int LABEL = 12;
+  private static final int LEAST_LABEL = 12;
 
   private final StringBuilder out = new StringBuilder();
 
-  private ResultText() {}
+  /** Columns of the labels: the longest decides. */
+  private final int labelWidth;
+
+  private ResultText(RunResult result) {
+    labelWidth =
+        result.metrics().keySet().stream()
+            .filter(name -> isShown(name, result.metrics()))
+            .mapToInt(name -> label(name).length() + 1)
+            .reduce(LEAST_LABEL, Math::max);
+  }
 
   /** Conditions, values, time and bound. */
   static String head(RunResult result) {
-    ResultText text = new ResultText();
+    ResultText text = new ResultText(result);
     text.conditions(result);
     text.values(result);
     text.time(result);
@@ -29,7 +38,7 @@ final class ResultText {
   }
 
   static String write(RunResult result) {
-    ResultText text = new ResultText();
+    ResultText text = new ResultText(result);
     text.conditions(result);
     text.values(result);
     text.time(result);
@@ -43,10 +52,7 @@ final class ResultText {
   }
 
   private void line(String label, String text) {
-    String space = label.length() < LABEL ? "" : " ";
-    out.append(
-        String.format(Locale.ROOT, "%-" + LABEL + "s%s%s%n", label, space, text)
-            .replace("\r\n", "\n"));
+    out.append(label).append(" ".repeat(labelWidth - label.length())).append(text).append('\n');
   }
 
   private void conditions(RunResult r) {
@@ -119,16 +125,18 @@ final class ResultText {
       line("time", "not simulated (mode values)");
     }
     m.forEach((name, value) -> {
-      boolean shown =
-          name.equals("crit_ns")
-              || name.equals("bound_ns")
-              || name.equals("bound_kind")
-              || name.equals("efficiency")
-              || (name.endsWith("_pct") && m.containsKey(inNs(name)));
-      if (!shown) {
+      if (isShown(name, m)) {
         metric(name, value, m);
       }
     });
+  }
+
+  /** Whether a metric has a line of its own. */
+  private static boolean isShown(String name, Map<String, Object> all) {
+    return switch (name) {
+      case "crit_ns", "bound_ns", "bound_kind", "efficiency" -> false;
+      default -> !(name.endsWith("_pct") && all.containsKey(inNs(name)));
+    };
   }
 
   private void checked(RunResult r) {
@@ -161,19 +169,23 @@ final class ResultText {
     return percent.substring(0, percent.length() - "_pct".length()) + "_ns";
   }
 
+  /** A metric's name without its unit. */
+  private static String label(String name) {
+    return name.replaceFirst("_(ns|pct|gb_per_s)$", "");
+  }
+
   private void metric(String name, Object value, Map<String, Object> all) {
     String text = value instanceof BigDecimal d ? groupedDecimal(d) : String.valueOf(value);
+    String unit = "";
     if (name.endsWith("_ns")) {
-      String label = name.substring(0, name.length() - 3);
-      Object percent = all.get(label + "_pct");
-      line(label, text + " ns" + (percent == null ? "" : ", " + percent + " % of the time"));
+      Object percent = all.get(label(name) + "_pct");
+      unit = " ns" + (percent == null ? "" : ", " + percent + " % of the time");
     } else if (name.endsWith("_pct")) {
-      line(name.substring(0, name.length() - 4), text + " %");
+      unit = " %";
     } else if (name.endsWith("_gb_per_s")) {
-      line(name.substring(0, name.length() - 9), text + " GB/s");
-    } else {
-      line(name, text);
+      unit = " GB/s";
     }
+    line(label(name), text + unit);
   }
 
   /** With as many digits after the point as it has. */
