@@ -107,7 +107,8 @@ final class ResultText {
         && m.get("bound_ns") instanceof BigDecimal bound) {
       boolean points = !r.rows().isEmpty() && r.rows().getFirst().containsKey("efficiency");
       boolean slowest = points && !r.params().containsKey("point");
-      String what = slowest ? "   (slowest point)" : "";
+      boolean devices = points && r.rows().getFirst().containsKey("device");
+      String what = slowest ? "   (slowest " + (devices ? "device" : "point") + ")" : "";
       line("time", ns(crit) + what);
       if (bound.signum() > 0) {
         double ratio = crit.doubleValue() / bound.doubleValue();

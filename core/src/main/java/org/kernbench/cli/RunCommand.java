@@ -18,6 +18,7 @@ import org.kernbench.device.Mode;
 import org.kernbench.eval.Artefacts;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchRegistry;
+import org.kernbench.eval.DeviceRun;
 import org.kernbench.eval.Illustrated;
 import org.kernbench.eval.Progress;
 import org.kernbench.eval.ResultCsv;
@@ -71,6 +72,13 @@ final class RunCommand implements Callable<Integer> {
   @Mixin private Choices choices = new Choices();
 
   @Option(
+      names = "--device",
+      paramLabel = "all|sip:N",
+      description =
+          "Of benches that run on one package (default: sip:0): another one, or each in turn.")
+  private @Nullable String device;
+
+  @Option(
       names = "--check",
       description =
           "Looks for races, reads of memory that nobody has written, and lost messages; slower.")
@@ -122,7 +130,8 @@ final class RunCommand implements Callable<Integer> {
     groups.put(
         "What to run",
         List.of("--bench", "--param", "--point", "--class-path", "--mode", "--verify", "--check"));
-    groups.put("On which machine", List.of("--topology", "--set", "--ccl", "--ccl-set"));
+    groups.put(
+        "On which machine", List.of("--topology", "--set", "--device", "--ccl", "--ccl-set"));
     groups.put("Output", List.of("--format", "--out", "--fast", "--trace", "--quiet", "--help"));
     return groups;
   }
@@ -143,6 +152,7 @@ final class RunCommand implements Callable<Integer> {
           "--check: mode values has no order in time to check; use --mode full, or time for order"
               + " and messages only");
     }
+    Choices.checkNotBlank("--device", device);
     Choices.checkNotBlank("--out", out);
     Choices.checkNotBlank("--trace", trace);
     checkTrace(options);
@@ -157,16 +167,17 @@ final class RunCommand implements Callable<Integer> {
     Optional<RunFolder> folder = folder(chosen, options);
     ProgressLine line = new ProgressLine(terminal);
     Runner runner = Runner.of(Main.versionText(), quiet ? Progress.SILENT : line);
-    RunResult result;
+    DeviceRun run;
     try {
-      result = onVirtualThread(() -> runner.run(chosen, options));
+      run = onVirtualThread(() -> run(runner, chosen, options));
     } finally {
       line.clear();
     }
+    RunResult result = run.result();
     warn(result);
     show(result);
     if (folder.isPresent()) {
-      folder.get().write(result, benchName(), options);
+      folder.get().write(result, benchName(), run.options());
       if (chosen instanceof Illustrated illustrated && options.point().isEmpty()) {
         name(Artefacts.write(illustrated, result, folder.get()));
       }
@@ -179,6 +190,12 @@ final class RunCommand implements Callable<Integer> {
       terminal.say(problem);
     }
     return Main.exitCode(result.isOk());
+  }
+
+  private DeviceRun run(Runner runner, Bench chosen, RunOptions options) {
+    return device != null
+        ? DeviceRun.of(runner, chosen, options, device)
+        : new DeviceRun(options, runner.run(chosen, options));
   }
 
   private String benchName() {

@@ -42,7 +42,7 @@ final class AttentionDecodeBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(CONTEXT, HEADS, HEAD_DIM, TILE_K, OVER, KernelBed.DTYPE);
+    return List.of(CONTEXT, HEADS, HEAD_DIM, TILE_K, OVER, KernelBed.DTYPE, Device.PARAM);
   }
 
   @Override
@@ -53,7 +53,7 @@ final class AttentionDecodeBench implements Bench {
       int dim = context.param(HEAD_DIM);
       int tile = context.param(TILE_K);
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = ShardedGemmBench.places(bed.machine, context.param(OVER));
+      List<Pe> pes = bed.places(context.param(OVER));
       int p = pes.size();
       double[] q = KernelBed.random(1, heads * dim, d);
       double[] k = KernelBed.random(2, keys * dim, d);

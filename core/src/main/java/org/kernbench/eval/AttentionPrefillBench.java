@@ -40,7 +40,7 @@ final class AttentionPrefillBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(SEQUENCE, HEAD_DIM, PADDING, TILE_Q, TILE_K, KernelBed.DTYPE);
+    return List.of(SEQUENCE, HEAD_DIM, PADDING, TILE_Q, TILE_K, KernelBed.DTYPE, Device.PARAM);
   }
 
   @Override
@@ -52,7 +52,7 @@ final class AttentionPrefillBench implements Bench {
       int tileQ = context.param(TILE_Q);
       int tileK = context.param(TILE_K);
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = ShardedGemmBench.places(bed.machine, "cube");
+      List<Pe> pes = bed.places("cube");
       int p = pes.size();
       Tensor[] qs = new Tensor[p];
       Tensor[] ks = new Tensor[p];

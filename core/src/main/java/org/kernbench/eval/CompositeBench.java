@@ -81,7 +81,8 @@ final class CompositeBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(m, k, n, KernelBed.DTYPE, variant, TILE_M, TILE_K, TILE_N, BUFFERS, EPILOGUE);
+    return List.of(
+        m, k, n, KernelBed.DTYPE, variant, TILE_M, TILE_K, TILE_N, BUFFERS, EPILOGUE, Device.PARAM);
   }
 
   @Override
@@ -100,7 +101,7 @@ final class CompositeBench implements Bench {
       double[] bv = KernelBed.random(2, depth * columns, d);
       double[] biasValues = KernelBed.random(3, columns, d);
       double[] moreValues = KernelBed.random(4, rows * columns, d);
-      Pe pe = new Pe(0, 0, 0);
+      Pe pe = bed.places("cube").getFirst();
       Tensor a = bed.tensor(pe, "a", d, av, rows, depth);
       Tensor b = bed.tensor(pe, "b", d, bv, depth, columns);
       Tensor bias = bed.tensor(pe, "bias", d, biasValues, columns);

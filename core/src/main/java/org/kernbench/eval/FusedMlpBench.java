@@ -34,7 +34,7 @@ final class FusedMlpBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(TOKENS, HIDDEN, INNER, KernelBed.DTYPE);
+    return List.of(TOKENS, HIDDEN, INNER, KernelBed.DTYPE, Device.PARAM);
   }
 
   @Override
@@ -49,7 +49,7 @@ final class FusedMlpBench implements Bench {
       int h = context.param(HIDDEN);
       int f = context.param(INNER);
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = ShardedGemmBench.places(bed.machine, "cube");
+      List<Pe> pes = bed.places("cube");
       int p = pes.size();
       if (m < p || f < p) {
         throw new UsageException(

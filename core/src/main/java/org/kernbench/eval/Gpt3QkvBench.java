@@ -30,7 +30,7 @@ final class Gpt3QkvBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(BATCH, HIDDEN, KernelBed.DTYPE);
+    return List.of(BATCH, HIDDEN, KernelBed.DTYPE, Device.PARAM);
   }
 
   @Override
@@ -50,7 +50,7 @@ final class Gpt3QkvBench implements Bench {
       int k = context.param(HIDDEN);
       int n = 3 * k;
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = ShardedGemmBench.places(bed.machine, "package");
+      List<Pe> pes = bed.places("package");
       int p = pes.size();
       boolean values = context.mode() != org.kernbench.device.Mode.TIME;
       double[] x = KernelBed.random(1, m * k, d);

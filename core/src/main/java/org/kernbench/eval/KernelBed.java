@@ -36,6 +36,7 @@ final class KernelBed implements AutoCloseable {
 
   final BenchContext context;
   final Machine machine;
+  private final Device device;
   private final Torch torch;
   private final List<Tensor> tensors = new ArrayList<>();
   private final List<double[]> got = new ArrayList<>();
@@ -45,6 +46,7 @@ final class KernelBed implements AutoCloseable {
   private KernelBed(BenchContext context, Machine machine) {
     this.context = context;
     this.machine = machine;
+    this.device = Device.of(context, machine);
     this.torch =
         Torch.open(
             machine,
@@ -65,6 +67,35 @@ final class KernelBed implements AutoCloseable {
   @Override
   public void close() {
     torch.close();
+  }
+
+  /**
+   * PEs of the package that the program runs on.
+   *
+   * @param over {@code cube}: those of its first cube; {@code cubes}: the first of each cube;
+   *     {@code package}: all; {@code packages}: the first of every package of the machine
+   * @throws UsageException if the user chose one package where all take part
+   */
+  List<Pe> places(String over) {
+    boolean everyPackage = over.equals("packages");
+    if (everyPackage && context.param(Device.PARAM).isPresent()) {
+      throw new UsageException("--device " + device + ": all packages take part; leave it out");
+    }
+    List<Pe> pes = new ArrayList<>();
+    for (int i = 0; i < machine.peCount(); i++) {
+      Pe pe = machine.peAt(i);
+      boolean in =
+          switch (over) {
+            case "cube" -> pe.cube() == 0;
+            case "cubes" -> pe.pe() == 0;
+            case "package" -> true;
+            default -> pe.cube() == 0 && pe.pe() == 0;
+          };
+      if (in && (everyPackage || pe.sip() == device.sip())) {
+        pes.add(pe);
+      }
+    }
+    return pes;
   }
 
   // ---- data ----

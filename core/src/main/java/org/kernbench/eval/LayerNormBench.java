@@ -33,7 +33,7 @@ final class LayerNormBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(ROWS, COLUMNS, BLOCK, KernelBed.DTYPE);
+    return List.of(ROWS, COLUMNS, BLOCK, KernelBed.DTYPE, Device.PARAM);
   }
 
   @Override
@@ -46,7 +46,7 @@ final class LayerNormBench implements Bench {
       double[] x = KernelBed.random(1, rows * columns, d);
       double[] gamma = KernelBed.random(2, columns, d);
       double[] beta = KernelBed.random(3, columns, d);
-      List<Pe> all = ShardedGemmBench.places(bed.machine, "cube");
+      List<Pe> all = bed.places("cube");
       List<Pe> pes = all.subList(0, Math.min(all.size(), rows));
       int p = pes.size();
       Tensor[] xs = new Tensor[p];

@@ -43,7 +43,7 @@ final class MoeDispatchBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(TOKENS, HIDDEN, INNER, SKEW, KernelBed.DTYPE);
+    return List.of(TOKENS, HIDDEN, INNER, SKEW, KernelBed.DTYPE, Device.PARAM);
   }
 
   @Override
@@ -53,7 +53,7 @@ final class MoeDispatchBench implements Bench {
       int h = context.param(HIDDEN);
       int f = context.param(INNER);
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = ShardedGemmBench.places(bed.machine, "cube");
+      List<Pe> pes = bed.places("cube");
       int p = pes.size();
       int[][] expert = routing(p, t, context.param(SKEW));
       double[][] x = new double[p][];

@@ -125,6 +125,11 @@ public final class Param<T> {
         text -> readPe(text, range));
   }
 
+  /** A package, such as {@code sip:3}. */
+  static Param<Device> device(String name, String description) {
+    return new Param<>(name, description, "sip:N", "sip:0", new Device(0), Device::parse);
+  }
+
   private static Pe readPe(String text, String range) {
     Matcher m =
         java.util.regex.Pattern.compile(

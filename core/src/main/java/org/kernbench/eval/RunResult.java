@@ -173,6 +173,29 @@ public record RunResult(
         newPoint);
   }
 
+  /** The same with another table. */
+  RunResult withRows(List<Map<String, Object>> newRows) {
+    return new RunResult(
+        version,
+        bench,
+        machine,
+        mode,
+        params,
+        status,
+        problems,
+        values,
+        metrics,
+        breakdown,
+        breakdownNote,
+        newRows,
+        sim,
+        verified,
+        log,
+        path,
+        checked,
+        point);
+  }
+
   /** The same with another end. */
   private RunResult ending(Status newStatus, List<String> newProblems, Optional<Checked> found) {
     return new RunResult(

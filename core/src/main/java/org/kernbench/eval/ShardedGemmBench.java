@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Locale;
 import org.kernbench.device.Launch;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.CompositeGemm;
@@ -50,25 +49,7 @@ final class ShardedGemmBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(M, K, N, KernelBed.DTYPE, SPLIT, OVER, PES);
-  }
-
-  static List<Pe> places(Machine machine, String over) {
-    List<Pe> pes = new ArrayList<>();
-    for (int i = 0; i < machine.peCount(); i++) {
-      Pe pe = machine.peAt(i);
-      boolean in =
-          switch (over) {
-            case "cube" -> pe.sip() == 0 && pe.cube() == 0;
-            case "cubes" -> pe.sip() == 0 && pe.pe() == 0;
-            case "package" -> pe.sip() == 0;
-            default -> pe.cube() == 0 && pe.pe() == 0;
-          };
-      if (in) {
-        pes.add(pe);
-      }
-    }
-    return pes;
+    return List.of(M, K, N, KernelBed.DTYPE, SPLIT, OVER, PES, Device.PARAM);
   }
 
   @Override
@@ -79,7 +60,7 @@ final class ShardedGemmBench implements Bench {
   @Override
   public Outcome run(BenchContext context) {
     try (KernelBed bed = KernelBed.open(context)) {
-      List<Pe> pes = places(bed.machine, context.param(OVER));
+      List<Pe> pes = bed.places(context.param(OVER));
       int wanted = context.param(PES);
       if (wanted > pes.size()) {
         throw new UsageException(

@@ -47,7 +47,7 @@ final class SoftmaxBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(ROWS, COLUMNS, BLOCK, MASK, INPUT, KernelBed.DTYPE);
+    return List.of(ROWS, COLUMNS, BLOCK, MASK, INPUT, KernelBed.DTYPE, Device.PARAM);
   }
 
   @Override
@@ -63,7 +63,7 @@ final class SoftmaxBench implements Bench {
       for (int i = 0; i < x.length; i++) {
         x[i] = d.round(x[i] * scale);
       }
-      List<Pe> all = ShardedGemmBench.places(bed.machine, "cube");
+      List<Pe> all = bed.places("cube");
       List<Pe> pes = all.subList(0, Math.min(all.size(), rows));
       Tensor[] xs = new Tensor[pes.size()];
       Tensor[] ys = new Tensor[pes.size()];

@@ -51,7 +51,7 @@ final class VaOffsetBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(N_ELEM, CollectiveParams.DTYPE);
+    return List.of(N_ELEM, CollectiveParams.DTYPE, Device.PARAM);
   }
 
   @Override
@@ -112,6 +112,7 @@ final class VaOffsetBench implements Bench {
         new TorchOptions(context.mode(), context.recording().withLines(), Optional.empty());
     try (Torch torch = Torch.open(context.machine(), options)) {
       Machine machine = torch.machine();
+      torch.ahbm().setDevice(Device.of(context, machine).sip());
       int all = machine.cubesPerSip() * machine.pesPerCube() * context.param(N_ELEM) - 1;
       Tensor x = torch.from(values(all, dtype), Shape.of(all), dtype, DpPolicy.rowWise(), "x");
       Tensor y = torch.zeros(Shape.of(all), dtype, DpPolicy.rowWise(), "y");
@@ -146,7 +147,7 @@ final class VaOffsetBench implements Bench {
       }
       if (context.mode() != Mode.TIME) {
         double[] got = y.toDoubles();
-        int[] source = source(y, from);
+        int[] source = source(machine, y, from);
         ValueCheck.Comparison here = new ValueCheck.Comparison(0);
         here.add(0, got, (rank, i) -> value(source[i], dtype));
         sum.values.add(0, got, (rank, i) -> value(source[i], dtype));
@@ -197,14 +198,12 @@ final class VaOffsetBench implements Bench {
   }
 
   /** Which element of x each element of y should be. */
-  private static int[] source(Tensor y, int[] from) {
+  private static int[] source(Machine machine, Tensor y, int[] from) {
     int[] source = new int[(int) y.shape().elements()];
-    int pe = 0;
     for (ShardSpec s : y.shardSpecs()) {
       for (int i = 0; i < s.shape().elements(); i++) {
-        source[s.offset().getFirst() + i] = from[pe] + i;
+        source[s.offset().getFirst() + i] = from[machine.peIndex(s.place())] + i;
       }
-      pe++; // the package is the first, and its shards are in structural order
     }
     return source;
   }

@@ -178,6 +178,18 @@ final class BadInputTest {
         new Case("format-unknown", 2, "run", "hello-send", "--format", "xml"),
         new Case("argument-unexpected", 2, "list", "benches"),
         new Case("argument-too-many", 2, "run", "hello-send", "ccl-allreduce"),
+        new Case("device-unreadable", 2, "run", "softmax", "--device", "sip3.cube0"),
+        new Case("device-beyond-the-machine", 2, "run", "softmax", "--device", "sip:6"),
+        new Case("device-of-a-collective", 2, "run", "ccl-allreduce", "--device", "sip:1"),
+        new Case(
+            "device-where-all-take-part",
+            2,
+            "run",
+            "gemm-sharded",
+            "--param",
+            "over=packages",
+            "--device",
+            "sip:1"),
         new Case("machine-without-command", 2, "machine"),
         new Case("machine-command-misspelt", 2, "machine", "shwo"),
         new Case("machine-view-unknown", 2, "machine", "diagram", "tiny", "--view", "board"));
