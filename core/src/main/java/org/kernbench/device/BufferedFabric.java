@@ -17,13 +17,15 @@ import org.kernbench.sim.Simulation;
  *
  * <p>The streaming rule is that of {@link Fabric}, for flits of {@code fabric.flit} bytes instead
  * of chunks. A chunk is a packet: the virtual channel of a link belongs to it from its first flit
- * to its last, and packets that wait for one are served in the order in which their heads asked.
- * What is added:
+ * to its last. It is given, when everything that happens at that time has happened, to the links
+ * over which the waiting packets came in turn, as an arbiter in a router does; packets that begin
+ * here are served in the order in which they asked. What is added:
  *
  * <ul>
  *   <li>a flit enters a link only if there is room for it in the buffer at the link's end, one
- *       buffer per virtual channel. Room is known by credits: one comes back when a flit's tail has
- *       left the buffer, and takes the link's latency;
+ *       buffer per virtual channel. Room is known by credits: one sets out when a flit begins to
+ *       leave the buffer, and takes the link's latency back. The flit that it lets in takes that
+ *       latency again; if the tail still stands there after both, the credit waits for it;
  *   <li>a buffer is a queue: what stands behind a packet that cannot go on waits too;
  *   <li>virtual channels share the wires flit by flit, in turn, and so they share the way out of
  *       their buffers, which is as fast as the wires. A packet that is stopped on one does not stop
@@ -32,9 +34,9 @@ import org.kernbench.sim.Simulation;
  *
  * <p>What has reached the end of its route is taken at once, so the last link needs no credit, nor
  * does the port of a memory: a controller has room for what it has read. Any other link can thus
- * pass {@code buffer / (2 L + flit / B)} bytes per second, or B if that is less: with buffers that
- * cover bandwidth times round trip everything is as with unlimited ones, but that packets queue
- * behind each other where they enter a router, not only where they leave it.
+ * pass {@code buffer / (2 L)} bytes per second, or B if that is less: with buffers that cover
+ * bandwidth times round trip everything is as with unlimited ones, but that packets queue behind
+ * each other where they enter a router, not only where they leave it.
  *
  * <p>This is for looking at networks: it costs three events for each flit and link, where {@link
  * Fabric} has one for each chunk.
@@ -44,7 +46,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
   private static final int ARRIVAL = 1; // of a flit at the end of a channel
   private static final int ADVANCE = 2; // of the next packet in the buffer of a channel
   private static final int CREDIT = 3; // for a channel
-  private static final int FREE = 4; // a link
+  private static final int SERVE = 4; // a link, after everything else of that time
   private static final int READ = 5; // of a packet, in a banked memory
   private static final int WRITE = 6;
   private static final int PORT_FREE = 7; // the way out of the buffers at the end of a link
@@ -116,7 +118,12 @@ final class BufferedFabric implements Interconnect, EventHandler {
   }
 
   /** A packet that wants to cross a link. */
-  private record Visit(Packet packet, int hop) {}
+  private record Visit(Packet packet, int hop) {
+    /** The link over which it came, -1 if it begins here. */
+    int input() {
+      return hop == 0 ? -1 : packet.transfer.route[hop - 1];
+    }
+  }
 
   /** A virtual channel of a link, with the buffer at its end. */
   private final class Channel {
@@ -125,8 +132,10 @@ final class BufferedFabric implements Interconnect, EventHandler {
     @Nullable Visit owner;
     final ArrayDeque<Visit> waiting = new ArrayDeque<>();
 
-    // the buffer, what is on the link included: packet, hop after the link, and tail arrival of
-    // each
+    /** {@link Visit#input} of the last owner. */
+    private int lastInput = -1;
+
+    // the buffer, what is on the link included: packet, hop after the link, tail arrival of each
     // flit, oldest first
     private Packet[] packets = new Packet[8];
     private int[] hops = new int[8];
@@ -144,6 +153,27 @@ final class BufferedFabric implements Interconnect, EventHandler {
     Channel(int link, boolean isMemory) {
       this.link = link;
       this.credits = isMemory ? PLENTY : bufferFlits;
+    }
+
+    /** Gives a free channel to a packet that waits for it: the links that lead here in turn. */
+    void grant() {
+      if (owner != null || waiting.isEmpty()) {
+        return;
+      }
+      Visit next = waiting.getFirst();
+      for (Visit v : waiting) {
+        if (turnsUntil(v) < turnsUntil(next)) {
+          next = v;
+        }
+      }
+      waiting.remove(next);
+      lastInput = next.input();
+      owner = next;
+    }
+
+    private int turnsUntil(Visit v) {
+      int inputs = freePs.length + 1;
+      return Math.floorMod(v.input() - lastInput - 1, inputs);
     }
 
     void push(Packet packet, int hop, long tailPs) {
@@ -206,6 +236,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
   private final Channel[] channels;
   private final int[] turn; // by link: the channel that was served last
   private final long[] freePs;
+  private final long[] servedPs; // by link: when it is to be looked at, -1 if no event says so
   private final long[] portFreePs; // by link, of the buffers at its end
   private final long[] busyPs;
   private final long[] bytesOn;
@@ -258,6 +289,8 @@ final class BufferedFabric implements Interconnect, EventHandler {
     }
     this.turn = new int[rates.length];
     this.freePs = new long[rates.length];
+    this.servedPs = new long[rates.length];
+    Arrays.fill(servedPs, -1);
     this.portFreePs = new long[rates.length];
     this.busyPs = new long[rates.length];
     this.bytesOn = new long[rates.length];
@@ -359,9 +392,9 @@ final class BufferedFabric implements Interconnect, EventHandler {
       case ADVANCE -> advance(channels[arg]);
       case CREDIT -> {
         channels[arg].credits++;
-        serve(channels[arg].link);
+        wake(channels[arg].link);
       }
-      case FREE -> serve(arg);
+      case SERVE -> serve(arg);
       case PORT_FREE -> portFree(arg);
       case READ -> read(packets.get(arg));
       case WRITE -> write(packets.get(arg));
@@ -381,7 +414,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     Packet p = c.packet();
     int hop = c.hop();
     if (c.asked) {
-      serve(p.transfer.route[hop]);
+      wake(p.transfer.route[hop]);
     } else {
       c.asked = true;
       ask(p, hop);
@@ -393,11 +426,21 @@ final class BufferedFabric implements Interconnect, EventHandler {
     p.headPs[hop] = sim.nowPs();
     Channel c = channel(p.transfer, hop);
     Visit visit = new Visit(p, hop);
-    if (c.owner == null) {
-      c.owner = visit;
-      serve(c.link);
-    } else {
-      c.waiting.add(visit);
+    c.waiting.add(visit);
+    wake(c.link);
+  }
+
+  /** Looks at a link, unless it is taken, when everything that happens now has happened. */
+  private void wake(int link) {
+    if (freePs[link] <= sim.nowPs()) {
+      serveAt(link, sim.nowPs());
+    }
+  }
+
+  private void serveAt(int link, long timePs) {
+    if (servedPs[link] != timePs) {
+      servedPs[link] = timePs;
+      sim.scheduleLast(timePs, handler, SERVE, link);
     }
   }
 
@@ -407,8 +450,12 @@ final class BufferedFabric implements Interconnect, EventHandler {
 
   /** Lets one flit enter a link if it is free and one can. */
   private void serve(int link) {
+    servedPs[link] = -1;
     if (freePs[link] > sim.nowPs()) {
       return;
+    }
+    for (int vc = 0; vc < vcs; vc++) {
+      channels[link * vcs + vc].grant();
     }
     for (int i = 1; i <= vcs; i++) {
       int vc = (turn[link] + i) % vcs;
@@ -459,7 +506,9 @@ final class BufferedFabric implements Interconnect, EventHandler {
         portFreePs[from.link] = now + rates[from.link].durationPs(bytes);
         sim.schedule(portFreePs[from.link], handler, PORT_FREE, from.link);
       }
-      sim.schedule(enteredPs + latenciesPs[from.link], handler, CREDIT, index(t, hop - 1));
+      long backPs = latenciesPs[from.link];
+      long creditPs = Math.max(now + backPs, enteredPs - backPs);
+      sim.schedule(creditPs, handler, CREDIT, index(t, hop - 1));
       if (tail) {
         from.asked = false;
         from.leavingPs = enteredPs;
@@ -471,7 +520,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     freePs[link] = enteredPs;
     busyPs[link] += enteredPs - now;
     bytesOn[link] += bytes;
-    sim.schedule(enteredPs, handler, FREE, link);
+    serveAt(link, enteredPs);
     if (number == 0) {
       p.startPs[hop] = now;
       if (now - p.headPs[hop] > t.worstWaitPs && lastId[link] != t.id) {
@@ -486,7 +535,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
       sim.schedule(now + latenciesPs[link], handler, ARRIVAL, index(t, hop));
     }
     if (tail) {
-      c.owner = c.waiting.poll();
+      c.owner = null;
       sent(p, hop, enteredPs);
     }
   }

@@ -88,7 +88,7 @@ final class MachineWarnings {
     keys.put(LinkKind.HOST_LINK, "system.links.host_to_sip");
     keys.forEach((kind, key) -> {
       LinkSpec link = machine.spec(kind);
-      long roundTripPs = 2 * link.latencyPs() + link.rate().durationPs(fabric.flitBytes());
+      long roundTripPs = 2 * link.latencyPs();
       double reach = fabric.bufferBytes() * 1e12 / roundTripPs;
       if (reach < WORTH_A_WARNING * link.rate().bytesPerSecond()) {
         add(

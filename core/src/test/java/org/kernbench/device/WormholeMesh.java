@@ -75,6 +75,7 @@ final class WormholeMesh {
       for (int port = 0; port < PORTS; port++) {
         Arrays.fill(credits[port], port == LOCAL ? Integer.MAX_VALUE / 2 : depth);
         Arrays.fill(owner[port], -1);
+        Arrays.fill(lastPort[port], -1);
         for (int vc = 0; vc < channels; vc++) {
           in[port][vc] = new Queue();
         }

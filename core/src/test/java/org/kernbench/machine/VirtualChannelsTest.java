@@ -77,7 +77,7 @@ class VirtualChannelsTest {
     }
   }
 
-  /** 12 ns each way at 512 GB/s: 4 KiB cover 24.25 ns less than wholly, and 250 ns hardly. */
+  /** 12 ns each way at 512 GB/s: 4 KiB cover 24 ns less than wholly, and 250 ns hardly. */
   @Test
   void warnings_bufferBelowTheRoundTrip_sayWhatTheLinkReaches() {
     Machine m = load("sip-2026");
@@ -92,7 +92,7 @@ class VirtualChannelsTest {
         .anySatisfy(w ->
             assertThat(w.message())
                 .contains("sip.links.cube_to_cube")
-                .contains("at most 84.5 GB/s of its 512 GB/s"));
+                .contains("at most 85.3 GB/s of its 512 GB/s"));
     assertThat(Machines.load("sip-2026", List.of("fabric.buffer=256 KiB")).warnings()).isEmpty();
   }
 
