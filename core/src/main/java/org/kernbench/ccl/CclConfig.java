@@ -32,6 +32,9 @@ import org.kernbench.torch.RankLevel;
 public final class CclConfig {
   private static final String PACKAGED = "ccl.yaml";
 
+  /** What positions of errors in overrides show as the file. */
+  public static final String OPTION = "--ccl-set";
+
   private static final SipTopology[] TOPOLOGIES = {
     SipTopology.RING_1D, SipTopology.TORUS_2D, SipTopology.MESH_2D_NO_WRAP
   };
@@ -108,7 +111,7 @@ public final class CclConfig {
     if (written.isEmpty()) {
       problems.throwIfAny(); // a file that cannot be read lacks every key: no need to list them
     }
-    ConfigTree tree = written.overridden(overrides, problems);
+    ConfigTree tree = written.overridden(overrides, OPTION, "defaults.algorithm=ring", problems);
     ConfigMap root = tree.root(problems);
     ConfigMap defaults = root.map("defaults");
     String algorithm = defaults.text("algorithm");

@@ -72,9 +72,21 @@ public final class ConfigTree {
    * the file {@code --set}, the number of the override as line, and the column inside it.
    */
   public ConfigTree overridden(List<String> overrides, Problems problems) {
+    return overridden(overrides, "--set", "system.sips.count=8", problems);
+  }
+
+  /**
+   * The same for the overrides of another option.
+   *
+   * @param option what positions show as the file
+   * @param example of an override, for messages
+   */
+  public ConfigTree overridden(
+      List<String> overrides, String option, String example, Problems problems) {
     ConfigTree result = this;
     for (int i = 0; i < overrides.size(); i++) {
-      result = result.overridden(overrides.get(i), i + 1, problems);
+      Position start = new Position(option, i + 1, 1);
+      result = result.overridden(overrides.get(i), start, example, problems);
     }
     return result;
   }
@@ -151,8 +163,8 @@ public final class ConfigTree {
     }
   }
 
-  private ConfigTree overridden(String override, int number, Problems problems) {
-    Position start = new Position("--set", number, 1);
+  private ConfigTree overridden(
+      String override, Position start, String example, Problems problems) {
     int equals = override.indexOf('=');
     String path = equals < 0 ? override : override.substring(0, equals).trim();
     if (equals < 0
@@ -160,12 +172,11 @@ public final class ConfigTree {
         || path.startsWith(".")
         || path.endsWith(".")
         || path.contains("..")) {
-      problems.add(
-          start, path, "got \"" + override + "\"; expected path=value, e.g. system.sips.count=8");
+      problems.add(start, path, "got \"" + override + "\"; expected path=value, e.g. " + example);
       return this;
     }
     String text = override.substring(equals + 1).trim();
-    Position valueAt = new Position("--set", number, equals + 2);
+    Position valueAt = new Position(start.file(), start.line(), equals + 2);
     ConfigNode node = new ConfigNode.Scalar(text, valueAt);
     String[] keys = path.split("\\.");
     for (int i = keys.length - 1; i >= 0; i--) {

@@ -233,12 +233,9 @@ public final class BenchContext {
 
   /** A problem of an override, under the name of the option that it came from. */
   private Problem asGiven(Problem p) {
-    if (!p.file().equals("--set")) {
-      return p;
-    }
     int own = p.line() - options.cclOverrides().size();
-    return own > 0
+    return p.file().equals(CclConfig.OPTION) && own > 0
         ? new Problem("--param", own, p.column(), p.path(), p.message())
-        : new Problem("--ccl-set", p.line(), p.column(), p.path(), p.message());
+        : p;
   }
 }

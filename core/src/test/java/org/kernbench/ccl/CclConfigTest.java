@@ -135,7 +135,7 @@ final class CclConfigTest {
     assertThatThrownBy(() -> CollectiveLibrary.open(TORUS, config))
         .isInstanceOf(ConfigException.class)
         .hasMessage(
-            "--set:2:28: algorithms.ring.world_size: got 7 ranks of level sip; machine sip-2026"
+            "--ccl-set:2:28: algorithms.ring.world_size: got 7 ranks of level sip; machine sip-2026"
                 + " has 6 of those: use at most 6");
   }
 
