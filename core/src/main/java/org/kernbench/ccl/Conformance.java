@@ -54,6 +54,11 @@ public final class Conformance {
       failures = List.copyOf(failures);
     }
 
+    /** The same under another name. */
+    public Report named(String name) {
+      return new Report(name, cases, refused, refusals, failures, failed, slots, forecasts, ratios);
+    }
+
     /** Whether something was run and nothing failed. */
     public boolean passes() {
       return cases > 0 && failed == 0;

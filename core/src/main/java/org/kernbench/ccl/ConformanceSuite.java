@@ -110,6 +110,9 @@ final class ConformanceSuite {
     places.all.forEach(this::values);
     if (cases == 0) {
       everywhereOnce(); // what was drawn was refused
+      if (cases == 0) {
+        fail("every group", "refused, so nothing could be checked; serve at least one");
+      }
     }
     nothingToMove();
     forecasts();
@@ -222,13 +225,11 @@ final class ConformanceSuite {
       CollectiveTrial.Question question) {
     CollectiveTrial trial = trials.get(kind);
     if (trial == null) {
-      try {
-        trial = trial(place, config.withBufferKind(kind));
-        trials.put(kind, trial);
-      } catch (CollectiveException e) {
-        refuse(place.name(), e);
+      trial = planned(place, config.withBufferKind(kind));
+      if (trial == null) {
         return;
       }
+      trials.put(kind, trial);
     }
     CollectiveTrial planned = trial;
     String slots = ", slots in " + kind.name().toLowerCase(Locale.ROOT);
@@ -244,6 +245,42 @@ final class ConformanceSuite {
 
   private CollectiveTrial trial(ConformancePlace place, AlgorithmConfig own) {
     return CollectiveTrial.of(place.machine(), algorithm, own, place.level(), place.leads());
+  }
+
+  /** The algorithm bound to a place; null, and noted, if it refuses or fails. */
+  private @Nullable CollectiveTrial planned(ConformancePlace place, AlgorithmConfig own) {
+    List<CollectiveTrial> made = new ArrayList<>();
+    judged(place, "", () -> made.add(trial(place, own)));
+    return made.isEmpty() ? null : made.getFirst();
+  }
+
+  /** Does something and notes a refusal, or any other exception of the algorithm as a failure. */
+  private void judged(ConformancePlace place, String more, Runnable body) {
+    try {
+      body.run();
+    } catch (CollectiveException e) {
+      refuse(place.name(), e);
+    } catch (RuntimeException e) {
+      cases++;
+      fail(place.name() + more, reason(e));
+    }
+  }
+
+  /** What an exception says; of an exception that has no words of ours also where it came from. */
+  private static String reason(RuntimeException e) {
+    return switch (e) {
+      case DeadlockException deadlock -> "deadlock: " + deadlock.getMessage();
+      case SimulationException told -> String.valueOf(told.getMessage());
+      default -> e + place(e.getCause() == null ? e : e.getCause());
+    };
+  }
+
+  private static String place(Throwable e) {
+    return Arrays.stream(e.getStackTrace())
+        .filter(frame -> !frame.getClassName().startsWith("java."))
+        .findFirst()
+        .map(frame -> " at " + frame.getFileName() + ":" + frame.getLineNumber())
+        .orElse("");
   }
 
   /** Runs a case and notes what is wrong with it; null if there is no result. */
@@ -267,12 +304,9 @@ final class ConformanceSuite {
       return result;
     } catch (CollectiveException e) {
       refuse(place.name() + ": " + question.op().word(), e);
-    } catch (SimulationException
-        | IllegalStateException
-        | IllegalArgumentException
-        | IndexOutOfBoundsException e) {
+    } catch (RuntimeException e) {
       cases++;
-      fail(what, e instanceof DeadlockException ? "deadlock: " + e.getMessage() : "" + e);
+      fail(what, reason(e));
     }
     return null;
   }
@@ -296,9 +330,9 @@ final class ConformanceSuite {
   private void nothingToMove() {
     IdleCalls calls = new IdleCalls(algorithm, config, this::fail);
     List<DType> types = full ? List.of(TYPES) : List.of(TYPES[random.nextInt(TYPES.length)]);
-    calls.alone(types, 0, 1, 2, 1013);
+    judged(ConformancePlace.alone(), "", () -> calls.alone(types, 0, 1, 2, 1013));
     for (ConformancePlace place : some(places.all, 3)) {
-      calls.ofNothing(place, types);
+      judged(place, ", no elements", () -> calls.ofNothing(place, types));
     }
     cases += calls.cases();
   }
@@ -318,24 +352,23 @@ final class ConformanceSuite {
   /** Where the assumptions of the closed forms hold, forecasts that claim it are exact. */
   private void forecasts() {
     for (ConformancePlace place : some(places.model, 3)) {
-      try {
-        CollectiveTrial trial = trial(place, config);
-        for (CollectiveOp op : operations) {
-          int p = place.ranks();
-          List<Long> lengths = new ArrayList<>(List.of((long) p, 1013L, 2048L * p, 24_576L));
-          if (full && op != CollectiveOp.ALL_TO_ALL) {
-            lengths.add(1L << 18);
-          }
-          for (long length : some(lengths, 1)) {
-            if (op != CollectiveOp.BARRIER) {
-              int root = op.hasRoot() ? random.nextInt(p) : -1;
-              long elements = elements(op, length, place.ranks());
-              forecast(place, trial, question(op, ReduceKind.SUM, DType.F32, root, elements));
-            }
-          }
+      judged(place, "", () -> forecasts(place, trial(place, config)));
+    }
+  }
+
+  private void forecasts(ConformancePlace place, CollectiveTrial trial) {
+    for (CollectiveOp op : operations) {
+      int p = place.ranks();
+      List<Long> lengths = new ArrayList<>(List.of((long) p, 1013L, 2048L * p, 24_576L));
+      if (full && op != CollectiveOp.ALL_TO_ALL) {
+        lengths.add(1L << 18);
+      }
+      for (long length : some(lengths, 1)) {
+        if (op != CollectiveOp.BARRIER) {
+          int root = op.hasRoot() ? random.nextInt(p) : -1;
+          long elements = elements(op, length, place.ranks());
+          forecast(place, trial, question(op, ReduceKind.SUM, DType.F32, root, elements));
         }
-      } catch (CollectiveException e) {
-        refuse(place.name(), e);
       }
     }
   }
@@ -376,23 +409,22 @@ final class ConformanceSuite {
 
   private void longVectors() {
     for (ConformancePlace place : places.longVectors) {
-      try {
-        CollectiveTrial trial = trial(place, config);
-        for (CollectiveOp op : operations) {
-          if (op != CollectiveOp.BARRIER) {
-            int root = op.hasRoot() ? 0 : -1;
-            CollectiveTrial.Question question =
-                question(op, ReduceKind.SUM, DType.F32, root, LONGEST);
-            CollectiveTrial.Result result =
-                check(place, question, "", () -> trial.run(question, Mode.TIME));
-            if (result != null) {
-              double ratio = result.ps() / (double) result.bound().ps();
-              longRatio = longRatio == 0 ? ratio : Math.min(longRatio, ratio);
-            }
+      CollectiveTrial trial = planned(place, config);
+      if (trial == null) {
+        continue;
+      }
+      for (CollectiveOp op : operations) {
+        if (op != CollectiveOp.BARRIER) {
+          int root = op.hasRoot() ? 0 : -1;
+          CollectiveTrial.Question question =
+              question(op, ReduceKind.SUM, DType.F32, root, LONGEST);
+          CollectiveTrial.Result result =
+              check(place, question, "", () -> trial.run(question, Mode.TIME));
+          if (result != null) {
+            double ratio = result.ps() / (double) result.bound().ps();
+            longRatio = longRatio == 0 ? ratio : Math.min(longRatio, ratio);
           }
         }
-      } catch (CollectiveException e) {
-        refuse(place.name(), e);
       }
     }
   }
@@ -412,13 +444,7 @@ final class ConformanceSuite {
           int root = op.hasRoot() ? p - 1 : -1;
           CollectiveTrial.Question question =
               question(op, ReduceKind.SUM, DType.F32, root, elements(op, length, p));
-          try {
-            slots(place, question);
-          } catch (CollectiveException e) {
-            refuse(place.name(), e);
-          } catch (SimulationException | IndexOutOfBoundsException e) {
-            fail(place.name() + ", " + question, "" + e);
-          }
+          judged(place, ", " + question, () -> slots(place, question));
         }
       }
     }

@@ -45,6 +45,13 @@ final class ClassPath {
     return classes;
   }
 
+  /** The same without sources of its own; nothing if no classes were named. */
+  void loadIfGiven() {
+    if (!entries().isEmpty()) {
+      load(List.of());
+    }
+  }
+
   /** What was named, by the option and by the environment. */
   List<Path> entries() {
     List<String> all = new ArrayList<>(given);

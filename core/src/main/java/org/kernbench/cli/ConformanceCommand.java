@@ -1,6 +1,5 @@
 package org.kernbench.cli;
 
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -9,8 +8,9 @@ import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.ccl.Conformance;
+import org.kernbench.config.ConfigException;
 import org.kernbench.eval.CollectiveJson;
-import org.kernbench.eval.UserClasses;
+import org.kernbench.eval.UsageException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -29,17 +29,16 @@ import picocli.CommandLine.Parameters;
 final class ConformanceCommand implements Callable<Integer> {
   private static final int FAILED = 1;
 
+  /** Name of the user's class in the configuration. */
+  private static final String OWN = "user";
+
   @Parameters(
       arity = "1",
       paramLabel = "ALGORITHM|CLASS",
       description = "A name in ccl.yaml, the class of an algorithm of your own, or all.")
   String subject = "";
 
-  @Option(
-      names = "--class-path",
-      paramLabel = "PATH",
-      description = "Where the class is: a .java file, a jar, or a directory; may be repeated.")
-  List<Path> classPath = new ArrayList<>();
+  @Mixin private ClassPath classPath = new ClassPath();
 
   @Mixin private CclChoice collectives = new CclChoice();
 
@@ -70,9 +69,7 @@ final class ConformanceCommand implements Callable<Integer> {
   public Integer call() {
     ClassLoader before = Thread.currentThread().getContextClassLoader();
     try {
-      if (!classPath.isEmpty()) {
-        Thread.currentThread().setContextClassLoader(UserClasses.load(classPath).loader());
-      }
+      classPath.loadIfGiven();
       return run();
     } finally {
       Thread.currentThread().setContextClassLoader(before);
@@ -83,26 +80,28 @@ final class ConformanceCommand implements Callable<Integer> {
     List<String> set = new ArrayList<>(collectives.overrides());
     boolean isClass = subject.contains(".");
     if (isClass) {
-      set.add("algorithms.user.class=" + subject);
+      set.add("algorithms." + OWN + ".class=" + subject);
     }
     CclConfig config = CclConfig.load(collectives.file(), set);
     List<String> names =
         subject.equals("all")
             ? List.copyOf(CollectiveLibrary.builtIn())
-            : List.of(isClass ? "user" : config.of(subject.replace('-', '_')).name());
+            : List.of(isClass ? OWN : config.of(subject.replace('-', '_')).name());
     Conformance suite = new Conformance();
     List<Conformance.Report> reports = new ArrayList<>();
     for (String name : names) {
-      CollectiveAlgorithm algorithm = CollectiveLibrary.algorithm(config, name);
+      CollectiveAlgorithm algorithm = isClass ? own(config) : made(config, name);
       Conformance.Report report =
-          suite.run(
-              algorithm,
-              config.of(name),
-              full ? Conformance.Extent.FULL : Conformance.Extent.FAST,
-              seed);
+          suite
+              .run(
+                  algorithm,
+                  config.of(name),
+                  full ? Conformance.Extent.FULL : Conformance.Extent.FAST,
+                  seed)
+              .named(isClass ? algorithm.name() : name);
       reports.add(report);
       if (!format.isJson()) {
-        print(algorithm.name(), report);
+        print(report);
       }
     }
     if (format.isJson()) {
@@ -111,20 +110,40 @@ final class ConformanceCommand implements Callable<Integer> {
     return reports.stream().allMatch(Conformance.Report::passes) ? 0 : FAILED;
   }
 
-  private void print(String name, Conformance.Report report) {
+  private static CollectiveAlgorithm made(CclConfig config, String name) {
+    return CollectiveLibrary.algorithm(config, name);
+  }
+
+  /** The class that was named, of which the user knows no place in a configuration. */
+  private static CollectiveAlgorithm own(CclConfig config) {
+    try {
+      return made(config, OWN);
+    } catch (ConfigException e) {
+      String why = e.problems().getFirst().message();
+      throw new UsageException(why + "; --class-path says where classes of your own are");
+    }
+  }
+
+  private void print(Conformance.Report report) {
     Conformance.Slots slots = report.slots();
     Conformance.Forecasts forecasts = report.forecasts();
     Conformance.Ratios ratios = report.ratios();
     line(
         "%-24s %s  %,d cases, %d failed, %d refused",
-        name, report.passes() ? "ok  " : "FAIL", report.cases(), report.failed(), report.refused());
-    line(
-        "  time     %.2f to %.1f times the bound%s",
-        ratios.least(),
-        ratios.most(),
-        ratios.longVectors() > 0
-            ? String.format(Locale.ROOT, "; 64 MiB from %.3f", ratios.longVectors())
-            : "");
+        report.algorithm(),
+        report.passes() ? "ok  " : "FAIL",
+        report.cases(),
+        report.failed(),
+        report.refused());
+    if (ratios.most() > 0) {
+      line(
+          "  time     %.2f to %.1f times the bound%s",
+          ratios.least(),
+          ratios.most(),
+          ratios.longVectors() > 0
+              ? String.format(Locale.ROOT, "; 64 MiB from %.3f", ratios.longVectors())
+              : "");
+    }
     if (slots.counted() > 0) {
       line(
           "  slots    %d to %d needed, %d counts as measured",

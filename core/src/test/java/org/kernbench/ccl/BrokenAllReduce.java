@@ -30,7 +30,13 @@ record BrokenAllReduce(Flaw flaw) implements CollectiveAlgorithm {
     /** Ranks wait for each other in a circle. */
     RECEIVES_FIRST,
     /** Each rank adds in another order. */
-    OWN_ORDER
+    OWN_ORDER,
+    /** The kernel stops with an exception of its own. */
+    THROWS,
+    /** No plan is made, by an exception that is no refusal. */
+    PLANS_NOTHING,
+    /** No group is served. */
+    REFUSES
   }
 
   @Override
@@ -45,7 +51,11 @@ record BrokenAllReduce(Flaw flaw) implements CollectiveAlgorithm {
 
   @Override
   public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
-    return new Ring(group, flaw);
+    return switch (flaw) {
+      case PLANS_NOTHING -> throw new UnsupportedOperationException("not yet");
+      case REFUSES -> throw new CollectiveException("broken: serves nobody");
+      default -> new Ring(group, flaw);
+    };
   }
 
   private record Ring(Group group, Flaw flaw) implements Schedule {
@@ -78,6 +88,9 @@ record BrokenAllReduce(Flaw flaw) implements CollectiveAlgorithm {
       int p = group.size();
       Segments blocks = Segments.ofAtMost(0, n, 2048);
       return (tl, rank, vector, reduction) -> {
+        if (flaw == Flaw.THROWS && rank == p - 1) {
+          throw new ClassCastException("no such neighbour");
+        }
         for (int b = 0; b < blocks.parts(); b++) {
           Scope scope = tl.scope();
           Segments halves = blocks.of(b, 2);

@@ -62,6 +62,9 @@ final class ConformanceTest {
     "EXTRA_MESSAGE, 'its exact count is'",
     "RECEIVES_FIRST, 'deadlock'",
     "OWN_ORDER, 'hold different bits'",
+    "THROWS, 'no such neighbour at BrokenAllReduce.java:'",
+    "PLANS_NOTHING, 'not yet at BrokenAllReduce.java:'",
+    "REFUSES, 'every group: refused'",
   })
   void brokenAlgorithm_anyFlaw_isCaught(BrokenAllReduce.Flaw flaw, String sign) {
     Conformance.Report report = broken(flaw);
