@@ -83,7 +83,7 @@ final class Auto implements CollectiveAlgorithm {
   public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
     Optional<TuningTable> table =
         ccl.table().isPresent()
-            ? Optional.of(TuningTable.read(ccl.table().get()))
+            ? Optional.of(TuningTable.read(ccl.table().get(), ccl))
             : Optional.empty();
     return new Choosing(ccl, group, queues, table);
   }

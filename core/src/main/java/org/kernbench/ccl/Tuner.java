@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -32,7 +33,7 @@ public final class Tuner {
    *
    * @param algorithm its name
    * @param predictedPs by its closed form
-   * @param ps by simulation; empty if that was not worth it
+   * @param ps by simulation; empty if that was not worth it, or came to a deadlock
    */
   public record Candidate(String algorithm, OptionalLong predictedPs, OptionalLong ps) {}
 
@@ -71,6 +72,7 @@ public final class Tuner {
    * @param level what a rank owns
    * @param leads by rank, the PEs that take part; at least two
    * @param all whether to simulate also what the closed forms call hopeless or say nothing about
+   * @throws org.kernbench.config.ConfigException if the class of an algorithm cannot be made
    */
   public Tuner(Machine machine, CclConfig ccl, RankLevel level, List<Pe> leads, boolean all) {
     this.machine = machine;
@@ -78,6 +80,7 @@ public final class Tuner {
     this.level = level;
     this.leads = List.copyOf(leads);
     this.all = all;
+    ccl.names().forEach(name -> CollectiveLibrary.algorithm(ccl, name));
   }
 
   /**
@@ -113,12 +116,26 @@ public final class Tuner {
       boolean promising = forecast.isPresent() && forecast.getAsLong() <= HOPELESS * least;
       OptionalLong ps =
           all || promising || each.getKey().equals(chosen) || least == Long.MAX_VALUE
-              ? OptionalLong.of(each.getValue().run(question, Mode.TIME).ps())
+              ? simulated(each.getValue(), question)
               : OptionalLong.empty();
       candidates.add(new Candidate(each.getKey(), forecast, ps));
     }
     candidates.sort(Comparator.comparingLong(c -> c.ps.orElse(Long.MAX_VALUE)));
+    if (candidates.getFirst().ps.isEmpty()) {
+      throw new CollectiveException(
+          "every algorithm that can do "
+              + question
+              + " comes to a deadlock with these slots; use more of them (ipcq.slots)");
+    }
     return new Comparison(question, auto.bound(question), chosen, List.copyOf(candidates));
+  }
+
+  private static OptionalLong simulated(CollectiveTrial trial, CollectiveTrial.Question question) {
+    try {
+      return OptionalLong.of(trial.run(question, Mode.TIME).ps());
+    } catch (DeadlockException e) {
+      return OptionalLong.empty();
+    }
   }
 
   private @Nullable CollectiveTrial trial(String name, CollectiveTrial.Question question) {

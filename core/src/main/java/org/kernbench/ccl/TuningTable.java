@@ -4,13 +4,16 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
+import java.util.LinkedHashSet;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problems;
+import org.kernbench.config.Suggest;
 import org.kernbench.machine.Machine;
 import org.kernbench.torch.CollectiveOp;
 import org.kernbench.torch.RankLevel;
@@ -110,9 +113,10 @@ public final class TuningTable {
   /**
    * Reads a table.
    *
+   * @param ccl where the algorithms that it names are configured
    * @throws org.kernbench.config.ConfigException with every problem found
    */
-  public static TuningTable read(Path file) {
+  public static TuningTable read(Path file, CclConfig ccl) {
     Problems problems = new Problems();
     String yaml;
     try {
@@ -135,7 +139,13 @@ public final class TuningTable {
             sizes.problem(size, "expected a size in bytes, e.g. \"2048 B\"");
             continue;
           }
-          table.put(op, Long.parseLong(words[0]), sizes.text(size));
+          String name = sizes.text(size);
+          Set<String> known = new LinkedHashSet<>(ccl.names(op));
+          known.remove(Auto.NAME);
+          if (!known.contains(name)) {
+            sizes.problem(size, unknown(name, known));
+          }
+          table.put(op, Long.parseLong(words[0]), name);
         }
         sizes.done();
       }
@@ -143,5 +153,13 @@ public final class TuningTable {
     root.done();
     problems.throwIfAny();
     return table;
+  }
+
+  private static String unknown(String name, Set<String> known) {
+    return "got \""
+        + name
+        + "\"; expected one of "
+        + String.join(", ", known)
+        + Suggest.hint(name, known);
   }
 }

@@ -2,6 +2,7 @@ package org.kernbench.cli;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -52,6 +53,8 @@ final class TuneCommand implements Callable<Integer> {
 
   @Mixin private CclChoice collectives = new CclChoice();
 
+  @Mixin private ClassPath classPath = new ClassPath();
+
   @Option(
       names = "--op",
       paramLabel = "OP",
@@ -101,9 +104,19 @@ final class TuneCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    ClassLoader before = Thread.currentThread().getContextClassLoader();
+    try {
+      classPath.loadIfGiven();
+      run();
+      return 0;
+    } finally {
+      Thread.currentThread().setContextClassLoader(before);
+    }
+  }
+
+  private void run() {
     DType type = type(dtype);
-    List<CollectiveOp> chosen =
-        ops.stream().map(op -> Words.choice("--op", op, CollectiveOp.values())).toList();
+    List<CollectiveOp> chosen = ops.stream().map(TuneCommand::op).distinct().toList();
     List<Long> vectors = sizes.stream().map(TuneCommand::size).toList();
     if (out != null) {
       WholeFile.checkWritable("--out", out);
@@ -127,7 +140,6 @@ final class TuneCommand implements Callable<Integer> {
     if (format.isJson()) {
       terminal.out().print(CollectiveJson.tuning(machine, level, leads.size(), found));
     }
-    return 0;
   }
 
   /** A line of text, if that is asked for. */
@@ -138,11 +150,24 @@ final class TuneCommand implements Callable<Integer> {
   }
 
   private static long size(String text) {
+    long bytes;
     try {
-      return Quantity.SIZE.parse(text);
+      bytes = Quantity.SIZE.parse(text);
     } catch (IllegalArgumentException e) {
       throw new UsageException("--sizes: " + e.getMessage());
     }
+    if (bytes <= 0) {
+      throw new UsageException("--sizes: got \"" + text.trim() + "\"; expected a positive size");
+    }
+    return bytes;
+  }
+
+  private static CollectiveOp op(String text) {
+    CollectiveOp[] tunable =
+        Arrays.stream(CollectiveOp.values())
+            .filter(op -> op != CollectiveOp.POINT_TO_POINT)
+            .toArray(CollectiveOp[]::new);
+    return Words.choice("--op", text.trim(), tunable);
   }
 
   private static DType type(String text) {
@@ -160,6 +185,14 @@ final class TuneCommand implements Callable<Integer> {
           case CUBE -> machine.sips() * machine.cubesPerSip();
           case PE -> machine.pesPerCube();
         };
+    if (devices < 2) {
+      throw new UsageException(
+          "--rank-level: machine "
+              + machine.name()
+              + " has one device of level "
+              + rankLevel
+              + "; expected a level, or a machine, with two or more");
+    }
     int n = ranks != null ? ranks : devices;
     if (n < 2 || n > devices) {
       throw new UsageException(
@@ -209,7 +242,11 @@ final class TuneCommand implements Callable<Integer> {
   }
 
   private void candidate(Tuner.Candidate c) {
-    double ps = c.ps().orElse(0);
+    if (c.ps().isEmpty()) {
+      line("%-14s %12s    %-22s %12s", "", "", c.algorithm(), "deadlock");
+      return;
+    }
+    double ps = c.ps().getAsLong();
     String forecast =
         c.predictedPs().isPresent()
             ? String.format(Locale.ROOT, "x %.3f", c.predictedPs().getAsLong() / Math.max(1, ps))

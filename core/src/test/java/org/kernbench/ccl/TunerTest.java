@@ -13,7 +13,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.config.ConfigException;
 import org.kernbench.device.Mode;
+import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -132,5 +134,66 @@ final class TunerTest {
                 leads))
         .isInstanceOf(CollectiveException.class)
         .hasMessageContaining("made for machine");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "one_shoot, did you mean one_shot?",
+    "auto, got \"auto\"; expected one of",
+    "direct, got \"direct\"; expected one of"
+  })
+  void auto_tableNamesWhatCannotDoIt_isRefused(String name, String message, @TempDir Path directory)
+      throws IOException {
+    Machine machine = sips("ring_1d");
+    TuningTable table = new TuningTable(machine, RankLevel.SIP, 6);
+    table.put(CollectiveOp.ALL_REDUCE, 1024, name);
+    Path file = directory.resolve("table.yaml");
+    Files.writeString(file, table.text());
+    CclConfig config = config("defaults.algorithm=auto", "defaults.table=" + file);
+    assertThatThrownBy(() ->
+            CollectiveLibrary.open(machine, config).connect(Bed.leads(machine, RankLevel.SIP, 6)))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining("table.yaml:7:")
+        .hasMessageContaining("all_reduce.1024 B")
+        .hasMessageContaining(message);
+  }
+
+  /** A ring whose ranks all receive before they send, where a command waits for the last. */
+  @Test
+  void compare_oneComesToADeadlock_comparesTheOthers() {
+    Machine machine = Machines.load("ring", List.of("pe.cpu.issue=serial"));
+    CclConfig config =
+        config("algorithms.stuck.class=" + ReceivesFirst.class.getName(), "defaults.slots=2");
+    List<Pe> leads = Bed.leads(machine, RankLevel.SIP, 6);
+    Tuner.Comparison found =
+        new Tuner(machine, config, RankLevel.SIP, leads, true).compare(question(1024));
+    assertThat(found.candidates())
+        .filteredOn(c -> c.ps().isEmpty())
+        .extracting(Tuner.Candidate::algorithm)
+        .containsExactly("stuck");
+    assertThat(found.autoOverBest()).isLessThanOrEqualTo(1.05);
+  }
+
+  /** Of the user's, so with a public constructor. */
+  public static final class ReceivesFirst implements CollectiveAlgorithm {
+    private final CollectiveAlgorithm broken =
+        new BrokenAllReduce(BrokenAllReduce.Flaw.RECEIVES_FIRST);
+
+    public ReceivesFirst() {}
+
+    @Override
+    public String name() {
+      return "stuck";
+    }
+
+    @Override
+    public RankLevel defaultRankLevel() {
+      return RankLevel.SIP;
+    }
+
+    @Override
+    public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig own) {
+      return broken.plan(group, queues, own);
+    }
   }
 }

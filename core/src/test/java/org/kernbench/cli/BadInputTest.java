@@ -154,7 +154,20 @@ final class BadInputTest {
     all.addAll(userCode());
     all.addAll(sweeps());
     all.addAll(layouts());
+    all.addAll(tuning());
     return all;
+  }
+
+  private static List<Case> tuning() {
+    return List.of(
+        new Case("conformance-nothing", 2, "conformance"),
+        new Case("conformance-algorithm-misspelt", 2, "conformance", "rings"),
+        new Case("conformance-class-unknown", 2, "conformance", "own.Nothing"),
+        new Case("conformance-class-of-other-kind", 2, "conformance", "java.lang.String"),
+        new Case("tune-size-negative", 2, "tune", "--sizes=-3 KiB"),
+        new Case("tune-type-unknown", 2, "tune", "--dtype", "f17"),
+        new Case("tune-one-device", 2, "tune", "--set", "system.sips.count=1"),
+        new Case("tune-class-unknown", 2, "tune", "--ccl-set", "algorithms.own.class=own.Nothing"));
   }
 
   private static List<Case> commandLine() {
@@ -630,7 +643,6 @@ final class BadInputTest {
         new Case("explain-rows-negative", 2, "explain", "hello-send", "--rows", "-1"),
         new Case("explain-rows-not-a-number", 2, "explain", "hello-send", "--rows", "few"),
         new Case("tune-ranks-none", 2, "tune", "--ranks", "0"),
-        new Case("tune-size-without-unit", 2, "tune", "--sizes", "16 B,2048"),
         new Case("tune-op-unknown", 2, "tune", "--op", "all_reduce,all_sum"),
         new Case("tune-out-is-directory", 2, "tune", "--out", "$DIR"),
         new Case("tune-out-not-writable", 2, "tune", "--out", "$DIR/none/table.yaml"),

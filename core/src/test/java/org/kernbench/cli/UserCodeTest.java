@@ -95,6 +95,62 @@ final class UserCodeTest {
         .contains("MyStar.java:");
   }
 
+  @Test
+  void newCollective_byItsClass_conforms() {
+    write("collective", "my-star", "MyStar.java");
+
+    Session run = Session.of("conformance", "own.MyStar", "--class-path", path("MyStar.java"));
+
+    assertThat(run.exitCode()).as(run.err()).isZero();
+    assertThat(run.out()).startsWith("my_star ").contains(" 0 failed, 0 refused");
+  }
+
+  @Test
+  void newCollective_tuned_isInTheTableThatAutoGoesBy() throws IOException {
+    write("collective", "my-star", "MyStar.java");
+    List<String> own =
+        List.of(
+            "--class-path",
+            path("MyStar.java"),
+            "--ccl-set",
+            "algorithms.my_star.class=own.MyStar",
+            "--topology",
+            "ring");
+
+    Session tune =
+        Session.of(
+            with(own, "tune", "--all", "--sizes", "64 B,1 KiB", "--out", path("table.yaml")));
+
+    assertThat(tune.exitCode()).as(tune.err()).isZero();
+    assertThat(tune.out()).contains("my_star").contains("wrote ");
+    Path file = directory.resolve("table.yaml");
+    String table = Files.readString(file).replaceAll("(?m)^  (\\d+ B): .*$", "  $1: my_star");
+    assertThat(table).contains("64 B: my_star").contains("1024 B: my_star");
+    Files.writeString(file, table);
+
+    Session run =
+        Session.of(
+            with(
+                own,
+                "run",
+                "ccl-allreduce",
+                "--param",
+                "n_elem=100",
+                "--ccl-set",
+                "defaults.algorithm=auto",
+                "--ccl-set",
+                "defaults.table=" + path("table.yaml")));
+
+    assertThat(run.exitCode()).as(run.err()).isZero();
+    assertThat(run.out()).contains("algorithm=auto:my_star").contains("all exact");
+  }
+
+  private static String[] with(List<String> last, String... first) {
+    List<String> all = new ArrayList<>(List.of(first));
+    all.addAll(last);
+    return all.toArray(String[]::new);
+  }
+
   @ParameterizedTest
   @CsvSource({"my-bench,MyBench", "my_bench,MyBench", "MyBench,MyBench", "mine,Mine", "a2-b,A2B"})
   void newBench_anySpelling_hasOneName(String name, String className) {
