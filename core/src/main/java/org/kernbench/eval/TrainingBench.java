@@ -1,6 +1,7 @@
 package org.kernbench.eval;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -243,16 +244,63 @@ final class TrainingBench implements Bench {
       throw new UsageException(
           "batch is " + s.batch + ", dp " + s.dp + "; expected a batch that dp divides");
     }
+    checkTensorParallel(s);
+    checkTokens(s);
+  }
+
+  private static void checkTensorParallel(Setup s) {
+    TransformerConfig c = s.config;
+    Map<String, Integer> divided = new LinkedHashMap<>();
+    if (s.scope != Scope.MLP) {
+      divided.put("heads", c.heads());
+      divided.put("heads of keys", c.keyHeads());
+    }
+    divided.put("inner features", c.ffn());
+    if (s.scope == Scope.STEP) {
+      divided.put("ids", c.vocabulary());
+    }
+    int most = divided.values().stream().reduce(0, TrainingBench::commonDivisor);
+    if (most % s.tp != 0) {
+      List<String> each = new ArrayList<>();
+      divided.forEach((what, n) -> each.add(n + " " + what));
+      throw new UsageException(
+          "tp is "
+              + s.tp
+              + "; expected a divisor of "
+              + most
+              + ", so that every rank has as many of "
+              + String.join(", ", each));
+    }
+  }
+
+  private static void checkTokens(Setup s) {
     int rows = s.sp ? s.cp * s.tp : s.cp;
-    if (s.tokens % rows != 0 || (s.cp > 1 && s.tokens % (2 * s.cp) != 0)) {
+    int chunks = s.cp > 1 ? 2 * s.cp : 1;
+    int multiple = rows / commonDivisor(rows, chunks) * chunks;
+    if (s.tokens % multiple != 0) {
       throw new UsageException(
           "tokens is "
               + s.tokens
               + "; expected a multiple of "
-              + rows
-              + (s.cp > 1 ? " and of " + 2 * s.cp : "")
+              + multiple
               + ", so that every rank has as many");
     }
+    boolean learnsPositions =
+        s.scope == Scope.STEP && s.config.style() == TransformerConfig.Style.GPT;
+    if (learnsPositions && s.tokens > s.config.maxSequence()) {
+      throw new UsageException(
+          "tokens is "
+              + s.tokens
+              + "; expected at most "
+              + s.config.maxSequence()
+              + ", the positions that "
+              + s.config.name()
+              + " learns");
+    }
+  }
+
+  private static int commonDivisor(int a, int b) {
+    return b == 0 ? a : commonDivisor(b, a % b);
   }
 
   private static CollectiveLibrary library(BenchContext context, Machine machine, Setup setup) {
