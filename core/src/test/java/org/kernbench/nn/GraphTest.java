@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.kernbench.device.Mode;
+import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 
 /** Every operation of a graph: its gradient is that of central differences. */
@@ -23,6 +25,32 @@ final class GraphTest {
   @Test
   void sub_sameVariableTwice_gradientsAddUp() {
     GradCheck.check((g, x) -> g.sub(g.mul(x.get(0), x.get(0)), x.get(0)), shape(7));
+  }
+
+  @Test
+  void weightedSum_gradients() {
+    GradCheck.check(
+        (g, x) -> g.weightedSum(g.mul(x.get(0), x.get(0)), new double[] {2, -1, 0, .5}), shape(4));
+  }
+
+  /** Rounding has no derivative; a cast passes the gradient on, in the type of its operand. */
+  @Test
+  void cast_gradientIsCastBack() {
+    Ranks.run(
+        1,
+        Mode.VALUES,
+        w -> {
+          try (Graph g = Graph.of(w.torch())) {
+            double[] values = {1, 1 + 0x1p-9, -3};
+            Variable x = g.input(g.own(w.torch().from(values, shape(3), DType.F32, "x")));
+            Variable y = g.cast(x, DType.BF16);
+            assertThat(y.value().toDoubles()).containsExactly(1, 1, -3);
+            double[] grad = {2, -0.5, 1};
+            g.backward(y, g.own(w.torch().from(grad, shape(3), DType.BF16, "dy")));
+            assertThat(x.grad().orElseThrow().dtype()).isEqualTo(DType.F32);
+            assertThat(x.grad().orElseThrow().toDoubles()).isEqualTo(grad);
+          }
+        });
   }
 
   @Test

@@ -616,6 +616,56 @@ final class MappingTest {
     }
   }
 
+  /**
+   * Losses and gradients do not depend on how many ranks have the ids, smoothed ones neither, and
+   * are those of softmax over all ids in plain Java; a target that nobody has counts as none.
+   */
+  @ParameterizedTest
+  @CsvSource({"1, 0", "1, 0.1", "2, 0", "2, 0.1", "3, 0.3", "6, 0.1"})
+  void crossEntropy_anyRanks_isThatOverAllIds(int p, double smoothing) {
+    int vocabulary = 12;
+    int[] targets = {0, 11, 5, 6, -100};
+    int rows = targets.length;
+    double[] logits = new Random(8).doubles(rows * vocabulary, -3, 3).toArray();
+    double[] dy = {1, -2, 0.5, 3, 1};
+    double s = smoothing * vocabulary / (vocabulary - 1);
+    double[] losses = new double[rows];
+    double[] grads = new double[logits.length];
+    for (int i = 0; i < rows; i++) {
+      double[] row = Arrays.copyOfRange(logits, i * vocabulary, (i + 1) * vocabulary);
+      double most = Arrays.stream(row).max().orElseThrow();
+      double sum = Arrays.stream(row).map(x -> Math.exp(x - most)).sum();
+      double log = Math.log(sum) + most;
+      // without a target, what is left is the logarithm of the sum, from the largest logit
+      double nll = log - (targets[i] < 0 ? most : row[targets[i]]);
+      losses[i] = (1 - s) * nll + s * (log - Arrays.stream(row).average().orElseThrow());
+      for (int j = 0; j < vocabulary; j++) {
+        double smoothed = (j == targets[i] ? 1 - s : 0) + s / vocabulary;
+        grads[i * vocabulary + j] = (Math.exp(row[j] - log) - smoothed) * dy[i];
+      }
+    }
+    int each = vocabulary / p;
+    Ranks.run(
+        p,
+        Mode.VALUES,
+        w -> {
+          double[] own =
+              fill(rows, each, (i, j) -> logits[i * vocabulary + w.rank() * each + j]);
+          double[] expected =
+              fill(rows, each, (i, j) -> grads[i * vocabulary + w.rank() * each + j]);
+          try (Graph graph = Graph.of(w.torch())) {
+            Variable x = graph.input(tensor(w, graph, own, Shape.of(rows, each), "logits"));
+            Variable y =
+                graph.crossEntropy(x, targets, w.distributed().world(), vocabulary, smoothing);
+            graph.backward(y, tensor(w, graph, dy, y.shape(), "dy"));
+            assertThat(y.value().toDoubles()).containsExactly(losses, within(1e-13));
+            assertThat(x.grad().orElseThrow().toDoubles())
+                .containsExactly(expected, within(1e-13));
+            assertThat(x.value().toDoubles()).as("the logits are not changed").isEqualTo(own);
+          }
+        });
+  }
+
   @Test
   void crossEntropy_gradients() {
     Ranks.run(
