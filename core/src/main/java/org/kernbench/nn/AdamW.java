@@ -14,7 +14,7 @@ public final class AdamW extends Optimizer {
   /**
    * Constants of the method.
    *
-   * @param rate learning rate
+   * @param rate learning rate, until it is {@linkplain Optimizer#changeRate changed}
    * @param beta1 decay of the mean of gradients
    * @param beta2 decay of the mean of their squares
    * @param epsilon keeps the divisor above zero
@@ -29,7 +29,7 @@ public final class AdamW extends Optimizer {
 
   /** An optimizer of some parameters. */
   public AdamW(Torch torch, List<Parameter> parameters, Settings settings) {
-    super(torch, parameters, List.of("mean", "square"));
+    super(torch, parameters, settings.rate, List.of("mean", "square"));
     this.settings = settings;
   }
 
@@ -52,6 +52,7 @@ public final class AdamW extends Optimizer {
             x -> x.get(0).mul(s.beta2).add(x.get(1).mul(x.get(1)).mul(1 - s.beta2)));
     double correct1 = 1 - Math.pow(s.beta1, steps());
     double correct2 = 1 - Math.pow(s.beta2, steps());
+    double rate = rate();
     double decay = slot.parameter().shape().rank() > 1 ? s.decay : 0;
     compute()
         .mapInto(
@@ -62,7 +63,7 @@ public final class AdamW extends Optimizer {
               var mean = x.get(1).mul(1 / correct1);
               var root = x.get(2).mul(1 / correct2).sqrt().add(s.epsilon);
               var change = mean.div(root).add(x.get(0).mul(decay));
-              return x.get(0).sub(change.mul(s.rate));
+              return x.get(0).sub(change.mul(rate));
             });
   }
 }

@@ -242,7 +242,7 @@ public final class Checkpoint {
       byte[] to = new byte[from.length];
       for (int r = 0; r < ranks; r++) {
         int start = r * Math.toIntExact(t.sizeBytes());
-        part(shape, axis, ranks, r, t.dtype())
+        part(shape, sharding, ranks, r, t.dtype())
             .copy((inWhole, inPart, n) -> System.arraycopy(from, start + inPart, to, inWhole, n));
       }
       return Optional.of(new NpyArray(t.dtype(), shape, to));
@@ -353,7 +353,7 @@ public final class Checkpoint {
     if (ranks == 1) {
       System.arraycopy(whole.bytes(), 0, own, 0, own.length);
     } else {
-      part(expected, axis, ranks, layout.tp().rank(), whole.dtype())
+      part(expected, entry.sharding, ranks, layout.tp().rank(), whole.dtype())
           .copy((inWhole, inPart, n) -> System.arraycopy(whole.bytes(), inWhole, own, inPart, n));
     }
     double[] values = new double[Math.toIntExact(shape.elements())];
@@ -409,11 +409,11 @@ public final class Checkpoint {
 
   // ---- parts ----
 
-  /** Where the rows of one rank's part are in the whole. */
-  private record Runs(int outer, int bytes, int ranks, int rank) {
+  /** Runs of bytes that the ranks have in turn in the whole, and that one rank has in its part. */
+  private record Runs(int count, int bytes, int ranks, int rank) {
     void copy(Copy copy) {
-      for (int o = 0; o < outer; o++) {
-        copy.run((o * ranks + rank) * bytes, o * bytes, bytes);
+      for (int i = 0; i < count; i++) {
+        copy.run((i * ranks + rank) * bytes, i * bytes, bytes);
       }
     }
   }
@@ -422,8 +422,11 @@ public final class Checkpoint {
     void run(int inWhole, int inPart, int bytes);
   }
 
-  private static Runs part(Shape whole, int axis, int ranks, int rank, DType dtype) {
-    long run = whole.dim(axis) / ranks * whole.inner(axis) * dtype.sizeBytes();
-    return new Runs(Math.toIntExact(whole.outer(axis)), Math.toIntExact(run), ranks, rank);
+  private static Runs part(Shape whole, Sharding sharding, int ranks, int rank, DType dtype) {
+    int axis = sharding.axis().orElseThrow();
+    int cuts = ranks * sharding.stride();
+    long run = whole.dim(axis) / cuts * whole.inner(axis) * dtype.sizeBytes();
+    int count = Math.toIntExact(whole.outer(axis) * sharding.stride());
+    return new Runs(count, Math.toIntExact(run), ranks, rank);
   }
 }

@@ -33,42 +33,52 @@ public final class ColumnParallelLinear implements Module {
    * @param sequenceParallel whether the input is this rank's rows of the sequence
    * @param gradReduce whether the gradient of the input is summed over the group; a caller who
    *     switches it off does that himself
+   * @param stride projections of one size that the layer fuses, for example 2 for gate and up: a
+   *     rank's output is its part of the first, then of the second; the weight's whole is the first
+   *     and then the second, on any number of ranks. A gathered output is the ranks' in turn
    */
   public record Options(
       boolean bias,
       boolean gatherOutput,
       boolean skipBiasAdd,
       boolean sequenceParallel,
-      boolean gradReduce) {
-    /** With a bias, added; output divided; no sequence parallelism. */
-    public static final Options DEFAULT = new Options(true, false, false, false, true);
+      boolean gradReduce,
+      int stride) {
+    /** With a bias, added; output divided; no sequence parallelism; one projection. */
+    public static final Options DEFAULT = new Options(true, false, false, false, true, 1);
 
     /** Inside a region that was entered before: takes the input as it is. */
-    static final Options INSIDE = new Options(false, false, false, false, false);
+    static final Options INSIDE = new Options(false, false, false, false, false, 1);
 
     /** A copy with or without bias. */
     public Options withBias(boolean has) {
-      return new Options(has, gatherOutput, skipBiasAdd, sequenceParallel, gradReduce);
+      return new Options(has, gatherOutput, skipBiasAdd, sequenceParallel, gradReduce, stride);
     }
 
     /** A copy that gathers its output, or not. */
     public Options withGatherOutput(boolean gather) {
-      return new Options(bias, gather, skipBiasAdd, sequenceParallel, gradReduce);
+      return new Options(bias, gather, skipBiasAdd, sequenceParallel, gradReduce, stride);
     }
 
     /** A copy that gives its bias back, or adds it. */
     public Options withSkipBiasAdd(boolean skip) {
-      return new Options(bias, gatherOutput, skip, sequenceParallel, gradReduce);
+      return new Options(bias, gatherOutput, skip, sequenceParallel, gradReduce, stride);
     }
 
     /** A copy with or without sequence parallelism. */
     public Options withSequenceParallel(boolean parallel) {
-      return new Options(bias, gatherOutput, skipBiasAdd, parallel, gradReduce);
+      return new Options(bias, gatherOutput, skipBiasAdd, parallel, gradReduce, stride);
     }
 
     /** A copy that sums the gradient of its input, or does not. */
     public Options withGradReduce(boolean reduce) {
-      return new Options(bias, gatherOutput, skipBiasAdd, sequenceParallel, reduce);
+      return new Options(bias, gatherOutput, skipBiasAdd, sequenceParallel, reduce, stride);
+    }
+
+    /** A copy that fuses several projections. */
+    public Options withStride(int projections) {
+      return new Options(
+          bias, gatherOutput, skipBiasAdd, sequenceParallel, gradReduce, projections);
     }
   }
 
@@ -96,26 +106,25 @@ public final class ColumnParallelLinear implements Module {
     this.name = name;
     this.tp = tp;
     this.options = options;
-    if (out % tp.size() != 0) {
+    int multiple = tp.size() * options.stride;
+    if (out % multiple != 0) {
       throw new ShapeException(
           "column-parallel layer "
               + name
               + ": "
               + out
-              + " output features cannot be divided over "
+              + " output features"
+              + (options.stride > 1 ? " of " + options.stride + " projections" : "")
+              + " cannot be divided over "
               + tp.size()
               + " ranks; expected a multiple of "
-              + tp.size());
+              + multiple);
     }
     this.weightShape = Shape.of(out / tp.size(), in);
+    Sharding cut = Sharding.along(0, options.stride);
     this.weight =
-        owns
-            ? parts.add(init.normal(name + ".weight", Shape.of(out, in), Sharding.along(0), tp))
-            : null;
-    this.bias =
-        options.bias
-            ? parts.add(init.constant(name + ".bias", out, 0, Sharding.along(0), tp))
-            : null;
+        owns ? parts.add(init.normal(name + ".weight", Shape.of(out, in), cut, tp)) : null;
+    this.bias = options.bias ? parts.add(init.constant(name + ".bias", out, 0, cut, tp)) : null;
   }
 
   /** A layer that is given its weight with each input, for example that of an embedding. */

@@ -85,11 +85,12 @@ public final class Init {
       @org.jspecify.annotations.Nullable ProcessGroup tp,
       Values values) {
     if (sharding.axis().isEmpty() || tp == null) {
-      return new Parameter(name, tensor(name, whole, values, whole, 0, 0), sharding);
+      return new Parameter(name, tensor(name, whole, values, whole.elements(), 1, 0), sharding);
     }
     int axis = sharding.axis().getAsInt();
     int ranks = tp.size();
-    if (whole.dim(axis) % ranks != 0) {
+    int multiple = ranks * sharding.stride();
+    if (whole.dim(axis) % multiple != 0) {
       throw new ShapeException(
           "parameter "
               + name
@@ -98,29 +99,27 @@ public final class Init {
               + " of "
               + whole
               + " cannot be cut into "
-              + ranks
+              + multiple
               + " equal parts; expected a multiple of "
-              + ranks);
+              + multiple);
     }
-    int each = whole.dim(axis) / ranks;
-    return new Parameter(
-        name,
-        tensor(name, whole.with(axis, each), values, whole, axis, tp.rank() * each),
-        sharding);
+    Shape part = whole.with(axis, whole.dim(axis) / ranks);
+    long run = whole.dim(axis) / multiple * whole.inner(axis);
+    return new Parameter(name, tensor(name, part, values, run, ranks, tp.rank()), sharding);
   }
 
-  /** The part of the whole that begins at {@code start} along an axis. */
-  private Tensor tensor(String name, Shape part, Values values, Shape whole, int axis, int start) {
+  /**
+   * A rank's part of the whole, in which the ranks have runs of elements in turn.
+   *
+   * @param run elements of a run
+   */
+  private Tensor tensor(String name, Shape part, Values values, long run, int ranks, int rank) {
     if (torch.simulator().mode() == Mode.TIME) {
       return torch.empty(part, dtype, name);
     }
-    int n = Math.toIntExact(part.elements());
-    double[] data = new double[n];
-    long inner = whole.inner(axis);
-    long each = part.dim(axis) * inner;
-    long all = whole.dim(axis) * inner;
-    for (int i = 0; i < n; i++) {
-      data[i] = values.at(i / each * all + start * inner + i % each);
+    double[] data = new double[Math.toIntExact(part.elements())];
+    for (int i = 0; i < data.length; i++) {
+      data[i] = values.at((i / run * ranks + rank) * run + i % run);
     }
     return torch.from(data, part, dtype, name);
   }

@@ -13,6 +13,7 @@ import org.kernbench.torch.Torch;
 public abstract sealed class Optimizer implements AutoCloseable permits Sgd, AdamW {
   private final Compute compute;
   private final List<String> states;
+  private double rate;
   private long steps;
   private final List<Slot> slots = new ArrayList<>();
 
@@ -22,9 +23,11 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
   /**
    * An optimizer.
    *
+   * @param rate learning rate
    * @param states names of the tensors of the parameter's size that it keeps for each
    */
-  Optimizer(Torch torch, List<Parameter> parameters, List<String> states) {
+  Optimizer(Torch torch, List<Parameter> parameters, double rate, List<String> states) {
+    changeRate(rate);
     this.states = List.copyOf(states);
     this.compute = new Compute(torch, t -> t);
     for (Parameter p : parameters) {
@@ -58,6 +61,24 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
         }
       }
     }
+  }
+
+  /** Learning rate of the steps to come. */
+  public final double rate() {
+    return rate;
+  }
+
+  /**
+   * Changes the learning rate, for a schedule; a {@link Checkpoint} does not keep it.
+   *
+   * @throws IllegalArgumentException if it is negative or not finite
+   */
+  public final void changeRate(double next) {
+    if (!(next >= 0 && next < Double.POSITIVE_INFINITY)) {
+      throw new IllegalArgumentException(
+          "learning rate " + next + "; expected a finite number, 0 or more");
+    }
+    rate = next;
   }
 
   /** Steps taken, also before the state was {@linkplain Checkpoint loaded}. */

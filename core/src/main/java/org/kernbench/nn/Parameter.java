@@ -26,17 +26,31 @@ public final class Parameter extends Variable {
    *     each rank has all of it
    * @param sequenceParallel a replicated parameter that each rank applies to its own rows of the
    *     sequence only, so that its gradient must be summed over the tensor-parallel group
+   * @param stride projections that are fused along the axis: each is cut by itself, and a rank has
+   *     its part of the first, then that of the second, and so on; 1 if it is a single one
    */
-  public record Sharding(OptionalInt axis, boolean sequenceParallel) {
+  public record Sharding(OptionalInt axis, boolean sequenceParallel, int stride) {
     /** Every rank has all of it and computes the same gradient. */
-    public static final Sharding REPLICATED = new Sharding(OptionalInt.empty(), false);
+    public static final Sharding REPLICATED = new Sharding(OptionalInt.empty(), false, 1);
 
     /** Every rank has all of it and computes the gradient of its rows of the sequence. */
-    public static final Sharding SEQUENCE = new Sharding(OptionalInt.empty(), true);
+    public static final Sharding SEQUENCE = new Sharding(OptionalInt.empty(), true, 1);
+
+    /** Checks the stride. */
+    public Sharding {
+      if (stride < 1) {
+        throw new IllegalArgumentException("stride " + stride + "; expected 1 or more");
+      }
+    }
 
     /** Cut along an axis. */
     public static Sharding along(int axis) {
-      return new Sharding(OptionalInt.of(axis), false);
+      return along(axis, 1);
+    }
+
+    /** Cut along an axis, each of {@code stride} fused projections by itself. */
+    public static Sharding along(int axis, int stride) {
+      return new Sharding(OptionalInt.of(axis), false, stride);
     }
   }
 

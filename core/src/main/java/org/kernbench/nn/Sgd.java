@@ -6,16 +6,14 @@ import org.kernbench.torch.Torch;
 
 /** Plain gradient descent: {@code w -= rate grad}. */
 public final class Sgd extends Optimizer {
-  private final double rate;
-
   /** An optimizer of some parameters. */
   public Sgd(Torch torch, List<Parameter> parameters, double rate) {
-    super(torch, parameters, List.of());
-    this.rate = rate;
+    super(torch, parameters, rate, List.of());
   }
 
   @Override
   void update(Slot slot, Tensor grad) {
+    double rate = rate();
     compute()
         .mapInto(
             "sgd",

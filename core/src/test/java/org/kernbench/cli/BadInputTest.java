@@ -295,8 +295,7 @@ final class BadInputTest {
             "18"),
         new Case("training-heads", 2, "run", "transformer-block", "--param", "tp=64"),
         new Case("training-ids", 2, "run", "train-step", "--param", "vocabulary=97"),
-        new Case(
-            "training-tokens", 2, "run", "tp-mlp", "--param", "tp=4", "--param", "tokens=46"),
+        new Case("training-tokens", 2, "run", "tp-mlp", "--param", "tp=4", "--param", "tokens=46"),
         new Case(
             "training-chunks",
             2,

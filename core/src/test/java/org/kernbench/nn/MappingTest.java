@@ -649,8 +649,7 @@ final class MappingTest {
         p,
         Mode.VALUES,
         w -> {
-          double[] own =
-              fill(rows, each, (i, j) -> logits[i * vocabulary + w.rank() * each + j]);
+          double[] own = fill(rows, each, (i, j) -> logits[i * vocabulary + w.rank() * each + j]);
           double[] expected =
               fill(rows, each, (i, j) -> grads[i * vocabulary + w.rank() * each + j]);
           try (Graph graph = Graph.of(w.torch())) {
@@ -659,8 +658,7 @@ final class MappingTest {
                 graph.crossEntropy(x, targets, w.distributed().world(), vocabulary, smoothing);
             graph.backward(y, tensor(w, graph, dy, y.shape(), "dy"));
             assertThat(y.value().toDoubles()).containsExactly(losses, within(1e-13));
-            assertThat(x.grad().orElseThrow().toDoubles())
-                .containsExactly(expected, within(1e-13));
+            assertThat(x.grad().orElseThrow().toDoubles()).containsExactly(expected, within(1e-13));
             assertThat(x.value().toDoubles()).as("the logits are not changed").isEqualTo(own);
           }
         });

@@ -1,6 +1,7 @@
 package org.kernbench.nn;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import java.util.List;
@@ -57,6 +58,55 @@ final class OptimizerTest {
             }
           }
           assertThat(p.value().toDoubles()[0]).isCloseTo(value, within(1e-13));
+        });
+  }
+
+  /** Biases and norms move by their gradient alone, matrices towards zero as well. */
+  @Test
+  void adamW_gradientZero_onlyMatricesDecay() {
+    Ranks.run(
+        1,
+        Mode.VALUES,
+        w -> {
+          Parameter matrix = parameter(w.torch(), DType.F64, new double[] {.5}, new double[] {0});
+          Parameter vector =
+              new Parameter(
+                  "b",
+                  w.torch().from(new double[] {.5}, Shape.of(1), DType.F64, "b"),
+                  Sharding.REPLICATED);
+          vector.setMainGrad(w.torch().from(new double[] {0}, Shape.of(1), DType.F64, "g"));
+          new AdamW(w.torch(), List.of(matrix, vector), AdamW.Settings.of(.1)).step();
+          assertThat(matrix.value().toDoubles()[0]).isCloseTo(.5 - .1 * .01 * .5, within(1e-15));
+          assertThat(vector.value().toDoubles()).containsExactly(.5);
+        });
+  }
+
+  /** A schedule: each step has the rate that holds when it is taken. */
+  @Test
+  void changeRate_nextStepsHaveIt() {
+    Ranks.run(
+        1,
+        Mode.VALUES,
+        w -> {
+          Parameter p = parameter(w.torch(), DType.F64, new double[] {8}, new double[] {1});
+          Parameter q = parameter(w.torch(), DType.F64, new double[] {8}, new double[] {1});
+          AdamW.Settings plain = new AdamW.Settings(.5, 0, 0, 0, 0);
+          try (Optimizer sgd = new Sgd(w.torch(), List.of(p), .5);
+              Optimizer adam = new AdamW(w.torch(), List.of(q), plain)) {
+            for (Optimizer o : List.of(sgd, adam)) {
+              o.step();
+              o.changeRate(.25);
+              o.step();
+              o.changeRate(0);
+              o.step();
+              assertThat(o.rate()).isZero();
+              assertThatThrownBy(() -> o.changeRate(Double.NaN))
+                  .isInstanceOf(IllegalArgumentException.class)
+                  .hasMessageContaining("learning rate NaN");
+            }
+          }
+          assertThat(p.value().toDoubles()).containsExactly(8 - .5 - .25);
+          assertThat(q.value().toDoubles()).containsExactly(8 - .5 - .25);
         });
   }
 

@@ -4,8 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
+import java.util.stream.DoubleStream;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Mode;
@@ -30,6 +35,8 @@ final class ParallelLinearTest {
   private static final double[] XW = product(X, ROWS, IN, transposed(W, OUT, IN), OUT);
   private static final double[] DX = product(DY, ROWS, OUT, W, IN);
   private static final double[] DW = product(transposed(DY, ROWS, OUT), OUT, ROWS, X, IN);
+
+  @TempDir Path folder;
 
   private static double[] random(int n, int seed) {
     return new Random(seed).doubles(n, -1, 1).toArray();
@@ -262,6 +269,65 @@ final class ParallelLinearTest {
           near(gradOf(bias), sumsOfColumns(dy, OUT), "gradient of the bias");
           assertThat(bias.sharding().sequenceParallel()).isEqualTo(p > 1);
         });
+  }
+
+  /** Gate and up in one layer: each is cut by itself, and a file has them one after the other. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 3, 6})
+  void column_stride_cutsEachProjectionByItself_alsoInFiles(int p) {
+    Path file = folder.resolve("fused.safetensors");
+    double[][] whole = new double[2][];
+    onRanks(
+        1,
+        w -> {
+          List<Parameter> parameters = fused(w, 36, 1).parameters();
+          for (int i = 0; i < 2; i++) {
+            whole[i] = parameters.get(i).value().toDoubles();
+          }
+        });
+    onRanks(
+        p,
+        w -> {
+          ColumnParallelLinear layer = fused(w, 36, 1);
+          assertFused(layer, whole, w.rank(), p);
+          checkpoint(w, p).with(layer).save(file);
+        });
+    onRanks(
+        2,
+        w -> {
+          ColumnParallelLinear layer = fused(w, 36, 9);
+          checkpoint(w, 2).with(layer).load(file);
+          assertFused(layer, whole, w.rank(), 2);
+        });
+    onRanks(
+        4,
+        w ->
+            assertThatThrownBy(() -> fused(w, 36, 1))
+                .hasMessageContaining("36 output features of 2 projections")
+                .hasMessageContaining("expected a multiple of 8"));
+  }
+
+  private static ColumnParallelLinear fused(Worker w, int out, long seed) {
+    Init init = new Init(w.torch(), DType.F64, seed, 1).withSpread();
+    ColumnParallelLinear.Options options = ColumnParallelLinear.Options.DEFAULT.withStride(2);
+    return new ColumnParallelLinear("fused", IN, out, w.distributed().world(), init, options);
+  }
+
+  private static Checkpoint checkpoint(Worker w, int p) {
+    return new Checkpoint(w.torch(), ParallelLayout.create(w.distributed(), p, 1, 1, false));
+  }
+
+  private static void assertFused(
+      ColumnParallelLinear layer, double[][] whole, int rank, int ranks) {
+    for (int i = 0; i < 2; i++) {
+      double[] gate = Arrays.copyOf(whole[i], whole[i].length / 2);
+      double[] up = Arrays.copyOfRange(whole[i], whole[i].length / 2, whole[i].length);
+      double[] expected =
+          DoubleStream.concat(
+                  Arrays.stream(rows(gate, rank, ranks)), Arrays.stream(rows(up, rank, ranks)))
+              .toArray();
+      assertThat(layer.parameters().get(i).value().toDoubles()).isEqualTo(expected);
+    }
   }
 
   @ParameterizedTest
