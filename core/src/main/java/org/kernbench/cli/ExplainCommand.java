@@ -4,6 +4,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchRegistry;
@@ -18,8 +19,11 @@ import org.kernbench.eval.Runner;
 import org.kernbench.eval.UsageException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /** {@code kernbench explain}: why a run took the time it took. */
 @Command(
@@ -46,6 +50,8 @@ import picocli.CommandLine.Parameters;
 final class ExplainCommand implements Callable<Integer> {
   private final Terminal terminal;
   private final BenchRegistry benches;
+
+  @Spec private CommandSpec spec = CommandSpec.create();
 
   @Parameters(
       index = "0",
@@ -124,6 +130,7 @@ final class ExplainCommand implements Callable<Integer> {
   private Explanation explain(String name, Progress progress) {
     Runner runner = Runner.of(Main.versionText(), progress);
     if (RunFolder.isFolder(name)) {
+      checkNothingChosen(name);
       Recording recording = RunFolder.read(name);
       Explanation explanation = Explanation.of(recording.result());
       return verifySensitivities
@@ -141,6 +148,26 @@ final class ExplainCommand implements Callable<Integer> {
             runner,
             progress)
         : explanation;
+  }
+
+  /** A run that is over was made with options of its own. */
+  private void checkNothingChosen(String folder) {
+    List<String> chosen =
+        Stream.of("What to run", "On which machine")
+            .flatMap(group -> groups().getOrDefault(group, List.of()).stream())
+            .filter(name -> !name.equals("--class-path"))
+            .toList();
+    for (OptionSpec option : spec.commandLine().getParseResult().matchedOptions()) {
+      String given = option.longestName();
+      if (chosen.contains(given)) {
+        throw new UsageException(
+            given
+                + ": "
+                + folder
+                + " is a run that is over, made with options of its own; leave it out, or name a"
+                + " bench instead of the folder");
+      }
+    }
   }
 
   private Explanation verified(

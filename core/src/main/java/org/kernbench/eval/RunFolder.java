@@ -8,16 +8,20 @@ import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.Machine;
 
 /**
  * The folder of one run: {@code result.json}, {@code oplog.csv}, {@code run.log}, a {@link
- * Recording}, and {@code report.json} for {@link Report}. Each file is written under a temporary
- * name and then moved, so that a file that is there is whole.
+ * Recording}, and {@code report.json} for {@link Report}. Files are written under temporary names
+ * and then moved, so that a file that is there is whole and those of a folder are of one run.
  */
 public final class RunFolder {
   private static final String RECORDING = "run.log";
+  private static final String OPERATIONS = "oplog.csv";
 
   private final Path directory;
 
@@ -56,26 +60,38 @@ public final class RunFolder {
   }
 
   /**
-   * Writes the files of a result.
+   * Writes the files of a result, and what it takes to explain it later or to run it again: all of
+   * them or none. What an earlier run left here and this one does not have is removed, so that all
+   * files are of one run.
    *
-   * @throws OutputException if a file cannot be written; files written before are whole
+   * @throws OutputException if a file cannot be written; those of an earlier run are unchanged
    */
-  public void write(RunResult result) {
-    write("result.json", out -> out.write(ResultJson.write(result)));
-    write("report.json", out -> out.write(ReportData.of(result)));
+  public void write(RunResult result, String bench, RunOptions options) {
+    Map<String, WholeFile.Content> files = new LinkedHashMap<>();
+    files.put("result.json", text(out -> out.write(ResultJson.write(result))));
+    files.put("report.json", text(out -> out.write(ReportData.of(result))));
     if (result.log().isPresent() && result.machine().isPresent()) {
       OpLog log = result.log().get();
       Machine machine = result.machine().get();
-      write("oplog.csv", out -> ResultCsv.writeOpLog(log, machine, out));
+      files.put(OPERATIONS, text(out -> ResultCsv.writeOpLog(log, machine, out)));
+    }
+    if (result.path().isPresent() && result.machine().isPresent()) {
+      files.put(RECORDING, out -> new Recording(bench, options, result).write(out));
+    }
+    WholeFile.writeAll(directory, files);
+    for (String name : List.of(OPERATIONS, RECORDING)) {
+      if (!files.containsKey(name)) {
+        remove(directory.resolve(name));
+      }
     }
   }
 
-  /** Writes the files of a result, and what it takes to explain it later or to run it again. */
-  public void write(RunResult result, String bench, RunOptions options) {
-    write(result);
-    if (result.path().isPresent() && result.machine().isPresent()) {
-      WholeFile.write(
-          directory.resolve(RECORDING), out -> new Recording(bench, options, result).write(out));
+  private static void remove(Path file) {
+    try {
+      Files.deleteIfExists(file);
+    } catch (IOException e) {
+      throw new OutputException(
+          "cannot remove " + file + ", which an earlier run left (" + WholeFile.reason(e) + ")", e);
     }
   }
 
@@ -104,12 +120,14 @@ public final class RunFolder {
 
   /** Writes a file under a temporary name and moves it. */
   void write(String name, Content content) {
-    WholeFile.write(
-        directory.resolve(name),
-        bytes -> {
-          try (Writer out = new OutputStreamWriter(bytes, StandardCharsets.UTF_8)) {
-            content.to(out);
-          }
-        });
+    WholeFile.write(directory.resolve(name), text(content));
+  }
+
+  private static WholeFile.Content text(Content content) {
+    return bytes -> {
+      try (Writer out = new OutputStreamWriter(bytes, StandardCharsets.UTF_8)) {
+        content.to(out);
+      }
+    };
   }
 }

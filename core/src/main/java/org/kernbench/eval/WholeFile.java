@@ -13,8 +13,10 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.LinkedHashMap;
+import java.util.Map;
 
-/** Writes a file under a temporary name and moves it, so that a file that is there is whole. */
+/** Writes files under temporary names and moves them, so that a file that is there is whole. */
 public final class WholeFile {
   private WholeFile() {}
 
@@ -67,8 +69,50 @@ public final class WholeFile {
           ? replace(Files.isSymbolicLink(target) ? target.toRealPath() : target, content)
           : pour(target, content);
     } catch (IOException e) {
-      throw new OutputException(
-          "cannot write " + target + " (" + reason(e) + "); what was there before is unchanged", e);
+      throw unwritten(target, e);
+    }
+  }
+
+  /**
+   * Writes several files of a directory, or replaces them: all or none.
+   *
+   * @throws OutputException if one cannot be written; what was there before is unchanged
+   */
+  static void writeAll(Path directory, Map<String, Content> files) {
+    Map<Path, Path> written = new LinkedHashMap<>();
+    try {
+      for (Map.Entry<String, Content> file : files.entrySet()) {
+        Path named = directory.resolve(file.getKey());
+        try {
+          Path target = Files.isSymbolicLink(named) ? named.toRealPath() : named;
+          Path temporary = temporary(target);
+          written.put(temporary, target);
+          pourNew(temporary, file.getValue());
+        } catch (IOException e) {
+          throw unwritten(named, e);
+        }
+      }
+      for (Map.Entry<Path, Path> file : written.entrySet()) {
+        try {
+          move(file.getKey(), file.getValue());
+        } catch (IOException e) {
+          throw unwritten(file.getValue(), e);
+        }
+      }
+    } finally {
+      written.keySet().forEach(temporary -> temporary.toFile().delete());
+    }
+  }
+
+  private static OutputException unwritten(Path target, IOException e) {
+    return new OutputException(
+        "cannot write " + target + " (" + reason(e) + "); what was there before is unchanged", e);
+  }
+
+  private static void pourNew(Path temporary, Content content) throws IOException {
+    temporary.toFile().deleteOnExit(); // also when the run is interrupted
+    try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(temporary))) {
+      content.to(out);
     }
   }
 
@@ -84,11 +128,8 @@ public final class WholeFile {
 
   private static long replace(Path target, Content content) throws IOException {
     Path temporary = temporary(target);
-    temporary.toFile().deleteOnExit(); // also when the run is interrupted
     try {
-      try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(temporary))) {
-        content.to(out);
-      }
+      pourNew(temporary, content);
       long size = Files.size(temporary);
       move(temporary, target);
       return size;

@@ -229,6 +229,37 @@ final class OutputTest {
     assertThat(queries).isEqualTo(6);
   }
 
+  /** The last axis is algorithm=tree,mesh, or a path with dots: its first value is the unit. */
+  @ParameterizedTest
+  @CsvSource({
+    "'algorithm=tree,mesh', tree, mesh",
+    "'set:system.links.sip_to_sip.latency=50 ns,70 ns', 50, 70"
+  })
+  void resultsStore_ratioOfTheLastAxis_isToTheSamePointWithItsFirstValue(
+      String axis, String first, String second) throws Exception {
+    String[] sizes = {"sweep", "ccl-allreduce", "--vary", "n_elem=64,1024", "--jobs", "1"};
+    String[] out = {"--out", directory.resolve("ratios").toString()};
+    Session sweep = Session.of(concat(concat(sizes, "--vary", axis), out));
+    assertThat(sweep.exitCode()).as(sweep.err()).isZero();
+    String doc =
+        Files.readString(Path.of(System.getProperty("basedir", "."), "../docs/results-store.md"));
+    String sql = doc.substring(doc.indexOf("WITH last"));
+    String url = "jdbc:sqlite:" + directory.resolve("ratios/results.sqlite");
+    try (var connection = java.sql.DriverManager.getConnection(url);
+        var statement = connection.createStatement();
+        var rows = statement.executeQuery(sql.substring(0, sql.indexOf("```")))) {
+      double unit = 0;
+      for (int i = 0; i < 4; i++) {
+        assertThat(rows.next()).isTrue();
+        double time = rows.getDouble("crit_ns");
+        unit = i % 2 == 0 ? time : unit;
+        assertThat(rows.getString("choice")).contains(i % 2 == 0 ? first : second);
+        assertThat(rows.getDouble("ratio")).isEqualTo(time / unit);
+      }
+      assertThat(rows.next()).isFalse();
+    }
+  }
+
   @Test
   void json_ofHelloSend() {
     check("hello-send.json", run("hello-send", "--topology", "tiny", "--format", "json"));

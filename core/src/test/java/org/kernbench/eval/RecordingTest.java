@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.device.Mode;
 
 /** A run that was saved is explained as it was; a file that is none is refused with a message. */
 final class RecordingTest {
@@ -58,6 +59,35 @@ final class RecordingTest {
     RunResult again = RUNNER.run(BENCHES.find(saved.bench()), saved.options());
     assertThat(again.sim().opLogHash()).isEqualTo(result.sim().opLogHash());
     assertThat(again.machineHash()).isEqualTo(result.machineHash());
+  }
+
+  @Test
+  void savedRun_intoTheFolderOfAnother_leavesNothingOfTheOther() throws IOException {
+    save("run", "hello-send", options("tiny", "n_elem=64"));
+    save("run", "hello-send", options("tiny", "n_elem=64").withMode(Mode.VALUES));
+
+    assertThat(directory.resolve("run"))
+        .isDirectoryNotContaining("glob:**/run.log")
+        .isDirectoryNotContaining("glob:**/oplog.csv");
+    assertThat(Files.readString(directory.resolve("run/result.json"))).contains("\"values\"");
+  }
+
+  @Test
+  void savedRun_thatCannotBeWritten_leavesTheOtherWhole() throws IOException {
+    RunResult before = save("run", "hello-send", options("tiny", "n_elem=64"));
+    Path folder = directory.resolve("run");
+    String json = Files.readString(folder.resolve("result.json"));
+    // the last of the files cannot be made: as if the disk were full by then
+    Files.createDirectory(WholeFile.temporary(folder.resolve("run.log")));
+    Files.createFile(WholeFile.temporary(folder.resolve("run.log")).resolve("in the way"));
+
+    assertThatThrownBy(() -> save("run", "hello-send", options("tiny", "n_elem=128")))
+        .isInstanceOf(OutputException.class)
+        .hasMessageContaining("run.log")
+        .hasMessageContaining("what was there before is unchanged");
+
+    assertThat(Files.readString(folder.resolve("result.json"))).isEqualTo(json);
+    assertThat(read("run").result().sim().opLogHash()).isEqualTo(before.sim().opLogHash());
   }
 
   /** A changed bit is refused, or changes nothing: some codes of the compression are never used. */
