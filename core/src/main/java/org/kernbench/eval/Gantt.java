@@ -80,7 +80,9 @@ final class Gantt {
       g.setColor(GRID);
       g.setStroke(new BasicStroke(0.8f));
       g.draw(new Line2D.Double(LEFT + t * scale, TOP - 8, LEFT + t * scale, bottom));
-      text(g, Plots.time(t), LEFT + t * scale - 10, bottom + 15, FigureFonts.plain(11), INK);
+      Font font = FigureFonts.plain(11);
+      double width = g.getFontMetrics(font).getStringBounds(Plots.time(t), g).getWidth();
+      text(g, Plots.time(t), LEFT + t * scale - width / 2, bottom + 15, font, INK);
     }
     double y = TOP;
     String group = "";

@@ -1,6 +1,7 @@
 package org.kernbench.eval;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
@@ -73,7 +74,7 @@ final class MilestoneGemmFigures {
     List<Plots.Bar> bars = new ArrayList<>();
     for (Map<String, String> row : where(MilestoneGemmBench.SHAPES, staging)) {
       double window = number(row, "composite_window_ns");
-      String group = of(row, "shape") + " " + brief(of(row, "cause"));
+      String group = of(row, "shape") + "\n" + brief(of(row, "cause"));
       for (String engine : MilestoneGemmBench.ENGINES) {
         String column = engine.toLowerCase(Locale.ROOT).replace(' ', '_') + "_busy_ns";
         bars.add(new Plots.Bar(group, engine, window > 0 ? 100 * number(row, column) / window : 0));
@@ -84,8 +85,8 @@ final class MilestoneGemmFigures {
         new Plots.Words(
             "Busy engines during the product: " + words(staging),
             conditions()
-                + ".\nShape M x K x N, and what decides. Busy: share of the window from the first"
-                + " operation of the product to its last.",
+                + ".\nShape M x K x N and what decides (fill: the pipeline never fills). Busy: share of"
+                + " the time from the first operation of the product to its last.",
             "",
             "busy (%)"),
         bars,
@@ -97,7 +98,6 @@ final class MilestoneGemmFigures {
     List<Plots.Curve> curves = new ArrayList<>();
     double low = Double.MAX_VALUE;
     double high = 0;
-    List<Plots.Label> labels = new ArrayList<>();
     for (MilestoneGemmBench.Staging staging : MilestoneGemmBench.Staging.values()) {
       List<Map<String, String>> own = where(MilestoneGemmBench.SHAPES, staging.word());
       curves.add(
@@ -109,10 +109,6 @@ final class MilestoneGemmFigures {
       for (Map<String, String> r : own) {
         low = Math.min(low, number(r, "intensity"));
         high = Math.max(high, number(r, "intensity"));
-        if (staging == MilestoneGemmBench.Staging.REF_REF) {
-          labels.add(
-              new Plots.Label(of(r, "shape"), number(r, "intensity"), number(r, "tflop_per_s")));
-        }
       }
     }
     Map<String, String> first = rows.getFirst();
@@ -135,15 +131,33 @@ final class MilestoneGemmFigures {
                 + String.format(Locale.ROOT, ".\nThe ridge is at %s flop/B.", Plots.plain(ridge)),
             "flop per byte that must be moved (log scale)",
             "TFLOP/s (log scale)"),
+        Plots::plain,
         curves,
-        labels);
+        labels("intensity", "tflop_per_s"));
+  }
+
+  /** The shapes, each at one of its points, rather the streamed one. */
+  private List<Plots.Label> labels(String x, String y) {
+    Map<String, List<Map<String, String>>> shapes = new LinkedHashMap<>();
+    for (MilestoneGemmBench.Staging staging : MilestoneGemmBench.Staging.values()) {
+      for (Map<String, String> r : where(MilestoneGemmBench.SHAPES, staging.word())) {
+        shapes.computeIfAbsent(of(r, "shape"), key -> new ArrayList<>()).add(r);
+      }
+    }
+    List<Plots.Label> labels = new ArrayList<>();
+    shapes.forEach((shape, own) ->
+        labels.add(
+            new Plots.Label(
+                shape,
+                own.stream().mapToDouble(r -> number(r, x)).toArray(),
+                own.stream().mapToDouble(r -> number(r, y)).toArray())));
+    return labels;
   }
 
   private Figure theory() {
     List<Plots.Curve> curves = new ArrayList<>();
     double low = Double.MAX_VALUE;
     double high = 0;
-    List<Plots.Label> labels = new ArrayList<>();
     for (MilestoneGemmBench.Staging staging : MilestoneGemmBench.Staging.values()) {
       List<Map<String, String>> own = where(MilestoneGemmBench.SHAPES, staging.word());
       double[] theory = own.stream().mapToDouble(r -> number(r, "theory_ns")).toArray();
@@ -153,9 +167,6 @@ final class MilestoneGemmFigures {
       for (int i = 0; i < own.size(); i++) {
         low = Math.min(low, Math.min(theory[i], simulated[i]));
         high = Math.max(high, Math.max(theory[i], simulated[i]));
-        if (staging == MilestoneGemmBench.Staging.REF_REF) {
-          labels.add(new Plots.Label(of(own.get(i), "shape"), theory[i], simulated[i]));
-        }
       }
     }
     curves.add(
@@ -171,10 +182,11 @@ final class MilestoneGemmFigures {
             conditions()
                 + ".\nFormula: the prediction that tiles are chosen by (tl.TileSearch), without"
                 + " simulating. Simulated: the product alone.",
-            "formula, ns (log scale)",
-            "simulated, ns (log scale)"),
+            "formula (log scale)",
+            "simulated (log scale)"),
+        Plots::time,
         curves,
-        labels);
+        labels("theory_ns", "composite_window_ns"));
   }
 
   private Figure timeline() {
@@ -212,7 +224,7 @@ final class MilestoneGemmFigures {
       String group = Plots.plain(pes) + (pes == 1 ? " PE" : " PEs");
       bars.add(new Plots.Bar(group, "simulated", number(r, "tflop_per_s")));
       double ideal = number(own.getFirst(), "tflop_per_s") * pes;
-      bars.add(new Plots.Bar(group, "first x number of PEs", ideal));
+      bars.add(new Plots.Bar(group, "one PE x number of PEs", ideal));
       top = Math.max(top, Math.max(ideal, number(r, "tflop_per_s")));
     }
     return Plots.bars(
@@ -225,6 +237,6 @@ final class MilestoneGemmFigures {
             "TFLOP/s"),
         bars,
         top * 1.15,
-        Plots::plain);
+        Plots::threeDigits);
   }
 }

@@ -120,8 +120,8 @@ final class NetworkDiagram {
     } else if (ay == by) { // the ends of a row
       double bow = step * 0.75;
       g.draw(new CubicCurve2D.Double(x1, y1, x1, y1 - bow, x2, y2 - bow, x2, y2));
-    } else { // the ends of a column
-      double bow = step * 0.62;
+    } else { // the ends of a column; those of the left half to the left
+      double bow = step * (ax < (columns - 1) / 2.0 ? -0.62 : 0.62);
       g.draw(new CubicCurve2D.Double(x1, y1, x1 + bow, y1, x2 + bow, y2, x2, y2));
     }
   }

@@ -7,6 +7,7 @@ import java.awt.Graphics2D;
 import java.awt.Paint;
 import java.awt.Shape;
 import java.awt.Stroke;
+import java.awt.font.FontRenderContext;
 import java.awt.geom.Ellipse2D;
 import java.awt.geom.Path2D;
 import java.awt.geom.Rectangle2D;
@@ -95,26 +96,31 @@ final class Plots {
 
   /** Curves over sizes in bytes (powers of two) and times in nanoseconds (powers of ten). */
   static Figure timeOverBytes(String name, Words words, List<Curve> curves) {
-    LogAxis x = log(words.x(), 2, 2, Plots::bytes);
-    LogAxis y = log(words.y(), 10, 1, Plots::time);
+    Logarithmic x = log(words.x(), 2, 2, Plots::bytes);
+    Logarithmic y = log(words.y(), 10, 1, Plots::time);
     return lines(name, words, x, y, curves, List.of(), 3.8);
   }
 
-  /** A word at a point. */
-  record Label(String text, double x, double y) {}
+  /** A word, and the points that it belongs to: it stands at one, rather the first. */
+  record Label(String text, double[] x, double[] y) {}
 
   /** Points and lines over two logarithmic axes to base ten; series of points have a legend. */
-  static Figure logLog(String name, Words words, List<Curve> curves, List<Label> labels) {
-    LogAxis x = log(words.x(), 10, 1, Plots::plain);
-    LogAxis y = log(words.y(), 10, 1, Plots::plain);
+  static Figure logLog(
+      String name,
+      Words words,
+      DoubleFunction<String> ticks,
+      List<Curve> curves,
+      List<Label> labels) {
+    Logarithmic x = log(words.x(), 10, 1, ticks);
+    Logarithmic y = log(words.y(), 10, 1, ticks);
     return lines(name, words, x, y, curves, labels, 0.45);
   }
 
   private static Figure lines(
       String name,
       Words words,
-      LogAxis x,
-      LogAxis y,
+      Logarithmic x,
+      Logarithmic y,
       List<Curve> curves,
       List<Label> labels,
       double roomAtRight) {
@@ -140,10 +146,11 @@ final class Plots {
     }
     double base = x.getBase();
     x.setRange(left / Math.pow(base, 0.25), right * Math.pow(base, roomAtRight));
+    x.endTicksAt(right); // what follows is room for labels
     double lowest = floor125(low * 0.95);
     y.setRange(lowest, high * 1.6);
     label(plot, renderer, curves, lowest, high * 1.6);
-    labels(plot, labels);
+    labels(plot, curves, labels);
     dress(plot);
     JFreeChart chart = dressed(plot, words);
     if (curves.stream().anyMatch(c -> c.style() == Style.POINTS)) {
@@ -152,25 +159,33 @@ final class Plots {
     return new Figure(name, WIDTH, HEIGHT, chart::draw);
   }
 
-  /** A word right of each point; left of it where it would touch another. */
-  private static void labels(XYPlot plot, List<Label> labels) {
-    double perX = (WIDTH - 120) / span(plot.getDomainAxis().getRange());
-    double perY = (HEIGHT - 170) / span(plot.getRangeAxis().getRange());
-    List<Label> placed = new ArrayList<>();
+  /** A word at one of its points, clear of marks, lines and other words where there is room. */
+  private static void labels(XYPlot plot, List<Curve> curves, List<Label> labels) {
+    Font font = FigureFonts.plain(10.5f);
+    double perX = (WIDTH - 95) / span(plot.getDomainAxis().getRange());
+    double perY = (HEIGHT - 150) / span(plot.getRangeAxis().getRange());
+    LabelPlaces places = new LabelPlaces(perX, perY);
+    for (Curve curve : curves) {
+      if (curve.style() == Style.POINTS) {
+        places.marks(curve.x(), curve.y());
+      } else {
+        places.line(curve.x(), curve.y());
+      }
+    }
+    FontRenderContext context = new FontRenderContext(null, true, true);
     for (Label label : labels) {
-      boolean touches =
-          placed.stream()
-              .anyMatch(other ->
-                  Math.abs(Math.log10(label.x() / other.x())) * perX < 75
-                      && Math.abs(Math.log10(label.y() / other.y())) * perY < 13);
+      double width = font.getStringBounds(label.text(), context).getWidth();
+      LabelPlaces.Place place = places.put(label.x(), label.y(), width);
       XYTextAnnotation text =
           new XYTextAnnotation(
-              touches ? label.text() + "  " : "  " + label.text(), label.x(), label.y());
-      text.setTextAnchor(touches ? TextAnchor.BOTTOM_RIGHT : TextAnchor.TOP_LEFT);
-      text.setFont(FigureFonts.plain(10.5f));
+              place.right() ? "  " + label.text() : label.text() + "  ", place.x(), place.y());
+      text.setTextAnchor(
+          place.above()
+              ? place.right() ? TextAnchor.BOTTOM_LEFT : TextAnchor.BOTTOM_RIGHT
+              : place.right() ? TextAnchor.TOP_LEFT : TextAnchor.TOP_RIGHT);
+      text.setFont(font);
       text.setPaint(SOFT);
       plot.addAnnotation(text);
-      placed.add(label);
     }
   }
 
@@ -208,6 +223,7 @@ final class Plots {
     r.setSeriesPaint(series, colour);
     r.setSeriesStroke(series, stroke);
     r.setSeriesShapesVisible(series, false);
+    r.setSeriesVisibleInLegend(series, false); // its name stands at its end
   }
 
   private static Stroke dashes(float on, float off) {
@@ -252,7 +268,7 @@ final class Plots {
       double at = Math.max(Math.log10(last(c.y())), below + step);
       below = at;
       XYTextAnnotation text =
-          new XYTextAnnotation("  " + c.label() + ending(plot, c), last(c.x()), Math.pow(10, at));
+          new XYTextAnnotation("  " + c.label() + ending(c), last(c.x()), Math.pow(10, at));
       text.setTextAnchor(TextAnchor.CENTER_LEFT);
       text.setFont(FigureFonts.plain(12));
       text.setPaint(renderer.getSeriesPaint(i));
@@ -260,11 +276,9 @@ final class Plots {
     }
   }
 
-  /** The value at the end of a measured curve, as its axis would say it. */
-  private static String ending(XYPlot plot, Curve c) {
-    return c.style() == Style.MEASURED
-        ? ", " + ((LogAxis) plot.getRangeAxis()).getNumberFormatOverride().format(last(c.y()))
-        : "";
+  /** The time at the end of a measured curve. */
+  private static String ending(Curve c) {
+    return c.style() == Style.MEASURED ? ", " + time(last(c.y()), Plots::threeDigits) : "";
   }
 
   private static double last(double[] values) {
@@ -283,7 +297,7 @@ final class Plots {
   static Figure bars(
       String name, Words words, List<Bar> bars, double top, DoubleFunction<String> format) {
     DefaultCategoryDataset data = data(bars);
-    NumberAxis y = linear(words.y(), format);
+    NumberAxis y = linear(words.y(), Plots::plain);
     y.setRange(0, top);
     y.setTickUnit(new NumberTickUnit(step(top)));
     CategoryAxis x = new CategoryAxis(words.x());
@@ -322,10 +336,10 @@ final class Plots {
       }
       data.addValue(bar.value(), "bars", bar.group());
     }
-    NumberAxis upper = linear("", format);
+    NumberAxis upper = linear("", Plots::plain);
     upper.setRange(gap[1], top);
-    upper.setTickUnit(new NumberTickUnit(Math.max(1, Math.round((top - gap[1]) / 2))));
-    NumberAxis lower = linear(words.y(), format);
+    upper.setTickUnit(new NumberTickUnit(step(5 * (top - gap[1]) / 1.5)));
+    NumberAxis lower = linear(words.y(), Plots::plain);
     lower.setRange(0, gap[0]);
     lower.setTickUnit(new NumberTickUnit(5));
     CategoryPlot above = new CategoryPlot(data, null, upper, twoKinds(data, others, format));
@@ -487,9 +501,9 @@ final class Plots {
     return axis;
   }
 
-  private static LogAxis log(
+  private static Logarithmic log(
       String label, double base, double step, DoubleFunction<String> format) {
-    LogAxis axis = new Logarithmic(label, base, step, format);
+    Logarithmic axis = new Logarithmic(label, base, step, format);
     axis.setBase(base);
     axis.setTickUnit(new NumberTickUnit(step));
     axis.setNumberFormatOverride(format(format));
@@ -505,12 +519,17 @@ final class Plots {
     private static final long serialVersionUID = 1L;
     private final double step;
     private final transient DoubleFunction<String> format;
+    private double lastTick = Double.MAX_VALUE;
 
     Logarithmic(String label, double base, double step, DoubleFunction<String> format) {
       super(label);
       this.step = base == 10 ? 1 : step;
       this.format = format;
       setBase(base);
+    }
+
+    void endTicksAt(double value) {
+      lastTick = value;
     }
 
     @Override
@@ -532,7 +551,8 @@ final class Plots {
       for (double power = first; Math.pow(getBase(), power) <= getUpperBound(); power += step) {
         for (int digit : digits) {
           double value = digit * Math.pow(getBase(), power);
-          if (value >= getLowerBound() * (1 - 1e-9) && value <= getUpperBound()) {
+          if (value >= getLowerBound() * (1 - 1e-9)
+              && value <= Math.min(getUpperBound(), lastTick * (1 + 1e-9))) {
             ticks.add(
                 new NumberTick(
                     TickType.MAJOR, value, format.apply(value), anchor, TextAnchor.CENTER, 0));
@@ -559,6 +579,10 @@ final class Plots {
 
   /** Nanoseconds as {@code 100 ns}, {@code 10 µs}. */
   static String time(double ns) {
+    return time(ns, Plots::plain);
+  }
+
+  private static String time(double ns, DoubleFunction<String> format) {
     String[] units = {"ns", "µs", "ms", "s"};
     double rest = ns;
     int unit = 0;
@@ -566,7 +590,14 @@ final class Plots {
       rest /= 1000;
       unit++;
     }
-    return plain(rest) + " " + units[unit];
+    return format.apply(rest) + " " + units[unit];
+  }
+
+  /** Three significant digits, also if the last are zeros; all digits of a number above 999. */
+  static String threeDigits(double value) {
+    double magnitude = Math.abs(value);
+    int decimals = magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2;
+    return String.format(Locale.ROOT, "%." + decimals + "f", value);
   }
 
   /** At most three significant digits, no exponent. */

@@ -101,6 +101,12 @@ final class FiguresTest {
   }
 
   @Test
+  void threeDigits_keepsZerosThatSayHowPreciseANumberIs() {
+    assertThat(Stream.of(2.8, 15.0, 9.996, 366.0, 1234.5).map(Plots::threeDigits))
+        .containsExactly("2.80", "15.0", "10.0", "366", "1235");
+  }
+
+  @Test
   void figure_drawnTwice_hasTheSameBytesAndIsWellFormed() throws Exception {
     Figure figure =
         Plots.timeOverBytes(
