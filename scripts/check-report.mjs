@@ -1,4 +1,4 @@
-// Opens a report in headless Chromium, offline, and prints what went wrong; writes screenshots.
+// Opens a report in headless Chromium, offline, takes screenshots, uses it, and prints what went wrong.
 //
 //   npm install --no-save --ignore-scripts @sparticuz/chromium puppeteer-core
 //   node scripts/check-report.mjs report.html SHOTS-PREFIX 1280 400
@@ -28,6 +28,7 @@ for (const width of widths.map(Number)) {
   page.on('request', r => { if (!/^(file|data):/.test(r.url())) complaints.push('request ' + r.url()); });
   await page.goto(pathToFileURL(path.resolve(file)).href);
   await new Promise(done => setTimeout(done, 500));
+  await page.screenshot({ path: `${prefix}-${width}.png`, fullPage: true });
   // Use it as a reader would: sort, filter, zoom, pick a package.
   const used = await page.evaluate(async () => {
     const click = s => { const e = document.querySelector(s); if (e) e.dispatchEvent(new MouseEvent('click', { bubbles: true })); return !!e; };
@@ -39,7 +40,6 @@ for (const width of widths.map(Number)) {
       wider: document.documentElement.scrollWidth - innerWidth,
     };
   });
-  await page.screenshot({ path: `${prefix}-${width}.png`, fullPage: true });
   console.log(JSON.stringify({ width, complaints, ...used }));
   bad ||= complaints.length > 0 || used.wider > 0;
   await page.close();

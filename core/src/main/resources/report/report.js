@@ -21,6 +21,11 @@ function time(ps) {
   for (const u of units) if (Math.abs(ps) >= u[1]) best = u;
   return grouped((ps / best[1]).toPrecision(6)) + ' ' + best[0];
 }
+/** The next of 1, 2, 5 times a power of ten, at least 1. */
+function round(step) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, step)));
+  return power * [1, 2, 5, 10].find(digit => digit * power >= step);
+}
 function bytes(n) {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let u = 0;
@@ -123,7 +128,7 @@ const causeColour = cause => COLOURS[Math.max(0, causeNames.indexOf(cause)) % CO
 function timeline(run) {
   if (!run.tracks || !run.tracks.length) return;
   $('#timeline').hidden = false;
-  $('#timeline .note').textContent = 'First row: the critical path by cause. Below: engines, those on the path first' +
+  $('#timeline .note').textContent = 'First row: the critical path by cause, in the colours above. Below: engines, those on the path first' +
     (run.tracks_left_out ? ' (' + grouped(run.tracks_left_out) + ' of the others left out)' : '') +
     '. Drag to move, Ctrl + wheel or the buttons to zoom, arrow keys work too.';
   const box = $('#timeline .body');
@@ -151,13 +156,12 @@ function timeline(run) {
     g.font = '11px system-ui, sans-serif';
     g.textBaseline = 'middle';
     g.fillStyle = '#666';
-    const ticks = Math.max(2, Math.floor((width - left()) / 110));
-    for (let i = 0; i <= ticks; i++) {
-      const ps = from + (to - from) * i / ticks;
+    const step = round((to - from) / Math.max(2, Math.floor((width - left()) / 110)));
+    for (let ps = begin + Math.ceil((from - begin) / step) * step; ps <= to; ps += step) {
       g.fillStyle = '#e4e4e4';
       g.fillRect(Math.round(x(ps)), 16, 1, height);
       g.fillStyle = '#666';
-      g.textAlign = i === 0 ? 'left' : i === ticks ? 'right' : 'center';
+      g.textAlign = x(ps) - left() < 30 ? 'left' : width - x(ps) < 30 ? 'right' : 'center';
       g.fillText(time(ps - begin), x(ps), 8);
     }
     g.save();
@@ -376,7 +380,7 @@ function curves(rows, axes) {
   };
   const x = select('over', xs, xs.includes('bytes') ? 'bytes' : xs.at(-1));
   const y = select('show', ys, ys.includes('crit_ns') ? 'crit_ns' : ys[0]);
-  const scale = select('axes', ['log', 'linear'], 'log');
+  const scale = select('axes', ['log where wide', 'linear'], 'log where wide');
   $('#curves .tools').append(element('span', { class: 'note' }, 'drag over the plot to zoom, double click to go back'));
   const box = $('#curves .body');
   let plot = null;
@@ -394,7 +398,7 @@ function curves(rows, axes) {
     }
     const all = [...new Set(rows.map(r => Number(r[x.value])))].sort((a, b) => a - b);
     // A logarithmic axis over less than a factor of eight shows less than a linear one.
-    const wide = values => scale.value === 'log' && Math.min(...values) > 0 && Math.max(...values) >= 8 * Math.min(...values);
+    const wide = values => scale.value !== 'linear' && Math.min(...values) > 0 && Math.max(...values) >= 8 * Math.min(...values);
     const logX = wide(all), logY = wide([...groups.values()].flatMap(g => [...g.values()]));
     const names = [...groups.keys()].slice(0, 16);
     const data = [all, ...names.map(n => all.map(v => groups.get(n).has(v) ? groups.get(n).get(v) : null))];

@@ -48,6 +48,7 @@ final class Choices {
   @Option(
       names = "--topology",
       paramLabel = "FILE|PRESET",
+      completionCandidates = Words.Presets.class,
       description = "The machine (default: the bench's own, for most benches sip-2026).")
   private @Nullable String topology;
 

@@ -298,7 +298,7 @@ final class ExplanationText {
 
   private static String change(long ps, long time) {
     return String.format(
-        Locale.ROOT, "%+.3f ns %+.2f %%", ps / 1e3, time == 0 ? 0.0 : 100.0 * ps / time);
+        Locale.ROOT, "%+,.3f ns %+.2f %%", ps / 1e3, time == 0 ? 0.0 : 100.0 * ps / time);
   }
 
   private static String share(double share) {

@@ -57,12 +57,14 @@ final class MachineCommand implements Callable<Integer> {
     @Parameters(
         arity = "0..1",
         paramLabel = "FILE|PRESET",
+        completionCandidates = Words.Presets.class,
         description = "The machine (default: sip-2026).")
     @Nullable String name;
 
     @Option(
         names = "--topology",
         paramLabel = "FILE|PRESET",
+        completionCandidates = Words.Presets.class,
         description = "The same as an option.")
     @Nullable String topology;
 

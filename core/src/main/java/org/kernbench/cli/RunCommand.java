@@ -66,6 +66,7 @@ final class RunCommand implements Callable<Integer> {
   @Option(
       names = "--bench",
       paramLabel = "NAME",
+      completionCandidates = Words.Benches.class,
       description = "The bench, or a .java file that holds one; also without --bench.")
   private @Nullable String bench;
 

@@ -65,6 +65,7 @@ final class SweepCommand implements Callable<Integer> {
   @Option(
       names = "--bench",
       paramLabel = "NAME",
+      completionCandidates = Words.Benches.class,
       description = "The bench, or a .java file that holds one; also without --bench.")
   private @Nullable String bench;
 

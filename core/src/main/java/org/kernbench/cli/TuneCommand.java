@@ -42,6 +42,7 @@ final class TuneCommand implements Callable<Integer> {
   @Option(
       names = "--topology",
       paramLabel = "FILE|PRESET",
+      completionCandidates = Words.Presets.class,
       description = "The machine (default: sip-2026).")
   String topology = DEFAULT;
 

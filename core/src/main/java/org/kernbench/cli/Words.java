@@ -7,8 +7,11 @@ import java.util.Locale;
 import java.util.function.Function;
 import org.kernbench.config.Suggest;
 import org.kernbench.device.Mode;
+import org.kernbench.eval.Bench;
+import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.UsageException;
 import org.kernbench.machine.MachineDiagram;
+import org.kernbench.machine.Machines;
 import org.kernbench.nn.Fault;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
@@ -82,6 +85,22 @@ final class Words {
     @Override
     public TextOrJson.Output convert(String text) {
       return read(text, TextOrJson.Output.values());
+    }
+  }
+
+  /** The benches that come along, for a shell to offer. */
+  static final class Benches implements Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return BenchRegistry.standard().all().stream().map(Bench::name).iterator();
+    }
+  }
+
+  /** The machine presets, for a shell to offer. */
+  static final class Presets implements Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return Machines.presets().keySet().iterator();
     }
   }
 

@@ -226,6 +226,10 @@ final class UserCodeTest {
             "run",
             "kernbench run --topo",
             "--topology",
+            "kernbench run --bench mil",
+            "milestone-1h-ccl",
+            "kernbench sweep --topology t",
+            "tiny",
             "kernbench new ",
             "collective");
     for (Map.Entry<String, String> each : wanted.entrySet()) {
