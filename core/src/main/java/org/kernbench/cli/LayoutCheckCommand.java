@@ -62,13 +62,13 @@ final class LayoutCheckCommand implements Callable<Integer> {
       names = "--samples",
       paramLabel = "N",
       description = "Samples of a microbatch over all ranks (default: one or more for each dp).")
-  private int samples;
+  private @Nullable Integer samples;
 
   @Option(
       names = "--tokens",
       paramLabel = "N",
       description = "Tokens of a sample (default: 16 or more that all layouts can divide).")
-  private int tokens;
+  private @Nullable Integer tokens;
 
   @Option(
       names = "--microbatches",
@@ -163,21 +163,21 @@ final class LayoutCheckCommand implements Callable<Integer> {
     }
     return new LayoutCheck.Problem(
         config,
-        positive("--samples", samples, roundUp(4, sampleFactor)),
-        positive("--tokens", tokens, roundUp(16, tokenFactor)),
-        positive("--microbatches", microbatches, 1),
+        atLeast(1, "--samples", samples == null ? roundUp(4, sampleFactor) : samples),
+        atLeast(1, "--tokens", tokens == null ? roundUp(16, tokenFactor) : tokens),
+        atLeast(1, "--microbatches", microbatches),
         Words.choice("--masks", masks, Microbatches.Masks.values()),
         frozen,
-        steps,
+        atLeast(0, "--steps", steps),
         seed,
         fault);
   }
 
-  private static int positive(String option, int given, int otherwise) {
-    if (given < 0) {
-      throw new UsageException(option + ": got " + given + "; expected 1 or more");
+  private static int atLeast(int least, String option, int given) {
+    if (given < least) {
+      throw new UsageException(option + ": got " + given + "; expected " + least + " or more");
     }
-    return given == 0 ? otherwise : given;
+    return given;
   }
 
   private static int leastCommonMultiple(int a, int b) {

@@ -9,11 +9,13 @@ import org.kernbench.ccl.CollectiveException;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Suggest;
+import org.kernbench.device.SimulationException;
 import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.OutputException;
 import org.kernbench.eval.UsageException;
 import org.kernbench.machine.MachineException;
 import org.kernbench.nn.LayoutException;
+import org.kernbench.torch.SpawnException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help;
@@ -266,6 +268,10 @@ public final class Main implements Runnable, IVersionProvider {
         terminal.say(message(e));
         return FAILED;
       }
+      case SimulationException e when isProgramError(e) -> {
+        terminal.say(message(e));
+        return FAILED;
+      }
       default -> {
         terminal.say(
             "internal error: this is a bug in kernbench (or in a bench of yours). Please report it"
@@ -274,6 +280,11 @@ public final class Main implements Runnable, IVersionProvider {
         return FAILED;
       }
     }
+  }
+
+  /** Whether the message is all that a user needs, as when a device is out of memory. */
+  private static boolean isProgramError(SimulationException e) {
+    return !(e instanceof SpawnException ranks) || ranks.isUserError();
   }
 
   /** The exit code of a run. */

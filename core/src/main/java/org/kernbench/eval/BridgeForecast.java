@@ -35,6 +35,9 @@ import org.kernbench.torch.Worker;
  * hidden]}; the backward pass starts when all ranks have ended the forward pass.
  */
 public final class BridgeForecast {
+  /** Of a batch; what all ranks send of it together still fits into a long. */
+  private static final long MOST_BYTES = 1L << 48;
+
   private final BridgePlan plan;
   private final Batch batch;
   private final Optional<Hardware> hardware;
@@ -49,11 +52,24 @@ public final class BridgeForecast {
    * @param dtype of the elements
    */
   public record Batch(int samples, int tokens, int hidden, DType dtype) {
-    /** Checks that all are 1 or more. */
+    /** Checks that all are 1 or more, and that their bytes can be numbered. */
     public Batch {
       check("batch", samples);
       check("tokens", tokens);
       check("hidden", hidden);
+      double bytes = (double) samples * tokens * hidden * dtype.sizeBytes();
+      if (bytes > MOST_BYTES) {
+        throw new UsageException(
+            String.format(
+                Locale.ROOT,
+                "a batch of %d samples of %d tokens, hidden %d, has %.1e bytes; expected at most"
+                    + " %.1e",
+                samples,
+                tokens,
+                hidden,
+                bytes,
+                (double) MOST_BYTES));
+      }
     }
 
     /** Checks that replicas can divide the samples. */

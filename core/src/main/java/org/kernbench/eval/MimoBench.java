@@ -238,9 +238,9 @@ final class MimoBench implements Bench {
       throw new UsageException(
           "tokens is "
               + tokens
-              + "; expected a multiple of "
-              + factor
-              + ", and at least "
+              + "; expected "
+              + (factor == 1 ? "" : "a multiple of " + factor + ", and ")
+              + "at least "
               + (model.tokensPerSample() + 2)
               + " to hold the "
               + model.tokensPerSample()

@@ -145,6 +145,14 @@ public final class RankGrid {
     Set<String> seen = new HashSet<>();
     long product = 1;
     for (int i = 0; i < names.size(); i++) {
+      if (names.get(i).equals(OFFSET)) {
+        throw LayoutException.argument(
+            what
+                + " "
+                + text(names, shape)
+                + ": offset is no dimension; expected offset=... once, at the end, if the first"
+                + " rank is not 0");
+      }
       if (!seen.add(names.get(i))) {
         throw LayoutException.argument(
             what

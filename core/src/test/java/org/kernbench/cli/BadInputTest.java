@@ -266,9 +266,14 @@ final class BadInputTest {
   }
 
   private static Case bridge(String name, String src, String dest, String... more) {
+    return bridge(2, name, src, dest, more);
+  }
+
+  private static Case bridge(
+      int exitCode, String name, String src, String dest, String... more) {
     List<String> all = new ArrayList<>(List.of("layout", "bridge", "--src", src, "--dest", dest));
     all.addAll(List.of(more));
-    return new Case(name, 2, all.toArray(String[]::new));
+    return new Case(name, exitCode, all.toArray(String[]::new));
   }
 
   private static List<Case> layouts() {
@@ -309,6 +314,18 @@ final class BadInputTest {
             "tokens=36"),
         new Case("training-positions", 2, "run", "train-step", "--param", "tokens=1024"),
         new Case("training-samples", 2, "run", "train-step", "--param", "dp=3"),
+        new Case(
+            "layout-check-steps", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=1", "--steps", "-1"),
+        new Case(
+            "layout-check-no-sample",
+            2,
+            "layout",
+            "check",
+            "tp=2,dp=1:tp=2,dp=1",
+            "--samples",
+            "0"),
+        new Case(
+            "layout-check-short", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=1", "--tokens", "5"),
         new Case("layout-check-heads", 2, "layout", "check", "tp=5,dp=1:tp=5,dp=1"),
         new Case("layout-check-too-many-ranks", 2, "layout", "check", "tp=1,dp=97:tp=1,dp=97"),
         new Case("layout-without-command", 2, "layout"),
@@ -331,6 +348,7 @@ final class BadInputTest {
             "tp=2,dp=2",
             "--view",
             "expert:etp=2,ep=4"),
+        new Case("layout-groups-offset-first", 2, "layout", "groups", "offset=4,tp=2"),
         new Case("layout-format-csv", 2, "layout", "groups", "tp=2", "--format", "csv"),
         new Case("layout-bridge-one-side", 2, "layout", "bridge", "--src", "tp=2,dp=2"),
         bridge("layout-bridge-no-dp", "tp=4", "tp=2,dp=2"),
@@ -343,6 +361,15 @@ final class BadInputTest {
         bridge("layout-bridge-partly-apart", "tp=2,dp=2", "tp=2,dp=2,offset=2"),
         bridge("layout-bridge-batch", "tp=1,dp=4", "tp=4,dp=1", "--batch", "6"),
         bridge("layout-bridge-tokens", "tp=1,dp=4", "tp=4,dp=1", "--tokens", "0"),
+        bridge(1, "layout-bridge-out-of-memory", "tp=2,dp=1", "tp=1,dp=2", "--tokens", "9000000"),
+        bridge(
+            "layout-bridge-no-such-memory",
+            "tp=2,dp=1",
+            "tp=1,dp=2",
+            "--tokens",
+            "2000000000",
+            "--hidden",
+            "2000000000"),
         bridge("layout-bridge-dtype", "tp=1,dp=4", "tp=4,dp=1", "--dtype", "bf15"),
         bridge("layout-bridge-rank-level", "tp=1,dp=4", "tp=4,dp=1", "--rank-level", "die"),
         bridge("layout-bridge-too-many-ranks", "tp=1,dp=97", "tp=97,dp=1"),

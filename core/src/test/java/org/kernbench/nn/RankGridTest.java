@@ -232,6 +232,8 @@ final class RankGridTest {
         "tp=2,,dp=2 | got \"\"",
         "tp=-2 | got \"tp=-2\"",
         "offset=2 | no dimension",
+        "offset=4,tp=2 | offset is no dimension; expected offset=... once, at the end",
+        "tp=2,offset=1,offset=2 | offset is no dimension",
         "=2 | got \"=2\"",
       })
   void parse_wrongText_isRefused(String text, String message) {
