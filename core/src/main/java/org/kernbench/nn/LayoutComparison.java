@@ -76,28 +76,58 @@ final class LayoutComparison {
       subject.throwFailure(); // no comparison explains it
       first = inconsistent(ratios, unequal);
     }
-    return new LayoutVerdict(tensors, worst, worstTensor, ratios, unequal, stepsError(), first);
+    Optional<Trained> trained = worstTrained();
+    if (first.isEmpty()) {
+      first = trained.filter(Trained::isWrong).map(this::finding);
+    }
+    OptionalDouble stepsError =
+        trained.map(t -> OptionalDouble.of(t.error)).orElse(OptionalDouble.empty());
+    return new LayoutVerdict(tensors, worst, worstTensor, ratios, unequal, stepsError, first);
   }
 
-  /** How far parameters are from those of one rank after training. */
-  private OptionalDouble stepsError() {
-    if (one.trained.isEmpty() || subject.isFailed() || !subject.hasSteps()) {
-      return OptionalDouble.empty();
+  /** A parameter on a rank after training, beside that of one rank. */
+  private record Trained(
+      String name, String module, int rank, double[] got, double[] expected, double error) {
+    boolean isWrong() {
+      return !(error <= LayoutVerdict.STEPS_TOLERANCE);
     }
-    double worst = 0;
+  }
+
+  /** The parameter that is furthest from that of one rank after training. */
+  private Optional<Trained> worstTrained() {
+    if (subject.isFailed() || subject.steps() == 0) {
+      return Optional.empty();
+    }
+    Trained worst = null;
     for (Map.Entry<String, double[]> e : one.trained.entrySet()) {
-      Gradient whole = one.gradients.get(e.getKey());
+      String name = e.getKey();
+      Gradient whole = one.gradients.get(name);
       double size = Vectors.norm(e.getValue());
       for (int r = 0; r < ranks; r++) {
-        double[] got = subject.rank(r).trained.getOrDefault(e.getKey(), new double[0]);
+        double[] got = subject.rank(r).trained.getOrDefault(name, new double[0]);
+        String module = whole == null ? ENCODER : whole.module(); // only the encoder is frozen
         double[] expected =
-            whole == null
-                ? got
-                : cut(e.getValue(), gradient(r, e.getKey()), grid(whole.module()), global(r));
-        worst = Math.max(worst, Vectors.error(got, expected, size));
+            whole == null ? got : cut(e.getValue(), gradient(r, name), grid(module), global(r));
+        double error = Vectors.error(got, expected, size);
+        if (worst == null || error > worst.error) {
+          worst = new Trained(name, module, r, got, expected, error);
+        }
       }
     }
-    return OptionalDouble.of(worst);
+    return Optional.ofNullable(worst);
+  }
+
+  private Finding finding(Trained t) {
+    int at = Vectors.worst(t.got, t.expected);
+    return new Finding(
+        t.name + " after " + subject.steps() + " steps",
+        coordinates(t.module, t.rank) + ", element " + at,
+        global(t.rank),
+        t.got[at],
+        t.expected[at],
+        t.error,
+        Cause.UNKNOWN,
+        "all gradients of the first step are right");
   }
 
   private int global(int rank) {

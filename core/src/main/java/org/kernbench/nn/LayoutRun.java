@@ -70,8 +70,8 @@ public final class LayoutRun {
     Arrays.setAll(ranks, r -> new RankRun());
   }
 
-  boolean hasSteps() {
-    return steps > 0;
+  int steps() {
+    return steps;
   }
 
   TwoModuleLayout layout() {

@@ -31,6 +31,12 @@ public record LayoutVerdict(
   /** How far a ratio of norms may be from 1. */
   public static final double RATIO_TOLERANCE = 1e-9;
 
+  /**
+   * Relative distance of a parameter after training up to which it is equal. AdamW divides by the
+   * size of a gradient and 1e-8, so it magnifies the rounding of gradients that are nearly zero.
+   */
+  public static final double STEPS_TOLERANCE = 1e-9;
+
   /** Whether the layout computes what one rank does. */
   public boolean isEqual() {
     return first.isEmpty();

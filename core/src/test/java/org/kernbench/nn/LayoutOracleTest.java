@@ -60,9 +60,9 @@ final class LayoutOracleTest {
     assertThat(verdict.ratios()).hasSize(2);
     verdict.ratios().values().forEach(r -> assertThat(Math.abs(r - 1)).isLessThan(1e-9));
     assertThat(verdict.unequal()).isEmpty();
-    // Adam divides by the size of the gradient: elements whose gradient is nearly zero magnify its
-    // rounding
-    assertThat(verdict.stepsError().orElseThrow()).isLessThan(method == Method.SGD ? 1e-10 : 1e-6);
+    // Adam divides by the size of a gradient and 1e-8: it magnifies the rounding of one, 1e-16 and
+    // less, to 1e-8, which times the rate of 0.01 is 1e-10 in a step; 4e-11 is the most seen
+    assertThat(verdict.stepsError().orElseThrow()).isLessThan(method == Method.SGD ? 1e-14 : 1e-9);
   }
 
   /** The pairs of megatron.md 12.1, and from each kind of the stricter ones. */

@@ -137,6 +137,22 @@ final class TwoModuleTest {
     assertThat(run.compareWith(one).stepsError().orElseThrow()).isLessThan(1e-10);
   }
 
+  /** Another rate: gradients of the first step are right, parameters after it are not. */
+  @Test
+  void parametersAfterSteps_thatDiffer_areAFinding() {
+    List<Microbatch> data = Microbatches.random(TwoModules.SMALL, 4, 8, 1, Masks.UNEVEN, 3);
+    LayoutRun one = TwoModules.oneRank(TwoModules.SMALL, TwoModules.SGD, data, 2);
+    TwoModuleTraining.Settings faster =
+        TwoModules.SGD.withMethod(TwoModuleTraining.Method.SGD, 0.0500001);
+    LayoutVerdict verdict =
+        TwoModules.run(FAN_IN, TwoModules.SMALL, faster, data, 2).compareWith(one);
+    assertThat(verdict.isEqual()).isFalse();
+    Finding first = verdict.first().orElseThrow();
+    assertThat(first.tensor()).endsWith(" after 2 steps");
+    assertThat(first.error()).isEqualTo(verdict.stepsError().orElseThrow());
+    assertThat(first.evidence()).isEqualTo("all gradients of the first step are right");
+  }
+
   // ---- errors ----
 
   private static void assertFails(Microbatch data, String message) {
