@@ -7,6 +7,7 @@ import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.nn.Communication;
 import org.kernbench.nn.DataParallel;
+import org.kernbench.nn.LayoutException;
 import org.kernbench.nn.Microbatch;
 import org.kernbench.nn.Microbatches;
 import org.kernbench.nn.RankGrid;
@@ -171,11 +172,7 @@ final class MimoBench implements Bench {
             languageLayers == 0 ? model.language().layers() : languageLayers);
     boolean frozen = context.param(FROZEN).equals("on");
     boolean divided = context.param(DISTRIBUTED).equals("on");
-    TwoModuleLayout layout =
-        new TwoModuleLayout(
-            RankGrid.parse(context.param(ENCODER)),
-            RankGrid.parse(context.param(LANGUAGE)),
-            context.param(SP).equals("on"));
+    TwoModuleLayout layout = layout(context);
     int samples = context.param(SAMPLES);
     int tokens = context.param(TOKENS);
     check(model, layout, samples, tokens);
@@ -187,6 +184,17 @@ final class MimoBench implements Bench {
             .withData(DataParallel.DEFAULT.withDistributedOptimizer(divided)),
         Microbatches.random(
             model, samples, tokens, context.param(MICROBATCHES), Microbatches.Masks.UNEVEN, 1));
+  }
+
+  private static TwoModuleLayout layout(BenchContext context) {
+    try {
+      return new TwoModuleLayout(
+          RankGrid.parse(context.param(ENCODER)),
+          RankGrid.parse(context.param(LANGUAGE)),
+          context.param(SP).equals("on"));
+    } catch (LayoutException e) {
+      throw new UsageException(String.valueOf(e.getMessage()));
+    }
   }
 
   private static void checkTp(String module, RankGrid grid, TransformerConfig c, int... widths) {

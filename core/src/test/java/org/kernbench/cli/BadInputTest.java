@@ -269,8 +269,7 @@ final class BadInputTest {
     return bridge(2, name, src, dest, more);
   }
 
-  private static Case bridge(
-      int exitCode, String name, String src, String dest, String... more) {
+  private static Case bridge(int exitCode, String name, String src, String dest, String... more) {
     List<String> all = new ArrayList<>(List.of("layout", "bridge", "--src", src, "--dest", dest));
     all.addAll(List.of(more));
     return new Case(name, exitCode, all.toArray(String[]::new));
@@ -326,6 +325,7 @@ final class BadInputTest {
             "0"),
         new Case(
             "layout-check-short", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=1", "--tokens", "5"),
+        new Case("mimo-layout", 2, "run", "mimo-train-step", "--param", "language=tp=2,pp=2,dp=2"),
         new Case("layout-check-heads", 2, "layout", "check", "tp=5,dp=1:tp=5,dp=1"),
         new Case("layout-check-too-many-ranks", 2, "layout", "check", "tp=1,dp=97:tp=1,dp=97"),
         new Case("layout-without-command", 2, "layout"),
