@@ -7,7 +7,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.nn.Microbatches.Masks;
+import org.kernbench.nn.TransformerConfig.Style;
 import org.kernbench.nn.TwoModuleTraining.Method;
+import org.kernbench.tensor.DType;
 
 /**
  * Two modules in any layout compute what one rank does: every gradient within 1e-10 in f64, the
@@ -63,6 +65,34 @@ final class LayoutOracleTest {
     // Adam divides by the size of a gradient and 1e-8: it magnifies the rounding of one, 1e-16 and
     // less, to 1e-8, which times the rate of 0.01 is 1e-10 in a step; 4e-11 is the most seen
     assertThat(verdict.stepsError().orElseThrow()).isLessThan(method == Method.SGD ? 1e-14 : 1e-9);
+  }
+
+  /** The pairs of the public tests with their sizes: width 256, two layers, 1000 ids, 64 tokens. */
+  @Tag("slow")
+  @ParameterizedTest
+  @CsvSource({
+    "'tp=2,dp=4','tp=4,dp=2',UNIFORM,4",
+    "'tp=4,dp=2','tp=2,dp=4',UNEVEN,1",
+    "'tp=2,dp=4','tp=2,cp=2,dp=2',UNEVEN,1",
+    "'tp=4,dp=2','tp=1,cp=2,dp=4',UNIFORM,1",
+  })
+  void publicSizes_gradientsAndStep_equalOneRank(
+      String encoder, String language, Masks masks, int microbatches) {
+    TwoModuleConfig config =
+        new TwoModuleConfig(
+            new TransformerConfig("vit", 256, 2, 8, 8, 32, 1024, 1, 32, Style.VIT),
+            16,
+            256,
+            new TransformerConfig("gpt", 256, 2, 8, 8, 32, 1024, 1000, 64, Style.GPT),
+            999);
+    List<Microbatch> data = Microbatches.random(config, 8, 64, microbatches, masks, 99999);
+    TwoModuleTraining.Settings settings =
+        TwoModuleTraining.Settings.of(DType.F64).withInit(12345, 0.02);
+    LayoutVerdict verdict =
+        TwoModules.check(TwoModules.layout(encoder, language, true), config, settings, data, 1);
+    assertThat(verdict.first()).isEmpty();
+    assertThat(verdict.worstError()).isLessThan(1e-10);
+    assertThat(verdict.stepsError().orElseThrow()).isLessThan(1e-9);
   }
 
   /** The pairs of megatron.md 12.1, and from each kind of the stricter ones. */
