@@ -2,8 +2,8 @@ package org.kernbench.nn;
 
 /**
  * A mistake that can be made on purpose in training two modules, to see that {@code layout check}
- * finds it and names the cause. The list is that of {@code megatron.md} 12.4: bugs that such
- * programs have had.
+ * finds it and names the cause. The list is that of {@code megatron.md} 12.4, and traps 2 and 4 of
+ * 10.2: bugs that such programs have had.
  */
 public enum Fault {
   /** No mistake. */
@@ -30,6 +30,10 @@ public enum Fault {
       "gradients of the language model are divided by its dp x cp", Cause.MODULE_AVERAGED),
   /** Tokens are counted over data-parallel ranks only. */
   TOKENS_OVER_DP("tokens are counted over dp, not dp x cp", Cause.TOKENS_OVER_DP_ONLY),
+  /** The schedule multiplies the loss by the number of context-parallel ranks. */
+  LOSS_TIMES_CP("the loss is multiplied by cp, though it is a sum already", Cause.FACTOR),
+  /** Each tensor-parallel rank's tokens are counted, though they are the same. */
+  TOKENS_OVER_TP("tokens are counted over tp as well", Cause.FACTOR),
   /** Row-parallel layers add their bias before the sum. */
   BIAS_BEFORE_REDUCE(
       "row-parallel layers add their bias before the sum over tp", Cause.BIAS_BEFORE_SUM),
@@ -62,6 +66,8 @@ public enum Fault {
           AVERAGE_ENCODER,
           AVERAGE_LANGUAGE,
           TOKENS_OVER_DP,
+          LOSS_TIMES_CP,
+          TOKENS_OVER_TP,
           BIAS_BEFORE_REDUCE,
           SKIP_SEQUENCE_SUM,
           SKIP_ENCODER_SUM,

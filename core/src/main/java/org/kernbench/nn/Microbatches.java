@@ -17,7 +17,10 @@ public final class Microbatches {
     UNIFORM,
     /** Of each sample another number: those at its end do not ({@code megatron.md} 12.1). */
     UNEVEN,
-    /** None of the first half of samples, and of the others only the second half of positions. */
+    /**
+     * None of the first half of samples, so that replicas have none; of the others only the last
+     * quarter of positions, so that some context-parallel ranks have none beside ones that have.
+     */
     GAPS
   }
 
@@ -85,7 +88,7 @@ public final class Microbatches {
     return switch (masks) {
       case UNIFORM -> true;
       case UNEVEN -> at < sequence - (7 * k + 3 * sample) % (text - 1) - 1;
-      case GAPS -> sample >= samples / 2 && at >= sequence / 2;
+      case GAPS -> sample >= samples / 2 && at >= 3 * sequence / 4;
     };
   }
 }

@@ -239,7 +239,7 @@ final class Suspects {
     double factor = Vectors.factor(got, expected);
     return agree(got, Vectors.times(factor, expected), stage.floor())
         ? named(factor)
-            .map(name -> new Verdict(Cause.FACTOR, "all elements are " + name + " times too large"))
+            .map(name -> new Verdict(Cause.FACTOR, "all elements are multiplied by " + name))
         : Optional.empty();
   }
 
@@ -386,7 +386,9 @@ final class Suspects {
   // ---- gradients of parameters ----
 
   private Optional<Verdict> finished(Stage stage, int rank) {
-    return everywhere(stage, rank, this::scaled)
+    return everywhere(stage, rank, r -> scaled(r, this::tokensOverDp))
+        .or(() -> everywhere(stage, rank, r -> scaled(r, this::multiplied)))
+        .or(() -> everywhere(stage, rank, r -> scaled(r, this::tokensOverAnother)))
         .or(() -> everywhere(stage, rank, r -> partialParameter(stage, r)));
   }
 
@@ -401,8 +403,13 @@ final class Suspects {
         : sum;
   }
 
+  /** Why gradients of both modules have one factor on a rank. */
+  private interface OneFactor {
+    Optional<Verdict> why(int rank, double factor);
+  }
+
   /** One factor for all parameters of a module, or of all. */
-  private Optional<Verdict> scaled(int rank) {
+  private Optional<Verdict> scaled(int rank, OneFactor ofAll) {
     Map<String, Double> factors = new LinkedHashMap<>();
     for (Stage each : runs.parameters(Stage.Kind.FINISHED)) {
       if (each.got()[rank].length != each.expected()[rank].length) {
@@ -425,12 +432,7 @@ final class Suspects {
     double encoder = factors.getOrDefault("encoder", factors.getOrDefault("language", 1.0));
     double language = factors.getOrDefault("language", encoder);
     if (near(encoder, language)) {
-      return tokens(rank, encoder)
-          .or(() ->
-              named(encoder)
-                  .map(n ->
-                      new Verdict(
-                          Cause.FACTOR, "all gradients are " + n + " times" + " too large")));
+      return ofAll.why(rank, encoder);
     }
     String module = near(language, 1) ? "encoder" : "language";
     double own = near(language, 1) ? encoder : language;
@@ -450,13 +452,30 @@ final class Suspects {
         Cause.SKEW,
         String.format(
             Locale.ROOT,
-            "gradients of the encoder are %s times too large, of the language model %s times",
+            "gradients of the encoder are multiplied by %s, of the language model by %s",
             named(encoder).orElse(Double.toString(encoder)),
             named(language).orElse(Double.toString(language))));
   }
 
-  /** Dividing by the tokens of some ranks only. */
-  private Optional<Verdict> tokens(int rank, double factor) {
+  private Optional<Verdict> multiplied(int rank, double factor) {
+    return named(factor)
+        .map(name -> new Verdict(Cause.FACTOR, "all gradients are multiplied by " + name));
+  }
+
+  private Optional<Verdict> tokensOverDp(int rank, double factor) {
+    Optional<Verdict> also = multiplied(rank, factor);
+    return tokens(rank, factor, true)
+        .map(v ->
+            new Verdict(
+                v.cause(), v.evidence() + also.map(a -> "; as well, " + a.evidence()).orElse("")));
+  }
+
+  private Optional<Verdict> tokensOverAnother(int rank, double factor) {
+    return tokens(rank, factor, false);
+  }
+
+  /** Dividing by the tokens of some ranks only: of the dp group, or of another. */
+  private Optional<Verdict> tokens(int rank, double factor, boolean overDp) {
     RankGrid language = subject.layout().language();
     double all = 0;
     for (int r : group(language, rank, both(language))) {
@@ -464,15 +483,17 @@ final class Suspects {
     }
     Map<String, String[]> some = dimensions(language);
     some.putIfAbsent("dp", new String[] {"dp"}); // also of one rank
+    some.remove("dp x cp"); // as it should be
+    some.keySet().removeIf(dim -> dim.equals("dp") != overDp);
     for (Map.Entry<String, String[]> dims : some.entrySet()) {
       double counted = 0;
       List<Integer> group = group(language, rank, dims.getValue());
       for (int r : group) {
         counted += subject.rank(r).tokens;
       }
-      if (!dims.getKey().equals("dp x cp") && near(factor, all / Math.max(1, counted))) {
+      if (near(factor, all / Math.max(1, counted))) {
         return verdict(
-            dims.getKey().equals("dp") ? Cause.TOKENS_OVER_DP_ONLY : Cause.FACTOR,
+            overDp ? Cause.TOKENS_OVER_DP_ONLY : Cause.FACTOR,
             String.format(
                 Locale.ROOT,
                 "divided by the %.0f tokens of the %s group %s instead of all %.0f",
@@ -493,7 +514,7 @@ final class Suspects {
     return Math.abs(a - b) <= AGREE * Math.abs(b);
   }
 
-  /** A factor by the size of a group. */
+  /** A factor by the size of a group, or of several of the same size. */
   private Optional<String> named(double factor) {
     Map<String, Integer> sizes = new LinkedHashMap<>();
     RankGrid language = subject.layout().language();
@@ -504,12 +525,18 @@ final class Suspects {
     sizes.put("dp x cp", language.size("dp") * language.size("cp"));
     sizes.put("encoder dp", encoder.size("dp"));
     sizes.put("encoder tp", encoder.size("tp"));
-    for (Map.Entry<String, Integer> e : sizes.entrySet()) {
-      if (e.getValue() > 1 && near(factor, e.getValue())) {
-        return Optional.of(e.getKey() + " (" + e.getValue() + ")");
+    for (boolean isInverse : new boolean[] {false, true}) {
+      List<String> names = new ArrayList<>();
+      int size = 1;
+      for (Map.Entry<String, Integer> e : sizes.entrySet()) {
+        if (e.getValue() > 1 && near(factor, isInverse ? 1.0 / e.getValue() : e.getValue())) {
+          size = e.getValue();
+          names.add((isInverse ? "1/" : "") + e.getKey());
+        }
       }
-      if (e.getValue() > 1 && near(factor, 1.0 / e.getValue())) {
-        return Optional.of("1/" + e.getKey() + " (1/" + e.getValue() + ")");
+      if (!names.isEmpty()) {
+        return Optional.of(
+            String.join(" or ", names) + " (" + (isInverse ? "1/" : "") + size + ")");
       }
     }
     return Optional.empty();

@@ -40,6 +40,12 @@ final class TwoModuleRecipe implements Recipe {
 
   @Override
   public double gradientFactor(ParallelLayout layout) {
+    if (fault == Fault.LOSS_TIMES_CP) {
+      return (double) language.dpCp().size() / language.dp().size();
+    }
+    if (fault == Fault.TOKENS_OVER_TP) {
+      return 1.0 / language.tp().size();
+    }
     boolean averages = fault == (isEncoder ? Fault.AVERAGE_ENCODER : Fault.AVERAGE_LANGUAGE);
     return averages ? 1.0 / layout.dpCp().size() : 1;
   }

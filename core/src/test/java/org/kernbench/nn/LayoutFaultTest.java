@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.nn.BridgePlan.Direction;
@@ -41,6 +42,19 @@ final class LayoutFaultTest {
         .isEqualTo(fault == Fault.NONE ? Optional.empty() : Optional.of(fault.cause()));
   }
 
+  /** Groups of one size cannot be told apart by a factor: all are named. */
+  @Test
+  void factor_ofSeveralGroups_namesAll() {
+    TwoModuleLayout layout = TwoModules.layout("tp=2,dp=4", "tp=2,cp=2,dp=2", false);
+    assertThat(finding(layout, Fault.LOSS_TIMES_CP, Masks.UNEVEN, 8).orElseThrow().evidence())
+        .isEqualTo("all gradients are multiplied by cp or tp or dp or encoder tp (2)");
+    TwoModuleLayout other = TwoModules.layout("tp=1,dp=6", "tp=2,cp=3,dp=1", false);
+    assertThat(finding(other, Fault.LOSS_TIMES_CP, Masks.UNEVEN, 12).orElseThrow().evidence())
+        .isEqualTo("all gradients are multiplied by cp or dp x cp (3)");
+    assertThat(finding(other, Fault.TOKENS_OVER_TP, Masks.UNEVEN, 12).orElseThrow().evidence())
+        .isEqualTo("all gradients are multiplied by 1/tp (1/2)");
+  }
+
   /** Whether a fault changes anything in a layout. */
   private static boolean applies(Fault fault, TwoModuleLayout layout) {
     RankGrid language = layout.language();
@@ -48,7 +62,8 @@ final class LayoutFaultTest {
     Direction direction = layout.bridge().direction();
     return switch (fault) {
       case NONE -> false;
-      case SKIP_CP_REDUCE, TOKENS_OVER_DP, SKIP_LANGUAGE_CP_SUM -> hasCp;
+      case SKIP_CP_REDUCE, TOKENS_OVER_DP, LOSS_TIMES_CP, SKIP_LANGUAGE_CP_SUM -> hasCp;
+      case TOKENS_OVER_TP -> language.size("tp") > 1;
       case REDUCE_OVER_DP_CP -> hasCp && language.size("dp") > 1;
       case ZERO_PAD -> direction == Direction.FAN_OUT;
       case SWAP_SLOTS -> direction != Direction.EQUAL;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -33,6 +34,15 @@ final class TwoModuleTest {
   @Test
   void oneRankWithRotation_gradients_equalThePlainModel() {
     assertPlain(TwoModules.LLAMA, Microbatches.random(TwoModules.LLAMA, 2, 8, 1, Masks.UNEVEN, 2));
+  }
+
+  /** A replica without a token, and a context-parallel rank beside one that has some. */
+  @Test
+  void gaps_leaveReplicasAndContextRanksWithoutTokens() {
+    List<Microbatch> data = Microbatches.random(TwoModules.SMALL, 4, 8, 1, Masks.GAPS, 1);
+    TwoModuleLayout layout = TwoModules.layout("tp=1,dp=4", "tp=1,cp=2,dp=2", false);
+    LayoutRun run = TwoModules.run(layout, TwoModules.SMALL, TwoModules.SGD, data, 0);
+    assertThat(IntStream.range(0, 4).map(r -> run.rank(r).tokens)).containsExactly(0, 0, 3, 0);
   }
 
   // ---- samples without the other modality ----
