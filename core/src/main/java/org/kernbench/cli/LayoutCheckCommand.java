@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.eval.LayoutCheck;
 import org.kernbench.eval.UsageException;

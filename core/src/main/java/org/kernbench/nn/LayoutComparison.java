@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.LayoutRun.Gradient;
 import org.kernbench.nn.LayoutRun.Place;
 import org.kernbench.nn.LayoutRun.RankRun;
@@ -98,7 +99,7 @@ final class LayoutComparison {
     if (subject.isFailed() || subject.steps() == 0) {
       return Optional.empty();
     }
-    Trained worst = null;
+    @Nullable Trained worst = null;
     for (Map.Entry<String, double[]> e : one.trained.entrySet()) {
       String name = e.getKey();
       Gradient whole = one.gradients.get(name);
