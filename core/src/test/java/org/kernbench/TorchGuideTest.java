@@ -13,7 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What the guides to torch, kernels and layouts quote is in the examples: a block {@code java NAME}
+ * What the guides to torch, kernels, layouts and training quote is in the examples: a block {@code java NAME}
  * in the code of {@code examples/NAME.java}, a block {@code text NAME} in what it prints, which
  * {@link ExamplesTest} checks. Blocks {@code console} are run by the command line's tests.
  * Indentation is not compared.
@@ -33,6 +33,7 @@ final class TorchGuideTest {
     List<Block> blocks = new ArrayList<>(blocks("docs/torch-guide.md"));
     blocks.addAll(blocks("docs/kernel-guide.md"));
     blocks.addAll(blocks("docs/layout-guide.md"));
+    blocks.addAll(blocks("docs/parallel-guide.md"));
     return blocks;
   }
 
