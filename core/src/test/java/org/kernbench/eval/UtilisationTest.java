@@ -45,6 +45,26 @@ final class UtilisationTest {
     });
   }
 
+  /** All links behind the slow one are taken as long, a few even longer: they pass on its bytes. */
+  @Test
+  void links_behindASlowOne_comeAfterIt() {
+    RunResult slow =
+        Runner.of("test", Progress.SILENT)
+            .run(
+                BenchRegistry.standard().find("hello-send"),
+                RunOptions.DEFAULT
+                    .withTopology("ring")
+                    .withOverrides(List.of("system.links.sip_to_sip.bandwidth=5 GB/s"))
+                    .withParams(List.of("to=sip1.cube0.pe0", "n_elem=65536")));
+    Breakdown path = slow.path().orElseThrow();
+
+    List<Utilisation.LinkUse> links =
+        Utilisation.of(path.machine(), path.log(), path.beginPs(), path.endPs()).links();
+
+    assertThat(links.getFirst().link().name()).isEqualTo("sip0.ioE->sip1.ioW");
+    assertThat(links.get(1).busyPs()).isGreaterThanOrEqualTo(links.getFirst().busyPs());
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {1, 7, 80})
   void linksOverTime_windows_holdTheBusyTimeOfAllLinks(int windows) {
