@@ -13,10 +13,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * What the guides to torch, kernels, layouts and training quote is in the examples: a block {@code java NAME}
- * in the code of {@code examples/NAME.java}, a block {@code text NAME} in what it prints, which
- * {@link ExamplesTest} checks. Blocks {@code console} are run by the command line's tests.
- * Indentation is not compared.
+ * What the guides to torch, kernels, layouts and training quote is in the examples: a block {@code
+ * java NAME} in the code of {@code examples/NAME.java}, a block {@code text NAME} in what it
+ * prints, which {@link ExamplesTest} checks. Blocks {@code console} are run by the command line's
+ * tests. Indentation is not compared.
  */
 final class TorchGuideTest {
   private static final Path ROOT = Path.of(System.getProperty("basedir", "."), "..");
