@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -17,6 +19,7 @@ import org.kernbench.ccl.Phases.Reach;
 import org.kernbench.device.Mode;
 import org.kernbench.device.OpKind;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
@@ -30,7 +33,7 @@ import org.kernbench.torch.ReduceKind;
 import org.kernbench.torch.Splits;
 
 /**
- * Drawn algorithms against the closed forms O3 to O19 of the specification of collectives, on
+ * Drawn algorithms against the closed forms O3 to O22 of the specification of collectives, on
  * machines that fulfil their assumptions ({@link Ideal}): only the links between ranks take time,
  * every PE has a message channel for each of its links, commands cost nothing.
  *
@@ -169,7 +172,7 @@ final class ClosedFormTest {
 
   /**
    * O3; on an even ring the block opposite goes half each way from its first message on, not only
-   * in the last step, so a step is {@code o + L + b/(2B)} (ADR 0019).
+   * in the last step, so a step is {@code o + L + b/(2B)} (ADR 0020).
    */
   @ParameterizedTest
   @ValueSource(ints = {3, 4, 5, 6, 7, 8, 9, 16})
@@ -469,6 +472,43 @@ final class ClosedFormTest {
         4 * p);
   }
 
+  /** O16 on meshes and tori: the routes of all pairs over the busiest link, and no run below it. */
+  @ParameterizedTest
+  @CsvSource({
+    "mesh_2d_no_wrap, 3, 2, 4",
+    "mesh_2d_no_wrap, 4, 4, 16",
+    "mesh_2d_no_wrap, 6, 1, 9",
+    "mesh_2d_no_wrap, 8, 4, 64",
+    "torus_2d, 3, 3, 3",
+    "torus_2d, 5, 3, 9",
+    "torus_2d, 7, 5, 30"
+  })
+  void allToAll_meshOrTorus_isBoundByO16(String topology, int x, int y, int load) {
+    Machine machine =
+        IDEAL.ring(
+            x * y,
+            "system.sips.topology=" + topology,
+            "system.sips.w=" + x,
+            "system.sips.h=" + y,
+            "ipcq.slot_size=64 KiB");
+    Group group = sips(machine, x * y);
+    Map<Integer, Integer> routes = new HashMap<>();
+    for (Pe from : group.leads()) {
+      for (Pe to : group.leads()) {
+        if (!from.equals(to)) {
+          for (int link : machine.route(machine.peNode(from), machine.peNode(to))) {
+            if (machine.linkKind(link) == LinkKind.SIP_TO_SIP) {
+              routes.merge(link, 1, Integer::sum);
+            }
+          }
+        }
+      }
+    }
+    assertThat(Collections.max(routes.values())).isEqualTo(load);
+    long block = 16_384;
+    assertThat(allToAll(group, "direct", block)).isGreaterThanOrEqualTo(load * IDEAL.wirePs(block));
+  }
+
   /** At the pace that the algorithm chooses. */
   private static long allToAll(Group group, String algorithm, long block) {
     AlgorithmConfig config = CclConfig.load(Optional.empty(), List.of()).of("ring");
@@ -536,6 +576,62 @@ final class ClosedFormTest {
   }
 
   private static final Payload NOTHING = Payload.of(CollectiveCall.barrier(2), 0);
+
+  /**
+   * O18: whole vectors up the trees of cubes, round the packages among the centres, and down again,
+   * none of it overlapped: {@code 2 D h_c + T_SIP}, with {@code (X-1 + Y-1) h_s} for the packages.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    "ring_1d, 2, 1, 2, 2",
+    "ring_1d, 4, 1, 3, 2",
+    "ring_1d, 5, 1, 4, 4",
+    "torus_2d, 3, 2, 4, 4",
+    "torus_2d, 3, 3, 1, 3"
+  })
+  void rootCenter_packagesOfCubes_takesO18(
+      String topology, int sipsX, int sipsY, int width, int height) {
+    String[] set = {
+      "system.sips.topology=" + topology,
+      "system.sips.w=" + (sipsY == 1 ? "auto" : "" + sipsX),
+      "sip.cube_mesh.w=" + width,
+      "sip.cube_mesh.h=" + height,
+      "sip.links.cube_to_cube.latency=14 ns",
+      "sip.links.cube_to_cube.bandwidth=512 GB/s"
+    };
+    Machine machine = IDEAL.ring(sipsX * sipsY, set);
+    int n = machine.sips() * machine.cubesPerSip();
+    long s = 98_304;
+    CclConfig config = CclConfig.load(Optional.empty(), List.of("defaults.algorithm=root_center"));
+    List<Pe> leads = Bed.leads(machine, RankLevel.CUBE, n);
+    long simulated;
+    try (Bed bed = Bed.open(machine, Mode.TIME)) {
+      simulated =
+          bed.allReduce(
+                  CollectiveLibrary.open(machine, config).connect(leads),
+                  leads,
+                  ReduceKind.SUM,
+                  bed.vectors(leads, DType.F32, (int) s / FLOAT))
+              .criticalPs();
+    }
+    int depth = width / 2 + height / 2;
+    long cube = O + 14_002 + Math.ceilDiv(s * 1000, 512);
+    int centre = height / 2 * width + width / 2;
+    long form =
+        2 * depth * cube
+            + (sipsX - 1) * betweenCentres(machine, centre, 0, 1, s)
+            + (sipsY > 1 ? (sipsY - 1) * betweenCentres(machine, centre, 0, sipsX, s) : 0)
+            + loadAndStore(IDEAL, machine, s);
+    assertTakes(topology + " " + n, simulated, form, 4 * (depth + sipsX + sipsY));
+  }
+
+  /** From the centre cube of a package to that of another: {@code o + latencies + S/B}. */
+  private static long betweenCentres(Machine machine, int centre, int from, int to, long s) {
+    int[] route =
+        machine.route(
+            machine.peNode(new Pe(from, centre, 0)), machine.peNode(new Pe(to, centre, 0)));
+    return O + machine.latencyPs(route) + IDEAL.wirePs(s);
+  }
 
   /** O19 with one rank for each package link: the inner and the outer reduce-scatter and back. */
   @Test
