@@ -48,9 +48,22 @@ final class Auto implements CollectiveAlgorithm {
   private static final long MESSAGE_BYTES = 4096;
 
   private final CclConfig ccl;
+  private final Optional<TuningTable> table;
 
+  /**
+   * Chooses among the algorithms of a configuration.
+   *
+   * @throws org.kernbench.config.ConfigException if the class of one cannot be made, or the table
+   *     has errors: known now, not when the first call comes
+   */
   Auto(CclConfig ccl) {
     this.ccl = ccl;
+    for (String name : ccl.names()) {
+      if (!ccl.of(name).className().equals(NAME)) {
+        CollectiveLibrary.algorithm(ccl, name);
+      }
+    }
+    this.table = ccl.table().map(file -> TuningTable.read(file, ccl));
   }
 
   @Override
@@ -81,10 +94,6 @@ final class Auto implements CollectiveAlgorithm {
 
   @Override
   public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
-    Optional<TuningTable> table =
-        ccl.table().isPresent()
-            ? Optional.of(TuningTable.read(ccl.table().get(), ccl))
-            : Optional.empty();
     return new Choosing(ccl, group, queues, table);
   }
 

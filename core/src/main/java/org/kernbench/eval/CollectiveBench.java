@@ -201,12 +201,11 @@ final class CollectiveBench implements Bench {
               + "; machine "
               + machine.name()
               + " has "
-              + devices
-              + " devices of level "
+              + (devices == 1 ? "one device" : devices + " devices")
+              + " of level "
               + level.name().toLowerCase(Locale.ROOT)
-              + (stride > 1 ? ", every " + stride + "th of which is taken" : "")
-              + ": expected 2 to "
-              + most);
+              + (stride > 1 ? ", of which one in " + stride + " is taken" : "")
+              + (most < 2 ? ": expected one with two or more" : ": expected 2 to " + most));
     }
     List<Pe> leads = new ArrayList<>();
     for (int i = 0; i < ranks; i++) {

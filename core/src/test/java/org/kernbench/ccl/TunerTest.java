@@ -150,12 +150,24 @@ final class TunerTest {
     Path file = directory.resolve("table.yaml");
     Files.writeString(file, table.text());
     CclConfig config = config("defaults.algorithm=auto", "defaults.table=" + file);
-    assertThatThrownBy(() ->
-            CollectiveLibrary.open(machine, config).connect(Bed.leads(machine, RankLevel.SIP, 6)))
+    assertThatThrownBy(() -> CollectiveLibrary.open(machine, config))
         .isInstanceOf(ConfigException.class)
         .hasMessageContaining("table.yaml:7:")
         .hasMessageContaining("all_reduce.1024 B")
         .hasMessageContaining(message);
+  }
+
+  /** Not only when an operation first needs it, in the ranks of a program. */
+  @Test
+  void auto_classThatIsNotThere_isRefusedAtOnce() {
+    CclConfig config =
+        config(
+            "defaults.algorithm=ring",
+            "defaults.operations.all_gather=auto",
+            "algorithms.own.class=own.Nothing");
+    assertThatThrownBy(() -> CollectiveLibrary.open(sips("ring_1d"), config))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining("algorithms.own.class: no class own.Nothing on the class path");
   }
 
   /** A ring whose ranks all receive before they send, where a command waits for the last. */
