@@ -3,9 +3,11 @@ package org.kernbench.cli;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.config.Problem;
+import org.kernbench.eval.SvgPicture;
 import org.kernbench.eval.UsageException;
 import org.kernbench.eval.WholeFile;
 import org.kernbench.machine.Machine;
@@ -134,7 +136,7 @@ final class MachineCommand implements Callable<Integer> {
       descriptionHeading = "%n",
       optionListHeading = "%n",
       parameterListHeading = "%n",
-      description = "Draws a machine as SVG, from its compiled graph.")
+      description = "Draws a machine as SVG or PNG, from its compiled graph.")
   int diagram(
       @CommandLine.Mixin Choice choice,
       @Option(
@@ -148,7 +150,9 @@ final class MachineCommand implements Callable<Integer> {
       @Option(
               names = "--out",
               paramLabel = "FILE",
-              description = "Where to write it (default: standard output).")
+              description =
+                  "Where to write it: PNG to a name that ends in .png, else SVG (default: SVG on"
+                      + " standard output).")
           @Nullable Path out) {
     String svg = MachineDiagram.svg(choice.load(), view);
     if (out == null) {
@@ -156,7 +160,11 @@ final class MachineCommand implements Callable<Integer> {
       return 0;
     }
     WholeFile.checkWritable("--out", out);
-    WholeFile.write(out, svg);
+    if (out.toString().toLowerCase(Locale.ROOT).endsWith(".png")) {
+      SvgPicture.writePng(out, svg);
+    } else {
+      WholeFile.write(out, svg);
+    }
     return 0;
   }
 }

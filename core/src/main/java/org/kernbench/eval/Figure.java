@@ -38,19 +38,33 @@ public record Figure(String name, int width, int height, Drawing drawing) {
 
   /** The bytes of a PNG file. */
   public byte[] png() {
-    BufferedImage image =
-        new BufferedImage(width * SCALE, height * SCALE, BufferedImage.TYPE_INT_RGB);
-    Graphics2D g = image.createGraphics();
+    BufferedImage image = blank(width, height);
+    Graphics2D g = graphics(image);
     try {
-      g.setRenderingHint(RenderingHints.KEY_ANTIALIASING, RenderingHints.VALUE_ANTIALIAS_ON);
-      g.setRenderingHint(
-          RenderingHints.KEY_FRACTIONALMETRICS, RenderingHints.VALUE_FRACTIONALMETRICS_ON);
-      g.setRenderingHint(RenderingHints.KEY_STROKE_CONTROL, RenderingHints.VALUE_STROKE_PURE);
-      g.scale(SCALE, SCALE);
       draw(new OutlinedGraphics(g));
     } finally {
       g.dispose();
     }
+    return png(image);
+  }
+
+  /** An image with twice as many pixels as a plain screen has on that area. */
+  static BufferedImage blank(int width, int height) {
+    return new BufferedImage(width * SCALE, height * SCALE, BufferedImage.TYPE_INT_RGB);
+  }
+
+  /** Draws on it, in units of a plain screen. */
+  static Graphics2D graphics(BufferedImage image) {
+    Graphics2D g = image.createGraphics();
+    g.setRenderingHint(RenderingHints.KEY_ANTIALIASING, RenderingHints.VALUE_ANTIALIAS_ON);
+    g.setRenderingHint(
+        RenderingHints.KEY_FRACTIONALMETRICS, RenderingHints.VALUE_FRACTIONALMETRICS_ON);
+    g.setRenderingHint(RenderingHints.KEY_STROKE_CONTROL, RenderingHints.VALUE_STROKE_PURE);
+    g.scale(SCALE, SCALE);
+    return g;
+  }
+
+  static byte[] png(BufferedImage image) {
     try {
       ByteArrayOutputStream out = new ByteArrayOutputStream();
       ImageIO.setUseCache(false);

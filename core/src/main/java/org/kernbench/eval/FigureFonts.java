@@ -2,6 +2,7 @@ package org.kernbench.eval;
 
 import java.awt.Font;
 import java.awt.FontFormatException;
+import java.awt.GraphicsEnvironment;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -34,6 +35,14 @@ final class FigureFonts {
   /** The same, bold. */
   static Font bold(float size) {
     return Loaded.BOLD_FONT.deriveFont(size);
+  }
+
+  /** Lets the windowing toolkit find it by its name, {@code DejaVu Sans}. */
+  static void register() {
+    Font plain = Loaded.REGULAR_FONT; // first, for it tells the toolkit where fonts are
+    GraphicsEnvironment environment = GraphicsEnvironment.getLocalGraphicsEnvironment();
+    environment.registerFont(plain);
+    environment.registerFont(Loaded.BOLD_FONT);
   }
 
   private static Font load(String name) {
