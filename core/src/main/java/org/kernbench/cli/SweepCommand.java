@@ -81,7 +81,7 @@ final class SweepCommand implements Callable<Integer> {
       names = {"-j", "--jobs"},
       paramLabel = "N",
       description = "Points at once, each in a process of its own (default: one per processor).")
-  private int jobs = 0;
+  private @Nullable Integer jobs;
 
   @Option(names = "--out", paramLabel = "DIR", description = "Where results go (default: results).")
   private @Nullable Path out;
@@ -197,7 +197,7 @@ final class SweepCommand implements Callable<Integer> {
 
   private Plan plan() {
     Choices.checkNotBlank("--out", out);
-    if (jobs < 0) {
+    if (jobs != null && jobs < 1) {
       throw new UsageException("--jobs: got " + jobs + "; expected 1 or more");
     }
     String chosen = name != null ? name : bench;
@@ -226,7 +226,7 @@ final class SweepCommand implements Callable<Integer> {
     int processors = Runtime.getRuntime().availableProcessors();
     return new Plan(
         sweep,
-        jobs > 0 ? jobs : file.jobs().orElse(processors),
+        jobs != null ? jobs : file.jobs().orElse(processors),
         out != null ? out : file.out().orElse(Path.of("results")));
   }
 }

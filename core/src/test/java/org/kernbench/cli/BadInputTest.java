@@ -229,6 +229,7 @@ final class BadInputTest {
         sweep("sweep-value-out-of-range", "--vary", "n_elem=1,0,many"),
         sweep("sweep-value-and-param", "--vary", "n_elem=1,2", "--param", "n_elem=3"),
         sweep("sweep-jobs-bad", "--vary", "n_elem=1,2", "--jobs", "-1"),
+        sweep("sweep-jobs-zero", "--vary", "n_elem=1,2", "--jobs", "0"),
         new Case(
                 "sweep-out-is-a-file",
                 2,
