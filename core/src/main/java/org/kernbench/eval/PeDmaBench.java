@@ -17,7 +17,8 @@ import org.kernbench.machine.Pe;
  * {@code pe-dma}: one PE's DMA by distance, and many PEs' DMAs at once.
  *
  * <p>Each row is a simulator of its own. The bound of a row is its closed form: for one access
- * exact on a flat machine; for a crowd all its bytes over the link that most of them share.
+ * exact on a flat machine; for a crowd all its bytes over the link that most of them share. In mode
+ * full each row runs once more with values, and every byte is compared.
  */
 final class PeDmaBench implements Bench {
   private static final Param<Long> BYTES =
@@ -61,6 +62,7 @@ final class PeDmaBench implements Bench {
           long formula = paths.formulaPs(access);
           sum.outcome.row(row(name, 1, bytes, formula, measured.ps(), paths.peak(access)));
           sum.add(name, measured, Math.min(formula, measured.ps()));
+          sum.check(name, paths, List.of(access));
         }
       }
     }
@@ -73,6 +75,7 @@ final class PeDmaBench implements Bench {
         int pes = each.crowd().size();
         sum.outcome.row(row(each.name(), pes, all, formula, measured.ps(), peak));
         sum.add(each.name(), measured, formula);
+        sum.check(each.name(), paths, each.crowd());
       }
     }
     return sum.outcome();
@@ -105,6 +108,12 @@ final class PeDmaBench implements Bench {
         outcome
             .opLog(log)
             .breakdown(Breakdown.of(machine, log, measured.fromPs(), measured.lastOp()));
+      }
+    }
+
+    void check(String point, ProbePaths paths, List<Access> crowd) {
+      if (context.mode() == Mode.FULL && !paths.areExact(crowd)) {
+        outcome.problem("pe-dma: " + point + ": bytes did not arrive as they were");
       }
     }
 

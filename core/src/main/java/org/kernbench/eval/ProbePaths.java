@@ -1,6 +1,7 @@
 package org.kernbench.eval;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -48,6 +49,8 @@ final class ProbePaths {
    * @param lastOp the access that ended last
    */
   record Measured(long ps, List<Hop> hops, long events, OpLog log, long fromPs, int lastOp) {}
+
+  private static final int STORED = 1;
 
   final Machine machine;
   private final SimulatorOptions recording;
@@ -298,9 +301,55 @@ final class ProbePaths {
     sim.drive(launch);
   }
 
+  /** Whether every byte arrives, in a simulator of its own that has values. */
+  boolean areExact(List<Access> crowd) {
+    Map<Pe, Access> byPe = new HashMap<>();
+    crowd.forEach(a -> byPe.put(a.pe, a));
+    int[] exact = new int[1];
+    try (Simulator sim = Simulator.open(machine, Mode.FULL, SimulatorOptions.DEFAULT)) {
+      for (Access a : crowd) {
+        byte[] there = bytes(a, OpKind.LOAD);
+        sim.write(a.place.address, there, 0, there.length);
+      }
+      Launch launch =
+          sim.launch(
+              "probe",
+              List.copyOf(byPe.keySet()),
+              port ->
+                  () -> {
+                    Access a = byPe.get(port.pe());
+                    Region region = Region.of(a.place.address, Math.toIntExact(a.bytes));
+                    if (a.kind == OpKind.STORE) {
+                      port.store(fill(port, region.bytes()), 0, region);
+                    } else {
+                      byte[] got = port.look(port.load(region), 0, region.bytes());
+                      exact[0] += Arrays.equals(got, bytes(a, OpKind.LOAD)) ? 1 : 0;
+                    }
+                  });
+      sim.drive(launch);
+      for (Access a : crowd) {
+        if (a.kind == OpKind.STORE) {
+          byte[] got = new byte[Math.toIntExact(a.bytes)];
+          sim.read(a.place.address, got, 0, got.length);
+          exact[0] += Arrays.equals(got, bytes(a, OpKind.STORE)) ? 1 : 0;
+        }
+      }
+    }
+    return exact[0] == crowd.size();
+  }
+
+  /** What a load finds at its place, or a store leaves there. */
+  private static byte[] bytes(Access a, OpKind kind) {
+    byte[] bytes = new byte[Math.toIntExact(a.bytes)];
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = (byte) (kind == OpKind.STORE ? STORED : i * 31 + i / 251);
+    }
+    return bytes;
+  }
+
   private static Register fill(PePort port, int bytes) {
     return port.compute(
-        new ComputeOp.Fill(DType.I8, bytes, 1),
+        new ComputeOp.Fill(DType.I8, bytes, STORED),
         bytes,
         Register.NONE,
         0,

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.CopyDirection;
+import org.kernbench.device.OpKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -80,6 +81,22 @@ class ProbeTest {
                     "cube.hbm.channels=48")));
     assertThat(probe.problems()).anyMatch(p -> p.contains("farther is slower"));
     assertThat(probe.text()).contains("FAILED farther is slower");
+  }
+
+  @Test
+  void accesses_everyPlaceAndCrowd_bringEveryByte() {
+    ProbePaths paths = new ProbePaths(Machines.load("tiny", List.of()));
+    Pe me = new Pe(0, 0, 0);
+    for (ProbePaths.Place place : paths.places(me)) {
+      for (OpKind kind : List.of(OpKind.LOAD, OpKind.STORE)) {
+        assertThat(paths.areExact(List.of(new ProbePaths.Access(me, place, 1000, kind))))
+            .as("%s from %s", kind, place.name())
+            .isTrue();
+      }
+    }
+    for (ProbePaths.Case each : paths.crowds(1000)) {
+      assertThat(paths.areExact(each.crowd())).as(each.name()).isTrue();
+    }
   }
 
   /** Host to device: link and way there, data, memory, and the acknowledgement. */

@@ -352,7 +352,18 @@ final class GemmClosedFormTest {
   @ParameterizedTest
   @CsvSource({"8, 8", "16, 16", "8, 32", "32, 16", "64, 64", "24, 40", "128, 128"})
   void d7_arrayOfCells_takesAsLongAsTheFormula(int rows, int columns) {
-    SplittableRandom random = new SplittableRandom(rows * 131L + columns);
+    cells(rows, columns, new SplittableRandom(rows * 131L + columns));
+  }
+
+  @Test
+  void d7_anyArrayOf8To128_takesAsLongAsTheFormula() {
+    SplittableRandom random = new SplittableRandom(7);
+    for (int i = 0; i < 40; i++) {
+      cells(random.nextInt(8, 129), random.nextInt(8, 129), random);
+    }
+  }
+
+  private static void cells(int rows, int columns, SplittableRandom random) {
     Machine filled = machine("filled", rows, columns);
     Machine chained = machine("chained", rows, columns);
     for (int i = 0; i < 8; i++) {
