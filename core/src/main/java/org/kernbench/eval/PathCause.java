@@ -14,6 +14,7 @@ enum PathCause {
   SLOT_HELD("slot held"),
   LOOK("look at data"),
   MEMORY("memory"),
+  FLOW_CONTROL("flow control"),
   LAUNCH("launch"),
   HOST("host"),
   OTHER("other");

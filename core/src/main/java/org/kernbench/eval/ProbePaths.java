@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 import java.util.function.UnaryOperator;
@@ -314,10 +315,10 @@ final class ProbePaths {
       Launch launch =
           sim.launch(
               "probe",
-              List.copyOf(byPe.keySet()),
+              crowd.stream().map(Access::pe).toList(),
               port ->
                   () -> {
-                    Access a = byPe.get(port.pe());
+                    Access a = Objects.requireNonNull(byPe.get(port.pe()));
                     Region region = Region.of(a.place.address, Math.toIntExact(a.bytes));
                     if (a.kind == OpKind.STORE) {
                       port.store(fill(port, region.bytes()), 0, region);

@@ -55,7 +55,7 @@ final class TransferRules {
     List<Piece> pieces = new ArrayList<>();
     pieces.add(latency(ways.link(service), op));
     pieces.addAll(Arrays.asList(then));
-    graph.join(m, at(Moment.TAIL_IN, service), PathCause.OTHER, op, pieces.toArray(Piece[]::new));
+    graph.join(m, at(Moment.TAIL_IN, service), between(), op, pieces.toArray(Piece[]::new));
   }
 
   private Piece latency(int link, int op) {
@@ -179,9 +179,9 @@ final class TransferRules {
   private void comesFrom(int m, int service, int part, int op) {
     int from = ways.from(service);
     if (!ways.isEntry(service)) {
-      graph.join(m, at(Moment.HEAD_IN, from), PathCause.OTHER, op, latency(ways.link(from), op));
+      graph.join(m, at(Moment.HEAD_IN, from), between(), op, latency(ways.link(from), op));
     } else if (from >= 0) {
-      graph.same(m, at(Moment.TAIL_IN, from), op);
+      graph.join(m, at(Moment.TAIL_IN, from), between(), op);
     } else {
       graph.join(
           m, at(Moment.PART_START, part), inside(ways.link(service)), op, offer(service, op));
@@ -191,7 +191,12 @@ final class TransferRules {
   /** What time on a link is called that neither its rate nor its latency explains. */
   private PathCause inside(int link) {
     boolean banks = machine.hbm().isBanked() && machine.linkKind(link) == LinkKind.HBM_PORT;
-    return banks ? PathCause.MEMORY : PathCause.OTHER;
+    return banks ? PathCause.MEMORY : between();
+  }
+
+  /** Finite buffers hold flits up for credits and turns that the records do not have one by one. */
+  private PathCause between() {
+    return machine.fabric().isBuffered() ? PathCause.FLOW_CONTROL : PathCause.OTHER;
   }
 
   /** What passes from the start of a transfer until it offers its first byte. */
@@ -231,7 +236,7 @@ final class TransferRules {
         !ways.isEntry(service)
             && ways.tailPs(from) + machine.link(ways.link(from)).latencyPs() == graph.timePs(m);
     if (upstream) {
-      graph.join(m, at(Moment.TAIL_IN, from), PathCause.OTHER, op, latency(ways.link(from), op));
+      graph.join(m, at(Moment.TAIL_IN, from), between(), op, latency(ways.link(from), op));
     }
     boolean here = ways.startPsOf(service) + graph.psOf(bytes) == graph.timePs(m);
     if (!upstream || (allTight && here)) {

@@ -65,6 +65,8 @@ public final class Why {
               "went into computing, " + where + thing(most) + ": " + amount + ", " + times;
           case "credit return" ->
               "senders that had used all their slots waited for credits, " + times + ": " + amount;
+          case "flow control" ->
+              "flits waited for credits or turns, " + where + thing(most) + ": " + amount;
           case "DMA setup" -> "went into setting up DMAs, " + times + ": " + amount;
           case "message overhead" -> "went into starting messages, " + times + ": " + amount;
           case "command issue" -> "a CPU was issuing commands: " + amount;

@@ -85,6 +85,27 @@ final class BreakdownTest {
     assertThat(shares).isSortedAccordingTo((x, y) -> Long.compare(y.ps(), x.ps()));
   }
 
+  /** Buffers far below the round trip: the time beyond that of unlimited ones has a name. */
+  @Test
+  void breakdown_smallBuffers_nameTheFlowControl() {
+    Kernel message =
+        tl -> {
+          if (tl.pe().equals(A)) {
+            tl.send("peer", tl.zeros(Shape.of(8192), DType.F16));
+          } else {
+            tl.recv("peer", Shape.of(8192), DType.F16);
+          }
+        };
+    Run unlimited = run(Machines.load("tiny", List.of()), message);
+    Run small = run(Machines.load("tiny", List.of("fabric.buffer=256 B")), message);
+    assertThat(small.breakdown.totalPs()).isEqualTo(small.launch.criticalPs());
+    assertThat(small.ps("flow control"))
+        .isEqualTo(small.launch.criticalPs() - unlimited.launch.criticalPs())
+        .isPositive();
+    assertThat(small.ps("other")).isZero();
+    assertThat(unlimited.ps("flow control")).isZero();
+  }
+
   @Test
   void breakdown_oneMessage_isOverheadLatencyAndBytes() {
     Machine machine = Machines.load("tiny", List.of());
