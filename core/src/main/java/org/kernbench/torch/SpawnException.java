@@ -1,7 +1,11 @@
 package org.kernbench.torch;
 
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.SequencedMap;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.kernbench.config.ConfigException;
@@ -10,8 +14,8 @@ import org.kernbench.machine.MachineException;
 import org.kernbench.tensor.ShapeException;
 
 /**
- * Ranks have failed. The message lists them; ranks that were only stopped because of them are not
- * among them. The cause is the failure of the lowest rank.
+ * Ranks have failed. The message lists them, those that failed alike together; ranks that were only
+ * stopped because of them are not among them. The cause is the failure of the lowest rank.
  */
 public final class SpawnException extends SimulationException {
   private static final long serialVersionUID = 1L;
@@ -45,15 +49,39 @@ public final class SpawnException extends SimulationException {
   private static String text(SortedMap<Integer, Throwable> failures, int worldSize) {
     StringBuilder s = new StringBuilder();
     s.append(failures.size()).append(" of ").append(worldSize).append(" ranks failed");
+    SequencedMap<String, List<Integer>> ranks = new LinkedHashMap<>();
+    failures.forEach((rank, t) -> {
+      String what = isUserError(t) ? String.valueOf(t.getMessage()) : t.toString();
+      ranks.computeIfAbsent(what, w -> new ArrayList<>()).add(rank);
+    });
+    int left = failures.size();
     int told = 0;
-    for (Map.Entry<Integer, Throwable> e : failures.entrySet()) {
+    for (Map.Entry<String, List<Integer>> e : ranks.entrySet()) {
       if (told++ == TOLD) {
-        s.append("\n  … and ").append(failures.size() - TOLD).append(" more");
+        s.append("\n  … and ").append(left).append(" more");
         break;
       }
-      Throwable t = e.getValue();
-      String what = isUserError(t) ? String.valueOf(t.getMessage()) : t.toString();
-      s.append("\n  rank ").append(e.getKey()).append(": ").append(what.replace("\n", "\n    "));
+      left -= e.getValue().size();
+      s.append("\n  ").append(named(e.getValue())).append(": ");
+      s.append(e.getKey().replace("\n", "\n    "));
+    }
+    return s.toString();
+  }
+
+  /** Such as {@code rank 3} or {@code ranks 0 to 2, 5}. */
+  private static String named(List<Integer> ranks) {
+    StringBuilder s = new StringBuilder(ranks.size() == 1 ? "rank " : "ranks ");
+    int i = 0;
+    while (i < ranks.size()) {
+      int first = i;
+      while (i + 1 < ranks.size() && ranks.get(i + 1) == ranks.get(i) + 1) {
+        i++;
+      }
+      s.append(first == 0 ? "" : ", ").append(ranks.get(first));
+      if (i > first) {
+        s.append(i == first + 1 ? ", " : " to ").append(ranks.get(i));
+      }
+      i++;
     }
     return s.toString();
   }

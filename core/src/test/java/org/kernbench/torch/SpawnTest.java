@@ -115,6 +115,27 @@ final class SpawnTest {
   }
 
   @Test
+  void spawn_ranksThrowAlike_areReportedTogether() {
+    try (Torch torch = Runtimes.openRing(6, Mode.FULL)) {
+      assertThatThrownBy(() ->
+              torch
+                  .multiprocessing()
+                  .spawn(
+                      w -> {
+                        throw new SimulationException(w.rank() == 3 ? "other" : "same\ntwice");
+                      },
+                      6))
+          .hasMessage(
+              """
+              6 of 6 ranks failed
+                ranks 0 to 2, 4, 5: same
+                  twice
+                rank 3: other\
+              """);
+    }
+  }
+
+  @Test
   void spawn_allRanksThrow_allAreReported() {
     try (Torch torch = Runtimes.openRing(3, Mode.FULL)) {
       assertThatThrownBy(() ->
