@@ -9,9 +9,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -109,6 +111,7 @@ final class EveryBenchExplainedTest {
 
   /** All numbers of the machine; prints the table of docs/explain-guide.md. */
   @Tag("slow")
+  @Timeout(value = 1, unit = TimeUnit.HOURS)
   @Test
   void sensitivities_everyBenchEveryNumber_agreeOrSayThatThePathSwitches() {
     List<String> wrong = new ArrayList<>();
