@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -38,6 +40,7 @@ final class ConformanceTest {
   @ParameterizedTest
   @MethodSource("algorithms")
   @Tag("slow")
+  @Timeout(value = 1, unit = TimeUnit.HOURS)
   void algorithm_everything_conforms(String name) {
     Conformance.Report report = run(name, Conformance.Extent.FULL);
     System.out.println(name + ": " + report);
@@ -108,6 +111,7 @@ final class ConformanceTest {
   @ParameterizedTest
   @MethodSource("algorithms")
   @Tag("slow")
+  @Timeout(value = 1, unit = TimeUnit.HOURS)
   void builtIn_withAnyFlaw_isCaught(String name) {
     CollectiveAlgorithm algorithm =
         CollectiveLibrary.algorithm(CclConfig.load(Optional.empty(), List.of()), name);
