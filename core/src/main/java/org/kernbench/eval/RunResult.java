@@ -152,52 +152,25 @@ public record RunResult(
 
   /** The same of one point, or with a slowest point. */
   RunResult at(Optional<String> newPoint) {
-    return new RunResult(
-        version,
-        bench,
-        machine,
-        mode,
-        params,
-        status,
-        problems,
-        values,
-        metrics,
-        breakdown,
-        breakdownNote,
-        rows,
-        sim,
-        verified,
-        log,
-        path,
-        checked,
-        newPoint);
+    return with(status, problems, rows, checked, newPoint);
   }
 
   /** The same with another table. */
   RunResult withRows(List<Map<String, Object>> newRows) {
-    return new RunResult(
-        version,
-        bench,
-        machine,
-        mode,
-        params,
-        status,
-        problems,
-        values,
-        metrics,
-        breakdown,
-        breakdownNote,
-        newRows,
-        sim,
-        verified,
-        log,
-        path,
-        checked,
-        point);
+    return with(status, problems, newRows, checked, point);
   }
 
   /** The same with another end. */
   private RunResult ending(Status newStatus, List<String> newProblems, Optional<Checked> found) {
+    return with(newStatus, newProblems, rows, found, point);
+  }
+
+  private RunResult with(
+      Status newStatus,
+      List<String> newProblems,
+      List<Map<String, Object>> newRows,
+      Optional<Checked> found,
+      Optional<String> newPoint) {
     return new RunResult(
         version,
         bench,
@@ -210,13 +183,13 @@ public record RunResult(
         metrics,
         breakdown,
         breakdownNote,
-        rows,
+        newRows,
         sim,
         verified,
         log,
         path,
         found,
-        point);
+        newPoint);
   }
 
   /** The same after its execution was checked: findings are problems, after those there are. */
