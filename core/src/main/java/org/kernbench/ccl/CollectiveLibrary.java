@@ -19,6 +19,7 @@ import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tl.Kernel;
+import org.kernbench.tl.SteppedKernel;
 import org.kernbench.torch.CollectiveBackend;
 import org.kernbench.torch.CollectiveCall;
 import org.kernbench.torch.CollectiveOp;
@@ -319,13 +320,22 @@ public final class CollectiveLibrary implements CollectiveBackend {
       Planned by = planned(call.op());
       Schedule.RankProgram program = by.schedule.program(call);
       Reduction reduction = new Reduction(call.reduce(), group.size());
-      Kernel kernel =
-          tl -> {
-            int rank = group.rankOf(tl.pe());
-            program.run(tl, rank, Payload.of(call, rank), reduction);
-          };
       String name = by.schedule.chosen(call).map(c -> by.algorithm + ":" + c).orElse(by.algorithm);
-      return new CollectivePlan(name, queues(by, call), kernel);
+      return new CollectivePlan(name, queues(by, call), kernel(program, call, reduction));
+    }
+
+    private Kernel kernel(Schedule.RankProgram program, CollectiveCall call, Reduction reduction) {
+      if (program instanceof Schedule.SteppedProgram stepped) {
+        return (SteppedKernel)
+            tl -> {
+              int rank = group.rankOf(tl.pe());
+              return stepped.begin(tl, rank, Payload.of(call, rank), reduction);
+            };
+      }
+      return tl -> {
+        int rank = group.rankOf(tl.pe());
+        program.run(tl, rank, Payload.of(call, rank), reduction);
+      };
     }
 
     private QueuePlan queues(Planned by, CollectiveCall call) {

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.Steps;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -130,33 +131,80 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       DType dtype = call.dtype();
       RingPlan plan = RingPlan.choose(group, order, queues, config, elements, dtype);
       Segments blocks = Segments.ofAtMost(0, elements, plan.block());
-      return (tl, rank, vector, reduction) -> {
-        for (int b = 0; b < blocks.parts(); b++) {
-          new RingBlock(tl, vector, reduction, dtype, blocks.of(b, p), plan)
-              .run(order.positionOf(rank));
-        }
-      };
+      SteppedProgram program =
+          (tl, rank, vector, reduction) ->
+              new Passes(tl, vector, reduction, dtype, blocks, plan, p, order.positionOf(rank));
+      return program;
     }
   }
 
-  /** One pass round the ring: segment {@code i} is the one that position {@code i} sends first. */
-  private record RingBlock(
-      Tl tl, Payload vector, Reduction reduction, DType dtype, Segments segments, RingPlan plan) {
+  /**
+   * What one rank does: for each block of the vector, one pass round the ring. Segment {@code i} of
+   * a block is the one that position {@code i} sends first.
+   */
+  private static final class Passes implements Steps {
+    private final Tl tl;
+    private final Payload vector;
+    private final Reduction reduction;
+    private final Segments blocks;
+    private final RingPlan plan;
+    private final int p;
+    private final int me;
+    private final DType dtype;
+    private final ReadAhead own;
 
-    void run(int me) {
-      int p = segments.parts();
-      sendOwn(pieces(me));
-      ReadAhead own = new ReadAhead(tl, vector, dtype.sizeBytes());
-      for (int step = 1; step < p; step++) {
+    private int block;
+    private int step;
+    private Segments segments;
+
+    Passes(
+        Tl tl,
+        Payload vector,
+        Reduction reduction,
+        DType dtype,
+        Segments blocks,
+        RingPlan plan,
+        int p,
+        int me) {
+      this.tl = tl;
+      this.vector = vector;
+      this.reduction = reduction;
+      this.dtype = dtype;
+      this.blocks = blocks;
+      this.plan = plan;
+      this.p = p;
+      this.me = me;
+      this.own = new ReadAhead(tl, vector, dtype.sizeBytes());
+      this.segments = blocks.of(0, p);
+    }
+
+    @Override
+    public boolean next() {
+      if (step == 0) {
+        sendOwn(pieces(me));
+      } else if (step < p) {
         int segment = Math.floorMod(me - step, p);
         // Segments come in descending order: from the own one down to 0, then from the last one.
         int lowest = segments.start(segment < me ? 0 : me + 1);
-        reduceScatter(own, pieces(segment), lowest, step == p - 1);
+        reduceScatter(pieces(segment), lowest, step == p - 1);
+      } else {
+        int shared = step - p + 1;
+        allGather(pieces(Math.floorMod(me + 1 - shared, p)), shared == p - 1);
       }
-      own.close();
-      for (int step = 1; step < p; step++) {
-        allGather(pieces(Math.floorMod(me + 1 - step, p)), step == p - 1);
+      step++;
+      if (step == p) {
+        own.close();
       }
+      if (step < 2 * p - 1) {
+        return true;
+      }
+      step = 0;
+      block++;
+      if (block == blocks.parts()) {
+        return false;
+      }
+      segments = blocks.of(block, p);
+      return true;
     }
 
     private Segments pieces(int segment) {
@@ -175,7 +223,7 @@ public final class RingAllReduce implements CollectiveAlgorithm {
      * Adds the own contribution to what comes; the last step has the result and begins to spread
      * it.
      */
-    private void reduceScatter(ReadAhead own, Segments s, int lowest, boolean last) {
+    private void reduceScatter(Segments s, int lowest, boolean last) {
       Value mine = own.elements(s.start(), s.total(), lowest);
       for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
         Value partial = tl.recv(PREVIOUS, Shape.of(s.count(j)), dtype);

@@ -5,6 +5,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.Steps;
 import org.kernbench.tl.Tl;
 import org.kernbench.torch.CollectiveCall;
 
@@ -74,5 +75,16 @@ public interface Schedule {
      * @param reduction how contributions combine, if the operation reduces
      */
     void run(Tl tl, int rank, Payload vector, Reduction reduction);
+  }
+
+  /** The same, a step at a time: for algorithms that are run on very many ranks. */
+  interface SteppedProgram extends RankProgram {
+    /** Begins the part of one rank; parameters as those of {@link #run}. */
+    Steps begin(Tl tl, int rank, Payload vector, Reduction reduction);
+
+    @Override
+    default void run(Tl tl, int rank, Payload vector, Reduction reduction) {
+      begin(tl, rank, vector, reduction).run();
+    }
   }
 }

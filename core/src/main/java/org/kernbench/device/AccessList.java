@@ -4,41 +4,41 @@ import org.jspecify.annotations.Nullable;
 
 /** Loads, or stores, of one program that are issued and not complete, oldest first. */
 final class AccessList {
-  private @Nullable Op first;
-  private @Nullable Op last;
+  private @Nullable AccessOp first;
+  private @Nullable AccessOp last;
 
-  void add(Op op) {
-    Op l = last;
-    op.previousMemory = l;
-    op.nextMemory = null;
+  void add(AccessOp op) {
+    AccessOp l = last;
+    op.before = l;
+    op.after = null;
     if (l == null) {
       first = op;
     } else {
-      l.nextMemory = op;
+      l.after = op;
     }
     last = op;
   }
 
-  void remove(Op op) {
-    Op p = op.previousMemory;
-    Op n = op.nextMemory;
+  void remove(AccessOp op) {
+    AccessOp p = op.before;
+    AccessOp n = op.after;
     if (p == null) {
       first = n;
     } else {
-      p.nextMemory = n;
+      p.after = n;
     }
     if (n == null) {
       last = p;
     } else {
-      n.previousMemory = p;
+      n.before = p;
     }
-    op.previousMemory = null;
-    op.nextMemory = null;
+    op.before = null;
+    op.after = null;
   }
 
   /** The oldest access issued before {@code op} that touches the same bytes; null if none does. */
-  @Nullable Op conflictWith(Op op) {
-    for (Op m = first; m != null && m.memoryOrder < op.memoryOrder; m = m.nextMemory) {
+  @Nullable AccessOp conflictWith(AccessOp op) {
+    for (AccessOp m = first; m != null && m.order < op.order; m = m.after) {
       if (m.overlaps(op)) {
         return m;
       }

@@ -254,13 +254,13 @@ final class Checker {
   /** An operation has ended. */
   void ended(Op op, long endPs) {
     switch (op.kind()) {
-      case LOAD, STORE -> accessed(op, endPs);
-      case SEND -> arrived(op, endPs);
+      case LOAD, STORE -> accessed((AccessOp) op, endPs);
+      case SEND -> arrived((MessageOp) op, endPs);
       case RECV, MATH, GEMM -> {}
     }
   }
 
-  private void arrived(Op op, long endPs) {
+  private void arrived(MessageOp op, long endPs) {
     findings.sawMessage();
     CheckedProgram program = running.get(op.context());
     if (program != null && program.launch.queues != null) {
@@ -273,7 +273,7 @@ final class Checker {
     }
   }
 
-  private void accessed(Op op, long endPs) {
+  private void accessed(AccessOp op, long endPs) {
     Moment moment = underWay.get(op.out);
     if (moment == null) {
       // a part of it has ended before the whole is issued

@@ -210,13 +210,12 @@ final class IssueUnit {
     removePending();
     live--;
     window.complete(fence.number, barrierPs, barrierOp);
-    world.recycle(fence);
+    context.pe.recycle(fence);
     return true;
   }
 
   private boolean reserveTcm(Op op) {
-    boolean again = op.inPlaceSum || op.outOffset > 0; // the room has been taken already
-    long bytes = op.out.inTcm && !again ? op.out.bytes : 0;
+    long bytes = op.out.inTcm && !op.hasRoom ? op.out.bytes : 0;
     if (bytes == 0) {
       return true;
     }

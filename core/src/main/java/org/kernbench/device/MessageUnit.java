@@ -196,14 +196,14 @@ final class MessageUnit {
     return credit;
   }
 
-  void startSend(Op op, long startPs) {
+  void startSend(MessageOp op, long startPs) {
     op.firstFragment = op.end().fragmentsSent();
     op.payload = op.a.data();
     op.payloadOffset = op.a.dataOffset() + op.aOffset;
     sendFragment(op, startPs);
   }
 
-  private void sendFragment(Op op, long startPs) {
+  private void sendFragment(MessageOp op, long startPs) {
     QueueEnd q = op.end();
     q.sending = op;
     int creditBy = op.fragmentsStarted > 0 && startPs > op.channelFreePs ? q.creditOp() : -1;
@@ -218,7 +218,7 @@ final class MessageUnit {
    * The tail of a fragment enters the first link at {@code tailPs}; the channel is free from then
    * on.
    */
-  void injected(Op op, long tailPs) {
+  void injected(MessageOp op, long tailPs) {
     if (op.fragmentsStarted < op.fragments) {
       op.channelFreePs = tailPs;
       nextFragment(op);
@@ -228,7 +228,7 @@ final class MessageUnit {
     }
   }
 
-  private void nextFragment(Op op) {
+  private void nextFragment(MessageOp op) {
     QueueEnd q = op.end();
     op.waitsForCredit = !q.hasCredit();
     if (!op.waitsForCredit) {
@@ -241,7 +241,7 @@ final class MessageUnit {
    * A fragment has crossed the fabric at {@code timePs}; with serial access its slot is still to be
    * written.
    */
-  void arrived(Op op, long timePs) {
+  void arrived(MessageOp op, long timePs) {
     if (streamed) {
       slotWritten(op, timePs);
       return;
@@ -262,7 +262,7 @@ final class MessageUnit {
   }
 
   /** Data and metadata of a fragment become visible in one step, at {@code timePs}. */
-  private void slotWritten(Op op, long timePs) {
+  private void slotWritten(MessageOp op, long timePs) {
     QueueEnd to = op.end().peer();
     int k = op.fragmentsDone++;
     transfers.end(op.id, k, timePs);
@@ -280,7 +280,7 @@ final class MessageUnit {
     if (selecting != null) {
       world.wakeAt(timePs, selecting);
     }
-    Op receiving = to.receiving;
+    MessageOp receiving = to.receiving;
     if (receiving != null) {
       startReceive(receiving, Math.max(timePs, receiving.copiedPs));
     } else {
@@ -290,7 +290,7 @@ final class MessageUnit {
 
   // ---- receiving ----
 
-  void startReceive(Op op, long startPs) {
+  void startReceive(MessageOp op, long startPs) {
     QueueEnd q = op.end();
     checkFragment(op, q);
     q.receiving = null;
@@ -313,7 +313,7 @@ final class MessageUnit {
     }
   }
 
-  private void checkFragment(Op op, QueueEnd q) {
+  private void checkFragment(MessageOp op, QueueEnd q) {
     int expected = op.fragmentBytes(op.fragmentsStarted, ipcq.slotBytes());
     boolean last = op.fragmentsStarted + 1 == op.fragments;
     if (q.visibleBytes() != expected || q.isLastFragment() != last) {
@@ -336,7 +336,7 @@ final class MessageUnit {
   }
 
   /** A fragment has been copied out of its slot at {@code timePs}. */
-  void copied(Op op, long timePs) {
+  void copied(MessageOp op, long timePs) {
     QueueEnd q = op.end();
     if (values) {
       int k = op.fragmentsStarted - 1;
@@ -365,7 +365,7 @@ final class MessageUnit {
   }
 
   /** The value of a zero-copy receive is its slot. */
-  private static void useInPlace(Op op) {
+  private static void useInPlace(MessageOp op) {
     op.out.slotQueue = op.end();
     op.out.slot = op.slot;
   }
@@ -374,7 +374,7 @@ final class MessageUnit {
   void freeSlot(QueueEnd q, int slot, int byOp, long timePs) {
     QueueEnd sender = q.peer();
     sender.returnCredit(slot, timePs + q.creditLatencyPs, byOp);
-    Op waiting = sender.sending;
+    MessageOp waiting = sender.sending;
     if (waiting != null && waiting.waitsForCredit) {
       nextFragment(waiting);
     } else if (sender.creditWanted) { // nobody else could start now; the sender is far in memory

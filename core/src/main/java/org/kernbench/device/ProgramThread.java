@@ -10,6 +10,7 @@ import org.kernbench.sim.Coroutine;
  * {@link CommandTape}, from which the CPU takes it. The program waits when its command window is
  * full, when it looks at a value that does not exist yet, and when it asks for the time while
  * commands wait to be issued; the thread is switched to only for the last two, and when the tape is
+ * used up. A program in {@link Steps} has no thread: it is asked for its next step when the tape is
  * used up.
  */
 final class ProgramThread {
@@ -25,6 +26,7 @@ final class ProgramThread {
   private final ProgramContext context;
   final CommandTape tape;
   private @Nullable Coroutine coroutine;
+  private @Nullable Steps steps;
   private boolean saidAll;
   private boolean ended;
   private Suspension suspension = Suspension.NONE;
@@ -49,13 +51,16 @@ final class ProgramThread {
     ended = false;
     saidAll = false;
     tape.clear();
+    steps = body instanceof Steps inSteps ? inSteps : null;
     coroutine =
-        Coroutine.of(
-            name,
-            () -> {
-              body.run();
-              saidAll = true;
-            });
+        steps != null
+            ? null
+            : Coroutine.of(
+                name,
+                () -> {
+                  body.run();
+                  saidAll = true;
+                });
     goOn(false);
   }
 
@@ -81,9 +86,12 @@ final class ProgramThread {
   }
 
   private void sayMore() {
+    Steps inSteps = steps;
     if (saidAll) {
       ended = true;
       context.registers.releaseAll();
+    } else if (inSteps != null) {
+      saidAll = !inSteps.next();
     } else {
       coroutine().resume();
     }
@@ -97,6 +105,7 @@ final class ProgramThread {
   /** Forgets a program that has ended. */
   void forget() {
     coroutine = null;
+    steps = null;
   }
 
   /** Gives up a program that is suspended. */
@@ -112,9 +121,14 @@ final class ProgramThread {
 
   // ---- the program waits ----
 
-  /** Makes room on the tape for one more entry. */
+  /** Whether it cannot, because it has no thread. */
+  boolean isInSteps() {
+    return steps != null;
+  }
+
+  /** Makes room on the tape for one more entry; for a step, which cannot wait, it grows. */
   void makeRoomOnTape() {
-    if (tape.isFull()) {
+    if (tape.isFull() && !isInSteps()) {
       emptyTape();
     }
   }

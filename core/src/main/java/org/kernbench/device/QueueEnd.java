@@ -72,7 +72,7 @@ final class QueueEnd {
   boolean creditWanted;
 
   /** A message that has started and has fragments to go; its channel is held meanwhile. */
-  @Nullable Op sending;
+  @Nullable MessageOp sending;
 
   /** Fragments of the messages that the program has asked for. */
   private long asked;
@@ -81,7 +81,7 @@ final class QueueEnd {
   @Nullable ProgramContext selecting;
 
   /** A receive that has taken fragments and waits for the next. */
-  @Nullable Op receiving;
+  @Nullable MessageOp receiving;
 
   /** When the last serial slot write ends, and which fragment of which operation it wrote. */
   long writeFreePs;

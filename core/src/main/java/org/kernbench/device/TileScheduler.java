@@ -85,7 +85,7 @@ final class TileScheduler {
     token.produced(task.lastOp(), task.endPs());
     task.owner.ended(task.lastOp(), task.endPs());
     task.owner.cpu.retireTask(task.command, task.endPs(), task.lastOp());
-    context.world.recycle(task.command);
+    context.pe.recycle(task.command);
     task.owner.cpu.pump();
     task.owner.program.completed(token);
   }

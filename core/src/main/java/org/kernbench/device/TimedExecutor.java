@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -247,33 +248,23 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
 
   // ---- commands ----
 
-  Op newOp(ProgramContext context) {
-    TimedPe pe = context.pe;
-    Op op = pe.freeOps;
-    if (op != null) {
-      pe.freeOps = op.next;
-    } else {
-      if (opCount == ops.length) {
-        ops = Arrays.copyOf(ops, opCount * 2);
-      }
-      op = new Op(opCount, pe);
-      ops[opCount++] = op;
+  /** A new command, which events find by its index. */
+  <T extends Op> T numbered(IntFunction<T> make) {
+    if (opCount == ops.length) {
+      ops = Arrays.copyOf(ops, opCount * 2);
     }
-    op.clear(context);
+    T op = make.apply(opCount);
+    ops[opCount++] = op;
     return op;
-  }
-
-  void recycle(Op op) {
-    op.a = Register.NONE;
-    op.b = Register.NONE;
-    op.c = Register.NONE;
-    op.out = Register.NONE;
-    op.next = op.pe.freeOps;
-    op.pe.freeOps = op;
   }
 
   int line() {
     return options.captureLines() ? log.lineId(lines.current()) : 0;
+  }
+
+  /** Where the program is, for a message that ends the run. */
+  String currentLine() {
+    return lines.current();
   }
 
   String atLine(int line) {
@@ -281,7 +272,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   }
 
   /** Notes the way that the bytes of an operation take. */
-  void moves(Op op, Route route) {
+  void moves(TransferOp op, Route route) {
     op.moves(route, fabric.serialPs(route, op.bytes));
   }
 
@@ -299,8 +290,8 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   }
 
   /** Nothing can change the end of a computation that has started, so it is settled at once. */
-  void compute(Op op) {
-    ComputeOp c = op.compute();
+  void compute(ComputationOp op) {
+    ComputeOp c = op.what();
     op.work = log.workId(op.id, c);
     if (values) {
       byte[] out = new byte[op.bytes];
@@ -320,7 +311,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     op.pe.complete(op, op.startPs + cost.durationPs(c));
   }
 
-  void beginLoad(Op op) {
+  void beginLoad(AccessOp op) {
     if (values) {
       if (op.startPs > sim.nowPs()) {
         sim.schedule(op.startPs, handler, READ_MEMORY, op.index);
@@ -333,7 +324,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     access(path.back(), beginPs(op) + path.requestPs(), op);
   }
 
-  private void access(Route route, long timePs, Op op) {
+  private void access(Route route, long timePs, AccessOp op) {
     int part = part(op, op.bytes, op.startPs, -1);
     MemorySpan span = banked ? span(op) : null;
     int t = fabric.begin(op.id, route, op.bytes, timePs, this, op.index, false, span);
@@ -341,16 +332,16 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   }
 
   /** When a load or store leaves the DMA engine. */
-  private long beginPs(Op op) {
+  private long beginPs(AccessOp op) {
     return op.startPs + machine.pe().dma().setupPs() + op.translatePs;
   }
 
-  private MemorySpan span(Op op) {
+  private MemorySpan span(AccessOp op) {
     return MemorySpan.of(memories.place(new PhysicalAddress(op.physical)).offset(), op.region());
   }
 
   /** A load begins: it reads memory as it is now. */
-  private void readMemory(Op op) {
+  private void readMemory(AccessOp op) {
     if (op.outOffset == 0) {
       op.out.hold(new byte[op.out.bytes]);
     }
@@ -362,7 +353,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     }
   }
 
-  void beginStore(Op op) {
+  void beginStore(AccessOp op) {
     MemoryPath path = op.pe.path(op.memory);
     op.replyPs = path.replyPs();
     moves(op, path.there());
@@ -371,21 +362,28 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
 
   @Override
   public void onInjected(int arg, long timePs) {
-    ops[arg].end().unit().injected(ops[arg], timePs);
+    MessageOp op = (MessageOp) ops[arg];
+    op.end().unit().injected(op, timePs);
   }
 
   @Override
   public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {
-    Op op = ops[arg];
+    TransferOp op = (TransferOp) ops[arg];
     op.contentionPs += waitPs;
     if (waitPs > 0 && worstLink >= 0) {
       op.link = worstLink;
     }
     switch (op.kind()) {
       case LOAD -> sim.schedule(timePs, handler, ACCESSED, arg);
-      case STORE -> sim.schedule(timePs + op.replyPs, handler, ACCESSED, arg);
-      case SEND -> op.end().unit().arrived(op, timePs);
-      case RECV -> op.end().unit().copied(op, timePs);
+      case STORE -> sim.schedule(timePs + ((AccessOp) op).replyPs, handler, ACCESSED, arg);
+      case SEND -> {
+        MessageOp message = (MessageOp) op;
+        message.end().unit().arrived(message, timePs);
+      }
+      case RECV -> {
+        MessageOp message = (MessageOp) op;
+        message.end().unit().copied(message, timePs);
+      }
       case MATH, GEMM ->
           throw new IllegalStateException("bug: compute command " + op.id + " on the fabric");
     }
@@ -396,7 +394,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
    * channels, of which the first to be free takes the next command, and later accesses to the same
    * bytes look for those under way.
    */
-  private void accessed(Op op) {
+  private void accessed(AccessOp op) {
     if (values && op.kind() == OpKind.STORE) {
       int from = op.a.dataOffset() + op.aOffset;
       LaneMask mask = op.mask;
@@ -411,6 +409,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
 
   void record(Op op, long endPs) {
     latestPs = Math.max(latestPs, endPs);
+    TransferOp moved = op instanceof TransferOp transfer ? transfer : null;
     log.complete(
         op.id,
         op.pe.index,
@@ -418,17 +417,17 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
         op.cause,
         op.causeOp,
         op.bytes,
-        op.link,
+        moved == null ? -1 : moved.link,
         op.line,
-        op.work,
+        op instanceof ComputationOp computation ? computation.work : 0,
         launchOf(op),
         op.context().scheduler != null,
         op.issuePs,
         op.startPs,
         endPs,
-        op.contentionPs,
-        op.serialisationPs,
-        op.translatePs);
+        moved == null ? 0 : moved.contentionPs,
+        moved == null ? 0 : moved.serialisationPs,
+        op instanceof AccessOp access ? access.translatePs : 0);
     if (checker != null) {
       checker.ended(op, endPs);
     }
@@ -579,8 +578,8 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   @Override
   public void onEvent(int kind, int arg) {
     switch (kind) {
-      case READ_MEMORY -> readMemory(ops[arg]);
-      case ACCESSED -> accessed(ops[arg]);
+      case READ_MEMORY -> readMemory((AccessOp) ops[arg]);
+      case ACCESSED -> accessed((AccessOp) ops[arg]);
       case LAUNCH -> start(Objects.requireNonNull(starting.remove(arg)));
       case WAKE -> pe(arg / contexts).context(arg % contexts).program.timeHasCome();
       case TCM_GIVEN -> pe(arg).tcmGiven();

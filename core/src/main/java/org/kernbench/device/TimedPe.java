@@ -2,6 +2,7 @@ package org.kernbench.device;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.AccelSlot;
 import org.kernbench.machine.Pe;
@@ -25,8 +26,11 @@ final class TimedPe {
   final int index;
   final Pe pe;
 
-  /** Commands of this PE that can serve again: they find its other records in the same cache. */
-  @Nullable Op freeOps;
+  // commands of this PE that can serve again: they find its other records in the same cache
+  private @Nullable Op freeFences;
+  private @Nullable ComputationOp freeComputations;
+  private @Nullable AccessOp freeAccesses;
+  private @Nullable MessageOp freeMessages;
 
   final TcmSpace tcm;
 
@@ -181,10 +185,10 @@ final class TimedPe {
   void enqueue(Op op) {
     Engine engine = engineFor(op);
     engine.add(op);
-    if (op.kind == OpKind.LOAD || op.kind == OpKind.STORE) {
-      op.memoryOrder = memoryAccesses++;
-      op.translatePs = mmu.translatePs(op.region(), op.range);
-      (op.kind == OpKind.LOAD ? loads : stores).add(op);
+    if (op instanceof AccessOp access) {
+      access.order = memoryAccesses++;
+      access.translatePs = mmu.translatePs(access.region(), access.range);
+      accesses(access).add(access);
     }
     world.tryStart(engine);
   }
@@ -195,8 +199,8 @@ final class TimedPe {
       case STORE -> write;
       case MATH -> math;
       case GEMM -> gemm;
-      case SEND -> op.end().channel();
-      case RECV -> op.end().receiver();
+      case SEND -> ((MessageOp) op).end().channel();
+      case RECV -> ((MessageOp) op).end().receiver();
     };
   }
 
@@ -265,12 +269,12 @@ final class TimedPe {
   private long readyPs(Op op) {
     long ready = Math.max(op.operandsPs, op.issuePs);
     return switch (op.kind()) {
-      case RECV -> Math.max(ready, op.end().visiblePs());
+      case RECV -> Math.max(ready, ((MessageOp) op).end().visiblePs());
       case SEND -> { // a sender that polls begins when the channel is free
-        QueueEnd q = op.end();
+        QueueEnd q = ((MessageOp) op).end();
         yield q.unit().creditFoundPs(q, Math.max(ready, op.engine().freedPs));
       }
-      case LOAD, STORE -> Math.max(ready, op.memoryReadyPs);
+      case LOAD, STORE -> Math.max(ready, ((AccessOp) op).unblockedPs);
       case MATH -> ready;
       case GEMM -> op.c == Register.NONE ? ready : Math.max(ready, sumsReadyPs(op));
     };
@@ -285,10 +289,10 @@ final class TimedPe {
 
   private boolean admitted(Op op) {
     return switch (op.kind()) {
-      case LOAD -> inOrder(op, false);
-      case STORE -> inOrder(op, true);
-      case SEND -> op.end().findsCredit();
-      case RECV -> op.end().hasMessage();
+      case LOAD -> inOrder((AccessOp) op, false);
+      case STORE -> inOrder((AccessOp) op, true);
+      case SEND -> ((MessageOp) op).end().findsCredit();
+      case RECV -> ((MessageOp) op).end().hasMessage();
       case MATH, GEMM -> true;
     };
   }
@@ -297,17 +301,17 @@ final class TimedPe {
    * Whether no earlier access to the same bytes is under way; looks again only after the one that
    * was found has ended.
    */
-  private boolean inOrder(Op op, boolean alsoLoads) {
-    if (op.memoryBlocker >= 0 && op.memoryReadyPs < 0) {
+  private boolean inOrder(AccessOp op, boolean alsoLoads) {
+    if (op.blocker >= 0 && op.unblockedPs < 0) {
       return false;
     }
-    Op conflict = stores.conflictWith(op);
+    AccessOp conflict = stores.conflictWith(op);
     if (conflict == null && alsoLoads) {
       conflict = loads.conflictWith(op);
     }
     if (conflict != null) {
-      op.memoryBlocker = conflict.id;
-      op.memoryReadyPs = -1;
+      op.blocker = conflict.id;
+      op.unblockedPs = -1;
     }
     return conflict == null;
   }
@@ -318,10 +322,14 @@ final class TimedPe {
     op.causeOp = op.operandsOp;
     final OpKind kind = op.kind();
     switch (kind) {
-      case RECV ->
-          start = later(op, start, op.end().visiblePs(), Cause.MESSAGE, op.end().visibleOp());
-      case LOAD, STORE ->
-          start = later(op, start, op.memoryReadyPs, Cause.MEMORY_ORDER, op.memoryBlocker);
+      case RECV -> {
+        QueueEnd q = ((MessageOp) op).end();
+        start = later(op, start, q.visiblePs(), Cause.MESSAGE, q.visibleOp());
+      }
+      case LOAD, STORE -> {
+        AccessOp access = (AccessOp) op;
+        start = later(op, start, access.unblockedPs, Cause.MEMORY_ORDER, access.blocker);
+      }
       case MATH, GEMM, SEND -> {}
     }
     if (kind == OpKind.GEMM && op.c != Register.NONE) {
@@ -333,7 +341,7 @@ final class TimedPe {
     }
     start = later(op, start, op.issuePs, op.issueCause, op.issueCauseOp);
     if (kind == OpKind.SEND) {
-      QueueEnd q = op.end();
+      QueueEnd q = ((MessageOp) op).end();
       start = later(op, start, q.unit().creditFoundPs(q, start), Cause.CREDIT, q.creditOp());
     }
     start = op.queue().inOrder(op, start);
@@ -350,14 +358,18 @@ final class TimedPe {
     }
     op.startPs = start;
     switch (kind) {
-      case MATH, GEMM -> world.compute(op);
-      case LOAD -> world.beginLoad(op);
-      case STORE -> world.beginStore(op);
+      case MATH, GEMM -> world.compute((ComputationOp) op);
+      case LOAD -> world.beginLoad((AccessOp) op);
+      case STORE -> world.beginStore((AccessOp) op);
       case SEND -> {
-        op.end().unit().startSend(op, start);
+        MessageOp message = (MessageOp) op;
+        message.end().unit().startSend(message, start);
         op.context().cpu.sendStarted(op, start);
       }
-      case RECV -> op.end().unit().startReceive(op, start);
+      case RECV -> {
+        MessageOp message = (MessageOp) op;
+        message.end().unit().startReceive(message, start);
+      }
     }
   }
 
@@ -401,7 +413,7 @@ final class TimedPe {
     }
     context.cpu.retire(op, endPs);
     if (kind != OpKind.SEND) {
-      long freePs = op.engineFreePs < 0 ? endPs : op.engineFreePs;
+      long freePs = op instanceof ComputationOp computation ? computation.engineFreePs : endPs;
       if (kind == OpKind.GEMM) {
         engine.lastProduct = op.id;
         engine.drainedPs = endPs;
@@ -414,15 +426,15 @@ final class TimedPe {
       registers.finishedReading(op.c, op.id, freePs);
     }
     registers.freeIfDead(out);
-    if (kind == OpKind.LOAD || kind == OpKind.STORE) {
-      (kind == OpKind.LOAD ? loads : stores).remove(op);
-      unblockMemory(read, op, endPs);
-      unblockMemory(write, op, endPs);
+    if (op instanceof AccessOp access) {
+      accesses(access).remove(access);
+      unblockMemory(read, access, endPs);
+      unblockMemory(write, access, endPs);
     }
     context.cpu.unblock(op, endPs);
     ScheduledTask task = op.task;
     int id = op.id;
-    world.recycle(op);
+    recycle(op);
     context.cpu.pump();
     if (kind != OpKind.SEND) {
       world.tryStart(engine);
@@ -461,17 +473,75 @@ final class TimedPe {
     }
   }
 
-  private void unblockMemory(Engine engine, Op ended, long now) {
+  private void unblockMemory(Engine engine, AccessOp ended, long now) {
     for (CommandQueue queue = engine.first; queue != null; queue = queue.after) {
-      Op head = queue.head;
-      if (head != null && head.memoryBlocker == ended.id) {
-        head.memoryReadyPs = now;
+      if (queue.head instanceof AccessOp head && head.blocker == ended.id) {
+        head.unblockedPs = now;
         world.tryStart(engine);
       }
     }
   }
 
+  // ---- commands that serve again ----
+
+  /** A fence, or a task for the tile scheduler. */
+  Op newFence(ProgramContext context) {
+    Op op = freeFences;
+    freeFences = op == null ? null : op.next;
+    return begun(op, index -> new Op(index, this), context);
+  }
+
+  ComputationOp newComputation(ProgramContext context) {
+    ComputationOp op = freeComputations;
+    freeComputations = op == null ? null : (ComputationOp) op.next;
+    return begun(op, index -> new ComputationOp(index, this), context);
+  }
+
+  AccessOp newAccess(ProgramContext context) {
+    AccessOp op = freeAccesses;
+    freeAccesses = op == null ? null : (AccessOp) op.next;
+    return begun(op, index -> new AccessOp(index, this), context);
+  }
+
+  MessageOp newMessage(ProgramContext context) {
+    MessageOp op = freeMessages;
+    freeMessages = op == null ? null : (MessageOp) op.next;
+    return begun(op, index -> new MessageOp(index, this), context);
+  }
+
+  private <T extends Op> T begun(@Nullable T free, IntFunction<T> make, ProgramContext context) {
+    T op = free == null ? world.numbered(make) : free;
+    op.clear(context);
+    return op;
+  }
+
+  void recycle(Op op) {
+    op.forget();
+    switch (op) {
+      case MessageOp message -> {
+        op.next = freeMessages;
+        freeMessages = message;
+      }
+      case AccessOp access -> {
+        op.next = freeAccesses;
+        freeAccesses = access;
+      }
+      case ComputationOp computation -> {
+        op.next = freeComputations;
+        freeComputations = computation;
+      }
+      default -> {
+        op.next = freeFences;
+        freeFences = op;
+      }
+    }
+  }
+
   // ---- memories ----
+
+  private AccessList accesses(AccessOp op) {
+    return op.kind == OpKind.LOAD ? loads : stores;
+  }
 
   MemoryPath path(int memory) {
     MemoryPath p = path;

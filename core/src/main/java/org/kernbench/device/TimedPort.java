@@ -284,7 +284,7 @@ final class TimedPort implements PePort {
               + " or values");
     }
     registers.mayRead(register);
-    program.emptyTape();
+    waitForCpu();
     registers.reads(register);
     program.awaitValue(register, world.line());
     byte[] copy = new byte[bytes];
@@ -297,11 +297,24 @@ final class TimedPort implements PePort {
 
   @Override
   public long clockPs() {
-    program.emptyTape();
+    waitForCpu();
     if (!cpu.isIdle()) {
       program.awaitClock();
     }
     return cpu.clockPs();
+  }
+
+  /** Waits until the CPU has taken all that was said so far, as do all that wait for more. */
+  private void waitForCpu() {
+    if (program.isInSteps()) {
+      throw new SimulationException(
+          pe
+              + ": a kernel in steps waits at "
+              + world.currentLine()
+              + ", which it has no thread for; one that looks at data, at the clock or for any"
+              + " message must be written in one piece");
+    }
+    program.emptyTape();
   }
 
   private MessageUnit queues() {
@@ -335,11 +348,23 @@ final class TimedPort implements PePort {
       registers.release(r);
       return;
     }
-    OpKind kind = kind(entry);
-    Op op = world.newOp(context);
+    Op op =
+        switch (entry) {
+          case LOAD, STORE -> takeAccess(entry);
+          case COMPUTE, ACCUMULATE -> takeComputation(entry);
+          case SEND, RECEIVE -> takeMessage(entry);
+          case SCHEDULE, FENCE, FENCE_READERS, FENCE_ALL, RELEASE -> takeFence(entry);
+        };
+    tape.taken();
+    cpu.take(op);
+  }
+
+  /** What all commands have in common. */
+  private void begin(Op op, @Nullable OpKind kind) {
     op.kind = kind;
     op.bytes = tape.bytes();
     op.line = tape.line();
+    op.out = tape.out();
     if (kind != null) {
       TileScheduler scheduler = context.scheduler;
       ScheduledTask task = scheduler == null ? null : scheduler.issuing();
@@ -349,26 +374,12 @@ final class TimedPort implements PePort {
         task.live++;
       }
     }
-    op.aOffset = tape.offset(0);
-    op.bOffset = tape.offset(1);
-    op.cOffset = tape.offset(2);
-    op.out = tape.out();
+  }
+
+  private Op takeFence(CommandTape.Entry entry) {
+    Op op = context.pe.newFence(context);
+    begin(op, null);
     switch (entry) {
-      case LOAD -> takeLoad(op);
-      case STORE -> takeStore(op);
-      case COMPUTE, ACCUMULATE -> takeComputation(op, entry == CommandTape.Entry.ACCUMULATE);
-      case SEND -> {
-        op.end = tape.what(QueueEnd.class);
-        op.a = operand(tape.operand(0), op);
-        op.fragments = op.end().unit().fragments(op.bytes);
-      }
-      case RECEIVE -> {
-        op.end = tape.what(QueueEnd.class);
-        op.inPlace = (tape.number() & IN_PLACE) != 0;
-        op.async = (tape.number() & ASYNC) != 0;
-        op.fragments = op.end().unit().fragments(op.bytes);
-        registers.add(op.out);
-      }
       case SCHEDULE -> {
         Work work = tape.what(Work.class);
         for (Register r : work.reads()) {
@@ -381,40 +392,47 @@ final class TimedPort implements PePort {
         registers.reads(op.a);
       }
       case FENCE_READERS -> op.readersOf = tape.operand(0);
-      case FENCE_ALL, RELEASE -> {}
+      default -> {} // of all: the plain fence
     }
-    tape.taken();
-    cpu.take(op);
+    return op;
   }
 
-  private @Nullable OpKind kind(CommandTape.Entry entry) {
-    return switch (entry) {
-      case LOAD -> OpKind.LOAD;
-      case STORE -> OpKind.STORE;
-      case SEND -> OpKind.SEND;
-      case RECEIVE -> OpKind.RECV;
-      case ACCUMULATE -> OpKind.GEMM;
-      case COMPUTE -> tape.what(ComputeOp.class).isProduct() ? OpKind.GEMM : OpKind.MATH;
-      case SCHEDULE, FENCE, FENCE_READERS, FENCE_ALL, RELEASE -> null;
-    };
-  }
-
-  private void takeLoad(Op op) {
-    accesses(op, tape.what(Region.class));
-    op.outOffset = tape.number();
-    masks(op, op.outOffset);
-    if (op.outOffset == 0) {
+  private MessageOp takeMessage(CommandTape.Entry entry) {
+    MessageOp op = context.pe.newMessage(context);
+    boolean sends = entry == CommandTape.Entry.SEND;
+    begin(op, sends ? OpKind.SEND : OpKind.RECV);
+    op.goesThrough(tape.what(QueueEnd.class));
+    if (sends) {
+      op.aOffset = tape.offset(0);
+      op.a = operand(tape.operand(0), op);
+    } else {
+      op.inPlace = (tape.number() & IN_PLACE) != 0;
+      op.async = (tape.number() & ASYNC) != 0;
       registers.add(op.out);
     }
+    return op;
   }
 
-  private void takeStore(Op op) {
+  private AccessOp takeAccess(CommandTape.Entry entry) {
+    AccessOp op = context.pe.newAccess(context);
+    boolean loads = entry == CommandTape.Entry.LOAD;
+    begin(op, loads ? OpKind.LOAD : OpKind.STORE);
     accesses(op, tape.what(Region.class));
     masks(op, tape.number());
-    op.a = operand(tape.operand(0), op);
+    if (loads) {
+      op.outOffset = tape.number();
+      op.hasRoom = op.outOffset > 0;
+      if (op.outOffset == 0) {
+        registers.add(op.out);
+      }
+    } else {
+      op.aOffset = tape.offset(0);
+      op.a = operand(tape.operand(0), op);
+    }
+    return op;
   }
 
-  private void masks(Op op, int valueOffset) {
+  private void masks(AccessOp op, int valueOffset) {
     if (tape.also() instanceof LaneMask mask) {
       op.mask = mask;
       op.firstLane = valueOffset / mask.elementBytes();
@@ -422,23 +440,31 @@ final class TimedPort implements PePort {
     }
   }
 
-  private void takeComputation(Op op, boolean accumulates) {
-    op.compute = tape.what(ComputeOp.class);
+  private ComputationOp takeComputation(CommandTape.Entry entry) {
+    ComputationOp op = context.pe.newComputation(context);
+    ComputeOp what = tape.what(ComputeOp.class);
+    boolean accumulates = entry == CommandTape.Entry.ACCUMULATE;
+    begin(op, accumulates || what.isProduct() ? OpKind.GEMM : OpKind.MATH);
+    op.computes(what);
+    op.aOffset = tape.offset(0);
+    op.bOffset = tape.offset(1);
+    op.cOffset = tape.offset(2);
     op.a = operand(tape.operand(0), op);
     op.b = operand(tape.operand(1), op);
     op.c = tape.operand(2);
     operand(op.c, op);
     registers.add(op.out);
     if (accumulates) {
-      op.inPlaceSum = tape.number() == IN_PLACE;
-      op.c.moved = op.inPlaceSum;
+      op.hasRoom = tape.number() == IN_PLACE;
+      op.c.moved = op.hasRoom;
       registers.release(op.c);
     }
+    return op;
   }
 
   /** Says where the bytes of a load or store are, which one memory has. */
-  private void accesses(Op op, Region region) {
-    op.region = region;
+  private void accesses(AccessOp op, Region region) {
+    op.accesses(region);
     if (region.address() instanceof PhysicalAddress physical) {
       op.physical = physical.value();
       op.memory = world.node(physical);

@@ -22,8 +22,7 @@ final class TimedWaits {
     }
     for (Engine channel : p.messageChannels()) {
       for (CommandQueue queue = channel.first; queue != null; queue = queue.after) {
-        Op head = queue.head;
-        if (head != null
+        if (queue.head instanceof MessageOp head
             && channel.busy == 0
             && head.missingOperands == 0
             && !head.end().hasCredit()) {
@@ -53,13 +52,13 @@ final class TimedWaits {
       Engine receiver = end.receiver();
       for (CommandQueue queue = receiver.first; queue != null; queue = queue.after) {
         if (queue.head != null && receiver.busy == 0) {
-          describeReceive(p, queue.head);
+          describeReceive(p, (MessageOp) queue.head);
         }
       }
       if (end.receiving != null) {
         describeReceive(p, end.receiving);
       }
-      Op sending = end.sending;
+      MessageOp sending = end.sending;
       if (sending != null && sending.waitsForCredit) {
         describeSend(p, sending, sending.queue());
       }
@@ -101,7 +100,7 @@ final class TimedWaits {
     return held;
   }
 
-  private void describeReceive(TimedPe p, Op op) {
+  private void describeReceive(TimedPe p, MessageOp op) {
     QueueEnd end = op.end();
     report.waits(
         p.pe,
@@ -119,12 +118,12 @@ final class TimedWaits {
         end.peer().pe);
   }
 
-  private void describeSend(TimedPe p, Op op, CommandQueue queue) {
+  private void describeSend(TimedPe p, MessageOp op, CommandQueue queue) {
     QueueEnd end = op.end();
     int waiting = op.fragments - op.fragmentsStarted;
     for (Op o = queue.head; o != null; o = o.next) {
-      if (o != op && o.end == end) {
-        waiting += o.fragments;
+      if (o != op && o instanceof MessageOp message && message.end() == end) {
+        waiting += message.fragments;
       }
     }
     QueueEnd peer = end.peer();

@@ -24,12 +24,14 @@ import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.SimulationException;
 import org.kernbench.device.Simulator;
+import org.kernbench.device.Steps;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.VirtualAddress;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.LaunchGrid;
 import org.kernbench.tl.RangeException;
+import org.kernbench.tl.SteppedKernel;
 import org.kernbench.tl.Tl;
 
 /**
@@ -205,7 +207,7 @@ final class Session {
       last = Math.max(last, pe.sip());
     }
     LaunchGrid grid = new LaunchGrid(first, last - first + 1);
-    Function<PePort, Runnable> program = port -> () -> run(use, kernel, port, grid);
+    Function<PePort, Runnable> program = port -> program(use, kernel, new Tl(port, grid));
     LaunchSpec spec = new LaunchSpec(use.kernel, pes, stream, queueSet, after);
     Launch launch = simulator.launch(spec, program);
     if (pending.size() >= tidyAt) {
@@ -239,19 +241,56 @@ final class Session {
     };
   }
 
-  private void run(Use use, Kernel kernel, PePort port, LaunchGrid grid) {
-    int pe = machine.peIndex(port.pe());
+  private Runnable program(Use use, Kernel kernel, Tl tl) {
+    if (kernel instanceof SteppedKernel stepped) {
+      return new GuardedSteps(use, stepped, tl);
+    }
+    return () ->
+        guard(
+            use,
+            tl.pe(),
+            () -> {
+              kernel.run(tl);
+              return false;
+            });
+  }
+
+  /** A kernel in steps, begun with the first. */
+  private final class GuardedSteps implements Steps {
+    private final Use use;
+    private final Tl tl;
+    private Steps steps;
+
+    GuardedSteps(Use use, SteppedKernel kernel, Tl tl) {
+      this.use = use;
+      this.tl = tl;
+      this.steps =
+          () -> {
+            steps = kernel.begin(tl);
+            return steps.next();
+          };
+    }
+
+    @Override
+    public boolean next() {
+      return guard(use, tl.pe(), steps);
+    }
+  }
+
+  /** Lets a kernel say commands; what it throws becomes a message, and the launch is to blame. */
+  private boolean guard(Use use, Pe at, Steps body) {
     // Collectives run beside other kernels of a PE, but use no tensor: they know its shards.
     boolean mayUseTensors = use.owner != COLLECTIVE;
+    int pe = mayUseTensors ? machine.peIndex(at) : -1;
     if (mayUseTensors) {
       running[pe] = use;
     }
     try {
-      kernel.run(new Tl(port, grid));
+      return body.next();
     } catch (RangeException e) {
       failed = use;
       throw new SimulationException(
-          "kernel " + use.kernel + " at " + port.pe() + ": " + e.getMessage() + userLine(e));
+          "kernel " + use.kernel + " at " + at + ": " + e.getMessage() + userLine(e));
     } catch (RuntimeException | AssertionError e) {
       failed = use;
       throw e;

@@ -39,15 +39,22 @@ final class CommandTapeTest {
   void programOfManyCommands_fullTape_losesAndRepeatsNothing() {
     try (DeviceRig rig = DeviceRig.ring("pe.cpu.command_window=3")) {
       int commands = 5 * CommandTape.SIZE + 1;
-      rig.run(p -> {
-        for (int i = 0; i < commands; i++) {
-          p.release(fill(p, 4 * (i + 1), i));
-        }
-      });
-      assertThat(rig.rows().stream().mapToInt(DeviceRig.Row::bytes).toArray())
-          .hasSize(commands)
-          .isSorted()
-          .doesNotHaveDuplicates();
+      rig.run(p -> makesValues(p, commands));
+      assertMadeOnce(rig, commands);
     }
+  }
+
+  /** Makes and gives up values that all differ in size. */
+  static void makesValues(PePort p, int count) {
+    for (int i = 0; i < count; i++) {
+      p.release(fill(p, 4 * (i + 1), i));
+    }
+  }
+
+  static void assertMadeOnce(DeviceRig rig, int count) {
+    assertThat(rig.rows().stream().mapToInt(DeviceRig.Row::bytes).toArray())
+        .hasSize(count)
+        .isSorted()
+        .doesNotHaveDuplicates();
   }
 }

@@ -5,6 +5,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.IntFunction;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -98,13 +100,18 @@ final class DeviceRig implements AutoCloseable {
   }
 
   Launch launch(List<Consumer<PePort>> programs) {
-    Map<Pe, Consumer<PePort>> byPe = new HashMap<>();
+    return launch(programs.size(), i -> port -> () -> programs.get(i).accept(port));
+  }
+
+  /** Programs of the first PEs. */
+  Launch launch(int count, IntFunction<Function<PePort, Runnable>> programs) {
+    Map<Pe, Function<PePort, Runnable>> byPe = new HashMap<>();
     List<Pe> pes = new ArrayList<>();
-    for (int i = 0; i < programs.size(); i++) {
+    for (int i = 0; i < count; i++) {
       pes.add(pe(i));
-      byPe.put(pe(i), programs.get(i));
+      byPe.put(pe(i), programs.apply(i));
     }
-    return sim.launch("test", pes, port -> () -> byPe.get(port.pe()).accept(port));
+    return sim.launch("test", pes, port -> byPe.get(port.pe()).apply(port));
   }
 
   /** Completed operations in order of issue. */

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import org.kernbench.tensor.BinaryOp;
@@ -212,49 +213,66 @@ final class RandomProgram {
   void run(PePort p, boolean looks) {
     Register[] values = new Register[sizes.size()];
     for (Step s : steps) {
-      switch (s.kind) {
-        case LOAD -> values[s.out] = p.load(region(p, s));
-        case STORE -> values[s.out] = p.store(values[s.a], 0, region(p, s));
-        case FILL ->
-            values[s.out] =
-                compute(
-                    p,
-                    new ComputeOp.Fill(DType.F32, s.bytes / 4, s.a),
-                    s.bytes,
-                    Register.NONE,
-                    Register.NONE);
-        case ADD ->
-            values[s.out] =
-                compute(
-                    p,
-                    new ComputeOp.Binary(BinaryOp.ADD, DType.F32, s.bytes / 4),
-                    s.bytes,
-                    values[s.a],
-                    values[s.b]);
-        case NEG ->
-            values[s.out] =
-                compute(
-                    p,
-                    new ComputeOp.Unary(UnaryOp.NEG, DType.F32, s.bytes / 4),
-                    s.bytes,
-                    values[s.a],
-                    Register.NONE);
-        case SEND -> p.send(p.queue("E"), values[s.a], 0, s.bytes);
-        case RECV -> values[s.out] = p.receive(p.queue("W"), s.bytes, s.copy, false);
-        case RELEASE -> p.release(values[s.a]);
-        case FENCE -> p.fence(values[s.a]);
-        case FENCE_ALL -> p.fenceAll();
-        case CLOCK -> p.clockPs();
-        case LOOK -> {
-          if (p.mode() != Mode.TIME && looks) {
-            byte[] seen = p.look(values[s.a], 0, 4);
-            Register v =
-                compute(
-                    p, new ComputeOp.Fill(DType.F32, 1, seen[1]), 4, Register.NONE, Register.NONE);
-            p.store(
-                v, 0, Region.of(p.machine().addresses().hbm(p.pe(), 64L * (seen[0] & 0xFF)), 4));
-            p.release(v);
-          }
+      say(p, s, values, looks);
+    }
+  }
+
+  /** The same without looks at values and at the clock, some steps at a time. */
+  Steps begin(PePort p, int atOnce) {
+    Register[] values = new Register[sizes.size()];
+    List<Step> said =
+        steps.stream().filter(s -> s.kind != Kind.CLOCK && s.kind != Kind.LOOK).toList();
+    Iterator<Step> left = said.iterator();
+    return () -> {
+      for (int i = 0; i < atOnce && left.hasNext(); i++) {
+        say(p, left.next(), values, false);
+      }
+      return left.hasNext();
+    };
+  }
+
+  private static void say(PePort p, Step s, Register[] values, boolean looks) {
+    switch (s.kind) {
+      case LOAD -> values[s.out] = p.load(region(p, s));
+      case STORE -> values[s.out] = p.store(values[s.a], 0, region(p, s));
+      case FILL ->
+          values[s.out] =
+              compute(
+                  p,
+                  new ComputeOp.Fill(DType.F32, s.bytes / 4, s.a),
+                  s.bytes,
+                  Register.NONE,
+                  Register.NONE);
+      case ADD ->
+          values[s.out] =
+              compute(
+                  p,
+                  new ComputeOp.Binary(BinaryOp.ADD, DType.F32, s.bytes / 4),
+                  s.bytes,
+                  values[s.a],
+                  values[s.b]);
+      case NEG ->
+          values[s.out] =
+              compute(
+                  p,
+                  new ComputeOp.Unary(UnaryOp.NEG, DType.F32, s.bytes / 4),
+                  s.bytes,
+                  values[s.a],
+                  Register.NONE);
+      case SEND -> p.send(p.queue("E"), values[s.a], 0, s.bytes);
+      case RECV -> values[s.out] = p.receive(p.queue("W"), s.bytes, s.copy, false);
+      case RELEASE -> p.release(values[s.a]);
+      case FENCE -> p.fence(values[s.a]);
+      case FENCE_ALL -> p.fenceAll();
+      case CLOCK -> p.clockPs();
+      case LOOK -> {
+        if (p.mode() != Mode.TIME && looks) {
+          byte[] seen = p.look(values[s.a], 0, 4);
+          Register v =
+              compute(
+                  p, new ComputeOp.Fill(DType.F32, 1, seen[1]), 4, Register.NONE, Register.NONE);
+          p.store(v, 0, Region.of(p.machine().addresses().hbm(p.pe(), 64L * (seen[0] & 0xFF)), 4));
+          p.release(v);
         }
       }
     }

@@ -1,0 +1,42 @@
+package org.kernbench.device;
+
+import org.jspecify.annotations.Nullable;
+
+/** A command for an engine that computes. */
+final class ComputationOp extends Op {
+  private @Nullable ComputeOp what;
+
+  /** Where in the second and third operand its bytes begin. */
+  int bOffset;
+
+  int cOffset;
+
+  /** What it computes, in the op log's list. */
+  int work;
+
+  /** When its engine is free for the next. */
+  long engineFreePs;
+
+  ComputationOp(int index, TimedPe pe) {
+    super(index, pe);
+  }
+
+  void computes(ComputeOp computation) {
+    what = computation;
+  }
+
+  ComputeOp what() {
+    ComputeOp w = what;
+    if (w == null) {
+      throw new IllegalStateException("operation " + id + " computes nothing");
+    }
+    return w;
+  }
+
+  @Override
+  void clear(ProgramContext of) {
+    super.clear(of);
+    what = null;
+    work = 0;
+  }
+}

@@ -1,0 +1,33 @@
+package org.kernbench.device;
+
+/** A command that moves bytes over the fabric. */
+abstract class TransferOp extends Op {
+  /** What it has waited for others on its way. */
+  long contentionPs;
+
+  /** What its bytes take on the narrowest link of the way. */
+  long serialisationPs;
+
+  /** The link that counts: the narrowest, or where it met others; -1 before it moves. */
+  int link;
+
+  TransferOp(int index, TimedPe pe) {
+    super(index, pe);
+  }
+
+  /** Notes the way that the bytes take: its narrowest link unless contention names another. */
+  void moves(Route route, long serialPs) {
+    serialisationPs = serialPs;
+    if (link < 0) {
+      link = route.narrowestLink;
+    }
+  }
+
+  @Override
+  void clear(ProgramContext of) {
+    super.clear(of);
+    contentionPs = 0;
+    serialisationPs = 0;
+    link = -1;
+  }
+}
