@@ -143,19 +143,19 @@ public sealed interface Cost {
     }
   }
 
-  /** A computation. */
-  record Compute(ComputeOp work) implements Cost {
+  /** A computation in a package. */
+  record Compute(ComputeOp work, int sip) implements Cost {
     @Override
     public long on(Machine machine) {
-      return new CostModel(machine.pe()).durationPs(work);
+      return new CostModel(machine.pe(sip)).durationPs(work);
     }
   }
 
   /** A product until its array is free for the next, which may be before its sums have left. */
-  record Occupancy(ComputeOp work) implements Cost {
+  record Occupancy(ComputeOp work, int sip) implements Cost {
     @Override
     public long on(Machine machine) {
-      return new CostModel(machine.pe()).occupancyPs(work);
+      return new CostModel(machine.pe(sip)).occupancyPs(work);
     }
   }
 

@@ -46,7 +46,11 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   private final SimulatorOptions options;
   private final KernelLines lines = new KernelLines();
   private final Interconnect fabric;
-  private final CostModel cost;
+
+  /** By package; null for those with the usual engines, or if all have them. */
+  private final @Nullable CostModel[] slowCosts;
+
+  private final CostModel usualCost;
   private final int handler;
   private final boolean values;
 
@@ -101,7 +105,8 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     if (options.opLogLimit() > 0) {
       fabric.recordIn(log.transfers());
     }
-    this.cost = new CostModel(machine.pe());
+    this.usualCost = new CostModel(machine.pe());
+    this.slowCosts = slowCosts(machine);
     this.handler = sim.register(this);
     this.pes = new TimedPe[machine.peCount()];
     this.checker =
@@ -289,6 +294,21 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     return log.transfers().begin(op.id, bytes, startPs, by);
   }
 
+  private static @Nullable CostModel[] slowCosts(Machine machine) {
+    CostModel[] costs = new CostModel[machine.slowPackages().isEmpty() ? 0 : machine.sips()];
+    for (int sip = 0; sip < costs.length; sip++) {
+      if (!machine.pe(sip).equals(machine.pe())) {
+        costs[sip] = new CostModel(machine.pe(sip));
+      }
+    }
+    return costs;
+  }
+
+  private CostModel cost(TimedPe pe) {
+    CostModel slow = slowCosts.length == 0 ? null : slowCosts[pe.pe.sip()];
+    return slow == null ? usualCost : slow;
+  }
+
   /** Nothing can change the end of a computation that has started, so it is settled at once. */
   void compute(ComputationOp op) {
     ComputeOp c = op.what();
@@ -307,6 +327,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
           0);
       op.out.hold(out);
     }
+    CostModel cost = cost(op.pe);
     op.engineFreePs = op.startPs + cost.occupancyPs(c);
     op.pe.complete(op, op.startPs + cost.durationPs(c));
   }

@@ -60,8 +60,13 @@ final class OperationRules {
 
   private Piece[] compute(int op) {
     return log.work(op)
-        .map(w -> new Piece[] {new Piece(new Cost.Compute(w), PathCause.COMPUTE, op)})
+        .map(w -> new Piece[] {new Piece(new Cost.Compute(w, engines(op)), PathCause.COMPUTE, op)})
         .orElse(NOTHING);
+  }
+
+  /** A package with the engines that an operation ran on; one for all that are alike. */
+  private int engines(int op) {
+    return machine.computesLike(log.pe(op).sip());
   }
 
   private Piece creditReturn(int receive, int send) {
@@ -117,13 +122,16 @@ final class OperationRules {
   /** When the array of a product is free for the next. */
   long freedPs(int product) {
     return log.startPs(product)
-        + log.work(product).map(w -> graph.psOf(new Cost.Occupancy(w))).orElse(0L);
+        + log.work(product)
+            .map(w -> graph.psOf(new Cost.Occupancy(w, engines(product))))
+            .orElse(0L);
   }
 
   void freed(int m, int product) {
     Piece[] pieces =
         log.work(product)
-            .map(w -> new Piece[] {new Piece(new Cost.Occupancy(w), PathCause.COMPUTE, product)})
+            .map(w -> new Cost.Occupancy(w, engines(product)))
+            .map(cost -> new Piece[] {new Piece(cost, PathCause.COMPUTE, product)})
             .orElse(NOTHING);
     graph.join(m, at(Moment.START, product), PathCause.COMPUTE, product, pieces);
   }

@@ -21,6 +21,10 @@ public record GemmSpec(
     int tileK,
     int tileN,
     int buffers) {
+  GemmSpec atClock(long hz) {
+    return new GemmSpec(rows, columns, hz, mode, tileM, tileK, tileN, buffers);
+  }
+
   /** Whether composite products have a default tile. */
   public boolean hasDefaultTile() {
     return tileM > 0 && tileK > 0 && tileN > 0;

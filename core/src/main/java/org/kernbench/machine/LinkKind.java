@@ -1,6 +1,6 @@
 package org.kernbench.machine;
 
-/** What a link joins. All links of one kind in a machine are alike. */
+/** What a link joins. All links of one kind are alike, but those that a machine makes different. */
 public enum LinkKind {
   /** Router to router inside a cube. */
   NOC,

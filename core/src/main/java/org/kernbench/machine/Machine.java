@@ -5,6 +5,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Problems;
@@ -223,15 +224,33 @@ public final class Machine {
   }
 
   /**
-   * Rate and latency of a link; those of its kind, unless it is one between packages that {@code
-   * system.sips.links} makes different. Cheaper than {@link #link}.
+   * Rate and latency of a link; those of its kind, unless {@code system.sips.links} or {@code
+   * system.sips.slow} make it different. Cheaper than {@link #link}.
    *
    * @throws MachineException if there is no such link
    */
   public LinkSpec specOf(int id) {
     LinkKind kind = linkKind(id);
     LinkSpec usual = spec(kind);
-    return kind == LinkKind.SIP_TO_SIP ? network.spec(id - firstSipLink, usual) : usual;
+    if (kind == LinkKind.SIP_TO_SIP) {
+      return network.spec(id - firstSipLink, usual);
+    }
+    SlowPackage slow = id < firstHostLink ? slow(id / template.links) : null;
+    return slow == null ? usual : slow.over(kind, usual);
+  }
+
+  private @Nullable SlowPackage slow(int sip) {
+    for (SlowPackage each : config.system().slow()) {
+      if (each.concerns(sip)) {
+        return each;
+      }
+    }
+    return null;
+  }
+
+  /** Packages that are slower than the others, as the configuration says it; empty if none are. */
+  public List<String> slowPackages() {
+    return config.system().slow().stream().map(SlowPackage::toString).toList();
   }
 
   /** Rate and latency that all links of a kind share, but those made different. */
@@ -632,9 +651,28 @@ public final class Machine {
         + launch.peCpuPs();
   }
 
-  /** The processing elements. */
+  /** The processing elements; those of a slow package have slower engines, see {@link #pe(int)}. */
   public PeSpec pe() {
     return config.pe();
+  }
+
+  /** The processing elements of a package. */
+  public PeSpec pe(int sip) {
+    SlowPackage slow = slow(sip);
+    return slow == null ? config.pe() : slow.over(config.pe());
+  }
+
+  /** The first package whose processing elements are those of {@code sip}. */
+  public int computesLike(int sip) {
+    SlowPackage slow = slow(sip);
+    if (slow != null && slow.slowsCompute()) {
+      return slow.first();
+    }
+    int first = 0;
+    while (first < sip && slow(first) != null) {
+      first++;
+    }
+    return first;
   }
 
   /** The queues between processing elements. */

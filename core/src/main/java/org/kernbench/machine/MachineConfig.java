@@ -26,7 +26,8 @@ record MachineConfig(
       WrapPairs wrapPairs,
       int cubesWidth,
       int cubesHeight,
-      List<LinkOverride> overrides) {}
+      List<LinkOverride> overrides,
+      List<SlowPackage> slow) {}
 
   /** The router mesh of a cube and the PEs on it. */
   record CubeConfig(int nocWidth, int nocHeight, int corners, int pesPerCorner) {

@@ -68,6 +68,9 @@ public final class MachineReport {
     row(
         "PEs",
         machine.peCount() + "   " + machine.cubesPerSip() * machine.pesPerCube() + " per sip");
+    if (!machine.slowPackages().isEmpty()) {
+      row("slow packages", String.join("; ", machine.slowPackages()));
+    }
     row("graph", machine.nodeCount() + " nodes, " + machine.linkCount() + " links");
     AddressMap map = machine.addresses();
     row(

@@ -24,4 +24,8 @@ public record MathSpec(
   public MathSpec {
     slowdown = Map.copyOf(slowdown);
   }
+
+  MathSpec atClock(long hz) {
+    return new MathSpec(hz, lanesBytesPerCycle, startupCycles, slowdown, operandRate);
+  }
 }

@@ -65,13 +65,36 @@ final class UnequalLinksTest {
     "mesh_2d_no_wrap, 5, 1, '2-3 50 GB/s'"
   })
   void allReduces_unequalLinks_areRight(String topology, int sips, String width, String links) {
-    Machine machine = machine(topology, sips, width, links);
+    allReducesAreRight(machine(topology, sips, width, links));
+  }
+
+  /** Packages with slow memory, engines or links: values, modes and bounds hold. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "ring_1d | 6 | 2 compute 0.1",
+        "torus_2d | 6 | 0-1 hbm 0.05; 4 links 0.3, compute 0.5",
+        "mesh_2d_no_wrap | 6 | 5 links 0.02",
+      })
+  void allReduces_slowPackages_areRight(String topology, int sips, String slow) {
+    allReducesAreRight(
+        Machines.load(
+            "ring",
+            List.of(
+                "system.sips.topology=" + topology,
+                "system.sips.count=" + sips,
+                "ipcq.slot_size=4 KiB",
+                "system.sips.slow=" + slow)));
+  }
+
+  private static void allReducesAreRight(Machine machine) {
     CclConfig config = CclConfig.load(Optional.empty(), List.of());
     int ran = 0;
     for (String name : config.names(CollectiveOp.ALL_REDUCE)) {
       try {
         CollectiveTrial.Result result = run(machine, name, 1013);
-        assertThat(result.problems()).as("%s on %s %s", name, topology, links).isEmpty();
+        assertThat(result.problems()).as("%s on %s", name, machine.configText()).isEmpty();
         ran++;
       } catch (CollectiveException refused) {
         assertThat(refused.getMessage()).isNotBlank();

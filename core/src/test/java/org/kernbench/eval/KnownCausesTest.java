@@ -92,6 +92,16 @@ final class KnownCausesTest {
         .path();
   }
 
+  /** What a step up of a number of the machine does to the time, ns. */
+  private static double more(Explanation e, String path) {
+    return e.sensitivities().stream()
+            .filter(s -> s.parameter().path().equals(path))
+            .mapToLong(s -> s.more().orElseThrow().computedPs())
+            .findFirst()
+            .orElseThrow()
+        / 1e3;
+  }
+
   private static Breakdown.Share largest(Explanation e) {
     return e.breakdown().places().getFirst();
   }
@@ -127,6 +137,38 @@ final class KnownCausesTest {
     assertThat(largest(e).ps() / 1e3).isEqualTo(bytes, EXACT);
     assertThat(largest(e).share()).isEqualTo(bytes / (1 + load + message + store), EXACT);
     assertThat(strongest(e)).isEqualTo("system.links.sip_to_sip.bandwidth");
+  }
+
+  /**
+   * The same zeros and load of 64 KiB on two packages, of which one has half of the HBM's rate and
+   * a quarter of the clock.
+   */
+  @Test
+  void slowPackage_isNamedWithItsMemoryAndItsEngine() {
+    Machine machine = machine("ring", "system.sips.slow=1 hbm 0.5, compute 0.25");
+    Pe usual = new Pe(0, 0, 0);
+    Pe slow = new Pe(1, 0, 0);
+    Explanation e =
+        explain(
+            machine,
+            List.of(),
+            List.of(usual, slow),
+            tl -> {
+              Value zeros = tl.zeros(Shape.of(512), DType.F16);
+              tl.await(tl.store(hbm(machine, tl.pe(), 0, Shape.of(512)), zeros));
+              tl.load(hbm(machine, tl.pe(), 65_536, Shape.of(32_768)));
+            });
+
+    double chunkOfSlowHbm = 9.412; // 1024 B / 108.8 GB/s
+    double zeros = 28; // (10 + 4) cycles at 0.5 GHz
+    double store = 28 + 2 + 7.25 + 30.5 + chunkOfSlowHbm + 7.25 + 4;
+    double load = 1 + 28 + 2 + 7.25 + 30.5 + 64 * chunkOfSlowHbm + 7.25 + 4;
+    assertThat(totalNs(e)).isEqualTo(1 + zeros + store + load, EXACT);
+    assertThat(ns(e, "compute", "sip1.cube0.pe0 MATH")).isEqualTo(zeros, EXACT);
+    assertThat(ns(e, "serialisation", "sip1.cube0.hbmctl0<->sip1.cube0.hbm0"))
+        .isEqualTo(65 * chunkOfSlowHbm, EXACT);
+    double faster = 14 / (2.02 * 0.25);
+    assertThat(more(e, "pe.math.clock")).isEqualTo(faster - zeros, Offset.offset(1e-3));
   }
 
   /** Twenty messages of 1 KiB through two slots, each round trip longer than the bytes of three. */
@@ -168,13 +210,8 @@ final class KnownCausesTest {
     assertThat(largest(e).share()).isEqualTo(9 * credit / time, EXACT);
 
     // message 19 is then the second of the seventh three: 6 round trips before it
-    Sensitivity slots =
-        e.sensitivities().stream()
-            .filter(s -> s.parameter().path().equals("ipcq.slots"))
-            .findFirst()
-            .orElseThrow();
     double saved = (9 - 6) * roundTrip;
-    assertThat(slots.more().orElseThrow().computedPs() / 1e3).isEqualTo(-saved, EXACT);
+    assertThat(more(e, "ipcq.slots")).isEqualTo(-saved, EXACT);
   }
 
   /**
