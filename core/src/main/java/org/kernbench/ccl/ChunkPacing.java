@@ -4,6 +4,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.PeSpec;
 import org.kernbench.tensor.DType;
 
 /**
@@ -18,6 +19,7 @@ final class ChunkPacing implements TreeSchedule.Pacing {
   private static final int SMALLEST_CHUNK_BYTES = 256;
 
   private final Machine machine;
+  private final PeSpec adder;
   private final IpcqSpec queues;
   private final AlgorithmConfig config;
   private final Tree tree;
@@ -26,6 +28,7 @@ final class ChunkPacing implements TreeSchedule.Pacing {
 
   ChunkPacing(Group group, IpcqSpec queues, AlgorithmConfig config, Tree tree) {
     this.machine = group.machine();
+    this.adder = LinkCosts.slowestPe(group);
     this.queues = queues;
     this.config = config;
     this.tree = tree;
@@ -100,11 +103,11 @@ final class ChunkPacing implements TreeSchedule.Pacing {
   /** A chunk's way from a rank to its parent, added there. */
   private long hopPs(int rank, long bytes) {
     LinkCosts hop = Objects.requireNonNull(hops[rank]);
-    return hop.messagePs(bytes) + LinkCosts.additionPs(machine, bytes);
+    return hop.messagePs(bytes) + LinkCosts.additionPs(adder, bytes);
   }
 
   private long periodPs(long bytes) {
-    long addition = LinkCosts.additionPs(machine, bytes);
+    long addition = LinkCosts.additionPs(adder, bytes);
     long dispatch = machine.pe().cpu().dispatchPs();
     int channels = machine.pe().dma().messageChannels();
     long period = 0;

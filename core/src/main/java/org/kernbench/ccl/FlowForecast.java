@@ -17,6 +17,7 @@ import org.kernbench.machine.BufferKind;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.IssuePolicy;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.PeSpec;
 import org.kernbench.machine.SlotAccess;
 import org.kernbench.machine.SlotCost;
 import org.kernbench.sim.Rate;
@@ -80,6 +81,10 @@ final class FlowForecast {
 
   private final Group group;
   private final Machine machine;
+
+  /** By rank. */
+  private final PeSpec[] adders;
+
   private final IpcqSpec queues;
   private final FlowSteps steps;
   private final Way[] ways; // by part that is received
@@ -119,6 +124,7 @@ final class FlowForecast {
   FlowForecast(Group group, IpcqSpec queues, FlowSteps steps) {
     this.group = group;
     this.machine = group.machine();
+    this.adders = group.leads().stream().map(lead -> machine.pe(lead.sip())).toArray(PeSpec[]::new);
     this.queues = queues;
     this.steps = steps;
     int n = group.size();
@@ -335,7 +341,7 @@ final class FlowForecast {
         Part x = p.from.get(0);
         Part y = p.from.get(1);
         done = Math.max(Math.max(ready(c, x), ready(c, y)), Math.max(adderFree[rank], issue[rank]));
-        done += LinkCosts.additionPs(machine, bytes);
+        done += LinkCosts.additionPs(adders[rank], bytes);
         adderFree[rank] = done;
         c.ready[p.id] = done;
         takeTcm(c, p, bytes);

@@ -3,6 +3,7 @@ package org.kernbench.ccl;
 import org.kernbench.machine.Link;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.PeSpec;
 import org.kernbench.sim.Rate;
 
 /**
@@ -54,9 +55,21 @@ record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long overheadPs
     return occupancyPs(bytes) + latencyPs;
   }
 
+  /** The rank's PE whose engines are the slowest. */
+  static PeSpec slowestPe(Group group) {
+    PeSpec slowest = group.machine().pe();
+    for (Pe lead : group.leads()) {
+      PeSpec pe = group.machine().pe(lead.sip());
+      if (pe.math().clockHz() < slowest.math().clockHz()) {
+        slowest = pe;
+      }
+    }
+    return slowest;
+  }
+
   /** What adding one vector of this size costs a PE, without waiting. */
-  static long additionPs(Machine machine, long bytes) {
-    var math = machine.pe().math();
+  static long additionPs(PeSpec pe, long bytes) {
+    var math = pe.math();
     long cycles = math.startupCycles() + Math.ceilDiv(bytes, math.lanesBytesPerCycle());
     long compute = Rate.ofBytesPerSecond(math.clockHz()).durationPs(cycles);
     return math.operandRate().isPresent()

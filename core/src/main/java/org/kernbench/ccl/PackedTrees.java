@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.PeSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Tl;
@@ -179,6 +180,7 @@ public final class PackedTrees implements CollectiveAlgorithm {
   private static final class Packed implements Schedule {
     private final Group group;
     private final Machine machine;
+    private final PeSpec adder;
     private final IpcqSpec queues;
     private final AlgorithmConfig config;
     private final TreePacking graph;
@@ -191,6 +193,7 @@ public final class PackedTrees implements CollectiveAlgorithm {
     Packed(Group group, IpcqSpec queues, AlgorithmConfig config) {
       this.group = group;
       this.machine = group.machine();
+      this.adder = LinkCosts.slowestPe(group);
       this.queues = queues;
       this.config = config;
       this.graph = new TreePacking(group);
@@ -324,7 +327,7 @@ public final class PackedTrees implements CollectiveAlgorithm {
       double adding =
           chunk == 0
               ? 0
-              : LinkCosts.additionPs(machine, chunk) * packing.added / packing.largestShare;
+              : LinkCosts.additionPs(adder, chunk) * packing.added / packing.largestShare;
       double period =
           Math.max(
               packing.secondsPerByte * round * 1e12,
@@ -337,7 +340,7 @@ public final class PackedTrees implements CollectiveAlgorithm {
         if (trees > 0) {
           LinkCosts cost = hops[e];
           period = Math.max(period, onEdge[e]);
-          double here = cost.messagePs(chunk) + LinkCosts.additionPs(machine, chunk);
+          double here = cost.messagePs(chunk) + LinkCosts.additionPs(adder, chunk);
           double trip = here + cost.latencyPs() + queues.creditOverheadPs();
           period = Math.max(period, trees * trip / queues.slots());
           double injection = cost.overheadPs() + cost.injection().durationPs(chunk);

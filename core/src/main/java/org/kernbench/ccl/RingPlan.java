@@ -2,6 +2,7 @@ package org.kernbench.ccl;
 
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.PeSpec;
 import org.kernbench.tensor.DType;
 
 /**
@@ -58,7 +59,8 @@ record RingPlan(int block, int pieces, boolean copy, double ps) {
    *
    * @param hop the worst hop of the ring
    */
-  private record Model(Machine machine, int ranks, LinkCosts hop, int slots, long creditPs) {
+  private record Model(
+      Machine machine, PeSpec adder, int ranks, LinkCosts hop, int slots, long creditPs) {
     /** Load, receive, add, send: commands that a PE issues for each piece and step. */
     private static final int COMMANDS = 4;
 
@@ -71,7 +73,8 @@ record RingPlan(int block, int pieces, boolean copy, double ps) {
           worst.latencyPs()
               + worst.narrowest().durationPs(queues.creditBytes())
               + queues.creditOverheadPs();
-      return new Model(group.machine(), group.size(), worst, queues.slots(), credit);
+      return new Model(
+          group.machine(), LinkCosts.slowestPe(group), group.size(), worst, queues.slots(), credit);
     }
 
     private static LinkCosts between(Group group, RingOrder order, int position) {
@@ -86,7 +89,7 @@ record RingPlan(int block, int pieces, boolean copy, double ps) {
           Math.max(
               hop.overheadPs() + hop.injection().durationPs(bytes),
               COMMANDS * machine.pe().cpu().dispatchPs());
-      long addition = LinkCosts.additionPs(machine, bytes);
+      long addition = LinkCosts.additionPs(adder, bytes);
       long copying = copy ? machine.pe().tcm().rate().durationPs(2 * bytes) : 0;
       long[] ready = new long[pieces];
       long[] freed = new long[slots]; // when the last message in a slot made room, at the receiver

@@ -123,6 +123,16 @@ final class Checker {
       CheckedProgram checked = new CheckedProgram(this, launch, port.pe(), null);
       runs(port, checked);
       Runnable body = program.apply(new CheckedPort(port, checked, this));
+      if (body instanceof Steps steps) {
+        return (Steps)
+            () -> {
+              boolean more = steps.next();
+              if (!more) {
+                checked.ends();
+              }
+              return more;
+            };
+      }
       return () -> {
         body.run();
         checked.ends();

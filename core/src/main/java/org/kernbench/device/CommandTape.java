@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a program has said and its CPU has not taken yet: up to a given number of entries, {@value
- * #SIZE} unless a test says otherwise.
+ * #SIZE} unless a test says otherwise; or a whole step, however long, of a program in {@link
+ * Steps}.
  *
  * <p>A program that looks at no data says the same whatever the time, so it need not be switched to
  * for every few commands that the window of the CPU lets through: it fills the tape, and what
@@ -53,9 +54,9 @@ final class CommandTape {
     return read == written;
   }
 
-  /** Whether all must be taken before more can be said. */
+  /** Whether a program that can wait must let all be taken before it says more. */
   boolean isFull() {
-    return written == size;
+    return written >= size;
   }
 
   void clear() {

@@ -11,7 +11,8 @@ package org.kernbench.device;
  */
 public interface Steps extends Runnable {
   /**
-   * Says the commands of the next step.
+   * Says the commands of the next step, which may be none: a program without work has one step that
+   * says nothing.
    *
    * @return whether there is another one
    */

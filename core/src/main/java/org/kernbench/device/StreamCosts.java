@@ -44,7 +44,7 @@ public record StreamCosts(
     GemmSpec gemm = machine.pe().gemm();
     boolean slotsInTcm = machine.ipcq().bufferKind() == BufferKind.TCM;
     return new StreamCosts(
-        new CostModel(machine.pe()),
+        new CostModel(machine.pe(pe.sip())),
         slowest(machine, back),
         dma.setupPs() + machine.latencyPs(back) + machine.latencyPs(there) - access,
         dma.readQueues(),

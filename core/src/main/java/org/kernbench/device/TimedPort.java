@@ -277,6 +277,7 @@ final class TimedPort implements PePort {
 
   @Override
   public byte[] look(Register register, int offset, int bytes) {
+    refuseInSteps();
     if (world.mode == Mode.TIME) {
       throw new SimulationException(
           pe
@@ -304,16 +305,15 @@ final class TimedPort implements PePort {
     return cpu.clockPs();
   }
 
+  private void refuseInSteps() {
+    if (program.isInSteps()) {
+      throw SimulationException.ofStepThatWaits(pe, world.currentLine());
+    }
+  }
+
   /** Waits until the CPU has taken all that was said so far, as do all that wait for more. */
   private void waitForCpu() {
-    if (program.isInSteps()) {
-      throw new SimulationException(
-          pe
-              + ": a kernel in steps waits at "
-              + world.currentLine()
-              + ", which it has no thread for; one that looks at data, at the clock or for any"
-              + " message must be written in one piece");
-    }
+    refuseInSteps();
     program.emptyTape();
   }
 
@@ -353,7 +353,7 @@ final class TimedPort implements PePort {
           case LOAD, STORE -> takeAccess(entry);
           case COMPUTE, ACCUMULATE -> takeComputation(entry);
           case SEND, RECEIVE -> takeMessage(entry);
-          case SCHEDULE, FENCE, FENCE_READERS, FENCE_ALL, RELEASE -> takeFence(entry);
+          default -> takeFence(entry);
         };
     tape.taken();
     cpu.take(op);
@@ -392,7 +392,8 @@ final class TimedPort implements PePort {
         registers.reads(op.a);
       }
       case FENCE_READERS -> op.readersOf = tape.operand(0);
-      default -> {} // of all: the plain fence
+      case FENCE_ALL -> {} // the plain fence
+      default -> throw new IllegalStateException("bug: " + entry + " is no fence");
     }
     return op;
   }

@@ -255,6 +255,7 @@ final class ValuesExecutor implements Executor {
     private List<Inbox> waitsAt = List.of();
 
     private final Coroutine program;
+    private final boolean inSteps;
     private final PageMap.View addresses;
     private boolean ended;
     private int line;
@@ -265,6 +266,7 @@ final class ValuesExecutor implements Executor {
       this.launch = launch;
       this.mail = mail;
       Runnable body = launch.programOn(this);
+      this.inSteps = body instanceof Steps;
       this.program =
           Coroutine.of(
               launch.name() + "@" + pe,
@@ -462,6 +464,7 @@ final class ValuesExecutor implements Executor {
 
     @Override
     public int select(List<Integer> queues, int first) {
+      refuseInSteps();
       List<Inbox> boxes = queues.stream().map(q -> mail.inboxes[q]).toList();
       if (boxes.stream().allMatch(box -> box.messages.isEmpty())) {
         waitAt(boxes);
@@ -500,13 +503,22 @@ final class ValuesExecutor implements Executor {
 
     @Override
     public byte[] look(Register register, int offset, int bytes) {
+      refuseInSteps();
       byte[] copy = new byte[bytes];
       System.arraycopy(alive(register).data(), offset, copy, 0, bytes);
       return copy;
     }
 
+    /** It could wait here, but not where there is time. */
+    private void refuseInSteps() {
+      if (inSteps) {
+        throw SimulationException.ofStepThatWaits(pe, lines.current());
+      }
+    }
+
     @Override
     public long clockPs() {
+      refuseInSteps();
       return 0;
     }
   }

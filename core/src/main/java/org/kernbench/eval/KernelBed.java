@@ -244,16 +244,25 @@ final class KernelBed implements AutoCloseable {
       outcome.values(joined(got), joined(wanted), allowed);
     }
     if (timed) {
-      double flopsPs = work.flops / machine.pe().gemm().peakFlops() * 1e12;
-      double bytesPs = work.bytes / StreamCosts.of(machine, launch.pes().getFirst()).bytesPerPs();
+      double peak = 0; // of the fastest PE and memory: which PE does most is not known here
+      double bytesPerPs = 0;
+      int sip = -1;
+      for (Pe pe : launch.pes()) {
+        if (pe.sip() == sip) {
+          continue; // all of a package are alike
+        }
+        sip = pe.sip();
+        peak = Math.max(peak, machine.pe(pe.sip()).gemm().peakFlops());
+        bytesPerPs = Math.max(bytesPerPs, StreamCosts.of(machine, pe).bytesPerPs());
+      }
+      double flopsPs = work.flops / peak * 1e12;
+      double bytesPs = work.bytes / bytesPerPs;
       long bound = (long) Math.floor(Math.max(flopsPs, bytesPs) * (1 - 1e-9));
       outcome.time(launch.criticalPs(), bound, flopsPs > bytesPs ? "compute" : "memory");
       double seconds = launch.criticalPs() / 1e12;
       if (work.flops > 0) {
         outcome.metric("tflops_per_pe", Numbers.rounded(work.flops / seconds / 1e12));
-        outcome.metric(
-            "array_utilisation",
-            Numbers.rounded(work.flops / machine.pe().gemm().peakFlops() / seconds));
+        outcome.metric("array_utilisation", Numbers.rounded(work.flops / peak / seconds));
       }
       outcome.metric("gb_per_s_per_pe", Numbers.rounded(work.bytes / seconds / 1e9));
       cause(outcome, log, launch);

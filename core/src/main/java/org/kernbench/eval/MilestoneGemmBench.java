@@ -303,8 +303,9 @@ final class MilestoneGemmBench implements Illustrated {
           (long) DTYPE.sizeBytes() * ((long) m * k + (long) k * n / pes + (long) m * n / pes);
       row.put("intensity", Numbers.rounded(flops / bytes));
       long crit = context.mode() == Mode.VALUES ? 0 : launch.criticalPs();
-      double peak = machine.pe().gemm().peakFlops() / 1e12; // per picosecond
-      double memory = StreamCosts.of(machine, launch.pes().getFirst()).bytesPerPs();
+      Pe first = launch.pes().getFirst(); // all are of one package
+      double peak = machine.pe(first.sip()).gemm().peakFlops() / 1e12; // per picosecond
+      double memory = StreamCosts.of(machine, first).bytesPerPs();
       long bound = (long) Math.floor(Math.max(flops / peak, bytes / memory) * (1 - 1e-9));
       if (crit > 0) {
         outcome.time(crit, bound, flops / peak > bytes / memory ? "compute" : "memory");

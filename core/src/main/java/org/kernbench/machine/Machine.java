@@ -3,8 +3,11 @@ package org.kernbench.machine;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problem;
@@ -39,6 +42,7 @@ public final class Machine {
   private final SipNetwork network;
   private final AddressMap addresses;
   private final LinkSpec[] specs;
+  private final int[] computesLike;
   private final int firstHostLink;
   private final int firstSipLink;
   private final int host;
@@ -60,6 +64,7 @@ public final class Machine {
     for (var entry : config.links().entrySet()) {
       specs[entry.getKey().ordinal()] = entry.getValue();
     }
+    computesLike = computesLike();
     firstHostLink = sips() * template.links;
     firstSipLink = firstHostLink + 2 * sips();
     host = sips() * template.nodes;
@@ -73,6 +78,7 @@ public final class Machine {
     network = other.network;
     addresses = other.addresses;
     specs = other.specs;
+    computesLike = other.computesLike;
     firstHostLink = other.firstHostLink;
     firstSipLink = other.firstSipLink;
     host = other.host;
@@ -664,15 +670,18 @@ public final class Machine {
 
   /** The first package whose processing elements are those of {@code sip}. */
   public int computesLike(int sip) {
-    SlowPackage slow = slow(sip);
-    if (slow != null && slow.slowsCompute()) {
-      return slow.first();
+    return computesLike.length == 0 ? 0 : computesLike[sip];
+  }
+
+  /** For each package the first whose PEs are its own; empty if all are alike. */
+  private int[] computesLike() {
+    if (config.system().slow().isEmpty()) {
+      return new int[0];
     }
-    int first = 0;
-    while (first < sip && slow(first) != null) {
-      first++;
-    }
-    return first;
+    Map<PeSpec, Integer> first = new HashMap<>();
+    return IntStream.range(0, sips())
+        .map(sip -> first.computeIfAbsent(pe(sip), s -> sip))
+        .toArray();
   }
 
   /** The queues between processing elements. */

@@ -132,7 +132,9 @@ final class MachineReader {
     if (!overrides.isEmpty() && problems.isClean("system")) {
       checkOverrides(sipsMap, config);
     }
-    checkSlow(sipsMap, config);
+    if (problems.isClean("system")) {
+      checkSlow(sipsMap, config);
+    }
     return config;
   }
 

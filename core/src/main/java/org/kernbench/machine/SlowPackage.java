@@ -96,10 +96,6 @@ record SlowPackage(int first, int last, Map<Part, BigDecimal> factors) {
     return first <= sip && sip <= last;
   }
 
-  boolean slowsCompute() {
-    return factors.containsKey(Part.COMPUTE);
-  }
-
   boolean slowsHbm() {
     return factors.containsKey(Part.HBM);
   }

@@ -241,6 +241,18 @@ final class Session {
     };
   }
 
+  /** Each PE runs its own kernel; in steps if all of them are. */
+  private static Kernel byPe(Map<Pe, Kernel> kernels) {
+    if (kernels.values().stream().allMatch(SteppedKernel.class::isInstance)) {
+      return (SteppedKernel) tl -> ((SteppedKernel) at(tl.pe(), kernels)).begin(tl);
+    }
+    return tl -> at(tl.pe(), kernels).run(tl);
+  }
+
+  private static Kernel at(Pe pe, Map<Pe, Kernel> kernels) {
+    return Objects.requireNonNull(kernels.get(pe), "launched where it has a kernel");
+  }
+
   private Runnable program(Use use, Kernel kernel, Tl tl) {
     if (kernel instanceof SteppedKernel stepped) {
       return new GuardedSteps(use, stepped, tl);
@@ -266,9 +278,18 @@ final class Session {
       this.tl = tl;
       this.steps =
           () -> {
-            steps = kernel.begin(tl);
+            steps = begin(kernel);
             return steps.next();
           };
+    }
+
+    private Steps begin(SteppedKernel kernel) {
+      Steps begun = kernel.begin(tl);
+      if (begun == null) {
+        throw new SimulationException(
+            "kernel " + use.kernel + " at " + tl.pe() + ": begin gave null; expected its steps");
+      }
+      return begun;
     }
 
     @Override
@@ -495,7 +516,7 @@ final class Session {
           kernels.put(pe, lane.plan().kernel());
         }
       }
-      kernel = tl -> Objects.requireNonNull(kernels.get(tl.pe())).run(tl);
+      kernel = byPe(kernels);
     }
     Set<Launch> before = Collections.newSetFromMap(new IdentityHashMap<>());
     List<Launch> after = new ArrayList<>();

@@ -60,6 +60,8 @@ final class SlowPackageTest {
       assertThat(machine.computesLike(sip)).isEqualTo(3);
     }
     assertThat(machine("0-1 compute 0.5").computesLike(5)).isEqualTo(2);
+    assertThat(machine("0 hbm 0.5; 1 hbm 0.4").computesLike(5)).isZero();
+    assertThat(machine("1 compute 0.5; 4 compute 0.50").computesLike(4)).isEqualTo(1);
   }
 
   @Test

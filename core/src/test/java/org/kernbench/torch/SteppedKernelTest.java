@@ -94,14 +94,39 @@ final class SteppedKernelTest {
     assertThat(x.toFloats()).containsOnly(4);
   }
 
-  @Test
-  void stepThatLooks_isRefusedWithItsLine() {
-    SteppedKernel looks = tl -> () -> tl.item(tl.load(tl.shard(x).range(0, 1))) > 0;
-    torch.launch("looks", looks, x);
-    assertThatThrownBy(x::toFloats)
+  /** Also where it could wait, so that one mode does not accept what another refuses. */
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void stepThatWaits_everyModeAndChecked_isRefusedWithItsLine(Mode mode) {
+    List<SteppedKernel> waits =
+        List.of(
+            tl -> () -> tl.item(tl.full(Shape.of(1), 1, DType.F32)) > 0,
+            tl -> () -> tl.clock() > 0);
+    for (SteppedKernel kernel : waits) {
+      try (CheckBed bed = new CheckBed(mode)) {
+        assertRefused(bed.torch, kernel);
+      }
+      try (Torch unchecked = Torch.open(Runtimes.tiny(), TorchOptions.DEFAULT.withMode(mode))) {
+        assertRefused(unchecked, kernel);
+      }
+    }
+  }
+
+  private static void assertRefused(Torch torch, SteppedKernel kernel) {
+    torch.launch("waits", kernel, ONE);
+    assertThatThrownBy(torch::synchronize)
         .isInstanceOf(SimulationException.class)
         .hasMessageContaining("a kernel in steps waits at SteppedKernelTest.java:")
         .hasMessageContaining("in one piece");
+  }
+
+  @Test
+  void beginThatGivesNothing_isRefusedWithTheKernelsName() {
+    SteppedKernel nothing = tl -> null;
+    torch.launch("nothing", nothing, ONE);
+    assertThatThrownBy(torch::synchronize)
+        .isInstanceOf(SimulationException.class)
+        .hasMessageContaining("kernel nothing at sip0.cube0.pe0: begin gave null");
   }
 
   @Test
