@@ -1,14 +1,10 @@
 package org.kernbench.machine;
 
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.function.Function;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problems;
@@ -27,9 +23,6 @@ final class MachineReader {
   static final int GEMM_OPERAND_BYTES = 2;
 
   private static final long BILLION = 1_000_000_000;
-
-  /** Of links and packages: none is different. */
-  private static final String ALIKE = "alike";
 
   private static final int MAX_SIPS = 65_536;
   private static final int MAX_FULLY_CONNECTED = 4096;
@@ -67,7 +60,7 @@ final class MachineReader {
     ConfigMap cubeMap = root.map("cube");
     CubeConfig cube = cube(cubeMap);
     HbmSpec hbm = hbm(cubeMap, cube);
-    checkSlowHbm(systemMap, system, hbm);
+    UnequalParts.checkHbm(systemMap.map("sips"), system, hbm);
     SramSpec sram = sram(cubeMap.map("sram"));
     cubeMap.done();
     PeSpec pe = pe(root.map("pe"));
@@ -104,8 +97,8 @@ final class MachineReader {
     SipTopology topology = sipsMap.choice("topology", SipTopology.values());
     int[] grid = grid(sipsMap, sips, topology);
     WrapPairs wrapPairs = sipsMap.choice("wrap_pairs", WrapPairs.values());
-    List<LinkOverride> overrides = differing(sipsMap, "links", LinkOverride::parse);
-    List<SlowPackage> slow = differing(sipsMap, "slow", SlowPackage::parse);
+    List<LinkOverride> overrides = UnequalParts.links(sipsMap);
+    List<SlowPackage> slow = UnequalParts.slow(sipsMap);
     sipsMap.done();
     if (topology == SipTopology.FULLY_CONNECTED && sips > MAX_FULLY_CONNECTED) {
       sipsMap.problem(
@@ -129,100 +122,10 @@ final class MachineReader {
     SystemConfig config =
         new SystemConfig(
             sips, topology, grid[0], grid[1], wrapPairs, width, height, overrides, slow);
-    if (!overrides.isEmpty() && problems.isClean("system")) {
-      checkOverrides(sipsMap, config);
-    }
     if (problems.isClean("system")) {
-      checkSlow(sipsMap, config);
+      UnequalParts.check(sipsMap, config);
     }
     return config;
-  }
-
-  /** What is not as the others; in one text they are parted by {@code ;}. */
-  private static <T> List<T> differing(ConfigMap sipsMap, String key, Function<String, T> parse) {
-    List<T> differing = new ArrayList<>();
-    if (!sipsMap.has(key) || sipsMap.isText(key, ALIKE)) {
-      return differing;
-    }
-    for (String text : sipsMap.texts(key)) {
-      for (String one : text.split(";", -1)) {
-        try {
-          differing.add(parse.apply(one));
-        } catch (IllegalArgumentException e) {
-          sipsMap.problem(key, String.valueOf(e.getMessage()));
-        }
-      }
-    }
-    return differing;
-  }
-
-  /** The packages exist, and each is named once. */
-  private static void checkSlow(ConfigMap sipsMap, SystemConfig config) {
-    int named = -1;
-    List<SlowPackage> inOrder = new ArrayList<>(config.slow());
-    inOrder.sort(Comparator.comparingInt(SlowPackage::first));
-    for (SlowPackage each : inOrder) {
-      if (each.last() < each.first() || each.last() >= config.sips()) {
-        sipsMap.problem(
-            "slow",
-            "got \""
-                + each
-                + "\"; expected "
-                + (config.sips() == 1 ? "package 0" : "packages 0 to " + (config.sips() - 1))
-                + (each.last() < each.first() ? ", the lower one first" : ""));
-      } else if (each.first() <= named) {
-        sipsMap.problem(
-            "slow", "got package " + each.first() + " twice; say all of a package in one entry");
-      }
-      named = Math.max(named, each.last());
-    }
-  }
-
-  /** Banks have a clock and timings of their own, which no factor says. */
-  private static void checkSlowHbm(ConfigMap systemMap, SystemConfig system, HbmSpec hbm) {
-    if (hbm.isBanked() && system.slow().stream().anyMatch(SlowPackage::slowsHbm)) {
-      systemMap
-          .map("sips")
-          .problem(
-              "slow",
-              "got a slow hbm, whose banks are modelled; use cube.hbm.fidelity flat, or slow links");
-    }
-  }
-
-  /** The links exist, and every package still reaches every other. */
-  private static void checkOverrides(ConfigMap sipsMap, SystemConfig config) {
-    SipNetwork network = new SipNetwork(config);
-    for (LinkOverride each : config.overrides()) {
-      if (!network.isLink(each.from(), each.to())) {
-        sipsMap.problem(
-            "links",
-            "got a link "
-                + each.from()
-                + " to "
-                + each.to()
-                + "; the packages of this network are joined otherwise, e.g. "
-                + network.someLink());
-      } else if (each.dead() && !network.canGoRound()) {
-        sipsMap.problem(
-            "links",
-            "link "
-                + each.from()
-                + " to "
-                + each.to()
-                + " is dead, and routes cannot go round it in a "
-                + config.topology().name().toLowerCase(Locale.ROOT)
-                + " network; make it slow instead, or use ring_1d, torus_2d or mesh_2d_no_wrap");
-      }
-    }
-    if (problemFree(config, network)) {
-      return;
-    }
-    sipsMap.problem("links", network.unreachable());
-  }
-
-  private static boolean problemFree(SystemConfig config, SipNetwork network) {
-    return config.overrides().stream().noneMatch(LinkOverride::dead)
-        || network.unreachable().isEmpty();
   }
 
   /** Width and height of the SIP grid; {@code auto} picks the squarest one. */

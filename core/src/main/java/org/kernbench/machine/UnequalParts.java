@@ -1,0 +1,120 @@
+package org.kernbench.machine;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+import org.kernbench.config.ConfigMap;
+import org.kernbench.machine.MachineConfig.SystemConfig;
+
+/**
+ * Reads and checks what {@code system.sips} says of links and packages that are not as the others.
+ */
+final class UnequalParts {
+  /** None is different. */
+  private static final String ALIKE = "alike";
+
+  private UnequalParts() {}
+
+  static List<LinkOverride> links(ConfigMap sipsMap) {
+    return differing(sipsMap, "links", LinkOverride::parse);
+  }
+
+  static List<SlowPackage> slow(ConfigMap sipsMap) {
+    return differing(sipsMap, "slow", SlowPackage::parse);
+  }
+
+  /** Whether all that is named exists, and packages still reach one another. */
+  static void check(ConfigMap sipsMap, SystemConfig config) {
+    if (!config.overrides().isEmpty()) {
+      checkLinks(sipsMap, config);
+    }
+    checkSlow(sipsMap, config);
+  }
+
+  /** What is not as the others; in one text they are parted by {@code ;}. */
+  private static <T> List<T> differing(ConfigMap sipsMap, String key, Function<String, T> parse) {
+    List<T> differing = new ArrayList<>();
+    if (!sipsMap.has(key) || sipsMap.isText(key, ALIKE)) {
+      return differing;
+    }
+    for (String text : sipsMap.texts(key)) {
+      for (String one : text.split(";", -1)) {
+        try {
+          differing.add(parse.apply(one));
+        } catch (IllegalArgumentException e) {
+          sipsMap.problem(key, String.valueOf(e.getMessage()));
+        }
+      }
+    }
+    return differing;
+  }
+
+  /** The packages exist, and each is named once. */
+  private static void checkSlow(ConfigMap sipsMap, SystemConfig config) {
+    int named = -1;
+    List<SlowPackage> inOrder = new ArrayList<>(config.slow());
+    inOrder.sort(Comparator.comparingInt(SlowPackage::first));
+    for (SlowPackage each : inOrder) {
+      if (each.last() < each.first() || each.last() >= config.sips()) {
+        sipsMap.problem(
+            "slow",
+            "got \""
+                + each
+                + "\"; expected "
+                + (config.sips() == 1 ? "package 0" : "packages 0 to " + (config.sips() - 1))
+                + (each.last() < each.first() ? ", the lower one first" : ""));
+      } else if (each.first() <= named) {
+        sipsMap.problem(
+            "slow", "got package " + each.first() + " twice; say all of a package in one entry");
+      }
+      named = Math.max(named, each.last());
+    }
+  }
+
+  /** Banks have a clock and timings of their own, which no factor says. */
+  static void checkHbm(ConfigMap sipsMap, SystemConfig system, HbmSpec hbm) {
+    if (hbm.isBanked() && system.slow().stream().anyMatch(SlowPackage::slowsHbm)) {
+      sipsMap.problem(
+          "slow",
+          "got a slow hbm, whose banks are modelled; use cube.hbm.fidelity flat, or slow links");
+    }
+  }
+
+  /** The links exist, and every package still reaches every other. */
+  private static void checkLinks(ConfigMap sipsMap, SystemConfig config) {
+    SipNetwork network = new SipNetwork(config);
+    for (LinkOverride each : config.overrides()) {
+      if (!network.isLink(each.from(), each.to())) {
+        sipsMap.problem(
+            "links",
+            "got a link "
+                + each.from()
+                + " to "
+                + each.to()
+                + "; the packages of this network are joined otherwise, e.g. "
+                + network.someLink());
+      } else if (each.dead() && !network.canGoRound()) {
+        sipsMap.problem(
+            "links",
+            "link "
+                + each.from()
+                + " to "
+                + each.to()
+                + " is dead, and routes cannot go round it in a "
+                + config.topology().name().toLowerCase(Locale.ROOT)
+                + " network; make it slow instead, or use ring_1d, torus_2d or mesh_2d_no_wrap");
+      }
+    }
+    if (problemFree(config, network)) {
+      return;
+    }
+    sipsMap.problem("links", network.unreachable());
+  }
+
+  private static boolean problemFree(SystemConfig config, SipNetwork network) {
+    return config.overrides().stream().noneMatch(LinkOverride::dead)
+        || network.unreachable().isEmpty();
+  }
+}
