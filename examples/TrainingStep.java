@@ -11,9 +11,9 @@
  *
  * Run:      scripts/run-java examples/TrainingStep.java
  * Expected: (checked by ExamplesTest)
- *   one after the other  step  132.694 us, communicates   22.370 us, exposed  21.748 us
- *   overlapping          step  124.513 us, communicates   22.623 us, exposed  12.806 us
- *   divided optimizer    step  105.504 us, communicates   24.664 us, exposed  16.214 us
+ *   one after the other  step  128.357 us, communicates   18.033 us, exposed  17.411 us
+ *   overlapping          step  122.312 us, communicates   18.348 us, exposed  10.363 us
+ *   divided optimizer    step  103.880 us, communicates   22.541 us, exposed  14.428 us
  *   weights and state of the optimizer after the step: equal
  *   loaded by four tensor-parallel ranks, steps taken: 1
  */

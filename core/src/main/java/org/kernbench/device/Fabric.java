@@ -48,6 +48,10 @@ final class Fabric implements Interconnect, EventHandler {
   private static final int READ = 1; // of a chunk, in a banked memory
   private static final int WRITE = 2;
   private static final int CHUNK_BITS = 22; // of the key of an event: the rest is the transfer id
+
+  /** Of the id of a transfer. */
+  static final int ID_BITS = 62 - CHUNK_BITS;
+
   private static final long MOST_CHUNKS = 1L << CHUNK_BITS;
 
   // a link: eight longs
@@ -102,6 +106,9 @@ final class Fabric implements Interconnect, EventHandler {
    * later as a rule: so that takes no line of the cache that is not needed yet.
    */
   private final int[] feeders;
+
+  /** By link id; empty while all are at place 0. */
+  private int[] places = {};
 
   private final @Nullable HbmSlices slices;
 
@@ -286,6 +293,23 @@ final class Fabric implements Interconnect, EventHandler {
     start(t, number, timePs, HEAD);
   }
 
+  @Override
+  public boolean runApart(int[] placeOfLink) {
+    if (slices != null) {
+      return false; // a bank is asked when an access is offered, from wherever
+    }
+    places = placeOfLink;
+    return true;
+  }
+
+  private int place(int link) {
+    return places.length == 0 ? 0 : places[link];
+  }
+
+  private int placeOfFirst(int t) {
+    return places.length == 0 ? 0 : places[((int[]) references[t * 2])[0]];
+  }
+
   private void start(int t, long number, long timePs, int kind) {
     int c = newChunk();
     int at = c << CHUNK_SHIFT;
@@ -293,7 +317,7 @@ final class Fabric implements Interconnect, EventHandler {
     chunks[at + NUMBER] = number;
     chunks[at + HOP] = 0;
     chunks[at + TAIL_PS] = timePs;
-    sim.scheduleKeyed(timePs, key(t, number), handler, kind, c);
+    sim.scheduleKeyed(placeOfFirst(t), timePs, key(t, number), handler, kind, c);
   }
 
   private long key(int t, long number) {
@@ -369,9 +393,9 @@ final class Fabric implements Interconnect, EventHandler {
         chunks[chunk + HOP] = hop;
         chunks[chunk + TAIL_PS] = tailArrives;
         if (feeders[route[hop]] == BANKED) {
-          sim.scheduleKeyed(tailArrives, key(t, number), handler, WRITE, c);
+          sim.scheduleKeyed(place(route[hop]), tailArrives, key(t, number), handler, WRITE, c);
         } else {
-          sim.scheduleKeyed(headArrives, key(t, number), handler, HEAD, c);
+          sim.scheduleKeyed(place(route[hop]), headArrives, key(t, number), handler, HEAD, c);
         }
         break;
       }
@@ -457,7 +481,7 @@ final class Fabric implements Interconnect, EventHandler {
     transfers[at + BANKS_PS] = head;
     logBanks(t, c, size, sim.nowPs(), head, banks.lastPs);
     chunks[(c << CHUNK_SHIFT) + TAIL_PS] = banks.lastPs;
-    sim.scheduleKeyed(head, key(t, number), handler, HEAD, c);
+    sim.scheduleKeyed(place(first), head, key(t, number), handler, HEAD, c);
   }
 
   /** All of a chunk has reached the memory. */

@@ -39,9 +39,16 @@ final class IssueUnit {
   private int live;
   private int issuedLive;
 
-  // the last command to be done, of those that are; a message is done when its receiver sees it
+  // the last command to be done, of those that are; a send is when its last byte has left
   private int lastDone = -1;
   private long lastDonePs;
+
+  /** Messages that have left, and that their receivers do not see yet. */
+  private int unseen;
+
+  // the message that was seen last, of those that are
+  private int lastSeen = -1;
+  private long lastSeenPs;
 
   private final TcmSpace tcm;
   private boolean tcmStalled;
@@ -68,6 +75,8 @@ final class IssueUnit {
     issueCauseOp = -1;
     lastDone = -1;
     lastDonePs = nowPs;
+    lastSeen = -1;
+    lastSeenPs = nowPs;
   }
 
   // ---- from the program ----
@@ -98,19 +107,19 @@ final class IssueUnit {
     return pendingHead == null && serialBlocker == null;
   }
 
-  /** Whether all commands so far are complete. */
+  /** Whether all commands so far are complete, and all messages seen. */
   boolean isDrained() {
-    return live == 0;
+    return live == 0 && unseen == 0;
   }
 
-  /** The last command to be done so far, -1 if none is. */
-  int lastDone() {
-    return lastDone;
+  /** The message of those sent so far that its receiver saw last, -1 if none is. */
+  int lastSeen() {
+    return lastSeen;
   }
 
   /** When that was. */
-  long lastDonePs() {
-    return lastDonePs;
+  long lastSeenPs() {
+    return lastSeenPs;
   }
 
   /** When the next command would be issued, but for its dispatch; to be asked when idle. */
@@ -275,6 +284,21 @@ final class IssueUnit {
     if (endPs >= lastDonePs) {
       lastDone = op.id;
       lastDonePs = endPs;
+    }
+  }
+
+  /** The last byte of a message leaves at {@code timePs}: like {@link #retire}. */
+  void sendLeft(Op op, long timePs) {
+    retire(op, timePs);
+    unseen++;
+  }
+
+  /** A message that has left is visible to its receiver at {@code timePs}. */
+  void sendSeen(Op op, long timePs) {
+    unseen--;
+    if (timePs >= lastSeenPs) {
+      lastSeen = op.id;
+      lastSeenPs = timePs;
     }
   }
 

@@ -26,6 +26,7 @@ public final class Launch {
   private int criticalOp = -1;
   private int criticalPe = -1;
   private int finished;
+  private long lastDonePs;
 
   /**
    * PEs that have not yet reached this launch in their queues, and launches that it comes after.
@@ -52,8 +53,15 @@ public final class Launch {
     lastEndPs = nowPs;
   }
 
-  void finished(int peIndex, long endPs, int lastOp) {
+  /**
+   * A PE is done with its program.
+   *
+   * @param endPs when its last command was, in the sense of {@link #endPs}
+   * @param donePs when all of its messages were seen as well
+   */
+  void finished(int peIndex, long endPs, int lastOp, long donePs) {
     finished++;
+    lastDonePs = Math.max(lastDonePs, donePs);
     if (criticalPe < 0 || endPs > lastEndPs) {
       lastEndPs = endPs;
       criticalOp = lastOp;
@@ -105,6 +113,11 @@ public final class Launch {
   /** Whether every PE has completed. */
   public boolean isDone() {
     return finished == spec.pes().size();
+  }
+
+  /** When the last PE was done and all messages were seen, in picoseconds. */
+  long donePs() {
+    return lastDonePs;
   }
 
   /** When the host called, in picoseconds. */

@@ -12,6 +12,9 @@ class Op {
   final int index;
   int id;
 
+  /** Which command of its PE it is, of all its programs. */
+  int ordinal;
+
   /** Its number in the program. */
   long number;
 

@@ -198,6 +198,7 @@ public final class OpLog {
 
   void complete(
       int id,
+      int ordinal,
       int pe,
       OpKind kind,
       Cause cause,
@@ -216,14 +217,12 @@ public final class OpLog {
       long translationPs) {
     completed++;
     int what = kind.ordinal() | cause.ordinal() << 8;
-    long h = hash;
-    h = mix(h, ((long) id << 32) ^ pe);
-    h = mix(h, ((long) what << 32) ^ causeOp);
+    long h = mix(((long) ordinal << 32) ^ pe, what);
     h = mix(h, ((long) bytes << 32) ^ place);
     h = mix(h, issuePs);
     h = mix(h, startPs);
     h = mix(h, endPs);
-    hash = mix(h, contentionPs);
+    hash += mix(h, contentionPs);
     if (id >= limit) {
       return;
     }

@@ -99,16 +99,16 @@ final class ProgramContext {
     if (launch == null || !program.hasEnded() || !cpu.isDrained()) {
       return;
     }
-    long donePs = Math.max(lastEndPs, cpu.lastDonePs());
-    if (donePs > world.sim.nowPs()) {
+    long donePs = Math.max(Math.max(lastEndPs, cpu.lastSeenPs()), program.endedPs());
+    if (donePs > world.sim.nowPs() && !world.sim.isApart()) {
       world.wakeAt(donePs, this);
-    } else {
+    } else { // if packages run apart, it may be later here than there
       running = null;
       queues = null;
       program.forget();
-      int last = lastEndPs < cpu.lastDonePs() ? cpu.lastDone() : lastOp;
-      world.log.launches().doneThere(launchRow, world.sim.nowPs(), last);
-      launch.finished(pe.index, lastEndPs, lastOp);
+      int last = lastEndPs < cpu.lastSeenPs() ? cpu.lastSeen() : lastOp;
+      world.log.launches().doneThere(launchRow, donePs, last);
+      launch.finished(pe.index, lastEndPs, lastOp, donePs);
       world.isIdle(this, launch);
     }
   }

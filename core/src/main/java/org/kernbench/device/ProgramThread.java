@@ -29,6 +29,7 @@ final class ProgramThread {
   private @Nullable Steps steps;
   private boolean saidAll;
   private boolean ended;
+  private long endedPs;
   private Suspension suspension = Suspension.NONE;
   private Register lookedAt = Register.NONE;
   private int lookLine;
@@ -89,6 +90,7 @@ final class ProgramThread {
     Steps inSteps = steps;
     if (saidAll) {
       ended = true;
+      endedPs = world.sim.nowPs();
       context.registers.releaseAll();
     } else if (inSteps != null) {
       saidAll = !inSteps.next();
@@ -100,6 +102,11 @@ final class ProgramThread {
   /** Whether it has returned and all is taken; its last commands may still be under way. */
   boolean hasEnded() {
     return ended;
+  }
+
+  /** When that was. */
+  long endedPs() {
+    return endedPs;
   }
 
   /** Forgets a program that has ended. */

@@ -20,6 +20,9 @@ import org.kernbench.machine.VirtualAddress;
 public final class Simulator implements AutoCloseable {
   private static final String HOST = "the host program";
 
+  /** With fewer, running apart gains nothing (docs/validation/speed.md). */
+  private static final int PACKAGES_TO_RUN_APART = 256;
+
   private final Machine machine;
   private final Mode mode;
   private final Memories memories;
@@ -28,7 +31,8 @@ public final class Simulator implements AutoCloseable {
   private final @Nullable Checker checker;
   private Optional<QueueSet> latest = Optional.empty();
 
-  private Simulator(Machine machine, Mode mode, SimulatorOptions options, int tapeSize) {
+  private Simulator(
+      Machine machine, Mode mode, SimulatorOptions options, int tapeSize, int packagesToRunApart) {
     this.machine = machine;
     this.mode = mode;
     this.memories = new Memories(machine);
@@ -36,21 +40,26 @@ public final class Simulator implements AutoCloseable {
     this.executor =
         mode == Mode.VALUES
             ? new ValuesExecutor(machine, memories, map, options)
-            : new TimedExecutor(machine, mode, memories, map, options, tapeSize);
+            : new TimedExecutor(
+                machine, mode, memories, map, options, tapeSize, packagesToRunApart);
     this.checker = executor.checker();
   }
 
   /** A machine at time 0 with empty memories and no queues. */
   public static Simulator open(Machine machine, Mode mode, SimulatorOptions options) {
-    return open(machine, mode, options, CommandTape.SIZE);
+    return open(machine, mode, options, CommandTape.SIZE, PACKAGES_TO_RUN_APART);
   }
 
   /**
-   * For tests: the same, whose programs say at most so many commands before the first is taken; no
-   * result depends on it.
+   * For tests: the same; no result depends on the last two.
+   *
+   * @param tapeSize how many commands programs say at most before the first is taken
+   * @param packagesToRunApart over how many packages a launch goes in which, if it may, each runs
+   *     ahead of others as far as they let it
    */
-  static Simulator open(Machine machine, Mode mode, SimulatorOptions options, int tapeSize) {
-    return new Simulator(machine, mode, options, tapeSize);
+  static Simulator open(
+      Machine machine, Mode mode, SimulatorOptions options, int tapeSize, int packagesToRunApart) {
+    return new Simulator(machine, mode, options, tapeSize, packagesToRunApart);
   }
 
   /** The description that this machine was built from. */

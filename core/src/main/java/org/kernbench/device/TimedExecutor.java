@@ -11,6 +11,7 @@ import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.machine.IssuePolicy;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
@@ -31,7 +32,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   private static final int CHOOSE = 5;
 
   /** Of the one copy that the host makes at a time, beyond the ids of operations. */
-  private static final long HOST_COPY_ID = 1L << 38;
+  private static final long HOST_COPY_ID = (1L << Fabric.ID_BITS) - 1;
 
   final Machine machine;
   final Mode mode;
@@ -56,6 +57,21 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
 
   /** Per PE, the tile scheduler's included. */
   private final int contexts;
+
+  /** Of the number of a command within its PE, in the id of a transfer. */
+  private final int ordinalBits;
+
+  /** Launches over fewer packages run together: their records stay in the cache anyway. */
+  private final int packagesToRunApart;
+
+  /** Made when a launch runs apart for the first time. */
+  private @Nullable PackagePlaces packages;
+
+  /** The launch whose end the host waits for; null if it waits for none. */
+  private @Nullable Launch driven;
+
+  /** Launches that are not done. */
+  private int openLaunches;
 
   private final boolean banked;
 
@@ -90,8 +106,10 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
       Memories memories,
       PageMap map,
       SimulatorOptions options,
-      int tapeSize) {
+      int tapeSize,
+      int packagesToRunApart) {
     this.tapeSize = tapeSize;
+    this.packagesToRunApart = packagesToRunApart;
     this.machine = machine;
     this.mode = mode;
     this.map = map;
@@ -99,6 +117,9 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     this.options = options;
     this.values = mode == Mode.FULL;
     this.contexts = machine.pe().cpu().contexts() + 1;
+    this.ordinalBits =
+        Math.min(
+            22, Fabric.ID_BITS - (Integer.SIZE - Integer.numberOfLeadingZeros(machine.peCount())));
     this.banked = machine.hbm().isBanked();
     this.log = new OpLog(machine, options.opLogLimit());
     this.fabric = Interconnect.of(sim, machine);
@@ -285,8 +306,17 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
    * @param part of the log of transfers
    */
   void transfer(int part, Route route, int bytes, long timePs, Op op, boolean tellInjected) {
-    int t = fabric.begin(op.id, route, bytes, timePs, this, op.index, tellInjected, null);
+    int t = fabric.begin(transferId(op), route, bytes, timePs, this, op.index, tellInjected, null);
     log.transfers().travels(part, t);
+  }
+
+  /**
+   * Of transfers that reach a link at one time that of the lower PE goes first, then the older. So
+   * who goes first does not depend on which PE the simulator looks at first. Ordinals begin again
+   * after a few million commands, of which never so many are under way.
+   */
+  private long transferId(Op op) {
+    return ((long) op.pe.index << ordinalBits) | (op.ordinal & ((1 << ordinalBits) - 1));
   }
 
   /** A part of an operation that moves bytes begins. */
@@ -335,7 +365,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   void beginLoad(AccessOp op) {
     if (values) {
       if (op.startPs > sim.nowPs()) {
-        sim.schedule(op.startPs, handler, READ_MEMORY, op.index);
+        sim.schedule(op.pe.place, op.startPs, handler, READ_MEMORY, op.index);
       } else {
         readMemory(op);
       }
@@ -348,7 +378,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   private void access(Route route, long timePs, AccessOp op) {
     int part = part(op, op.bytes, op.startPs, -1);
     MemorySpan span = banked ? span(op) : null;
-    int t = fabric.begin(op.id, route, op.bytes, timePs, this, op.index, false, span);
+    int t = fabric.begin(transferId(op), route, op.bytes, timePs, this, op.index, false, span);
     log.transfers().travels(part, t);
   }
 
@@ -395,8 +425,11 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
       op.link = worstLink;
     }
     switch (op.kind()) {
-      case LOAD -> sim.schedule(timePs, handler, ACCESSED, arg);
-      case STORE -> sim.schedule(timePs + ((AccessOp) op).replyPs, handler, ACCESSED, arg);
+      case LOAD -> sim.schedule(op.pe.place, timePs, handler, ACCESSED, arg);
+      case STORE -> {
+        long endPs = timePs + ((AccessOp) op).replyPs;
+        sim.schedule(op.pe.place, endPs, handler, ACCESSED, arg);
+      }
       case SEND -> {
         MessageOp message = (MessageOp) op;
         message.end().unit().arrived(message, timePs);
@@ -433,6 +466,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     TransferOp moved = op instanceof TransferOp transfer ? transfer : null;
     log.complete(
         op.id,
+        op.ordinal,
         op.pe.index,
         op.kind(),
         op.cause,
@@ -465,6 +499,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   @Override
   public Launch launch(LaunchSpec spec, Function<PePort, Runnable> program) {
     Launch launch = new Launch(spec, program, sim.nowPs());
+    openLaunches++;
     long arrival = 0;
     launch.notReady = spec.pes().size();
     launch.follow(spec.after());
@@ -503,15 +538,57 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
       c.launches.remove();
       c.launchRow = log.launches().startedOn(launch.id, c.pe.index, c.launchRow);
     }
+    if (mayRunApart(launch)) {
+      PackagePlaces p = packages();
+      if (fabric.runApart(p.ofLink)) {
+        sim.runApart(p.places);
+      }
+    }
     for (Pe p : launch.pes()) {
       pe(p).context(stream).start(launch, queues);
+    }
+  }
+
+  /**
+   * Whether packages may run ahead of each other during a launch. The host waits for it, and
+   * nothing else is under way that it could meet; nobody looks at data, which would have to be
+   * there; no rows are kept, whose numbers follow the order of the simulator; and a command that
+   * waits for a credit holds up none but its queue. Then all that passes between packages takes at
+   * least the latency of the links between them: messages, credits, accesses and their replies.
+   */
+  private boolean mayRunApart(Launch launch) {
+    return launch == driven
+        && openLaunches == 1
+        && sim.isQuiet()
+        && mode == Mode.TIME
+        && options.opLogLimit() == 0
+        && checker == null
+        && machine.pe().cpu().issue() != IssuePolicy.SERIAL
+        && launch.pes().stream().mapToInt(Pe::sip).distinct().count() >= packagesToRunApart;
+  }
+
+  private PackagePlaces packages() {
+    PackagePlaces p = packages;
+    if (p == null) {
+      p = new PackagePlaces(machine);
+      packages = p;
+    }
+    return p;
+  }
+
+  /** Ends what {@link #mayRunApart} allowed; no event is left that matters. */
+  private void runTogether(long atLeastPs) {
+    if (sim.isApart()) {
+      sim.runTogether(atLeastPs);
+      fabric.runApart(new int[0]);
     }
   }
 
   /** A context has ended its part of a launch and may start the next. */
   void isIdle(ProgramContext context, Launch ended) {
     if (ended.isDone()) {
-      log.launches().done(ended.id, sim.nowPs());
+      openLaunches--;
+      log.launches().done(ended.id, ended.donePs());
       ended.spec().queues().ifPresent(set -> set.users--);
       for (Launch follower : ended.takeFollowers()) {
         follower.notReady--;
@@ -529,12 +606,12 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   }
 
   void wakeAt(long timePs, ProgramContext context) {
-    sim.schedule(timePs, handler, WAKE, context.index);
+    sim.schedule(context.pe.place, timePs, handler, WAKE, context.index);
   }
 
   /** Room in TCM comes free at a time that is already known. */
   void giveTcmAt(long timePs, TimedPe p) {
-    sim.schedule(timePs, handler, TCM_GIVEN, p.index);
+    sim.schedule(p.place, timePs, handler, TCM_GIVEN, p.index);
   }
 
   /** A transfer of the host's own, which is no operation of a program. */
@@ -577,11 +654,15 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     if (launch.isDone()) {
       return;
     }
+    driven = launch;
     while (!launch.isDone()) {
       if (!sim.step()) {
+        runTogether(latestPs);
         throw new DeadlockException(deadlock(launch));
       }
     }
+    driven = null;
+    runTogether(launch.donePs());
     log.launches().hostHasWaitedFor(launch.id);
   }
 

@@ -26,6 +26,9 @@ final class TimedPe {
   final int index;
   final Pe pe;
 
+  /** Its place in the simulation: its package. */
+  final int place;
+
   // commands of this PE that can serve again: they find its other records in the same cache
   private @Nullable Op freeFences;
   private @Nullable ComputationOp freeComputations;
@@ -39,6 +42,9 @@ final class TimedPe {
 
   /** When a look for room in TCM is due; of several, the last that was asked for. */
   private long tcmTriedPs = -1;
+
+  /** Commands so far, of all its programs. */
+  int commands;
 
   private final @Nullable ProgramContext[] contexts;
   private @Nullable TileScheduler scheduler;
@@ -64,6 +70,7 @@ final class TimedPe {
     this.world = world;
     this.index = index;
     this.pe = pe;
+    this.place = pe.sip();
     var spec = world.machine.pe();
     this.mmu = new Mmu(spec.mmu(), index);
     this.addresses = world.map.view(pe);
@@ -385,10 +392,14 @@ final class TimedPe {
   /** The last byte of a message leaves its channel at {@code timePs}, now or later. */
   void sendLeft(Op op, long timePs) {
     Engine engine = op.engine();
+    ProgramContext context = op.context();
+    context.cpu.sendLeft(op, timePs);
     engine.free(timePs, op.id);
-    op.context().ended(op.id, timePs);
-    op.context().registers.finishedReading(op.a, op.id, timePs);
+    context.ended(op.id, timePs);
+    context.registers.finishedReading(op.a, op.id, timePs);
+    context.cpu.pump();
     world.tryStart(engine);
+    context.program.completed(Register.NONE);
   }
 
   // ---- completion ----
@@ -411,8 +422,10 @@ final class TimedPe {
         out = Register.NONE; // others have still to produce parts of it
       }
     }
-    context.cpu.retire(op, endPs);
-    if (kind != OpKind.SEND) {
+    if (kind == OpKind.SEND) {
+      context.cpu.sendSeen(op, endPs);
+    } else {
+      context.cpu.retire(op, endPs);
       long freePs = op instanceof ComputationOp computation ? computation.engineFreePs : endPs;
       if (kind == OpKind.GEMM) {
         engine.lastProduct = op.id;

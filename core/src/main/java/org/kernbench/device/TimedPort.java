@@ -369,6 +369,7 @@ final class TimedPort implements PePort {
       TileScheduler scheduler = context.scheduler;
       ScheduledTask task = scheduler == null ? null : scheduler.issuing();
       op.id = world.log.reserve();
+      op.ordinal = context.pe.commands++;
       op.task = task;
       if (task != null) {
         task.live++;

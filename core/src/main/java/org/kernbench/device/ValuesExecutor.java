@@ -138,7 +138,7 @@ final class ValuesExecutor implements Executor {
   }
 
   private void finished(Pe pe, Launch launch) {
-    launch.finished(machine.peIndex(pe), 0, -1);
+    launch.finished(machine.peIndex(pe), 0, -1, 0);
     ArrayDeque<Launch> queue =
         Objects.requireNonNull(launches.get(new Stream(pe, launch.stream())));
     queue.remove();

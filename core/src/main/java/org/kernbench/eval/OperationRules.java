@@ -107,7 +107,7 @@ final class OperationRules {
               at(log.kind(by) == OpKind.SEND ? Moment.START : Moment.END, by),
               op,
               PathCause.OTHER);
-      case TCM_SPACE -> issued(m, at(released(by, m), by), op, PathCause.OTHER);
+      case TCM_SPACE, FENCE, WINDOW -> issued(m, at(released(by, m), by), op, PathCause.OTHER);
       case LOOK -> issued(m, at(Moment.END, by), op, PathCause.LOOK);
       default -> issued(m, at(Moment.END, by), op, PathCause.OTHER);
     }

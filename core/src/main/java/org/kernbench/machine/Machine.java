@@ -333,6 +333,12 @@ public final class Machine {
     return found;
   }
 
+  /** The package that a node is in; {@link #sips} for the host and a switch. */
+  public int packageOf(int node) {
+    checkNode(node);
+    return node >= host ? sips() : node / template.nodes;
+  }
+
   private NodeKind kindOf(int node) {
     return node >= host
         ? node == host ? NodeKind.HOST : NodeKind.SWITCH

@@ -1,5 +1,8 @@
 package org.kernbench.sim;
 
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
 /**
  * The clock and the run loop of one simulated world.
  *
@@ -9,6 +12,10 @@ package org.kernbench.sim;
  * other is left at that time. The key lets a model state its own tie rule (the fabric: transfer id,
  * then chunk number) instead of inheriting one from the accident of scheduling. The order is tested
  * by {@code SimulationTest} and, against an obvious twin, by {@code EventQueueTest}.
+ *
+ * <p>A world whose parts matter to each other only after a delay may run {@linkplain #runApart
+ * apart} for a while: then each place has a clock of its own, events are in that order at each
+ * place, and {@link #nowPs} is the time at the place of the event that is being handled.
  */
 public final class Simulation {
   private static final long UNKEYED = 1L << 62;
@@ -19,6 +26,10 @@ public final class Simulation {
   private final EventQueue queue;
   private final EventHandler[] handlers = new EventHandler[MAX_HANDLERS];
   private int handlerCount;
+
+  /** By place, while they run apart; null otherwise. */
+  private @Nullable PlacedEventQueue placed;
+
   private long nowPs;
   private long sequence;
   private long eventCount;
@@ -45,7 +56,7 @@ public final class Simulation {
 
   /** Whether no event is queued: nothing will ever happen again unless somebody schedules it. */
   public boolean isQuiet() {
-    return queue.isEmpty();
+    return isApart() ? placed().isEmpty() : queue.isEmpty();
   }
 
   /**
@@ -71,7 +82,16 @@ public final class Simulation {
    * @throws IllegalArgumentException if {@code timePs} or {@code kind} is out of range
    */
   public void schedule(long timePs, int handler, int kind, int arg) {
-    push(timePs, UNKEYED | sequence++, handler, kind, arg);
+    schedule(0, timePs, handler, kind, arg);
+  }
+
+  /**
+   * The same, at a place.
+   *
+   * @param place where its effects are; matters only while places run apart
+   */
+  public void schedule(int place, long timePs, int handler, int kind, int arg) {
+    push(place, timePs, UNKEYED | sequence++, handler, kind, arg);
   }
 
   /**
@@ -81,18 +101,31 @@ public final class Simulation {
    * @param key 0 to 2^62 - 1; unique among the keyed events of one time
    */
   public void scheduleKeyed(long timePs, long key, int handler, int kind, int arg) {
-    push(timePs, key, handler, kind, arg);
+    scheduleKeyed(0, timePs, key, handler, kind, arg);
+  }
+
+  /**
+   * The same, at a place.
+   *
+   * @param place where its effects are; matters only while places run apart
+   */
+  public void scheduleKeyed(int place, long timePs, long key, int handler, int kind, int arg) {
+    push(place, timePs, key, handler, kind, arg);
   }
 
   /**
    * Schedules an event that runs after all others of its time, save those of its own sort that were
-   * scheduled before it: for a choice that needs to know everything that happens then.
+   * scheduled before it: for a choice that needs to know everything that happens then. Not while
+   * places run apart.
    */
   public void scheduleLast(long timePs, int handler, int kind, int arg) {
-    push(timePs, LAST | sequence++, handler, kind, arg);
+    if (isApart()) {
+      throw new IllegalStateException("bug: places run apart, nobody knows all that happens then");
+    }
+    push(0, timePs, LAST | sequence++, handler, kind, arg);
   }
 
-  private void push(long timePs, long order, int handler, int kind, int arg) {
+  private void push(int place, long timePs, long order, int handler, int kind, int arg) {
     if (timePs < nowPs) {
       throw new IllegalArgumentException(
           "event scheduled at " + timePs + " ps, before the current time " + nowPs + " ps");
@@ -101,7 +134,13 @@ public final class Simulation {
         != 0) { // callers pass constants, for which the compiled code has no check
       throw new IllegalArgumentException("event kind: got " + kind + "; expected 0 to 255");
     }
-    queue.push(timePs, order, ((long) handler << 40) | ((long) kind << 32) | (arg & 0xFFFF_FFFFL));
+    long payload = ((long) handler << 40) | ((long) kind << 32) | (arg & 0xFFFF_FFFFL);
+    PlacedEventQueue p = placed;
+    if (p == null) {
+      queue.push(timePs, order, payload);
+    } else {
+      p.push(place, timePs, order, payload);
+    }
   }
 
   /**
@@ -110,16 +149,70 @@ public final class Simulation {
    * @return false if there was none
    */
   public boolean step() {
+    final PlacedEventQueue p = placed;
+    if (p != null) {
+      return step(p);
+    }
     final EventQueue q = queue;
     if (q.isEmpty()) {
       return false;
     }
     q.pop();
-    nowPs = q.timePs();
-    eventCount++;
-    long payload = q.payload();
-    handlers[(int) (payload >>> 40)].onEvent((int) (payload >>> 32) & 0xFF, (int) payload);
+    handle(q.timePs(), q.payload());
     return true;
+  }
+
+  private boolean step(PlacedEventQueue p) {
+    if (p.isEmpty()) {
+      return false;
+    }
+    p.pop();
+    handle(p.timePs(), p.payload());
+    return true;
+  }
+
+  private void handle(long timePs, long payload) {
+    nowPs = timePs;
+    eventCount++;
+    handlers[(int) (payload >>> 40)].onEvent((int) (payload >>> 32) & 0xFF, (int) payload);
+  }
+
+  // ---- places ----
+
+  /** Whether places run apart. */
+  public boolean isApart() {
+    return placed != null;
+  }
+
+  /**
+   * From now on each place may run ahead of others as far as they let it. What is scheduled at a
+   * place from elsewhere must keep the promise of {@link Places}.
+   *
+   * @throws IllegalStateException if an event is queued, or places run apart already
+   */
+  public void runApart(Places places) {
+    if (!isQuiet() || isApart()) {
+      throw new IllegalStateException("bug: events are queued, or places run apart already");
+    }
+    placed = new PlacedEventQueue(places, nowPs);
+  }
+
+  /**
+   * Ends {@link #runApart}: handles what is left, after which it is everywhere as late as at the
+   * place that is ahead of all others.
+   *
+   * @param atLeastPs or this late, if that is later
+   */
+  public void runTogether(long atLeastPs) {
+    while (isApart() && step(placed())) {
+      // each step is one event
+    }
+    nowPs = Math.max(atLeastPs, placed().latestPs());
+    placed = null;
+  }
+
+  private PlacedEventQueue placed() {
+    return Objects.requireNonNull(placed, "places run together");
   }
 
   /** Handles events until none is left. */

@@ -145,6 +145,14 @@ final class DeviceRig implements AutoCloseable {
     return rows().stream().filter(r -> r.pe().equals(pe(pe)) && r.kind() == kind).toList();
   }
 
+  /** When an operation is done for its PE: a send when its last byte has left. */
+  long donePs(Row row) {
+    TransferLog moves = sim.opLog().transfers();
+    return row.kind() == OpKind.SEND
+        ? moves.tailPs(moves.lastEntry(moves.lastPart(row.id())))
+        : row.endPs();
+  }
+
   /** The k-th completed operation in order of issue. */
   Row row(int k) {
     return rows().get(k);

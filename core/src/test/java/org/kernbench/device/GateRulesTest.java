@@ -85,7 +85,7 @@ final class GateRulesTest {
       }
       DeviceRig.Row cause = byId.get(row.causeOp());
       String what = c + ": " + row + " caused by " + cause;
-      long issued = row.issuePs() - (cause == null ? launch.startPs() : cause.endPs());
+      long issued = row.issuePs() - (cause == null ? launch.startPs() : rig.donePs(cause));
       switch (row.cause()) {
         case OPERAND, MEMORY_ORDER -> assertThat(row.startPs()).as(what).isEqualTo(cause.endPs());
         case ENGINE, MESSAGE, CREDIT -> {
@@ -212,9 +212,7 @@ final class GateRulesTest {
           cpu = Math.max(cpu, producers.get(s.a()).endPs());
         } else if (s.kind() == RandomProgram.Kind.FENCE_ALL) {
           cpu =
-              Math.max(
-                  cpu,
-                  rows.get(pe).stream().limit(k).mapToLong(DeviceRig.Row::endPs).max().orElse(0));
+              Math.max(cpu, rows.get(pe).stream().limit(k).mapToLong(rig::donePs).max().orElse(0));
         }
       }
     }

@@ -99,7 +99,7 @@ final class PeIssueTest {
   }
 
   @Test
-  void awaitAll_afterSend_issuesWhenTheMessageIsVisible() {
+  void awaitAll_afterSend_issuesWhenItsLastByteHasLeft() {
     try (DeviceRig rig = DeviceRig.ring("system.sips.count=2").connectRing(2)) {
       rig.run(
           p -> {
@@ -110,7 +110,8 @@ final class PeIssueTest {
           p -> p.receive(p.queue("W"), 256, false, false));
       var send = rig.rows(OpKind.SEND).getFirst();
       var after = rig.rows(0, OpKind.MATH).get(1);
-      assertThat(after.startPs()).isEqualTo(send.endPs() + 1000);
+      assertThat(rig.donePs(send)).isBetween(send.startPs() + 8_000, send.endPs() - 250_000);
+      assertThat(after.startPs()).isEqualTo(rig.donePs(send) + 1000);
       assertThat(after.cause()).isEqualTo(Cause.FENCE);
       assertThat(after.causeOp()).isEqualTo(send.id());
     }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 
@@ -61,8 +62,23 @@ record RandomCase(
    * @param tapeSize commands that a program says before the first is taken
    */
   DeviceRig rig(Mode mode, int tapeSize) {
+    return rig(machine ->
+        Simulator.open(machine, mode, SimulatorOptions.DEFAULT, tapeSize, Integer.MAX_VALUE));
+  }
+
+  /**
+   * In mode {@code time}.
+   *
+   * @param packagesToRunApart over how many packages a launch goes in which they may run apart
+   */
+  DeviceRig rig(SimulatorOptions options, int packagesToRunApart) {
+    return rig(machine ->
+        Simulator.open(machine, Mode.TIME, options, CommandTape.SIZE, packagesToRunApart));
+  }
+
+  private DeviceRig rig(Function<Machine, Simulator> simulator) {
     Machine machine = Machines.load("ring", overrides);
-    Simulator sim = Simulator.open(machine, mode, SimulatorOptions.DEFAULT, tapeSize);
+    Simulator sim = simulator.apply(machine);
     DeviceRig rig = new DeviceRig(machine, sim).connectRing(pes);
     for (int i = 0; i < pes; i++) {
       byte[] data = new byte[MEMORY];

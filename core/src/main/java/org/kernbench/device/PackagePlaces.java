@@ -1,0 +1,43 @@
+package org.kernbench.device;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import org.kernbench.machine.Link;
+import org.kernbench.machine.LinkKind;
+import org.kernbench.machine.Machine;
+import org.kernbench.sim.Places;
+
+/**
+ * Packages as places of the simulation: what happens in one reaches another over a link between
+ * them, and no sooner than that link's latency. A link belongs to the package where it begins, a
+ * switch is a place of its own. The links of the host are left out: no program uses them.
+ */
+final class PackagePlaces {
+  final Places places;
+
+  /** By link id. */
+  final int[] ofLink;
+
+  PackagePlaces(Machine machine) {
+    int count = machine.sips() + 1;
+    ofLink = new int[machine.linkCount()];
+    Map<Long, Long> latencies = new HashMap<>();
+    for (int id = 0; id < ofLink.length; id++) {
+      Link link = machine.link(id);
+      int from = machine.packageOf(link.fromNode());
+      int to = machine.packageOf(link.toNode());
+      ofLink[id] = from;
+      if (from != to && link.kind() != LinkKind.HOST_LINK) {
+        latencies.merge((long) from * count + to, link.latencyPs(), Math::min);
+      }
+    }
+    long[] arcs = latencies.keySet().stream().mapToLong(Long::longValue).sorted().toArray();
+    places =
+        Places.of(
+            count,
+            Arrays.stream(arcs).mapToInt(arc -> (int) (arc / count)).toArray(),
+            Arrays.stream(arcs).mapToInt(arc -> (int) (arc % count)).toArray(),
+            Arrays.stream(arcs).map(latencies::get).toArray());
+  }
+}

@@ -1,0 +1,83 @@
+package org.kernbench.sim;
+
+import java.util.Arrays;
+
+/**
+ * The places of a world and how soon they can matter to each other: whatever is done at one place
+ * at time {@code t} schedules nothing at a neighbour before {@code t + lookahead}, and nothing at
+ * all elsewhere. (Logical processes with lookahead, in the words of parallel simulation.)
+ */
+public final class Places {
+  /** Later than any event, and so that a lookahead can be added. */
+  private static final long FAR_PS = Long.MAX_VALUE / 4;
+
+  private final int count;
+
+  // arcs by the place that they lead to: of place p those from start[p] to start[p + 1]
+  private final int[] start;
+  private final int[] from;
+  private final long[] lookaheadPs;
+
+  private Places(int count, int[] start, int[] from, long[] lookaheadPs) {
+    this.count = count;
+    this.start = start;
+    this.from = from;
+    this.lookaheadPs = lookaheadPs;
+  }
+
+  /**
+   * Places and the arcs between them.
+   *
+   * @param count how many places, numbered from 0; at least 1
+   * @param from by arc, the place where something is done
+   * @param to by arc, the neighbour to which it can matter
+   * @param lookaheadPs by arc, after how many picoseconds at the soonest; above 0
+   * @throws IllegalArgumentException if a lookahead is not above 0
+   */
+  public static Places of(int count, int[] from, int[] to, long[] lookaheadPs) {
+    int[] start = new int[count + 1];
+    for (int arc = 0; arc < to.length; arc++) {
+      if (lookaheadPs[arc] <= 0) {
+        throw new IllegalArgumentException(
+            "lookahead from place "
+                + from[arc]
+                + " to place "
+                + to[arc]
+                + ": got "
+                + lookaheadPs[arc]
+                + " ps; expected more than 0");
+      }
+      start[to[arc] + 1]++;
+    }
+    for (int p = 0; p < count; p++) {
+      start[p + 1] += start[p];
+    }
+    int[] sources = new int[from.length];
+    long[] delays = new long[from.length];
+    int[] next = Arrays.copyOf(start, count);
+    for (int arc = 0; arc < to.length; arc++) {
+      int at = next[to[arc]]++;
+      sources[at] = from[arc];
+      delays[at] = lookaheadPs[arc];
+    }
+    return new Places(count, start, sources, delays);
+  }
+
+  /** How many there are. */
+  public int count() {
+    return count;
+  }
+
+  /**
+   * The time before which nothing more can be scheduled at a place from elsewhere.
+   *
+   * @param boundsPs by place, a time before which nothing more will be done there
+   */
+  long horizonPs(int place, long[] boundsPs) {
+    long horizon = FAR_PS;
+    for (int arc = start[place]; arc < start[place + 1]; arc++) {
+      horizon = Math.min(horizon, boundsPs[from[arc]] + lookaheadPs[arc]);
+    }
+    return horizon;
+  }
+}
