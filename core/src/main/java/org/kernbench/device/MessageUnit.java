@@ -168,7 +168,7 @@ final class MessageUnit {
 
   /** Fragments of a message. */
   int fragments(int bytes) {
-    return Math.toIntExact(Math.max(1, Math.ceilDiv(bytes, ipcq.slotBytes())));
+    return bytes <= ipcq.slotBytes() ? 1 : Math.toIntExact(Math.ceilDiv(bytes, ipcq.slotBytes()));
   }
 
   /** Whether a message can be used in its slot, without a copy. */

@@ -50,10 +50,14 @@ final class QueueEnd {
 
   long slotReadRequestPs;
 
-  /** Fragments sent to the peer, and taken from it. */
+  // fragments sent to the peer, and the place in the ring of the slot for the next; places are kept
+  // beside the counts, for a division by the number of slots takes longer than all else
   private long sent;
+  private int sentAt;
 
-  private long taken;
+  /** The place in the ring of the slot that is taken next. */
+  private int takenAt;
+
   private long delivered;
 
   /**
@@ -134,8 +138,8 @@ final class QueueEnd {
 
   // ---- towards the peer ----
 
-  private int nextSlot() {
-    return (int) (sent % slots) * STRIDE;
+  private int next(int at) {
+    return at + STRIDE == ring.length ? 0 : at + STRIDE;
   }
 
   /**
@@ -150,17 +154,17 @@ final class QueueEnd {
 
   /** Whether it is known when the next slot will be free. */
   boolean hasCredit() {
-    return ring[nextSlot() + CREDIT_PS] != NEVER;
+    return ring[sentAt + CREDIT_PS] != NEVER;
   }
 
   /** When the credit for the next slot is, or will be, here. */
   long creditPs() {
-    return ring[nextSlot() + CREDIT_PS];
+    return ring[sentAt + CREDIT_PS];
   }
 
   /** The operation that freed the next slot; -1 if it was never used. */
   int creditOp() {
-    return (int) (ring[nextSlot() + OPS] >> 32);
+    return (int) (ring[sentAt + OPS] >> 32);
   }
 
   long fragmentsSent() {
@@ -173,7 +177,8 @@ final class QueueEnd {
     if (counts) {
       skipReturned(startPs);
     }
-    ring[nextSlot() + CREDIT_PS] = NEVER;
+    ring[sentAt + CREDIT_PS] = NEVER;
+    sentAt = next(sentAt);
     sent++;
     // counting is O(slots): only if it may be a new peak, which it is if slots are freed in order
     if (counts && sent - oldestOut > slotsInUsePeak) {
@@ -184,10 +189,7 @@ final class QueueEnd {
   private void skipReturned(long timePs) {
     while (oldestOut < sent && ring[oldestOutAt + CREDIT_PS] <= timePs) {
       oldestOut++;
-      oldestOutAt += STRIDE;
-      if (oldestOutAt == ring.length) {
-        oldestOutAt = 0;
-      }
+      oldestOutAt = next(oldestOutAt);
     }
   }
 
@@ -210,10 +212,6 @@ final class QueueEnd {
   }
 
   // ---- from the peer ----
-
-  private int nextFilled() {
-    return (int) (taken % slots) * STRIDE;
-  }
 
   /** Data and metadata of a fragment become visible together. */
   void deliver(int slot, long nowPs, int op, int bytes, boolean last) {
@@ -245,34 +243,34 @@ final class QueueEnd {
   }
 
   boolean hasMessage() {
-    return ring[nextFilled() + VISIBLE_PS] != NEVER;
+    return ring[takenAt + VISIBLE_PS] != NEVER;
   }
 
   long visiblePs() {
-    return ring[nextFilled() + VISIBLE_PS];
+    return ring[takenAt + VISIBLE_PS];
   }
 
   /** The send that filled the next slot. */
   int visibleOp() {
-    return (int) ring[nextFilled() + OPS];
+    return (int) ring[takenAt + OPS];
   }
 
   int visibleBytes() {
-    long bytes = ring[nextFilled() + BYTES];
+    long bytes = ring[takenAt + BYTES];
     return (int) (bytes < 0 ? ~bytes : bytes);
   }
 
   boolean isLastFragment() {
-    return ring[nextFilled() + BYTES] >= 0;
+    return ring[takenAt + BYTES] >= 0;
   }
 
   /**
    * Takes the next fragment and returns its slot, which stays occupied until the credit is sent.
    */
   int take() {
-    int at = nextFilled();
+    int at = takenAt;
     ring[at + VISIBLE_PS] = NEVER;
-    taken++;
+    takenAt = next(at);
     return at / STRIDE;
   }
 

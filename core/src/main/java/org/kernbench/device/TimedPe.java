@@ -2,7 +2,6 @@ package org.kernbench.device;
 
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.AccelSlot;
 import org.kernbench.machine.Pe;
@@ -500,53 +499,63 @@ final class TimedPe {
   /** A fence, or a task for the tile scheduler. */
   Op newFence(ProgramContext context) {
     Op op = freeFences;
-    freeFences = op == null ? null : op.next;
-    return begun(op, index -> new Op(index, this), context);
+    if (op == null) {
+      op = world.numbered(index -> new Op(index, this));
+    } else {
+      freeFences = op.next;
+    }
+    op.clear(context);
+    return op;
   }
 
   ComputationOp newComputation(ProgramContext context) {
     ComputationOp op = freeComputations;
-    freeComputations = op == null ? null : (ComputationOp) op.next;
-    return begun(op, index -> new ComputationOp(index, this), context);
+    if (op == null) {
+      op = world.numbered(index -> new ComputationOp(index, this));
+    } else {
+      freeComputations = (ComputationOp) op.next;
+    }
+    op.clear(context);
+    return op;
   }
 
   AccessOp newAccess(ProgramContext context) {
     AccessOp op = freeAccesses;
-    freeAccesses = op == null ? null : (AccessOp) op.next;
-    return begun(op, index -> new AccessOp(index, this), context);
+    if (op == null) {
+      op = world.numbered(index -> new AccessOp(index, this));
+    } else {
+      freeAccesses = (AccessOp) op.next;
+    }
+    op.clear(context);
+    return op;
   }
 
   MessageOp newMessage(ProgramContext context) {
     MessageOp op = freeMessages;
-    freeMessages = op == null ? null : (MessageOp) op.next;
-    return begun(op, index -> new MessageOp(index, this), context);
-  }
-
-  private <T extends Op> T begun(@Nullable T free, IntFunction<T> make, ProgramContext context) {
-    T op = free == null ? world.numbered(make) : free;
+    if (op == null) {
+      op = world.numbered(index -> new MessageOp(index, this));
+    } else {
+      freeMessages = (MessageOp) op.next;
+    }
     op.clear(context);
     return op;
   }
 
   void recycle(Op op) {
     op.forget();
-    switch (op) {
-      case MessageOp message -> {
-        op.next = freeMessages;
-        freeMessages = message;
-      }
-      case AccessOp access -> {
-        op.next = freeAccesses;
-        freeAccesses = access;
-      }
-      case ComputationOp computation -> {
-        op.next = freeComputations;
-        freeComputations = computation;
-      }
-      default -> {
-        op.next = freeFences;
-        freeFences = op;
-      }
+    // not a switch over types, which asks a table of the virtual machine each time
+    if (op instanceof MessageOp message) {
+      op.next = freeMessages;
+      freeMessages = message;
+    } else if (op instanceof AccessOp access) {
+      op.next = freeAccesses;
+      freeAccesses = access;
+    } else if (op instanceof ComputationOp computation) {
+      op.next = freeComputations;
+      freeComputations = computation;
+    } else {
+      op.next = freeFences;
+      freeFences = op;
     }
   }
 
