@@ -33,8 +33,10 @@ final class Engine {
   /** When its sums have left the array; the next product need not wait for that, MATH does. */
   long drainedPs = -1;
 
-  /** Whether it is on the list of engines to try. */
+  /** Whether it is on the list of engines to try, and the next there. */
   boolean listed;
+
+  @Nullable Engine nextListed;
 
   /** Its number among those that streams share; -1 before they do. */
   int index = -1;

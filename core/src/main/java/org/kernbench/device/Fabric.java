@@ -62,6 +62,8 @@ final class Fabric implements Interconnect, EventHandler {
   private static final int BUSY_PS = 3;
   private static final int LINK_BYTES = 4;
   private static final int LAST_ID = 5;
+  private static final int LAST_SIZE = 6; // of a chunk that is not full: they come in runs
+  private static final int LAST_SIZE_PS = 7;
 
   /** Instead of a feeder: the port of a banked memory. */
   private static final int BANKED = -2;
@@ -270,7 +272,17 @@ final class Fabric implements Interconnect, EventHandler {
     long rest = bytes & (chunkBytes - 1);
     long chunkPs = links[(route.narrowestLink << LINK_SHIFT) + CHUNK_PS];
     return (bytes >> chunkBytesShift) * chunkPs
-        + (rest == 0 ? 0 : route.narrowest.durationPs(rest));
+        + (rest == 0 ? 0 : partPs(route.narrowestLink, rest));
+  }
+
+  /** What a chunk that is not full takes on a link. */
+  private long partPs(int link, long size) {
+    final int at = link << LINK_SHIFT;
+    if (links[at + LAST_SIZE] != size) {
+      links[at + LAST_SIZE] = size;
+      links[at + LAST_SIZE_PS] = rates[link].durationPs(size);
+    }
+    return links[at + LAST_SIZE_PS];
   }
 
   private String tooManyChunks(long bytes) {
@@ -362,7 +374,7 @@ final class Fabric implements Interconnect, EventHandler {
     while (true) {
       final int id = route[hop];
       final int link = id << LINK_SHIFT;
-      final long duration = size == chunkBytes ? l[link + CHUNK_PS] : rates[id].durationPs(size);
+      final long duration = size == chunkBytes ? l[link + CHUNK_PS] : partPs(id, size);
       final long start = Math.max(headArrives, l[link + FREE_PS]);
       final long tail = Math.max(start + duration, tailArrives);
       l[link + FREE_PS] = tail;

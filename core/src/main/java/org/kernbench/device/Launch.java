@@ -25,6 +25,7 @@ public final class Launch {
   private long lastEndPs;
   private int criticalOp = -1;
   private int criticalPe = -1;
+  private final int count;
   private int finished;
   private long lastDonePs;
 
@@ -40,6 +41,7 @@ public final class Launch {
 
   Launch(LaunchSpec spec, Function<PePort, Runnable> program, long enqueuedPs) {
     this.spec = spec.after(List.of()); // the others would keep all that came before them
+    this.count = spec.pes().size();
     this.program = program;
     this.enqueuedPs = enqueuedPs;
   }
@@ -112,7 +114,7 @@ public final class Launch {
 
   /** Whether every PE has completed. */
   public boolean isDone() {
-    return finished == spec.pes().size();
+    return finished == count;
   }
 
   /** When the last PE was done and all messages were seen, in picoseconds. */

@@ -1,6 +1,5 @@
 package org.kernbench.device;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -81,7 +80,9 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   private Op[] ops = new Op[256];
   private int opCount;
 
-  private final ArrayDeque<Engine> toTry = new ArrayDeque<>();
+  // engines to try, in the order in which they were listed
+  private @Nullable Engine firstToTry;
+  private @Nullable Engine lastToTry;
   private boolean trying;
 
   /** Engines that have had to choose between streams. */
@@ -235,19 +236,37 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   void tryStart(Engine engine) {
     if (!engine.listed) {
       engine.listed = true;
-      toTry.add(engine);
+      Engine last = lastToTry;
+      if (last == null) {
+        firstToTry = engine;
+      } else {
+        last.nextListed = engine;
+      }
+      lastToTry = engine;
     }
     if (trying) {
       return;
     }
     trying = true;
-    Engine next = toTry.poll();
+    Engine next = nextToTry();
     while (next != null) {
       next.listed = false;
       next.pe.startHeads(next);
-      next = toTry.poll();
+      next = nextToTry();
     }
     trying = false;
+  }
+
+  private @Nullable Engine nextToTry() {
+    Engine next = firstToTry;
+    if (next != null) {
+      firstToTry = next.nextListed;
+      next.nextListed = null;
+      if (firstToTry == null) {
+        lastToTry = null;
+      }
+    }
+    return next;
   }
 
   /** An engine chooses between streams at a time, after all that happens then. */
