@@ -33,7 +33,7 @@ interface Interconnect {
    * Starts a transfer.
    *
    * @param id decides who goes first among chunks that reach a link at one time: the lower; at most
-   *     one transfer of an id may reach a link at one time
+   *     one transfer of an id may reach a link at one time; below 2^40
    * @param route links in order; at least one
    * @param bytes at least 0 (an empty transfer still takes the latency)
    * @param timePs when the source offers the first byte; not before now

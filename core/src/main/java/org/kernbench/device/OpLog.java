@@ -18,10 +18,10 @@ import org.kernbench.machine.Pe;
  * operation that it waited for last.
  *
  * <p>Rows are kept up to a limit, in chunks of primitive arrays; the hash and the counts cover all
- * operations whatever the limit. The hash mixes every column, save the source line, what was
- * computed and the bytes' own time, in the order in which operations completed, so two runs with
- * one hash did the same things at the same times, whether or not they captured lines. Ids count
- * from 0 in the order in which commands were issued.
+ * operations whatever the limit. The hash is a sum over operations of a mix of what each did: the
+ * PE, which of its commands it was, kind, cause, bytes, place and times. So two runs with one hash
+ * did the same things at the same times, whatever the simulator looked at first and whether or not
+ * it captured lines. Ids count from 0 in the order in which the simulator took commands.
  */
 public final class OpLog {
   private static final int CHUNK_SHIFT = 12;

@@ -770,7 +770,10 @@ public final class Tl {
     port.fence(value.register);
   }
 
-  /** Later commands of this kernel wait until all earlier ones are done. */
+  /**
+   * Later commands of this kernel wait until all earlier ones are done; a send is when its last
+   * byte has left, though its receiver does not see the message yet.
+   */
   public void awaitAll() {
     port.fenceAll();
   }

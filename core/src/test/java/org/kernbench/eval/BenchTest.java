@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Mode;
 import org.kernbench.tensor.DType;
 
@@ -260,15 +261,17 @@ final class BenchTest {
     assertThat(result.breakdownNote()).contains("so the critical path is not known");
   }
 
-  @Test
-  void ringScale_ofEight_isCorrectInEveryMode() {
+  /** Mode time simulates 260 packages apart, mode full on one clock. */
+  @ParameterizedTest
+  @ValueSource(ints = {8, 260})
+  void ringScale_isCorrectInEveryMode(int ranks) {
     RunOptions options =
         new RunOptions(
             java.util.Optional.empty(),
             List.of(),
             java.util.Optional.empty(),
             List.of(),
-            List.of("ranks=8", "bytes=4 KiB"),
+            List.of("ranks=" + ranks, "bytes=4 KiB"),
             Mode.FULL,
             true);
     RunResult result = run("ring-scale", options);
