@@ -274,7 +274,7 @@ final class MessageUnit {
     boolean last = op.fragmentsDone == op.fragments;
     to.deliver(slot, timePs, op.id, bytes, last);
     if (last) {
-      op.pe.complete(op, timePs);
+      op.pe.sendSeen(op, timePs);
     }
     ProgramContext selecting = to.selecting;
     if (selecting != null) {

@@ -10,8 +10,8 @@ import org.kernbench.sim.Places;
 
 /**
  * Packages as places of the simulation: what happens in one reaches another over a link between
- * them, and no sooner than that link's latency. A link belongs to the package where it begins, a
- * switch is a place of its own. The links of the host are left out: no program uses them.
+ * them, and no sooner than that link's latency. A link belongs to the package where it begins; what
+ * is in no package is one more place. The links of the host are left out: no program uses them.
  */
 final class PackagePlaces {
   final Places places;

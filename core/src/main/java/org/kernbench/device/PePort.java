@@ -115,7 +115,7 @@ public interface PePort {
   /** Commands issued later wait until {@code token} is ready. */
   void fence(Register token);
 
-  /** Commands issued later wait until all earlier ones have completed. */
+  /** Commands issued later wait until all earlier ones are done, sends have left. */
   void fenceAll();
 
   /**

@@ -87,8 +87,8 @@ final class ProgramContext {
   }
 
   /**
-   * Ends the launch if the program has returned and its last command is complete; a send is when
-   * its receiver sees it, though the launch's own time only counts it until it has left.
+   * Ends the launch if the program has returned, its last command is done and its last message
+   * seen, though the launch's own time counts a message only until it has left.
    */
   void finishIfIdle() {
     if (scheduler != null) {

@@ -674,14 +674,19 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
       return;
     }
     driven = launch;
-    while (!launch.isDone()) {
-      if (!sim.step()) {
-        runTogether(latestPs);
-        throw new DeadlockException(deadlock(launch));
+    try {
+      while (!launch.isDone()) {
+        if (!sim.step()) {
+          runTogether(latestPs);
+          throw new DeadlockException(deadlock(launch));
+        }
       }
+      runTogether(launch.donePs());
+    } finally { // a kernel may have failed
+      driven = null;
+      sim.giveUpApart();
+      fabric.runApart(new int[0]);
     }
-    driven = null;
-    runTogether(launch.donePs());
     log.launches().hostHasWaitedFor(launch.id);
   }
 

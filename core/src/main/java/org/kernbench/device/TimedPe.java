@@ -398,15 +398,32 @@ final class TimedPe {
     context.registers.finishedReading(op.a, op.id, timePs);
     context.cpu.pump();
     world.tryStart(engine);
+    ScheduledTask task = op.task;
+    if (task != null) {
+      scheduler().ended(task, op.id, timePs);
+    }
     context.program.completed(Register.NONE);
+  }
+
+  /**
+   * The receiver of a message sees it at {@code timePs}. The sender does not know: only the end of
+   * its launch waits for that.
+   */
+  void sendSeen(Op op, long timePs) {
+    ProgramContext context = op.context();
+    world.record(op, timePs);
+    context.cpu.sendSeen(op, timePs);
+    recycle(op);
+    context.finishIfIdle();
   }
 
   // ---- completion ----
 
   /**
-   * The operation is complete, and its effects are visible from {@code endPs} on: now, or later if
-   * that is certain. What only this PE can see (its engines, its registers) is settled ahead as far
-   * as it is certain, in one go; that costs no event and finds the records of the PE at hand.
+   * The operation, no send, is complete, and its effects are visible from {@code endPs} on: now, or
+   * later if that is certain. What only this PE can see (its engines, its registers) is settled
+   * ahead as far as it is certain, in one go; that costs no event and finds the records of the PE
+   * at hand.
    */
   void complete(Op op, long endPs) {
     final OpKind kind = op.kind();
@@ -421,22 +438,18 @@ final class TimedPe {
         out = Register.NONE; // others have still to produce parts of it
       }
     }
-    if (kind == OpKind.SEND) {
-      context.cpu.sendSeen(op, endPs);
-    } else {
-      context.cpu.retire(op, endPs);
-      long freePs = op instanceof ComputationOp computation ? computation.engineFreePs : endPs;
-      if (kind == OpKind.GEMM) {
-        engine.lastProduct = op.id;
-        engine.drainedPs = endPs;
-        out.occupiedUntilPs = freePs;
-      }
-      engine.free(freePs, op.id);
-      context.ended(op.id, endPs);
-      registers.finishedReading(op.a, op.id, freePs);
-      registers.finishedReading(op.b, op.id, freePs);
-      registers.finishedReading(op.c, op.id, freePs);
+    context.cpu.retire(op, endPs);
+    long freePs = op instanceof ComputationOp computation ? computation.engineFreePs : endPs;
+    if (kind == OpKind.GEMM) {
+      engine.lastProduct = op.id;
+      engine.drainedPs = endPs;
+      out.occupiedUntilPs = freePs;
     }
+    engine.free(freePs, op.id);
+    context.ended(op.id, endPs);
+    registers.finishedReading(op.a, op.id, freePs);
+    registers.finishedReading(op.b, op.id, freePs);
+    registers.finishedReading(op.c, op.id, freePs);
     registers.freeIfDead(out);
     if (op instanceof AccessOp access) {
       accesses(access).remove(access);
@@ -448,10 +461,8 @@ final class TimedPe {
     int id = op.id;
     recycle(op);
     context.cpu.pump();
-    if (kind != OpKind.SEND) {
-      world.tryStart(engine);
-      tellWaiters(out);
-    }
+    world.tryStart(engine);
+    tellWaiters(out);
     if (task != null) {
       scheduler().ended(task, id, endPs);
     }

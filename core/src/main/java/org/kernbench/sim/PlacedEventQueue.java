@@ -11,9 +11,11 @@ import java.util.Arrays;
  *
  * <p>Choice: a place may run ahead of others as far as its {@link Places#horizonPs horizon}: no
  * place can schedule anything there that comes earlier. So each place still sees its own events in
- * exactly the order that one queue would give them, and everything that follows from that is the
- * same; only which place goes first is different. This is conservative parallel simulation (Chandy
- * and Misra 1979, Bryant 1977) on one thread, for locality instead of for cores.
+ * the order that one queue would give them, and everything that follows from that is the same; only
+ * which place goes first is different. (One exception: unkeyed events of one time at one place,
+ * some of them scheduled from elsewhere, are in the order in which they were scheduled, which is
+ * then another.) This is conservative parallel simulation (Chandy and Misra 1979, Bryant 1977) on
+ * one thread, for locality instead of for cores.
  *
  * <p>Each place has a <em>bound</em>, a time before which nothing more will be done there: its next
  * event, or its horizon if that is nearer. Places are visited round and round in a group of
@@ -62,6 +64,7 @@ final class PlacedEventQueue {
   private int idlePlaces;
 
   private long timePs;
+  private long order;
   private long payload;
   private long latestPs;
 
@@ -139,6 +142,7 @@ final class PlacedEventQueue {
     final int end = ends[place] - STRIDE;
     ends[place] = end;
     timePs = e[end];
+    order = e[end + 1];
     payload = e[end + 2];
     nextPs[place] = end == 0 ? Long.MAX_VALUE : e[end - STRIDE];
     clocksPs[place] = timePs;
@@ -189,6 +193,10 @@ final class PlacedEventQueue {
 
   long timePs() {
     return timePs;
+  }
+
+  long order() {
+    return order;
   }
 
   long payload() {

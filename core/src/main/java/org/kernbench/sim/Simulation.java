@@ -211,6 +211,23 @@ public final class Simulation {
     placed = null;
   }
 
+  /**
+   * Ends {@link #runApart} after an error, if places run apart: what is left happens on one clock,
+   * which is that of the place ahead of all others, so what should have been before happens then.
+   */
+  public void giveUpApart() {
+    PlacedEventQueue p = placed;
+    if (p == null) {
+      return;
+    }
+    nowPs = p.latestPs();
+    placed = null;
+    while (!p.isEmpty()) {
+      p.pop();
+      queue.push(Math.max(nowPs, p.timePs()), p.order(), p.payload());
+    }
+  }
+
   private PlacedEventQueue placed() {
     return Objects.requireNonNull(placed, "places run together");
   }

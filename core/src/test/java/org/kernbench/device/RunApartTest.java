@@ -1,12 +1,14 @@
 package org.kernbench.device;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.kernbench.device.SlotReuseTest.fill;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.machine.Machine;
@@ -54,6 +56,29 @@ final class RunApartTest {
       try (DeviceRig rig = traffic(topology, slots, 2)) {
         assertThat(outcome(rig, rig.run(inStep(rig, moves)))).isEqualTo(together);
       }
+    }
+  }
+
+  /** A kernel that fails leaves one clock, and a machine that can be asked and closed. */
+  @Test
+  void kernelThatFails_packagesApart_endsTheRunAsOnOneClock() {
+    try (DeviceRig rig = traffic("ring_1d", 2, 2)) {
+      List<Consumer<PePort>> programs = inStep(rig, List.of(3, 4, 1, 5, 3));
+      programs.set(
+          7,
+          p -> {
+            p.send(p.queue("+1"), fill(p, 256, 0), 0, 256);
+            p.receive(p.queue("-1"), 512, true, false); // the others send 256
+          });
+      assertThatThrownBy(() -> rig.run(programs))
+          .isInstanceOf(SimulationException.class)
+          .hasMessageContaining("sent another size");
+      long now = rig.sim.nowPs();
+      assertThat(now).isPositive();
+      assertThat(
+              rig.sim.hostCopyPs(
+                  rig.machine.addresses().hbm(rig.pe(0), 0), 64, CopyDirection.HOST_TO_DEVICE))
+          .isPositive();
     }
   }
 
