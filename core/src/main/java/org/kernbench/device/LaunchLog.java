@@ -23,8 +23,8 @@ import org.kernbench.machine.Pe;
  * and the host calls when a launch that it has waited for is done.
  *
  * <p>A PE is <em>done</em> with a launch when its last command is and its last message is seen,
- * later than {@link Launch#endPs} counts a message. Launches count from 0 in the order of the host's
- * calls. Rows are kept up to a limit, as those of operations are.
+ * later than {@link Launch#endPs} counts a message. Launches count from 0 in the order of the
+ * host's calls. Rows are kept up to a limit, as those of operations are.
  */
 public final class LaunchLog {
   /** Stands for no launch, row or operation. */

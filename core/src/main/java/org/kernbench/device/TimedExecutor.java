@@ -10,7 +10,6 @@ import java.util.Objects;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.machine.IssuePolicy;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
@@ -60,11 +59,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   /** Of the number of a command within its PE, in the id of a transfer. */
   private final int ordinalBits;
 
-  /** Launches over fewer packages run together: their records stay in the cache anyway. */
-  private final int packagesToRunApart;
-
-  /** Made when a launch runs apart for the first time. */
-  private @Nullable PackagePlaces packages;
+  private final ApartRun apart;
 
   /** The launch whose end the host waits for; null if it waits for none. */
   private @Nullable Launch driven;
@@ -80,9 +75,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
   private Op[] ops = new Op[256];
   private int opCount;
 
-  // engines to try, in the order in which they were listed
-  private @Nullable Engine firstToTry;
-  private @Nullable Engine lastToTry;
+  private final EngineList toTry = new EngineList();
   private boolean trying;
 
   /** Engines that have had to choose between streams. */
@@ -110,7 +103,6 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
       int tapeSize,
       int packagesToRunApart) {
     this.tapeSize = tapeSize;
-    this.packagesToRunApart = packagesToRunApart;
     this.machine = machine;
     this.mode = mode;
     this.map = map;
@@ -127,6 +119,7 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     if (options.opLogLimit() > 0) {
       fabric.recordIn(log.transfers());
     }
+    this.apart = new ApartRun(machine, mode, options, sim, fabric, packagesToRunApart);
     this.usualCost = new CostModel(machine.pe());
     this.slowCosts = slowCosts(machine);
     this.handler = sim.register(this);
@@ -234,39 +227,17 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
    * recursion: a chain of dependent commands may be as long as the command window.
    */
   void tryStart(Engine engine) {
-    if (!engine.listed) {
-      engine.listed = true;
-      Engine last = lastToTry;
-      if (last == null) {
-        firstToTry = engine;
-      } else {
-        last.nextListed = engine;
-      }
-      lastToTry = engine;
-    }
+    toTry.add(engine);
     if (trying) {
       return;
     }
     trying = true;
-    Engine next = nextToTry();
+    Engine next = toTry.poll();
     while (next != null) {
-      next.listed = false;
       next.pe.startHeads(next);
-      next = nextToTry();
+      next = toTry.poll();
     }
     trying = false;
-  }
-
-  private @Nullable Engine nextToTry() {
-    Engine next = firstToTry;
-    if (next != null) {
-      firstToTry = next.nextListed;
-      next.nextListed = null;
-      if (firstToTry == null) {
-        lastToTry = null;
-      }
-    }
-    return next;
   }
 
   /** An engine chooses between streams at a time, after all that happens then. */
@@ -557,49 +528,11 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
       c.launches.remove();
       c.launchRow = log.launches().startedOn(launch.id, c.pe.index, c.launchRow);
     }
-    if (mayRunApart(launch)) {
-      PackagePlaces p = packages();
-      if (fabric.runApart(p.ofLink)) {
-        sim.runApart(p.places);
-      }
+    if (launch == driven && openLaunches == 1) {
+      apart.beginIfAllowed(launch);
     }
     for (Pe p : launch.pes()) {
       pe(p).context(stream).start(launch, queues);
-    }
-  }
-
-  /**
-   * Whether packages may run ahead of each other during a launch. The host waits for it, and
-   * nothing else is under way that it could meet; nobody looks at data, which would have to be
-   * there; no rows are kept, whose numbers follow the order of the simulator; and a command that
-   * waits for a credit holds up none but its queue. Then all that passes between packages takes at
-   * least the latency of the links between them: messages, credits, accesses and their replies.
-   */
-  private boolean mayRunApart(Launch launch) {
-    return launch == driven
-        && openLaunches == 1
-        && sim.isQuiet()
-        && mode == Mode.TIME
-        && options.opLogLimit() == 0
-        && checker == null
-        && machine.pe().cpu().issue() != IssuePolicy.SERIAL
-        && launch.pes().stream().mapToInt(Pe::sip).distinct().count() >= packagesToRunApart;
-  }
-
-  private PackagePlaces packages() {
-    PackagePlaces p = packages;
-    if (p == null) {
-      p = new PackagePlaces(machine);
-      packages = p;
-    }
-    return p;
-  }
-
-  /** Ends what {@link #mayRunApart} allowed; no event is left that matters. */
-  private void runTogether(long atLeastPs) {
-    if (sim.isApart()) {
-      sim.runTogether(atLeastPs);
-      fabric.runApart(new int[0]);
     }
   }
 
@@ -677,15 +610,14 @@ final class TimedExecutor implements Executor, EventHandler, Interconnect.Sink {
     try {
       while (!launch.isDone()) {
         if (!sim.step()) {
-          runTogether(latestPs);
+          apart.end(latestPs);
           throw new DeadlockException(deadlock(launch));
         }
       }
-      runTogether(launch.donePs());
+      apart.end(launch.donePs());
     } finally { // a kernel may have failed
       driven = null;
-      sim.giveUpApart();
-      fabric.runApart(new int[0]);
+      apart.giveUp();
     }
     log.launches().hostHasWaitedFor(launch.id);
   }
