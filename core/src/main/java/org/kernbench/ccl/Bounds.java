@@ -103,7 +103,7 @@ public final class Bounds {
   private static long withoutAccess(Machine machine, int[] route) {
     return IntStream.of(route)
         .filter(link -> !machine.linkKind(link).isMemoryPort())
-        .mapToLong(link -> machine.link(link).latencyPs())
+        .mapToLong(link -> machine.specOf(link).latencyPs())
         .sum();
   }
 

@@ -1,6 +1,6 @@
 package org.kernbench.ccl;
 
-import org.kernbench.machine.Link;
+import org.kernbench.machine.LinkSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PeSpec;
@@ -20,10 +20,10 @@ record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long overheadPs
 
   static LinkCosts between(Machine machine, Pe from, Pe to) {
     int[] route = machine.route(machine.peNode(from), machine.peNode(to));
-    Link first = machine.link(route[0]);
+    LinkSpec first = machine.specOf(route[0]);
     Rate narrowest = first.rate();
     for (int id : route) {
-      Rate rate = machine.link(id).rate();
+      Rate rate = machine.specOf(id).rate();
       if (rate.bytesPerSecond() < narrowest.bytesPerSecond()) {
         narrowest = rate;
       }

@@ -6,10 +6,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
-import org.kernbench.machine.Link;
 import org.kernbench.machine.LinkKind;
+import org.kernbench.machine.LinkSpec;
 import org.kernbench.machine.Machine;
-import org.kernbench.machine.Node;
 import org.kernbench.machine.Pe;
 import org.kernbench.torch.RankLevel;
 
@@ -140,9 +139,10 @@ final class RankGraph {
       return;
     }
     for (int id = 0; id < rankOf.length; id++) {
-      Node node = machine.node(id);
-      if (node.sip() >= 0 && (level == RankLevel.SIP || node.cube() >= 0)) {
-        rankOf[id] = owners.getOrDefault(device(level, node.sip(), node.cube()), -1);
+      int sip = machine.packageOf(id);
+      int cube = level == RankLevel.SIP ? 0 : machine.node(id).cube();
+      if (sip < machine.sips() && cube >= 0) {
+        rankOf[id] = owners.getOrDefault(device(level, sip, cube), -1);
       }
     }
   }
@@ -319,9 +319,9 @@ final class RankGraph {
       rate = new double[n];
       int i = 0;
       for (int id = used.nextSetBit(0); id >= 0; id = used.nextSetBit(id + 1)) {
-        Link link = machine.link(id);
-        from[i] = link.fromNode();
-        to[i] = link.toNode();
+        LinkSpec link = machine.specOf(id);
+        from[i] = machine.linkFrom(id);
+        to[i] = machine.linkTo(id);
         latency[i] = link.latencyPs();
         rate[i++] = link.rate().bytesPerSecond();
       }

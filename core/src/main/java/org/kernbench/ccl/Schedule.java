@@ -77,7 +77,10 @@ public interface Schedule {
     void run(Tl tl, int rank, Payload vector, Reduction reduction);
   }
 
-  /** The same, a step at a time: for algorithms that are run on very many ranks. */
+  /**
+   * The same, a step at a time: for algorithms that are run on very many ranks. Ranks may be asked
+   * by several threads at once, so they share nothing that changes.
+   */
   interface SteppedProgram extends RankProgram {
     /** Begins the part of one rank; parameters as those of {@link #run}. */
     Steps begin(Tl tl, int rank, Payload vector, Reduction reduction);

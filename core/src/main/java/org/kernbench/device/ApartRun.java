@@ -1,13 +1,20 @@
 package org.kernbench.device;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.IssuePolicy;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.SipTopology;
+import org.kernbench.sim.ApartSimulation;
 import org.kernbench.sim.Simulation;
 
 /**
- * When packages may run ahead of each other, and the beginning and end of that (docs/adr/0065).
+ * When packages may run ahead of each other, and the beginning and end of that (docs/adr/0065 and
+ * 0066).
  *
  * <p>Nobody may be able to tell: nobody looks at data, which would have to be there; no rows are
  * kept, whose numbers follow the order of the simulator; and a command that waits for a credit
@@ -15,68 +22,129 @@ import org.kernbench.sim.Simulation;
  * the links between them: messages, credits, accesses and their replies.
  */
 final class ApartRun {
-  private static final int[] ALL_AT_ONE_PLACE = {};
+  /**
+   * When it pays.
+   *
+   * @param fewestPackages launches over fewer run together: their records stay in the cache anyway
+   * @param perPartition packages, of which two partitions, with some kilobytes each, should fit a
+   *     second-level cache
+   * @param threads at most so many, for programs in {@link Steps}; for others one
+   */
+  record Limits(int fewestPackages, int perPartition, int threads) {
+    static final Limits NEVER = new Limits(Integer.MAX_VALUE, 1, 1);
 
-  private final Machine machine;
-  private final Simulation sim;
-  private final Interconnect fabric;
+    /** Round a switch each is everybody's neighbour, and none gets far ahead of the others. */
+    static Limits usual(Machine machine) {
+      return machine.sipTopology() == SipTopology.SWITCH
+          ? NEVER
+          : new Limits(256, 64, Runtime.getRuntime().availableProcessors());
+    }
+  }
+
+  private final TimedExecutor executor;
+  private final World together;
+  private final Limits limits;
   private final boolean allowed;
 
-  /** Launches over fewer packages run together: their records stay in the cache anyway. */
-  private final int fewestPackages;
+  /** Whether source lines are noted, in a table that threads do not share. */
+  private final boolean capturesLines;
 
   /** Made when a launch runs apart for the first time. */
   private @Nullable PackagePlaces packages;
 
-  /** Of a machine that computes and records so much. */
-  ApartRun(
-      Machine machine,
-      Mode mode,
-      SimulatorOptions options,
-      Simulation sim,
-      Interconnect fabric,
-      int fewestPackages) {
-    this.machine = machine;
-    this.sim = sim;
-    this.fabric = fabric;
-    this.fewestPackages = fewestPackages;
+  /** While a launch runs apart. */
+  private @Nullable ApartSimulation sim;
+
+  private List<World> worlds = List.of();
+
+  /**
+   * Of a machine that records so much.
+   *
+   * @param together the world of all PEs when they do not run apart
+   */
+  ApartRun(TimedExecutor executor, SimulatorOptions options, World together, Limits limits) {
+    this.executor = executor;
+    this.together = together;
+    this.limits = limits;
+    this.capturesLines = options.captureLines();
     this.allowed =
-        mode == Mode.TIME
+        executor.mode == Mode.TIME
             && options.opLogLimit() == 0
             && options.findings().isEmpty()
-            && machine.pe().cpu().issue() != IssuePolicy.SERIAL;
+            && executor.machine.pe().cpu().issue() != IssuePolicy.SERIAL;
   }
 
   /** The only launch starts, whose end the host waits for: if it may, it runs apart. */
   void beginIfAllowed(Launch launch) {
     if (!allowed
-        || !sim.isQuiet()
-        || launch.pes().stream().mapToInt(Pe::sip).distinct().count() < fewestPackages) {
+        || !together.sim.isQuiet()
+        || launch.pes().stream().mapToInt(Pe::sip).distinct().count() < limits.fewestPackages
+        || !(together.fabric instanceof Fabric fabric)
+        || fabric.isBanked()) {
       return;
     }
     PackagePlaces p = packages;
     if (p == null) {
-      p = new PackagePlaces(machine);
+      p = new PackagePlaces(executor.machine);
       packages = p;
     }
-    if (fabric.runApart(p.ofLink)) {
-      sim.runApart(p.places);
+    ApartSimulation apart =
+        new ApartSimulation(p.places, limits.perPartition, together.sim.nowPs());
+    sim = apart;
+    Fabric[] fabrics = new Fabric[apart.partitions()];
+    IntFunction<Fabric> byPlace = place -> fabrics[apart.partitionOf(place)];
+    List<World> parts = new ArrayList<>();
+    for (int i = 0; i < fabrics.length; i++) {
+      Simulation part = apart.simulation(i);
+      fabrics[i] = fabric.part(part, p.ofLink, byPlace);
+      World world = new World(executor, part, fabrics[i], new OpTally(executor.log));
+      fabrics[i].tells(world);
+      parts.add(world);
+    }
+    worlds = parts;
+    for (TimedPe pe : executor.pesInUse()) {
+      pe.moveTo(parts.get(apart.partitionOf(pe.place)));
     }
   }
 
-  /** The launch is done, at {@code timePs}: no event is left that matters. */
-  void end(long timePs) {
-    if (sim.isApart()) {
-      sim.runTogether(timePs);
-      fabric.runApart(ALL_AT_ONE_PLACE);
-    }
+  private boolean hasThread(Pe pe, Launch launch) {
+    return executor.pe(pe).context(launch.stream()).program.hasThread();
   }
 
-  /** The run has failed, if it has not ended: what is left happens on one clock. */
+  /**
+   * Runs what has begun to its end.
+   *
+   * @return false if nothing has
+   */
+  boolean run(Launch launch) {
+    ApartSimulation apart = sim;
+    if (apart == null) {
+      return false;
+    }
+    boolean alone = capturesLines || launch.pes().stream().anyMatch(pe -> hasThread(pe, launch));
+    apart.run(alone ? 1 : limits.threads);
+    end(Math.max(apart.latestPs(), launch.isDone() ? launch.donePs() : 0));
+    return true;
+  }
+
+  private void end(long timePs) {
+    ApartSimulation apart = Objects.requireNonNull(sim);
+    for (World world : worlds) {
+      together.add(world);
+    }
+    for (TimedPe pe : executor.pesInUse()) {
+      pe.moveTo(together);
+    }
+    together.sim.passOver(timePs, apart.eventCount());
+    sim = null;
+    worlds = List.of();
+  }
+
+  /** The run has failed, if it has not ended: what is under way is lost. */
   void giveUp() {
-    if (sim.isApart()) {
-      sim.giveUpApart();
-      fabric.runApart(ALL_AT_ONE_PLACE);
+    ApartSimulation apart = sim;
+    if (apart != null) {
+      end(apart.latestPs());
     }
   }
 }

@@ -298,11 +298,6 @@ final class BufferedFabric implements Interconnect, EventHandler {
   }
 
   @Override
-  public boolean runApart(int[] placeOfLink) {
-    return false; // inputs take turns, and credits find out whose turn it is
-  }
-
-  @Override
   public void recordIn(TransferLog newLog) {
     log = newLog;
   }

@@ -2,7 +2,7 @@ package org.kernbench.device;
 
 import java.util.List;
 import org.kernbench.machine.BufferKind;
-import org.kernbench.machine.Link;
+import org.kernbench.machine.LinkSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SlotCost;
@@ -21,7 +21,7 @@ public sealed interface Cost {
   record LinkLatency(int link) implements Cost {
     @Override
     public long on(Machine machine) {
-      return machine.link(link).latencyPs();
+      return machine.specOf(link).latencyPs();
     }
   }
 
@@ -46,7 +46,7 @@ public sealed interface Cost {
   record LinkBytes(int link, long bytes) implements Cost {
     @Override
     public long on(Machine machine) {
-      return machine.link(link).rate().durationPs(bytes);
+      return machine.specOf(link).rate().durationPs(bytes);
     }
   }
 
@@ -69,7 +69,7 @@ public sealed interface Cost {
   }
 
   private static long accessPs(Machine machine, int port) {
-    return machine.link(port).latencyPs();
+    return machine.specOf(port).latencyPs();
   }
 
   /** Commands that a CPU issues one after the other. */
@@ -119,7 +119,7 @@ public sealed interface Cost {
       int[] route = machine.route(machine.peNode(from), machine.peNode(to));
       long serial = 0;
       for (int id : route) {
-        Link link = machine.link(id);
+        LinkSpec link = machine.specOf(id);
         serial = Math.max(serial, link.rate().durationPs(machine.ipcq().creditBytes()));
       }
       return machine.latencyPs(route) + serial + machine.ipcq().creditOverheadPs();

@@ -22,6 +22,13 @@ final class EngineList {
     last = engine;
   }
 
+  /** Takes all off. */
+  void clear() {
+    while (first != null) {
+      poll();
+    }
+  }
+
   /** Takes the first off; null if there is none. */
   @Nullable Engine poll() {
     Engine engine = first;

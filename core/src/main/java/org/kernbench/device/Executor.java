@@ -32,7 +32,7 @@ interface Executor {
 
   OpLog log();
 
-  /** Most slots in use at once in any queue of a set. */
+  /** Most slots in use at once in any queue of a set, from the oldest in use to the newest. */
   int peakSlots(QueueSet set);
 
   /** Checks the execution; null if nobody asked for it. */

@@ -1,6 +1,10 @@
 package org.kernbench.device;
 
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.LinkSpec;
 import org.kernbench.machine.Machine;
@@ -54,6 +58,13 @@ final class Fabric implements Interconnect, EventHandler {
 
   private static final long MOST_CHUNKS = 1L << CHUNK_BITS;
 
+  // instead of a hop
+  private static final int NOWHERE = -1;
+  private static final int BANKS = -2;
+
+  /** Instead of the number of a transfer: it has begun in another partition. */
+  private static final int ELSEWHERE = -1;
+
   // a link: eight longs
   private static final int LINK_SHIFT = 3;
   private static final int FREE_PS = 0;
@@ -74,7 +85,7 @@ final class Fabric implements Interconnect, EventHandler {
   private static final int ID = 1;
   private static final int EARLIEST_PS = 2;
   private static final int WORST_WAIT_PS = 3;
-  private static final int WORST_LINK = 4;
+  private static final int WORST_HOP = 4;
   private static final int SINK_ARG = 5;
   private static final int AFTER_CHUNK = 6; // what to do when a chunk has entered the first link
   private static final int NEXT_FREE = 7; // of those not in use
@@ -109,8 +120,20 @@ final class Fabric implements Interconnect, EventHandler {
    */
   private final int[] feeders;
 
-  /** By link id; empty while all are at place 0. */
-  private int[] places = {};
+  /** By link id; empty if all are at place 0. */
+  private final int[] places;
+
+  /** By place, what moves there. */
+  private final IntFunction<Fabric> parts;
+
+  /** Hears of transfers that come from other partitions. */
+  private @Nullable Sink sink;
+
+  /** Transfers of several chunks that have come from other partitions. */
+  private final Map<Visit, Integer> visiting = new HashMap<>();
+
+  /** A transfer that enters a partition: it may do so again, further on its way. */
+  private record Visit(long id, int hop) {}
 
   private final @Nullable HbmSlices slices;
 
@@ -121,6 +144,10 @@ final class Fabric implements Interconnect, EventHandler {
 
   /** Remembers every service, if anybody wants to know. */
   private @Nullable TransferLog log;
+
+  private @Nullable Rate restRate;
+  private long restBytes;
+  private long restPs;
 
   private long[] chunks = new long[256 << CHUNK_SHIFT];
   private int chunkCount;
@@ -171,6 +198,8 @@ final class Fabric implements Interconnect, EventHandler {
       @Nullable HbmSlices slices) {
     this.sim = sim;
     this.slices = slices;
+    this.places = new int[0];
+    this.parts = place -> this;
     this.handler = sim.register(this);
     this.chunkBytes = Math.toIntExact(chunkBytes);
     this.chunkBytesShift = Long.numberOfTrailingZeros(chunkBytes);
@@ -189,6 +218,45 @@ final class Fabric implements Interconnect, EventHandler {
         }
       }
     }
+  }
+
+  /**
+   * The same links, while packages run apart: the transfers in one partition of them.
+   *
+   * @param parts by place, the transfers there
+   */
+  private Fabric(Fabric whole, Simulation sim, int[] placeOfLink, IntFunction<Fabric> parts) {
+    this.sim = sim;
+    this.slices = null;
+    this.places = placeOfLink;
+    this.parts = parts;
+    this.chunkBytes = whole.chunkBytes;
+    this.chunkBytesShift = whole.chunkBytesShift;
+    this.rates = whole.rates;
+    this.links = whole.links;
+    this.feeders = whole.feeders;
+    this.handler = sim.register(this);
+  }
+
+  /**
+   * Whether there are memories with banks: one is asked when an access is offered, from anywhere.
+   */
+  boolean isBanked() {
+    return slices != null;
+  }
+
+  /**
+   * Makes what moves in one partition of the links; each link is the business of one.
+   *
+   * @param byPlace what this has returned for the partition of a place
+   */
+  Fabric part(Simulation partition, int[] placeOfLink, IntFunction<Fabric> byPlace) {
+    return new Fabric(this, partition, placeOfLink, byPlace);
+  }
+
+  /** Who hears of transfers that come from other partitions. */
+  void tells(Sink hears) {
+    sink = hears;
   }
 
   private static int[] noFeeders(int links) {
@@ -236,6 +304,16 @@ final class Fabric implements Interconnect, EventHandler {
     if ((bytes - 1) >> chunkBytesShift >= MOST_CHUNKS) {
       throw new SimulationException(tooManyChunks(bytes));
     }
+    final int place = place(route.links[0]);
+    if (!sim.holds(place)) { // a load from another package begins there
+      sim.post(
+          place,
+          () -> {
+            Fabric there = parts.apply(place);
+            there.begin(id, route, bytes, timePs, there.sink(), sinkArg, tellInjected, span);
+          });
+      return ELSEWHERE;
+    }
     int t = newTransfer();
     int at = t << TRANSFER_SHIFT;
     final long[] x = transfers;
@@ -243,7 +321,7 @@ final class Fabric implements Interconnect, EventHandler {
     x[at + ID] = id;
     x[at + EARLIEST_PS] = timePs + route.latencyPs + serialPs(route, bytes);
     x[at + WORST_WAIT_PS] = 0;
-    x[at + WORST_LINK] = -1;
+    x[at + WORST_HOP] = NOWHERE;
     x[at + SINK_ARG] = sinkArg;
     x[at + AFTER_CHUNK] = tellInjected ? OFFER_AND_TELL : OFFER;
     references[t * 2] = route.links;
@@ -272,7 +350,17 @@ final class Fabric implements Interconnect, EventHandler {
     long rest = bytes & (chunkBytes - 1);
     long chunkPs = links[(route.narrowestLink << LINK_SHIFT) + CHUNK_PS];
     return (bytes >> chunkBytesShift) * chunkPs
-        + (rest == 0 ? 0 : partPs(route.narrowestLink, rest));
+        + (rest == 0 ? 0 : restPs(rates[route.narrowestLink], rest));
+  }
+
+  /** What bytes take at a rate; remembers the last, for divisions take long. */
+  private long restPs(Rate rate, long bytes) {
+    if (rate != restRate || bytes != restBytes) {
+      restRate = rate;
+      restBytes = bytes;
+      restPs = rate.durationPs(bytes);
+    }
+    return restPs;
   }
 
   /** What a chunk that is not full takes on a link. */
@@ -305,21 +393,16 @@ final class Fabric implements Interconnect, EventHandler {
     start(t, number, timePs, HEAD);
   }
 
-  @Override
-  public boolean runApart(int[] placeOfLink) {
-    if (slices != null) {
-      return false; // a bank is asked when an access is offered, from wherever
-    }
-    places = placeOfLink;
-    return true;
-  }
-
   private int place(int link) {
     return places.length == 0 ? 0 : places[link];
   }
 
   private int placeOfFirst(int t) {
     return places.length == 0 ? 0 : places[((int[]) references[t * 2])[0]];
+  }
+
+  private Sink sink() {
+    return Objects.requireNonNull(sink, "partitions are told who hears of transfers");
   }
 
   private void start(int t, long number, long timePs, int kind) {
@@ -334,6 +417,11 @@ final class Fabric implements Interconnect, EventHandler {
 
   private long key(int t, long number) {
     return (transfers[(t << TRANSFER_SHIFT) + ID] << CHUNK_BITS) | number;
+  }
+
+  /** The key of an event that follows from the end of a transfer, after all those of its chunks. */
+  static long keyAfter(long transferId) {
+    return (transferId << CHUNK_BITS) | (MOST_CHUNKS - 1);
   }
 
   @Override
@@ -370,6 +458,7 @@ final class Fabric implements Interconnect, EventHandler {
 
     final boolean enters = hop == 0;
     boolean arrives = false;
+    boolean leaves = false;
     long entered = 0;
     while (true) {
       final int id = route[hop];
@@ -380,10 +469,8 @@ final class Fabric implements Interconnect, EventHandler {
       l[link + FREE_PS] = tail;
       l[link + BUSY_PS] += tail - start;
       l[link + LINK_BYTES] += size;
-      if (start - headArrives > x[transfer + WORST_WAIT_PS]
-          && l[link + LAST_ID] != x[transfer + ID]) {
-        x[transfer + WORST_WAIT_PS] = start - headArrives;
-        x[transfer + WORST_LINK] = id;
+      if (l[link + LAST_ID] != x[transfer + ID]) {
+        noteWait(transfer, start - headArrives, hop);
       }
       l[link + LAST_ID] = x[transfer + ID];
       if (log != null) {
@@ -402,6 +489,10 @@ final class Fabric implements Interconnect, EventHandler {
         break;
       }
       if (!isFed(route[hop], id)) {
+        if (!sim.holds(place(route[hop]))) {
+          leaves = true;
+          break;
+        }
         chunks[chunk + HOP] = hop;
         chunks[chunk + TAIL_PS] = tailArrives;
         if (feeders[route[hop]] == BANKED) {
@@ -412,16 +503,94 @@ final class Fabric implements Interconnect, EventHandler {
         break;
       }
     }
-    if (arrives) {
+    if (arrives || leaves) {
       chunks[chunk + NUMBER] = freeChunk;
       freeChunk = c;
     }
     if (enters) {
       hasEntered(t, number, last, entered);
     }
+    if (leaves) {
+      leave(t, number, last, hop, headArrives, tailArrives);
+    }
     if (arrives && last) {
       delivered(t, tailArrives);
     }
+  }
+
+  /** Of equal waits the one nearer to the source counts, whichever was noticed first. */
+  private void noteWait(int transfer, long waitPs, int hop) {
+    final long[] x = transfers;
+    final long worstPs = x[transfer + WORST_WAIT_PS];
+    if (waitPs > worstPs || (waitPs == worstPs && waitPs > 0 && hop < x[transfer + WORST_HOP])) {
+      x[transfer + WORST_WAIT_PS] = waitPs;
+      x[transfer + WORST_HOP] = hop;
+    }
+  }
+
+  // ---- from one partition to another ----
+
+  /** A chunk goes on in another partition, with all that is known of its transfer so far. */
+  private void leave(int t, long number, boolean last, int hop, long headPs, long tailPs) {
+    final long[] x = transfers;
+    final int at = t << TRANSFER_SHIFT;
+    final int[] route = (int[]) references[t * 2];
+    final long id = x[at + ID];
+    final long bytes = x[at + BYTES];
+    final long earliestPs = x[at + EARLIEST_PS];
+    final long worstPs = x[at + WORST_WAIT_PS];
+    final int worstHop = (int) x[at + WORST_HOP];
+    final int arg = (int) x[at + SINK_ARG];
+    final int place = place(route[hop]);
+    sim.post(
+        place,
+        () -> {
+          Fabric there = parts.apply(place);
+          int visitor = there.visitor(id, bytes, route, hop, number, earliestPs, arg);
+          there.noteWait(visitor << TRANSFER_SHIFT, worstPs, worstHop);
+          there.enter(visitor, number, hop, headPs, tailPs);
+        });
+    if (last) {
+      x[at + NEXT_FREE] = freeTransfer;
+      freeTransfer = t;
+    }
+  }
+
+  /** The transfer here of which a chunk has come. */
+  private int visitor(
+      long id, long bytes, int[] route, int hop, long number, long earliestPs, int arg) {
+    final boolean last = (number + 1) << chunkBytesShift >= bytes;
+    if (number > 0) {
+      Visit visit = new Visit(id, hop);
+      return Objects.requireNonNull(last ? visiting.remove(visit) : visiting.get(visit));
+    }
+    int t = newTransfer();
+    int at = t << TRANSFER_SHIFT;
+    final long[] x = transfers;
+    x[at + BYTES] = bytes;
+    x[at + ID] = id;
+    x[at + EARLIEST_PS] = earliestPs;
+    x[at + WORST_WAIT_PS] = 0;
+    x[at + WORST_HOP] = NOWHERE;
+    x[at + SINK_ARG] = arg;
+    x[at + AFTER_CHUNK] = OFFER;
+    references[t * 2] = route;
+    references[t * 2 + 1] = sink();
+    if (!last) {
+      visiting.put(new Visit(id, hop), t);
+    }
+    return t;
+  }
+
+  private void enter(int t, long number, int hop, long headPs, long tailPs) {
+    int c = newChunk();
+    int at = c << CHUNK_SHIFT;
+    chunks[at + TRANSFER] = t;
+    chunks[at + NUMBER] = number;
+    chunks[at + HOP] = hop;
+    chunks[at + TAIL_PS] = tailPs;
+    int place = place(((int[]) references[t * 2])[hop]);
+    sim.scheduleKeyed(place, headPs, key(t, number), handler, HEAD, c);
   }
 
   /** Whether a link is entered from {@code from} only, so that its times follow from there. */
@@ -534,7 +703,7 @@ final class Fabric implements Interconnect, EventHandler {
     long waited = s.waitedPs(t, sim.nowPs());
     if (waited > transfers[at + WORST_WAIT_PS]) {
       transfers[at + WORST_WAIT_PS] = waited;
-      transfers[at + WORST_LINK] = s.port(t);
+      transfers[at + WORST_HOP] = BANKS;
     }
   }
 
@@ -545,7 +714,13 @@ final class Fabric implements Interconnect, EventHandler {
       waited = Math.max(0, waited); // an open row is faster than what counts as idle
     }
     int arg = (int) transfers[at + SINK_ARG];
-    int worst = (int) transfers[at + WORST_LINK];
+    int worstHop = (int) transfers[at + WORST_HOP];
+    int worst =
+        switch (worstHop) {
+          case NOWHERE -> -1;
+          case BANKS -> slices().port(t);
+          default -> ((int[]) references[t * 2])[worstHop];
+        };
     Sink s = sink(t);
     transfers[at + NEXT_FREE] = freeTransfer;
     freeTransfer = t;

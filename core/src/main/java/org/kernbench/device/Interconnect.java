@@ -58,15 +58,6 @@ interface Interconnect {
    */
   long serialPs(Route route, long bytes);
 
-  /**
-   * From now on each event is scheduled at the place of the link that it is about.
-   *
-   * @param placeOfLink by link id; empty if all are at place 0
-   * @return false, and nothing changes, if it cannot promise that what happens on a link matters
-   *     elsewhere only after the link's latency
-   */
-  boolean runApart(int[] placeOfLink);
-
   /** Writes down every chunk on every link from now on. */
   void recordIn(TransferLog log);
 }

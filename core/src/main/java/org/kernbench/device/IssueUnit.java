@@ -15,7 +15,6 @@ import org.kernbench.machine.IssuePolicy;
  * ahead of it, so a command may be pending here long before its time.
  */
 final class IssueUnit {
-  private final TimedExecutor world;
   private final ProgramContext context;
   private final CpuSpec spec;
   private final long dispatchPs;
@@ -57,9 +56,8 @@ final class IssueUnit {
    * @param scheduler whether it issues for the tile scheduler: at its own rate and never serially
    */
   IssueUnit(ProgramContext context, TcmSpace tcm, boolean scheduler) {
-    this.world = context.world;
     this.context = context;
-    this.spec = world.machine.pe().cpu();
+    this.spec = context.world().machine.pe().cpu();
     this.dispatchPs = scheduler ? spec.schedulerDispatchPs() : spec.dispatchPs();
     this.serial = spec.issue() == IssuePolicy.SERIAL && !scheduler;
     this.window = new CommandWindow(spec.commandWindow());
@@ -124,7 +122,7 @@ final class IssueUnit {
 
   /** When the next command would be issued, but for its dispatch; to be asked when idle. */
   long clockPs() {
-    return Math.max(Math.max(freePs, barrierPs), world.sim.nowPs());
+    return Math.max(Math.max(freePs, barrierPs), context.world().sim.nowPs());
   }
 
   /** Whether a program that found the window full goes on now. */
@@ -157,7 +155,7 @@ final class IssueUnit {
       }
     }
     if (context.program.awaitsClock() && isIdle()) {
-      world.wakeAt(world.sim.nowPs(), context);
+      context.world().wakeAt(context.world().sim.nowPs(), context);
     }
   }
 
@@ -234,15 +232,15 @@ final class IssueUnit {
               + ": a value of "
               + bytes
               + " bytes"
-              + world.atLine(op.line)
+              + context.world().executor.atLine(op.line)
               + " does not fit TCM, which has "
               + tcm.capacity()
               + " bytes beside the message slots; work on smaller tiles");
     }
-    long issuePs = Math.max(world.sim.nowPs(), Math.max(freePs, barrierPs));
+    long issuePs = Math.max(context.world().sim.nowPs(), Math.max(freePs, barrierPs));
     while (tcm.givesLater() && tcm.firstLaterPs() <= issuePs) {
       raiseBarrier(tcm.firstLaterPs(), Cause.TCM_SPACE, tcm.firstLaterOp());
-      tcm.countFirstLater(world.sim.nowPs());
+      tcm.countFirstLater(context.world().sim.nowPs());
     }
     boolean wasStalled = tcmStalled;
     tcmStalled = !tcm.fits(bytes);
@@ -250,7 +248,7 @@ final class IssueUnit {
     if (!tcmStalled) {
       if (wasStalled) {
         // the room may have been counted as given by another program, or slots were uninstalled
-        raiseBarrier(world.sim.nowPs(), Cause.TCM_SPACE, tcm.lastGivenBy());
+        raiseBarrier(context.world().sim.nowPs(), Cause.TCM_SPACE, tcm.lastGivenBy());
       }
       int gift = tcm.heldUpBy(bytes, issuePs);
       if (gift >= 0) {

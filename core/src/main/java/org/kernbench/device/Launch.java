@@ -60,8 +60,9 @@ public final class Launch {
    *
    * @param endPs when its last command was, in the sense of {@link #endPs}
    * @param donePs when all of its messages were seen as well
+   * @return whether it is the last: told once, whatever threads PEs end on
    */
-  void finished(int peIndex, long endPs, int lastOp, long donePs) {
+  synchronized boolean finished(int peIndex, long endPs, int lastOp, long donePs) {
     finished++;
     lastDonePs = Math.max(lastDonePs, donePs);
     if (criticalPe < 0 || endPs > lastEndPs) {
@@ -69,6 +70,7 @@ public final class Launch {
       criticalOp = lastOp;
       criticalPe = peIndex;
     }
+    return isDone();
   }
 
   /** Waits for the launches that this one comes after, and counts itself among their followers. */

@@ -25,7 +25,7 @@ import org.kernbench.machine.SlotCost;
  * start at that later time without an event for the credit itself.
  */
 final class MessageUnit {
-  private final TimedExecutor world;
+  private final TimedExecutor executor;
   private final Machine machine;
   private final boolean values;
   private final IpcqSpec ipcq;
@@ -37,11 +37,11 @@ final class MessageUnit {
   private final TransferLog transfers;
 
   /** Installs the queues of a plan. */
-  MessageUnit(TimedExecutor world, QueuePlan plan) {
-    this.world = world;
-    this.machine = world.machine;
-    this.values = world.mode == Mode.FULL;
-    this.transfers = world.log.transfers();
+  MessageUnit(TimedExecutor executor, QueuePlan plan) {
+    this.executor = executor;
+    this.machine = executor.machine;
+    this.values = executor.mode == Mode.FULL;
+    this.transfers = executor.log.transfers();
     this.ipcq = plan.spec();
     this.slots = ipcq.slots();
     this.streamed = ipcq.slotAccess() == SlotAccess.STREAMED;
@@ -63,7 +63,7 @@ final class MessageUnit {
   // ---- installation ----
 
   private QueueEnd newQueue(int id, Pe at, String direction) {
-    TimedPe p = world.pe(at);
+    TimedPe p = executor.pe(at);
     Map<String, QueueEnd> ends = byPe.computeIfAbsent(p.index, i -> new LinkedHashMap<>());
     QueueEnd q = new QueueEnd(id, p.index, at, direction, ends.size(), slots);
     if (ends.put(direction, q) != null) {
@@ -82,7 +82,7 @@ final class MessageUnit {
   private void takeRoom() {
     long total = machine.pe().tcm().sizeBytes();
     byPe.forEach((index, ends) -> {
-      TimedPe p = world.pe(index);
+      TimedPe p = executor.pe(index);
       long needed = p.tcm.slotBytes() + ends.size() * tcmBytesPerQueue();
       if (needed > total) {
         throw new SimulationException(
@@ -96,7 +96,7 @@ final class MessageUnit {
       }
     });
     for (QueueEnd q : queues) {
-      world.pe(q.peIndex).addQueue(q, tcmBytesPerQueue());
+      executor.pe(q.peIndex).addQueue(q, tcmBytesPerQueue());
     }
   }
 
@@ -117,7 +117,7 @@ final class MessageUnit {
   /** Gives the room of the slots back; nothing is under way. */
   void uninstall() {
     for (QueueEnd q : queues) {
-      world.pe(q.peIndex).removeQueue(tcmBytesPerQueue());
+      executor.pe(q.peIndex).removeQueue(tcmBytesPerQueue());
     }
   }
 
@@ -125,12 +125,12 @@ final class MessageUnit {
     Pe peer = q.peer().pe;
     int own = machine.peNode(q.pe);
     boolean otherMemory = streamed && ipcq.bufferKind() != BufferKind.TCM;
-    q.out = world.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer));
-    Route credit = world.route(own, machine.peNode(peer));
+    q.out = executor.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer));
+    Route credit = executor.route(own, machine.peNode(peer));
     q.creditLatencyPs = credit.uncontendedPs(ipcq.creditBytes()) + ipcq.creditOverheadPs();
     if (otherMemory) {
-      q.slotRead = world.route(slotNode(q.pe), own);
-      q.slotReadRequestPs = world.path(own, slotNode(q.pe)).requestPs();
+      q.slotRead = executor.route(slotNode(q.pe), own);
+      q.slotReadRequestPs = executor.path(own, slotNode(q.pe)).requestPs();
     }
   }
 
@@ -179,7 +179,7 @@ final class MessageUnit {
   int peakSlots() {
     int peak = 0;
     for (QueueEnd q : queues) {
-      peak = Math.max(peak, q.slotsInUsePeak);
+      peak = Math.max(peak, q.slotsInUsePeak());
     }
     return peak;
   }
@@ -205,11 +205,14 @@ final class MessageUnit {
 
   private void sendFragment(MessageOp op, long startPs) {
     QueueEnd q = op.end();
+    final World world = op.pe.world;
     q.sending = op;
     int creditBy = op.fragmentsStarted > 0 && startPs > op.channelFreePs ? q.creditOp() : -1;
     q.takeCredit(startPs);
+    if (op.fragmentsStarted == 0) { // later the receiver may note where one of them has waited
+      world.moves(op, q.out);
+    }
     int bytes = op.fragmentBytes(op.fragmentsStarted++, ipcq.slotBytes());
-    world.moves(op, q.out);
     int part = world.part(op, bytes, startPs, creditBy);
     world.transfer(part, q.out, bytes, startPs + machine.pe().dma().messageOverheadPs(), op, true);
   }
@@ -273,8 +276,9 @@ final class MessageUnit {
     }
     boolean last = op.fragmentsDone == op.fragments;
     to.deliver(slot, timePs, op.id, bytes, last);
+    final World world = world(to);
     if (last) {
-      op.pe.sendSeen(op, timePs);
+      sendSeen(op, timePs, world);
     }
     ProgramContext selecting = to.selecting;
     if (selecting != null) {
@@ -286,6 +290,18 @@ final class MessageUnit {
     } else {
       world.tryStart(to.receiver());
     }
+  }
+
+  private static void sendSeen(MessageOp op, long timePs, World seenIn) {
+    if (op.pe.world == seenIn) {
+      op.pe.sendSeen(op, timePs);
+    } else {
+      seenIn.sim.post(op.pe.place, () -> op.pe.sendSeen(op, timePs));
+    }
+  }
+
+  private static World world(QueueEnd end) {
+    return end.receiver().pe.world;
   }
 
   // ---- receiving ----
@@ -302,6 +318,7 @@ final class MessageUnit {
       op.pe.complete(op, startPs);
       return;
     }
+    final World world = op.pe.world;
     int part = world.part(op, bytes, startPs, sentBy);
     if (!streamed) {
       copied(op, startPs + slotCost().durationPs(bytes));
@@ -322,7 +339,7 @@ final class MessageUnit {
               + q.direction
               + " at "
               + q.pe
-              + world.atLine(op.line)
+              + executor.atLine(op.line)
               + " expects a message of "
               + op.bytes
               + " bytes, but "
@@ -373,13 +390,23 @@ final class MessageUnit {
   /** A slot is free at {@code timePs}, now or later; its credit sets out then. */
   void freeSlot(QueueEnd q, int slot, int byOp, long timePs) {
     QueueEnd sender = q.peer();
-    sender.returnCredit(slot, timePs + q.creditLatencyPs, byOp);
+    World here = world(q);
+    long arrivalPs = timePs + q.creditLatencyPs;
+    if (world(sender) == here) {
+      creditSetsOut(sender, slot, arrivalPs, byOp);
+    } else {
+      here.sim.post(sender.receiver().pe.place, () -> creditSetsOut(sender, slot, arrivalPs, byOp));
+    }
+  }
+
+  private void creditSetsOut(QueueEnd sender, int slot, long arrivalPs, int byOp) {
+    sender.returnCredit(slot, arrivalPs, byOp);
     MessageOp waiting = sender.sending;
     if (waiting != null && waiting.waitsForCredit) {
       nextFragment(waiting);
     } else if (sender.creditWanted) { // nobody else could start now; the sender is far in memory
       sender.creditWanted = false;
-      world.tryStart(sender.channel());
+      world(sender).tryStart(sender.channel());
     }
   }
 }

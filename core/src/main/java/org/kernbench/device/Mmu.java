@@ -80,7 +80,7 @@ final class Mmu {
     long start = Math.max(page << pageShift, r.start);
     newestStart = start;
     newestEnd = Math.min((page + 1) << pageShift, r.end);
-    r.translatedAt.set(pe);
+    r.translatedAt(pe);
     return tlb.use(start);
   }
 

@@ -21,12 +21,14 @@ import org.kernbench.machine.Pe;
  * operations whatever the limit. The hash is a sum over operations of a mix of what each did: the
  * PE, which of its commands it was, kind, cause, bytes, place and times. So two runs with one hash
  * did the same things at the same times, whatever the simulator looked at first and whether or not
- * it captured lines. Ids count from 0 in the order in which the simulator took commands.
+ * it captured lines. Ids count from 0 in the order in which the simulator took commands (but in
+ * blocks, where no rows are kept and packages run apart).
  */
 public final class OpLog {
   private static final int CHUNK_SHIFT = 12;
   private static final int CHUNK = 1 << CHUNK_SHIFT;
   private static final long MULTIPLIER = 0x9E3779B97F4A7C15L;
+  private static final long NO_OPERATIONS = 0x6B65726E62656E63L;
   private static final int LONGS = 6; // issue, start, end, contention, serialisation, translation
 
   /** PE, kind | cause << 8, cause op, bytes, place, line, work, launch. */
@@ -39,8 +41,7 @@ public final class OpLog {
   private long[][] longs = new long[4][];
   private int[][] ints = new int[4][];
   private int issued;
-  private long completed;
-  private long hash = 0x6B65726E62656E63L;
+  private final OpTally tally = new OpTally(this);
   private String[] lines = new String[16];
   private int lineCount = 1;
   private final Map<String, Integer> lineIds = new HashMap<>();
@@ -57,6 +58,7 @@ public final class OpLog {
   private OpLog(Machine machine, int limit, TransferLog transfers, LaunchLog launches) {
     this.machine = machine;
     this.limit = limit;
+    this.tally.hash = NO_OPERATIONS;
     this.transfers = transfers;
     this.launches = launches;
   }
@@ -67,8 +69,8 @@ public final class OpLog {
     Varint.write(out, limit);
     Varint.write(out, issued);
     launches.write(out);
-    Varint.write(out, completed);
-    out.writeLong(hash);
+    Varint.write(out, tally.completed);
+    out.writeLong(tally.hash);
     Varint.write(out, lineCount);
     for (int i = 1; i < lineCount; i++) {
       out.writeUTF(lines[i]);
@@ -105,8 +107,8 @@ public final class OpLog {
     LaunchLog launches = LaunchLog.read(in, machine, issued);
     OpLog log = new OpLog(machine, limit, transfers, launches);
     log.issued = issued;
-    log.completed = Varint.read(in);
-    log.hash = in.readLong();
+    log.tally.completed = Varint.read(in);
+    log.tally.hash = in.readLong();
     int lines = Varint.readCount(in);
     for (int i = 1; i < lines; i++) {
       log.lineId(in.readUTF());
@@ -163,8 +165,21 @@ public final class OpLog {
     }
   }
 
+  /** All operations, but those that worlds apart have not told of yet. */
+  OpTally tally() {
+    return tally;
+  }
+
+  /** The id of a new operation. */
   int reserve() {
     return issued++;
+  }
+
+  /** So many ids, from the one returned on. */
+  synchronized int reserve(int count) {
+    int first = issued;
+    issued += count;
+    return first;
   }
 
   int lineId(String line) {
@@ -181,7 +196,7 @@ public final class OpLog {
 
   /** The place of a computation in the list of different ones, from 1; 0 if the row is not kept. */
   int workId(int id, ComputeOp work) {
-    if (id >= limit) {
+    if (limit == 0 || id >= limit) {
       return 0;
     }
     return workIds.computeIfAbsent(
@@ -196,7 +211,13 @@ public final class OpLog {
     return id == 0 ? "" : lines[id];
   }
 
+  /**
+   * An operation is complete.
+   *
+   * @param counting of the world where it ran
+   */
   void complete(
+      OpTally counting,
       int id,
       int ordinal,
       int pe,
@@ -215,15 +236,15 @@ public final class OpLog {
       long contentionPs,
       long serialisationPs,
       long translationPs) {
-    completed++;
+    counting.completed++;
     int what = kind.ordinal() | cause.ordinal() << 8;
     long h = mix(((long) ordinal << 32) ^ pe, what);
     h = mix(h, ((long) bytes << 32) ^ place);
     h = mix(h, issuePs);
     h = mix(h, startPs);
     h = mix(h, endPs);
-    hash += mix(h, contentionPs);
-    if (id >= limit) {
+    counting.hash += mix(h, contentionPs);
+    if (limit == 0 || id >= limit) {
       return;
     }
     int chunk = id >>> CHUNK_SHIFT;
@@ -266,7 +287,7 @@ public final class OpLog {
 
   /** Operations completed in the run. */
   public long completed() {
-    return completed;
+    return tally.completed;
   }
 
   /** Ids below this may have a row. */
@@ -282,10 +303,10 @@ public final class OpLog {
   /** What is missing, as the end of a sentence that begins with "the op log"; empty if nothing. */
   public String lack() {
     if (issued > limit) {
-      return "kept " + size() + " of " + completed + " operations";
+      return "kept " + size() + " of " + tally.completed + " operations";
     }
     if (!transfers.isComplete()) {
-      return "kept all " + completed + " operations, but not how all of their chunks moved";
+      return "kept all " + tally.completed + " operations, but not how all of their chunks moved";
     }
     return launches.isComplete() ? "" : "kept " + launches.size() + " launches and lacks others";
   }
@@ -302,7 +323,7 @@ public final class OpLog {
 
   /** Hash over all operations, 16 hexadecimal digits. */
   public String hash() {
-    return String.format(java.util.Locale.ROOT, "%016x", mix(hash, completed));
+    return String.format(java.util.Locale.ROOT, "%016x", mix(tally.hash, tally.completed));
   }
 
   private long time(int id, int column) {

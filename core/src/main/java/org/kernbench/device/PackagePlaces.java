@@ -3,15 +3,15 @@ package org.kernbench.device;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
-import org.kernbench.machine.Link;
 import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.sim.Places;
 
 /**
  * Packages as places of the simulation: what happens in one reaches another over a link between
- * them, and no sooner than that link's latency. A link belongs to the package where it begins; what
- * is in no package is one more place. The links of the host are left out: no program uses them.
+ * them, and no sooner than that link's latency. A link belongs to the package where it begins (one
+ * whose times follow from those of the link before is worked out there); what is in no package is
+ * one more place. The links of the host are left out: no program uses them.
  */
 final class PackagePlaces {
   final Places places;
@@ -24,12 +24,11 @@ final class PackagePlaces {
     ofLink = new int[machine.linkCount()];
     Map<Long, Long> latencies = new HashMap<>();
     for (int id = 0; id < ofLink.length; id++) {
-      Link link = machine.link(id);
-      int from = machine.packageOf(link.fromNode());
-      int to = machine.packageOf(link.toNode());
+      int from = machine.packageOf(machine.linkFrom(id));
+      int to = machine.packageOf(machine.linkTo(id));
       ofLink[id] = from;
-      if (from != to && link.kind() != LinkKind.HOST_LINK) {
-        latencies.merge((long) from * count + to, link.latencyPs(), Math::min);
+      if (from != to && machine.linkKind(id) != LinkKind.HOST_LINK) {
+        latencies.merge((long) from * count + to, machine.specOf(id).latencyPs(), Math::min);
       }
     }
     long[] arcs = latencies.keySet().stream().mapToLong(Long::longValue).sorted().toArray();

@@ -6,6 +6,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -41,8 +42,7 @@ final class PageMap {
     /** False once it is unmapped. */
     private boolean mapped = true;
 
-    /** PEs whose TLB may hold a translation of it. */
-    final BitSet translatedAt = new BitSet();
+    private final BitSet translatedAt = new BitSet();
 
     final Mapping mapping;
 
@@ -73,6 +73,16 @@ final class PageMap {
                   + machine.node(place.nodeId()).name());
         }
       }
+    }
+
+    /** The TLB of a PE may hold a translation of it now; asked by threads side by side. */
+    synchronized void translatedAt(int pe) {
+      translatedAt.set(pe);
+    }
+
+    /** PEs whose TLB may hold a translation of it. */
+    synchronized IntStream translatedAt() {
+      return IntStream.of(translatedAt.stream().toArray());
     }
 
     /** Number of the copy that a PE sees. */

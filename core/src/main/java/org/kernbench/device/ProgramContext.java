@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
  * nothing else.
  */
 final class ProgramContext {
-  final TimedExecutor world;
   final TimedPe pe;
 
   /** Dense over the machine. */
@@ -45,7 +44,6 @@ final class ProgramContext {
   ProgramContext(TimedPe pe, int stream, @Nullable TileScheduler scheduler) {
     this.scheduler = scheduler;
     this.stream = stream;
-    this.world = pe.world;
     this.pe = pe;
     this.index = pe.index * pe.contexts().length + stream;
     this.cpu = new IssueUnit(this, pe.tcm, scheduler != null);
@@ -54,12 +52,16 @@ final class ProgramContext {
     this.port = new TimedPort(this);
   }
 
+  World world() {
+    return pe.world;
+  }
+
   boolean isIdle() {
     return running == null;
   }
 
   void start(Launch launch, @Nullable MessageUnit queuesOfLaunch) {
-    long now = world.sim.nowPs();
+    long now = world().sim.nowPs();
     running = launch;
     queues = queuesOfLaunch;
     lastOp = -1;
@@ -100,6 +102,7 @@ final class ProgramContext {
       return;
     }
     long donePs = Math.max(Math.max(lastEndPs, cpu.lastSeenPs()), program.endedPs());
+    final World world = world();
     if (donePs > world.sim.nowPs() && !world.sim.isApart()) {
       world.wakeAt(donePs, this);
     } else { // if packages run apart, it may be later here than there
@@ -107,9 +110,9 @@ final class ProgramContext {
       queues = null;
       program.forget();
       int last = lastEndPs < cpu.lastSeenPs() ? cpu.lastSeen() : lastOp;
-      world.log.launches().doneThere(launchRow, donePs, last);
-      launch.finished(pe.index, lastEndPs, lastOp, donePs);
-      world.isIdle(this, launch);
+      world.executor.log.launches().doneThere(launchRow, donePs, last);
+      boolean isLast = launch.finished(pe.index, lastEndPs, lastOp, donePs);
+      world.executor.isIdle(this, launch, isLast);
     }
   }
 }

@@ -22,12 +22,15 @@ final class ProgramThread {
     MESSAGE
   }
 
-  private final TimedExecutor world;
   private final ProgramContext context;
   final CommandTape tape;
   private @Nullable Coroutine coroutine;
   private @Nullable Steps steps;
   private boolean saidAll;
+
+  /** What it said last has ended in an error: it says no more. */
+  private boolean failed;
+
   private boolean ended;
   private long endedPs;
   private Suspension suspension = Suspension.NONE;
@@ -40,9 +43,8 @@ final class ProgramThread {
   private long selectPs;
 
   ProgramThread(ProgramContext context) {
-    this.world = context.world;
     this.context = context;
-    this.tape = new CommandTape(world.tapeSize);
+    this.tape = new CommandTape(context.world().executor.tapeSize);
   }
 
   // ---- life ----
@@ -51,6 +53,7 @@ final class ProgramThread {
   void start(String name, Runnable body) {
     ended = false;
     saidAll = false;
+    failed = false;
     tape.clear();
     steps = body instanceof Steps inSteps ? inSteps : null;
     coroutine =
@@ -73,7 +76,7 @@ final class ProgramThread {
   private void goOn(boolean letIn) {
     suspension = Suspension.NONE;
     boolean force = letIn;
-    while (suspension == Suspension.NONE && !ended) {
+    while (suspension == Suspension.NONE && !ended && !failed) {
       if (tape.isEmpty()) {
         sayMore();
       } else if (!force && context.isHeldUpByWindow()) {
@@ -88,15 +91,17 @@ final class ProgramThread {
 
   private void sayMore() {
     Steps inSteps = steps;
+    failed = true; // unless it comes back
     if (saidAll) {
       ended = true;
-      endedPs = world.sim.nowPs();
+      endedPs = context.world().sim.nowPs();
       context.registers.releaseAll();
     } else if (inSteps != null) {
       saidAll = !inSteps.next();
     } else {
       coroutine().resume();
     }
+    failed = false;
   }
 
   /** Whether it has returned and all is taken; its last commands may still be under way. */
@@ -128,6 +133,11 @@ final class ProgramThread {
 
   // ---- the program waits ----
 
+  /** Whether it has a thread of its own, and may be anywhere in what it does. */
+  boolean hasThread() {
+    return coroutine != null;
+  }
+
   /** Whether it cannot, because it has no thread. */
   boolean isInSteps() {
     return steps != null;
@@ -154,13 +164,13 @@ final class ProgramThread {
 
   /** Waits until a value exists, if it does not yet. */
   void awaitValue(Register register, int line) {
-    if (register.ready && register.readyPs <= world.sim.nowPs()) {
+    if (register.ready && register.readyPs <= context.world().sim.nowPs()) {
       return;
     }
     lookedAt = register;
     lookLine = line;
     if (register.ready) {
-      world.wakeAt(register.readyPs, context);
+      context.world().wakeAt(register.readyPs, context);
     }
     suspend(Suspension.LOOK);
     lookedAt = Register.NONE;
@@ -178,7 +188,7 @@ final class ProgramThread {
     }
     if (!messageIsThere()) {
       if (next != QueueEnd.NEVER) {
-        world.wakeAt(Math.max(fromPs, next), context);
+        context.world().wakeAt(Math.max(fromPs, next), context);
       }
       suspend(Suspension.MESSAGE);
     }
@@ -187,7 +197,7 @@ final class ProgramThread {
   }
 
   private boolean messageIsThere() {
-    long now = world.sim.nowPs();
+    long now = context.world().sim.nowPs();
     if (now < selectPs) {
       return false;
     }
@@ -217,7 +227,7 @@ final class ProgramThread {
       }
       case LOOK -> {
         if (lookedAt == out) {
-          world.wakeAt(out.readyPs, context);
+          context.world().wakeAt(out.readyPs, context);
         }
       }
       case CLOCK, MESSAGE -> {}
@@ -228,7 +238,7 @@ final class ProgramThread {
   void timeHasCome() {
     switch (suspension) {
       case LOOK -> {
-        if (lookedAt.ready && lookedAt.readyPs <= world.sim.nowPs()) {
+        if (lookedAt.ready && lookedAt.readyPs <= context.world().sim.nowPs()) {
           goOn(false);
         }
       }
@@ -256,8 +266,8 @@ final class ProgramThread {
       next = Math.min(next, end.unaskedPs());
     }
     long at = Math.max(selectPs, next);
-    if (next != QueueEnd.NEVER && at > world.sim.nowPs()) {
-      world.wakeAt(at, context);
+    if (next != QueueEnd.NEVER && at > context.world().sim.nowPs()) {
+      context.world().wakeAt(at, context);
     }
   }
 

@@ -60,17 +60,16 @@ final class QueueEnd {
 
   private long delivered;
 
-  /**
-   * The oldest fragment whose credit was not back when the last one started, and the place of its
-   * slot in the ring; kept until all slots have been in use at once. Starts never go back in time,
-   * so neither does this.
-   */
+  // how many slots of the peer were in use when each fragment started, which is known when it is
+  // known which credits were back by then, often only later: fragments looked at so far; the oldest
+  // whose credit was not back when the last of them started; the places of these in the ring; by
+  // slot, the start of the fragment that took it last. Until all have been in use at once
+  private long counted;
+  private int countedAt;
   private long oldestOut;
-
   private int oldestOutAt;
-
-  /** Most slots of the peer that were filled or had their credit under way at once. */
-  int slotsInUsePeak;
+  private final long[] startsPs;
+  private int slotsInUsePeak;
 
   /** Whether a send was not started because no credit was there. */
   boolean creditWanted;
@@ -104,6 +103,7 @@ final class QueueEnd {
     this.ordinal = ordinal;
     this.slots = slots;
     this.ring = new long[slots * STRIDE];
+    this.startsPs = new long[slots];
     this.slotData = new byte[slots][];
     this.slotOffset = new int[slots];
     for (int s = 0; s < slots; s++) {
@@ -173,24 +173,51 @@ final class QueueEnd {
 
   /** Uses the credit for the next fragment, which starts at {@code startPs}. */
   void takeCredit(long startPs) {
-    final boolean counts = slotsInUsePeak < slots;
-    if (counts) {
-      skipReturned(startPs);
+    if (slotsInUsePeak < slots) {
+      countSlots();
+      startsPs[sentAt / STRIDE] = startPs;
+      if (counted == sent && isCountable(startPs)) {
+        count();
+      }
     }
     ring[sentAt + CREDIT_PS] = NEVER;
     sentAt = next(sentAt);
     sent++;
-    // counting is O(slots): only if it may be a new peak, which it is if slots are freed in order
-    if (counts && sent - oldestOut > slotsInUsePeak) {
-      slotsInUsePeak = Math.max(slotsInUsePeak, slotsInUse(startPs));
+  }
+
+  /** Looks at the fragments that have started, as far as it is known. */
+  private void countSlots() {
+    while (counted < sent && isCountable(startsPs[countedAt / STRIDE])) {
+      count();
     }
   }
 
-  private void skipReturned(long timePs) {
-    while (oldestOut < sent && ring[oldestOutAt + CREDIT_PS] <= timePs) {
+  /** Whether it is known which credits were back when the next fragment to look at started. */
+  private boolean isCountable(long startPs) {
+    while (oldestOut < counted && ring[oldestOutAt + CREDIT_PS] <= startPs) {
       oldestOut++;
       oldestOutAt = next(oldestOutAt);
     }
+    return oldestOut == counted || ring[oldestOutAt + CREDIT_PS] != NEVER;
+  }
+
+  private void count() {
+    counted++;
+    countedAt = next(countedAt);
+    slotsInUsePeak = (int) Math.max(slotsInUsePeak, counted - oldestOut);
+  }
+
+  /**
+   * Most slots of the peer that were in use at once: filled, or their credit under way, or between
+   * two such; for a ring has to have room for all of these.
+   */
+  int slotsInUsePeak() {
+    if (slotsInUsePeak == slots) {
+      return slots;
+    }
+    countSlots();
+    // what is left has started while the oldest was out, whose credit has not set out yet
+    return counted == sent ? slotsInUsePeak : (int) Math.max(slotsInUsePeak, sent - oldestOut);
   }
 
   /** Slots of the peer that this end may not use at a time. */

@@ -8,12 +8,10 @@ import org.jspecify.annotations.Nullable;
  * ended; its room in TCM, or its message slot, is free from then on.
  */
 final class RegisterFile {
-  private final TimedExecutor world;
   private final TimedPe pe;
   private @Nullable Register unreleased;
 
   RegisterFile(ProgramContext context) {
-    this.world = context.world;
     this.pe = context.pe;
   }
 
@@ -25,7 +23,7 @@ final class RegisterFile {
       throw new SimulationException(
           pe.pe
               + ": the kernel reads a value"
-              + world.atLine(r.line)
+              + pe.world.executor.atLine(r.line)
               + " that it has released; release it after its last use");
     }
   }
@@ -106,7 +104,7 @@ final class RegisterFile {
     if (!r.dropped || r.readers > 0 || !r.ready || r.moved || r == Register.NONE) {
       return;
     }
-    long deadPs = Math.max(world.sim.nowPs(), Math.max(r.readyPs, r.lastReadPs));
+    long deadPs = Math.max(pe.world.sim.nowPs(), Math.max(r.readyPs, r.lastReadPs));
     QueueEnd queue = r.slotQueue;
     if (queue != null) {
       r.slotQueue = null;
@@ -127,7 +125,7 @@ final class RegisterFile {
         s.append(shown++ == 0 ? "" : ", ")
             .append(r.bytes)
             .append(" bytes")
-            .append(world.atLine(r.line));
+            .append(pe.world.executor.atLine(r.line));
       }
     }
     return s.toString();

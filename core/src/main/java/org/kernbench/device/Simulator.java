@@ -20,9 +20,6 @@ import org.kernbench.machine.VirtualAddress;
 public final class Simulator implements AutoCloseable {
   private static final String HOST = "the host program";
 
-  /** With fewer, running apart gains nothing (docs/validation/speed.md). */
-  private static final int PACKAGES_TO_RUN_APART = 256;
-
   private final Machine machine;
   private final Mode mode;
   private final Memories memories;
@@ -32,7 +29,7 @@ public final class Simulator implements AutoCloseable {
   private Optional<QueueSet> latest = Optional.empty();
 
   private Simulator(
-      Machine machine, Mode mode, SimulatorOptions options, int tapeSize, int packagesToRunApart) {
+      Machine machine, Mode mode, SimulatorOptions options, int tapeSize, ApartRun.Limits apart) {
     this.machine = machine;
     this.mode = mode;
     this.memories = new Memories(machine);
@@ -40,26 +37,24 @@ public final class Simulator implements AutoCloseable {
     this.executor =
         mode == Mode.VALUES
             ? new ValuesExecutor(machine, memories, map, options)
-            : new TimedExecutor(
-                machine, mode, memories, map, options, tapeSize, packagesToRunApart);
+            : new TimedExecutor(machine, mode, memories, map, options, tapeSize, apart);
     this.checker = executor.checker();
   }
 
   /** A machine at time 0 with empty memories and no queues. */
   public static Simulator open(Machine machine, Mode mode, SimulatorOptions options) {
-    return open(machine, mode, options, CommandTape.SIZE, PACKAGES_TO_RUN_APART);
+    return open(machine, mode, options, CommandTape.SIZE, ApartRun.Limits.usual(machine));
   }
 
   /**
    * For tests: the same; no result depends on the last two.
    *
    * @param tapeSize how many commands programs say at most before the first is taken
-   * @param packagesToRunApart over how many packages a launch goes in which, if it may, each runs
-   *     ahead of others as far as they let it
+   * @param apart when packages run ahead of others as far as they let it
    */
   static Simulator open(
-      Machine machine, Mode mode, SimulatorOptions options, int tapeSize, int packagesToRunApart) {
-    return new Simulator(machine, mode, options, tapeSize, packagesToRunApart);
+      Machine machine, Mode mode, SimulatorOptions options, int tapeSize, ApartRun.Limits apart) {
+    return new Simulator(machine, mode, options, tapeSize, apart);
   }
 
   /** The description that this machine was built from. */
@@ -340,7 +335,10 @@ public final class Simulator implements AutoCloseable {
     return executor.log();
   }
 
-  /** The most message slots that any queue of a set had in use at once; 0 in mode values. */
+  /**
+   * The most message slots that any queue of a set had in use at once, from the oldest in use to
+   * the newest; 0 in mode values.
+   */
   public int peakSlots(QueueSet set) {
     return executor.peakSlots(set);
   }

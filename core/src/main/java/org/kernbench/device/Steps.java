@@ -8,6 +8,9 @@ package org.kernbench.device;
  * commands of the last, so what is kept per program is the program's own state and one step, not a
  * stack. With thousands of PEs that is the difference between what stays in the cache and what does
  * not.
+ *
+ * <p>Programs of different PEs may be asked by different threads at the same time, each by one at a
+ * time; they share nothing that changes.
  */
 public interface Steps extends Runnable {
   /**

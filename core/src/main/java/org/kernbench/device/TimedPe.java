@@ -21,7 +21,9 @@ import org.kernbench.machine.Pe;
  * of different streams run at the same time and meet at the engines.
  */
 final class TimedPe {
-  final TimedExecutor world;
+  /** The world that it is in: another while packages run apart. */
+  World world;
+
   final int index;
   final Pe pe;
 
@@ -65,14 +67,14 @@ final class TimedPe {
   private @Nullable MemoryPath path;
   private final Map<Integer, MemoryPath> paths = new HashMap<>();
 
-  TimedPe(TimedExecutor world, int index, Pe pe) {
+  TimedPe(World world, int index, Pe pe) {
     this.world = world;
     this.index = index;
     this.pe = pe;
     this.place = pe.sip();
     var spec = world.machine.pe();
     this.mmu = new Mmu(spec.mmu(), index);
-    this.addresses = world.map.view(pe);
+    this.addresses = world.executor.map.view(pe);
     this.tcm = new TcmSpace(spec.tcm().sizeBytes());
     this.contexts = new ProgramContext[spec.cpu().contexts() + 1];
     this.read = new Engine(this, "DMA read", spec.dma().readQueues());
@@ -83,6 +85,11 @@ final class TimedPe {
     for (int i = 0; i < channels.length; i++) {
       channels[i] = new Engine(this, "message channel " + i, 1);
     }
+  }
+
+  /** It goes on in another world; what of it is under way, after an error, is lost. */
+  void moveTo(World other) {
+    world = other;
   }
 
   // ---- programs ----
@@ -212,7 +219,7 @@ final class TimedPe {
 
   /**
    * Starts the commands at the heads of an engine's queues that can start; to be called through
-   * {@link TimedExecutor#tryStart} only.
+   * {@link World#tryStart} only.
    */
   void startHeads(Engine engine) {
     while (engine.busy < engine.channels) {
@@ -511,7 +518,7 @@ final class TimedPe {
   Op newFence(ProgramContext context) {
     Op op = freeFences;
     if (op == null) {
-      op = world.numbered(index -> new Op(index, this));
+      op = world.executor.commands.add(index -> new Op(index, this));
     } else {
       freeFences = op.next;
     }
@@ -522,7 +529,7 @@ final class TimedPe {
   ComputationOp newComputation(ProgramContext context) {
     ComputationOp op = freeComputations;
     if (op == null) {
-      op = world.numbered(index -> new ComputationOp(index, this));
+      op = world.executor.commands.add(index -> new ComputationOp(index, this));
     } else {
       freeComputations = (ComputationOp) op.next;
     }
@@ -533,7 +540,7 @@ final class TimedPe {
   AccessOp newAccess(ProgramContext context) {
     AccessOp op = freeAccesses;
     if (op == null) {
-      op = world.numbered(index -> new AccessOp(index, this));
+      op = world.executor.commands.add(index -> new AccessOp(index, this));
     } else {
       freeAccesses = (AccessOp) op.next;
     }
@@ -544,7 +551,7 @@ final class TimedPe {
   MessageOp newMessage(ProgramContext context) {
     MessageOp op = freeMessages;
     if (op == null) {
-      op = world.numbered(index -> new MessageOp(index, this));
+      op = world.executor.commands.add(index -> new MessageOp(index, this));
     } else {
       freeMessages = (MessageOp) op.next;
     }
@@ -579,7 +586,7 @@ final class TimedPe {
   MemoryPath path(int memory) {
     MemoryPath p = path;
     if (memory != pathNode || p == null) {
-      p = paths.computeIfAbsent(memory, m -> world.path(world.machine.peNode(pe), m));
+      p = paths.computeIfAbsent(memory, m -> world.executor.path(world.machine.peNode(pe), m));
       path = p;
       pathNode = memory;
     }

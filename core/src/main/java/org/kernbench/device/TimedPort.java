@@ -18,7 +18,6 @@ final class TimedPort implements PePort {
   private static final int IN_PLACE = 1;
   private static final int ASYNC = 2;
 
-  private final TimedExecutor world;
   private final ProgramContext context;
   private final Pe pe;
   private final IssueUnit cpu;
@@ -28,7 +27,6 @@ final class TimedPort implements PePort {
   private final PageMap.View addresses;
 
   TimedPort(ProgramContext context) {
-    this.world = context.world;
     this.context = context;
     this.pe = context.pe.pe;
     this.cpu = context.cpu;
@@ -42,6 +40,10 @@ final class TimedPort implements PePort {
     return context;
   }
 
+  private World world() {
+    return context.world();
+  }
+
   @Override
   public Pe pe() {
     return pe;
@@ -49,12 +51,12 @@ final class TimedPort implements PePort {
 
   @Override
   public Mode mode() {
-    return world.mode;
+    return world().mode;
   }
 
   @Override
   public Machine machine() {
-    return world.machine;
+    return world().machine;
   }
 
   @Override
@@ -223,8 +225,8 @@ final class TimedPort implements PePort {
     MessageUnit queues = queues();
     List<QueueEnd> ends = from.stream().map(queues::queue).toList();
     long atPs = clockPs();
-    program.awaitMessage(ends, atPs, world.line());
-    long now = world.sim.nowPs();
+    program.awaitMessage(ends, atPs, world().executor.line());
+    long now = world().sim.nowPs();
     for (int i = 0; i < ends.size(); i++) {
       int k = (first + i) % ends.size();
       QueueEnd end = ends.get(k);
@@ -261,7 +263,7 @@ final class TimedPort implements PePort {
     program.makeRoomOnTape();
     TileScheduler scheduler = context.scheduler;
     ScheduledTask task = scheduler == null ? null : scheduler.issuing();
-    int line = task == null ? world.line() : task.line;
+    int line = task == null ? world().executor.line() : task.line;
     tape.put(entry, bytes, line, out);
     if (out != Register.NONE) {
       out.line = line;
@@ -278,7 +280,7 @@ final class TimedPort implements PePort {
   @Override
   public byte[] look(Register register, int offset, int bytes) {
     refuseInSteps();
-    if (world.mode == Mode.TIME) {
+    if (world().mode == Mode.TIME) {
       throw new SimulationException(
           pe
               + ": the kernel looks at data, which mode time does not compute; run it in mode full"
@@ -287,10 +289,10 @@ final class TimedPort implements PePort {
     registers.mayRead(register);
     waitForCpu();
     registers.reads(register);
-    program.awaitValue(register, world.line());
+    program.awaitValue(register, world().executor.line());
     byte[] copy = new byte[bytes];
     System.arraycopy(register.data(), register.dataOffset() + offset, copy, 0, bytes);
-    long now = world.sim.nowPs();
+    long now = world().sim.nowPs();
     registers.finishedReading(register, register.producer, now);
     cpu.raiseBarrier(Math.max(now, register.readyPs), Cause.LOOK, register.producer);
     return copy;
@@ -307,7 +309,7 @@ final class TimedPort implements PePort {
 
   private void refuseInSteps() {
     if (program.isInSteps()) {
-      throw SimulationException.ofStepThatWaits(pe, world.currentLine());
+      throw SimulationException.ofStepThatWaits(pe, world().executor.currentLine());
     }
   }
 
@@ -368,7 +370,7 @@ final class TimedPort implements PePort {
     if (kind != null) {
       TileScheduler scheduler = context.scheduler;
       ScheduledTask task = scheduler == null ? null : scheduler.issuing();
-      op.id = world.log.reserve();
+      op.id = world().newId();
       op.ordinal = context.pe.commands++;
       op.task = task;
       if (task != null) {
@@ -469,7 +471,7 @@ final class TimedPort implements PePort {
     op.accesses(region);
     if (region.address() instanceof PhysicalAddress physical) {
       op.physical = physical.value();
-      op.memory = world.node(physical);
+      op.memory = world().executor.node(physical);
     } else {
       PageMap.Range range = addresses.range(region);
       op.range = range;

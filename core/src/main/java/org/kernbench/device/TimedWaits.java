@@ -5,11 +5,11 @@ import java.util.List;
 
 /** Tells a {@link DeadlockReport} what the programs of a machine in simulated time wait for. */
 final class TimedWaits {
-  private final TimedExecutor world;
+  private final TimedExecutor executor;
   private final DeadlockReport.Builder report;
 
-  TimedWaits(TimedExecutor world, DeadlockReport.Builder report) {
-    this.world = world;
+  TimedWaits(TimedExecutor executor, DeadlockReport.Builder report) {
+    this.executor = executor;
     this.report = report;
   }
 
@@ -34,7 +34,7 @@ final class TimedWaits {
 
   private void describe(TimedPe p, ProgramContext c) {
     if (c.program.looks()) {
-      report.waits(p.pe, "looks at a value" + world.atLine(c.program.lookLine()), null);
+      report.waits(p.pe, "looks at a value" + executor.atLine(c.program.lookLine()), null);
     }
     List<QueueEnd> any = c.program.selects();
     if (!any.isEmpty()) {
@@ -44,7 +44,7 @@ final class TimedWaits {
               any.stream()
                   .map(e -> new DeadlockReport.Source(e.direction, e.peer().pe, e.peer().direction))
                   .toList(),
-              world.atLine(c.program.lookLine())),
+              executor.atLine(c.program.lookLine())),
           null);
     }
     MessageUnit queues = c.queues;
@@ -70,7 +70,7 @@ final class TimedWaits {
           "needs "
               + stalled.out.bytes
               + " bytes of TCM"
-              + world.atLine(stalled.line)
+              + executor.atLine(stalled.line)
               + "; "
               + p.tcm.free()
               + " are free beside live values "
@@ -94,7 +94,7 @@ final class TimedWaits {
 
   private int slotsHeld(QueueEnd end) {
     int held = 0;
-    for (ProgramContext c : world.pe(end.peIndex).contexts()) {
+    for (ProgramContext c : executor.pe(end.peIndex).contexts()) {
       held += c == null ? 0 : c.registers.slotsHeld(end);
     }
     return held;
@@ -109,7 +109,7 @@ final class TimedWaits {
             + " of "
             + op.bytes
             + " B"
-            + world.atLine(op.line)
+            + executor.atLine(op.line)
             + ": no message from "
             + end.peer().pe
             + " ("
@@ -135,9 +135,9 @@ final class TimedWaits {
             + " of "
             + op.bytes
             + " B"
-            + world.atLine(op.line)
+            + executor.atLine(op.line)
             + ": "
-            + end.slotsInUse(world.sim.nowPs())
+            + end.slotsInUse(executor.latestPs())
             + " of "
             + end.slots
             + " slots in use at "

@@ -106,7 +106,7 @@ public final class TransferLog {
    */
   int begin(int op, int bytes, long startPs, int by) {
     if (op >= opLimit || isFull()) {
-      complete = false;
+      lacks();
       return NONE;
     }
     partOfOp = roomFor(partOfOp, op);
@@ -121,8 +121,18 @@ public final class TransferLog {
     return part;
   }
 
+  /** Written once: worlds that run apart share this. */
+  private void lacks() {
+    if (complete) {
+      complete = false;
+    }
+  }
+
   /** A part travels as a transfer of the fabric. */
   void travels(int part, int transfer) {
+    if (opLimit == 0) {
+      return; // worlds that run apart share this
+    }
     partOfTransfer = roomFor(partOfTransfer, transfer);
     partOfTransfer[transfer] = part;
   }
@@ -160,7 +170,7 @@ public final class TransferLog {
       long tailPs) {
     int part = transfer < partOfTransfer.length ? partOfTransfer[transfer] : NONE;
     if (part == NONE || isFull()) {
-      complete = false;
+      lacks();
       return;
     }
     lastOfChunk = roomFor(lastOfChunk, chunk);

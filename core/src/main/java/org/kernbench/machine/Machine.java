@@ -215,7 +215,7 @@ public final class Machine {
   }
 
   /**
-   * A link by its id.
+   * A link by its id, with its name, which takes longer than the rest.
    *
    * @throws MachineException if there is no such link
    */
@@ -352,7 +352,12 @@ public final class Machine {
     };
   }
 
-  private int linkFrom(int id) {
+  /**
+   * The node that a link leaves. Cheaper than {@link #link}.
+   *
+   * @param id of a link that there is
+   */
+  public int linkFrom(int id) {
     if (id < firstHostLink) {
       return inSip(id / template.links, template.linkFrom(id % template.links));
     }
@@ -364,7 +369,12 @@ public final class Machine {
     return sip < 0 ? host + 1 : inSip(sip, template.io(network.fromSide(id - firstSipLink)));
   }
 
-  private int linkTo(int id) {
+  /**
+   * The node that a link enters. Cheaper than {@link #link}.
+   *
+   * @param id of a link that there is
+   */
+  public int linkTo(int id) {
     if (id < firstHostLink) {
       return inSip(id / template.links, template.linkTo(id % template.links));
     }

@@ -5,11 +5,12 @@ import java.util.Arrays;
 /**
  * The places of a world and how soon they can matter to each other: whatever is done at one place
  * at time {@code t} schedules nothing at a neighbour before {@code t + lookahead}, and nothing at
- * all elsewhere. (Logical processes with lookahead, in the words of parallel simulation.)
+ * any other place before {@code t} and the lookaheads of all arcs on some way there. (Logical
+ * processes with lookahead, in the words of parallel simulation.)
  */
 public final class Places {
   /** Later than any event, and so that a lookahead can be added. */
-  private static final long FAR_PS = Long.MAX_VALUE / 4;
+  static final long FAR_PS = Long.MAX_VALUE / 4;
 
   private final int count;
 
@@ -68,16 +69,15 @@ public final class Places {
     return count;
   }
 
-  /**
-   * The time before which nothing more can be scheduled at a place from elsewhere.
-   *
-   * @param boundsPs by place, a time before which nothing more will be done there
-   */
-  long horizonPs(int place, long[] boundsPs) {
-    long horizon = FAR_PS;
+  /** Hears of arcs. */
+  interface ArcVisitor {
+    void arc(int from, long lookaheadPs);
+  }
+
+  /** Names the arcs that lead to a place. */
+  void arcsTo(int place, ArcVisitor visitor) {
     for (int arc = start[place]; arc < start[place + 1]; arc++) {
-      horizon = Math.min(horizon, boundsPs[from[arc]] + lookaheadPs[arc]);
+      visitor.arc(from[arc], lookaheadPs[arc]);
     }
-    return horizon;
   }
 }

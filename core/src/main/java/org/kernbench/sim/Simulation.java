@@ -1,6 +1,5 @@
 package org.kernbench.sim;
 
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,9 +12,9 @@ import org.jspecify.annotations.Nullable;
  * then chunk number) instead of inheriting one from the accident of scheduling. The order is tested
  * by {@code SimulationTest} and, against an obvious twin, by {@code EventQueueTest}.
  *
- * <p>A world whose parts matter to each other only after a delay may run {@linkplain #runApart
- * apart} for a while: then each place has a clock of its own, events are in that order at each
- * place, and {@link #nowPs} is the time at the place of the event that is being handled.
+ * <p>In a world that runs {@linkplain ApartSimulation apart} each place has a clock of its own,
+ * events are in that order at each place, and {@link #nowPs} is the time at the place of the event
+ * that is being handled.
  */
 public final class Simulation {
   private static final long UNKEYED = 1L << 62;
@@ -23,12 +22,13 @@ public final class Simulation {
   private static final int MAX_HANDLERS = 256;
   private static final int KIND_BITS = 8;
 
-  private final EventQueue queue;
+  /** Of a world on one clock, or else the part of it whose places run apart. */
+  private final @Nullable EventQueue queue;
+
+  private final @Nullable Partition partition;
+
   private final EventHandler[] handlers = new EventHandler[MAX_HANDLERS];
   private int handlerCount;
-
-  /** By place, while they run apart; null otherwise. */
-  private @Nullable PlacedEventQueue placed;
 
   private long nowPs;
   private long sequence;
@@ -42,6 +42,22 @@ public final class Simulation {
   /** A world at time 0 with the given queue, which must be empty. */
   public Simulation(EventQueue queue) {
     this.queue = queue;
+    this.partition = null;
+  }
+
+  /** Some places of a world, which run ahead of each other. */
+  Simulation(Partition partition, long nowPs) {
+    this.queue = null;
+    this.partition = partition;
+    this.nowPs = nowPs;
+  }
+
+  private EventQueue queue() {
+    EventQueue q = queue;
+    if (q == null) {
+      throw new IllegalStateException("bug: places run apart, there is no next event of all");
+    }
+    return q;
   }
 
   /** The current time in picoseconds. */
@@ -56,7 +72,7 @@ public final class Simulation {
 
   /** Whether no event is queued: nothing will ever happen again unless somebody schedules it. */
   public boolean isQuiet() {
-    return isApart() ? placed().isEmpty() : queue.isEmpty();
+    return queue().isEmpty();
   }
 
   /**
@@ -135,9 +151,9 @@ public final class Simulation {
       throw new IllegalArgumentException("event kind: got " + kind + "; expected 0 to 255");
     }
     long payload = ((long) handler << 40) | ((long) kind << 32) | (arg & 0xFFFF_FFFFL);
-    PlacedEventQueue p = placed;
+    final Partition p = partition;
     if (p == null) {
-      queue.push(timePs, order, payload);
+      queue().push(timePs, order, payload);
     } else {
       p.push(place, timePs, order, payload);
     }
@@ -149,11 +165,7 @@ public final class Simulation {
    * @return false if there was none
    */
   public boolean step() {
-    final PlacedEventQueue p = placed;
-    if (p != null) {
-      return step(p);
-    }
-    final EventQueue q = queue;
+    final EventQueue q = queue();
     if (q.isEmpty()) {
       return false;
     }
@@ -162,74 +174,11 @@ public final class Simulation {
     return true;
   }
 
-  private boolean step(PlacedEventQueue p) {
-    if (p.isEmpty()) {
-      return false;
-    }
-    p.pop();
-    handle(p.timePs(), p.payload());
-    return true;
-  }
-
-  private void handle(long timePs, long payload) {
+  /** Handles an event. */
+  void handle(long timePs, long payload) {
     nowPs = timePs;
     eventCount++;
     handlers[(int) (payload >>> 40)].onEvent((int) (payload >>> 32) & 0xFF, (int) payload);
-  }
-
-  // ---- places ----
-
-  /** Whether places run apart. */
-  public boolean isApart() {
-    return placed != null;
-  }
-
-  /**
-   * From now on each place may run ahead of others as far as they let it. What is scheduled at a
-   * place from elsewhere must keep the promise of {@link Places}.
-   *
-   * @throws IllegalStateException if an event is queued, or places run apart already
-   */
-  public void runApart(Places places) {
-    if (!isQuiet() || isApart()) {
-      throw new IllegalStateException("bug: events are queued, or places run apart already");
-    }
-    placed = new PlacedEventQueue(places, nowPs);
-  }
-
-  /**
-   * Ends {@link #runApart}: handles what is left, after which it is everywhere as late as at the
-   * place that is ahead of all others.
-   *
-   * @param atLeastPs or this late, if that is later
-   */
-  public void runTogether(long atLeastPs) {
-    while (isApart() && step(placed())) {
-      // each step is one event
-    }
-    nowPs = Math.max(atLeastPs, placed().latestPs());
-    placed = null;
-  }
-
-  /**
-   * Ends {@link #runApart} after an error, if places run apart: what is left happens on one clock,
-   * which is that of the place ahead of all others, so what should have been before happens then.
-   */
-  public void giveUpApart() {
-    PlacedEventQueue p = placed;
-    if (p == null) {
-      return;
-    }
-    nowPs = p.latestPs();
-    placed = null;
-    while (!p.isEmpty()) {
-      p.pop();
-      queue.push(Math.max(nowPs, p.timePs()), p.order(), p.payload());
-    }
-  }
-
-  private PlacedEventQueue placed() {
-    return Objects.requireNonNull(placed, "places run together");
   }
 
   /** Handles events until none is left. */
@@ -237,5 +186,44 @@ public final class Simulation {
     while (step()) {
       // each step is one event
     }
+  }
+
+  /**
+   * Something has happened beside this queue, in an {@link ApartSimulation}: it is later now.
+   *
+   * @param timePs until when; no event is queued before that
+   * @param events how many have been handled
+   */
+  public void passOver(long timePs, long events) {
+    nowPs = Math.max(nowPs, timePs);
+    eventCount += events;
+  }
+
+  // ---- places that run apart ----
+
+  /** Whether places run apart, of which these are some. */
+  public boolean isApart() {
+    return partition != null;
+  }
+
+  /** Whether events at a place are scheduled here. */
+  public boolean holds(int place) {
+    return partition == null || partition.holds(place);
+  }
+
+  /**
+   * Has something done where the events of a place are scheduled, which is elsewhere; what it does
+   * there must keep the promise of {@link Places}. It finds the time that it is here.
+   */
+  public void post(int place, Runnable what) {
+    if (partition == null) {
+      throw new IllegalStateException("bug: all places are here");
+    }
+    partition.post(place, what);
+  }
+
+  /** It is as late as where something was posted. */
+  void at(long timePs) {
+    nowPs = timePs;
   }
 }

@@ -234,7 +234,7 @@ final class Scheduler {
     } catch (DeadlockException e) {
       throw new DeadlockException(e.getMessage() + "\n  on the host:" + waits("\n    "));
     } catch (RuntimeException | Error e) {
-      int owner = session.failedOwner();
+      int owner = session.owner(e);
       if (owner < 0) {
         throw e;
       }

@@ -54,14 +54,19 @@ final class Session {
   private static final int COLLECTIVE = -2;
 
   private final int communication;
-  private final @Nullable Use[] running;
+
+  /** What the kernel that says its commands on this thread may use. */
+  private final ThreadLocal<Use> running = new ThreadLocal<>();
+
   private final List<Launch> undeclared = new ArrayList<>();
   private final List<Tensor> leaving = new ArrayList<>();
   private List<Launch> pending = new ArrayList<>();
   private int tidyAt = 64;
   private boolean driving;
   private @Nullable Throwable stopped;
-  private @Nullable Use failed;
+
+  /** What kernels have thrown, on whichever thread, and which launch is to blame. */
+  private final Map<Throwable, Use> blamed = Collections.synchronizedMap(new IdentityHashMap<>());
 
   @Nullable Scheduler scheduler;
   final Messages messages = new Messages(this);
@@ -87,7 +92,6 @@ final class Session {
     this.virtual =
         new RangeAllocator(
             VirtualAddress.BASE, VirtualAddress.SPACE_BYTES, machine.pe().mmu().pageBytes());
-    this.running = new Use[machine.peCount()];
     this.communication = machine.pe().cpu().contexts() - 1;
     this.queues = new QueueSets(simulator);
     this.busy = new BusyTimes(deviceCount());
@@ -302,22 +306,22 @@ final class Session {
   private boolean guard(Use use, Pe at, Steps body) {
     // Collectives run beside other kernels of a PE, but use no tensor: they know its shards.
     boolean mayUseTensors = use.owner != COLLECTIVE;
-    int pe = mayUseTensors ? machine.peIndex(at) : -1;
     if (mayUseTensors) {
-      running[pe] = use;
+      running.set(use);
     }
     try {
       return body.next();
     } catch (RangeException e) {
-      failed = use;
-      throw new SimulationException(
-          "kernel " + use.kernel + " at " + at + ": " + e.getMessage() + userLine(e));
+      String what = "kernel " + use.kernel + " at " + at + ": " + e.getMessage() + userLine(e);
+      SimulationException thrown = new SimulationException(what);
+      blamed.put(thrown, use);
+      throw thrown;
     } catch (RuntimeException | AssertionError e) {
-      failed = use;
+      blamed.put(e, use);
       throw e;
     } finally {
       if (mayUseTensors) {
-        running[pe] = null;
+        running.remove();
       }
     }
   }
@@ -338,7 +342,7 @@ final class Session {
     if (!driving) {
       return;
     }
-    Use use = running[machine.peIndex(pe)];
+    Use use = running.get();
     if (use != null && use.declared && !use.tensors.contains(tensor)) {
       throw new SimulationException(
           "kernel "
@@ -382,9 +386,9 @@ final class Session {
     }
   }
 
-  /** The rank that launched the kernel that has failed; -1 if none did or it is not known. */
-  int failedOwner() {
-    Use use = failed;
+  /** The rank that launched the kernel that threw this; -1 if none did or it is not known. */
+  int owner(Throwable thrown) {
+    Use use = blamed.get(thrown);
     return use == null || use.owner == COLLECTIVE ? -1 : use.owner;
   }
 

@@ -252,10 +252,11 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     }
     Map<Pe, Integer> index = byPe;
     if (index == null) {
-      index = new HashMap<>();
+      Map<Pe, Integer> made = new HashMap<>();
       for (int i = 0; i < specs.size(); i++) {
-        index.put(specs.get(i).place(), i);
+        made.put(specs.get(i).place(), i);
       }
+      index = Map.copyOf(made); // complete for whoever sees it: kernels may ask on several threads
       byPe = index;
     }
     Integer i = index.get(pe);

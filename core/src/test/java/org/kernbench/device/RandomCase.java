@@ -63,17 +63,16 @@ record RandomCase(
    */
   DeviceRig rig(Mode mode, int tapeSize) {
     return rig(machine ->
-        Simulator.open(machine, mode, SimulatorOptions.DEFAULT, tapeSize, Integer.MAX_VALUE));
+        Simulator.open(machine, mode, SimulatorOptions.DEFAULT, tapeSize, ApartRun.Limits.NEVER));
   }
 
   /**
    * In mode {@code time}.
    *
-   * @param packagesToRunApart over how many packages a launch goes in which they may run apart
+   * @param apart when packages run apart
    */
-  DeviceRig rig(SimulatorOptions options, int packagesToRunApart) {
-    return rig(machine ->
-        Simulator.open(machine, Mode.TIME, options, CommandTape.SIZE, packagesToRunApart));
+  DeviceRig rig(SimulatorOptions options, ApartRun.Limits apart) {
+    return rig(machine -> Simulator.open(machine, Mode.TIME, options, CommandTape.SIZE, apart));
   }
 
   private DeviceRig rig(Function<Machine, Simulator> simulator) {
