@@ -314,24 +314,16 @@ final class Fabric implements Interconnect, EventHandler {
           });
       return ELSEWHERE;
     }
-    int t = newTransfer();
-    int at = t << TRANSFER_SHIFT;
-    final long[] x = transfers;
-    x[at + BYTES] = bytes;
-    x[at + ID] = id;
-    x[at + EARLIEST_PS] = timePs + route.latencyPs + serialPs(route, bytes);
-    x[at + WORST_WAIT_PS] = 0;
-    x[at + WORST_HOP] = NOWHERE;
-    x[at + SINK_ARG] = sinkArg;
-    x[at + AFTER_CHUNK] = tellInjected ? OFFER_AND_TELL : OFFER;
-    references[t * 2] = route.links;
-    references[t * 2 + 1] = sink;
+    long earliestPs = timePs + route.latencyPs + serialPs(route, bytes);
+    int t = newTransfer(id, route.links, bytes, earliestPs, sink, sinkArg);
+    final int at = t << TRANSFER_SHIFT;
+    transfers[at + AFTER_CHUNK] = tellInjected ? OFFER_AND_TELL : OFFER;
     final HbmSlices s = slices;
     if (s != null && s.begin(t, id, route, bytes, span)) {
-      x[at + BANKS_PS] = 0;
-      x[at + EARLIEST_PS] += s.idlePs(t);
+      transfers[at + BANKS_PS] = 0;
+      transfers[at + EARLIEST_PS] += s.idlePs(t);
       if (s.isRead(t)) {
-        x[at + AFTER_CHUNK] = READ_ON;
+        transfers[at + AFTER_CHUNK] = READ_ON;
         readFirst(t, timePs);
         return t;
       }
@@ -397,22 +389,25 @@ final class Fabric implements Interconnect, EventHandler {
     return places.length == 0 ? 0 : places[link];
   }
 
-  private int placeOfFirst(int t) {
-    return places.length == 0 ? 0 : places[((int[]) references[t * 2])[0]];
-  }
-
   private Sink sink() {
     return Objects.requireNonNull(sink, "partitions are told who hears of transfers");
   }
 
+  /** A chunk is at the beginning of its way. */
   private void start(int t, long number, long timePs, int kind) {
+    enter(t, number, 0, timePs, timePs, kind);
+  }
+
+  /** A chunk reaches a link of its way. */
+  private void enter(int t, long number, int hop, long headPs, long tailPs, int kind) {
     int c = newChunk();
     int at = c << CHUNK_SHIFT;
     chunks[at + TRANSFER] = t;
     chunks[at + NUMBER] = number;
-    chunks[at + HOP] = 0;
-    chunks[at + TAIL_PS] = timePs;
-    sim.scheduleKeyed(placeOfFirst(t), timePs, key(t, number), handler, kind, c);
+    chunks[at + HOP] = hop;
+    chunks[at + TAIL_PS] = tailPs;
+    int place = place(((int[]) references[t * 2])[hop]);
+    sim.scheduleKeyed(place, headPs, key(t, number), handler, kind, c);
   }
 
   private long key(int t, long number) {
@@ -548,7 +543,7 @@ final class Fabric implements Interconnect, EventHandler {
           Fabric there = parts.apply(place);
           int visitor = there.visitor(id, bytes, route, hop, number, earliestPs, arg);
           there.noteWait(visitor << TRANSFER_SHIFT, worstPs, worstHop);
-          there.enter(visitor, number, hop, headPs, tailPs);
+          there.enter(visitor, number, hop, headPs, tailPs, HEAD);
         });
     if (last) {
       x[at + NEXT_FREE] = freeTransfer;
@@ -564,33 +559,11 @@ final class Fabric implements Interconnect, EventHandler {
       Visit visit = new Visit(id, hop);
       return Objects.requireNonNull(last ? visiting.remove(visit) : visiting.get(visit));
     }
-    int t = newTransfer();
-    int at = t << TRANSFER_SHIFT;
-    final long[] x = transfers;
-    x[at + BYTES] = bytes;
-    x[at + ID] = id;
-    x[at + EARLIEST_PS] = earliestPs;
-    x[at + WORST_WAIT_PS] = 0;
-    x[at + WORST_HOP] = NOWHERE;
-    x[at + SINK_ARG] = arg;
-    x[at + AFTER_CHUNK] = OFFER;
-    references[t * 2] = route;
-    references[t * 2 + 1] = sink();
+    int t = newTransfer(id, route, bytes, earliestPs, sink(), arg);
     if (!last) {
       visiting.put(new Visit(id, hop), t);
     }
     return t;
-  }
-
-  private void enter(int t, long number, int hop, long headPs, long tailPs) {
-    int c = newChunk();
-    int at = c << CHUNK_SHIFT;
-    chunks[at + TRANSFER] = t;
-    chunks[at + NUMBER] = number;
-    chunks[at + HOP] = hop;
-    chunks[at + TAIL_PS] = tailPs;
-    int place = place(((int[]) references[t * 2])[hop]);
-    sim.scheduleKeyed(place, headPs, key(t, number), handler, HEAD, c);
   }
 
   /** Whether a link is entered from {@code from} only, so that its times follow from there. */
@@ -725,6 +698,23 @@ final class Fabric implements Interconnect, EventHandler {
     transfers[at + NEXT_FREE] = freeTransfer;
     freeTransfer = t;
     s.onDelivered(arg, timePs, waited, worst);
+  }
+
+  /** A transfer that has met nobody yet. */
+  private int newTransfer(
+      long id, int[] route, long bytes, long earliestPs, Sink hears, int sinkArg) {
+    final int t = newTransfer();
+    final int at = t << TRANSFER_SHIFT;
+    final long[] x = transfers;
+    x[at + BYTES] = bytes;
+    x[at + ID] = id;
+    x[at + EARLIEST_PS] = earliestPs;
+    x[at + WORST_WAIT_PS] = 0;
+    x[at + WORST_HOP] = NOWHERE;
+    x[at + SINK_ARG] = sinkArg;
+    references[t * 2] = route;
+    references[t * 2 + 1] = hears;
+    return t;
   }
 
   private int newTransfer() {
