@@ -36,7 +36,8 @@ public final class Suggest {
     return nearest(word, known).map(name -> "; did you mean " + name + "?").orElse("");
   }
 
-  private static String fold(String name) {
+  /** A name in the form in which names are compared. */
+  public static String fold(String name) {
     return name.toLowerCase(Locale.ROOT).replace('-', '_');
   }
 

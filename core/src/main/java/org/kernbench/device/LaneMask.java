@@ -10,25 +10,13 @@ package org.kernbench.device;
  * @param elementBytes size of an element in memory
  * @param other the bytes of the value of masked lanes of a load, at least {@code elementBytes}
  */
-public record LaneMask(Register register, int offset, int elementBytes, Lane other) {
+public record LaneMask(Register register, int offset, int elementBytes, Lane other)
+    implements CountedLanes {
   /** The bytes of one element. */
   public record Lane(long bits) {}
 
-  /** Takes a run of lanes that count. */
-  interface Run {
-    /**
-     * @param memoryOffset from the first byte of the region
-     * @param valueOffset from the first byte of the value that the region holds
-     */
-    void accept(long memoryOffset, int valueOffset, int bytes);
-  }
-
-  /**
-   * The runs of lanes that count.
-   *
-   * @param firstLane of the region in the mask, for the part of an access that one memory has
-   */
-  void runs(Region region, int firstLane, Run run) {
+  @Override
+  public void runs(Region region, int firstLane, Run run) {
     byte[] bools = register.data();
     int at = register.dataOffset() + offset + firstLane;
     int lanes = region.rowBytes() / elementBytes;
@@ -50,8 +38,8 @@ public record LaneMask(Register register, int offset, int elementBytes, Lane oth
     }
   }
 
-  /** Fills {@code bytes} of a value with the value of masked lanes. */
-  void fill(byte[] value, int from, int bytes) {
+  @Override
+  public void fill(byte[] value, int from, int bytes) {
     for (int i = 0; i < bytes; i++) {
       value[from + i] = (byte) (other.bits >>> (8 * (i % elementBytes)));
     }

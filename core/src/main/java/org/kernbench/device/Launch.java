@@ -157,4 +157,9 @@ public final class Launch {
   public int criticalOp() {
     return criticalOp;
   }
+
+  /** Whether it has been called, kept in the log, and is not done. */
+  boolean isUnderWay() {
+    return !isDone() && id >= 0;
+  }
 }

@@ -23,7 +23,7 @@ import org.kernbench.machine.Pe;
  * and the host calls when a launch that it has waited for is done.
  *
  * <p>A PE is <em>done</em> with a launch when its last command is and its last message is seen,
- * later than {@link Launch#endPs} counts a message. Launches count from 0 in the order of the
+ * later than the end of the launch counts a message. Launches count from 0 in the order of the
  * host's calls. Rows are kept up to a limit, as those of operations are.
  */
 public final class LaunchLog {
@@ -76,10 +76,10 @@ public final class LaunchLog {
    * The host calls.
    *
    * @param arrivedPs when the call reaches the farthest PE
-   * @param others launches under way that this one comes after
+   * @param others the ids of launches under way that this one comes after
    * @return the launch, {@link #NONE} if it is not kept
    */
-  int called(String name, long nowPs, long arrivedPs, List<Launch> others) {
+  int called(String name, long nowPs, long arrivedPs, List<Integer> others) {
     if (!complete || launches.rows() >= limit || rows.rows() >= limit) {
       complete = false;
       return NONE;
@@ -91,7 +91,7 @@ public final class LaunchLog {
     launches.set(launch, DONE, NONE);
     launches.set(launch, AFTER_ROW, pack(hostWaitedFor, NONE));
     names.add(name);
-    after.add(others.stream().filter(l -> !l.isDone() && l.id >= 0).map(l -> l.id).toList());
+    after.add(List.copyOf(others));
     return launch;
   }
 

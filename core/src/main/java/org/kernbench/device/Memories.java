@@ -50,7 +50,7 @@ final class Memories {
   }
 
   /** The same, but only the lanes that a mask counts; the others get its value. */
-  void read(long physical, Region region, LaneMask mask, int firstLane, byte[] to, int offset) {
+  void read(long physical, Region region, CountedLanes mask, int firstLane, byte[] to, int offset) {
     mask.fill(to, offset, region.bytes());
     mask.runs(
         region,
@@ -59,7 +59,8 @@ final class Memories {
   }
 
   /** Writes only the lanes that a mask counts. */
-  void write(long physical, Region region, LaneMask mask, int firstLane, byte[] from, int offset) {
+  void write(
+      long physical, Region region, CountedLanes mask, int firstLane, byte[] from, int offset) {
     mask.runs(
         region,
         firstLane,

@@ -257,7 +257,8 @@ final class TimedExecutor implements Executor, EventHandler {
       }
     }
     launch.arrivalPs = sim.nowPs() + arrival;
-    launch.id = log.launches().called(spec.name(), sim.nowPs(), launch.arrivalPs, spec.after());
+    List<Integer> after = spec.after().stream().filter(Launch::isUnderWay).map(l -> l.id).toList();
+    launch.id = log.launches().called(spec.name(), sim.nowPs(), launch.arrivalPs, after);
     startIfReady(launch);
     return launch;
   }

@@ -104,7 +104,7 @@ public final class BenchContext {
   }
 
   private static boolean sameName(String given, String name) {
-    return Param.fold(given.strip()).equals(Param.fold(name));
+    return Suggest.fold(given.strip()).equals(Suggest.fold(name));
   }
 
   /** Says how long a point took, in picoseconds; the slowest is the one to explain. */

@@ -13,7 +13,7 @@ public final class BenchRegistry {
 
   private BenchRegistry(List<Bench> benches) {
     for (Bench bench : benches) {
-      Bench other = this.benches.putIfAbsent(Param.fold(bench.name()), bench);
+      Bench other = this.benches.putIfAbsent(Suggest.fold(bench.name()), bench);
       if (other != null) {
         throw new IllegalArgumentException(
             "two benches are called "
@@ -94,7 +94,7 @@ public final class BenchRegistry {
    * @throws UsageException that names the nearest one
    */
   public Bench find(String name) {
-    Bench bench = benches.get(Param.fold(name));
+    Bench bench = benches.get(Suggest.fold(name));
     if (bench == null) {
       List<String> names = new ArrayList<>();
       benches.values().forEach(b -> names.add(b.name()));

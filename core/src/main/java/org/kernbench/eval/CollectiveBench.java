@@ -170,7 +170,7 @@ final class CollectiveBench implements Bench {
     String wanted = context.param(ALGORITHM).orElse("auto");
     List<String> able = config.names(op).stream().sorted().toList();
     for (String each : able) {
-      if (Param.fold(each).equals(Param.fold(wanted))) {
+      if (Suggest.fold(each).equals(Suggest.fold(wanted))) {
         return each;
       }
     }

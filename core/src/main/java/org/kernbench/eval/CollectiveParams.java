@@ -74,7 +74,7 @@ final class CollectiveParams {
   private static String known(String name, CclConfig config) {
     List<String> names = config.names(CollectiveOp.ALL_REDUCE).stream().sorted().toList();
     for (String each : names) {
-      if (Param.fold(each).equals(Param.fold(name))) {
+      if (Suggest.fold(each).equals(Suggest.fold(name))) {
         return each;
       }
     }

@@ -3,6 +3,7 @@ package org.kernbench.eval;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import org.kernbench.config.Suggest;
 import org.kernbench.device.Cost;
 import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
@@ -144,8 +145,8 @@ final class CriticalPath {
 
   private String resource(Cost cost, int op) {
     return switch (cost) {
-      case Cost.LinkLatency l -> Param.fold(machine.linkKind(l.link()).name());
-      case Cost.LinkBytes l -> Param.fold(machine.linkKind(l.link()).name());
+      case Cost.LinkLatency l -> Suggest.fold(machine.linkKind(l.link()).name());
+      case Cost.LinkBytes l -> Suggest.fold(machine.linkKind(l.link()).name());
       case Cost.CreditReturn c -> "slots";
       case Cost.SlotCopy c -> "slots";
       case Cost.SlotAccess c -> "slots";

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.kernbench.config.Suggest;
 
 /**
  * An explanation as JSON, schema {@value #SCHEMA}: {@code schema, kernbench, bench, machine {name,
@@ -110,7 +111,7 @@ public final class ExplanationJson {
     for (Utilisation.LinkUse u : e.utilisation().links()) {
       Map<String, Object> json = new LinkedHashMap<>();
       json.put("link", u.link().name());
-      json.put("kind", Param.fold(u.link().kind().name()));
+      json.put("kind", Suggest.fold(u.link().kind().name()));
       json.put("bytes", u.bytes());
       json.put("busy_ns", Numbers.ns(u.busyPs()));
       json.put("waited_ns", Numbers.ns(u.waitedPs()));
@@ -125,7 +126,7 @@ public final class ExplanationJson {
       Map<String, Object> json = new LinkedHashMap<>();
       json.put("path", s.parameter().path());
       json.put("value", s.parameter().value());
-      json.put("kind", Param.fold(s.parameter().kind().name()));
+      json.put("kind", Suggest.fold(s.parameter().kind().name()));
       effect("more", s, s.more(), e, json);
       effect("less", s, s.less(), e, json);
       list.add(json);
@@ -150,7 +151,7 @@ public final class ExplanationJson {
         json.put("same_path", x.samePath());
         sensitivity
             .verdict(x, e.breakdown().totalPs())
-            .ifPresent(v -> json.put("verdict", Param.fold(v.name())));
+            .ifPresent(v -> json.put("verdict", Suggest.fold(v.name())));
       }
       into.put(name, json);
     });

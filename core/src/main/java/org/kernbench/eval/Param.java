@@ -1,7 +1,6 @@
 package org.kernbench.eval;
 
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.regex.Matcher;
@@ -99,9 +98,9 @@ public final class Param<T> {
   }
 
   private static String readChoice(String text, List<String> known) {
-    String wanted = fold(text);
+    String wanted = Suggest.fold(text);
     for (String each : known) {
-      if (fold(each).equals(wanted)) {
+      if (Suggest.fold(each).equals(wanted)) {
         return each;
       }
     }
@@ -196,10 +195,5 @@ public final class Param<T> {
    */
   T read(String text) {
     return reader.apply(text.trim());
-  }
-
-  /** A name in the form in which names are compared. */
-  static String fold(String name) {
-    return name.toLowerCase(Locale.ROOT).replace('-', '_');
   }
 }

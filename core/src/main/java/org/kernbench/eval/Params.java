@@ -38,7 +38,7 @@ public final class Params {
         continue;
       }
       String name = each.substring(0, equals);
-      Param<?> param = known.get(Param.fold(name));
+      Param<?> param = known.get(Suggest.fold(name));
       if (param == null) {
         problems.add(unknown(bench, name, known));
         continue;

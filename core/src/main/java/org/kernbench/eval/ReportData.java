@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.kernbench.config.Suggest;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.Link;
 import org.kernbench.machine.LinkKind;
@@ -181,7 +182,7 @@ final class ReportData {
       if (cube.has(n)) {
         numbers.put(id, nodes.size());
         String name = n.name().substring(n.name().lastIndexOf('.') + 1);
-        nodes.add(List.of(name, Param.fold(n.kind().name()), n.x(), n.y()));
+        nodes.add(List.of(name, Suggest.fold(n.kind().name()), n.x(), n.y()));
       }
     }
     List<Object> links = new ArrayList<>();

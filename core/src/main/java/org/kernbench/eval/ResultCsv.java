@@ -10,6 +10,7 @@ import java.math.BigDecimal;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.kernbench.config.Suggest;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.Machine;
 
@@ -90,7 +91,7 @@ public final class ResultCsv {
           csv.writeRecord(
               Integer.toString(id),
               log.pe(id).toString(),
-              Param.fold(log.kind(id).name()),
+              Suggest.fold(log.kind(id).name()),
               Long.toString(log.issuePs(id)),
               Long.toString(log.startPs(id)),
               Long.toString(log.endPs(id)),

@@ -102,7 +102,7 @@ public record Sweep(
     long points = 1;
     for (Axis axis : axes) {
       checkName(bench, axis, problems);
-      if (!seen.add(Param.fold(axis.name()))) {
+      if (!seen.add(Suggest.fold(axis.name()))) {
         problems.add("--vary " + axis.name() + ": given twice; expected one list of values");
       }
       if (axis.values().isEmpty()) {
@@ -139,7 +139,7 @@ public record Sweep(
       return;
     }
     List<String> known = new ArrayList<>(bench.params().stream().map(Param::name).toList());
-    if (known.stream().noneMatch(k -> k.equals(Param.fold(name)))) {
+    if (known.stream().noneMatch(k -> k.equals(Suggest.fold(name)))) {
       known.add(TOPOLOGY);
       String hint = Suggest.hint(name, known);
       problems.add(
@@ -245,11 +245,11 @@ public record Sweep(
   private String key(RunOptions o, Map<String, String> files) {
     List<String> all = new ArrayList<>();
     all.add("kernbench " + version);
-    all.add("bench " + Param.fold(bench.name()) + " " + userCode);
+    all.add("bench " + Suggest.fold(bench.name()) + " " + userCode);
     all.add("mode " + o.mode().name() + (o.verify() ? " verified" : ""));
     all.add("topology " + o.topology().map(t -> t + " " + content(Path.of(t), files)).orElse(""));
     all.add("ccl " + o.ccl().map(p -> content(p, files)).orElse(""));
-    o.point().ifPresent(point -> all.add("point " + Param.fold(point)));
+    o.point().ifPresent(point -> all.add("point " + Suggest.fold(point)));
     o.overrides().forEach(each -> all.add("set " + each));
     o.cclOverrides().forEach(each -> all.add("ccl-set " + each));
     o.params().stream().map(Sweep::folded).sorted().forEach(each -> all.add("param " + each));
@@ -258,7 +258,7 @@ public record Sweep(
 
   private static String folded(String param) {
     int equals = Math.max(0, param.indexOf('='));
-    return Param.fold(param.substring(0, equals)) + param.substring(equals);
+    return Suggest.fold(param.substring(0, equals)) + param.substring(equals);
   }
 
   /** What a file says, as a hash; empty if there is no such file, as for a preset. */

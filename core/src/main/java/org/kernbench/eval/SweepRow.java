@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.kernbench.config.Suggest;
 
 /**
  * The row of one point in the results store. All of it but {@code wallMs} follows from the key.
@@ -73,7 +74,7 @@ public record SweepRow(
     Map<String, Object> params = new LinkedHashMap<>();
     for (String param : point.options().params()) {
       int equals = param.indexOf('=');
-      params.put(Param.fold(param.substring(0, equals)), param.substring(equals + 1));
+      params.put(Suggest.fold(param.substring(0, equals)), param.substring(equals + 1));
     }
     return new SweepRow(
         point.key(),

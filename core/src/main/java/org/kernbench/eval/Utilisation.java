@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.kernbench.config.Suggest;
 import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
 import org.kernbench.device.TransferLog;
@@ -253,7 +254,7 @@ public final class Utilisation {
     Windows all = new Windows(fromPs, toPs, windows);
     for (int s = 0; s < ways.services(); s++) {
       int link = ways.link(s);
-      String kind = Param.fold(machine.linkKind(link).name());
+      String kind = Suggest.fold(machine.linkKind(link).name());
       all.add(kind, link, ways.startPsOf(s), ways.tailPs(s));
     }
     return all.means();

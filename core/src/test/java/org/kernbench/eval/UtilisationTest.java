@@ -13,6 +13,7 @@ import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.config.Suggest;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.Machine;
 
@@ -72,7 +73,7 @@ final class UtilisationTest {
     Map<String, Integer> users = new HashMap<>();
     for (Utilisation.LinkUse l : Utilisation.of(MACHINE, LOG, FROM, TO).links()) {
       if (l.busyPs() > 0) {
-        String kind = Param.fold(l.link().kind().name());
+        String kind = Suggest.fold(l.link().kind().name());
         busy.merge(kind, l.busyPs(), Long::sum);
         users.merge(kind, 1, Integer::sum);
       }
