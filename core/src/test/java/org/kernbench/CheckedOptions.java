@@ -38,7 +38,7 @@ public final class CheckedOptions {
 
   /** Opens a machine whose execution is checked, unless it checks itself or keeps no time. */
   public static Torch open(Machine machine, TorchOptions options) {
-    boolean asItIs = options.mode() == Mode.VALUES || options.simulator().findings().isPresent();
+    boolean asItIs = options.mode() == Mode.VALUES || options.simulator().watch().isPresent();
     return Torch.open(machine, asItIs ? options : options.checkedBy(CURRENT.get()));
   }
 }

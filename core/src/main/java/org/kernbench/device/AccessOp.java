@@ -57,6 +57,23 @@ final class AccessOp extends TransferOp {
     return r;
   }
 
+  /** What a {@link Watch} is told of it when it has ended. */
+  Watch.Access seen(long endPs) {
+    return new Watch.Access(
+        out,
+        out.producers == 1,
+        kind() == OpKind.STORE,
+        bytes,
+        startPs,
+        endPs,
+        line,
+        physical,
+        range,
+        region(),
+        mask,
+        firstLane);
+  }
+
   /** Whether it touches bytes that another access touches; gaps between rows count as touched. */
   boolean overlaps(AccessOp other) {
     return bytes > 0

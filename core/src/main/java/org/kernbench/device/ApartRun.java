@@ -70,7 +70,7 @@ final class ApartRun {
     this.allowed =
         executor.mode == Mode.TIME
             && options.opLogLimit() == 0
-            && options.findings().isEmpty()
+            && options.watch().isEmpty()
             && executor.machine.pe().cpu().issue() != IssuePolicy.SERIAL;
   }
 

@@ -33,7 +33,7 @@ import org.kernbench.machine.PhysicalAddress;
  *
  * <p>Costs nothing when off: the machine asks for it once per operation that ends.
  */
-final class Checker {
+final class Checker implements Watch {
   private static final String HOST = "the host program";
 
   private final Machine machine;
@@ -57,7 +57,7 @@ final class Checker {
 
   private final Map<Integer, Map<Pe, CheckedLaunch>> streams = new HashMap<>();
   private final Map<QueueSet, CheckedQueues> queues = new IdentityHashMap<>();
-  private final Map<ProgramContext, CheckedProgram> running = new IdentityHashMap<>();
+  private final Map<PePort, CheckedProgram> running = new IdentityHashMap<>();
 
   /** Loads and stores under way, by what they make. */
   private final Map<Register, Moment> underWay = new IdentityHashMap<>();
@@ -70,24 +70,25 @@ final class Checker {
     this.log = log;
     this.values = mode == Mode.FULL;
     this.findings = findings;
-    findings.opened();
   }
 
   // ---- queues and launches ----
 
-  void installed(QueueSet set) {
+  @Override
+  public void installed(QueueSet set) {
     queues.put(set, new CheckedQueues(set.plan()));
   }
 
-  void uninstalled(QueueSet set) {
+  @Override
+  public void uninstalled(QueueSet set) {
     CheckedQueues removed = queues.remove(set);
     if (removed != null) {
       leftIn(removed);
     }
   }
 
-  /** The host launches a kernel. */
-  CheckedLaunch launches(LaunchSpec spec) {
+  @Override
+  public OfLaunch launches(LaunchSpec spec) {
     look();
     List<CheckedLaunch> after = new ArrayList<>();
     for (Launch l : spec.after()) {
@@ -109,16 +110,22 @@ final class Checker {
     for (Pe pe : spec.pes()) {
       last.put(pe, launch);
     }
-    return launch;
+    return new OfLaunch() {
+      @Override
+      public Function<PePort, Runnable> watched(Function<PePort, Runnable> program) {
+        return Checker.this.watched(launch, program);
+      }
+
+      @Override
+      public void launched(Launch started) {
+        launch.is(started);
+        pending.put(started, launch);
+      }
+    };
   }
 
-  void launched(CheckedLaunch checked, Launch launch) {
-    checked.is(launch);
-    pending.put(launch, checked);
-  }
-
-  /** The same program, watched. */
-  Function<PePort, Runnable> watched(CheckedLaunch launch, Function<PePort, Runnable> program) {
+  private Function<PePort, Runnable> watched(
+      CheckedLaunch launch, Function<PePort, Runnable> program) {
     return port -> {
       CheckedProgram checked = new CheckedProgram(this, launch, port.pe(), null);
       runs(port, checked);
@@ -142,7 +149,7 @@ final class Checker {
 
   /** A program runs in a context from now on. */
   void runs(PePort port, CheckedProgram program) {
-    running.put(((TimedPort) port).context(), program);
+    running.put(port, program);
   }
 
   /** The host sees what is done. If everything is, the past need not be searched any more. */
@@ -261,60 +268,51 @@ final class Checker {
 
   // ---- what happened ----
 
-  /** An operation has ended. */
-  void ended(Op op, long endPs) {
-    switch (op.kind()) {
-      case LOAD, STORE -> accessed((AccessOp) op, endPs);
-      case SEND -> arrived((MessageOp) op, endPs);
-      case RECV, MATH, GEMM -> {}
-    }
-  }
-
-  private void arrived(MessageOp op, long endPs) {
+  @Override
+  public void arrived(PePort program, int queue, int bytes, int line, long endPs) {
     findings.sawMessage();
-    CheckedProgram program = running.get(op.context());
-    if (program != null && program.launch.queues != null) {
-      String line = line(op.line);
-      program
+    CheckedProgram sender = running.get(program);
+    if (sender != null && sender.launch.queues != null) {
+      sender
           .launch
           .queues
-          .from(op.end().id)
-          .arrived(new CheckedQueues.Arrival(program.launch.name, line, op.bytes, endPs));
+          .from(queue)
+          .arrived(new CheckedQueues.Arrival(sender.launch.name, line(line), bytes, endPs));
     }
   }
 
-  private void accessed(AccessOp op, long endPs) {
-    Moment moment = underWay.get(op.out);
+  @Override
+  public void accessed(PePort program, Access a) {
+    Moment moment = underWay.get(a.value());
     if (moment == null) {
       // a part of it has ended before the whole is issued
-      moment = Objects.requireNonNull(running.get(op.context())).issuing;
-    } else if (op.out.producers == 1) {
-      underWay.remove(op.out);
+      moment = Objects.requireNonNull(running.get(program)).issuing;
+    } else if (a.isWhole()) {
+      underWay.remove(a.value());
     }
-    if (op.bytes == 0 || moment == null || (op.mask != null && !values)) {
+    if (a.bytes() == 0 || moment == null || (a.mask() != null && !values)) {
       return;
     }
-    boolean writes = op.kind() == OpKind.STORE;
-    long time = writes ? endPs : op.startPs;
-    MemoryAccess access = new MemoryAccess(moment, writes, counter++, time, line(op.line));
+    long time = a.writes() ? a.endPs() : a.startPs();
+    MemoryAccess access = new MemoryAccess(moment, a.writes(), counter++, time, line(a.line()));
     moment.number = access.number;
-    Judging judging = new Judging(access, place(new PhysicalAddress(op.physical), op.range));
-    Region region = op.region();
-    LaneMask mask = op.mask;
+    Judging judging = new Judging(access, place(new PhysicalAddress(a.physical()), a.range()));
+    Region region = a.region();
+    CountedLanes mask = a.mask();
     if (mask != null) {
-      mask.runs(region, op.firstLane, (at, value, n) -> judging.judge(op.physical + at, n));
+      mask.runs(region, a.firstLane(), (at, value, n) -> judging.judge(a.physical() + at, n));
     } else if (region.rows() == 1 || region.strideBytes() == region.rowBytes()) {
-      judging.judge(op.physical, region.bytes());
+      judging.judge(a.physical(), region.bytes());
     } else {
       for (int row = 0; row < region.rows(); row++) {
-        judging.judge(op.physical + row * region.strideBytes(), region.rowBytes());
+        judging.judge(a.physical() + row * region.strideBytes(), region.rowBytes());
       }
     }
     judging.report();
   }
 
-  /** The host reads or writes memory now. */
-  void hostAccess(
+  @Override
+  public void hostAccess(
       boolean writes, PhysicalAddress at, long bytes, PageMap.@Nullable Range range, long nowPs) {
     look();
     MemoryAccess access = new MemoryAccess(null, writes, counter++, nowPs, "");
@@ -323,8 +321,8 @@ final class Checker {
     judging.report();
   }
 
-  /** The host gives memory back. */
-  void erased(PhysicalAddress at, long bytes) {
+  @Override
+  public void erased(PhysicalAddress at, long bytes) {
     shadow.forget(at.value(), at.value() + bytes);
   }
 
@@ -465,15 +463,16 @@ final class Checker {
   // ---- the end ----
 
   /** The run has stopped with an error; if in a deadlock, messages may be missing. */
-  void failed(boolean deadlock) {
+  @Override
+  public void failed(boolean deadlock) {
     if (!failed && deadlock) {
       queues.values().forEach(this::missingIn);
     }
     failed = true;
   }
 
-  /** The simulator is closed. */
-  void closed() {
+  @Override
+  public void closed() {
     if (!failed) {
       queues.values().forEach(this::leftIn);
     }

@@ -35,8 +35,8 @@ interface Executor {
   /** Most slots in use at once in any queue of a set, from the oldest in use to the newest. */
   int peakSlots(QueueSet set);
 
-  /** Checks the execution; null if nobody asked for it. */
-  @Nullable Checker checker();
+  /** Watches the execution; null if nobody asked for it. */
+  @Nullable Watch watch();
 
   void close();
 }

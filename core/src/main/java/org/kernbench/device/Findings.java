@@ -5,13 +5,14 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import org.kernbench.machine.Machine;
 
 /**
  * What checked execution finds, over all simulators that are opened with it ({@link
  * SimulatorOptions#checkedBy}). One finding for each pair of source lines and tensor, in the order
  * in which they are found; complete when the simulators are closed.
  */
-public final class Findings {
+public final class Findings implements Watch.Source {
   /** More distinct findings than this are counted and not kept. */
   public static final int KEPT = 100;
 
@@ -55,8 +56,11 @@ public final class Findings {
     return messages;
   }
 
-  void opened() {
+  /** Checks a simulator that is being opened. */
+  @Override
+  public Watch of(Machine machine, PageMap map, OpLog log, Mode mode) {
     simulators++;
+    return new Checker(machine, map, log, mode, this);
   }
 
   void sawAccess() {

@@ -32,7 +32,7 @@ final class ProgramContext {
   /** The queues of the running launch; null if it has none. */
   @Nullable MessageUnit queues;
 
-  private final TimedPort port;
+  final TimedPort port;
 
   // the last operation to end, of those that have; a send ends when its channel is free
   private int lastOp = -1;

@@ -25,7 +25,7 @@ public final class Simulator implements AutoCloseable {
   private final Memories memories;
   private final PageMap map;
   private final Executor executor;
-  private final @Nullable Checker checker;
+  private final @Nullable Watch watch;
   private Optional<QueueSet> latest = Optional.empty();
 
   private Simulator(
@@ -38,7 +38,7 @@ public final class Simulator implements AutoCloseable {
         mode == Mode.VALUES
             ? new ValuesExecutor(machine, memories, map, options)
             : new TimedExecutor(machine, mode, memories, map, options, tapeSize, apart);
-    this.checker = executor.checker();
+    this.watch = executor.watch();
   }
 
   /** A machine at time 0 with empty memories and no queues. */
@@ -158,8 +158,8 @@ public final class Simulator implements AutoCloseable {
 
   private void checked(
       boolean writes, PhysicalAddress at, long bytes, PageMap.@Nullable Range range) {
-    if (checker != null) {
-      checker.hostAccess(writes, at, bytes, range, nowPs());
+    if (watch != null) {
+      watch.hostAccess(writes, at, bytes, range, nowPs());
     }
   }
 
@@ -205,8 +205,8 @@ public final class Simulator implements AutoCloseable {
    */
   public void erase(PhysicalAddress at, long bytes) {
     memories.erase(at, bytes);
-    if (checker != null) {
-      checker.erased(at, bytes);
+    if (watch != null) {
+      watch.erased(at, bytes);
     }
   }
 
@@ -227,8 +227,8 @@ public final class Simulator implements AutoCloseable {
   /** Adds message queues that no launch has unless it names them; otherwise as {@link #install}. */
   public QueueSet installApart(QueuePlan plan) {
     QueueSet set = executor.install(plan);
-    if (checker != null) {
-      checker.installed(set);
+    if (watch != null) {
+      watch.installed(set);
     }
     return set;
   }
@@ -241,8 +241,8 @@ public final class Simulator implements AutoCloseable {
    */
   public void uninstall(QueueSet set) {
     executor.uninstall(set);
-    if (checker != null) {
-      checker.uninstalled(set);
+    if (watch != null) {
+      watch.uninstalled(set);
     }
     if (latest.isPresent() && latest.get() == set) {
       latest = Optional.empty();
@@ -295,12 +295,12 @@ public final class Simulator implements AutoCloseable {
       }
     }
     spec.queues().ifPresent(q -> q.checkUsable(name));
-    if (checker == null) {
+    if (watch == null) {
       return executor.launch(spec, program);
     }
-    CheckedLaunch checked = checker.launches(spec);
-    Launch launch = executor.launch(spec, checker.watched(checked, program));
-    checker.launched(checked, launch);
+    Watch.OfLaunch watched = watch.launches(spec);
+    Launch launch = executor.launch(spec, watched.watched(program));
+    watched.launched(launch);
     return launch;
   }
 
@@ -313,8 +313,8 @@ public final class Simulator implements AutoCloseable {
     try {
       executor.drive(launch);
     } catch (RuntimeException | Error e) {
-      if (checker != null) {
-        checker.failed(e instanceof DeadlockException);
+      if (watch != null) {
+        watch.failed(e instanceof DeadlockException);
       }
       throw e;
     }
@@ -352,8 +352,8 @@ public final class Simulator implements AutoCloseable {
   @Override
   public void close() {
     executor.close();
-    if (checker != null) {
-      checker.closed();
+    if (watch != null) {
+      watch.closed();
     }
   }
 }

@@ -9,10 +9,10 @@ import java.util.Optional;
  *     keeps none)
  * @param captureLines whether each command remembers the kernel's source line (about a microsecond
  *     each)
- * @param findings takes what checked execution finds; empty: nothing is checked
+ * @param watch sees the execution as it goes, to judge it; empty: nobody does
  */
-public record SimulatorOptions(int opLogLimit, boolean captureLines, Optional<Findings> findings) {
-  /** Keeps the first million operations and no source lines, and checks nothing. */
+public record SimulatorOptions(int opLogLimit, boolean captureLines, Optional<Watch.Source> watch) {
+  /** Keeps the first million operations and no source lines; nobody watches. */
   public static final SimulatorOptions DEFAULT = new SimulatorOptions(1 << 20, false);
 
   /** Checks the ranges. */
@@ -22,29 +22,29 @@ public record SimulatorOptions(int opLogLimit, boolean captureLines, Optional<Fi
     }
   }
 
-  /** Options that check nothing. */
+  /** Options of a run that nobody watches. */
   public SimulatorOptions(int opLogLimit, boolean captureLines) {
     this(opLogLimit, captureLines, Optional.empty());
   }
 
   /** A copy that captures source lines. */
   public SimulatorOptions withLines() {
-    return new SimulatorOptions(opLogLimit, true, findings);
+    return new SimulatorOptions(opLogLimit, true, watch);
   }
 
   /** A copy with another limit of the op log. */
   public SimulatorOptions withOpLogLimit(int limit) {
-    return new SimulatorOptions(limit, captureLines, findings);
+    return new SimulatorOptions(limit, captureLines, watch);
   }
 
   /**
-   * A copy that checks the execution: races, reads of memory that nobody has written, messages left
-   * over. Captures lines; times and values stay the same, the run takes up to twice the processor
-   * time.
+   * A copy whose execution is watched, for example by {@code Findings}: races, reads of memory that
+   * nobody has written, messages left over. Captures lines; times and values stay the same, the run
+   * takes up to twice the processor time.
    *
-   * @param takes what is found; one may serve several simulators
+   * @param source may serve several simulators
    */
-  public SimulatorOptions checkedBy(Findings takes) {
-    return new SimulatorOptions(opLogLimit, true, Optional.of(takes));
+  public SimulatorOptions checkedBy(Watch.Source source) {
+    return new SimulatorOptions(opLogLimit, true, Optional.of(source));
   }
 }

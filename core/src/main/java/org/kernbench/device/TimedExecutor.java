@@ -71,7 +71,7 @@ final class TimedExecutor implements Executor, EventHandler {
   private final Map<QueueSet, MessageUnit> messages = new IdentityHashMap<>();
 
   /** Hears of every operation that ends; null if nothing is checked. */
-  private final @Nullable Checker checker;
+  private final @Nullable Watch watch;
 
   TimedExecutor(
       Machine machine,
@@ -97,15 +97,14 @@ final class TimedExecutor implements Executor, EventHandler {
     this.slowCosts = slowCosts(machine);
     this.handler = sim.register(this);
     this.pes = new TimedPe[machine.peCount()];
-    this.checker =
-        options.findings().map(f -> new Checker(machine, map, log, mode, f)).orElse(null);
+    this.watch = options.watch().map(source -> source.of(machine, map, log, mode)).orElse(null);
     this.world = new World(this, sim, fabric, log.tally());
     this.apart = new ApartRun(this, options, world, apart);
   }
 
   @Override
-  public @Nullable Checker checker() {
-    return checker;
+  public @Nullable Watch watch() {
+    return watch;
   }
 
   TimedPe pe(int index) {

@@ -36,10 +36,6 @@ final class TimedPort implements PePort {
     this.addresses = context.pe.addresses;
   }
 
-  ProgramContext context() {
-    return context;
-  }
-
   private World world() {
     return context.world();
   }

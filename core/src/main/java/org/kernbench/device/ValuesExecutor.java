@@ -44,7 +44,7 @@ final class ValuesExecutor implements Executor {
     this.map = map;
     this.options = options;
     this.log = new OpLog(machine, 0);
-    if (options.findings().isPresent()) {
+    if (options.watch().isPresent()) {
       throw new SimulationException(
           "mode values has no order in time, so it cannot be checked; use mode full");
     }
@@ -229,7 +229,7 @@ final class ValuesExecutor implements Executor {
   }
 
   @Override
-  public @Nullable Checker checker() {
+  public @Nullable Watch watch() {
     return null;
   }
 

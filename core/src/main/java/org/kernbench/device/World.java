@@ -38,7 +38,7 @@ final class World implements EventHandler, Interconnect.Sink {
   private final int handler;
   private final boolean values;
   private final boolean banked;
-  private final @Nullable Checker checker;
+  private final @Nullable Watch watch;
 
   /** Of the number of a command within its PE, in the id of a transfer. */
   private final int ordinalBits;
@@ -63,7 +63,7 @@ final class World implements EventHandler, Interconnect.Sink {
     this.transfers = log.transfers();
     this.memories = executor.memories;
     this.commands = executor.commands;
-    this.checker = executor.checker();
+    this.watch = executor.watch();
     this.values = mode == Mode.FULL;
     this.banked = machine.hbm().isBanked();
     int peBits = Integer.SIZE - Integer.numberOfLeadingZeros(machine.peCount());
@@ -344,8 +344,17 @@ final class World implements EventHandler, Interconnect.Sink {
         moved == null ? 0 : moved.contentionPs,
         moved == null ? 0 : moved.serialisationPs,
         op instanceof AccessOp access ? access.translatePs : 0);
-    if (checker != null) {
-      checker.ended(op, endPs);
+    if (watch != null) {
+      tell(watch, op, endPs);
+    }
+  }
+
+  private static void tell(Watch watch, Op op, long endPs) {
+    switch (op.kind()) {
+      case LOAD, STORE -> watch.accessed(op.context().port, ((AccessOp) op).seen(endPs));
+      case SEND ->
+          watch.arrived(op.context().port, ((MessageOp) op).end().id, op.bytes, op.line, endPs);
+      case RECV, MATH, GEMM -> {}
     }
   }
 

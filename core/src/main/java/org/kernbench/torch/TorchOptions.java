@@ -1,9 +1,9 @@
 package org.kernbench.torch;
 
 import java.util.Optional;
-import org.kernbench.device.Findings;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.Watch;
 
 /**
  * How a {@link Torch} is opened.
@@ -30,13 +30,12 @@ public record TorchOptions(
   }
 
   /**
-   * A copy whose execution is checked: races, reads of memory that nobody has written, messages
-   * left over.
+   * A copy whose execution is watched, for example by {@link org.kernbench.device.Findings}.
    *
-   * @param findings takes what is found; complete when the {@link Torch} is closed
+   * @param source has seen all when the {@link Torch} is closed
    */
-  public TorchOptions checkedBy(Findings findings) {
-    return withSimulator(simulator.checkedBy(findings));
+  public TorchOptions checkedBy(Watch.Source source) {
+    return withSimulator(simulator.checkedBy(source));
   }
 
   /** A copy with collectives. */
