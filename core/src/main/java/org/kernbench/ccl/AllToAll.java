@@ -13,7 +13,7 @@ import org.kernbench.torch.RankLevel;
  *
  * <p>Bytes sent: every block once for each message it is in: {@code (p-1) S/p} a rank if blocks go
  * directly, times the mean number of hops if ranks pass them on. Time is bounded by the load of the
- * busiest link (O16): blocks on it times {@code b/B}.
+ * busiest link ({@code docs/spec/collectives.md} O16): blocks on it times {@code b/B}.
  *
  * @param way how blocks go
  */

@@ -15,9 +15,9 @@ import org.kernbench.torch.RankLevel;
  * Barrier by dissemination: in round k every rank tells the one {@code 2^k} further on that it, and
  * all that it has heard of, have arrived. After {@code ceil(log2 p)} rounds that is everyone.
  *
- * <p>Time (O17): {@code rounds o + hops L}, with the hops of a ring {@code sum of min(2^k, p -
- * 2^k)}. Sent: a byte in each round and rank. One slot is enough: a rank sends a message and takes
- * one, in each round with other partners.
+ * <p>Time ({@code docs/spec/collectives.md} O17): {@code rounds o + hops L}, with the hops of a
+ * ring {@code sum of min(2^k, p - 2^k)}. Sent: a byte in each round and rank. One slot is enough: a
+ * rank sends a message and takes one, in each round with other partners.
  */
 final class Dissemination implements CollectiveAlgorithm {
   @Override

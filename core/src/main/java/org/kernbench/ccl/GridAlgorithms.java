@@ -37,7 +37,10 @@ final class GridAlgorithms {
         GridAlgorithms::twoShot);
   }
 
-  /** O3: half the latency of a ring in one direction, and both directions of each link. */
+  /**
+   * {@code docs/spec/collectives.md} O3: half the latency of a ring in one direction, and both
+   * directions of each link.
+   */
   static CollectiveAlgorithm ringTwoWay() {
     return new GridAlgorithm(
         "ring_bidirectional",
@@ -48,7 +51,7 @@ final class GridAlgorithms {
         axes -> twoWay(axes, List.of(0)));
   }
 
-  /** O6, on meshes O9. */
+  /** {@code docs/spec/collectives.md} O6, on meshes O9. */
   static CollectiveAlgorithm torus() {
     return new GridAlgorithm(
         "torus",
@@ -65,7 +68,7 @@ final class GridAlgorithms {
         });
   }
 
-  /** O7. */
+  /** {@code docs/spec/collectives.md} O7. */
   static CollectiveAlgorithm torusTwoWay() {
     return new GridAlgorithm(
         "torus_bidirectional",
@@ -76,7 +79,7 @@ final class GridAlgorithms {
         axes -> twoWay(axes, order(axes)));
   }
 
-  /** O8. */
+  /** {@code docs/spec/collectives.md} O8. */
   static CollectiveAlgorithm torusBothOrders() {
     return new GridAlgorithm(
         "torus_both_orders",
@@ -106,7 +109,10 @@ final class GridAlgorithms {
         });
   }
 
-  /** O18, O19: inner levels first, so that the slow links between packages carry the least. */
+  /**
+   * {@code docs/spec/collectives.md} O18, O19: inner levels first, so that the slow links between
+   * packages carry the least.
+   */
   static CollectiveAlgorithm hierarchical() {
     return new GridAlgorithm(
         "hierarchical",
@@ -144,7 +150,7 @@ final class GridAlgorithms {
     return turned;
   }
 
-  /** O14. */
+  /** {@code docs/spec/collectives.md} O14. */
   static CollectiveAlgorithm halvingDoubling() {
     return new GridAlgorithm(
         "halving_doubling",
@@ -178,7 +184,7 @@ final class GridAlgorithms {
         });
   }
 
-  /** O15. */
+  /** {@code docs/spec/collectives.md} O15. */
   static CollectiveAlgorithm oneShot() {
     return new GridAlgorithm(
         "one_shot",
@@ -189,7 +195,7 @@ final class GridAlgorithms {
         axes -> List.of(List.of(new Colour(1, List.of(new Phase(0, Reach.DIRECT, true))))));
   }
 
-  /** O15. */
+  /** {@code docs/spec/collectives.md} O15. */
   static CollectiveAlgorithm twoShot() {
     return new GridAlgorithm(
         "two_shot",

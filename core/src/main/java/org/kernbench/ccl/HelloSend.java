@@ -7,8 +7,8 @@ import org.kernbench.torch.RankLevel;
  * The smallest collective there is: along a line to rank 0, each rank adding its own, and back.
  * Full vectors, one message at a time; a first test of queues.
  *
- * <p>Sent by all ranks together: {@code 2 (p - 1) n} elements. Time (O5): {@code 2 (p-1) (o + L +
- * S/B) + (p-1) gamma S}.
+ * <p>Sent by all ranks together: {@code 2 (p - 1) n} elements. Time ({@code
+ * docs/spec/collectives.md} O5): {@code 2 (p-1) (o + L + S/B) + (p-1) gamma S}.
  */
 public final class HelloSend implements CollectiveAlgorithm {
   /** The algorithm; has no state. */

@@ -24,8 +24,9 @@ import org.kernbench.torch.RankLevel;
  * ranks.
  *
  * <p>Time, with {@code o} of channel time per message, latency {@code L}, bandwidth {@code B} and
- * {@code gamma} of addition per byte (O1): {@code 2 (p-1) (o + L + S/(pB)) + (p-1) gamma S/p}. With
- * segments in {@code c} sub-chunks the latency hides behind the other sub-chunks (O2).
+ * {@code gamma} of addition per byte ({@code docs/spec/collectives.md} O1): {@code 2 (p-1) (o + L +
+ * S/(pB)) + (p-1) gamma S/p}. With segments in {@code c} sub-chunks the latency hides behind the
+ * other sub-chunks (O2).
  *
  * @see <a href="https://doi.org/10.1016/j.jpdc.2008.09.002">Patarasuk and Yuan, 2009</a>
  */

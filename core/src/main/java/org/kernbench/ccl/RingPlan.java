@@ -53,9 +53,9 @@ record RingPlan(int block, int pieces, boolean copy, double ps) {
   }
 
   /**
-   * Formula O2 with slots: all ranks do alike, so one is followed. Channel, wire and adder each
-   * take messages one after the other, and a message needs the slot of the one {@code slots} before
-   * it.
+   * Formula O2 of {@code docs/spec/collectives.md} with slots: all ranks do alike, so one is
+   * followed. Channel, wire and adder each take messages one after the other, and a message needs
+   * the slot of the one {@code slots} before it.
    *
    * @param hop the worst hop of the ring
    */

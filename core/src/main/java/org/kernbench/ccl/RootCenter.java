@@ -13,8 +13,9 @@ import org.kernbench.torch.RankLevel;
  * 2 (p - 1) n} elements in a package and on a mesh of packages; {@code k (w - 1 + h - 1) n} more on
  * a torus of {@code k = w h} packages.
  *
- * <p>Time (O11), with D the depth of the tree: {@code 2 D (o + L + S/B)}, and an addition for each
- * contribution on the critical path. A contribution from the longer side is taken first.
+ * <p>Time ({@code docs/spec/collectives.md} O11), with D the depth of the tree: {@code 2 D (o + L +
+ * S/B)}, and an addition for each contribution on the critical path. A contribution from the longer
+ * side is taken first.
  */
 public final class RootCenter implements CollectiveAlgorithm {
   private final Tree.Order order;

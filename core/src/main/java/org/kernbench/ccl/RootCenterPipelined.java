@@ -7,10 +7,10 @@ import org.kernbench.torch.RankLevel;
  * Reduce to one root, the centre cube of the centre package, and broadcast back, in chunks: chunk
  * {@code k} comes back while later ones are still on their way up.
  *
- * <p>Sent by all ranks together: {@code 2 (p - 1) n} elements. Time (O11), with D the depth of the
- * tree and {@code s = S/m}: {@code 2 D (o + L + s/B) + (m - 1)(o + s/B)}, plus the additions of the
- * first chunk on the critical path. The chunk is {@code chunk} of {@code ccl.yaml} or the best by
- * this formula; it never exceeds a slot.
+ * <p>Sent by all ranks together: {@code 2 (p - 1) n} elements. Time ({@code
+ * docs/spec/collectives.md} O11), with D the depth of the tree and {@code s = S/m}: {@code 2 D (o +
+ * L + s/B) + (m - 1)(o + s/B)}, plus the additions of the first chunk on the critical path. The
+ * chunk is {@code chunk} of {@code ccl.yaml} or the best by this formula; it never exceeds a slot.
  */
 public final class RootCenterPipelined implements CollectiveAlgorithm {
   /** The algorithm; has no state. */

@@ -17,8 +17,9 @@ import org.kernbench.torch.RankLevel;
  *
  * <p>Bytes sent: {@code 2 (p-1) S} for an all-reduce, {@code (p-1) S} for a broadcast or a reduce,
  * whatever the trees. Time with depth d, m chunks of s bytes and a link of its own for each edge
- * (O11 to O13): {@code 2 d (o + L + s/B) + (m-1) max(o, s/B)} for an all-reduce, half the first
- * term for a broadcast or a reduce, and {@code gamma s} for each child on the way up.
+ * ({@code docs/spec/collectives.md} O11 to O13): {@code 2 d (o + L + s/B) + (m-1) max(o, s/B)} for
+ * an all-reduce, half the first term for a broadcast or a reduce, and {@code gamma s} for each
+ * child on the way up.
  *
  * <p>No deadlock: see {@link FlowProof}; what goes up never waits for what comes down.
  *

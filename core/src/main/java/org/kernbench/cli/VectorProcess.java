@@ -12,8 +12,8 @@ import org.kernbench.eval.Runner;
 
 /**
  * A run in a second process that has the Vector API, for runs that multiply so much that its start
- * is repaid (ADR 44): a process has the module from its start or never, having it costs every start
- * a tenth of a second, and the machine remarks on it on standard error.
+ * is repaid (ADR 0044): a process has the module from its start or never, having it costs every
+ * start a tenth of a second, and the machine remarks on it on standard error.
  */
 final class VectorProcess {
   /** The remark; nothing else on standard error is held back. */

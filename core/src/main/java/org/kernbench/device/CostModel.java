@@ -32,13 +32,13 @@ import org.kernbench.tensor.UnaryOp;
  *     <td>1 + ceil(log2(lanes or length))</td></tr>
  * </table>
  *
- * <p>GEMM: the systolic formula of {@code gemm.md} 2.2, output stationary, one fold per rows x
- * columns of outputs: {@code folds (k + rows + columns - 2) - 1} cycles if each fold is filled and
- * drained by itself (D7, as SCALE-Sim counts), {@code folds k + rows + columns - 2} if they are
- * chained, of which only {@code folds k} keep the array from the next product; a product that adds
- * to the sums of the one before takes them on in the array. A fold is charged in full even where
- * the product does not fill the array, but in mode {@code flat}, which charges the peak rate
- * whatever the shape.
+ * <p>GEMM: the systolic formula of {@code docs/spec/gemm.md} 2.2, output stationary, one fold per
+ * rows x columns of outputs: {@code folds (k + rows + columns - 2) - 1} cycles if each fold is
+ * filled and drained by itself (D7, as SCALE-Sim counts), {@code folds k + rows + columns - 2} if
+ * they are chained, of which only {@code folds k} keep the array from the next product; a product
+ * that adds to the sums of the one before takes them on in the array. A fold is charged in full
+ * even where the product does not fill the array, but in mode {@code flat}, which charges the peak
+ * rate whatever the shape.
  */
 public final class CostModel {
   private static final Rate PS_PER_SECOND = Rate.ofBytesPerSecond(1_000_000_000_000L);

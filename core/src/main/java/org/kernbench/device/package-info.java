@@ -5,7 +5,7 @@
  *
  * <p>What one package does can matter to another only after the latency of a link between them; in
  * large runs packages are simulated ahead of each other on the strength of that, with the same
- * result, also on several threads (docs/adr/0065 and 0066). So no unit may reach over and change
+ * result, also on several threads (ADR 0065, ADR 0066). So no unit may reach over and change
  * another package at once: what it does there is posted.
  *
  * <p>Depends on: {@code sim}, {@code tensor}, {@code machine}. Knows no kernel language, no host

@@ -19,7 +19,7 @@ public interface Bench {
   /**
    * Roughly how many floating-point operations the products of a run with values take, a
    * multiply-add being two; 0 if few, or not known. From some billions on it is worth a process
-   * with vector instructions (ADR 44).
+   * with vector instructions (ADR 0044).
    */
   default double productFlops(Params params) {
     return 0;

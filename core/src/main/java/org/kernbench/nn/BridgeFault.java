@@ -1,8 +1,8 @@
 package org.kernbench.nn;
 
 /**
- * A mistake that bridges have had, or could have: to check that it is found ({@code megatron.md}
- * 12.4).
+ * A mistake that bridges have had, or could have: to check that it is found ({@code
+ * docs/spec/megatron.md} 12.4).
  */
 enum BridgeFault {
   /** No mistake. */

@@ -12,7 +12,7 @@ import org.kernbench.nn.BridgePlan.Direction;
  *
  * <p>The leader of a source lane is the last rank of its replica, that of a destination lane the
  * first. With {@code n} lanes on one side for each of the other, lanes are matched in blocks of
- * {@code n} that follow each other. Source: {@code megatron.md} 15.
+ * {@code n} that follow each other. Source: {@code docs/spec/megatron.md} 15.
  */
 public final class BridgeLanes {
   private static final List<String> KNOWN = List.of("tp", "cp", "pp", "dp");

@@ -20,7 +20,7 @@ import org.kernbench.torch.CollectiveOp;
  * </ul>
  *
  * <p>A rank's <em>slot</em> is which of the {@code scale} slices of the larger batch is its own.
- * Source: {@code megatron.md} 4.
+ * Source: {@code docs/spec/megatron.md} 4.
  */
 public final class BridgePlan {
   private static final List<String> KNOWN = List.of("tp", "cp", "pp", "dp");
@@ -100,7 +100,7 @@ public final class BridgePlan {
    * Plans a bridge.
    *
    * @throws LayoutException if there can be no bridge between these layouts; the first rule that
-   *     fails is told, in the order of {@code megatron.md} 4.2
+   *     fails is told, in the order of {@code docs/spec/megatron.md} 4.2
    */
   public BridgePlan(RankGrid src, RankGrid dest, BridgeOptions options) {
     this(src, dest, options, BridgeFault.NONE);

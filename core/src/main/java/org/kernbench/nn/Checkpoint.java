@@ -26,7 +26,8 @@ import org.kernbench.torch.Torch;
 
 /**
  * Parameters of a model, and the state of its optimizer, in files that know nothing of a layout:
- * every tensor is whole, and a rank of any layout finds its part in it ({@code megatron.md} 11).
+ * every tensor is whole, and a rank of any layout finds its part in it ({@code
+ * docs/spec/megatron.md} 11).
  *
  * <p>A path that ends in {@code .safetensors} is one file of that format, in the types of the
  * tensors. Any other is a folder with a {@code .npy} file for each tensor; NumPy has no bf16 and no

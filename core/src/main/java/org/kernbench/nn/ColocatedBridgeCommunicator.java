@@ -36,7 +36,8 @@ import org.kernbench.torch.Tensor;
  *
  * <p>The source's output must be alike on its tensor-parallel ranks, so it must not end in
  * sequence-parallel rows; the gradient must be alike on the destination's tensor-parallel ranks,
- * which its first layer sees to. Both are the caller's duty. Source: {@code megatron.md} 4.
+ * which its first layer sees to. Both are the caller's duty. Source: {@code docs/spec/megatron.md}
+ * 4.
  */
 public final class ColocatedBridgeCommunicator {
   private final BridgePlan plan;

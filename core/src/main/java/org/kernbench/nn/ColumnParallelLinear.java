@@ -13,7 +13,7 @@ import org.kernbench.torch.ProcessGroup;
  * computes {@code Y_r = X W_r^T + b_r}.
  *
  * <p>With sequence parallelism the input is this rank's rows, which are gathered first; otherwise
- * every rank has the same input. Source: {@code megatron.md} 8.1.
+ * every rank has the same input. Source: {@code docs/spec/megatron.md} 8.1.
  */
 public final class ColumnParallelLinear implements Module {
   private final Parts parts = new Parts();

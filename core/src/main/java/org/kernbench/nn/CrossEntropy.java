@@ -18,8 +18,8 @@ import org.kernbench.torch.Tensor;
  * maximum, the target's logit, the sum of exponentials; one more with label smoothing.
  *
  * <p>Computed in f32 or better; logits are never changed. A target that no rank owns, for example
- * -100, adds no target term: the caller's loss mask must leave it out. Source: {@code megatron.md}
- * 8.5.
+ * -100, adds no target term: the caller's loss mask must leave it out. Source: {@code
+ * docs/spec/megatron.md} 8.5.
  */
 final class CrossEntropy {
   private final Graph graph;

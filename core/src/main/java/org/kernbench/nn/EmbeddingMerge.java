@@ -9,7 +9,7 @@ import org.kernbench.tensor.ShapeException;
 /**
  * Puts embeddings of text and of another modality together: text where an id is none of the
  * placeholders, the modality's rows where it is its placeholder, both in the order of samples and
- * then positions. Source: {@code megatron.md} 9.3.
+ * then positions. Source: {@code docs/spec/megatron.md} 9.3.
  */
 final class EmbeddingMerge {
   private final int batch;

@@ -2,8 +2,8 @@ package org.kernbench.nn;
 
 /**
  * A mistake that can be made on purpose in training two modules, to see that {@code layout check}
- * finds it and names the cause. The list is that of {@code megatron.md} 12.4, and traps 2 and 4 of
- * 10.2: bugs that such programs have had.
+ * finds it and names the cause. The list is that of {@code docs/spec/megatron.md} 12.4, and traps 2
+ * and 4 of 10.2: bugs that such programs have had.
  */
 public enum Fault {
   /** No mistake. */

@@ -19,7 +19,7 @@ import org.kernbench.torch.Torch;
  * context-parallel ranks, then divided by the number of tokens that counted, then clipped.
  *
  * <p>The loss is a plain sum over tokens, so these are plain sums and the result depends on no
- * layout ({@code megatron.md} 10.2, regime A). Everything stays on the device.
+ * layout ({@code docs/spec/megatron.md} 10.2, regime A). Everything stays on the device.
  */
 public final class GradientSync {
   private final Torch torch;

@@ -16,7 +16,7 @@ import org.kernbench.torch.ProcessGroup;
  * grid, make the same grids' groups in the same order; one that does not is named by the error. A
  * rank outside gets a handle that is no member, which no operation takes, never "none".
  *
- * <p>Source: {@code megatron.md} 1 and 2. All errors are {@link LayoutException}s.
+ * <p>Source: {@code docs/spec/megatron.md} 1 and 2. All errors are {@link LayoutException}s.
  */
 public final class HyperCommGrid {
   private final Distributed distributed;

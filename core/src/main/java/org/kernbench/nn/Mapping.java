@@ -8,7 +8,7 @@ import org.kernbench.tensor.ShapeException;
  * adjoint of another, or of itself with the roles exchanged: where a value is copied, its gradients
  * are summed. In a group of one all are the identity and nothing is sent.
  *
- * <p>Names follow Megatron-LM; source of the pairs: {@code megatron.md} 7.
+ * <p>Names follow Megatron-LM; source of the pairs: {@code docs/spec/megatron.md} 7.
  */
 public enum Mapping {
   /** Enters a tensor-parallel region: all ranks have the value, each finds part of the gradient. */
@@ -92,7 +92,7 @@ public enum Mapping {
     }
 
     /**
-     * Bytes that each rank sends at least, by the ring count of {@code megatron.md} 13.
+     * Bytes that each rank sends at least, by the ring count of {@code docs/spec/megatron.md} 13.
      *
      * @param bytes of the rank's tensor before the move
      * @param ranks of the group

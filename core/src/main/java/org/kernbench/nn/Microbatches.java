@@ -15,7 +15,9 @@ public final class Microbatches {
   public enum Masks {
     /** All. */
     UNIFORM,
-    /** Of each sample another number: those at its end do not ({@code megatron.md} 12.1). */
+    /**
+     * Of each sample another number: those at its end do not ({@code docs/spec/megatron.md} 12.1).
+     */
     UNEVEN,
     /**
      * None of the first half of samples, so that replicas have none; of the others only the last

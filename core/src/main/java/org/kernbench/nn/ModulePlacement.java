@@ -11,7 +11,7 @@ import java.util.TreeSet;
 /**
  * Which ranks run which modules of a model: a grid for each modality and one for the language
  * model. Either all grids have the same ranks, and every rank runs every module, or no rank is in
- * two of them. Source: {@code megatron.md} 9.1.
+ * two of them. Source: {@code docs/spec/megatron.md} 9.1.
  */
 public final class ModulePlacement {
   /** The key of the language model. */

@@ -21,7 +21,7 @@ import org.kernbench.torch.Torch;
  *
  * <p>Each module finds the square of its own norm; the vector of these, in the order of the
  * modules' names, is made known to all ranks by their maximum, as a rank need not have every
- * module; its sum is the square of the norm. Source: {@code megatron.md} 10.4.
+ * module; its sum is the square of the norm. Source: {@code docs/spec/megatron.md} 10.4.
  */
 final class MultiModuleOptimizer implements AutoCloseable {
   private final Torch torch;

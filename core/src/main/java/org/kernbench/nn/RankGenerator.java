@@ -9,7 +9,7 @@ import java.util.Map;
 
 /**
  * Numbers the ranks of a parallel layout: an order such as {@code tp-cp-ep-dp-pp} names its
- * dimensions, the first varies fastest with the rank. Source: {@code megatron.md} 3.
+ * dimensions, the first varies fastest with the rank. Source: {@code docs/spec/megatron.md} 3.
  */
 public final class RankGenerator {
   private final RankGrid grid;

@@ -19,7 +19,7 @@ import java.util.StringJoiner;
  *
  * <p>It says which ranks would form which groups; {@link HyperCommGrid} makes them. A grid may have
  * <em>views</em>: further factorisations of the same span, for example that of expert layers, which
- * share some dimensions with the base. Immutable. Source: {@code megatron.md} 1.
+ * share some dimensions with the base. Immutable. Source: {@code docs/spec/megatron.md} 1.
  */
 public final class RankGrid {
   /** The view that every grid has: its own dimensions. */

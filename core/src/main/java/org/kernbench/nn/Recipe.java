@@ -11,8 +11,8 @@ import org.kernbench.torch.ProcessGroup;
  * #STANDARD}, or that of two modules, {@link TwoModuleRecipe}.
  *
  * <p>It is an interface so that one decision can be taken wrongly, to show that an oracle notices:
- * the mutations of {@code megatron.md} 12.4 are overridden methods, in tests or by a {@link Fault},
- * and the layers know nothing of them.
+ * the mutations of {@code docs/spec/megatron.md} 12.4 are overridden methods, in tests or by a
+ * {@link Fault}, and the layers know nothing of them.
  */
 interface Recipe {
   /** What Megatron-LM does. */

@@ -11,7 +11,7 @@ import org.kernbench.torch.ProcessGroup;
  * A linear layer whose input features are divided over the tensor-parallel group: {@code Y = sum of
  * X_r W_r^T}, then the bias, once. With sequence parallelism each rank keeps its rows of the sum.
  *
- * <p>Source: {@code megatron.md} 8.2.
+ * <p>Source: {@code docs/spec/megatron.md} 8.2.
  */
 public final class RowParallelLinear implements Module {
   private final Parts parts = new Parts();

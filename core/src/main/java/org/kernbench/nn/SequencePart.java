@@ -5,7 +5,7 @@ import org.kernbench.tensor.ShapeException;
 /**
  * Which positions of a sequence a context-parallel rank holds. The sequence is cut into {@code 2 p}
  * equal chunks; rank {@code r} keeps chunk {@code r} and then chunk {@code 2 p - 1 - r}, so that
- * causal attention is the same work for all. Source: {@code megatron.md} 6.3.
+ * causal attention is the same work for all. Source: {@code docs/spec/megatron.md} 6.3.
  *
  * @param sequence length of the whole
  * @param ranks of the context-parallel group

@@ -7,7 +7,7 @@ import org.kernbench.tensor.ShapeException;
  * Divides whole sequences over the ranks of a language model, after embeddings were merged: over
  * context-parallel ranks by the zigzag of {@link SequencePart}, then with sequence parallelism each
  * part over tensor-parallel ranks, in order. Labels and masks are divided over the former only.
- * Source: {@code megatron.md} 6.
+ * Source: {@code docs/spec/megatron.md} 6.
  *
  * @param layout of the language model
  * @param part what this rank's context-parallel part holds

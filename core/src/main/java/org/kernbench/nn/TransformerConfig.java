@@ -48,12 +48,12 @@ public record TransformerConfig(
   static final double EPSILON = 1e-5;
   static final double ROTARY_BASE = 10000;
 
-  /** GPT-2 small: 124 million parameters. Shape: {@code field.md} G.2. */
+  /** GPT-2 small: 124 million parameters. Shape: {@code docs/spec/models.md} 1. */
   public static TransformerConfig gpt2Small() {
     return new TransformerConfig("gpt2-small", 768, 12, 12, 12, 64, 3072, 50257, 1024, Style.GPT);
   }
 
-  /** Llama 3.1 8B. Shape: {@code field.md} G.2. */
+  /** Llama 3.1 8B. Shape: {@code docs/spec/models.md} 1. */
   public static TransformerConfig llama8b() {
     return new TransformerConfig(
         "llama-3.1-8b", 4096, 32, 32, 8, 128, 14336, 128256, 131072, Style.LLAMA);

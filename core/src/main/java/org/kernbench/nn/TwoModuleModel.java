@@ -15,7 +15,7 @@ import org.kernbench.torch.ProcessGroup;
  * placeholders among the embeddings of the text, and go through the language model.
  *
  * <p>Rows of the modality are in the order of samples and then tokens, on every layout. Source:
- * {@code megatron.md} 9.
+ * {@code docs/spec/megatron.md} 9.
  */
 final class TwoModuleModel {
   private final TwoModuleConfig config;

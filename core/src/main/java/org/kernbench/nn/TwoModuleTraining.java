@@ -18,7 +18,7 @@ import org.kernbench.torch.Worker;
  * up over microbatches; each module sums its own over its data- and context-parallel ranks, then
  * over its tensor-parallel ranks where these have parts of a sum; all are divided by the tokens
  * that counted in the language model, on all ranks and in all microbatches. Source: {@code
- * megatron.md} 10.
+ * docs/spec/megatron.md} 10.
  */
 public final class TwoModuleTraining implements AutoCloseable {
   private final Torch torch;

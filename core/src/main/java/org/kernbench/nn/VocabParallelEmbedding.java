@@ -7,7 +7,8 @@ import org.kernbench.torch.ProcessGroup;
 
 /**
  * A table of embeddings whose rows are divided over the tensor-parallel group: each rank looks up
- * the ids that it owns, and the sum over the ranks is the whole. Source: {@code megatron.md} 8.4.
+ * the ids that it owns, and the sum over the ranks is the whole. Source: {@code
+ * docs/spec/megatron.md} 8.4.
  */
 public final class VocabParallelEmbedding implements Module {
   private final Parts parts = new Parts();

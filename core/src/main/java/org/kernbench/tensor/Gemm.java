@@ -14,7 +14,7 @@ package org.kernbench.tensor;
 final class Gemm {
   /**
    * Whether the Vector API is there: a module that a process has from its start or not at all. It
-   * costs a start 0.1 s and its first use 0.3 s, so whoever starts the process decides (ADR 44).
+   * costs a start 0.1 s and its first use 0.3 s, so whoever starts the process decides (ADR 0044).
    */
   private static final boolean VECTOR =
       ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent();

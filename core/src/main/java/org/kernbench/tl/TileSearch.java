@@ -25,8 +25,8 @@ import org.kernbench.tensor.BinaryOp;
  * </pre>
  *
  * where {@code n_o n_k} steps make {@code n_o} outputs and {@code t_s} stores one. It differs from
- * the closed form D2 of {@code gemm.md} in that queues overlap the latency of loads and a buffer is
- * held while its load is under way.
+ * the closed form D2 of {@code docs/spec/gemm.md} in that queues overlap the latency of loads and a
+ * buffer is held while its load is under way.
  */
 public final class TileSearch {
   /** What a tile is expected to take. */

@@ -17,9 +17,9 @@ import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.ReduceKind;
 
 /**
- * The tables of section 4.7 of the specification of collectives, on machines with its numbers: no
- * time is above the best column there, at 64 MiB all are near the bound of the network, at 16 B
- * near that of latency. The forecast that the choice rests on is as near as 5 %.
+ * The table of {@code docs/spec/collectives.md} 4.7, on machines with its numbers: no time is above
+ * the best column there, at 64 MiB all are near the bound of the network, at 16 B near that of
+ * latency. The forecast that the choice rests on is as near as 5 %.
  */
 final class BestTimesTest {
   /** Six packages, o = 20 ns, L = 250 ns, B = 200 GB/s; or 16 cubes, o = 8, L = 14, B = 512. */
@@ -38,7 +38,7 @@ final class BestTimesTest {
 
   @ParameterizedTest
   @CsvSource({
-    // network, bytes, algorithm, best column of the specification in ns, least efficiency
+    // network, bytes, algorithm, best of the table in ns, least efficiency
     "ring, 16, one_shot, 1620, 0.99",
     "ring, 2048, one_shot, 1629, 0.96",
     "ring, 98304, exchange, 2030, 0.44",

@@ -26,7 +26,7 @@ final class BoundsTest {
     return new Bounds(machine, Bed.leads(machine, level, ranks));
   }
 
-  /** The table of section 4.2 of the specification of collectives, in units of S/B. */
+  /** The table of {@code docs/spec/collectives.md} 4.2, in units of S/B. */
   @ParameterizedTest
   @CsvSource({
     "ring_1d, 6, auto, single, 0.8333",

@@ -33,7 +33,7 @@ import org.kernbench.torch.ReduceKind;
 import org.kernbench.torch.Splits;
 
 /**
- * Drawn algorithms against the closed forms O3 to O22 of the specification of collectives, on
+ * Drawn algorithms against the closed forms O3 to O22 of {@code docs/spec/collectives.md}, on
  * machines that fulfil their assumptions ({@link Ideal}): only the links between ranks take time,
  * every PE has a message channel for each of its links, commands cost nothing.
  *

@@ -19,7 +19,7 @@ import org.kernbench.tl.Value;
 import org.kernbench.torch.RankLevel;
 
 /**
- * Messages through a ring of slots against formula O20 of the specification of collectives, to the
+ * Messages through a ring of slots against formula O20 of {@code docs/spec/collectives.md}, to the
  * picosecond: m messages of s bytes on one link, n slots; the receiver works on a message for
  * {@code t_c}, in its slot, and then frees it; the credit is back after {@code L_c}.
  */
@@ -150,9 +150,7 @@ final class QueueOracleTest {
     }
   }
 
-  /**
-   * Throughput {@code min(B_eff, s/t_c, n s/RTT)}: the example of the specification, 25.924 B/ns.
-   */
+  /** Throughput {@code min(B_eff, s/t_c, n s/RTT)}: its example, 25.924 B/ns. */
   @Test
   void queue_exampleOfTheSpecification_reaches25BytesPerNs() {
     Ideal ideal = new Ideal(0, 300_000, 128, 1 << 19, Ideal.Bottleneck.PORT);

@@ -21,7 +21,7 @@ import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.ReduceKind;
 
 /**
- * The ring all-reduce against formulas O1 and O2 of the specification of collectives, to the
+ * The ring all-reduce against formulas O1 and O2 of {@code docs/spec/collectives.md}, to the
  * picosecond, and against a recurrence where O2 has conditions. Times of the load before and the
  * store behind are computed from the routes.
  */

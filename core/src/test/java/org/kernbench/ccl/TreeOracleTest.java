@@ -20,7 +20,7 @@ import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.ReduceKind;
 
 /**
- * Trees in grids against formula O11 of the specification of collectives, to the picosecond: reduce
+ * Trees in grids against formula O11 of {@code docs/spec/collectives.md}, to the picosecond: reduce
  * to a root and broadcast back, full vectors or pipelined.
  */
 final class TreeOracleTest {
@@ -154,7 +154,7 @@ final class TreeOracleTest {
     }
   }
 
-  /** The algorithm of the library, on the numbers of the specification. */
+  /** The algorithm of the library, on the numbers of {@code docs/spec/collectives.md} O11. */
   @ParameterizedTest
   @CsvSource({"4, 4, 6480, 1152", "3, 2, 3240, 576", "6, 1, 4860, 768"})
   void rootCenter_exampleOfTheSpecification_takesHopsAndItsAdditions(

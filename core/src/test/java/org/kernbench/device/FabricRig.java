@@ -41,7 +41,8 @@ record FabricRig(
       long endPs) {}
 
   /**
-   * What the formula of the specification says for a transfer that meets nobody, rounded up once.
+   * What the formula of {@code docs/spec/machine-and-timing.md} 3 says for a transfer that meets
+   * nobody, rounded up once.
    */
   long boundPs(Transfer t) {
     return latencyPs(t) + serialPs(t.bytes, narrowest(t));

@@ -10,11 +10,11 @@ import org.kernbench.device.FabricRig.Transfer;
  * The streaming rule solved as a system of equations: no clock, no events, no queue.
  *
  * <p>Each visit of a chunk to a link has an arrival h, a start s and an end f. Given all arrivals,
- * a link's visits sorted by (arrival, transfer, chunk) give its starts and ends by the
- * specification's recursion; given those, the arrivals at the next links follow. The two steps are
- * repeated from a wrong guess until nothing changes. Every round makes the schedule right for a
- * little longer (by the shortest latency or serialisation), so the repetition ends, at the only
- * solution.
+ * a link's visits sorted by (arrival, transfer, chunk) give its starts and ends by the recursion of
+ * {@code docs/spec/machine-and-timing.md} 3; given those, the arrivals at the next links follow.
+ * The two steps are repeated from a wrong guess until nothing changes. Every round makes the
+ * schedule right for a little longer (by the shortest latency or serialisation), so the repetition
+ * ends, at the only solution.
  */
 final class FabricTwin {
   /** One chunk on one link of its route. */
@@ -153,7 +153,7 @@ final class FabricTwin {
     return injected;
   }
 
-  /** All arrivals, in the total order of the specification. */
+  /** All arrivals, in the total order of {@code docs/spec/machine-and-timing.md} 3. */
   List<Head> heads() {
     return byLink.stream()
         .flatMap(List::stream)

@@ -128,9 +128,9 @@ final class MessageTimingTest {
   }
 
   /**
-   * O20 of collectives.md: with {@code u = max(occ, t_c)} and {@code m - 1 = q n + r}, the finish
-   * is {@code (m-1) u + occ + L + t_c} if the round trip fits in n slots, else {@code q RTT + r u +
-   * occ + L + t_c}.
+   * O20 of docs/spec/collectives.md: with {@code u = max(occ, t_c)} and {@code m - 1 = q n + r},
+   * the finish is {@code (m-1) u + occ + L + t_c} if the round trip fits in n slots, else {@code q
+   * RTT + r u + occ + L + t_c}.
    */
   @ParameterizedTest
   @MethodSource("windows")

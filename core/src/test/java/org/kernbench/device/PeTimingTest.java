@@ -139,7 +139,7 @@ final class PeTimingTest {
     }
   }
 
-  /** D7 of gemm.md with its published check values; at 1 GHz a cycle is 1000 ps. */
+  /** D7 of docs/spec/gemm.md with its published check values; at 1 GHz a cycle is 1000 ps. */
   @ParameterizedTest
   @CsvSource({
     "filled, 16, 22, 16, 64, 187",

@@ -14,7 +14,7 @@ import org.xml.sax.InputSource;
 
 /** The report and the drawings of a machine. */
 class ShowTest {
-  /** The figures of the specification, worked out by hand there. */
+  /** The figures of {@code docs/spec/machine-and-timing.md} 7, worked out by hand there. */
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

@@ -28,7 +28,7 @@ final class BridgeCommunicatorTest {
     return new BridgeLanes(RankGrid.parse(src), RankGrid.parse(dest), BridgeOptions.DEFAULT);
   }
 
-  /** The example of megatron.md 15. */
+  /** The example of docs/spec/megatron.md 15. */
   @Test
   void lanes_workedExample() {
     BridgeLanes lanes = lanes("tp=1,cp=1,pp=4,dp=2", "tp=1,cp=1,pp=4,dp=2,offset=8");

@@ -20,7 +20,7 @@ import org.kernbench.nn.BridgePlan.SliceInfo;
 import org.kernbench.nn.LayoutException.Kind;
 import org.kernbench.torch.CollectiveOp;
 
-/** Who does what in a bridge: the worked examples of megatron.md 5, and every rule. */
+/** Who does what in a bridge: the worked examples of docs/spec/megatron.md 5, and every rule. */
 final class BridgePlanTest {
   /** The layouts of 5.1 by name: tp, cp and dp as in {@code T2C2D2}. */
   static RankGrid grid(String name, int offset) {
@@ -253,7 +253,7 @@ final class BridgePlanTest {
 
   // ---- bytes ----
 
-  /** The inventory of megatron.md 13, for 96 bytes per rank from the source. */
+  /** The inventory of docs/spec/megatron.md 13, for 96 bytes per rank from the source. */
   @Test
   void moves_followTheInventory() {
     assertThat(plan("T2D4", "T2D4", 0).moves(96)).isEmpty();

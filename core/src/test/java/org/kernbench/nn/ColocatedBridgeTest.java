@@ -19,7 +19,10 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.torch.SpawnException;
 import org.kernbench.torch.Worker;
 
-/** The bridge on devices: worked examples of megatron.md 5, and random pairs by definition. */
+/**
+ * The bridge on devices: worked examples of docs/spec/megatron.md 5, and random pairs by
+ * definition.
+ */
 final class ColocatedBridgeTest {
   /** What each rank gets, and what its input's gradient is. */
   private record Outcome(double[][] forward, double[][] backward) {}
@@ -107,7 +110,7 @@ final class ColocatedBridgeTest {
     assertThat(o.backward).isEqualTo(rows(all, all, all, all));
   }
 
-  /** The wrong results that the specification gives, so that they would be known. */
+  /** The wrong results of {@code docs/spec/megatron.md} 5, so that they would be known. */
   @Test
   void fanOutWithContext_wrongWays_giveWhatTheyAreKnownFor() {
     assertThat(fanOutWithContext(BridgeFault.SKIP_CP_SUM).backward)

@@ -20,7 +20,7 @@ import org.kernbench.torch.CollectiveOp;
 
 /**
  * Bytes on the wire, counted in the log of operations by part of the model and pass, are those of
- * the inventory of {@code megatron.md} 13, which is computed here from the layout alone.
+ * the inventory of {@code docs/spec/megatron.md} 13, which is computed here from the layout alone.
  */
 final class CommunicationTest {
   private static final int WORD = 8; // f64

@@ -7,7 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.kernbench.tensor.Shape;
 
-/** Text and another modality put together: {@code megatron.md} 9.3. */
+/** Text and another modality put together: {@code docs/spec/megatron.md} 9.3. */
 final class EmbeddingMergeTest {
   private static final int P = 9;
 

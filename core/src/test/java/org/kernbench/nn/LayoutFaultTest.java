@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.nn.BridgePlan.Direction;
 import org.kernbench.nn.Microbatches.Masks;
 
-/** The mutation matrix of {@code megatron.md} 12.4: every fault is found, and named. */
+/** The mutation matrix of {@code docs/spec/megatron.md} 12.4: every fault is found, and named. */
 final class LayoutFaultTest {
   private static Optional<Finding> finding(
       TwoModuleLayout layout, Fault fault, Masks masks, int sequence) {

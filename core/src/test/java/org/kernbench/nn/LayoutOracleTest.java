@@ -14,7 +14,7 @@ import org.kernbench.tensor.DType;
 /**
  * Two modules in any layout compute what one rank does: every gradient within 1e-10 in f64, the
  * norms of both modules' gradients within 1e-9, replicas to the bit, and the same parameters after
- * three steps. {@code megatron.md} 12.1 and 12.4.
+ * three steps. {@code docs/spec/megatron.md} 12.1 and 12.4.
  */
 final class LayoutOracleTest {
   private static final int STEPS = 3;
@@ -95,7 +95,7 @@ final class LayoutOracleTest {
     assertThat(verdict.stepsError().orElseThrow()).isLessThan(1e-9);
   }
 
-  /** The pairs of megatron.md 12.1, and from each kind of the stricter ones. */
+  /** The pairs of docs/spec/megatron.md 12.1, and from each kind of the stricter ones. */
   @ParameterizedTest
   @CsvSource({
     "'tp=2,dp=4','tp=4,dp=2',true,SGD,UNIFORM,1",

@@ -13,9 +13,9 @@ import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Worker;
 
 /**
- * The worked ledger of {@code megatron.md} 10.2, to the last digit: four ranks, an encoder {@code y
- * = w x} with four replicas, a language model whose loss per token is {@code v y} with two replicas
- * of two context-parallel ranks each.
+ * The worked ledger of {@code docs/spec/megatron.md} 10.2, to the last digit: four ranks, an
+ * encoder {@code y = w x} with four replicas, a language model whose loss per token is {@code v y}
+ * with two replicas of two context-parallel ranks each.
  */
 final class LossLedgerTest {
   private static final int SEQUENCE = 8;

@@ -61,7 +61,7 @@ final class MappingTest {
     return values;
   }
 
-  // The examples of megatron.md 7, p = 2.
+  // The examples of docs/spec/megatron.md 7, p = 2.
 
   @Test
   void copyTo_gradients3And4_sumTo7() {
@@ -115,8 +115,8 @@ final class MappingTest {
   }
 
   /**
-   * The whole table of megatron.md 7, against its words: blocks are joined in rank order, and what
-   * is summed is summed over the ranks. Integers, so sums are exact.
+   * The whole table of docs/spec/megatron.md 7, against its words: blocks are joined in rank order,
+   * and what is summed is summed over the ranks. Integers, so sums are exact.
    */
   @ParameterizedTest
   @EnumSource(Mapping.class)
@@ -347,7 +347,7 @@ final class MappingTest {
         .hasMessageContaining("axis 1 has 3 elements, which is not divisible by 2");
   }
 
-  // Layers, megatron.md 8.6.
+  // Layers, docs/spec/megatron.md 8.6.
 
   private static final double[] X = {1, 2, 0, -1, 3, 1};
 
@@ -432,7 +432,8 @@ final class MappingTest {
         .isEqualTo(rows(of(11, 37, 10, 26), of(-1, -4, 0, -2), of(1, 8, -3, -4), of(3, -1)));
   }
 
-  // The predecessor's oracles, predecessor.md 13: matrices of one value, compared whole and exactly
+  // The predecessor's oracles, docs/spec/megatron.md 12.5: matrices of one value, compared whole
+  // and exactly
   // in f64, where it allowed 1e-2 of a mean in f16.
 
   @ParameterizedTest
@@ -575,7 +576,7 @@ final class MappingTest {
         });
   }
 
-  // Cross entropy, megatron.md 8.5.
+  // Cross entropy, docs/spec/megatron.md 8.5.
 
   @ParameterizedTest
   @CsvSource({

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
-/** Which ranks run which modules: {@code megatron.md} 9.1. */
+/** Which ranks run which modules: {@code docs/spec/megatron.md} 9.1. */
 final class ModulePlacementTest {
   private static ModulePlacement place(String images, String language) {
     return ModulePlacement.of(

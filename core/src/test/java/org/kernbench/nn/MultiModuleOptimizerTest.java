@@ -56,7 +56,10 @@ final class MultiModuleOptimizerTest {
     Ranks.run(RANKS, Mode.VALUES, w -> body(w, encoderGrad, languageGrads, most));
   }
 
-  /** Norms 3 and 4 give 5, not 4: {@code megatron.md} 10.4. A replicated weight counts once. */
+  /**
+   * Norms 3 and 4 give 5, not 4: {@code docs/spec/megatron.md} 10.4. A replicated weight counts
+   * once.
+   */
   @Test
   void norm_ofModulesWith3And4_is5() {
     run(3, new double[] {4, 0}, 10);

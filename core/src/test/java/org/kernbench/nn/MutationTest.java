@@ -16,8 +16,9 @@ import org.kernbench.nn.TrainingRun.Training;
 import org.kernbench.torch.ProcessGroup;
 
 /**
- * The mutation matrix of {@code megatron.md} 12.4, as far as it concerns one module: each mistake
- * that is made on purpose fails an oracle, in a layout where the right recipe passes all of them.
+ * The mutation matrix of {@code docs/spec/megatron.md} 12.4, as far as it concerns one module: each
+ * mistake that is made on purpose fails an oracle, in a layout where the right recipe passes all of
+ * them.
  */
 final class MutationTest {
   private static final TransformerConfig SMALL =

@@ -21,7 +21,7 @@ final class OptimizerTest {
     return p;
   }
 
-  /** The example of megatron.md 10.4. */
+  /** The example of docs/spec/megatron.md 10.4. */
   @Test
   void adamW_firstStep_example() {
     Ranks.run(

@@ -25,7 +25,7 @@ final class RankGridTest {
     return text.toString();
   }
 
-  // The table of megatron.md 1.6.
+  // The table of docs/spec/megatron.md 1.6.
 
   @ParameterizedTest
   @CsvSource(
@@ -123,7 +123,7 @@ final class RankGridTest {
         .isEqualTo("4 to 9");
   }
 
-  // Errors: megatron.md 1.5, and those that the public versions do not make.
+  // Errors: docs/spec/megatron.md 1.5, and those that the public versions do not make.
 
   private static void refused(Kind kind, Runnable action, String... parts) {
     assertThatThrownBy(action::run)
@@ -240,7 +240,7 @@ final class RankGridTest {
     refused(Kind.ARGUMENT, () -> RankGrid.parse(text), message);
   }
 
-  // The table of megatron.md 3.
+  // The table of docs/spec/megatron.md 3.
 
   @ParameterizedTest
   @CsvSource(

@@ -16,7 +16,7 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.torch.Worker;
 
-/** The division of sequences over ranks: {@code megatron.md} 6. */
+/** The division of sequences over ranks: {@code docs/spec/megatron.md} 6. */
 final class SequencePartitionTest {
   /** The table of 6.3. */
   @ParameterizedTest

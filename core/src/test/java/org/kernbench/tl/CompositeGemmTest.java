@@ -165,7 +165,7 @@ final class CompositeGemmTest {
     return 2 / Math.sqrt(Math.PI) * sum * h / 3;
   }
 
-  /** Section 1 of gemm.md: tiles of 32 x 64 x 32 on the predecessor's machine. */
+  /** {@code docs/spec/gemm.md} 1: tiles of 32 x 64 x 32 on the predecessor's machine. */
   @Test
   void tiles_ofThePredecessorsShapes_areThoseItPublished() {
     int[][] shapes = {

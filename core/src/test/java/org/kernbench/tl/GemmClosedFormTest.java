@@ -22,9 +22,9 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 
 /**
- * Composite products against the closed forms D1 to D6 of {@code gemm.md}, to the picosecond, on a
- * machine that fulfils their assumptions: one load queue, one store queue, outputs in another
- * memory than the operands, and commands that cost nothing to issue.
+ * Composite products against the closed forms D1 to D6 of {@code docs/spec/gemm.md}, to the
+ * picosecond, on a machine that fulfils their assumptions: one load queue, one store queue, outputs
+ * in another memory than the operands, and commands that cost nothing to issue.
  *
  * <p>Each case takes the times of one load, one product and one store by itself from a run of its
  * own, and puts them into the formula. A few hundred cases run here, thousands with {@code
