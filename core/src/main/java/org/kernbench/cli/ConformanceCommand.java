@@ -149,20 +149,40 @@ final class ConformanceCommand implements Callable<Integer> {
           "  slots    %d to %d needed, %d counts as measured",
           slots.least(), slots.most(), slots.counted());
     }
-    if (forecasts.exact() + forecasts.others() > 0) {
-      line(
-          "  forecast %d exact within %.3f %%, %d others within a factor of %.2f; elsewhere %.2f",
-          forecasts.exact(),
-          100 * forecasts.worstExact(),
-          forecasts.others(),
-          forecasts.worstOther(),
-          forecasts.worstElsewhere());
+    String forecast = forecast(forecasts);
+    if (!forecast.isEmpty()) {
+      line("  forecast %s", forecast);
     }
     terminal.out().flush();
     report
         .refusals()
         .forEach((where, why) -> terminal.out().println("  refuses " + where + ": " + why));
     report.failures().forEach(failure -> terminal.out().println("  failed " + failure));
+  }
+
+  /** Of what there was to compare only: of no forecasts there is no worst one. */
+  static String forecast(Conformance.Forecasts forecasts) {
+    List<String> judged = new ArrayList<>();
+    if (forecasts.exact() > 0) {
+      judged.add(
+          format("%d exact within %.3f %%", forecasts.exact(), 100 * forecasts.worstExact()));
+    }
+    if (forecasts.others() > 0) {
+      judged.add(
+          format("%d others within a factor of %.2f", forecasts.others(), forecasts.worstOther()));
+    }
+    List<String> all = new ArrayList<>();
+    if (!judged.isEmpty()) {
+      all.add(String.join(", ", judged));
+    }
+    if (forecasts.worstElsewhere() > 0) {
+      all.add(format("elsewhere within a factor of %.2f", forecasts.worstElsewhere()));
+    }
+    return String.join("; ", all);
+  }
+
+  private static String format(String format, Object... arguments) {
+    return String.format(Locale.ROOT, format, arguments);
   }
 
   private void line(String format, Object... arguments) {
