@@ -20,12 +20,14 @@ import org.kernbench.tensor.UnaryOp;
  * <table>
  * <caption>d, s, t: {@code pe.math.slowdown} of division, square root, transcendental functions</caption>
  * <tr><th>function</th><th>cycles</th></tr>
- * <tr><td>add, sub, mul, maximum, minimum, bit operations, comparisons, neg, abs, relu, floor, ceil,
- *     fma, where, cast, copy, concat, fill, arange, sum, max, min</td><td>1</td></tr>
+ * <tr><td>add, sub, mul, maximum, minimum, and, or, xor, shl, shr, not, comparisons, neg, abs, relu,
+ *     floor, ceil, fma, where, cast, copy, concat, fill, arange, sum, product, max,
+ *     min</td><td>1</td></tr>
  * <tr><td>clamp (two comparisons), argmax, argmin (value and index)</td><td>2</td></tr>
- * <tr><td>div, remainder, reciprocal</td><td>d</td></tr>
+ * <tr><td>div, rem, reciprocal</td><td>d</td></tr>
  * <tr><td>sqrt, rsqrt</td><td>s</td></tr>
- * <tr><td>exp, log, pow, sigmoid, silu, tanh, gelu, erf, sin, cos</td><td>t</td></tr>
+ * <tr><td>exp, exp2, log, log2, pow, sigmoid, silu, tanh, gelu, geluTanh, erf, sin,
+ *     cos</td><td>t</td></tr>
  * <tr><td>softmax: max, subtract, exp, sum, divide in one command</td><td>3 + t + d</td></tr>
  * <tr><td>cumsum over vectors side by side</td><td>1</td></tr>
  * <tr><td>cumsum within a vector: a scan in steps of doubling distance, and the carry</td>

@@ -43,9 +43,11 @@ import org.kernbench.sim.Simulation;
  * first link when it has all of it, or as much as lets it go out in one piece; and a write ends
  * when the memory has taken its last chunk.
  *
- * <p>Links, transfers and chunks are records in flat arrays, each within one cache line: with
- * thousands of PEs in step, the cost of an event is the number of lines it touches. An event
- * allocates nothing.
+ * <p>Links, transfers and chunks are records of four or eight longs in flat arrays, and what a
+ * transfer refers to (its route, who hears of it) stands in an array beside: with thousands of PEs
+ * in step, the cost of an event is the number of cache lines it touches. Records are used again,
+ * and the arrays grow when none is free; but for that, and for transfers between packages that run
+ * apart, an event allocates nothing.
  */
 final class Fabric implements Interconnect, EventHandler {
   private static final int HEAD = 0;

@@ -7,8 +7,8 @@ import org.kernbench.machine.Pe;
 
 /**
  * Where a program on a processing element issues its commands. Calls return at once; their effects
- * happen in simulated time. Only {@link #look}, {@link #clockPs} and a full command window suspend
- * the program.
+ * happen in simulated time. Only {@link #look}, {@link #clockPs} and {@link #select} suspend the
+ * program, and what it has said and the CPU has not taken, if that grows too long.
  *
  * <p>A {@link Register} is written by exactly one command and immutable from then on. Its storage
  * lives until it is released and its last reader has finished; the end of the program releases

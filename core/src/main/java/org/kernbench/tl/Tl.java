@@ -24,8 +24,8 @@ import org.kernbench.tensor.UnaryOp;
 
 /**
  * What a kernel sees of the PE it runs on. Every call issues a command and returns at once; values
- * appear when simulated time has produced them. Only {@link #item} and {@link #clock} look at the
- * result of that time and therefore suspend the kernel.
+ * appear when simulated time has produced them. Only {@link #item}, {@link #clock} and {@link
+ * #recvAny} look at the result of that time and therefore suspend the kernel.
  */
 public final class Tl {
   private final PePort port;
