@@ -136,7 +136,10 @@ final class ArchitectureRulesTest {
           """,
           """
           package org.kernbench.eval;
-          public final class UsesTerminal { picocli.CommandLine terminal; }
+          public final class UsesTerminal {
+            picocli.CommandLine terminal;
+            org.snakeyaml.engine.v2.api.Load yaml;
+          }
           """,
           """
           package org.kernbench.cli;
@@ -183,6 +186,7 @@ final class ArchitectureRulesTest {
         arguments("ccl_plugsIntoTorch", List.of("ccl.UsesClock.csv")),
         arguments("ccl_takesOnlyRatesFromSim", List.of("ccl.UsesClock.clock")),
         arguments("nn_trainsThroughTorch", List.of("UsesAlgorithm.algorithm")),
+        arguments("yamlTypes_stayInConfig", List.of("UsesTerminal.yaml", "UsesClock.yaml")),
         arguments("eval_knowsNoTerminal", List.of("UsesTerminal.terminal")),
         arguments("cli_isUsedByNobody", List.of("UsesTerminal.terminal")),
         arguments("cli_asksEvalForResults", List.of("UsesEngine.engine")),

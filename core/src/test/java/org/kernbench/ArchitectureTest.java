@@ -71,6 +71,15 @@ final class ArchitectureTest {
           .because("machine and ccl bind their files with it, so it can know neither of them");
 
   @ArchTest
+  static final ArchRule yamlTypes_stayInConfig =
+      noClasses()
+          .that(resideOutsideOfPackage(ROOT + "config.."))
+          .should()
+          .dependOnClassesThat(resideInAPackage("org.snakeyaml.."))
+          .allowEmptyShould(true)
+          .because("one style of message for every file: nobody else reads YAML (ADR 0009)");
+
+  @ArchTest
   static final ArchRule machine_isADescription =
       room("machine", "config", "tensor", "sim")
           .because("a machine is described, shown and validated without anything that moves");

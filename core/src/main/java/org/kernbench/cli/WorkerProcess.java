@@ -27,7 +27,7 @@ import org.kernbench.eval.UsageException;
  *
  * <p>Processes rather than threads: a simulation hands over between virtual threads a few million
  * times a second, which is fast only if one carrier thread does it all, and the virtual machine has
- * one set of carriers for all simulations in it (numbers in docs/adr/0031). A point that takes the
+ * one set of carriers for all simulations in it (numbers in ADR 0031). A point that takes the
  * memory of its process takes no other point with it.
  */
 final class WorkerProcess implements SweepRunner.Worker {

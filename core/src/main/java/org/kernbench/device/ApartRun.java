@@ -13,7 +13,7 @@ import org.kernbench.sim.ApartSimulation;
 import org.kernbench.sim.Simulation;
 
 /**
- * When packages may run ahead of each other, and the beginning and end of that (docs/adr/0065 and
+ * When packages may run ahead of each other, and the beginning and end of that (ADR 0065, ADR
  * 0066).
  *
  * <p>Nobody may be able to tell: nobody looks at data, which would have to be there; no rows are

@@ -11,8 +11,8 @@ import org.kernbench.sim.Simulation;
 /**
  * What PEs that are simulated together share: their clock, the transfers between them, the engines
  * to be tried; here their commands become transfers and events, and events progress. All PEs of a
- * machine are in one world, but while packages run apart (docs/adr/0065): then each partition of
- * them has one, one thread at a time works in it, and what one does to another goes through {@link
+ * machine are in one world, but while packages run apart (ADR 0065): then each partition of them
+ * has one, one thread at a time works in it, and what one does to another goes through {@link
  * Simulation#post}.
  */
 final class World implements EventHandler, Interconnect.Sink {

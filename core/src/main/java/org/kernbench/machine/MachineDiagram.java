@@ -10,7 +10,7 @@ import org.kernbench.machine.Svg.LineStyle;
 
 /**
  * Draws a machine as SVG: what the packages, cubes and PEs of the compiled graph are and how they
- * are joined. Nothing is drawn that is not in the graph or the specification of the PE.
+ * are joined. Nothing is drawn that is not in the graph or the description of the PE.
  */
 public final class MachineDiagram {
   /** What to draw. */

@@ -227,7 +227,7 @@ class DTypeTest {
     assertThat(DType.F32.getDouble(out, 0)).isEqualTo(-0x1p63);
   }
 
-  /** The table of the OCP 8-bit floating point specification, and the casts of PyTorch. */
+  /** The table of OCP's 8-bit floating point formats, and the casts of PyTorch. */
   @ParameterizedTest
   @CsvSource({
     "F8E4M3, 448, 448",
