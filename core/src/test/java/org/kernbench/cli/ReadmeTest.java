@@ -7,62 +7,66 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What the README and the guides to explanations and layouts show is what the program does: each
- * command of a {@code console} block is run and its output compared; speed and line numbers are
- * not. Pipes into {@code sed -n A,Bp} are followed. {@code -Dgolden.update=true} rewrites the
- * outputs and the figures.
+ * What the README shows and says beside its commands, which {@link GuidesTest} runs: figures, the
+ * kernel that the first run went through, scripts.
  */
 final class ReadmeTest {
   private static final Path ROOT = Path.of(System.getProperty("basedir", "."), "..");
-
-  /** What a built jar says; classes outside of one have no version. */
-  private static final String VERSION = "0.1.0";
-
-  private static final String PROMPT = "$ ./kernbench ";
-  private static final Pattern SED = Pattern.compile("(.*) \\| sed -n (\\d+),(\\d+)p");
-  private static final Pattern WORD = Pattern.compile("\"([^\"]*)\"|(\\S+)");
-
-  @ParameterizedTest
-  @ValueSource(strings = {"README.md", "docs/explain-guide.md", "docs/layout-guide.md"})
-  void consoleBlocks_commands_printWhatIsShown(String page) throws IOException {
-    Path file = ROOT.resolve(page);
-    List<String> shown = Files.readAllLines(file);
-    List<String> real = new ArrayList<>();
-    boolean inBlock = false;
-    boolean inOutput = false;
-    for (String line : shown) {
-      if (line.startsWith("```")) {
-        inBlock = line.equals("```console");
-        inOutput = false;
-      }
-      if (inBlock && line.startsWith(PROMPT)) {
-        real.add(line);
-        real.addAll(outputOf(line.substring(PROMPT.length())));
-        inOutput = true;
-      } else if (!inOutput) {
-        real.add(line);
-      }
-    }
-    if (Boolean.getBoolean("golden.update")) {
-      Files.writeString(file, String.join("\n", real) + "\n");
-      return;
-    }
-    assertThat(real.stream().map(ReadmeTest::masked))
-        .as("%s (-Dgolden.update=true rewrites it)", page)
-        .isEqualTo(shown.stream().map(ReadmeTest::masked).toList());
-  }
+  private static final Pattern KERNEL_LINE = Pattern.compile("(\\w+)\\.java:\\d+");
+  private static final Pattern STEP = Pattern.compile("(?ms)^5\\. .*?(?=^6\\. )");
 
   @Test
   void explainGuide_showsTheDifferenceThatIsTested() throws IOException {
     assertThat(Files.readString(ROOT.resolve("docs/explain-guide.md")))
         .contains(Files.readString(ROOT.resolve("core/src/test/resources/golden/output/diff.txt")));
+  }
+
+  /** The kernel that the path of one run names is the one whose lines the first run shows. */
+  @Test
+  void pathOfOneRun_kernelsItNames_areThoseThatTheFirstRunShows() throws IOException {
+    String readme = Files.readString(ROOT.resolve("README.md"));
+    List<String> shown = all(KERNEL_LINE, readme.substring(0, readme.indexOf("## How to read")));
+    Matcher step = STEP.matcher(readme);
+    assertThat(step.find()).isTrue();
+    String kernels = step.group().substring(step.group().indexOf("The kernel is"));
+    List<String> named = all(Pattern.compile("`ccl/(\\w+)`"), kernels);
+    assertThat(named).contains(shown.getFirst()).allMatch(shown::contains);
+  }
+
+  /** The table for developers has every script, and no other. */
+  @Test
+  void tableForDevelopers_hasEveryScript() throws IOException {
+    String readme = Files.readString(ROOT.resolve("README.md"));
+    String table = readme.substring(readme.indexOf("## For developers"));
+    try (Stream<Path> scripts = Files.list(ROOT.resolve("scripts"))) {
+      Set<String> names =
+          scripts
+              .map(script -> script.getFileName().toString())
+              .filter(name ->
+                  !name.contains(".") && Files.isRegularFile(ROOT.resolve("scripts/" + name)))
+              .collect(Collectors.toCollection(TreeSet::new));
+      assertThat(new TreeSet<>(all(Pattern.compile("`scripts/([\\w-]+)"), table))).isEqualTo(names);
+    }
+  }
+
+  private static List<String> all(Pattern pattern, String text) {
+    List<String> found = new ArrayList<>();
+    Matcher matcher = pattern.matcher(text);
+    while (matcher.find()) {
+      found.add(matcher.group(1));
+    }
+    return found;
   }
 
   @ParameterizedTest
@@ -74,33 +78,5 @@ final class ReadmeTest {
       Files.writeString(figure, drawn);
     }
     assertThat(Files.readString(figure)).isEqualToNormalizingNewlines(drawn);
-  }
-
-  private static List<String> outputOf(String command) {
-    Matcher sed = SED.matcher(command);
-    boolean piped = sed.matches();
-    List<String> words = new ArrayList<>();
-    Matcher word = WORD.matcher(piped ? sed.group(1) : command);
-    while (word.find()) {
-      words.add(word.group(1) != null ? word.group(1) : word.group(2));
-    }
-    Session session = Session.of(words.toArray(String[]::new));
-    String released =
-        session.out().replace("(kernbench development,", "(kernbench " + VERSION + ",");
-    List<String> lines = (released + session.err()).lines().toList();
-    return piped
-        ? lines.subList(
-            Integer.parseInt(sed.group(2)) - 1,
-            Math.min(lines.size(), Integer.parseInt(sed.group(3))))
-        : lines;
-  }
-
-  private static String masked(String line) {
-    return line.replaceAll("\\.java:\\d+", ".java:LINE")
-        .replaceAll(" events in [0-9,]+ ms", " events in MASKED ms")
-        .replaceAll("[0-9]\\.[0-9]+e-1[0-9]", "ROUND-OFF")
-        .replaceAll(", products by vector-\\d+", "")
-        .replaceAll(" +", " ")
-        .stripTrailing();
   }
 }
