@@ -10,9 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -51,6 +53,7 @@ final class GuidesTest {
   }
 
   @Tag("slow")
+  @Timeout(value = 30, unit = TimeUnit.MINUTES)
   @ParameterizedTest
   @MethodSource("slowPages")
   void page_followedWithWhatTakesLong_doesWhatItShows(String name) throws Exception {
