@@ -60,6 +60,22 @@ final class ReadmeTest {
     }
   }
 
+  @Test
+  void tableOfExamples_hasEveryExample() throws IOException {
+    Path folder = ROOT.resolve("examples");
+    try (Stream<Path> files = Files.walk(folder)) {
+      Set<String> names =
+          files
+              .map(file -> folder.relativize(file).toString())
+              .filter(name -> name.endsWith(".java"))
+              .collect(Collectors.toCollection(TreeSet::new));
+      String readme = Files.readString(ROOT.resolve("README.md"));
+      String rows = String.join("\n", readme.lines().filter(l -> l.startsWith("| [")).toList());
+      assertThat(new TreeSet<>(all(Pattern.compile("\\(examples/([\\w/]+\\.java)\\)"), rows)))
+          .isEqualTo(names);
+    }
+  }
+
   private static List<String> all(Pattern pattern, String text) {
     List<String> found = new ArrayList<>();
     Matcher matcher = pattern.matcher(text);
