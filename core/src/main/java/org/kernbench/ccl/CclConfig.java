@@ -2,7 +2,6 @@ package org.kernbench.ccl;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,6 +21,8 @@ import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Position;
 import org.kernbench.config.Problems;
 import org.kernbench.config.Suggest;
+import org.kernbench.config.UnreadableException;
+import org.kernbench.config.UserFile;
 import org.kernbench.machine.Backpressure;
 import org.kernbench.machine.BufferKind;
 import org.kernbench.machine.SipTopology;
@@ -53,6 +54,7 @@ public final class CclConfig {
               CollectiveOp.BARRIER, "tree_barrier"));
 
   private static final String SUBGROUPS = "ring";
+  private static final int MOST_ALGORITHMS = 1000;
 
   private final ConfigTree tree;
   private final String algorithm;
@@ -132,7 +134,7 @@ public final class CclConfig {
     String subgroups = defaults.has("subgroups") ? defaults.text("subgroups") : SUBGROUPS;
     Optional<Path> table =
         defaults.has("table") && !defaults.isText("table", "none")
-            ? Optional.of(beside(file, defaults.text("table")))
+            ? beside(file, defaults)
             : Optional.empty();
     defaults.done();
 
@@ -140,7 +142,12 @@ public final class CclConfig {
     Set<String> known = new LinkedHashSet<>(CollectiveLibrary.builtIn());
     if (root.has("algorithms")) {
       ConfigMap entries = root.map("algorithms");
-      for (String name : entries.keys()) {
+      List<String> names = entries.keys();
+      if (names.size() > MOST_ALGORITHMS) {
+        root.problem("algorithms", names.size() + " entries; expected " + MOST_ALGORITHMS + " at most");
+        problems.throwIfAny();
+      }
+      for (String name : names) {
         algorithms.put(name, algorithm(name, entries.map(name), common));
         known.add(name);
       }
@@ -160,10 +167,16 @@ public final class CclConfig {
     return new CclConfig(tree, algorithm, operations, subgroups, table, algorithms);
   }
 
-  /** A path as seen from the file that names it. */
-  private static Path beside(String file, String path) {
-    Path directory = Path.of(file).getParent();
-    return directory == null ? Path.of(path) : directory.resolve(path);
+  /** The path of the table as seen from the file that names it. */
+  private static Optional<Path> beside(String file, ConfigMap defaults) {
+    try {
+      Path path = UserFile.path(defaults.text("table"));
+      Path directory = Path.of(file).getParent();
+      return Optional.of(directory == null ? path : directory.resolve(path));
+    } catch (UnreadableException e) {
+      defaults.problem("table", String.valueOf(e.getMessage()));
+      return Optional.empty();
+    }
   }
 
   /** Those that can do an operation; what a class of the user's can do shows when it is made. */
@@ -280,15 +293,9 @@ public final class CclConfig {
   private static String read(Path file) {
     Problems problems = new Problems();
     try {
-      return Files.readString(file);
-    } catch (CharacterCodingException e) {
-      problems.add(new Position(file.toString(), 1, 1), "", "is not UTF-8 text; expected YAML");
-    } catch (IOException e) {
-      String reason =
-          Files.isDirectory(file)
-              ? "is a directory; expected a YAML file"
-              : Files.exists(file) ? "cannot be read: " + e.getMessage() : "no such file";
-      problems.add(new Position(file.toString(), 1, 1), "", reason);
+      return UserFile.text(file, "a YAML file");
+    } catch (UnreadableException e) {
+      problems.add(new Position(file.toString(), 1, 1), "", String.valueOf(e.getMessage()));
     }
     throw new ConfigException(problems.sorted());
   }

@@ -1,7 +1,5 @@
 package org.kernbench.ccl;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.LinkedHashSet;
@@ -14,6 +12,8 @@ import org.kernbench.config.ConfigMap;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problems;
 import org.kernbench.config.Suggest;
+import org.kernbench.config.UnreadableException;
+import org.kernbench.config.UserFile;
 import org.kernbench.machine.Machine;
 import org.kernbench.torch.CollectiveOp;
 import org.kernbench.torch.RankLevel;
@@ -120,10 +120,9 @@ public final class TuningTable {
     Problems problems = new Problems();
     String yaml;
     try {
-      yaml = Files.readString(file);
-    } catch (IOException e) {
-      throw new CollectiveException(
-          "defaults.table: cannot read " + file + "; kernbench tune --out FILE writes one");
+      yaml = UserFile.text(file, "a table that kernbench tune --out FILE wrote");
+    } catch (UnreadableException e) {
+      throw new CollectiveException("defaults.table: " + file + ": " + e.getMessage());
     }
     ConfigMap root = ConfigTree.parse(file.toString(), yaml, problems).root(problems);
     String hash = root.text("machine");

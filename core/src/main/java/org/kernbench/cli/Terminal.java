@@ -11,6 +11,7 @@ import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.function.Supplier;
+import org.kernbench.config.Shown;
 
 /**
  * Where a command writes: results to {@code out}, everything else to {@code err}.
@@ -50,9 +51,12 @@ record Terminal(
     return new PrintWriter(new BufferedWriter(new OutputStreamWriter(to, StandardCharsets.UTF_8)));
   }
 
-  /** A message for the user on standard error; further lines as they are. */
+  /**
+   * A message for the user on standard error; further lines as they are. It may quote a file, so
+   * what would steer the terminal is written as an escape.
+   */
   void say(String message) {
-    err.println("kernbench: " + message);
+    err.println("kernbench: " + Shown.message(message));
   }
 
   void flush() {

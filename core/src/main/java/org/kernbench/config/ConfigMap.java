@@ -246,7 +246,7 @@ public final class ConfigMap {
     for (Map.Entry<String, ConfigNode.Entry> each : section.entries().entrySet()) {
       String key = each.getKey();
       if (!asked.contains(key)) {
-        String hint = Suggest.hint(key, asked);
+        String hint = problems.isFull() ? "" : Suggest.hint(key, asked);
         String known = hint.isEmpty() ? " (known: " + String.join(", ", asked) + ")" : "";
         problems.add(each.getValue().keyAt(), path(key), "unknown key" + hint + known);
       }

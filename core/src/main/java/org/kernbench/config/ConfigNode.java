@@ -16,7 +16,7 @@ sealed interface ConfigNode {
   record Scalar(String text, Position at) implements ConfigNode {
     @Override
     public String describe() {
-      return text.isEmpty() ? "nothing" : "\"" + text + "\"";
+      return text.isEmpty() ? "nothing" : "\"" + Shown.text(text) + "\"";
     }
   }
 

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.api.lowlevel.Compose;
+import org.snakeyaml.engine.v2.composer.Composer;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
@@ -15,6 +15,9 @@ import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.NodeTuple;
 import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
+import org.snakeyaml.engine.v2.parser.Parser;
+import org.snakeyaml.engine.v2.parser.ParserImpl;
+import org.snakeyaml.engine.v2.scanner.StreamReader;
 import org.snakeyaml.engine.v2.schema.FailsafeSchema;
 
 /**
@@ -24,9 +27,15 @@ import org.snakeyaml.engine.v2.schema.FailsafeSchema;
  * YAML's type guessing. Tags have no effect, so a file cannot create objects.
  */
 public final class ConfigTree {
-  private static final int MAX_CODE_POINTS = 4 << 20;
+  private static final int MAX_CODE_POINTS = 1 << 20;
   private static final int MAX_VALUES = 100_000;
   private static final int MAX_DEPTH = 50;
+  private static final String TOO_MUCH =
+      "more than "
+          + MAX_VALUES
+          + " values (aliases counted each time) or "
+          + MAX_DEPTH
+          + " levels; expected a configuration";
 
   private final ConfigNode.Section root;
 
@@ -172,7 +181,8 @@ public final class ConfigTree {
         || path.startsWith(".")
         || path.endsWith(".")
         || path.contains("..")) {
-      problems.add(start, path, "got \"" + override + "\"; expected path=value, e.g. " + example);
+      problems.add(
+          start, path, "got \"" + Shown.text(override) + "\"; expected path=value, e.g. " + example);
       return this;
     }
     String text = override.substring(equals + 1).trim();
@@ -188,6 +198,13 @@ public final class ConfigTree {
   }
 
   private static Optional<Node> compose(String file, String text, Problems problems) {
+    if (text.length() > MAX_CODE_POINTS) { // the parser would take long to find out
+      problems.add(
+          new Position(file, 1, 1),
+          "",
+          "has " + text.length() + " characters; expected at most " + MAX_CODE_POINTS);
+      return Optional.empty();
+    }
     LoadSettings settings =
         LoadSettings.builder()
             .setLabel(file)
@@ -196,7 +213,14 @@ public final class ConfigTree {
             .setCodePointLimit(MAX_CODE_POINTS)
             .build();
     try {
-      return new Compose(settings).composeString(text);
+      Parser parser = new ParserImpl(settings, new StreamReader(settings, text));
+      // a key is a value too here, and the file around them a level
+      return new Composer(settings, new GuardedParser(parser, MAX_DEPTH + 1, 2 * MAX_VALUES))
+          .getSingleNode();
+    } catch (GuardedParser.TooMuchException e) {
+      Position at = e.at().map(m -> position(file, m)).orElse(new Position(file, 1, 1));
+      problems.add(at, "", TOO_MUCH);
+      return Optional.empty();
     } catch (MarkedYamlEngineException e) {
       Position at = e.getProblemMark().map(m -> position(file, m)).orElse(new Position(file, 1, 1));
       String context = e.getContext() == null ? "" : e.getContext() + ", ";
@@ -228,11 +252,7 @@ public final class ConfigTree {
           problems.add(
               at,
               path,
-              "more than "
-                  + MAX_VALUES
-                  + " values (aliases counted each time) or "
-                  + MAX_DEPTH
-                  + " levels; expected a configuration");
+              TOO_MUCH);
           values = MAX_VALUES + 1;
         }
         return new ConfigNode.Scalar("", at);

@@ -18,6 +18,6 @@ public record Problem(String file, int line, int column, String path, String mes
   @Override
   public String toString() {
     String place = file + ":" + line + ":" + column + ": ";
-    return path.isEmpty() ? place + message : place + path + ": " + message;
+    return path.isEmpty() ? place + message : place + Shown.text(path) + ": " + message;
   }
 }

@@ -8,11 +8,24 @@ import java.util.Map;
 
 /** Collects the problems of a configuration so that a user sees all of them at once. */
 public final class Problems {
+  /** Nobody reads more of them, and a file that is no configuration has one in every line. */
+  private static final int MOST = 100;
+
   private final List<Problem> found = new ArrayList<>();
+  private int untold;
 
   /** Adds a problem of the key {@code path}, which stands at {@code at}. */
   public void add(Position at, String path, String message) {
-    found.add(new Problem(at, path, message));
+    if (found.size() < MOST) {
+      found.add(new Problem(at, path, message));
+    } else {
+      untold++;
+    }
+  }
+
+  /** Whether what is found from now on is only counted. */
+  boolean isFull() {
+    return found.size() == MOST;
   }
 
   /** True while nothing is wrong. */
@@ -49,6 +62,11 @@ public final class Problems {
         Comparator.comparingInt((Problem p) -> files.get(p.file()))
             .thenComparingInt(Problem::line)
             .thenComparingInt(Problem::column));
+    if (untold > 0) {
+      Problem last = result.getLast();
+      Position at = new Position(last.file(), last.line(), last.column());
+      result.add(new Problem(at, "", "and " + untold + " more problems; mend those above first"));
+    }
     return result;
   }
 

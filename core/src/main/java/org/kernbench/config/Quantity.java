@@ -45,6 +45,9 @@ public enum Quantity {
       new String[] {"Hz", "kHz", "MHz", "GHz"},
       new long[] {1, 1000, 1_000_000, 1_000_000_000});
 
+  /** A long has 19 digits, and the smallest unit of the largest may have as many again. */
+  private static final int LONGEST_NUMBER = 60;
+
   private final String noun;
   private final String example;
   private final String base;
@@ -82,6 +85,16 @@ public enum Quantity {
     String number = trimmed.substring(0, digits);
     if (number.length() < 10) {
       return scaled(number, factor, trimmed);
+    }
+    if (number.length() > LONGEST_NUMBER) {
+      throw new IllegalArgumentException(
+          "got "
+              + "\""
+              + Shown.text(trimmed)
+              + "\", a number of more than "
+              + LONGEST_NUMBER
+              + " digits; expected "
+              + expectation());
     }
     return exact(new BigDecimal(number).multiply(BigDecimal.valueOf(factor)), trimmed);
   }
@@ -165,9 +178,9 @@ public enum Quantity {
     }
     throw new IllegalArgumentException(
         "got \""
-            + text
+            + Shown.text(text)
             + "\" with unknown unit \""
-            + unit
+            + Shown.text(unit)
             + "\"; expected "
             + expectation()
             + " (units: "
@@ -215,7 +228,7 @@ public enum Quantity {
   private IllegalArgumentException tooFine(String text) {
     return new IllegalArgumentException(
         "got \""
-            + text
+            + Shown.text(text)
             + "\", which is not a whole number of "
             + base
             + "; expected "
@@ -225,7 +238,7 @@ public enum Quantity {
   private IllegalArgumentException tooLarge(String text) {
     return new IllegalArgumentException(
         "got \""
-            + text
+            + Shown.text(text)
             + "\", which is beyond the largest "
             + noun
             + " we can hold, "
@@ -234,6 +247,6 @@ public enum Quantity {
 
   private IllegalArgumentException expected(String text, String why) {
     return new IllegalArgumentException(
-        "got \"" + text + "\"" + why + "; expected " + expectation());
+        "got \"" + Shown.text(text) + "\"" + why + "; expected " + expectation());
   }
 }

@@ -6,6 +6,8 @@ import java.util.Optional;
 
 /** Finds the name a user probably meant. */
 public final class Suggest {
+  private static final int LONGEST = 200;
+
   private Suggest() {}
 
   /**
@@ -19,10 +21,13 @@ public final class Suggest {
     Optional<String> best = Optional.empty();
     int bestDistance = Integer.MAX_VALUE;
     for (String candidate : known) {
-      int distance = distance(wanted, fold(candidate));
       int shorter = Math.min(word.length(), candidate.length());
       int longer = Math.max(word.length(), candidate.length());
       int limit = shorter <= 2 ? 1 : Math.max(2, longer / 3);
+      if (longer - shorter > limit || longer > LONGEST) {
+        continue; // so much must at least be inserted; and nobody mistypes a page
+      }
+      int distance = distance(wanted, fold(candidate));
       if (distance < bestDistance && distance <= limit) {
         best = Optional.of(candidate);
         bestDistance = distance;

@@ -356,6 +356,9 @@ final class MachineReader {
               + spec.interleave()
               + " bank groups");
     }
+    if (!problems.isClean(map.path("access"))) {
+      return spec;
+    }
     long burstPs = Rate.ofBytesPerSecond(channelBandwidth).durationPs(spec.accessBytes());
     if (problems.isClean("cube.hbm.channel_bandwidth") && spec.tCcdS() < burstPs) {
       map.problem(

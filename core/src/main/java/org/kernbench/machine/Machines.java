@@ -3,8 +3,6 @@ package org.kernbench.machine;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -15,7 +13,10 @@ import org.kernbench.config.ConfigException;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Position;
 import org.kernbench.config.Problems;
+import org.kernbench.config.Shown;
 import org.kernbench.config.Suggest;
+import org.kernbench.config.UnreadableException;
+import org.kernbench.config.UserFile;
 
 /** Loads machines: presets by name, files by path. */
 public final class Machines {
@@ -75,7 +76,15 @@ public final class Machines {
 
   private static Machine read(Source source, List<String> overrides, Problems problems) {
     ConfigTree tree = resolve(source, problems).overridden(overrides, problems);
-    return MachineReader.read(source.machineName(), tree, problems);
+    try {
+      return MachineReader.read(source.machineName(), tree, problems);
+    } catch (ArithmeticException e) {
+      problems.add(
+          new Position(source.file(), 1, 1),
+          "",
+          "values so far apart cannot be simulated together: " + e.getMessage());
+      throw new ConfigException(problems.sorted());
+    }
   }
 
   /** The file over the file it extends, and so on. */
@@ -133,35 +142,21 @@ public final class Machines {
       return new Source(preset.get(), file, presetText(preset.get()), directory);
     }
     try {
-      Path path = directory.resolve(name);
-      if (Files.isRegularFile(path)) {
-        Path parent = path.getParent();
-        String fileName = String.valueOf(path.getFileName());
-        int dot = fileName.lastIndexOf('.');
-        return new Source(
-            dot > 0 ? fileName.substring(0, dot) : fileName,
-            path.toString(),
-            Files.readString(path),
-            parent == null ? Path.of("") : parent);
-      }
-      problems.add(
-          at,
-          key,
-          Files.isDirectory(path)
-              ? "is a directory; expected a YAML file"
-              : Files.exists(path) ? "is a device or a pipe; expected a YAML file" : unknown(name));
-    } catch (IOException e) {
-      problems.add(at, key, "cannot read \"" + name + "\": " + reason(e));
-    } catch (InvalidPathException e) {
-      problems.add(at, key, unknown(name));
+      Path path = directory.resolve(UserFile.path(name));
+      String text = UserFile.text(path, "a YAML file");
+      Path parent = path.getParent();
+      String fileName = String.valueOf(path.getFileName());
+      int dot = fileName.lastIndexOf('.');
+      return new Source(
+          dot > 0 ? fileName.substring(0, dot) : fileName,
+          path.toString(),
+          text,
+          parent == null ? Path.of("") : parent);
+    } catch (UnreadableException e) {
+      String told = key.isEmpty() ? "" : "\"" + Shown.text(name) + "\" ";
+      problems.add(at, key, e.isMissing() ? unknown(name) : told + e.getMessage());
     }
     throw new ConfigException(problems.sorted());
-  }
-
-  private static String reason(IOException e) {
-    return e instanceof java.nio.charset.CharacterCodingException
-        ? "it is not UTF-8 text; expected YAML"
-        : String.valueOf(e.getMessage());
   }
 
   private static Optional<String> preset(String name) {
@@ -171,7 +166,7 @@ public final class Machines {
 
   private static String unknown(String name) {
     return "no preset and no file \""
-        + name
+        + Shown.text(name)
         + "\""
         + Suggest.hint(name, PRESETS)
         + "; expected a YAML file or one of "
