@@ -12,6 +12,7 @@ import java.util.Map;
  */
 final class HeaderJson {
   private static final int DEEPEST = 16;
+  private static final int LONGEST_NUMBER = 40;
 
   private final String file;
   private final String text;
@@ -89,7 +90,7 @@ final class HeaderJson {
       expect(':');
       if (map.put(key, value(depth + 1)) != null) {
         at = start;
-        throw error("each name once, not \"" + key + "\" again");
+        throw error("each name once, not \"" + ArrayFile.shown(key) + "\" again");
       }
     } while (skip(','));
     expect('}');
@@ -121,6 +122,10 @@ final class HeaderJson {
     int start = at;
     while (at < text.length() && "+-.eE0123456789".indexOf(text.charAt(at)) >= 0) {
       at++;
+    }
+    if (at - start > LONGEST_NUMBER) {
+      at = start;
+      throw error("a number of at most " + LONGEST_NUMBER + " characters");
     }
     try {
       return new BigDecimal(text.substring(start, at));

@@ -1,6 +1,8 @@
 package org.kernbench.tensor;
 
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -30,6 +32,7 @@ import java.util.zip.ZipOutputStream;
 public final class Npy {
   private static final byte[] MAGIC = {(byte) 0x93, 'N', 'U', 'M', 'P', 'Y'};
   private static final int ALIGNMENT = 64;
+  private static final int LONGEST_HEADER = 1 << 20;
 
   /** NumPy leaves room for the first extent to grow to this many digits. */
   private static final int GROWTH_DIGITS = 21;
@@ -46,7 +49,10 @@ public final class Npy {
    * @throws NpyFormatException if the file is not an array of a type known here
    */
   public static NpyArray read(Path file) throws IOException {
-    return parse(file.toString(), Files.readAllBytes(file));
+    ArrayFile.checkOrdinary(file);
+    try (InputStream in = Files.newInputStream(file)) {
+      return parse(file.toString(), in);
+    }
   }
 
   /**
@@ -55,14 +61,28 @@ public final class Npy {
    * @throws NpyFormatException if an entry is not an array of a type known here
    */
   public static Map<String, NpyArray> readArchive(Path file) throws IOException {
+    ArrayFile.checkOrdinary(file);
     Map<String, NpyArray> arrays = new LinkedHashMap<>();
+    long bytes = 0;
     try (ZipFile zip = new ZipFile(file.toFile())) {
       for (ZipEntry entry : Collections.list(zip.entries())) {
-        try (var in = zip.getInputStream(entry)) {
-          String name = entry.getName().replaceFirst("\\.npy$", "");
-          arrays.put(name, parse(file + "!" + entry.getName(), in.readAllBytes()));
+        String where = file + "!" + entry.getName();
+        try (InputStream in = zip.getInputStream(entry)) {
+          if (in == null) {
+            throw new NpyFormatException(where + ": cannot be found in the archive");
+          }
+          NpyArray array = parse(where, in);
+          bytes += array.bytes().length;
+          if (bytes > Runtime.getRuntime().maxMemory()) {
+            throw new NpyFormatException(where + ": the arrays so far fill the memory");
+          }
+          arrays.put(entry.getName().replaceFirst("\\.npy$", ""), array);
         }
       }
+    } catch (IllegalArgumentException e) {
+      throw new NpyFormatException(file + ": is no archive of arrays: " + e.getMessage());
+    } catch (EOFException e) {
+      throw new NpyFormatException(file + ": ends early");
     }
     return Collections.unmodifiableMap(arrays);
   }
@@ -142,38 +162,46 @@ public final class Npy {
     };
   }
 
-  private static NpyArray parse(String where, byte[] file) throws NpyFormatException {
+  /** Reads no more than the header asks for, however much there is. */
+  private static NpyArray parse(String where, InputStream in) throws IOException {
     int prefix = MAGIC.length + 4;
-    if (file.length < prefix || !Arrays.equals(Arrays.copyOf(file, MAGIC.length), MAGIC)) {
+    byte[] start = in.readNBytes(prefix);
+    if (start.length < prefix || !Arrays.equals(Arrays.copyOf(start, MAGIC.length), MAGIC)) {
       throw new NpyFormatException(where + ": not a .npy file (it does not start with \\x93NUMPY)");
     }
-    int version = file[MAGIC.length];
+    int version = start[MAGIC.length];
     if (version < 1 || version > 3) {
       throw new NpyFormatException(where + ": .npy version " + version + "; expected 1, 2 or 3");
     }
-    long length = Short.toUnsignedLong(LittleEndian.getShort(file, MAGIC.length + 2));
+    long length = Short.toUnsignedLong(LittleEndian.getShort(start, MAGIC.length + 2));
     if (version > 1) {
-      prefix += 2;
+      byte[] more = in.readNBytes(2);
       length =
-          file.length < prefix
+          more.length < 2
               ? Long.MAX_VALUE
-              : Integer.toUnsignedLong(LittleEndian.getInt(file, MAGIC.length + 2));
+              : length | Short.toUnsignedLong(LittleEndian.getShort(more, 0)) << Short.SIZE;
     }
-    if (length > file.length - prefix) {
-      throw new NpyFormatException(where + ": the file ends inside its header");
+    byte[] header = in.readNBytes((int) Math.min(length, LONGEST_HEADER));
+    if (header.length < length) {
+      throw new NpyFormatException(
+          where
+              + (header.length < LONGEST_HEADER
+                  ? ": the file ends inside its header"
+                  : ": a header of " + length + " bytes; expected at most " + LONGEST_HEADER));
     }
-    String dict = new String(file, prefix, (int) length, StandardCharsets.UTF_8);
-    return decode(where, dict, file, prefix + (int) length);
+    return decode(where, new String(header, StandardCharsets.UTF_8), in);
   }
 
-  private static NpyArray decode(String where, String dict, byte[] file, int dataAt)
-      throws NpyFormatException {
+  private static NpyArray decode(String where, String dict, InputStream in) throws IOException {
     String descr = field(where, dict, DESCR, "descr (a plain type)");
     final boolean fortran = field(where, dict, ORDER, "fortran_order").equals("True");
-    final Shape shape = shape(where, field(where, dict, SHAPE, "shape"));
     final DType dtype = dtype(where, descr);
+    final Shape shape = shape(where, field(where, dict, SHAPE, "shape"), dtype);
     long expected = shape.elements() * dtype.sizeBytes();
-    if (expected != file.length - dataAt) {
+    checkRoom(where, expected);
+    byte[] bytes = in.readNBytes((int) expected);
+    boolean more = in.read() >= 0;
+    if (bytes.length < expected || more) {
       throw new NpyFormatException(
           where
               + ": "
@@ -183,31 +211,43 @@ public final class Npy {
               + " needs "
               + expected
               + " bytes after the header; found "
-              + (file.length - dataAt));
+              + (more ? "more" : bytes.length));
     }
-    byte[] bytes = Arrays.copyOfRange(file, dataAt, file.length);
     if (descr.startsWith(">")) {
       swapBytes(bytes, dtype.sizeBytes());
     }
     return new NpyArray(dtype, shape, fortran ? rowMajor(dtype, shape, bytes) : bytes);
   }
 
+  private static void checkRoom(String where, long bytes) throws NpyFormatException {
+    String refusal = ArrayFile.noRoom(bytes);
+    if (refusal != null) {
+      throw new NpyFormatException(where + ": " + refusal);
+    }
+  }
+
   private static String field(String where, String dict, Pattern pattern, String name)
       throws NpyFormatException {
     Matcher matcher = pattern.matcher(dict);
     if (!matcher.find()) {
-      throw new NpyFormatException(where + ": no " + name + " in the header " + dict.strip());
+      throw new NpyFormatException(where + ": no " + name + " in the header " + ArrayFile.shown(dict.strip()));
     }
     return matcher.group(1);
   }
 
-  private static Shape shape(String where, String tuple) throws NpyFormatException {
+  private static Shape shape(String where, String tuple, DType dtype) throws NpyFormatException {
     String[] words = tuple.replace("L", "").strip().split("\\s*,\\s*");
     try {
-      return Shape.of(
-          Arrays.stream(words).filter(w -> !w.isEmpty()).mapToInt(Integer::parseInt).toArray());
-    } catch (NumberFormatException | ArithmeticException e) {
-      throw new NpyFormatException(where + ": shape (" + tuple + ") is too large");
+      int[] dims =
+          Arrays.stream(words).filter(w -> !w.isEmpty()).mapToInt(Integer::parseInt).toArray();
+      String refusal = ArrayFile.refusal(dims, dtype, Integer.MAX_VALUE - 16);
+      if (refusal != null) {
+        throw new NpyFormatException(where + ": " + refusal);
+      }
+      return Shape.of(dims);
+    } catch (NumberFormatException | ArithmeticException | ShapeException e) {
+      throw new NpyFormatException(
+          where + ": shape (" + ArrayFile.shown(tuple) + ") is none, or is too large");
     }
   }
 
@@ -224,7 +264,7 @@ public final class Npy {
           throw new NpyFormatException(
               where
                   + ": element type '"
-                  + descr
+                  + ArrayFile.shown(descr)
                   + "' has no counterpart; save as float64, float32, float16, int8, int32, int64 or bool,"
                   + " e.g. numpy.save(file, x.astype('float32'))");
     };

@@ -144,6 +144,7 @@ public final class SafeTensors {
    * @throws SafeTensorsFormatException if the file is damaged, or has a type that is not known here
    */
   public static SafeTensors open(Path file) throws IOException {
+    ArrayFile.checkOrdinary(file);
     try (SeekableByteChannel in = Files.newByteChannel(file)) {
       long size = in.size();
       if (size < LENGTH_BYTES) {
@@ -191,7 +192,7 @@ public final class SafeTensors {
       String name = String.valueOf(field.getKey());
       if (!(field.getValue() instanceof Map<?, ?> value)) {
         throw new SafeTensorsFormatException(
-            file + ": " + name + ": " + field.getValue() + "; expected a JSON object");
+            file + ": " + name + ": " + ArrayFile.shown(String.valueOf(field.getValue())) + "; expected a JSON object");
       }
       if (name.equals(METADATA)) {
         value.forEach((k, v) -> metadata.put(String.valueOf(k), String.valueOf(v)));
@@ -206,7 +207,7 @@ public final class SafeTensors {
   private static Entry entry(String where, Map<?, ?> fields) throws SafeTensorsFormatException {
     if (!fields.keySet().equals(Set.of("dtype", "shape", "data_offsets"))) {
       throw new SafeTensorsFormatException(
-          where + ": fields " + fields.keySet() + "; expected dtype, shape and data_offsets");
+          where + ": fields " + ArrayFile.shown(fields.keySet().toString()) + "; expected dtype, shape and data_offsets");
     }
     DType dtype = null;
     for (DType known : DType.values()) {
@@ -220,7 +221,7 @@ public final class SafeTensors {
         known.add(name(d));
       }
       throw new SafeTensorsFormatException(
-          where + ": dtype " + fields.get("dtype") + "; expected one of " + known);
+          where + ": dtype " + ArrayFile.shown(String.valueOf(fields.get("dtype"))) + "; expected one of " + known);
     }
     long[] dims = numbers(where + ": shape", fields.get("shape"));
     long[] offsets = numbers(where + ": data_offsets", fields.get("data_offsets"));
@@ -230,6 +231,11 @@ public final class SafeTensors {
         throw new SafeTensorsFormatException(where + ": extent " + dims[i] + " is too large");
       }
       extents[i] = (int) dims[i];
+    }
+    String refusal = ArrayFile.refusal(extents, dtype, Long.MAX_VALUE);
+    if (refusal != null) {
+      throw new SafeTensorsFormatException(
+          where + ": shape " + ArrayFile.shown(String.valueOf(fields.get("shape"))) + ": " + refusal);
     }
     Shape shape = Shape.of(extents);
     long bytes = shape.elements() * dtype.sizeBytes();
@@ -241,7 +247,7 @@ public final class SafeTensors {
               + " "
               + shape
               + " lies at "
-              + fields.get("data_offsets")
+              + ArrayFile.shown(String.valueOf(fields.get("data_offsets")))
               + "; expected "
               + bytes
               + " bytes");
@@ -253,11 +259,15 @@ public final class SafeTensors {
       throws SafeTensorsFormatException {
     if (value instanceof List<?> list
         && list.stream()
-            .allMatch(v -> v instanceof BigDecimal n && n.signum() >= 0 && n.scale() <= 0)) {
-      return list.stream().mapToLong(v -> ((BigDecimal) v).longValue()).toArray();
+            .allMatch(v -> v instanceof BigDecimal n && n.signum() >= 0 && isLong(n))) {
+      return list.stream().mapToLong(v -> ((BigDecimal) v).longValueExact()).toArray();
     }
     throw new SafeTensorsFormatException(
-        where + ": " + value + "; expected a list of numbers, 0 or more");
+        where + ": " + ArrayFile.shown(String.valueOf(value)) + "; expected a list of numbers, 0 or more");
+  }
+
+  private static boolean isLong(BigDecimal n) {
+    return n.precision() - (long) n.scale() <= 18 && n.stripTrailingZeros().scale() <= 0;
   }
 
   /** Tensors follow one another from the first to the last byte of the data. */
@@ -305,12 +315,15 @@ public final class SafeTensors {
       throw new SafeTensorsFormatException(
           file + ": no tensor " + name + "; there are " + entries.keySet());
     }
-    if (e.end - e.begin > Integer.MAX_VALUE) {
-      throw new SafeTensorsFormatException(
-          file + ": tensor " + name + " has more than 2^31 - 1 bytes");
+    String refusal = ArrayFile.noRoom(e.end - e.begin);
+    if (refusal != null) {
+      throw new SafeTensorsFormatException(file + ": tensor " + name + ": " + refusal);
     }
     try (SeekableByteChannel in = Files.newByteChannel(file)) {
       byte[] bytes = read(in, dataAt + e.begin, (int) (e.end - e.begin)).array();
+      if (in.size() < dataAt + e.end) {
+        throw new SafeTensorsFormatException(file + ": is shorter than when it was opened");
+      }
       return new NpyArray(e.dtype, e.shape, bytes);
     }
   }
