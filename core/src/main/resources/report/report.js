@@ -1,12 +1,15 @@
 'use strict';
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#332244', '#cc79a7', '#56b4e9', '#e69f00', '#777777'];
 const $ = selector => document.querySelector(selector);
+const RUN = JSON.parse($('#run').textContent);
+const SWEEP = JSON.parse($('#sweep').textContent);
 
 function element(tag, attributes, ...children) {
   const svg = ['svg', 'g', 'rect', 'line', 'path', 'text', 'circle'].includes(tag);
   const e = svg ? document.createElementNS('http://www.w3.org/2000/svg', tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
     if (name.startsWith('on')) e.addEventListener(name.slice(2), value);
+    else if (name === 'style') e.style.cssText = value; // the page's policy allows no attribute of style
     else e.setAttribute(name, value);
   }
   e.append(...children);
@@ -120,7 +123,7 @@ function causes(run) {
   if (run.breakdown.length) $('#causes .body').append(element('div', { class: 'table' }, element('table', {}, body)));
 }
 
-const causeNames = RUN ? RUN.breakdown.map(b => b[0]) : [];
+const causeNames = RUN && Array.isArray(RUN.breakdown) ? RUN.breakdown.map(b => b[0]) : [];
 const causeColour = cause => COLOURS[Math.max(0, causeNames.indexOf(cause)) % COLOURS.length];
 
 // ---- timeline ----
@@ -465,4 +468,9 @@ function start() {
   }
   $('#figures').hidden = !document.querySelector('#figures figure');
 }
-start();
+try {
+  start();
+} catch (error) {
+  $('#verdict').className = 'bad';
+  $('#verdict').textContent = 'This page cannot show all of its data, which are not what kernbench writes: ' + error.message;
+}

@@ -5,11 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
 import java.sql.DriverManager;
+import java.util.Base64;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The page of a report holds its data, whole and well-formed, and asks nothing of a network. How it
@@ -25,9 +30,11 @@ final class ReportTest {
     return Files.readString(directory.resolve(folder).resolve("report.html"));
   }
 
-  private static String constant(String page, String name) {
+  /** The text of a data element, which no browser runs. */
+  private static String data(String page, String id) {
     Matcher m =
-        Pattern.compile("(?s)\nconst " + name + " = (.*?);\n(const|'use strict')").matcher(page);
+        Pattern.compile("<script type=\"application/json\" id=\"" + id + "\">([^<]*)</script>")
+            .matcher(page);
     assertThat(m.find()).isTrue();
     return m.group(1);
   }
@@ -57,9 +64,9 @@ final class ReportTest {
     assertThat(run.exitCode()).as(run.err()).isZero();
 
     String page = page("run");
-    String data = constant(page, "RUN");
+    String data = data(page, "run");
 
-    assertThat(constant(page, "SWEEP")).isEqualTo("null");
+    assertThat(data(page, "sweep")).isEqualTo("null");
     assertThat(json(data, "json_valid(@)")).isEqualTo("1");
     assertThat(json(data, "@ ->> '$.status'")).isEqualTo("ok");
     String crit = json(data, "@ ->> '$.metrics.crit_ns'");
@@ -102,7 +109,7 @@ final class ReportTest {
         .doesNotContainPattern("(src|href)=\"(?!data:)")
         .doesNotContain("@import")
         .doesNotContain("fetch(")
-        .doesNotContain("/*RUN*/", "/*SWEEP*/", "/*STYLE*/", "/*SCRIPT*/", "/*LIBRARY*/");
+        .doesNotContain("{{");
   }
 
   @Test
@@ -121,7 +128,7 @@ final class ReportTest {
             directory.resolve("sweep").toString());
     assertThat(sweep.exitCode()).as(sweep.err()).isZero();
 
-    String data = constant(page("sweep"), "SWEEP");
+    String data = data(page("sweep"), "sweep");
 
     assertThat(json(data, "json_array_length(@, '$.rows')")).isEqualTo("3");
   }
@@ -132,5 +139,63 @@ final class ReportTest {
         directory.resolve("results.json"), "{\"bench\": \"</script><b>\", \"rows\": []}\n");
 
     assertThat(page("")).doesNotContain("</script><b>").contains("\\u003c/script>");
+  }
+
+  // ---- data is data ----
+
+  @ParameterizedTest
+  @ValueSource(strings = {"(alert(1),{})", "[1]", "null;alert(1)", "{\"a\": }", "{}{}", ""})
+  void json_thatIsNone_isRefused(String text) throws IOException {
+    Files.writeString(directory.resolve("report.json"), text);
+
+    Session report = Session.of("report", directory.toString());
+
+    assertThat(report.exitCode()).isEqualTo(2);
+    assertThat(report.err()).contains("report.json: is no JSON object");
+    assertThat(directory.resolve("report.html")).doesNotExist();
+  }
+
+  @Test
+  void texts_thatNameAPlaceOfThePage_stayAsTheyAre() throws IOException {
+    String odd = "/*SCRIPT*/ {{SCRIPT}} {{FIGURES}} $0 <!--FIGURES-->";
+    Files.writeString(directory.resolve("results.json"), "{\"bench\": \"" + odd + "\"}\n");
+
+    assertThat(data(page(""), "sweep")).contains(odd.replace("<", "\\u003c"));
+  }
+
+  @Test
+  void figure_withAScript_isAPictureInWhichNothingRuns() throws IOException {
+    Files.writeString(directory.resolve("results.json"), "{}\n");
+    Files.writeString(
+        directory.resolve("a\"onload=\"x.svg"),
+        "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>");
+
+    String page = page("");
+
+    assertThat(page).doesNotContain("alert(1)").doesNotContain("<svg").doesNotContain("\"onload");
+    assertThat(page).contains("src=\"data:image/svg+xml;base64,");
+  }
+
+  /** The policy is computed over again, from the page as a browser sees it. */
+  @Test
+  void policy_allowsTheScriptsOfThePageByTheirHashesAndNoOthers() throws Exception {
+    Files.writeString(directory.resolve("results.json"), "{}\n");
+
+    String page = page("");
+
+    Matcher policy = Pattern.compile("Content-Security-Policy\" content=\"([^\"]*)\"").matcher(page);
+    assertThat(policy.find()).isTrue();
+    assertThat(policy.group(1)).doesNotContain("unsafe");
+    Matcher element = Pattern.compile("(?s)<(script|style)>(.*?)</(script|style)>").matcher(page);
+    int found = 0;
+    while (element.find()) {
+      byte[] hash =
+          MessageDigest.getInstance("SHA-256")
+              .digest(element.group(2).getBytes(StandardCharsets.UTF_8));
+      assertThat(policy.group(1)).contains(Base64.getEncoder().encodeToString(hash));
+      found++;
+    }
+    assertThat(found).isEqualTo(3);
+    assertThat(policy.group(1).split("sha256-")).hasSize(1 + found);
   }
 }
