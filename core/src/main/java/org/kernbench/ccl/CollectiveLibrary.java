@@ -163,10 +163,12 @@ public final class CollectiveLibrary implements CollectiveBackend {
     }
     String path = "algorithms." + config.name() + ".class";
     try {
-      Class<?> type = Class.forName(config.className(), true, loader());
-      if (type.getConstructor().newInstance() instanceof CollectiveAlgorithm own) {
-        return own;
-      }
+      // a file may name any class: none of its code runs before it is known to be an algorithm
+      return Class.forName(config.className(), false, loader())
+          .asSubclass(CollectiveAlgorithm.class)
+          .getConstructor()
+          .newInstance();
+    } catch (ClassCastException e) {
       throw ccl.problem(
           path,
           "class "
@@ -174,7 +176,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
               + " is no "
               + CollectiveAlgorithm.class.getName()
               + "; expected one that implements it");
-    } catch (ClassNotFoundException e) {
+    } catch (ClassNotFoundException | NoClassDefFoundError e) {
       throw ccl.problem(path, "no class " + config.className() + " on the class path");
     } catch (InvocationTargetException e) {
       throw ccl.problem(path, "class " + config.className() + " failed to start: " + e.getCause());
@@ -185,6 +187,8 @@ public final class CollectiveLibrary implements CollectiveBackend {
               + config.className()
               + " cannot be made; expected a public class with a public constructor without"
               + " arguments");
+    } catch (LinkageError e) {
+      throw ccl.problem(path, "class " + config.className() + " cannot be loaded: " + e);
     }
   }
 

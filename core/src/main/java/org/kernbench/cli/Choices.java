@@ -65,10 +65,19 @@ final class Choices {
     return classPath.bench(name, standard);
   }
 
+  /** The source file of that name that was given as {@code --class-path}, if it was. */
+  Optional<String> namedSource(String bench) {
+    String name = bench.substring(bench.lastIndexOf('/') + 1);
+    return classPath.entries().stream()
+        .filter(UserClasses::isSource)
+        .filter(entry -> entry.endsWith(name))
+        .map(Path::toString)
+        .findFirst();
+  }
+
   /** A user's classes, beside those of a bench's source file. */
   UserClasses userClasses(String bench) {
-    Path path = Path.of(bench);
-    return classPath.load(UserClasses.isSource(path) ? List.of(path) : List.of());
+    return classPath.load(bench.endsWith(".java") ? List.of(Path.of(bench)) : List.of());
   }
 
   /** What was chosen. */

@@ -26,7 +26,7 @@ final class ClassPath {
    * @param standard the benches that come with kernbench
    */
   Bench bench(String name, BenchRegistry standard) {
-    if (UserClasses.isSource(Path.of(name))) {
+    if (name.endsWith(".java")) {
       Path source = Path.of(name);
       return load(List.of(source)).benchOf(source);
     }

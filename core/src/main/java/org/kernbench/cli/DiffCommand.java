@@ -6,9 +6,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.eval.Recording;
 import org.kernbench.eval.RunDiff;
 import org.kernbench.eval.RunFolder;
 import org.kernbench.eval.RunResult;
+
 import org.kernbench.eval.UsageException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -67,7 +69,10 @@ final class DiffCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     Words.checkRows(rows);
-    RunDiff diff = RunDiff.of(run(first), run(second));
+    Recording a = run(first);
+    Recording b = run(second);
+    RunDiff diff =
+        a.from(first, one -> b.from(second, other -> RunDiff.of(one, other)));
     if (format.isJson()) {
       terminal.out().print(diff.toJson());
     } else {
@@ -77,7 +82,7 @@ final class DiffCommand implements Callable<Integer> {
     return 0;
   }
 
-  private static RunResult run(@Nullable String folder) {
+  private static Recording run(@Nullable String folder) {
     if (folder == null || folder.isBlank()) {
       throw new UsageException(
           "diff compares two runs; expected the folders of both (see kernbench run --out)");
@@ -86,7 +91,7 @@ final class DiffCommand implements Callable<Integer> {
       throw new UsageException(
           folder + ": is no folder; expected one that kernbench run --out wrote");
     }
-    return RunFolder.read(folder).result();
+    return RunFolder.read(folder);
   }
 
   // ---- text ----

@@ -132,9 +132,9 @@ final class ExplainCommand implements Callable<Integer> {
     if (RunFolder.isFolder(name)) {
       checkNothingChosen(name);
       Recording recording = RunFolder.read(name);
-      Explanation explanation = Explanation.of(recording.result());
+      Explanation explanation = recording.from(name, Explanation::of);
       return verifySensitivities
-          ? verified(explanation, recording.bench(), recording.options(), runner, progress)
+          ? verified(explanation, trusted(name, recording), recording.options(), runner, progress)
           : explanation;
     }
     RunOptions options = choices.options();
@@ -168,6 +168,29 @@ final class ExplainCommand implements Callable<Integer> {
                 + " bench instead of the folder");
       }
     }
+  }
+
+  /**
+   * The bench of a recording. A folder may come from anybody, so it names no code to compile and
+   * run: a source file must stand on the command line too.
+   */
+  private String trusted(String folder, Recording recording) {
+    String bench = recording.bench();
+    if (!bench.endsWith(".java")) {
+      return bench;
+    }
+    return choices
+        .namedSource(bench)
+        .orElseThrow(() ->
+            new UsageException(
+                "--verify-sensitivities: the run in "
+                    + folder
+                    + " was of "
+                    + bench
+                    + ", and code is taken from the command line only, never from a folder; add"
+                    + " --class-path "
+                    + bench
+                    + " if you trust that file"));
   }
 
   private Explanation verified(

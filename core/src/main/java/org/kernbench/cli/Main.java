@@ -13,6 +13,7 @@ import org.kernbench.device.SimulationException;
 import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.OutputException;
 import org.kernbench.eval.UsageException;
+import org.kernbench.eval.UserFault;
 import org.kernbench.machine.MachineException;
 import org.kernbench.nn.LayoutException;
 import org.kernbench.torch.SpawnException;
@@ -131,6 +132,8 @@ public final class Main implements Runnable, IVersionProvider {
       exitCode = line.execute(args);
     } catch (OutOfMemoryError e) {
       exitCode = reportMemory(terminal);
+    } catch (Error e) {
+      exitCode = report(terminal, e);
     } finally {
       terminal.flush();
     }
@@ -230,11 +233,10 @@ public final class Main implements Runnable, IVersionProvider {
   }
 
   private static boolean ranOutOfMemory(Throwable error) {
-    Throwable cause = error.getCause();
-    return error instanceof OutOfMemoryError || (cause != null && ranOutOfMemory(cause));
+    return UserFault.chain(error).stream().anyMatch(OutOfMemoryError.class::isInstance);
   }
 
-  private static int report(Terminal terminal, Exception error) {
+  private static int report(Terminal terminal, Throwable error) {
     terminal.out().flush();
     if (ranOutOfMemory(error)) {
       return reportMemory(terminal);
@@ -273,10 +275,14 @@ public final class Main implements Runnable, IVersionProvider {
         return FAILED;
       }
       default -> {
+        Optional<String> own = UserFault.message(error);
         terminal.say(
-            "internal error: this is a bug in kernbench (or in a bench of yours). Please report it"
-                + " with this command and the lines below.");
-        error.printStackTrace(terminal.err());
+            own.orElse(
+                "internal error: this is a bug in kernbench. Please report it with this command and"
+                    + " the lines below."));
+        if (own.isEmpty()) {
+          error.printStackTrace(terminal.err());
+        }
         return FAILED;
       }
     }

@@ -34,6 +34,9 @@ public final class OpLog {
   /** PE, kind | cause << 8, cause op, bytes, place, line, work, launch. */
   private static final int INTS = 8;
 
+  /** More rows than this no run keeps; a file that says so is none. */
+  static final int MOST_READ = 1 << 26;
+
   private static final int SCHEDULED = 1 << 16; // beside kind and cause
 
   private final Machine machine;
@@ -107,6 +110,9 @@ public final class OpLog {
     LaunchLog launches = LaunchLog.read(in, machine, issued);
     OpLog log = new OpLog(machine, limit, transfers, launches);
     log.issued = issued;
+    if (log.size() >= MOST_READ) {
+      throw new StreamCorruptedException("rows of " + log.size() + " operations");
+    }
     log.tally.completed = Varint.read(in);
     log.tally.hash = in.readLong();
     int lines = Varint.readCount(in);

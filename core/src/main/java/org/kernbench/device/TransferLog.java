@@ -223,7 +223,7 @@ public final class TransferLog {
     log.services.read(in);
     for (int part = 0; part < log.parts.rows(); part++) {
       int op = log.op(part);
-      if (op < 0) {
+      if (op < 0 || op >= OpLog.MOST_READ) {
         throw new StreamCorruptedException("a part of operation " + op);
       }
       log.partOfOp = roomFor(log.partOfOp, op);

@@ -5,6 +5,7 @@ import java.io.DataInputStream;
 import java.io.DataOutput;
 import java.io.DataOutputStream;
 import java.io.EOFException;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -20,12 +21,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.zip.CRC32;
 import java.util.zip.CheckedInputStream;
 import java.util.zip.CheckedOutputStream;
 import java.util.zip.DeflaterOutputStream;
 import java.util.zip.InflaterInputStream;
 import java.util.zip.ZipException;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.config.ConfigException;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
@@ -122,11 +125,35 @@ public record Recording(String bench, RunOptions options, RunResult result) {
   // ---- read ----
 
   /**
+   * Derives something from the result. A file may have the right checksum and tables that
+   * contradict each other, which only shows when they are used.
+   *
+   * @param folder where the recording was
+   * @throws UsageException if the tables cannot be used
+   */
+  public <T> T from(@Nullable String folder, Function<RunResult, T> use) {
+    try {
+      return use.apply(result);
+    } catch (UsageException e) {
+      throw e;
+    } catch (RuntimeException | StackOverflowError e) {
+      throw new UsageException(
+          folder
+              + ": the tables of its run.log contradict each other ("
+              + UserFault.told(e)
+              + "); run the bench again with --out, and if the same happens then, please report it");
+    }
+  }
+
+  /**
    * Reads the recording in a file.
    *
    * @throws UsageException if there is none, or none that this version reads
    */
   static Recording read(Path file) {
+    if (Files.exists(file) && !Files.isRegularFile(file)) {
+      throw new UsageException(file + ": is no ordinary file; expected one that run --out wrote");
+    }
     try (InputStream in = Files.newInputStream(file)) {
       byte[] magic = in.readNBytes(MAGIC.length);
       if (!Arrays.equals(magic, MAGIC)) {
@@ -143,7 +170,8 @@ public record Recording(String bench, RunOptions options, RunResult result) {
                 + VERSION
                 + "; run the bench again with --out");
       }
-      CheckedInputStream checked = new CheckedInputStream(new InflaterInputStream(in), new CRC32());
+      CheckedInputStream checked = new CheckedInputStream(
+              new BoundedInput(new InflaterInputStream(in), mostBytes(file)), new CRC32());
       DataInputStream data = new DataInputStream(checked);
       Recording recording = content(data);
       long sum = checked.getChecksum().getValue();
@@ -161,10 +189,47 @@ public record Recording(String bench, RunOptions options, RunResult result) {
       throw damaged(file, e instanceof EOFException ? "it ends early" : reason(e));
     } catch (ConfigException | MachineException e) {
       throw damaged(file, "its machine: " + e.getMessage());
-    } catch (IllegalArgumentException | IndexOutOfBoundsException | NegativeArraySizeException e) {
-      throw damaged(file, reason(e));
+    } catch (UsageException e) {
+      throw e;
+    } catch (RuntimeException | StackOverflowError e) {
+      throw damaged(file, UserFault.told(e));
     } catch (IOException e) {
       throw new UsageException(file + ": cannot be read (" + WholeFile.reason(e) + ")");
+    }
+  }
+
+  /** A log shrinks to a tenth when it is written; what grows much more is none. */
+  private static long mostBytes(Path file) throws IOException {
+    return (16L << 20) + 200 * Files.size(file);
+  }
+
+  /** A stream that ends in an error after so many bytes. */
+  private static final class BoundedInput extends FilterInputStream {
+    private long left;
+
+    BoundedInput(InputStream in, long most) {
+      super(in);
+      this.left = most;
+    }
+
+    private int counted(int read) throws IOException {
+      left -= Math.max(0, read);
+      if (left < 0) {
+        throw new StreamCorruptedException("it grows beyond all measure when it is read");
+      }
+      return read;
+    }
+
+    @Override
+    public int read() throws IOException {
+      int read = super.read();
+      counted(read < 0 ? 0 : 1);
+      return read;
+    }
+
+    @Override
+    public int read(byte[] bytes, int offset, int length) throws IOException {
+      return counted(super.read(bytes, offset, length));
     }
   }
 

@@ -7,11 +7,13 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.kernbench.ccl.CollectiveException;
+import org.kernbench.config.ConfigException;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Findings;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulationException;
 import org.kernbench.machine.MachineException;
+import org.kernbench.nn.LayoutException;
 import org.kernbench.tensor.Numerics;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.torch.SpawnException;
@@ -133,13 +135,10 @@ public final class Runner {
     long begin = System.nanoTime();
     Optional<Outcome> outcome = Optional.empty();
     Optional<RuntimeException> error = Optional.empty();
-    try {
+    try (LockWatch watch = LockWatch.start()) {
       outcome = Optional.of(bench.run(context));
-    } catch (SimulationException | MachineException | ShapeException e) {
-      if (!isProgramError(e)) {
-        throw e;
-      }
-      error = Optional.of(e);
+    } catch (RuntimeException | Error e) {
+      error = Optional.of(programError(e));
     }
     return new Attempt(context, outcome, error, (System.nanoTime() - begin) / 1e6);
   }
@@ -363,6 +362,41 @@ public final class Runner {
   }
 
   // ---- errors ----
+
+  /** The error of the simulated program, or of the user's code; anything else is thrown. */
+  private static RuntimeException programError(Throwable e) {
+    if (e instanceof RuntimeException known && isProgramError(known) && !isRefusal(known)) {
+      return known;
+    }
+    if (!isRefusal(e) && !ranOutOfMemory(e)) {
+      Optional<String> told = UserFault.message(e);
+      if (told.isPresent()) {
+        String ranks = e instanceof SpawnException s ? "\n" + s.getMessage() : "";
+        return new SimulationException(told.get() + ranks);
+      }
+    }
+    switch (e) {
+      case RuntimeException r -> throw r;
+      case Error r -> throw r;
+      default -> throw new IllegalStateException(e);
+    }
+  }
+
+  /** Whether the user chose what cannot be: that is no result. */
+  private static boolean isRefusal(Throwable e) {
+    return switch (e) {
+      case UsageException u -> true;
+      case ConfigException c -> true;
+      case CollectiveException c -> true;
+      case LayoutException l -> true;
+      case OutputException o -> true;
+      default -> false;
+    };
+  }
+
+  private static boolean ranOutOfMemory(Throwable e) {
+    return UserFault.chain(e).stream().anyMatch(OutOfMemoryError.class::isInstance);
+  }
 
   /** Whether an error is the simulated program's, whose message is all that a user needs. */
   private static boolean isProgramError(Throwable e) {

@@ -37,6 +37,8 @@ import javax.tools.SimpleJavaFileObject;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.config.FilesRead;
+import org.kernbench.config.UserFile;
 
 /**
  * Classes that a user adds to a run: jars and directories of classes, and {@code .java} files,
@@ -50,6 +52,9 @@ import org.jspecify.annotations.Nullable;
 public final class UserClasses {
   private static final java.util.regex.Pattern PACKAGE =
       java.util.regex.Pattern.compile("(?m)^\\s*package\\s+([\\w.]+)\\s*;");
+
+  /** Name of the class loader, by which frames of a stack are told to be of a user's code. */
+  static final String LOADER = "user classes";
 
   private final List<Path> entries;
   private final MemoryLoader loader;
@@ -137,27 +142,41 @@ public final class UserClasses {
             + source);
   }
 
-  /** A digest of everything that was named, so that results of other code are told apart. */
+  /**
+   * A digest of all code that was loaded, so that results of other code are told apart: what the
+   * compiler made of the source files and of the neighbours that they use, and every file of the
+   * jars and directories.
+   */
   public String hash() {
     if (entries.isEmpty()) {
       return "";
     }
     Digest digest = new Digest();
+    loader.compiled.forEach((name, code) -> {
+      digest.add(name);
+      digest.add(new String(code.bytes.toByteArray(), StandardCharsets.ISO_8859_1));
+    });
     try {
       for (Path entry : entries) {
-        List<Path> files;
-        try (Stream<Path> walk = Files.walk(entry)) {
-          files = walk.filter(Files::isRegularFile).sorted().toList();
-        }
-        for (Path file : files) {
-          digest.add(entry.relativize(file).toString());
-          digest.add(new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1));
+        if (!isSource(entry)) {
+          addLibrary(entry, digest);
         }
       }
     } catch (IOException e) {
       throw new UsageException("class path: cannot read " + e.getMessage());
     }
     return digest.text();
+  }
+
+  private static void addLibrary(Path entry, Digest digest) throws IOException {
+    List<Path> files;
+    try (Stream<Path> walk = Files.walk(entry)) {
+      files = walk.filter(Files::isRegularFile).sorted().toList();
+    }
+    for (Path file : files) {
+      digest.add(entry.relativize(file).toString());
+      digest.add(FilesRead.contentOf(file));
+    }
   }
 
   private static void check(Path entry) {
@@ -214,7 +233,7 @@ public final class UserClasses {
 
   private static Optional<Bench> make(Path source, String name, ClassLoader loader) {
     try {
-      Class<?> type = Class.forName(name, true, loader);
+      Class<?> type = Class.forName(name, false, loader);
       if (!Bench.class.isAssignableFrom(type)
           || type.isInterface()
           || Modifier.isAbstract(type.getModifiers())
@@ -230,18 +249,13 @@ public final class UserClasses {
     } catch (InvocationTargetException e) {
       throw new UsageException(
           source + ": class " + name + " failed to start: " + reason(e.getTargetException()));
-    } catch (ReflectiveOperationException | LinkageError e) {
+    } catch (ReflectiveOperationException | LinkageError | StackOverflowError e) {
       throw new UsageException(source + ": class " + name + " cannot be loaded: " + reason(e));
     }
   }
 
   private static String reason(Throwable error) {
-    Throwable deepest = error;
-    for (Throwable e = error; e != null; e = e.getCause()) {
-      deepest = e;
-    }
-    String message = deepest.getMessage();
-    return message == null || message.isBlank() ? deepest.getClass().getSimpleName() : message;
+    return UserFault.told(UserFault.chain(error).getLast());
   }
 
   /** The bytes of a class and where they came from. */
@@ -265,7 +279,7 @@ public final class UserClasses {
     private final Map<String, Compiled> compiled;
 
     MemoryLoader(List<URL> libraries, Map<String, Compiled> compiled) {
-      super("user classes", libraries.toArray(URL[]::new), UserClasses.class.getClassLoader());
+      super(LOADER, libraries.toArray(URL[]::new), UserClasses.class.getClassLoader());
       this.compiled = compiled;
     }
 
@@ -341,7 +355,7 @@ public final class UserClasses {
     private static String root(Path source) {
       @Nullable Path root = source.toAbsolutePath().getParent();
       try {
-        Matcher m = PACKAGE.matcher(Files.readString(source));
+        Matcher m = PACKAGE.matcher(UserFile.text(source, "Java source code"));
         if (m.find()) {
           for (int up = m.group(1).split("\\.").length; up > 0 && root != null; up--) {
             root = root.getParent();

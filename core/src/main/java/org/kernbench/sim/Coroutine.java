@@ -1,5 +1,7 @@
 package org.kernbench.sim;
 
+import java.util.Optional;
+import java.util.concurrent.locks.AbstractOwnableSynchronizer;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +21,7 @@ public final class Coroutine {
   private volatile boolean done;
   private boolean started;
   private boolean cancelled;
+  private volatile boolean givenUp;
   private @Nullable Thread owner;
   private @Nullable Throwable failure;
 
@@ -40,7 +43,12 @@ public final class Coroutine {
     } catch (Cancelled e) {
       // the owner asked for this; the stack is unwound
     } catch (Throwable t) {
-      failure = t;
+      if (!givenUp) {
+        failure = t;
+      }
+    }
+    if (givenUp) {
+      return; // nobody waits for it any more
     }
     done = true;
     bodyRuns = false;
@@ -56,6 +64,9 @@ public final class Coroutine {
   public boolean resume() {
     if (done) {
       return false;
+    }
+    if (Thread.currentThread() == thread) {
+      throw new IllegalStateException(name + " would wait for itself; this cannot be done in it");
     }
     owner = Thread.currentThread();
     bodyRuns = true;
@@ -89,7 +100,7 @@ public final class Coroutine {
       throw new IllegalStateException(
           "coroutine " + name + " can only be suspended by its own body");
     }
-    if (cancelled) {
+    if (cancelled || givenUp) {
       throw new Cancelled(); // a finally block of a cancelled body has nobody left to wait for
     }
     bodyRuns = false;
@@ -112,6 +123,43 @@ public final class Coroutine {
       resume();
     }
     done = true;
+  }
+
+  // ---- seen from another thread ----
+
+  /** The innermost of the coroutines that a thread has resumed and waits for. */
+  public static Optional<Coroutine> runBy(Thread owner) {
+    Optional<Coroutine> found = Optional.empty();
+    Thread thread = owner;
+    for (int depth = 0; depth < 8; depth++) {
+      if (!(LockSupport.getBlocker(thread) instanceof Coroutine c) || c.thread == thread) {
+        break;
+      }
+      found = Optional.of(c);
+      thread = c.thread;
+    }
+    return found;
+  }
+
+  /** Whether the body waits for a monitor or a lock. */
+  public boolean waitsForLock() {
+    return switch (thread.getState()) {
+      case BLOCKED -> true;
+      case WAITING -> LockSupport.getBlocker(thread) instanceof AbstractOwnableSynchronizer;
+      case NEW, RUNNABLE, TIMED_WAITING, TERMINATED -> false;
+    };
+  }
+
+  /**
+   * Lets the owner go on with an error while the body is still waiting for something outside. The
+   * body ends when it next comes here.
+   */
+  public void giveUp(RuntimeException why) {
+    givenUp = true;
+    failure = why;
+    done = true;
+    bodyRuns = false;
+    LockSupport.unpark(owner);
   }
 
   /** Whether the body has ended. */

@@ -28,6 +28,8 @@ import org.kernbench.device.Steps;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.VirtualAddress;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.LaunchGrid;
 import org.kernbench.tl.RangeException;
@@ -312,8 +314,11 @@ final class Session {
     try {
       return body.next();
     } catch (RangeException e) {
-      String what = "kernel " + use.kernel + " at " + at + ": " + e.getMessage() + userLine(e);
-      SimulationException thrown = new SimulationException(what);
+      SimulationException thrown = new SimulationException(told(use, at, e));
+      blamed.put(thrown, use);
+      throw thrown;
+    } catch (ShapeException e) {
+      ShapeException thrown = new ShapeException(told(use, at, e));
       blamed.put(thrown, use);
       throw thrown;
     } catch (RuntimeException | AssertionError e) {
@@ -326,11 +331,17 @@ final class Session {
     }
   }
 
-  /** Where a kernel has called the language; what it calls lies in one package. */
-  private static String userLine(RangeException e) {
+  private static String told(Use use, Pe at, RuntimeException e) {
+    return "kernel " + use.kernel + " at " + at + ": " + e.getMessage() + userLine(e);
+  }
+
+  /** Where a kernel has called the language; what it calls lies in two packages. */
+  private static String userLine(RuntimeException e) {
     String language = Tl.class.getPackageName() + ".";
+    String values = Shape.class.getPackageName() + ".";
     for (StackTraceElement frame : e.getStackTrace()) {
-      if (!frame.getClassName().startsWith(language)) {
+      String type = frame.getClassName();
+      if (!type.startsWith(language) && !type.startsWith(values)) {
         return " (" + frame.getFileName() + ":" + frame.getLineNumber() + ")";
       }
     }

@@ -51,7 +51,7 @@ public final class SpawnException extends SimulationException {
     s.append(failures.size()).append(" of ").append(worldSize).append(" ranks failed");
     SequencedMap<String, List<Integer>> ranks = new LinkedHashMap<>();
     failures.forEach((rank, t) -> {
-      String what = isUserError(t) ? String.valueOf(t.getMessage()) : t.toString();
+      String what = isUserError(t) ? String.valueOf(t.getMessage()) : place(t) + told(t);
       ranks.computeIfAbsent(what, w -> new ArrayList<>()).add(rank);
     });
     int left = failures.size();
@@ -66,6 +66,26 @@ public final class SpawnException extends SimulationException {
       s.append(e.getKey().replace("\n", "\n    "));
     }
     return s.toString();
+  }
+
+  /** {@code File.java:12: } of the program's line that threw. */
+  private static String place(Throwable t) {
+    for (StackTraceElement frame : t.getStackTrace()) {
+      String type = frame.getClassName();
+      if (!type.startsWith("java.") && !type.startsWith("jdk.")) {
+        return frame.getFileName() + ":" + frame.getLineNumber() + ": ";
+      }
+    }
+    return "";
+  }
+
+  /** An exception of a program may fail in saying what it is. */
+  private static String told(Throwable t) {
+    try {
+      return t.toString();
+    } catch (RuntimeException | StackOverflowError e) {
+      return t.getClass().getName();
+    }
   }
 
   /** Such as {@code rank 3} or {@code ranks 0 to 2, 5}. */
