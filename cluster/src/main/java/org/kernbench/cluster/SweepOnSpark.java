@@ -110,7 +110,7 @@ public final class SweepOnSpark {
     SweepFolder folder = SweepFolder.create(directory);
     try (ResultStore store = folder.open()) {
       List<Sweep.Point> points = sweep.points();
-      Set<String> there = store.keys();
+      Set<String> there = store.validKeys();
       List<PointTask.Request> missing =
           points.stream()
               .filter(p -> !there.contains(p.key()))

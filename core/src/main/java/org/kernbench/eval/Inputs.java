@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.kernbench.ccl.CclConfig;
+import org.kernbench.config.FilesRead;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 
@@ -18,7 +19,7 @@ import org.kernbench.machine.Machines;
 final class Inputs {
   private static final int MOST = 64;
 
-  private final Map<List<Object>, Object> known = new LinkedHashMap<>();
+  private final Map<List<Object>, FilesRead.Result<?>> known = new LinkedHashMap<>();
 
   Machine machine(String presetOrPath, List<String> overrides) {
     return get(
@@ -33,14 +34,14 @@ final class Inputs {
   }
 
   private synchronized <T> T get(Class<T> type, List<Object> key, Supplier<T> read) {
-    Object value = known.get(key);
+    FilesRead.Result<?> value = known.get(key);
     if (value == null) {
-      value = read.get();
+      value = FilesRead.during(read);
       if (known.size() >= MOST) {
         known.remove(known.keySet().iterator().next()); // the oldest
       }
       known.put(key, value);
     }
-    return type.cast(value);
+    return type.cast(value.again());
   }
 }

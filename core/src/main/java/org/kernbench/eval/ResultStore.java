@@ -1,6 +1,7 @@
 package org.kernbench.eval;
 
 import java.math.BigDecimal;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -13,8 +14,10 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import org.kernbench.config.FilesRead;
 import org.sqlite.SQLiteConfig;
 import org.sqlite.SQLiteErrorCode;
 import org.sqlite.SQLiteException;
@@ -71,6 +74,12 @@ public final class ResultStore implements AutoCloseable {
         choice TEXT NOT NULL,        -- JSON object: axis to value
         PRIMARY KEY (sweep, idx)
       ) WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS input (
+        key TEXT NOT NULL,           -- of a row
+        file TEXT NOT NULL,          -- that its run read, absolute
+        content TEXT NOT NULL,       -- hash of what it said; none: it was not there
+        PRIMARY KEY (key, file)
+      ) WITHOUT ROWID;
       """;
 
   private final Path file;
@@ -82,7 +91,7 @@ public final class ResultStore implements AutoCloseable {
     this.connection = connection;
     this.insert =
         connection.prepareStatement(
-            "INSERT OR IGNORE INTO result VALUES (" + "?,".repeat(19) + "?)");
+            "INSERT OR REPLACE INTO result VALUES (" + "?,".repeat(19) + "?)");
   }
 
   /**
@@ -96,7 +105,7 @@ public final class ResultStore implements AutoCloseable {
     config.setSynchronous(SQLiteConfig.SynchronousMode.NORMAL);
     config.setBusyTimeout(BUSY_MS);
     try {
-      Connection connection = config.createConnection("jdbc:sqlite:" + file);
+      Connection connection = config.createConnection(url(file));
       try (Statement s = connection.createStatement()) {
         int version;
         try (ResultSet r = s.executeQuery("PRAGMA user_version")) {
@@ -128,6 +137,20 @@ public final class ResultStore implements AutoCloseable {
     }
   }
 
+  /**
+   * The address of a file. A bare name would be taken for an address if it begins with {@code
+   * file:} or {@code :memory:}, and what follows a question mark for options: so the path is
+   * absolute, and every sign that could mean something is escaped.
+   */
+  private static String url(Path file) {
+    StringBuilder url = new StringBuilder("jdbc:sqlite:file:");
+    for (byte b : file.toAbsolutePath().toString().getBytes(StandardCharsets.UTF_8)) {
+      boolean plain = b == '/' || b == '.' || b == '-' || b == '_' || Character.isLetterOrDigit(b);
+      url.append(plain && b > 0 ? String.valueOf((char) b) : String.format(Locale.ROOT, "%%%02X", b));
+    }
+    return url.toString();
+  }
+
   /** Where it is. */
   public Path file() {
     return file;
@@ -140,6 +163,28 @@ public final class ResultStore implements AutoCloseable {
         ResultSet r = s.executeQuery("SELECT key FROM result ORDER BY key")) {
       while (r.next()) {
         keys.add(r.getString(1));
+      }
+    } catch (SQLException e) {
+      throw failure(file, "read", e);
+    }
+    return keys;
+  }
+
+  /**
+   * Keys that have a row which a run would give again: every file that it read says what it said
+   * then, and those that it looked for in vain are still not there.
+   */
+  public Set<String> validKeys() {
+    Set<String> keys = keys();
+    Map<String, String> now = new LinkedHashMap<>();
+    try (Statement s = connection.createStatement();
+        ResultSet r = s.executeQuery("SELECT key, file, content FROM input")) {
+      while (r.next()) {
+        String content =
+            now.computeIfAbsent(r.getString(2), file -> FilesRead.contentOf(Path.of(file)));
+        if (!content.equals(r.getString(3))) {
+          keys.remove(r.getString(1));
+        }
       }
     } catch (SQLException e) {
       throw failure(file, "read", e);
@@ -186,48 +231,74 @@ public final class ResultStore implements AutoCloseable {
   }
 
   /**
-   * Puts a row, at once and for good; a row that is there already stays as it is.
+   * Puts a row, at once and for good, in place of one with its key.
    *
    * @throws OutputException if it cannot be written; rows put before are whole
    */
   public synchronized void put(SweepRow row, String version) {
     try {
-      int c = 1;
-      insert.setString(c++, row.key());
-      insert.setString(c++, row.bench());
-      insert.setString(c++, row.machine());
-      insert.setString(c++, row.machineHash());
-      insert.setString(c++, row.mode());
-      insert.setString(c++, row.params());
-      insert.setString(c++, row.status());
-      if (row.correct().isEmpty()) {
-        insert.setNull(c++, Types.INTEGER);
-        insert.setNull(c++, Types.REAL);
-      } else {
-        insert.setInt(c++, Boolean.parseBoolean(row.correct()) ? 1 : 0);
-        insert.setDouble(c++, Double.parseDouble(row.maxAbsError()));
+      connection.setAutoCommit(false);
+      try {
+        putFiles(row);
+        putRow(row, version);
+        connection.commit();
+      } finally {
+        connection.rollback();
+        connection.setAutoCommit(true);
       }
-      if (row.critPs() == 0) {
-        for (int i = 0; i < 6; i++) {
-          insert.setNull(c++, Types.REAL);
-        }
-      } else {
-        insert.setDouble(c++, row.critPs() / 1e3);
-        insert.setDouble(c++, row.boundPs() / 1e3);
-        insert.setString(c++, row.boundKind());
-        insert.setDouble(c++, (double) row.boundPs() / row.critPs());
-        insert.setLong(c++, row.critPs());
-        insert.setLong(c++, row.boundPs());
-      }
-      insert.setString(c++, row.metrics());
-      insert.setString(c++, row.opLogHash());
-      insert.setString(c++, row.problems());
-      insert.setDouble(c++, row.wallMs());
-      insert.setString(c++, version);
-      insert.executeUpdate();
     } catch (SQLException e) {
       throw failure(file, "write", e);
     }
+  }
+
+  private void putFiles(SweepRow row) throws SQLException {
+    try (PreparedStatement old = connection.prepareStatement("DELETE FROM input WHERE key = ?");
+        PreparedStatement s = connection.prepareStatement("INSERT INTO input VALUES (?,?,?)")) {
+      old.setString(1, row.key());
+      old.executeUpdate();
+      for (Map.Entry<String, String> each : row.files().entrySet()) {
+        s.setString(1, row.key());
+        s.setString(2, each.getKey());
+        s.setString(3, each.getValue());
+        s.executeUpdate();
+      }
+    }
+  }
+
+  private void putRow(SweepRow row, String version) throws SQLException {
+    int c = 1;
+    insert.setString(c++, row.key());
+    insert.setString(c++, row.bench());
+    insert.setString(c++, row.machine());
+    insert.setString(c++, row.machineHash());
+    insert.setString(c++, row.mode());
+    insert.setString(c++, row.params());
+    insert.setString(c++, row.status());
+    if (row.correct().isEmpty()) {
+      insert.setNull(c++, Types.INTEGER);
+      insert.setNull(c++, Types.REAL);
+    } else {
+      insert.setInt(c++, Boolean.parseBoolean(row.correct()) ? 1 : 0);
+      insert.setDouble(c++, Double.parseDouble(row.maxAbsError()));
+    }
+    if (row.critPs() == 0) {
+      for (int i = 0; i < 6; i++) {
+        insert.setNull(c++, Types.REAL);
+      }
+    } else {
+      insert.setDouble(c++, row.critPs() / 1e3);
+      insert.setDouble(c++, row.boundPs() / 1e3);
+      insert.setString(c++, row.boundKind());
+      insert.setDouble(c++, (double) row.boundPs() / row.critPs());
+      insert.setLong(c++, row.critPs());
+      insert.setLong(c++, row.boundPs());
+    }
+    insert.setString(c++, row.metrics());
+    insert.setString(c++, row.opLogHash());
+    insert.setString(c++, row.problems());
+    insert.setDouble(c++, row.wallMs());
+    insert.setString(c++, version);
+    insert.executeUpdate();
   }
 
   /**
@@ -318,6 +389,20 @@ public final class ResultStore implements AutoCloseable {
       connection.close();
     } catch (SQLException e) {
       throw failure(file, "close", e);
+    }
+  }
+
+  /** Whether a text is a JSON object (RFC 8259), by SQLite's own parser. */
+  static boolean isJsonObject(String text) {
+    try (Connection memory = new SQLiteConfig().createConnection("jdbc:sqlite::memory:");
+        PreparedStatement s = memory.prepareStatement(
+            "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' ELSE 0 END")) {
+      s.setString(1, text);
+      try (ResultSet r = s.executeQuery()) {
+        return r.getInt(1) == 1;
+      }
+    } catch (SQLException e) {
+      return false; // it is longer, or deeper, than SQLite reads
     }
   }
 

@@ -1,10 +1,7 @@
 package org.kernbench.eval;
 
-import java.io.IOException;
 import java.math.BigInteger;
-import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -15,13 +12,21 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.CollectiveException;
+import org.kernbench.ccl.TuningTable;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.config.ConfigTree;
+import org.kernbench.config.FilesRead;
 import org.kernbench.config.Position;
 import org.kernbench.config.Problems;
 import org.kernbench.config.Suggest;
+import org.kernbench.config.UnreadableException;
+import org.kernbench.config.UserFile;
 import org.kernbench.device.Mode;
+import org.kernbench.machine.MachineException;
+import org.kernbench.machine.Machines;
 
 /**
  * One bench at every point of a grid: the Cartesian product of some axes, the last one fastest.
@@ -191,7 +196,7 @@ public record Sweep(
 
   /** All points in the order of the grid. */
   public List<Point> points() {
-    Map<String, String> files = new LinkedHashMap<>();
+    Map<List<Object>, String> files = new LinkedHashMap<>();
     List<Point> points = new ArrayList<>();
     int[] choice = new int[axes.size()];
     for (int index = 0; index < size(); index++) {
@@ -242,13 +247,18 @@ public record Sweep(
 
   // ---- keys ----
 
-  private String key(RunOptions o, Map<String, String> files) {
+  /**
+   * The files that decide a point's result are read as its run will read them, and what they said
+   * is in the key: also those that another file names. What a bench reads beside them only shows
+   * when it runs, and is kept with its row ({@link SweepRow#files}).
+   */
+  private String key(RunOptions o, Map<List<Object>, String> files) {
     List<String> all = new ArrayList<>();
     all.add("kernbench " + version);
     all.add("bench " + Suggest.fold(bench.name()) + " " + userCode);
     all.add("mode " + o.mode().name() + (o.verify() ? " verified" : ""));
-    all.add("topology " + o.topology().map(t -> t + " " + content(Path.of(t), files)).orElse(""));
-    all.add("ccl " + o.ccl().map(p -> content(p, files)).orElse(""));
+    all.add("topology " + o.topology().map(t -> t + " " + machineFiles(t, files)).orElse(""));
+    all.add("ccl " + collectiveFiles(o, files));
     o.point().ifPresent(point -> all.add("point " + Suggest.fold(point)));
     o.overrides().forEach(each -> all.add("set " + each));
     o.cclOverrides().forEach(each -> all.add("ccl-set " + each));
@@ -261,19 +271,35 @@ public record Sweep(
     return Suggest.fold(param.substring(0, equals)) + param.substring(equals);
   }
 
-  /** What a file says, as a hash; empty if there is no such file, as for a preset. */
-  private static String content(Path file, Map<String, String> known) {
+  private static String machineFiles(String topology, Map<List<Object>, String> known) {
     return known.computeIfAbsent(
-        file.toString(),
-        f -> {
-          try {
-            return Files.isRegularFile(file)
-                ? hash(List.of(new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1)))
-                : "";
-          } catch (IOException e) {
-            return "";
-          }
-        });
+        List.of("topology", topology), key -> contents(() -> Machines.load(topology, List.of())));
+  }
+
+  private static String collectiveFiles(RunOptions o, Map<List<Object>, String> known) {
+    return known.computeIfAbsent(
+        List.of("ccl", o.ccl(), o.cclOverrides()),
+        key ->
+            contents(() -> {
+              CclConfig ccl = CclConfig.load(o.ccl(), o.cclOverrides());
+              ccl.table().ifPresent(table -> TuningTable.read(table, ccl));
+            }));
+  }
+
+  /** What the files say that a call reads, as a hash; where they lie does not matter. */
+  private static String contents(Runnable call) {
+    return hash(
+        List.copyOf(
+            FilesRead.during(() -> {
+                  try {
+                    call.run();
+                  } catch (ConfigException | CollectiveException | MachineException e) {
+                    return false; // the point will say so; what was read decided it
+                  }
+                  return true;
+                })
+                .files()
+                .values()));
   }
 
   private static String hash(List<String> texts) {
@@ -318,15 +344,16 @@ public record Sweep(
     }
     ConfigMap root = tree.root(problems);
     String bench = root.text("bench");
+    path(root, "bench");
     Optional<String> topology = optional(root, "topology");
-    Optional<Path> ccl = optional(root, "ccl").map(Path::of);
+    Optional<Path> ccl = path(root, "ccl");
     List<String> params = pairs(root, "params");
     List<String> overrides = pairs(root, "set");
     List<String> cclOverrides = pairs(root, "ccl_set");
     Mode mode = root.has("mode") ? root.choice("mode", Mode.values()) : Mode.FULL;
     Optional<Integer> jobs =
         root.has("jobs") ? Optional.of(root.integer("jobs", 1, 1024)) : Optional.empty();
-    Optional<Path> out = optional(root, "out").map(Path::of);
+    Optional<Path> out = path(root, "out");
     List<Axis> axes = new ArrayList<>();
     ConfigMap vary = root.map("vary");
     for (String name : vary.keys()) {
@@ -356,21 +383,23 @@ public record Sweep(
   }
 
   private static String text(Path file, Problems problems) {
-    Position start = new Position(file.toString(), 1, 1);
     try {
-      return Files.readString(file);
-    } catch (CharacterCodingException e) {
-      problems.add(start, "", "is not UTF-8 text; expected YAML");
-    } catch (IOException e) {
-      problems.add(
-          start,
-          "",
-          Files.isDirectory(file)
-              ? "is a directory; expected a YAML file that describes a sweep"
-              : Files.exists(file)
-                  ? "cannot be read"
-                  : "no such file; expected a YAML file that describes a sweep, or --bench NAME");
+      return UserFile.text(file, "a YAML file that describes a sweep");
+    } catch (UnreadableException e) {
+      String or = e.isMissing() ? ", or --bench NAME" : "";
+      problems.add(new Position(file.toString(), 1, 1), "", e.getMessage() + or);
+      throw new ConfigException(problems.sorted());
     }
-    throw new ConfigException(problems.sorted());
+  }
+
+  /** A path that the file names. */
+  private static Optional<Path> path(ConfigMap map, String key) {
+    Optional<String> name = optional(map, key);
+    try {
+      return name.isEmpty() ? Optional.empty() : Optional.of(UserFile.path(name.get()));
+    } catch (UnreadableException e) {
+      map.problem(key, String.valueOf(e.getMessage()));
+      return Optional.empty();
+    }
   }
 }

@@ -2,10 +2,13 @@ package org.kernbench.eval;
 
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.kernbench.config.Suggest;
 
 /**
@@ -28,6 +31,7 @@ import org.kernbench.config.Suggest;
  * @param opLogHash of the run
  * @param problems what went wrong, one per line
  * @param wallMs wall-clock time of the run in milliseconds
+ * @param files every file that the run read, by absolute path, with a hash of what it said
  */
 public record SweepRow(
     String key,
@@ -45,8 +49,14 @@ public record SweepRow(
     String metrics,
     String opLogHash,
     String problems,
-    double wallMs) {
-  private static final int FIELDS = 16;
+    double wallMs,
+    SortedMap<String, String> files) {
+  private static final int FIELDS = 17;
+
+  /** Copies the map. */
+  public SweepRow {
+    files = Collections.unmodifiableSortedMap(new TreeMap<>(files));
+  }
 
   /** The row of a result. */
   public static SweepRow of(String key, RunResult r) {
@@ -66,7 +76,30 @@ public record SweepRow(
         Json.compact(r.metrics()),
         r.sim().opLogHash(),
         String.join("\n", r.problems()),
-        r.sim().wallMs());
+        r.sim().wallMs(),
+        new TreeMap<>());
+  }
+
+  /** This row with what its run read. */
+  SweepRow having(SortedMap<String, String> read) {
+    return new SweepRow(
+        key,
+        bench,
+        machine,
+        machineHash,
+        mode,
+        params,
+        status,
+        correct,
+        maxAbsError,
+        critPs,
+        boundPs,
+        boundKind,
+        metrics,
+        opLogHash,
+        problems,
+        wallMs,
+        read);
   }
 
   /** The row of a point that cannot be run as configured. */
@@ -92,7 +125,8 @@ public record SweepRow(
         "{}",
         "",
         why,
-        0);
+        0,
+        new TreeMap<>());
   }
 
   private static String number(double value) {
@@ -128,7 +162,8 @@ public record SweepRow(
         metrics,
         opLogHash,
         problems,
-        Double.toString(wallMs));
+        Double.toString(wallMs),
+        String.join("\0", files.entrySet().stream().map(e -> e.getValue() + e.getKey()).toList()));
   }
 
   /** The row that {@link #toTexts} wrote. */
@@ -154,6 +189,17 @@ public record SweepRow(
         t.get(12),
         t.get(13),
         t.get(14),
-        Double.parseDouble(t.get(15)));
+        Double.parseDouble(t.get(15)),
+        files(t.get(16)));
+  }
+
+  /** Hash and path of each, without a sign between: paths are absolute and begin with one. */
+  private static SortedMap<String, String> files(String text) {
+    SortedMap<String, String> files = new TreeMap<>();
+    for (String each : text.isEmpty() ? new String[0] : text.split("\0")) {
+      int path = each.indexOf('/');
+      files.put(each.substring(path), each.substring(0, path));
+    }
+    return files;
   }
 }

@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.config.ConfigException;
+import org.kernbench.config.FilesRead;
 import org.kernbench.machine.MachineException;
 
 /**
@@ -83,7 +84,7 @@ public final class SweepRunner {
    */
   public Summary run(boolean resume, int jobs, Supplier<Worker> workers) {
     List<Sweep.Point> points = sweep.points();
-    Set<String> there = store.keys();
+    Set<String> there = store.validKeys();
     List<Sweep.Point> missing = points.stream().filter(p -> !there.contains(p.key())).toList();
     int reused = points.size() - missing.size();
     if (reused > 0 && !resume) {
@@ -207,6 +208,11 @@ public final class SweepRunner {
     return new Worker() {
       @Override
       public SweepRow run(Sweep.Point point) {
+        FilesRead.Result<SweepRow> read = FilesRead.during(() -> row(point));
+        return read.value().having(read.files());
+      }
+
+      private SweepRow row(Sweep.Point point) {
         try {
           return SweepRow.of(point.key(), runner.run(sweep.bench(), point.options()));
         } catch (UsageException | ConfigException | MachineException | CollectiveException e) {
