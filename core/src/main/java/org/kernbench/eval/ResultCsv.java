@@ -10,12 +10,16 @@ import java.math.BigDecimal;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.kernbench.config.Suggest;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.Machine;
 
 /** Results and op logs as CSV (RFC 4180, UTF-8, line feed, a header first). */
 public final class ResultCsv {
+  private static final Pattern NUMBER =
+      Pattern.compile("[+-]?(\\d+(\\.\\d+)?|\\.\\d+)([eE][+-]?\\d+)?|-?Infinity");
+
   private ResultCsv() {}
 
   /** One line for the run; for a bench of many points one line for each of its rows. */
@@ -41,7 +45,7 @@ public final class ResultCsv {
         Map<String, Object> line = new LinkedHashMap<>(run);
         line.putAll(row);
         if (first) {
-          csv.writeRecord(line.keySet());
+          csv.writeRecord(line.keySet().stream().map(ResultCsv::text).toList());
           first = false;
         }
         csv.writeRecord(line.values().stream().map(ResultCsv::text).toList());
@@ -57,7 +61,7 @@ public final class ResultCsv {
     StringWriter text = new StringWriter();
     try (CsvWriter csv = writer(text)) {
       if (!rows.isEmpty()) {
-        csv.writeRecord(rows.getFirst().keySet());
+        csv.writeRecord(rows.getFirst().keySet().stream().map(ResultCsv::text).toList());
       }
       for (Map<String, Object> row : rows) {
         csv.writeRecord(row.values().stream().map(ResultCsv::text).toList());
@@ -102,7 +106,7 @@ public final class ResultCsv {
               Long.toString(log.translationPs(id)),
               log.cause(id).label(),
               log.causeOp(id) < 0 ? "" : Integer.toString(log.causeOp(id)),
-              log.line(id));
+              harmless(log.line(id)));
         }
       }
     }
@@ -113,6 +117,18 @@ public final class ResultCsv {
   }
 
   private static String text(Object value) {
-    return value instanceof BigDecimal decimal ? decimal.toPlainString() : value.toString();
+    return value instanceof BigDecimal decimal
+        ? decimal.toPlainString()
+        : value instanceof Number ? value.toString() : harmless(value.toString());
+  }
+
+  /**
+   * A text that a spreadsheet would take for a formula, behind an apostrophe, which makes it a text
+   * there; numbers stay numbers.
+   */
+  private static String harmless(String text) {
+    return !text.isEmpty() && "=+-@\t\r".indexOf(text.charAt(0)) >= 0 && !NUMBER.matcher(text).matches()
+        ? "'" + text
+        : text;
   }
 }
