@@ -238,16 +238,26 @@ public final class ResultStore implements AutoCloseable {
   public synchronized void put(SweepRow row, String version) {
     try {
       connection.setAutoCommit(false);
-      try {
-        putFiles(row);
-        putRow(row, version);
-        connection.commit();
-      } finally {
-        connection.rollback();
-        connection.setAutoCommit(true);
-      }
+      putFiles(row);
+      putRow(row, version);
+      connection.commit();
+      connection.setAutoCommit(true);
     } catch (SQLException e) {
+      undo();
       throw failure(file, "write", e);
+    }
+  }
+
+  private void undo() {
+    try {
+      connection.rollback();
+    } catch (SQLException e) {
+      // it was undone by SQLite itself, as when the disk is full
+    }
+    try {
+      connection.setAutoCommit(true);
+    } catch (SQLException e) {
+      // the store cannot be used any more, which the next call says
     }
   }
 

@@ -126,6 +126,9 @@ final class FuzzTest {
   private void command(String kind, byte[] input, String... args) {
     inputs++;
     long begin = System.nanoTime();
+    if (System.getProperty("kernbench.fuzz.progress") != null && inputs % 500 == 0) {
+      System.err.println(inputs + " inputs, now " + kind);
+    }
     Future<Session> running = executor.submit((Callable<Session>) () -> Session.of(args));
     try {
       Session session = running.get(3 * SECONDS, TimeUnit.SECONDS);

@@ -3,14 +3,20 @@ package org.kernbench.tensor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.ThreadMXBean;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.net.URISyntaxException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -153,5 +159,88 @@ class NpyTest {
         .isInstanceOf(NpyFormatException.class)
         .hasMessageStartingWith(file.toString())
         .hasMessageContaining(message);
+  }
+
+  // ---- files that would take all of the memory, or all of the stack ----
+
+  private static final Path FOUND = Path.of("src/test/resources/bad-inputs");
+
+  private static byte[] headed(String shape, String dtype, boolean fortran, byte[] data) {
+    String dict =
+        "{'descr': '" + dtype + "', 'fortran_order': " + (fortran ? "True" : "False")
+            + ", 'shape': (" + shape + ")}";
+    byte[] header = dict.getBytes(StandardCharsets.ISO_8859_1);
+    ByteBuffer all =
+        ByteBuffer.allocate(12 + header.length + data.length).order(ByteOrder.LITTLE_ENDIAN);
+    all.put((byte) 0x93).put("NUMPY".getBytes(StandardCharsets.US_ASCII)).put((byte) 2);
+    all.put((byte) 0).putInt(header.length).put(header).put(data);
+    return all.array();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "1073741824, 1073741824, 2 | more than 2147483631 bytes",
+        "2147483647, | more than 2147483631 bytes",
+        "99999999999999999999, | is none, or is too large",
+        "4294967296, 4294967296, 0 | is none, or is too large",
+      })
+  void read_shapesThatNoMemoryHolds_areErrors(String shape, String message) throws IOException {
+    assertBroken(headed(shape, "<f8", false, new byte[0]), message);
+  }
+
+  @Test
+  void read_moreAxesThanNumPyHas_isAnError() throws IOException {
+    assertThatThrownBy(() -> Npy.read(FOUND.resolve("axes-20000.npy")))
+        .isInstanceOf(NpyFormatException.class)
+        .hasMessageContaining("axes; expected at most 64");
+    String ones = "1, ".repeat(64);
+    Path most = Files.write(directory.resolve("m.npy"), headed(ones, "<f4", true, new byte[4]));
+    assertThat(Npy.read(most).shape().rank()).isEqualTo(64);
+  }
+
+  @Test
+  void read_headerThatIsLongerThanAnyNeeds_isAnError() throws IOException {
+    assertBroken(headed("1, " + " ".repeat(2 << 20), "<f4", false, new byte[4]), "at most 1048576");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {10, 1606})
+  void readArchive_thatIsSpoilt_isAnErrorWithAMessage(int number) {
+    assertThatThrownBy(() -> Npy.readArchive(FOUND.resolve("fuzz-npz-" + number + ".npz")))
+        .isInstanceOf(IOException.class)
+        .message()
+        .isNotBlank();
+  }
+
+  /** 256 MiB of zeros in a quarter of a megabyte: no more is inflated than the header asks for. */
+  @Test
+  void readArchive_entryThatGrowsBeyondItsShape_isNotReadToItsEnd() throws IOException {
+    Path file = directory.resolve("bomb.npz");
+    try (ZipOutputStream out = new ZipOutputStream(Files.newOutputStream(file))) {
+      out.putNextEntry(new ZipEntry("x.npy"));
+      out.write(headed("2, 3", "<f4", false, new byte[24]));
+      for (int i = 0; i < 256; i++) {
+        out.write(new byte[1 << 20]);
+      }
+    }
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long before = threads.getCurrentThreadAllocatedBytes();
+
+    assertThatThrownBy(() -> Npy.readArchive(file))
+        .isInstanceOf(NpyFormatException.class)
+        .hasMessageContaining("needs 24 bytes after the header; found more");
+
+    assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(8 << 20);
+  }
+
+  @Test
+  void read_pipe_isRefusedAtOnce() throws Exception {
+    Path pipe = directory.resolve("pipe.npy");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    assertThatThrownBy(() -> Npy.read(pipe)).hasMessageContaining("is no ordinary file");
+    assertThatThrownBy(() -> Npy.readArchive(pipe)).hasMessageContaining("is no ordinary file");
+    assertThatThrownBy(() -> SafeTensors.open(pipe)).hasMessageContaining("is no ordinary file");
   }
 }

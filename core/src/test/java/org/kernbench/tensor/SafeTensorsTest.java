@@ -2,6 +2,7 @@ package org.kernbench.tensor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -9,6 +10,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -148,5 +150,37 @@ final class SafeTensorsTest {
     Path file = file("{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4);
     assertThatThrownBy(() -> SafeTensors.open(file).read("y"))
         .hasMessageContaining("no tensor y; there are [x]");
+  }
+
+  // ---- sizes and numbers that no file has ----
+
+  private static final Path FOUND = Path.of("src/test/resources/bad-inputs");
+
+  @ParameterizedTest
+  @CsvSource({
+    "overflow-2e61-elements-0-bytes, more than 9223372036854775807 bytes",
+    "mod2e64, expected a list of numbers",
+    "arith, more than 9223372036854775807 bytes",
+  })
+  void open_sizesThatOverflow_areErrors(String name, String message) {
+    assertThatThrownBy(() -> SafeTensors.open(FOUND.resolve(name + ".safetensors")))
+        .isInstanceOf(SafeTensorsFormatException.class)
+        .hasMessageContaining(message);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"9, 1000000", "1e, 9", "1.5e, 9", "0.0, 30"})
+  void open_numbersOfVeryManyDigits_areErrorsAtOnce(String digit, int times) throws IOException {
+    String number = digit + "9".repeat(times);
+    String header =
+        "{\"x\":{\"dtype\":\"F32\",\"shape\":[" + number + "],\"data_offsets\":[0,4]}}";
+    Path file = file(header, 4);
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(5),
+        () ->
+            assertThatThrownBy(() -> SafeTensors.open(file))
+                .isInstanceOf(SafeTensorsFormatException.class)
+                .message()
+                .hasSizeLessThan(1000));
   }
 }
