@@ -144,7 +144,8 @@ public final class CclConfig {
       ConfigMap entries = root.map("algorithms");
       List<String> names = entries.keys();
       if (names.size() > MOST_ALGORITHMS) {
-        root.problem("algorithms", names.size() + " entries; expected " + MOST_ALGORITHMS + " at most");
+        root.problem(
+            "algorithms", names.size() + " entries; expected " + MOST_ALGORITHMS + " at most");
         problems.throwIfAny();
       }
       for (String name : names) {

@@ -10,7 +10,6 @@ import org.kernbench.eval.Recording;
 import org.kernbench.eval.RunDiff;
 import org.kernbench.eval.RunFolder;
 import org.kernbench.eval.RunResult;
-
 import org.kernbench.eval.UsageException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -71,8 +70,7 @@ final class DiffCommand implements Callable<Integer> {
     Words.checkRows(rows);
     Recording a = run(first);
     Recording b = run(second);
-    RunDiff diff =
-        a.from(first, one -> b.from(second, other -> RunDiff.of(one, other)));
+    RunDiff diff = a.from(first, one -> b.from(second, other -> RunDiff.of(one, other)));
     if (format.isJson()) {
       terminal.out().print(diff.toJson());
     } else {

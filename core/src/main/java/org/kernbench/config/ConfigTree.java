@@ -182,7 +182,9 @@ public final class ConfigTree {
         || path.endsWith(".")
         || path.contains("..")) {
       problems.add(
-          start, path, "got \"" + Shown.text(override) + "\"; expected path=value, e.g. " + example);
+          start,
+          path,
+          "got \"" + Shown.text(override) + "\"; expected path=value, e.g. " + example);
       return this;
     }
     String text = override.substring(equals + 1).trim();
@@ -249,10 +251,7 @@ public final class ConfigTree {
       Position at = position(file, node);
       if (++values > MAX_VALUES || depth > MAX_DEPTH) {
         if (values == MAX_VALUES + 1 || depth > MAX_DEPTH) {
-          problems.add(
-              at,
-              path,
-              TOO_MUCH);
+          problems.add(at, path, TOO_MUCH);
           values = MAX_VALUES + 1;
         }
         return new ConfigNode.Scalar("", at);

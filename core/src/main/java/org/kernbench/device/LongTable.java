@@ -54,13 +54,13 @@ final class LongTable {
   /** Adds the rows that {@link #write} wrote; the table is empty before. */
   void read(DataInput in) throws IOException {
     int count = Varint.readCount(in);
-    for (int row = 0; row < count; row++) {
-      add();
-    }
     for (int column = 0; column < columns; column++) {
       long above = 0;
       for (int row = 0; row < count; row++) {
         above += Varint.read(in);
+        if (column == 0) {
+          add(); // only now: a count may promise what never comes
+        }
         set(row, column, above);
       }
     }

@@ -170,7 +170,8 @@ public record Recording(String bench, RunOptions options, RunResult result) {
                 + VERSION
                 + "; run the bench again with --out");
       }
-      CheckedInputStream checked = new CheckedInputStream(
+      CheckedInputStream checked =
+          new CheckedInputStream(
               new BoundedInput(new InflaterInputStream(in), mostBytes(file)), new CRC32());
       DataInputStream data = new DataInputStream(checked);
       Recording recording = content(data);

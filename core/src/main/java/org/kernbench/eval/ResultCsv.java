@@ -127,7 +127,9 @@ public final class ResultCsv {
    * there; numbers stay numbers.
    */
   private static String harmless(String text) {
-    return !text.isEmpty() && "=+-@\t\r".indexOf(text.charAt(0)) >= 0 && !NUMBER.matcher(text).matches()
+    return !text.isEmpty()
+            && "=+-@\t\r".indexOf(text.charAt(0)) >= 0
+            && !NUMBER.matcher(text).matches()
         ? "'" + text
         : text;
   }

@@ -146,7 +146,8 @@ public final class ResultStore implements AutoCloseable {
     StringBuilder url = new StringBuilder("jdbc:sqlite:file:");
     for (byte b : file.toAbsolutePath().toString().getBytes(StandardCharsets.UTF_8)) {
       boolean plain = b == '/' || b == '.' || b == '-' || b == '_' || Character.isLetterOrDigit(b);
-      url.append(plain && b > 0 ? String.valueOf((char) b) : String.format(Locale.ROOT, "%%%02X", b));
+      url.append(
+          plain && b > 0 ? String.valueOf((char) b) : String.format(Locale.ROOT, "%%%02X", b));
     }
     return url.toString();
   }
@@ -405,8 +406,9 @@ public final class ResultStore implements AutoCloseable {
   /** Whether a text is a JSON object (RFC 8259), by SQLite's own parser. */
   static boolean isJsonObject(String text) {
     try (Connection memory = new SQLiteConfig().createConnection("jdbc:sqlite::memory:");
-        PreparedStatement s = memory.prepareStatement(
-            "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' ELSE 0 END")) {
+        PreparedStatement s =
+            memory.prepareStatement(
+                "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' ELSE 0 END")) {
       s.setString(1, text);
       try (ResultSet r = s.executeQuery()) {
         return r.getInt(1) == 1;

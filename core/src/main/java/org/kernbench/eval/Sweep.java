@@ -290,14 +290,15 @@ public record Sweep(
   private static String contents(Runnable call) {
     return hash(
         List.copyOf(
-            FilesRead.during(() -> {
-                  try {
-                    call.run();
-                  } catch (ConfigException | CollectiveException | MachineException e) {
-                    return false; // the point will say so; what was read decided it
-                  }
-                  return true;
-                })
+            FilesRead.during(
+                    () -> {
+                      try {
+                        call.run();
+                      } catch (ConfigException | CollectiveException | MachineException e) {
+                        return false; // the point will say so; what was read decided it
+                      }
+                      return true;
+                    })
                 .files()
                 .values()));
   }

@@ -118,8 +118,7 @@ public final class UserFault {
   private static Optional<StackTraceElement> topmost(Throwable error) {
     for (StackTraceElement frame : error.getStackTrace()) {
       String module = frame.getModuleName();
-      boolean jdk =
-          module != null && (module.startsWith("java.") || module.startsWith("jdk."));
+      boolean jdk = module != null && (module.startsWith("java.") || module.startsWith("jdk."));
       if (!jdk) {
         return Optional.of(frame);
       }

@@ -230,7 +230,8 @@ public final class Npy {
       throws NpyFormatException {
     Matcher matcher = pattern.matcher(dict);
     if (!matcher.find()) {
-      throw new NpyFormatException(where + ": no " + name + " in the header " + ArrayFile.shown(dict.strip()));
+      throw new NpyFormatException(
+          where + ": no " + name + " in the header " + ArrayFile.shown(dict.strip()));
     }
     return matcher.group(1);
   }

@@ -192,7 +192,12 @@ public final class SafeTensors {
       String name = String.valueOf(field.getKey());
       if (!(field.getValue() instanceof Map<?, ?> value)) {
         throw new SafeTensorsFormatException(
-            file + ": " + name + ": " + ArrayFile.shown(String.valueOf(field.getValue())) + "; expected a JSON object");
+            file
+                + ": "
+                + name
+                + ": "
+                + ArrayFile.shown(String.valueOf(field.getValue()))
+                + "; expected a JSON object");
       }
       if (name.equals(METADATA)) {
         value.forEach((k, v) -> metadata.put(String.valueOf(k), String.valueOf(v)));
@@ -207,7 +212,10 @@ public final class SafeTensors {
   private static Entry entry(String where, Map<?, ?> fields) throws SafeTensorsFormatException {
     if (!fields.keySet().equals(Set.of("dtype", "shape", "data_offsets"))) {
       throw new SafeTensorsFormatException(
-          where + ": fields " + ArrayFile.shown(fields.keySet().toString()) + "; expected dtype, shape and data_offsets");
+          where
+              + ": fields "
+              + ArrayFile.shown(fields.keySet().toString())
+              + "; expected dtype, shape and data_offsets");
     }
     DType dtype = null;
     for (DType known : DType.values()) {
@@ -221,7 +229,11 @@ public final class SafeTensors {
         known.add(name(d));
       }
       throw new SafeTensorsFormatException(
-          where + ": dtype " + ArrayFile.shown(String.valueOf(fields.get("dtype"))) + "; expected one of " + known);
+          where
+              + ": dtype "
+              + ArrayFile.shown(String.valueOf(fields.get("dtype")))
+              + "; expected one of "
+              + known);
     }
     long[] dims = numbers(where + ": shape", fields.get("shape"));
     long[] offsets = numbers(where + ": data_offsets", fields.get("data_offsets"));
@@ -235,7 +247,11 @@ public final class SafeTensors {
     String refusal = ArrayFile.refusal(extents, dtype, Long.MAX_VALUE);
     if (refusal != null) {
       throw new SafeTensorsFormatException(
-          where + ": shape " + ArrayFile.shown(String.valueOf(fields.get("shape"))) + ": " + refusal);
+          where
+              + ": shape "
+              + ArrayFile.shown(String.valueOf(fields.get("shape")))
+              + ": "
+              + refusal);
     }
     Shape shape = Shape.of(extents);
     long bytes = shape.elements() * dtype.sizeBytes();
@@ -258,12 +274,14 @@ public final class SafeTensors {
   private static long[] numbers(String where, @org.jspecify.annotations.Nullable Object value)
       throws SafeTensorsFormatException {
     if (value instanceof List<?> list
-        && list.stream()
-            .allMatch(v -> v instanceof BigDecimal n && n.signum() >= 0 && isLong(n))) {
+        && list.stream().allMatch(v -> v instanceof BigDecimal n && n.signum() >= 0 && isLong(n))) {
       return list.stream().mapToLong(v -> ((BigDecimal) v).longValueExact()).toArray();
     }
     throw new SafeTensorsFormatException(
-        where + ": " + ArrayFile.shown(String.valueOf(value)) + "; expected a list of numbers, 0 or more");
+        where
+            + ": "
+            + ArrayFile.shown(String.valueOf(value))
+            + "; expected a list of numbers, 0 or more");
   }
 
   private static boolean isLong(BigDecimal n) {

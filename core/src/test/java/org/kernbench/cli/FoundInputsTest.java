@@ -96,8 +96,7 @@ final class FoundInputsTest {
       }
     }
     String auto = "defaults.algorithm=auto";
-    assertThat(
-            refused(2, "run", "ccl-allreduce", "--ccl", ccl.toString(), "--ccl-set", auto).err())
+    assertThat(refused(2, "run", "ccl-allreduce", "--ccl", ccl.toString(), "--ccl-set", auto).err())
         .contains("defaults.table: ")
         .contains("fifo.yaml: is a device or a pipe");
     Files.delete(zero);
@@ -125,7 +124,9 @@ final class FoundInputsTest {
   void keys_ofWhichNoneIsKnown_areToldUpToAHundred() throws IOException {
     String keys =
         IntStream.range(0, 70_000).mapToObj(i -> "  k" + i + ": 1\n").collect(Collectors.joining());
-    assertThat(refused(2, "machine", "validate", file("k.yaml", "extends: tiny\nipcq:\n" + keys)).err())
+    assertThat(
+            refused(2, "machine", "validate", file("k.yaml", "extends: tiny\nipcq:\n" + keys))
+                .err())
         .contains("and 69900 more problems")
         .hasLineCount(101);
   }
@@ -157,7 +158,7 @@ final class FoundInputsTest {
   // ---- recordings ----
 
   @ParameterizedTest
-  @ValueSource(ints = {33, 770})
+  @ValueSource(ints = {33, 770, 6689})
   void recording_withTheRightChecksumAndWrongTables_isRefused(int number) throws IOException {
     Path run = Files.createDirectory(directory.resolve("run"));
     Files.copy(FOUND.resolve("fuzz-recording-" + number + ".run.log"), run.resolve("run.log"));

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -34,6 +35,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Npy;
@@ -43,14 +45,16 @@ import org.kernbench.tensor.Shape;
 
 /**
  * Inputs of every kind, spoilt by chance: over ten thousand, the same ones each time. None may end
- * in a stack trace, in silence or after more than ten seconds, and an exit code that is not 0 comes
- * with a message. An input that fails is kept in {@code target/fuzz-found}.
+ * in a stack trace, in silence or after more than ten seconds (the quickest of three tries), and an
+ * exit code that is not 0 comes with a message. An input that fails is kept in {@code
+ * target/fuzz-found}.
  *
  * <p>The slow suite runs all of them; the build runs a few of each kind, which holds the harness
  * itself in order.
  */
 final class FuzzTest {
   private static final int SECONDS = 10;
+  private static final long LONGEST_NS = SECONDS * 1_000_000_000L;
   private static final Path KEPT = Path.of("target/fuzz-found");
   private static final Path MACHINES = Path.of("../machines");
   private static final Path FOUND = Path.of("src/test/resources/bad-inputs");
@@ -76,6 +80,7 @@ final class FuzzTest {
 
   @Test
   @Tag("slow")
+  @Timeout(value = 1, unit = TimeUnit.HOURS)
   void tenThousandInputs_endWithAMessageInTime() throws Exception {
     run(20);
 
@@ -125,14 +130,25 @@ final class FuzzTest {
 
   private void command(String kind, byte[] input, String... args) {
     inputs++;
-    long begin = System.nanoTime();
-    if (System.getProperty("kernbench.fuzz.progress") != null && inputs % 500 == 0) {
-      System.err.println(inputs + " inputs, now " + kind);
+    long quickest = Long.MAX_VALUE;
+    Optional<Session> session = Optional.empty();
+    // on a busy machine one try may be slow: what counts is the quickest of three
+    for (int tries = 0; tries < 3 && quickest > LONGEST_NS; tries++) {
+      long begin = System.nanoTime();
+      session = once(kind, input, args);
+      quickest = Math.min(quickest, System.nanoTime() - begin);
+      if (session.isEmpty()) {
+        return;
+      }
     }
+    judge(kind + " " + String.join(" ", args), input, session.orElseThrow(), quickest);
+  }
+
+  /** The session; nothing if it does not end or lets an exception out, which is noted. */
+  private Optional<Session> once(String kind, byte[] input, String... args) {
     Future<Session> running = executor.submit((Callable<Session>) () -> Session.of(args));
     try {
-      Session session = running.get(3 * SECONDS, TimeUnit.SECONDS);
-      judge(kind + " " + String.join(" ", args), input, session, System.nanoTime() - begin);
+      return Optional.of(running.get(6 * SECONDS, TimeUnit.SECONDS));
     } catch (TimeoutException e) {
       problem(kind, input, "does not end: " + String.join(" ", args));
       running.cancel(true);
@@ -140,17 +156,20 @@ final class FuzzTest {
     } catch (Exception e) {
       problem(kind, input, "threw " + e);
     }
+    return Optional.empty();
   }
 
   private void judge(String what, byte[] input, Session session, long ns) {
     String err = session.err();
-    if (err.contains("\tat ") || err.contains("internal error") || session.out().contains("\tat ")) {
+    if (err.contains("\tat ")
+        || err.contains("internal error")
+        || session.out().contains("\tat ")) {
       problem(what, input, "a trace: " + err.lines().limit(4).toList());
     } else if (session.exitCode() < 0 || session.exitCode() > 2) {
       problem(what, input, "exit code " + session.exitCode());
     } else if (session.exitCode() != 0 && err.isBlank() && session.out().isBlank()) {
       problem(what, input, "exit code " + session.exitCode() + " without a word");
-    } else if (ns > SECONDS * 1_000_000_000L) {
+    } else if (ns > LONGEST_NS) {
       problem(what, input, "took " + ns / 1_000_000 + " ms");
     }
   }
@@ -194,12 +213,25 @@ final class FuzzTest {
 
   private void collectives(int count) throws IOException {
     Random random = new Random(2);
-    String text = Files.readString(FOUND.resolve("ccl_table_nul.yaml")).replace("\"a\\0b\"", "none");
+    String text =
+        Files.readString(FOUND.resolve("ccl_table_nul.yaml")).replace("\"a\\0b\"", "none");
     for (int i = 0; i < count; i++) {
       byte[] bytes = spoilt(text, random);
       String file = write("c.yaml", bytes).toString();
-      command("ccl", bytes, "run", "ccl-allreduce", "-q", "--topology", "ring", "--mode", "time",
-          "--param", "n_elem=64", "--ccl", file);
+      command(
+          "ccl",
+          bytes,
+          "run",
+          "ccl-allreduce",
+          "-q",
+          "--topology",
+          "ring",
+          "--mode",
+          "time",
+          "--param",
+          "n_elem=64",
+          "--ccl",
+          file);
     }
   }
 
@@ -209,8 +241,21 @@ final class FuzzTest {
     for (int i = 0; i < count; i++) {
       byte[] bytes = spoilt(text, random);
       String file = write("t.yaml", bytes).toString();
-      command("table", bytes, "run", "ccl-allreduce", "-q", "--topology", "ring", "--mode", "time",
-          "--param", "n_elem=64", "--ccl-set", "defaults.algorithm=auto", "--ccl-set",
+      command(
+          "table",
+          bytes,
+          "run",
+          "ccl-allreduce",
+          "-q",
+          "--topology",
+          "ring",
+          "--mode",
+          "time",
+          "--param",
+          "n_elem=64",
+          "--ccl-set",
+          "defaults.algorithm=auto",
+          "--ccl-set",
           "defaults.table=" + file);
     }
   }
@@ -223,7 +268,16 @@ final class FuzzTest {
     for (int i = 0; i < count; i++) {
       byte[] bytes = spoilt(text, random);
       String file = write("s.yaml", bytes).toString();
-      command("sweep", bytes, "sweep", file, "-q", "--jobs", "1", "--resume", "--out",
+      command(
+          "sweep",
+          bytes,
+          "sweep",
+          file,
+          "-q",
+          "--jobs",
+          "1",
+          "--resume",
+          "--out",
           directory.resolve("sweep-out").toString());
     }
   }
@@ -234,8 +288,9 @@ final class FuzzTest {
     List<byte[]> whole = new ArrayList<>();
     for (String bench : List.of("hello-send", "ccl-allreduce")) {
       String out = directory.resolve("run-" + bench).toString();
-      assertThat(Session.of("run", bench, "--topology", "tiny", "--param", "n_elem=64", "--out", out)
-              .exitCode())
+      assertThat(
+              Session.of("run", bench, "--topology", "tiny", "--param", "n_elem=64", "--out", out)
+                  .exitCode())
           .isZero();
       whole.add(Files.readAllBytes(Path.of(out, "run.log")));
     }
@@ -244,11 +299,14 @@ final class FuzzTest {
       byte[] content =
           new InflaterInputStream(new java.io.ByteArrayInputStream(log, 12, log.length - 12))
               .readAllBytes();
-      byte[] bytes = random.nextInt(8) == 0
-          ? spoiltBytes(log, random)
-          : sealed(log, spoiltBytes(Arrays.copyOf(content, content.length - 8), random));
+      byte[] bytes =
+          random.nextInt(8) == 0
+              ? spoiltBytes(log, random)
+              : sealed(log, spoiltBytes(Arrays.copyOf(content, content.length - 8), random));
       String folder = write("rec/run.log", bytes).getParent().toString();
-      command("recording", bytes,
+      command(
+          "recording",
+          bytes,
           random.nextInt(3) > 0
               ? new String[] {"explain", folder, "-q"}
               : new String[] {"diff", folder, directory.resolve("run-hello-send").toString()});
@@ -276,9 +334,7 @@ final class FuzzTest {
     Npy.write(npy, DType.F32, Shape.of(2, 3), new byte[24]);
     Npy.writeArchive(npz, Map.of("x", array));
     SafeTensors.write(safe, Map.of("x", array, "y", array), Map.of("k", "v"));
-    byte[][] whole = {
-      Files.readAllBytes(npy), Files.readAllBytes(npz), Files.readAllBytes(safe)
-    };
+    byte[][] whole = {Files.readAllBytes(npy), Files.readAllBytes(npz), Files.readAllBytes(safe)};
     List<BiConsumer<Path, byte[]>> readers = List.of(FuzzTest::npy, FuzzTest::npz, FuzzTest::safe);
     for (int i = 0; i < count; i++) {
       int kind = random.nextInt(3);
@@ -295,7 +351,7 @@ final class FuzzTest {
       } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
         problem("array " + kind, bytes, "threw " + e);
       }
-      if (System.nanoTime() - begin > SECONDS * 1_000_000_000L) {
+      if (System.nanoTime() - begin > LONGEST_NS) {
         problem("array", bytes, "took too long");
       }
     }
@@ -382,12 +438,24 @@ final class FuzzTest {
     Random random = new Random(7);
     Path run = directory.resolve("run");
     Path sweep = directory.resolve("sw");
-    assertThat(Session.of("run", "hello-send", "--topology", "tiny", "--out", run.toString())
-            .exitCode())
+    assertThat(
+            Session.of("run", "hello-send", "--topology", "tiny", "--out", run.toString())
+                .exitCode())
         .isZero();
-    assertThat(Session.of("sweep", "hello-send", "--topology", "tiny", "--vary", "n_elem=1,2",
-                "--jobs", "1", "-q", "--out", sweep.toString())
-            .exitCode())
+    assertThat(
+            Session.of(
+                    "sweep",
+                    "hello-send",
+                    "--topology",
+                    "tiny",
+                    "--vary",
+                    "n_elem=1,2",
+                    "--jobs",
+                    "1",
+                    "-q",
+                    "--out",
+                    sweep.toString())
+                .exitCode())
         .isZero();
     String[] texts = {
       Files.readString(run.resolve("report.json")), Files.readString(sweep.resolve("results.json"))
@@ -395,8 +463,8 @@ final class FuzzTest {
     for (int i = 0; i < count; i++) {
       int kind = random.nextInt(2);
       byte[] bytes = spoilt(texts[kind], random);
-      Path folder = write("rep" + kind + (kind == 0 ? "/report.json" : "/results.json"), bytes)
-          .getParent();
+      Path folder =
+          write("rep" + kind + (kind == 0 ? "/report.json" : "/results.json"), bytes).getParent();
       write("rep" + kind + "/f.svg", spoilt("<svg><script>alert(1)</script><g/></svg>", random));
       command("report", bytes, "report", folder.toString());
     }
@@ -404,11 +472,27 @@ final class FuzzTest {
 
   private void programs(int count) throws IOException {
     Random random = new Random(8);
-    String text = Files.readString(FOUND.resolve("kernel-tclose/MyBench.java.txt"))
-        .replace("torch.close();", "");
+    String text =
+        Files.readString(FOUND.resolve("kernel-tclose/MyBench.java.txt"))
+            .replace("torch.close();", "");
     List<String> words =
-        List.of("x", "y", "tl", "0", "-1", "rows", "null", "shape", "torch", "2", "COLUMNS",
-            "Integer.MAX_VALUE", "launch", "1.5", "options", "machine");
+        List.of(
+            "x",
+            "y",
+            "tl",
+            "0",
+            "-1",
+            "rows",
+            "null",
+            "shape",
+            "torch",
+            "2",
+            "COLUMNS",
+            "Integer.MAX_VALUE",
+            "launch",
+            "1.5",
+            "options",
+            "machine");
     Pattern word = Pattern.compile("\\b[a-zA-Z0-9.]+\\b");
     int from = text.indexOf("public Outcome run");
     for (int i = 0; i < count; i++) {
@@ -430,18 +514,71 @@ final class FuzzTest {
   private void commandLines(int count) {
     Random random = new Random(9);
     List<String> commands =
-        List.of("run hello-send --topology tiny", "list", "machine show tiny", "machine validate tiny",
-            "explain hello-send --topology tiny", "run ccl-allreduce --topology ring --mode time",
-            "layout groups", "probe --topology tiny", "report", "diff", "completion", "--version",
-            "machine", "sweep hello-send --topology tiny --vary n_elem=1 --jobs 1 -q --out OUT");
+        List.of(
+            "run hello-send --topology tiny",
+            "list",
+            "machine show tiny",
+            "machine validate tiny",
+            "explain hello-send --topology tiny",
+            "run ccl-allreduce --topology ring --mode time",
+            "layout groups",
+            "probe --topology tiny",
+            "report",
+            "diff",
+            "completion",
+            "--version",
+            "machine",
+            "sweep hello-send --topology tiny --vary n_elem=1 --jobs 1 -q --out OUT");
     List<String> words =
-        List.of("--param", "n_elem=", "n_elem=8", "--set", "ipcq.slots=0", "ipcq.slots=4", "ipcq..",
-            "=", "--format", "json", "csv", "xml", "--point", "1", "--device", "sip:0",
-            "sip:99999999999999999999", "--mode", "time", "values", "--verify", "--check", "--rows",
-            "-1", "99999999999", "--ccl-set", "defaults.algorithm=auto", "defaults.slots=-1", "--help",
-            "", " ", "-", "--", "@x", "--param=to=sip9999999999.cube0.pe0", "to=sip0.cube0.pe1",
-            "--vary", "n_elem=1,1", "--class-path", "/dev/null", "nothing.java", "-q", "--topology",
-            "tyni", "system.sips.count=99999999999", "system.sips.count=0", "--bench", "dtype=f64");
+        List.of(
+            "--param",
+            "n_elem=",
+            "n_elem=8",
+            "--set",
+            "ipcq.slots=0",
+            "ipcq.slots=4",
+            "ipcq..",
+            "=",
+            "--format",
+            "json",
+            "csv",
+            "xml",
+            "--point",
+            "1",
+            "--device",
+            "sip:0",
+            "sip:99999999999999999999",
+            "--mode",
+            "time",
+            "values",
+            "--verify",
+            "--check",
+            "--rows",
+            "-1",
+            "99999999999",
+            "--ccl-set",
+            "defaults.algorithm=auto",
+            "defaults.slots=-1",
+            "--help",
+            "",
+            " ",
+            "-",
+            "--",
+            "@x",
+            "--param=to=sip9999999999.cube0.pe0",
+            "to=sip0.cube0.pe1",
+            "--vary",
+            "n_elem=1,1",
+            "--class-path",
+            "/dev/null",
+            "nothing.java",
+            "-q",
+            "--topology",
+            "tyni",
+            "system.sips.count=99999999999",
+            "system.sips.count=0",
+            "--bench",
+            "dtype=f64");
     String out = directory.resolve("lines").toString();
     for (int i = 0; i < count; i++) {
       List<String> args = new ArrayList<>();
@@ -449,7 +586,8 @@ final class FuzzTest {
         args.add(each.equals("OUT") ? out + i : each);
       }
       for (int more = random.nextInt(5); more > 0; more--) {
-        args.add(random.nextInt(args.size()) + 1 > args.size() ? 0 : args.size(),
+        args.add(
+            random.nextInt(args.size()) + 1 > args.size() ? 0 : args.size(),
             words.get(random.nextInt(words.size())));
       }
       command("line", new byte[0], args.toArray(String[]::new));
@@ -459,24 +597,60 @@ final class FuzzTest {
   // ---- spoiling ----
 
   private static final List<String> ODD =
-      List.of("", "0", "-1", "9223372036854775807", "9223372036854775808", "1e308", "NaN", "null",
-          "~", "{}", "[]", "\"\\0\"", "&a [*a]", "!!java.net.URL x", "9".repeat(500), "1 B", "1 TB",
-          "1 ps", "1000000 s", "0 B", "9223372036854775807 B", "9000000 s", "1 B/s", "auto", "machine",
-          "../..", "/dev/zero", "\u2028", "\u0001", "1.5", "1/3", "true", "2 GHz", "65536", "1000000");
+      List.of(
+          "",
+          "0",
+          "-1",
+          "9223372036854775807",
+          "9223372036854775808",
+          "1e308",
+          "NaN",
+          "null",
+          "~",
+          "{}",
+          "[]",
+          "\"\\0\"",
+          "&a [*a]",
+          "!!java.net.URL x",
+          "9".repeat(500),
+          "1 B",
+          "1 TB",
+          "1 ps",
+          "1000000 s",
+          "0 B",
+          "9223372036854775807 B",
+          "9000000 s",
+          "1 B/s",
+          "auto",
+          "machine",
+          "../..",
+          "/dev/zero",
+          "\u2028",
+          "\u0001",
+          "1.5",
+          "1/3",
+          "true",
+          "2 GHz",
+          "65536",
+          "1000000");
 
   private static byte[] spoilt(String text, Random random) {
     String s = text;
     for (int changes = 1 + random.nextInt(3); changes > 0; changes--) {
-      s = switch (random.nextInt(7)) {
-        case 0 -> values(s, random, old -> ODD.get(random.nextInt(ODD.size())));
-        case 1 -> values(s, random, old -> old.replaceAll("\\d+", "" + random.nextInt(1 << 20)));
-        case 2 -> lines(s, random, false);
-        case 3 -> lines(s, random, true);
-        case 4 -> values(s, random, old -> "[" + old + ", " + old + "]");
-        case 5 -> values(s, random, old -> "[".repeat(random.nextInt(300)) + old);
-        default -> new String(spoiltBytes(s.getBytes(StandardCharsets.UTF_8), random),
-            random.nextInt(4) == 0 ? StandardCharsets.ISO_8859_1 : StandardCharsets.UTF_8);
-      };
+      s =
+          switch (random.nextInt(7)) {
+            case 0 -> values(s, random, old -> ODD.get(random.nextInt(ODD.size())));
+            case 1 ->
+                values(s, random, old -> old.replaceAll("\\d+", "" + random.nextInt(1 << 20)));
+            case 2 -> lines(s, random, false);
+            case 3 -> lines(s, random, true);
+            case 4 -> values(s, random, old -> "[" + old + ", " + old + "]");
+            case 5 -> values(s, random, old -> "[".repeat(random.nextInt(300)) + old);
+            default ->
+                new String(
+                    spoiltBytes(s.getBytes(StandardCharsets.UTF_8), random),
+                    random.nextInt(4) == 0 ? StandardCharsets.ISO_8859_1 : StandardCharsets.UTF_8);
+          };
     }
     return s.getBytes(StandardCharsets.UTF_8);
   }

@@ -3,9 +3,9 @@ package org.kernbench.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.sql.DriverManager;
 import java.util.Base64;
@@ -183,7 +183,8 @@ final class ReportTest {
 
     String page = page("");
 
-    Matcher policy = Pattern.compile("Content-Security-Policy\" content=\"([^\"]*)\"").matcher(page);
+    Matcher policy =
+        Pattern.compile("Content-Security-Policy\" content=\"([^\"]*)\"").matcher(page);
     assertThat(policy.find()).isTrue();
     assertThat(policy.group(1)).doesNotContain("unsafe");
     Matcher element = Pattern.compile("(?s)<(script|style)>(.*?)</(script|style)>").matcher(page);

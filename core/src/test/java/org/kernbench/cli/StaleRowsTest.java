@@ -63,8 +63,7 @@ final class StaleRowsTest {
     Path ccl = copy("ccl_tab.yaml", "ccl.yaml");
     Path table = copy("tab2.yaml", "tab2.yaml");
     Session tune =
-        Session.of(
-            "tune", "--topology", "ring", "--sizes", "64 B,1 KiB", "--out", table + ".made");
+        Session.of("tune", "--topology", "ring", "--sizes", "64 B,1 KiB", "--out", table + ".made");
     assertThat(tune.exitCode()).as(tune.err()).isZero();
     String made = Files.readString(Path.of(table + ".made"));
     Files.writeString(table, made.replaceAll("(?m)^(  \\d+ B:) .*$", "$1 ring"));

@@ -136,8 +136,7 @@ final class TrustTest {
         .contains("--class-path " + file);
     assertThat(System.getProperty(TRAP)).isNull();
 
-    Session trusted =
-        Session.of("explain", run, "--verify-sensitivities", "--class-path", file);
+    Session trusted = Session.of("explain", run, "--verify-sensitivities", "--class-path", file);
 
     assertThat(trusted.exitCode()).as(trusted.err()).isZero();
     assertThat(System.getProperty(TRAP)).isEqualTo("ran");

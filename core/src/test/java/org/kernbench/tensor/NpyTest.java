@@ -167,8 +167,13 @@ class NpyTest {
 
   private static byte[] headed(String shape, String dtype, boolean fortran, byte[] data) {
     String dict =
-        "{'descr': '" + dtype + "', 'fortran_order': " + (fortran ? "True" : "False")
-            + ", 'shape': (" + shape + ")}";
+        "{'descr': '"
+            + dtype
+            + "', 'fortran_order': "
+            + (fortran ? "True" : "False")
+            + ", 'shape': ("
+            + shape
+            + ")}";
     byte[] header = dict.getBytes(StandardCharsets.ISO_8859_1);
     ByteBuffer all =
         ByteBuffer.allocate(12 + header.length + data.length).order(ByteOrder.LITTLE_ENDIAN);

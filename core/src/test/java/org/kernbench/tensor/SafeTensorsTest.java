@@ -172,8 +172,7 @@ final class SafeTensorsTest {
   @CsvSource({"9, 1000000", "1e, 9", "1.5e, 9", "0.0, 30"})
   void open_numbersOfVeryManyDigits_areErrorsAtOnce(String digit, int times) throws IOException {
     String number = digit + "9".repeat(times);
-    String header =
-        "{\"x\":{\"dtype\":\"F32\",\"shape\":[" + number + "],\"data_offsets\":[0,4]}}";
+    String header = "{\"x\":{\"dtype\":\"F32\",\"shape\":[" + number + "],\"data_offsets\":[0,4]}}";
     Path file = file(header, 4);
     assertTimeoutPreemptively(
         Duration.ofSeconds(5),
