@@ -10,8 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvFileSource;
@@ -31,17 +29,17 @@ import org.kernbench.torch.TorchOptions;
  * additions.
  */
 class PredecessorTest {
+  private static final double ALL_POINTS_NS = 0.001;
+
+  /** Of what was published in microseconds with one decimal. */
   private static final double TOLERANCE = 0.005;
+
   private static final List<String> FIRST_SLOT_TABLE =
       List.of(
           "ipcq.serial_cost.sram.bandwidth=128 GB/s",
           "ipcq.serial_cost.sram.bank_bandwidth=none",
           "ipcq.serial_cost.hbm.bandwidth=32 GB/s",
           "ipcq.serial_cost.hbm.bank_bandwidth=none");
-
-  private static final Pattern ROW =
-      Pattern.compile(
-          "\\| (v[12]) \\| (\\w+) \\| ([0-9,]+) \\| [0-9.,]+ \\| ([0-9.,]+) \\| [+-][0-9.]+ % \\|");
 
   @ParameterizedTest
   @CsvFileSource(resources = "/reference/predecessor-allreduce.csv", useHeadersInDisplayName = true)
@@ -50,7 +48,7 @@ class PredecessorTest {
     List<String> overrides = new ArrayList<>(slotTable.equals("v1") ? FIRST_SLOT_TABLE : List.of());
     overrides.add("ipcq.buffer_kind=" + bufferKind);
     double ns = allReduceNs(overrides, "root_center", bytesPerPe);
-    assertThat(ns).as(source).isCloseTo(publishedNs, within(publishedNs * TOLERANCE));
+    assertThat(ns).as(source).isCloseTo(publishedNs, within(ALL_POINTS_NS));
   }
 
   @Test
@@ -67,21 +65,9 @@ class PredecessorTest {
   }
 
   @Test
-  void page_everyNumber_isWhatIsSimulated() throws IOException {
+  void page_whatPipeliningIsWorth_isWhatIsSimulated() throws IOException {
     Path page = Path.of(System.getProperty("basedir", "."), "../docs/validation/predecessor.md");
     String text = Files.readString(page);
-    Matcher row = ROW.matcher(text);
-    int rows = 0;
-    while (row.find()) {
-      List<String> overrides =
-          new ArrayList<>(row.group(1).equals("v1") ? FIRST_SLOT_TABLE : List.of());
-      overrides.add("ipcq.buffer_kind=" + row.group(2));
-      int bytes = Integer.parseInt(row.group(3).replace(",", ""));
-      double ns = allReduceNs(overrides, "root_center", bytes);
-      assertThat(row.group(4)).as(row.group()).isEqualTo(String.format(Locale.ROOT, "%,.3f", ns));
-      rows++;
-    }
-    assertThat(rows).isEqualTo(24);
     for (String algorithm : List.of("root_center", "root_center_pipelined")) {
       double us = allReduceNs(List.of(), algorithm, 98_304) / 1e3;
       assertThat(text).contains(String.format(Locale.ROOT, "(`%s`) | %.2f µs |", algorithm, us));
