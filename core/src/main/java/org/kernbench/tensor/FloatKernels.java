@@ -56,6 +56,7 @@ final class FloatKernels {
       case SQRT -> sqrt(x, n);
       case RECIPROCAL -> reciprocal(x, n);
       case RELU -> relu(x, n);
+      case EXP, EXP2, SIGMOID, SILU, TANH, GELU, GELU_TANH, ERF -> QuickFunctions.apply(op, x, n);
       default -> {
         for (int i = 0; i < n; i++) {
           x[i] = RealFunctions.apply(op, x[i]);

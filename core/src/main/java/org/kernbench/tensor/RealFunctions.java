@@ -71,7 +71,8 @@ final class RealFunctions {
       case ABS -> Math.abs(x);
       case RECIPROCAL -> 1f / x;
       case RELU -> Math.max(x, 0f);
-      default -> (float) apply(op, (double) x);
+      default ->
+          QuickFunctions.has(op) ? QuickFunctions.apply(op, x) : (float) apply(op, (double) x);
     };
   }
 
@@ -122,6 +123,11 @@ final class RealFunctions {
       return 0; // below 1e-113
     }
     double t = 2 / (2 + z);
+    return t * StrictMath.exp(erfcExponent(t) - z * z);
+  }
+
+  /** {@code ln(erfc(z) / t) + z^2} for {@code t = 2 / (2 + z)}, from 1/9 to 1. */
+  static double erfcExponent(double t) {
     double twice = 2 * (t - 5.0 / 9) * 2.25;
     double last = 0;
     double sum = 0;
@@ -130,6 +136,6 @@ final class RealFunctions {
       last = sum;
       sum = next;
     }
-    return t * StrictMath.exp(0.5 * twice * sum - last + ERFC[0] - z * z);
+    return 0.5 * twice * sum - last + ERFC[0];
   }
 }
