@@ -116,7 +116,19 @@ public final class NumericsReport {
     System.out.println("| --- | --: | --: | --: | --: |");
     DType[] types = {DType.F32, DType.F16, DType.BF16, DType.F8E4M3};
     String[] names = {
-      "copy", "to f32", "from f32", "add", "mul", "maximum", "relu", "sum of rows", "exp", "gelu"
+      "copy",
+      "to f32",
+      "from f32",
+      "add",
+      "mul",
+      "maximum",
+      "relu",
+      "sum of rows",
+      "exp",
+      "sigmoid",
+      "tanh",
+      "erf",
+      "gelu"
     };
     String[][] cells = new String[names.length][types.length];
     for (int t = 0; t < types.length; t++) {
@@ -139,10 +151,13 @@ public final class NumericsReport {
               () -> Numerics.unary(UnaryOp.RELU, type, a, 0, out, 0, n),
               () -> Numerics.reduce(ReduceOp.SUM, type, 1024, n / 1024, 1, a, 0, out, 0),
               () -> Numerics.unary(UnaryOp.EXP, type, a, 0, out, 0, n),
+              () -> Numerics.unary(UnaryOp.SIGMOID, type, a, 0, out, 0, n),
+              () -> Numerics.unary(UnaryOp.TANH, type, a, 0, out, 0, n),
+              () -> Numerics.unary(UnaryOp.ERF, type, a, 0, out, 0, n),
               () -> Numerics.unary(UnaryOp.GELU, type, a, 0, out, 0, n));
       int[] perElement = {
         2 * size, size + 4, size + 4, 3 * size, 3 * size, 3 * size, 2 * size, size, 2 * size,
-        2 * size
+        2 * size, 2 * size, 2 * size, 2 * size
       };
       for (int i = 0; i < names.length; i++) {
         double rate = (double) perElement[i] * n / ns[i];

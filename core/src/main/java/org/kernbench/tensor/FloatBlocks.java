@@ -36,11 +36,15 @@ final class FloatBlocks {
   private final int[] bits;
   private final float[] table;
 
+  /** Whether tables that take a while to make are worth it. */
+  private final boolean large;
+
   /** The {@code n} elements of {@code type} at {@code bytes[offset..]}. */
   FloatBlocks(DType type, byte[] bytes, int offset, int n) {
     this.type = type;
     this.bytes = bytes;
     this.offset = offset;
+    this.large = n >= BLOCK;
     int block = Math.min(n, BLOCK);
     ByteBuffer view = littleEndian(bytes, offset, n * type.sizeBytes());
     boolean single = type == DType.F32;
@@ -111,6 +115,10 @@ final class FloatBlocks {
       }
       case F8E4M3, F8E5M2 -> {
         MiniFloat mini = type.mini();
+        if (large) {
+          mini.encodeBytes(src, bytes, offset + start, n);
+          return;
+        }
         for (int i = 0; i < n; i++) {
           bytes[offset + start + i] = (byte) mini.encode(src[i]);
         }

@@ -41,6 +41,34 @@ final class MiniFloat {
     }
   }
 
+  /**
+   * Codes of the 8-bit formats by the upper half of a float, with its last bit set if the lower
+   * half is not zero: eight bits are more than two over the format's four, so they round as the
+   * whole does. Made when a large operand is first stored: it takes as long as storing some ten
+   * thousand.
+   */
+  private static final class Codes {
+    static final byte[] F8E4M3 = of(MiniFloat.F8E4M3);
+    static final byte[] F8E5M2 = of(MiniFloat.F8E5M2);
+
+    private static byte[] of(MiniFloat format) {
+      byte[] codes = new byte[1 << 16];
+      for (int upper = 0; upper < codes.length; upper++) {
+        codes[upper] = (byte) format.encode(Float.intBitsToFloat(upper << 16));
+      }
+      return codes;
+    }
+  }
+
+  /** {@code codes[at + i]} = the code of {@code src[i]}, by look-up; of an 8-bit format. */
+  void encodeBytes(float[] src, byte[] codes, int at, int n) {
+    final byte[] known = this == F8E4M3 ? Codes.F8E4M3 : Codes.F8E5M2;
+    for (int i = 0; i < n; i++) {
+      int bits = Float.floatToRawIntBits(src[i]);
+      codes[at + i] = known[bits >>> 16 | ((bits & 0xffff) + 0xffff) >>> 16];
+    }
+  }
+
   /** The code, in the low bits, of the value of this format nearest to {@code value}. */
   int encode(double value) {
     long bits = Double.doubleToRawLongBits(value);

@@ -129,6 +129,10 @@ public final class Numerics {
     requireSupported(op.supports(t), op, t);
     check("a", t, a, aOff, n);
     check("out", t, out, outOff, n);
+    if (CodeTable.pays(op, t)) {
+      CodeTable.of(op, t).apply(a, aOff, out, outOff, n);
+      return;
+    }
     Lanes<?, ?> lanes = Lanes.of(t, n).operand(a, aOff).result(out, outOff);
     lanes.each((start, length) -> lanes.unary(op, length));
   }
