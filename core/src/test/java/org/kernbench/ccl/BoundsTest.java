@@ -75,6 +75,29 @@ final class BoundsTest {
   }
 
   /**
+   * More ranks than cuts are tried for: what decides is still the links between packages, of which
+   * each rank of a package has the same. In units of S/B, as of packages with one rank each.
+   */
+  @ParameterizedTest
+  @CsvSource({"ring_1d, 2, auto, 1.0", "ring_1d, 3, auto, 0.66667", "mesh_2d_no_wrap, 4, 2, 0.75"})
+  void traffic_manyRanksInPackages_isThatOfTheSlowLinksBetweenThem(
+      String topology, int sips, String width, double optimum) {
+    Machine machine =
+        Machines.load(
+            "sip-2026",
+            List.of(
+                "system.sips.count=" + sips,
+                "system.sips.topology=" + topology,
+                "system.sips.w=" + width,
+                "system.sips.wrap_pairs=single",
+                "system.links.sip_to_sip.bandwidth=1 GB/s"));
+    int ranks = machine.peCount();
+    assertThat(ranks).isGreaterThan(128);
+    double ps = bounds(machine, RankLevel.PE, ranks).trafficPs(S);
+    assertThat(ps / (S * 1000.0)).isCloseTo(optimum, within(2e-5));
+  }
+
+  /**
    * All other operations on packages with one link of B between neighbours, in units of S/B: by
    * hand, from the links of a package, the cut in the middle, or the loads of O16.
    */

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
@@ -30,12 +30,16 @@ final class LeastSlotsTest {
   private static final int SLOT_BYTES = 16_384;
 
   @ParameterizedTest
-  @ValueSource(ints = {2, 5, 6, 8})
-  void leastSlots_serialIssue_areThoseMeasured(int p) {
+  @CsvSource({"2, 4", "5, 4", "6, 1", "6, 2", "8, 4"})
+  void leastSlots_serialIssue_areThoseMeasured(int p, int channels) {
     Machine machine =
         Machines.load(
             "ring",
-            List.of("system.sips.count=" + p, "pe.cpu.issue=serial", "pe.cpu.command_window=512"));
+            List.of(
+                "system.sips.count=" + p,
+                "pe.dma.message_channels=" + channels,
+                "pe.cpu.issue=serial",
+                "pe.cpu.command_window=512"));
     Group group = new Group(machine, RankLevel.SIP, Bed.leads(machine, RankLevel.SIP, p));
     AlgorithmConfig config = CclConfig.load(Optional.empty(), List.of()).of("ring");
     List<String> wrong = new ArrayList<>();

@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
@@ -23,6 +24,8 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.Scope;
+import org.kernbench.tl.Shard;
+import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.DpPolicy;
@@ -49,10 +52,13 @@ final class BreakdownTest {
   }
 
   private static Run run(Machine machine, int keep, Kernel kernel) {
+    return run(machine, machine.ipcq(), keep, kernel);
+  }
+
+  private static Run run(Machine machine, IpcqSpec ipcq, int keep, Kernel kernel) {
     SimulatorOptions recording = new SimulatorOptions(keep, false);
     try (Torch torch =
         Torch.open(machine, new TorchOptions(Mode.TIME, recording, Optional.empty()))) {
-      IpcqSpec ipcq = machine.ipcq();
       torch
           .simulator()
           .install(new QueuePlan(ipcq, List.of(new QueuePlan.Connection(A, "peer", B, "peer"))));
@@ -203,6 +209,48 @@ final class BreakdownTest {
     assertCovers(run);
     assertThat(run.ps("latency")).isEqualTo(latency);
     assertThat(run.ps("credit inside a message")).isZero();
+  }
+
+  /**
+   * A collective may have its slots elsewhere than the machine says: its accesses are explained.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    "tcm, sram, serial",
+    "sram, tcm, serial",
+    "hbm, tcm, serial",
+    "tcm, hbm, streamed",
+    "sram, tcm, streamed",
+    "tcm, sram, streamed"
+  })
+  void breakdown_slotsOfAnotherKindThanTheMachines_areExplained(
+      String usual, String kind, String access) {
+    String how = "ipcq.slot_access=" + access;
+    Machine machine = Machines.load("tiny", List.of("ipcq.buffer_kind=" + usual, how));
+    IpcqSpec ipcq = Machines.load("tiny", List.of("ipcq.buffer_kind=" + kind, how)).ipcq();
+    Run run =
+        run(
+            machine,
+            ipcq,
+            1 << 20,
+            tl -> {
+              for (int i = 0; i < 2; i++) {
+                if (tl.pe().equals(A)) {
+                  tl.send("peer", tl.zeros(Shape.of(2000), DType.F16));
+                } else {
+                  tl.store(scratch(machine), tl.recv("peer", Shape.of(2000), DType.F16));
+                }
+              }
+            });
+    assertCovers(run);
+    assertThat(run.ps("other")).isZero();
+    if (access.equals("serial")) {
+      assertThat(run.ps("slot access")).isPositive();
+    }
+  }
+
+  private static Slice scratch(Machine machine) {
+    return new Shard("x", machine.addresses().hbm(B, 0), Shape.of(2000), DType.F16).all();
   }
 
   @Test

@@ -11,6 +11,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -214,6 +215,50 @@ final class SweepTest {
 
     SweepRunner.Summary again = run(sweep, true, 1);
     assertThat(again).isEqualTo(new SweepRunner.Summary(4, 3, 1, 0, List.of()));
+  }
+
+  /** A worker that breaks, other than by being killed, ends the sweep and says why. */
+  @Test
+  void worker_thatBreaks_endsTheSweepBeforeTheRemainingPoints() {
+    Sweep sweep = sweep("n_elem=1,2,3,4,5,6");
+    ConcurrentLinkedQueue<Integer> ran = new ConcurrentLinkedQueue<>();
+    Predicate<Sweep.Point> second = p -> p.index() == 1;
+    CountDownLatch broken = new CountDownLatch(1);
+
+    assertThatThrownBy(() ->
+            run(
+                sweep,
+                false,
+                2,
+                () ->
+                    worker(
+                        sweep,
+                        p -> {
+                          ran.add(p.index());
+                          if (second.test(p)) {
+                            throw breaks(broken);
+                          }
+                          awaitEnd(broken);
+                        })))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessage("out of order");
+    assertThat(ran).containsExactlyInAnyOrder(0, 1);
+    assertThat(csv().lines()).hasSize(2);
+  }
+
+  private static RuntimeException breaks(CountDownLatch broken) {
+    broken.countDown();
+    return new IllegalStateException("out of order");
+  }
+
+  /** Until the other worker's thread has ended, as far as that can be seen from here. */
+  private static void awaitEnd(CountDownLatch broken) {
+    try {
+      broken.await();
+      Thread.sleep(200);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
   }
 
   private static SweepRunner.Worker counting(Sweep sweep, ConcurrentLinkedQueue<Integer> ran) {

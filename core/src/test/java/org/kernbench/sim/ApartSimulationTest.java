@@ -207,6 +207,29 @@ final class ApartSimulationTest {
         .hasMessage("at place " + where);
   }
 
+  /** Also what another place has sent may throw, and no event of that place is handled then. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3})
+  void postedAction_thatThrows_endsTheRun(int threads) {
+    Places places = Places.of(2, new int[] {0, 1}, new int[] {1, 0}, new long[] {100, 100});
+    ApartSimulation sim = new ApartSimulation(places, 1, 0);
+    Simulation sender = sim.simulation(0);
+    int h =
+        sender.register((kind, arg) ->
+            sender.post(
+                1,
+                () -> {
+                  throw new IllegalArgumentException("sent at " + sender.nowPs());
+                }));
+    sender.schedule(0, 40, h, 0, 0);
+    List<Integer> handled = Collections.synchronizedList(new ArrayList<>());
+    schedule(sim, 1, 500, handled);
+    assertThatThrownBy(() -> sim.run(threads))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("sent at 40");
+    assertThat(handled).isEmpty();
+  }
+
   /** Whoever comes to them first, of several failures the one that is first in time is told. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 4})

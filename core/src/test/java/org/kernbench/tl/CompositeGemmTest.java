@@ -11,6 +11,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Mode;
 import org.kernbench.device.OpKind;
 import org.kernbench.device.OpLog;
@@ -90,6 +91,27 @@ final class CompositeGemmTest {
             .as("%s %s %dx%dx%d tile %s, %d buffers", staging, d, m, k, n, tile, buffers)
             .isEqualTo(IntStream.range(0, m * n).mapToDouble(x -> out.round(want[x])).toArray());
       }
+    }
+  }
+
+  /** One row of scales for each step along K: two are too few for 40 in tiles of 16. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 4})
+  void dequantPerTile_otherRowsThanSteps_saysHowMany(int rows) {
+    try (KernelRig rig = new KernelRig(Mode.FULL)) {
+      var a = rig.zeros("a", 0, DType.F32, 8, 40);
+      var b = rig.zeros("b", 0, DType.F32, 40, 8);
+      var scales = rig.zeros("scales", 0, DType.F32, rows, 8);
+      var y = rig.zeros("y", 0, DType.F32, 8, 8);
+      assertThatThrownBy(() ->
+              rig.run(tl ->
+                  tl.composite(
+                      CompositeGemm.of(tl.ref(a), tl.ref(b))
+                          .tile(8, 16, 8)
+                          .epilogue(Epilogue.Scope.K_TILE, Epilogue.dequant(tl.load(scales)))
+                          .into(tl.ref(y)))))
+          .hasMessageContaining("dequant per K tile: the scales are ")
+          .hasMessageContaining("makes 3 steps along K; expected one row for each");
     }
   }
 

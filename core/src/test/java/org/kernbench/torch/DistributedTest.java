@@ -62,6 +62,23 @@ final class DistributedTest {
     assertThat(seen).containsOnly(expected.get(kind)).hasSize(4);
   }
 
+  /** A scalar has no rows that could be one member's part. */
+  @Test
+  void callsThatDivideRows_ofAScalar_sayThatItHasNone() {
+    spawn(
+        2,
+        w -> {
+          ProcessGroup world = w.distributed().world();
+          Tensor scalar = w.torch().full(Shape.of(), DType.F32, 1, "s");
+          Tensor other = w.torch().full(Shape.of(), DType.F32, 1, "other");
+          String says = "tensor s is a scalar, which has no rows to divide";
+          assertThatThrownBy(() -> world.allGather(other, scalar)).hasMessageContaining(says);
+          assertThatThrownBy(() -> world.reduceScatter(scalar, other, ReduceKind.SUM))
+              .hasMessageContaining(says);
+          assertThatThrownBy(() -> world.allToAll(other, scalar)).hasMessageContaining(says);
+        });
+  }
+
   @ParameterizedTest
   @EnumSource(RankLevel.class)
   void allReduce_everyRankLevel_tensorsOnTheLeadPes(RankLevel level) {

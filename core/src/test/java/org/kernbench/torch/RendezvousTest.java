@@ -2,6 +2,8 @@ package org.kernbench.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** What a deadlock report says of ranks that meet. */
@@ -13,5 +15,30 @@ final class RendezvousTest {
 
     assertThat(meeting.arrive(0, call, null)).isTrue();
     assertThat(meeting.describe(null)).isEqualTo(call + ", which waits for its kernel");
+  }
+
+  /**
+   * A session that nothing moves says so; if it claimed to have moved it would be asked for ever.
+   */
+  @Test
+  void advance_notAllArrived_doesNotMove() {
+    Fingerprint call = new Fingerprint("barrier", "world", 0, "");
+    Rendezvous meeting = new Rendezvous(call, new int[] {0, 1}, 0);
+    assertThat(meeting.arrive(0, call, null)).isFalse();
+    assertThat(meeting.advance(null)).isFalse();
+    assertThat(meeting.isOver()).isFalse();
+  }
+
+  @Test
+  void advance_allDone_runsWhatIsLastOnce() {
+    Fingerprint call = new Fingerprint("barrier", "world", 0, "");
+    Rendezvous meeting = new Rendezvous(call, new int[] {0}, 0);
+    AtomicInteger runs = new AtomicInteger();
+    meeting.endAfter(List.of(), runs::incrementAndGet);
+    assertThat(meeting.isOver()).isFalse();
+    assertThat(meeting.advance(null)).isTrue();
+    assertThat(meeting.advance(null)).isTrue();
+    assertThat(meeting.isOver()).isTrue();
+    assertThat(runs).hasValue(1);
   }
 }
