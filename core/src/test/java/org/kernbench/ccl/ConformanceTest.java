@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.kernbench.cli.Golden;
 import org.kernbench.torch.CollectiveOp;
 
 /** Every algorithm does what it says, everywhere: a seeded part here, all of it when slow. */
@@ -35,6 +36,8 @@ final class ConformanceTest {
     Conformance.Report report = run(name, Conformance.Extent.FAST);
     assertThat(report.failures()).isEmpty();
     assertThat(report.passes()).isTrue();
+    // what was tried and compared: nothing is left out unseen
+    Golden.check("ccl/conformance/" + name + ".txt", report.toString().replace(", ", ",\n") + "\n");
   }
 
   @ParameterizedTest

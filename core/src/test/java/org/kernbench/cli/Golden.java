@@ -12,14 +12,14 @@ import java.nio.file.Path;
  * Expected output in files under {@code src/test/resources/golden}. {@code -Dgolden.update=true}
  * rewrites them; the difference is then reviewed like code.
  */
-final class Golden {
+public final class Golden {
   private static final Path ROOT =
       Path.of(System.getProperty("basedir", "."), "src/test/resources/golden");
 
   private Golden() {}
 
   /** Compares text with a golden file, or rewrites the file. */
-  static void check(String name, String actual) {
+  public static void check(String name, String actual) {
     Path file = ROOT.resolve(name);
     try {
       if (Boolean.getBoolean("golden.update")) {

@@ -346,7 +346,17 @@ final class OutputTest {
         "layout",
         "layout groups",
         "layout bridge",
-        "layout check"
+        "layout check",
+        "explain",
+        "diff",
+        "report",
+        "sweep",
+        "tune",
+        "conformance",
+        "new",
+        "new bench",
+        "completion",
+        "man"
       })
   void help_isReadable(String command) {
     List<String> words = command.isEmpty() ? List.of() : List.of(command.split(" "));
@@ -361,6 +371,12 @@ final class OutputTest {
   @Test
   void noArguments_showTheHelp() {
     assertThat(Session.of().out()).isEqualTo(Session.of("--help").out());
+  }
+
+  /** It is made from the same texts as the help. */
+  @Test
+  void man_isThePage() {
+    check("man.txt", Session.of("man"));
   }
 
   @Test

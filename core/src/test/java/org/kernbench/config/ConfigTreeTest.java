@@ -82,4 +82,67 @@ class ConfigTreeTest {
     assertThat(problems.isClean("a.b.c")).isFalse();
     assertThat(problems.isClean("a.bc", "b")).isTrue();
   }
+
+  private String only() {
+    assertThat(problems.sorted()).hasSize(1);
+    return problems.sorted().getFirst().toString();
+  }
+
+  @Test
+  void parse_duplicateKey_namesBothLinesAndKeepsTheFirst() {
+    ConfigTree tree = parse("a:\n  x: 1\n  y: 2\n  x: 3\n");
+    assertThat(only()).isEqualTo("f.yaml:4:3: a.x: duplicate key; it already stands in line 2");
+    assertThat(tree.canonicalText(List.of())).isEqualTo("a.x=1\na.y=2");
+  }
+
+  @Test
+  void parse_keyThatIsNoWord_isOneProblemAndNothingIsRead() {
+    ConfigTree tree = parse("[a, b]: 1\nc: 2\n");
+    assertThat(only()).startsWith("f.yaml:1:1: not valid YAML: ").contains("key");
+    assertThat(tree.isEmpty()).isTrue();
+  }
+
+  @Test
+  void parse_characterThatYamlForbids_isAProblemOfTheFirstLine() {
+    parse("a: \u0000\n");
+    assertThat(only()).startsWith("f.yaml:1:1").contains("not valid YAML: ");
+  }
+
+  @Test
+  void parse_depth_upToFiftyLevels() {
+    for (int levels : new int[] {50, 51}) {
+      parse("a: " + "[".repeat(levels) + "]".repeat(levels));
+      assertThat(problems.isEmpty()).as("%d levels", levels).isEqualTo(levels == 50);
+    }
+    assertThat(only()).contains("more than 100000 values (aliases counted each time) or 50 levels");
+  }
+
+  @Test
+  void overridden_withoutPathOrValue_isAProblemAtItsNumber() {
+    for (String wrong : List.of("a", "=1", ".a=1", "a.=1", "a..b=1")) {
+      Problems own = new Problems();
+      ConfigTree tree = parse("a: 1").overridden(List.of("b=2", wrong), own);
+      assertThat(own.sorted()).hasSize(1);
+      assertThat(own.sorted().getFirst().toString())
+          .startsWith("--set:2:1: ")
+          .endsWith("got \"" + wrong + "\"; expected path=value, e.g. system.sips.count=8");
+      assertThat(tree.canonicalText(List.of())).isEqualTo("a=1\nb=2");
+    }
+  }
+
+  @Test
+  void positionOf_missingKey_isThatOfTheSectionAround() {
+    ConfigTree tree = parse("a:\n  b: 1\nl: [p, q]\n");
+    assertThat(tree.positionOf("a.c")).isEqualTo(tree.positionOf("a"));
+    assertThat(tree.positionOf("a.b.c")).isEqualTo(tree.positionOf("a.b"));
+    assertThat(tree.positionOf("x")).isEqualTo(new Position("f.yaml", 1, 1));
+    assertThat(tree.topLevelPosition("x")).isEqualTo(new Position("f.yaml", 1, 1));
+    assertThat(tree.topLevelPosition("l")).isEqualTo(new Position("f.yaml", 3, 4));
+    assertThat(tree.has("a")).isTrue();
+    assertThat(tree.has("b")).isFalse();
+    assertThat(tree.isEmpty()).isFalse();
+    assertThat(tree.without("a").canonicalText(List.of())).isEqualTo("l[0]=p\nl[1]=q");
+    assertThat(tree.canonicalText(List.of("l"))).isEqualTo("a.b=1");
+    assertThat(tree.topLevelText("a")).isEmpty();
+  }
 }

@@ -10,6 +10,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.cli.Golden;
 import org.kernbench.device.CopyDirection;
 import org.kernbench.device.OpKind;
 import org.kernbench.machine.Machine;
@@ -51,6 +52,14 @@ class ProbeTest {
     Probe probe = Probe.of(Machines.load(preset, all));
     assertThat(probe.problems()).isEmpty();
     assertThat(probe.isOk()).isTrue();
+  }
+
+  /** All of what it says of a small machine, table by table. */
+  @Test
+  void text_andRows_areTheReviewedOnes() {
+    Probe probe = Probe.of(Machines.load("tiny", List.of()));
+    Golden.check("eval/probe-tiny.txt", probe.text());
+    Golden.check("eval/probe-tiny.csv", probe.csv());
   }
 
   /** By hand: 28 set-up, 9.25 there, 30.5 HBM, 11.25 back, n / 217.6 GB/s. */

@@ -1,0 +1,61 @@
+package org.kernbench.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.kernbench.config.ConfigException;
+import org.kernbench.device.SimulationException;
+import org.kernbench.machine.MachineException;
+import org.kernbench.tensor.ShapeException;
+
+/** What failed ranks are said to have done. */
+final class SpawnExceptionTest {
+  private static SpawnException of(Map<Integer, Throwable> failures) {
+    return new SpawnException(new TreeMap<>(failures), 8);
+  }
+
+  static List<Throwable> errorsOfUsers() {
+    return List.of(
+        new SimulationException("no slot"),
+        new MachineException("no slot"),
+        new ShapeException("no slot"),
+        new ConfigException(List.of()));
+  }
+
+  /** A user's error is told by its message alone, anything else with its class. */
+  @ParameterizedTest
+  @MethodSource("errorsOfUsers")
+  void errorOfAUser_isToldByItsMessage(Throwable error) {
+    SpawnException e = of(Map.of(3, error));
+    assertThat(e.isUserError()).isTrue();
+    assertThat(e).hasMessage("1 of 8 ranks failed\n  rank 3: " + error.getMessage());
+    assertThat(e.getCause()).isSameAs(error);
+  }
+
+  @Test
+  void otherErrors_areToldWithTheirClass_andOneIsEnough() {
+    SpawnException e =
+        of(Map.of(1, new SimulationException("a"), 5, new IllegalStateException("b")));
+    assertThat(e.isUserError()).isFalse();
+    assertThat(e)
+        .hasMessage(
+            "2 of 8 ranks failed\n  rank 1: a\n  rank 5: java.lang.IllegalStateException: b");
+  }
+
+  @Test
+  void sameError_ofManyRanks_isToldOnce() {
+    Map<Integer, Throwable> failures = new TreeMap<>();
+    for (int rank = 0; rank < 8; rank++) {
+      failures.put(rank, new SimulationException(rank == 2 ? "other" : "two\nlines"));
+    }
+    assertThat(of(failures).getMessage().lines().toList())
+        .hasSize(4)
+        .contains("    lines", "  rank 2: other")
+        .startsWith("8 of 8 ranks failed");
+  }
+}
