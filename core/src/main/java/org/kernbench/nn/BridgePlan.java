@@ -383,8 +383,13 @@ public final class BridgePlan {
     return gatherGroups;
   }
 
-  /** The gather group of a rank. */
+  /**
+   * The gather group of a rank; empty where nothing is gathered.
+   *
+   * @throws LayoutException if the rank is in neither layout
+   */
   public Optional<List<Integer>> gatherGroup(int rank) {
+    src.checkContains(rank);
     int group = groupOf[rank - src.offset()];
     return group < 0 ? Optional.empty() : Optional.of(gatherGroups.get(group));
   }

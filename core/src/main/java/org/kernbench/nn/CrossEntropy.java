@@ -136,6 +136,17 @@ final class CrossEntropy {
     double[] own = new double[targets.length];
     int first = tp.rank() * (vocabulary / tp.size());
     for (int i = 0; i < own.length; i++) {
+      if (targets[i] >= vocabulary) {
+        throw new ShapeException(
+            graph.place()
+                + ": target "
+                + targets[i]
+                + " at "
+                + i
+                + "; expected 0 to "
+                + (vocabulary - 1)
+                + ", or a negative number for a token whose loss is masked");
+      }
       own[i] = targets[i] < 0 ? -1 : targets[i] - first;
     }
     return graph.own(

@@ -37,7 +37,11 @@ public final class GradientSync {
     this.recipe = recipe;
   }
 
-  /** Sums the gradients of a rank's parameters with those of the other ranks. All ranks call it. */
+  /**
+   * Sums the gradients of a rank's parameters with those of the other ranks. All ranks call it.
+   *
+   * @throws IllegalStateException if a parameter that is not frozen has no gradient
+   */
   public void sum(List<Parameter> parameters) {
     for (Parameter p : parameters) {
       if (!p.isFrozen()) {
@@ -48,8 +52,19 @@ public final class GradientSync {
 
   private static void sum(Parameter p, ProcessGroup group) {
     if (group.size() > 1) {
-      group.allReduce(p.grad().orElseThrow(), ReduceKind.SUM);
+      group.allReduce(gradient(p), ReduceKind.SUM);
     }
+  }
+
+  /** The gradient that a parameter must have. */
+  static Tensor gradient(Parameter p) {
+    return p.grad()
+        .orElseThrow(() ->
+            new IllegalStateException(
+                "parameter "
+                    + p.name()
+                    + " has no gradient to sum; run backward() of a loss that depends on it on"
+                    + " every rank first, freeze it, or use DataParallel, which takes zeros"));
   }
 
   /**

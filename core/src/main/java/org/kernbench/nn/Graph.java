@@ -35,6 +35,7 @@ public final class Graph implements AutoCloseable {
   private final Compute compute;
   private final Tape tape = new Tape(this);
   private boolean overlaps = true;
+  private Finite finite = Finite.NOT_LOOKED_FOR;
   private Watch watch = (place, value) -> {};
   private boolean closed;
 
@@ -170,11 +171,17 @@ public final class Graph implements AutoCloseable {
     for (Variable v : operands) {
       wanted |= wants(v);
     }
-    Variable result = new Variable(value, shape, wanted);
+    Variable result = new Variable(shaped(value, shape), shape, wanted);
     if (wanted) {
       tape.add(new Tape.Node(place(), result, List.copyOf(operands), backward));
     }
+    finite.result(result, operands);
     return result;
+  }
+
+  /** The same elements in a shape of their own, as users look at them. */
+  static Tensor shaped(Tensor tensor, Shape shape) {
+    return tensor.shape().equals(shape) ? tensor : tensor.view(0, shape, tensor.name());
   }
 
   /** A tensor as a constant: no gradient is computed for it. It stays the caller's. */
@@ -210,8 +217,9 @@ public final class Graph implements AutoCloseable {
   }
 
   /**
-   * Finds the gradients of everything that a result depends on: {@link Variable#grad} of variables
-   * holds them afterwards, and those of parameters have been added to. To be called once.
+   * Finds the gradients of everything that a result depends on, and adds them to those that {@link
+   * Variable#grad} and {@link Parameter#grad} hold. It can be called again, from the same result or
+   * another: what was recorded is kept until the graph is closed ({@code retain_graph} of PyTorch).
    *
    * @param grad of the result, as many elements
    */
@@ -231,6 +239,22 @@ public final class Graph implements AutoCloseable {
   public Graph withOverlap(boolean beside) {
     overlaps = beside;
     return this;
+  }
+
+  /**
+   * Looks at every value and every gradient as soon as it is computed ({@code
+   * torch.autograd.set_detect_anomaly}): the first that is infinite or NaN is a {@link
+   * NotFiniteException} that names the operation, the tensor and the element. The host waits for
+   * every operation, so times are not those of a run without; without values there is nothing to
+   * see.
+   */
+  public Graph withAnomalyDetection() {
+    finite = Finite.of(torch);
+    return this;
+  }
+
+  Finite finite() {
+    return finite;
   }
 
   /** Does now, or beside the next collective of the backward pass. */

@@ -147,7 +147,7 @@ public final class LayoutRun {
   private static void add(RankRun run, String module, Parameter p, Map<String, double[]> own) {
     if (!p.isFrozen()) {
       double[] before = own.getOrDefault(p.name(), new double[(int) p.shape().elements()]);
-      double[] after = p.grad().orElseThrow().toDoubles();
+      double[] after = GradientSync.gradient(p).toDoubles();
       run.gradients.put(p.name(), new Gradient(module, p.sharding(), p.shape(), before, after));
     }
   }

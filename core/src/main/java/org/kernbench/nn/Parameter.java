@@ -77,6 +77,7 @@ public final class Parameter extends Variable {
   }
 
   /** Its path in the model, for example {@code layers.0.mlp.up.weight}. */
+  @Override
   public String name() {
     return name;
   }

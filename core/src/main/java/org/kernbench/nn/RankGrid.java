@@ -303,12 +303,17 @@ public final class RankGrid {
 
   /** A rank's coordinate in a dimension; 0 in one that the grid does not list. */
   public int coordinate(int rank, String dim) {
+    checkContains(rank);
+    int at = names.indexOf(dim);
+    return at < 0 ? 0 : (rank - offset) / strides[at] % shape[at];
+  }
+
+  /** Refuses a rank outside of the span. */
+  void checkContains(int rank) {
     if (!contains(rank)) {
       throw LayoutException.argument(
           "rank " + rank + " is not in grid " + this + ", which has ranks " + span());
     }
-    int at = names.indexOf(dim);
-    return at < 0 ? 0 : (rank - offset) / strides[at] % shape[at];
   }
 
   /** For example {@code 8 to 15}. */

@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -27,6 +28,7 @@ final class Tape {
   private final List<Node> nodes = new ArrayList<>();
   private final Deque<Late> late = new ArrayDeque<>();
   private final Map<Parameter, Integer> uses = new IdentityHashMap<>();
+  private final Map<Variable, Tensor> found = new LinkedHashMap<>(); // by identity, in order
   private Consumer<Parameter> whenComplete = p -> {};
   private @Nullable Node current;
 
@@ -42,30 +44,55 @@ final class Tape {
 
   void add(Node node) {
     nodes.add(node);
-    for (Variable v : node.operands) {
-      if (v instanceof Parameter p) {
-        uses.merge(p, 1, Integer::sum);
-      }
-    }
   }
 
-  /** Goes backwards, once; tells of each parameter when its gradient is complete. */
+  /**
+   * Goes backwards; tells of each parameter when its gradient is complete. What a pass finds is
+   * passed on by itself and added to earlier passes' gradients when it is complete: gradients of
+   * values between would otherwise go back twice.
+   */
   void run(Variable result, Tensor grad, Consumer<Parameter> told) {
     whenComplete = told;
+    countUses();
     accumulate(result, grad);
     for (int i = nodes.size() - 1; i >= 0; i--) {
       Node node = nodes.get(i);
-      Optional<Tensor> found = node.result.grad();
-      if (found.isPresent()) {
+      Tensor own = found.remove(node.result);
+      if (own != null) {
         current = node;
-        graph.at(place(node), () -> node.backward.run(found.get(), sink(node)));
+        addUp(node.result, own);
+        graph.at(place(node), () -> node.backward.run(own, sink(node)));
       }
       if (late.isEmpty() || late.getLast().node != node) {
         done(node);
       }
     }
     runDeferred();
-    clear();
+    found.forEach(this::addUp); // what no operation has made
+    found.clear();
+    current = null;
+  }
+
+  private void countUses() {
+    uses.clear();
+    for (Node node : nodes) {
+      for (Variable v : node.operands) {
+        if (v instanceof Parameter p) {
+          uses.merge(p, 1, Integer::sum);
+        }
+      }
+    }
+  }
+
+  /** Adds what a pass has found for a variable to what earlier ones have. */
+  private void addUp(Variable v, Tensor more) {
+    v.setGrad(v.grad().map(before -> sum(v, before, more)).orElse(more));
+  }
+
+  private Tensor sum(Variable v, Tensor a, Tensor b) {
+    return graph
+        .compute()
+        .map(graph.name("add"), v.shape(), b.dtype(), List.of(a, b), x -> x.get(0).add(x.get(1)));
   }
 
   /** Puts work of the present operation off until {@link #runDeferred}. */
@@ -105,6 +132,7 @@ final class Tape {
     nodes.clear();
     late.clear();
     uses.clear();
+    found.clear();
     current = null;
   }
 
@@ -129,26 +157,20 @@ final class Tape {
     if (grad.shape().elements() != v.shape().elements()) {
       throw new IllegalStateException("bug: gradient " + grad.shape() + " of " + v);
     }
-    Compute compute = graph.compute();
+    graph.finite().gradient(graph.place(), v, grad);
     if (v instanceof Parameter p) {
       Optional<Tensor> sum = p.grad();
       List<Tensor> from = sum.isPresent() ? List.of(sum.get(), grad) : List.of(grad);
-      compute.mapInto(
-          graph.name("accumulate"),
-          sum.orElseGet(() -> p.startGrad(graph.torch())),
-          from,
-          x -> x.size() == 1 ? x.get(0) : x.get(0).add(x.get(1)));
+      graph
+          .compute()
+          .mapInto(
+              graph.name("accumulate"),
+              sum.orElseGet(() -> p.startGrad(graph.torch())),
+              from,
+              x -> x.size() == 1 ? x.get(0) : x.get(0).add(x.get(1)));
       return;
     }
-    Optional<Tensor> before = v.grad();
-    v.setGrad(
-        before.isEmpty()
-            ? grad
-            : compute.map(
-                graph.name("add"),
-                v.shape(),
-                grad.dtype(),
-                List.of(before.get(), grad),
-                x -> x.get(0).add(x.get(1))));
+    Tensor before = found.get(v);
+    found.put(v, before == null ? grad : sum(v, before, grad));
   }
 }

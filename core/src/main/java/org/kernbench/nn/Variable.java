@@ -11,8 +11,8 @@ import org.kernbench.torch.Tensor;
  * A tensor in a {@link Graph}: a value on the rank's device and, after {@link Graph#backward}, its
  * gradient. Immutable in value: every operation makes a new one.
  *
- * <p>Its shape may differ from that of the tensor that holds its elements: {@link Graph#reshape}
- * only counts them differently.
+ * <p>Value and gradient have the variable's shape; {@link Graph#reshape} gives another view of the
+ * same elements.
  */
 public sealed class Variable permits Parameter {
   private Tensor value;
@@ -27,7 +27,7 @@ public sealed class Variable permits Parameter {
     this.requiresGrad = requiresGrad;
   }
 
-  /** The elements, dense and row-major on the rank's device. */
+  /** The elements in this shape, dense and row-major on the rank's device. */
   public final Tensor value() {
     Supplier<Tensor> again = remake;
     if (again != null && value.isClosed()) {
@@ -53,6 +53,16 @@ public sealed class Variable permits Parameter {
     }
   }
 
+  /** Whether {@link #value} would have to make the elements again. */
+  final boolean isForgotten() {
+    return remake != null && value.isClosed();
+  }
+
+  /** For messages. */
+  String name() {
+    return value.name();
+  }
+
   /** Extent of each axis. */
   public final Shape shape() {
     return shape;
@@ -74,15 +84,15 @@ public sealed class Variable permits Parameter {
   }
 
   /**
-   * The gradient that {@link Graph#backward} has found, with as many elements; empty before, and
-   * where the result does not depend on this.
+   * The sum of the gradients that calls of {@link Graph#backward} have found, in this shape; empty
+   * before, and where no result depends on this.
    */
   public Optional<Tensor> grad() {
     return Optional.ofNullable(grad);
   }
 
-  void setGrad(@Nullable Tensor found) {
-    grad = found;
+  void setGrad(Tensor found) {
+    grad = Graph.shaped(found, shape);
   }
 
   /** The product of all extents but the last; a vector is one row. */
