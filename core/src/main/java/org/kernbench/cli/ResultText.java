@@ -86,6 +86,10 @@ final class ResultText {
       return;
     }
     ValueCheck v = r.values().get();
+    if (!v.compared().isEmpty()) {
+      kinds(v);
+      return;
+    }
     String error =
         v.allowed() == 0
             ? "all exact"
@@ -99,6 +103,28 @@ final class ResultText {
         v.isCorrect()
             ? "correct: " + grouped(v.checked()) + " compared with f64 sums, " + error
             : "WRONG: " + grouped(v.wrong()) + " of " + grouped(v.checked()));
+  }
+
+  /** Tensors of several kinds, each with its own tolerance. */
+  private void kinds(ValueCheck v) {
+    String beside = grouped(v.checked()) + " compared with one rank in f64";
+    line(
+        "values",
+        v.isCorrect()
+            ? "correct: " + beside + ", all within what rounding does to each tensor"
+            : "WRONG: " + grouped(v.wrong()) + " of " + beside);
+    List<List<String>> table = new ArrayList<>();
+    table.add(List.of("compared", "tensors", "values", "error / allowed", "worst"));
+    for (ValueCheck.Compared c : v.compared()) {
+      table.add(
+          List.of(
+              c.kind(),
+              grouped(c.tensors()),
+              grouped(c.values()),
+              String.format(Locale.ROOT, "%.3g", c.worst()),
+              c.worstTensor()));
+    }
+    table(table, labelWidth);
   }
 
   private void time(RunResult r) {

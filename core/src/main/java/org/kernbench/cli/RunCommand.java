@@ -4,6 +4,7 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -30,6 +31,7 @@ import org.kernbench.eval.Runner;
 import org.kernbench.eval.TraceFile;
 import org.kernbench.eval.UsageException;
 import org.kernbench.eval.WholeFile;
+import org.kernbench.nn.Fault;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -57,6 +59,8 @@ import picocli.CommandLine.Spec;
       "Benches, their parameters, presets and algorithms: kernbench list"
     })
 final class RunCommand implements Callable<Integer> {
+  private static final String INJECT = "inject";
+
   private final Terminal terminal;
   private final BenchRegistry benches;
 
@@ -84,6 +88,16 @@ final class RunCommand implements Callable<Integer> {
       description =
           "Looks for races, reads of memory that nobody has written, and lost messages; slower.")
   private boolean check;
+
+  @Option(
+      names = "--inject",
+      paramLabel = "FAULT",
+      converter = Words.FaultWord.class,
+      completionCandidates = Words.FaultWord.class,
+      description =
+          "Of benches that train: puts a mistake in, to see the values wrong:"
+              + " ${COMPLETION-CANDIDATES}.")
+  private @Nullable Fault fault;
 
   @Option(
       names = "--format",
@@ -130,7 +144,15 @@ final class RunCommand implements Callable<Integer> {
     Map<String, List<String>> groups = new LinkedHashMap<>();
     groups.put(
         "What to run",
-        List.of("--bench", "--param", "--point", "--class-path", "--mode", "--verify", "--check"));
+        List.of(
+            "--bench",
+            "--param",
+            "--point",
+            "--class-path",
+            "--mode",
+            "--verify",
+            "--check",
+            "--inject"));
     groups.put(
         "On which machine", List.of("--topology", "--set", "--device", "--ccl", "--ccl-set"));
     groups.put("Output", List.of("--format", "--out", "--fast", "--trace", "--quiet", "--help"));
@@ -147,7 +169,7 @@ final class RunCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Bench chosen = choices.bench(benchName(), benches);
-    RunOptions options = choices.options().withCheck(check);
+    RunOptions options = injected(chosen, choices.options().withCheck(check));
     if (check && options.mode() == Mode.VALUES) {
       throw new UsageException(
           "--check: mode values has no order in time to check; use --mode full, or time for order"
@@ -191,6 +213,23 @@ final class RunCommand implements Callable<Integer> {
       terminal.say(problem);
     }
     return Main.exitCode(result.isOk());
+  }
+
+  /** The mistake is a parameter of the benches that can make it. */
+  private RunOptions injected(Bench chosen, RunOptions options) {
+    if (fault == null) {
+      return options;
+    }
+    if (chosen.params().stream().noneMatch(p -> p.name().equals(INJECT))) {
+      throw new UsageException(
+          "--inject: bench "
+              + chosen.name()
+              + " makes no mistakes; expected one that trains, e.g. transformer-block, train-step or"
+              + " mimo-train-step");
+    }
+    List<String> params = new ArrayList<>(options.params());
+    params.add(INJECT + "=" + fault.id());
+    return options.withParams(params);
   }
 
   private DeviceRun run(Runner runner, Bench chosen, RunOptions options) {

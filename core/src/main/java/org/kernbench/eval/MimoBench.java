@@ -2,19 +2,28 @@ package org.kernbench.eval;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import org.kernbench.ccl.CclConfig;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
+import org.kernbench.nn.AdamW;
 import org.kernbench.nn.Communication;
 import org.kernbench.nn.DataParallel;
+import org.kernbench.nn.Fault;
 import org.kernbench.nn.LayoutException;
 import org.kernbench.nn.Microbatch;
 import org.kernbench.nn.Microbatches;
 import org.kernbench.nn.RankGrid;
+import org.kernbench.nn.StepCheck;
+import org.kernbench.nn.StepRecord;
+import org.kernbench.nn.StepRecord.Kind;
 import org.kernbench.nn.TransformerConfig;
 import org.kernbench.nn.TwoModuleConfig;
 import org.kernbench.nn.TwoModuleLayout;
 import org.kernbench.nn.TwoModuleTraining;
+import org.kernbench.nn.Variable;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.Torch;
@@ -23,10 +32,13 @@ import org.kernbench.torch.Worker;
 
 /**
  * {@code mimo-train-step}: a training step of two modules on the same ranks, an encoder and a
- * language model in layouts of their own, with the bridge between them. Losses are compared with
- * the same step on one rank in f64.
+ * language model in layouts of their own, with the bridge between them. The loss, all gradients and
+ * the stepped parameters are compared with the same step on one rank in f64 ({@link StepCheck}).
  */
 final class MimoBench implements Bench {
+  private static final long SEED = 7;
+  private static final double RATE = 1e-4;
+
   private static final Param<String> MODEL =
       Param.choice(
           "model",
@@ -95,7 +107,8 @@ final class MimoBench implements Bench {
         FROZEN,
         DISTRIBUTED,
         LEVEL,
-        DTYPE);
+        DTYPE,
+        Injection.PARAM);
   }
 
   /** The model of a name. */
@@ -114,11 +127,12 @@ final class MimoBench implements Bench {
       TwoModuleLayout layout,
       TwoModuleTraining.Settings settings,
       List<Microbatch> data) {
-    Setup onOneRank() {
+    /** The same without mistake on one rank in another type, from the same first values. */
+    Setup onOneRank(DType type) {
       return new Setup(
           model,
           TwoModuleLayout.ONE_RANK,
-          TwoModuleTraining.Settings.of(DType.F64).withFrozen(settings.frozen()),
+          settings.in(type).withFault(Fault.NONE).withData(DataParallel.DEFAULT),
           data);
     }
   }
@@ -136,28 +150,23 @@ final class MimoBench implements Bench {
         .condition("bridge", layout.bridge().toString())
         .condition("encoder_layers_run", setup.model.encoder().layers())
         .condition("language_layers_run", setup.model.language().layers());
-    Losses losses = new Losses();
+    StepRecord record = new StepRecord();
     TwoModuleStep.run(
         machine,
         context.ccl(TwoModuleStep.world(level, layout.worldSize())),
         TorchOptions.DEFAULT.withMode(context.mode()).withSimulator(context.recording()),
         layout.worldSize(),
-        w -> losses.add(w, setup),
+        w -> train(w, setup, record),
         torch -> report(outcome, torch, setup));
     if (context.mode() != Mode.TIME) {
-      Losses expected = new Losses();
-      Setup one = setup.onOneRank();
-      TwoModuleStep.run(
-          machine,
-          context.ccl(TwoModuleStep.world(level, 1)),
-          TorchOptions.DEFAULT.withMode(Mode.VALUES),
-          1,
-          w -> expected.add(w, one),
-          torch -> {});
-      // losses are computed from logits that were rounded once
-      double allowed =
-          Math.max(setup.settings.dtype().unitRoundoff(), 1e-12) * Math.abs(expected.sum);
-      outcome.values(new double[] {losses.sum}, new double[] {expected.sum}, allowed);
+      DType dtype = setup.settings.dtype();
+      CclConfig one = context.ccl(TwoModuleStep.world(level, 1));
+      StepRecord reference = onOneRank(machine, one, setup.onOneRank(DType.F64));
+      StepRecord shadow = onOneRank(machine, one, setup.onOneRank(StepCheck.shadowType(dtype)));
+      outcome.values(
+          StepCheck.of(
+              record, reference, shadow, rounding(setup), Optional.of(AdamW.Settings.of(RATE))),
+          record.hash());
     }
     return outcome;
   }
@@ -176,10 +185,15 @@ final class MimoBench implements Bench {
     int samples = context.param(SAMPLES);
     int tokens = context.param(TOKENS);
     check(model, layout, samples, tokens);
+    Fault fault = Injection.fault(context);
+    Injection.check(model, layout, fault);
     return new Setup(
         model,
         layout,
         TwoModuleTraining.Settings.of(DType.parse(context.param(DTYPE)))
+            .withInit(SEED, TrainingProgram.deviation(model.language().hidden()))
+            .withMethod(TwoModuleTraining.Method.ADAMW, RATE)
+            .withFault(fault)
             .withFrozen(frozen)
             .withData(DataParallel.DEFAULT.withDistributedOptimizer(divided)),
         Microbatches.random(
@@ -256,20 +270,57 @@ final class MimoBench implements Bench {
     }
   }
 
-  /** The losses of all tokens. */
-  private static final class Losses {
-    private double sum;
-
-    void add(Worker worker, Setup s) {
-      TwoModuleTraining.create(worker, s.model, s.layout, s.settings)
-          .ifPresent(training -> {
-            try (training) {
-              double own = training.train(s.data).orElse(0); // other ranks go on meanwhile
-              RankGrid language = s.layout.language();
-              sum += language.coordinate(worker.rank(), "tp") == 0 ? own : 0;
+  /** Trains on a rank, and records what it has at the end. */
+  private static void train(Worker worker, Setup s, StepRecord record) {
+    TwoModuleTraining.create(worker, s.model, s.layout, s.settings)
+        .ifPresent(training -> {
+          try (training) {
+            OptionalDouble own = training.train(s.data); // other ranks go on meanwhile
+            if (own.isPresent()) {
+              if (s.layout.language().coordinate(worker.rank(), "tp") == 0) {
+                record.addToSum(Kind.LOSS, "loss", own.getAsDouble());
+              }
+              record.add(worker.rank(), training);
             }
-          });
-    }
+          }
+        });
+  }
+
+  /** Trains on one rank; also records the losses of single tokens, and where parameters begin. */
+  private static StepRecord onOneRank(Machine machine, CclConfig ccl, Setup one) {
+    StepRecord record = new StepRecord();
+    TwoModuleStep.run(
+        machine,
+        ccl,
+        TorchOptions.DEFAULT.withMode(Mode.VALUES),
+        1,
+        w ->
+            TwoModuleTraining.create(w, one.model, one.layout, one.settings)
+                .ifPresent(training -> {
+                  try (training) {
+                    record.keepFirst(0, training);
+                    OptionalDouble sum = training.train(one.data, (i, of) -> seen(record, i, of));
+                    record.addToSum(Kind.LOSS, "loss", sum.orElseThrow());
+                    record.add(0, training);
+                  }
+                }),
+        torch -> {});
+    return record;
+  }
+
+  private static void seen(StepRecord record, int microbatch, Variable losses) {
+    double[] values = losses.value().toDoubles();
+    String name = "loss per token of microbatch " + microbatch;
+    record.add(Kind.OUTPUT, name, 0, values, values.length, i -> i);
+  }
+
+  private static StepCheck.Rounding rounding(Setup s) {
+    RankGrid encoder = s.layout.encoder();
+    RankGrid language = s.layout.language();
+    return StepCheck.Rounding.of(
+        s.settings.dtype(),
+        Math.max(encoder.size("tp"), language.size("tp")),
+        Math.max(encoder.size("cp"), language.size("cp")));
   }
 
   private static void report(Outcome outcome, Torch torch, Setup setup) {

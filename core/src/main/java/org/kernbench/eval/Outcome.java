@@ -12,6 +12,7 @@ import org.kernbench.device.Launch;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
+import org.kernbench.nn.StepCheck;
 
 /** What a bench measured. Filled by the bench, read by {@link Runner}. */
 public final class Outcome {
@@ -104,6 +105,15 @@ public final class Outcome {
     Digest digest = new Digest();
     digest.add(got);
     return values(comparison.result(), digest.text());
+  }
+
+  /**
+   * Tensors of several kinds, each with a tolerance of its own.
+   *
+   * @param parts what was compared of each tensor on each rank
+   */
+  Outcome values(List<StepCheck.Compared> parts, String hash) {
+    return values(ComparedSteps.of(parts), hash);
   }
 
   /** Where the critical time went. */

@@ -49,7 +49,7 @@ import org.kernbench.machine.Machines;
  */
 public record Recording(String bench, RunOptions options, RunResult result) {
   /** Version of the format. */
-  public static final int VERSION = 3;
+  public static final int VERSION = 4;
 
   private static final byte[] MAGIC = "KBRUNLOG".getBytes(StandardCharsets.US_ASCII);
   private static final String BASE = "sip-2026"; // has every key
@@ -95,6 +95,14 @@ public record Recording(String bench, RunOptions options, RunResult result) {
       out.writeLong(v.wrong());
       out.writeDouble(v.maxAbsError());
       out.writeDouble(v.allowed());
+      out.writeInt(v.compared().size());
+      for (ValueCheck.Compared each : v.compared()) {
+        out.writeUTF(each.kind());
+        out.writeInt(each.tensors());
+        out.writeLong(each.values());
+        out.writeDouble(each.worst());
+        out.writeUTF(each.worstTensor());
+      }
     }
     values(out, result.metrics());
     out.writeLong(result.sim().events());
@@ -103,6 +111,16 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     Breakdown path = result.path().orElseThrow();
     path.write(out);
     path.log().write(out);
+  }
+
+  private static List<ValueCheck.Compared> compared(DataInput in) throws IOException {
+    List<ValueCheck.Compared> list = new ArrayList<>();
+    for (int left = in.readInt(); left > 0; left--) {
+      list.add(
+          new ValueCheck.Compared(
+              in.readUTF(), in.readInt(), in.readLong(), in.readDouble(), in.readUTF()));
+    }
+    return list;
   }
 
   private static void texts(DataOutput out, List<String> list) throws IOException {
@@ -271,7 +289,8 @@ public record Recording(String bench, RunOptions options, RunResult result) {
                   in.readLong(),
                   in.readDouble(),
                   in.readDouble(),
-                  Optional.empty()));
+                  Optional.empty(),
+                  compared(in)));
     }
     Map<String, Object> metrics = values(in);
     long events = in.readLong();

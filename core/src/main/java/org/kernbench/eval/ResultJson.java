@@ -11,8 +11,9 @@ import org.kernbench.device.Finding;
  * {name, hash}, mode, params, status, correct, max_abs_err, metrics {crit_ns, bound_ns, bound_kind,
  * efficiency, …}, breakdown [{cause, ns, share, place, line}], sim {events, wall_ms, events_per_s,
  * op_log_hash, numerics}}, and where they apply {@code problems, first_wrong, breakdown_note, rows,
- * verified, checked {accesses, messages, findings [{kind, tensor, place, first_byte, end_byte, by,
- * other}]}}. Benches add metrics and never rename these; golden files seal it.
+ * compared [{kind, tensors, values, worst, worst_tensor}], verified, checked {accesses, messages,
+ * findings [{kind, tensor, place, first_byte, end_byte, by, other}]}}. Benches add metrics and
+ * never rename these; golden files seal it.
  */
 public final class ResultJson {
   private ResultJson() {}
@@ -29,6 +30,10 @@ public final class ResultJson {
     json.put("status", r.status().word());
     json.put("correct", r.values().<Object>map(ValueCheck::isCorrect).orElse(Json.NULL));
     json.put("max_abs_err", r.values().<Object>map(ValueCheck::maxAbsError).orElse(Json.NULL));
+    List<ValueCheck.Compared> compared = r.values().map(ValueCheck::compared).orElse(List.of());
+    if (!compared.isEmpty()) {
+      json.put("compared", compared.stream().map(ResultJson::compared).toList());
+    }
     if (!r.problems().isEmpty()) {
       json.put("problems", r.problems());
     }
@@ -49,10 +54,22 @@ public final class ResultJson {
     return Json.write(json);
   }
 
+  private static Map<String, Object> compared(ValueCheck.Compared c) {
+    Map<String, Object> json = object("kind", c.kind(), "tensors", c.tensors());
+    json.put("values", c.values());
+    json.put("worst", Double.isInfinite(c.worst()) ? Json.NULL : (Object) Numbers.share(c.worst()));
+    json.put("worst_tensor", c.worstTensor());
+    return json;
+  }
+
   private static Map<String, Object> mismatch(RunResult r, ValueCheck.Mismatch m) {
     Map<String, Object> json = object("rank", m.rank(), "index", m.index());
     json.put("got", m.got());
     json.put("expected", m.expected());
+    if (!m.tensor().isEmpty()) {
+      json.put("tensor", m.tensor());
+      json.put("allowed", m.allowed());
+    }
     json.put("wrong", r.values().map(ValueCheck::wrong).orElse(0L));
     return json;
   }

@@ -257,15 +257,16 @@ public final class Runner {
     ValueCheck.Mismatch m = check.first().orElseThrow();
     return String.format(
         Locale.ROOT,
-        "wrong values: %d of %d; the first at rank %d, index %d: got %s, expected %s (allowed"
+        "wrong values: %d of %d; the first at rank %d, index %d%s: got %s, expected %s (allowed"
             + " difference %s)",
         check.wrong(),
         check.checked(),
         m.rank(),
         m.index(),
+        m.tensor().isEmpty() ? "" : " of " + m.tensor(),
         plain(m.got()),
         plain(m.expected()),
-        plain(check.allowed()));
+        plain(m.allowed()));
   }
 
   private static String plain(double value) {

@@ -4,39 +4,28 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Random;
-import java.util.TreeMap;
+import java.util.Optional;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
-import org.kernbench.nn.AdamW;
 import org.kernbench.nn.Communication;
 import org.kernbench.nn.DataParallel;
-import org.kernbench.nn.Graph;
-import org.kernbench.nn.Init;
-import org.kernbench.nn.Mlp;
-import org.kernbench.nn.Module;
-import org.kernbench.nn.Optimizer;
-import org.kernbench.nn.ParallelLayout;
+import org.kernbench.nn.Fault;
 import org.kernbench.nn.ParallelLayout.ContextExchange;
-import org.kernbench.nn.SequencePart;
-import org.kernbench.nn.Transformer;
-import org.kernbench.nn.TransformerBlock;
+import org.kernbench.nn.StepCheck;
+import org.kernbench.nn.StepRecord;
 import org.kernbench.nn.TransformerConfig;
-import org.kernbench.nn.Variable;
 import org.kernbench.tensor.DType;
-import org.kernbench.tensor.Shape;
-import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
-import org.kernbench.torch.Worker;
 
 /**
  * {@code tp-mlp}, {@code transformer-block} and {@code train-step}: forward and backward pass of a
  * part of a transformer in a parallel layout, with what its collectives cost and how much of that
- * is exposed. Values are compared with the same part on one rank in f64.
+ * is exposed. Outputs or losses, all gradients and the stepped parameters are compared with the
+ * same part on one rank in f64 ({@link StepCheck}).
  */
 final class TrainingBench implements Bench {
   /** How much of a model. */
@@ -54,6 +43,10 @@ final class TrainingBench implements Bench {
     Scope(String bench, String description) {
       this.bench = bench;
       this.description = description;
+    }
+
+    String bench() {
+      return bench;
     }
   }
 
@@ -143,6 +136,7 @@ final class TrainingBench implements Bench {
     if (scope == Scope.STEP) {
       all.add(DIVIDED);
     }
+    all.add(Injection.PARAM);
     return all;
   }
 
@@ -166,7 +160,7 @@ final class TrainingBench implements Bench {
   }
 
   /** What is run. */
-  private record Setup(
+  record Setup(
       TransformerConfig config,
       Scope scope,
       int tokens,
@@ -176,15 +170,30 @@ final class TrainingBench implements Bench {
       int dp,
       boolean sp,
       DType dtype,
+      DType first,
       ContextExchange context,
-      DataParallel.Options data) {
+      DataParallel.Options data,
+      Fault fault) {
     int ranks() {
       return tp * cp * dp;
     }
 
-    Setup onOneRank() {
+    /** The same without mistake on one rank in another type, from the same first values. */
+    Setup onOneRank(DType type) {
       return new Setup(
-          config, scope, tokens, batch, 1, 1, 1, false, DType.F64, context, DataParallel.DEFAULT);
+          config,
+          scope,
+          tokens,
+          batch,
+          1,
+          1,
+          1,
+          false,
+          type,
+          first,
+          context,
+          DataParallel.DEFAULT,
+          Fault.NONE);
     }
   }
 
@@ -194,6 +203,7 @@ final class TrainingBench implements Bench {
     if (scope == Scope.STEP) {
       config = config.with(context.param(LAYERS), context.param(VOCABULARY));
     }
+    DType dtype = DType.parse(context.param(DTYPE));
     Setup setup =
         new Setup(
             config,
@@ -204,15 +214,18 @@ final class TrainingBench implements Bench {
             context.param(CP),
             context.param(DP),
             context.param(SP).equals("on"),
-            DType.parse(context.param(DTYPE)),
+            dtype,
+            dtype,
             scope != Scope.MLP && context.param(CONTEXT).equals("ring")
                 ? ContextExchange.RING
                 : ContextExchange.ALL_GATHER,
             new DataParallel.Options(
                 context.param(BUCKET) * 1024L,
                 context.param(OVERLAP).equals("on"),
-                scope == Scope.STEP && context.param(DIVIDED).equals("on")));
+                scope == Scope.STEP && context.param(DIVIDED).equals("on")),
+            Injection.fault(context));
     check(setup);
+    Injection.check(setup);
     Machine machine = context.machine();
     CollectiveLibrary library = library(context, machine, setup);
     Outcome outcome = Outcome.on(machine);
@@ -227,13 +240,13 @@ final class TrainingBench implements Bench {
                 .withMode(context.mode())
                 .withSimulator(context.recording())
                 .withCollectives(library))) {
-      Program program = new Program(setup);
+      TrainingProgram program = new TrainingProgram(setup);
       torch.distributed().initProcessGroup(library.name());
       torch.multiprocessing().spawn(program::body, setup.ranks());
       torch.synchronize();
       report(outcome, torch, setup);
       if (context.mode() != Mode.TIME) {
-        values(outcome, context, machine, setup, program);
+        values(outcome, context, machine, setup, program.record());
       }
     }
     return outcome;
@@ -313,175 +326,32 @@ final class TrainingBench implements Bench {
     return CollectiveLibrary.open(machine, ccl);
   }
 
-  /** The program of every rank, and what comes out of it. */
-  private static final class Program {
-    private final Setup setup;
-    private final Map<Integer, double[]> outputs = new TreeMap<>();
-    private double loss;
-
-    Program(Setup setup) {
-      this.setup = setup;
-    }
-
-    void body(Worker w) {
-      Setup s = setup;
-      ParallelLayout layout =
-          ParallelLayout.create(w.distributed(), s.tp, s.cp, s.dp, s.sp).with(s.context);
-      Init init = new Init(w.torch(), s.dtype, 7, 0.02);
-      SequencePart part = new SequencePart(s.tokens, s.cp, layout.cp().rank());
-      switch (s.scope) {
-        case MLP -> {
-          Mlp mlp = new Mlp("mlp", s.config, layout, init);
-          pass(w, layout, part, mlp, mlp::forward);
-        }
-        case BLOCK -> {
-          TransformerBlock block = new TransformerBlock("layer", s.config, layout, init);
-          pass(w, layout, part, block, (graph, x) -> block.forward(graph, x, part));
-        }
-        case STEP -> step(w, layout, part, init);
-      }
-    }
-
-    private interface Forward {
-      Variable of(Graph graph, Variable x);
-    }
-
-    private void pass(
-        Worker w, ParallelLayout layout, SequencePart part, Module module, Forward forward) {
-      int batch = setup.batch / setup.dp;
-      int[] positions = positions(layout, part);
-      Shape shape = Shape.of(positions.length, batch, setup.config.hidden());
-      Torch torch = w.torch();
-      boolean values = torch.simulator().mode() != Mode.TIME;
-      DataParallel data = new DataParallel(torch, layout, module.parameters(), setup.data);
-      try (Graph graph = Graph.of(torch).withOverlap(setup.data.overlap());
-          Tensor x = torch.empty(shape, setup.dtype, "x");
-          Tensor dy = torch.empty(shape, setup.dtype, "dy")) {
-        if (values) {
-          x.copyInPlace(activations(positions, layout, 1));
-          dy.copyInPlace(activations(positions, layout, 2));
-        }
-        Variable y = forward.of(graph, graph.input(x));
-        data.backward(graph, y, dy);
-        if (values) {
-          outputs.put(w.rank(), y.value().toDoubles());
-        }
-      }
-    }
-
-    /** Positions of the rows that the rank holds between tensor-parallel regions. */
-    private int[] positions(ParallelLayout layout, SequencePart part) {
-      int[] own = part.own();
-      if (!layout.sequenceParallel()) {
-        return own;
-      }
-      int each = own.length / layout.tp().size();
-      return java.util.Arrays.copyOfRange(
-          own, layout.tp().rank() * each, (layout.tp().rank() + 1) * each);
-    }
-
-    /** Values that depend on position, sample and column only, whatever the layout. */
-    private double[] activations(int[] positions, ParallelLayout layout, int seed) {
-      int batch = setup.batch / setup.dp;
-      int hidden = setup.config.hidden();
-      double[] values = new double[positions.length * batch * hidden];
-      int at = 0;
-      for (int position : positions) {
-        for (int b = 0; b < batch; b++) {
-          long sample = (long) layout.dp().rank() * batch + b;
-          Random random = new Random((position * 65537L + sample) * 31 + seed);
-          for (int i = 0; i < hidden; i++) {
-            values[at++] = random.nextGaussian();
-          }
-        }
-      }
-      return values;
-    }
-
-    private void step(Worker w, ParallelLayout layout, SequencePart part, Init init) {
-      Transformer model = new Transformer(setup.config, layout, init);
-      int batch = setup.batch / setup.dp;
-      int[] at = part.own();
-      int[] ids = new int[at.length * batch];
-      int[] targets = new int[ids.length];
-      double[] mask = new double[ids.length];
-      for (int i = 0; i < ids.length; i++) {
-        int position = at[i / batch];
-        int sample = layout.dp().rank() * batch + i % batch;
-        ids[i] = id(position, sample);
-        targets[i] = id(position + 1, sample);
-        mask[i] = position == setup.tokens - 1 ? 0 : 1;
-      }
-      DataParallel data = new DataParallel(w.torch(), layout, model.parameters(), setup.data);
-      try (Graph graph = Graph.of(w.torch()).withOverlap(setup.data.overlap());
-          Optimizer optimizer = new AdamW(w.torch(), data.owned(), AdamW.Settings.of(1e-3))) {
-        Variable sum = graph.weightedSum(model.forward(graph, ids, targets, batch, part), mask);
-        data.backward(graph, sum);
-        data.divideByTokens((int) java.util.Arrays.stream(mask).filter(m -> m > 0).count());
-        data.clip(1);
-        optimizer.step();
-        data.gather();
-        if (w.torch().simulator().mode() != Mode.TIME && layout.tp().rank() == 0) {
-          double own = sum.value().get(0);
-          loss += own;
-        }
-      }
-    }
-
-    private int id(int position, int sample) {
-      return Math.floorMod(
-          (position + 1) * 2654435761L + sample * 40503L, setup.config.vocabulary());
-    }
-
-    /** Outputs of all ranks by position, sample and column. */
-    double[] whole() {
-      if (setup.scope == Scope.STEP) {
-        return new double[] {loss};
-      }
-      int hidden = setup.config.hidden();
-      int batch = setup.batch / setup.dp;
-      double[] all = new double[setup.tokens * setup.batch * hidden];
-      outputs.forEach((rank, y) -> {
-        int t = rank % setup.tp;
-        int c = rank / setup.tp % setup.cp;
-        int d = rank / (setup.tp * setup.cp);
-        int[] own = new SequencePart(setup.tokens, setup.cp, c).own();
-        int each = setup.sp ? own.length / setup.tp : own.length;
-        int first = setup.sp ? t * each : 0;
-        for (int i = 0; i < each; i++) {
-          for (int b = 0; b < batch; b++) {
-            int to = (own[first + i] * setup.batch + d * batch + b) * hidden;
-            System.arraycopy(y, (i * batch + b) * hidden, all, to, hidden);
-          }
-        }
-      });
-      return all;
-    }
+  /** Compares everything the ranks have at the end with a run on one rank. */
+  private static void values(
+      Outcome outcome, BenchContext context, Machine machine, Setup setup, StepRecord subject) {
+    StepRecord reference = onOneRank(context, machine, setup.onOneRank(DType.F64));
+    StepRecord shadow =
+        onOneRank(context, machine, setup.onOneRank(StepCheck.shadowType(setup.dtype)));
+    boolean steps = setup.scope == Scope.STEP;
+    outcome.values(
+        StepCheck.of(
+            subject,
+            reference,
+            shadow,
+            StepCheck.Rounding.of(setup.dtype, setup.tp, setup.cp),
+            steps ? Optional.of(TrainingProgram.ADAM) : Optional.empty()),
+        subject.hash());
   }
 
-  /**
-   * Compares with the same part on one rank in f64, for values only. Allowed is what a few
-   * roundings of the largest output make: intermediates are stored in the short type, sums are not;
-   * the loss is computed from logits that were rounded once.
-   */
-  private static void values(
-      Outcome outcome, BenchContext context, Machine machine, Setup setup, Program program) {
-    Setup one = setup.onOneRank();
-    Program reference = new Program(one);
+  private static StepRecord onOneRank(BenchContext context, Machine machine, Setup one) {
+    TrainingProgram program = new TrainingProgram(one);
     CollectiveLibrary library = library(context, machine, one);
     try (Torch torch =
         Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.VALUES).withCollectives(library))) {
       torch.distributed().initProcessGroup(library.name());
-      torch.multiprocessing().spawn(reference::body, 1);
+      torch.multiprocessing().spawn(program::body, 1);
     }
-    double[] expected = reference.whole();
-    double largest = 0;
-    for (double v : expected) {
-      largest = Math.max(largest, Math.abs(v));
-    }
-    double roundings = setup.scope == Scope.MLP ? 4 : setup.scope == Scope.BLOCK ? 8 : 1;
-    double allowed = Math.max(roundings * setup.dtype.unitRoundoff(), 1e-12) * largest;
-    outcome.values(program.whole(), expected, allowed);
+    return program.record();
   }
 
   // ---- time ----

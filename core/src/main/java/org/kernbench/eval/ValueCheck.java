@@ -1,5 +1,6 @@
 package org.kernbench.eval;
 
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -8,11 +9,30 @@ import java.util.Optional;
  * @param checked number of values compared
  * @param wrong how many of them are off by more than allowed, or are not finite
  * @param maxAbsError largest absolute difference; infinite if a value is not finite
- * @param allowed largest absolute difference that is accepted
+ * @param allowed largest absolute difference that is accepted; of several tensors that of the one
+ *     that comes nearest to its own
  * @param first the first wrong value by rank, then index; empty if none is wrong
+ * @param compared what was compared where that is tensors of several kinds, each with a tolerance
+ *     of its own; empty where all values are of one kind
  */
 public record ValueCheck(
-    long checked, long wrong, double maxAbsError, double allowed, Optional<Mismatch> first) {
+    long checked,
+    long wrong,
+    double maxAbsError,
+    double allowed,
+    Optional<Mismatch> first,
+    List<Compared> compared) {
+  /** Copies the list. */
+  public ValueCheck {
+    compared = List.copyOf(compared);
+  }
+
+  /** Of values of one kind. */
+  public ValueCheck(
+      long checked, long wrong, double maxAbsError, double allowed, Optional<Mismatch> first) {
+    this(checked, wrong, maxAbsError, allowed, first, List.of());
+  }
+
   /**
    * One wrong value.
    *
@@ -20,8 +40,22 @@ public record ValueCheck(
    * @param index in the flattened tensor
    * @param got what was computed
    * @param expected what it should be
+   * @param tensor which, where there are several; otherwise empty
+   * @param allowed largest difference from what is expected
    */
-  public record Mismatch(int rank, long index, double got, double expected) {}
+  public record Mismatch(
+      int rank, long index, double got, double expected, String tensor, double allowed) {}
+
+  /**
+   * Tensors of a kind.
+   *
+   * @param kind in words, for example {@code gradients of parameters}
+   * @param tensors how many there are, each counted once
+   * @param values how many were compared, on all ranks
+   * @param worst largest share of its tolerance that one of them takes; above 1 if it is wrong
+   * @param worstTensor which
+   */
+  public record Compared(String kind, int tensors, long values, double worst, String worstTensor) {}
 
   /** What a value should be. */
   interface Expected {
@@ -62,7 +96,7 @@ public record ValueCheck(
         if (error > allowed) {
           wrong++;
           if (first.isEmpty()) {
-            first = Optional.of(new Mismatch(rank, i, values[i], want));
+            first = Optional.of(new Mismatch(rank, i, values[i], want, "", allowed));
           }
         }
       }

@@ -20,6 +20,15 @@ public enum Cause {
   BIAS_BEFORE_SUM("a bias is added before the sum over tensor-parallel ranks"),
   /** Gradients of parameters that are applied to parts of the sequence are not summed over tp. */
   TP_SUM_MISSING("sequence-parallel gradients are not summed over tensor-parallel ranks"),
+  /** The output of a row-parallel layer is one rank's part of a sum. */
+  ROW_SUM_MISSING("the sum of a row-parallel layer over tensor-parallel ranks is missing"),
+  /** The gradient of a column-parallel layer's input is one rank's part of a sum. */
+  COLUMN_SUM_MISSING(
+      "the sum of the gradients of a column-parallel layer's input over tensor-parallel ranks is"
+          + " missing"),
+  /** Gradients of keys or values are one rank's part of a sum. */
+  CONTEXT_SUM_MISSING(
+      "the sum of the gradients of keys and values over context-parallel ranks is missing"),
   /** Ranks have parts of a sum that nobody adds. */
   SUM_MISSING("a sum over ranks is missing"),
   /** All is too large or too small by the size of a group. */

@@ -16,6 +16,12 @@ import org.kernbench.torch.ProcessGroup;
  * every rank has the same input. Source: {@code docs/spec/megatron.md} 8.1.
  */
 public final class ColumnParallelLinear implements Module {
+  /** Ends the place of what enters a region. */
+  static final String INPUT = ".input";
+
+  /** Ends the place of the same inside of the region. */
+  static final String ENTERED = ".entered";
+
   private final Parts parts = new Parts();
   private final String name;
   private final ProcessGroup tp;
@@ -180,6 +186,9 @@ public final class ColumnParallelLinear implements Module {
     }
     try (Graph.Section section = graph.section(name)) {
       Variable in = entered(graph, x);
+      if (in != x || tp.size() == 1) {
+        seeEntered(graph, name, x, in);
+      }
       Variable y = graph.linear(in, with, tp.size() > 1);
       if (in != x) {
         in.forget();
@@ -198,6 +207,11 @@ public final class ColumnParallelLinear implements Module {
     return options.gradReduce || options.sequenceParallel
         ? enter(graph, x, tp, options.sequenceParallel)
         : x;
+  }
+
+  private static void seeEntered(Graph graph, String name, Variable x, Variable in) {
+    graph.see(name + INPUT, x);
+    graph.see(name + ENTERED, in, Graph.Seen.ENTERED);
   }
 
   private static Variable enter(
@@ -223,6 +237,7 @@ public final class ColumnParallelLinear implements Module {
     try (Graph.Section section = graph.section(name)) {
       in = enter(graph, x, layout.tp(), layout.sequenceParallel());
     }
+    seeEntered(graph, name, x, in);
     List<Variable> out = layers.stream().map(layer -> layer.forward(graph, in)).toList();
     if (in != x) {
       in.forget();

@@ -106,6 +106,16 @@ public final class DataParallel {
     this(torch, layout, parameters, options, Recipe.STANDARD);
   }
 
+  /** The same of a model of one module that is trained with a mistake, to see it found. */
+  public DataParallel(
+      Torch torch,
+      ParallelLayout layout,
+      List<Parameter> parameters,
+      Options options,
+      Fault fault) {
+    this(torch, layout, parameters, options, TwoModuleRecipe.of(layout, fault));
+  }
+
   DataParallel(
       Torch torch,
       ParallelLayout layout,
@@ -264,6 +274,16 @@ public final class DataParallel {
     return Collections.unmodifiableList(owned);
   }
 
+  /** The parameters whose gradients are summed here. */
+  List<Parameter> parameters() {
+    return parameters;
+  }
+
+  /** The ranks over which the model is divided. */
+  ParallelLayout layout() {
+    return layout;
+  }
+
   /** How parameters are divided, the same on all ranks; empty without a divided optimizer. */
   List<Division> divisions() {
     return Collections.unmodifiableList(divisions);
@@ -329,7 +349,16 @@ public final class DataParallel {
 
   /** As {@link GradientSync#clip}. */
   public void clip(double most) {
-    sync.clip(owned(), most, parts(), parameters.getFirst().gradType());
+    clipAndKeepNorm(most).close();
+  }
+
+  /**
+   * The same.
+   *
+   * @return the square of the norm that the gradients had, {@code [1]}; the caller closes it
+   */
+  public Tensor clipAndKeepNorm(double most) {
+    return sync.clip(owned(), most, parts(), parameters.getFirst().gradType());
   }
 
   private Optional<ProcessGroup> parts() {

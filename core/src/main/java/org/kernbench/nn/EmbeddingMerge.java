@@ -59,7 +59,7 @@ final class EmbeddingMerge {
    * @param text {@code [ids that are no placeholders, hidden]}
    * @param modality {@code [placeholders, hidden]}
    * @return {@code [sequence, batch, hidden]}
-   * @throws IllegalArgumentException if there are not as many rows as places for them
+   * @throws ShapeException if there are not as many rows as places for them
    */
   Variable apply(Graph graph, Variable text, Variable modality) {
     check("text", text, textAt.length, "ids that are no placeholders");
@@ -98,7 +98,7 @@ final class EmbeddingMerge {
   private static void check(String what, Variable rows, int expected, String places) {
     int found = rows.shape().elements() == 0 ? 0 : rows.rows();
     if (found != expected) {
-      throw new IllegalArgumentException(
+      throw new ShapeException(
           "merge of embeddings: "
               + found
               + " rows of "

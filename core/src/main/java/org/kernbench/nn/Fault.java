@@ -1,9 +1,10 @@
 package org.kernbench.nn;
 
 /**
- * A mistake that can be made on purpose in training two modules, to see that {@code layout check}
- * finds it and names the cause. The list is that of {@code docs/spec/megatron.md} 12.4, and traps 2
- * and 4 of 10.2: bugs that such programs have had.
+ * A mistake that can be made on purpose in training, to see that a check finds it: {@code layout
+ * check} also names the cause. The list is that of {@code docs/spec/megatron.md} 12.4, traps 2
+ * and 4 of 10.2, and the sums of tensor and context parallelism left out: bugs that such programs have had. Where
+ * there is one module only, it is the language model.
  */
 public enum Fault {
   /** No mistake. */
@@ -44,7 +45,18 @@ public enum Fault {
   SKIP_ENCODER_SUM("gradients of the encoder are not summed over its dp", Cause.SUM_MISSING),
   /** Gradients of the language model are summed over dp, but not over cp. */
   SKIP_LANGUAGE_CP_SUM(
-      "gradients of the language model are summed over dp, not dp x cp", Cause.SUM_MISSING);
+      "gradients of the language model are summed over dp, not dp x cp", Cause.SUM_MISSING),
+  /** Each rank takes its own part for the output of a row-parallel layer. */
+  SKIP_ROW_SUM("row-parallel layers do not sum over tp", Cause.ROW_SUM_MISSING),
+  /** Each rank takes its own part for the gradient of a column-parallel layer's input. */
+  SKIP_COLUMN_SUM(
+      "gradients of the inputs of column-parallel layers are not summed over tp",
+      Cause.COLUMN_SUM_MISSING),
+  /** Gradients of keys and values are not summed over context-parallel ranks. */
+  SKIP_CONTEXT_SUM(
+      "gradients of keys and values are not summed over cp", Cause.CONTEXT_SUM_MISSING),
+  /** Gradients of parameters are summed over no ranks at all. */
+  SKIP_GRADIENT_SUM("gradients of parameters are not summed over any ranks", Cause.SUM_MISSING);
 
   private final String description;
   private final Cause cause;
@@ -71,7 +83,11 @@ public enum Fault {
           BIAS_BEFORE_REDUCE,
           SKIP_SEQUENCE_SUM,
           SKIP_ENCODER_SUM,
-          SKIP_LANGUAGE_CP_SUM ->
+          SKIP_LANGUAGE_CP_SUM,
+          SKIP_ROW_SUM,
+          SKIP_COLUMN_SUM,
+          SKIP_CONTEXT_SUM,
+          SKIP_GRADIENT_SUM ->
           BridgeFault.NONE;
     };
   }

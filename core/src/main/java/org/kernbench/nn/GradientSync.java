@@ -101,7 +101,7 @@ public final class GradientSync {
    * group count with all their parts, replicated ones once.
    */
   public void clip(List<Parameter> parameters, double most) {
-    clip(parameters, most, Optional.empty(), parameters.getFirst().gradType());
+    clip(parameters, most, Optional.empty(), parameters.getFirst().gradType()).close();
   }
 
   /**
@@ -109,11 +109,13 @@ public final class GradientSync {
    *
    * @param parts the group over which parameters are divided further, if they are
    * @param type in which to compute; a rank may have no parameter to tell
+   * @return the square of the norm before, which the caller closes
    */
-  void clip(List<Parameter> parameters, double most, Optional<ProcessGroup> parts, DType type) {
+  Tensor clip(List<Parameter> parameters, double most, Optional<ProcessGroup> parts, DType type) {
     try (Scratch scratch = new Scratch(torch)) {
       Tensor square = total(scratch.compute, parameters, parts, type, "norm", x -> x.mul(x));
       scale(scratch.compute, parameters, clipFactor(scratch.compute, square, most));
+      return scratch.release(square);
     }
   }
 
@@ -189,6 +191,12 @@ public final class GradientSync {
 
     Tensor own(Tensor tensor) {
       owned.add(tensor);
+      return tensor;
+    }
+
+    /** Leaves a tensor to somebody else. */
+    Tensor release(Tensor tensor) {
+      owned.remove(tensor);
       return tensor;
     }
 

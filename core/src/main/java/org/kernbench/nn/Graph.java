@@ -36,7 +36,7 @@ public final class Graph implements AutoCloseable {
   private final Tape tape = new Tape(this);
   private boolean overlaps = true;
   private Finite finite = Finite.NOT_LOOKED_FOR;
-  private Watch watch = (place, value) -> {};
+  private Watch watch = (place, value, what) -> {};
   private boolean closed;
 
   private Graph(Torch torch, Recipe recipe) {
@@ -48,6 +48,11 @@ public final class Graph implements AutoCloseable {
   /** An empty graph of the rank that owns this view of the runtime. */
   public static Graph of(Torch torch) {
     return of(torch, Recipe.STANDARD);
+  }
+
+  /** An empty graph of a model of one module that is trained with a mistake, to see it found. */
+  public static Graph of(Torch torch, ParallelLayout layout, Fault fault) {
+    return of(torch, TwoModuleRecipe.of(layout, fault));
   }
 
   /** An empty graph of a model that follows another recipe. */
@@ -116,7 +121,28 @@ public final class Graph implements AutoCloseable {
   /** Is shown values at named places of a model. */
   @FunctionalInterface
   interface Watch {
-    void see(String place, Variable value);
+    void see(String place, Variable value, Seen what);
+  }
+
+  /** What is shown. */
+  enum Seen {
+    /** A value, and its gradient. */
+    WHOLE,
+    /**
+     * This tensor-parallel rank's part of a sum over the group; its gradient is that of the sum.
+     */
+    PART,
+    /** A value of a tensor-parallel region, of all rows of the group. */
+    REGION,
+    /** One whose gradient is this rank's part of a sum. */
+    ENTERED,
+    /** Rows of all context-parallel ranks: their gradient is this rank's part of a sum. */
+    GATHERED;
+
+    /** Whether only the gradient is to be looked at. */
+    boolean isGradOnly() {
+      return this == ENTERED || this == GATHERED;
+    }
   }
 
   /** Shows values from now on. */
@@ -126,7 +152,12 @@ public final class Graph implements AutoCloseable {
 
   /** Shows a value to whoever watches; costs nothing on the device. */
   void see(String place, Variable value) {
-    watch.see(place, value);
+    see(place, value, Seen.WHOLE);
+  }
+
+  /** Shows a value or a part of one. */
+  void see(String place, Variable value, Seen what) {
+    watch.see(place, value, what);
   }
 
   /** The name of a kernel of this part of the model. */

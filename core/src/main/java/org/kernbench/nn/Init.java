@@ -20,6 +20,7 @@ public final class Init {
   private final long seed;
   private final double deviation;
   private final double spread;
+  private final DType rounded;
 
   /**
    * Values for the parameters of a rank.
@@ -28,15 +29,17 @@ public final class Init {
    * @param deviation standard deviation of {@link #normal}
    */
   public Init(Torch torch, DType dtype, long seed, double deviation) {
-    this(torch, dtype, seed, deviation, 0);
+    this(torch, dtype, seed, deviation, 0, DType.F64);
   }
 
-  private Init(Torch torch, DType dtype, long seed, double deviation, double spread) {
+  private Init(
+      Torch torch, DType dtype, long seed, double deviation, double spread, DType rounded) {
     this.torch = torch;
     this.dtype = dtype;
     this.seed = seed;
     this.deviation = deviation;
     this.spread = spread;
+    this.rounded = rounded;
   }
 
   /**
@@ -44,7 +47,12 @@ public final class Init {
    * elements are alike and a bias in the wrong place shows.
    */
   public Init withSpread() {
-    return new Init(torch, dtype, seed, deviation, deviation);
+    return new Init(torch, dtype, seed, deviation, deviation, rounded);
+  }
+
+  /** The same, but values are rounded to another type first, to start where a run in it does. */
+  public Init roundedTo(DType other) {
+    return new Init(torch, dtype, seed, deviation, spread, other);
   }
 
   /** Type of the parameters. */
@@ -119,7 +127,8 @@ public final class Init {
     }
     double[] data = new double[Math.toIntExact(part.elements())];
     for (int i = 0; i < data.length; i++) {
-      data[i] = values.at((i / run * ranks + rank) * run + i % run);
+      double value = values.at((i / run * ranks + rank) * run + i % run);
+      data[i] = rounded == DType.F64 ? value : rounded.round(value);
     }
     return torch.from(data, part, dtype, name);
   }

@@ -142,8 +142,11 @@ final class LayoutComparison {
       List<Stage> forward = new ArrayList<>();
       List<Stage> backward = new ArrayList<>();
       for (String name : places(m)) {
-        forward.add(place(m, name, false));
-        if (find(one, m, name).grad() != null) {
+        Place whole = find(one, m, name);
+        if (!whole.what().isGradOnly()) {
+          forward.add(place(m, name, false));
+        }
+        if (whole.grad() != null) {
           backward.addFirst(place(m, name, true));
         }
       }
@@ -277,7 +280,9 @@ final class LayoutComparison {
     Trace.Rows[] rows = new Trace.Rows[ranks];
     for (int r = 0; r < ranks; r++) {
       RankRun run = subject.rank(r);
-      if (!has(run, microbatch, name) || (grad && run.failure != null)) {
+      boolean came = has(run, microbatch, name) && !(grad && run.failure != null);
+      List<Integer> addends = came ? addends(find(run, microbatch, name), r, grad) : List.of();
+      if (!came || !addends.stream().allMatch(a -> has(subject.rank(a), microbatch, name))) {
         got[r] = new double[0];
         expected[r] = new double[0];
         rows[r] = Trace.Rows.of(0, 0, new int[0]);
@@ -285,15 +290,74 @@ final class LayoutComparison {
       }
       Place part = find(run, microbatch, name);
       rows[r] = part.rows();
-      got[r] = values(part, grad);
+      got[r] = summed(microbatch, name, addends, grad);
       expected[r] = pick(whole, all, part.rows());
+      if (part.what() == Graph.Seen.REGION || part.what() == Graph.Seen.GATHERED) {
+        expected[r] = block(expected[r], part.rows(), r, grid(module(name)));
+      }
       if (grad && name.equals("bridge.output")) {
         keepOwnPositions(microbatch, r, rows[r], expected[r]);
       }
     }
-    String module = name.startsWith("encoder") || name.startsWith("projector") ? ENCODER : LANGUAGE;
     Stage.Kind kind = grad ? Stage.Kind.BACKWARD : Stage.Kind.FORWARD;
-    return new Stage(kind, name, module, microbatch, got, expected, 1e-4 * Vectors.norm(all), rows);
+    return new Stage(
+        kind, name, module(name), microbatch, got, expected, 1e-4 * Vectors.norm(all), rows);
+  }
+
+  private static String module(String place) {
+    return place.startsWith("encoder") || place.startsWith("projector") ? ENCODER : LANGUAGE;
+  }
+
+  /** The ranks whose parts of a sum are to be added to a rank's; itself if it has no part. */
+  private List<Integer> addends(Place part, int rank, boolean grad) {
+    boolean overTp = part.what() == (grad ? Graph.Seen.ENTERED : Graph.Seen.PART);
+    boolean overCp = part.what() == Graph.Seen.GATHERED && grad;
+    RankGrid grid = grid(module(part.name()));
+    String dim = overTp ? "tp" : "cp";
+    if (!(overTp || overCp) || !grid.has(dim)) {
+      return List.of(rank);
+    }
+    int mine = global(rank);
+    return grid.enumerate(dim).stream()
+        .filter(group -> group.contains(mine))
+        .findFirst()
+        .orElseThrow()
+        .stream()
+        .map(r -> r - subject.layout().encoder().offset())
+        .toList();
+  }
+
+  /** Of parts of a sum, the sum that is to be made of them, made here. */
+  private double[] summed(int microbatch, String name, List<Integer> of, boolean grad) {
+    double[] sum = values(find(subject.rank(of.getFirst()), microbatch, name), grad).clone();
+    for (int r : of.subList(1, of.size())) {
+      Vectors.add(sum, values(find(subject.rank(r), microbatch, name), grad));
+    }
+    return sum;
+  }
+
+  /** A tensor-parallel rank's block of columns. */
+  private double[] block(double[] rows, Trace.Rows of, int rank, RankGrid grid) {
+    int tp = grid.size("tp");
+    int t = grid.coordinate(global(rank), "tp");
+    int columns = of.count() == 0 ? 0 : rows.length / of.count();
+    int width = columns / tp;
+    double[] block = new double[of.count() * width];
+    for (int i = 0; i < of.count(); i++) {
+      System.arraycopy(rows, i * columns + t * width, block, i * width, width);
+    }
+    return block;
+  }
+
+  /** What a rank has of a part of a sum, on the rows of a tensor; nothing if it has no such. */
+  double[] partOf(Stage stage, int rank, String place, boolean grad) {
+    RankRun run = subject.rank(rank);
+    Trace.Rows[] rows = stage.rows();
+    if (rows == null || !has(run, stage.microbatch(), place)) {
+      return new double[0];
+    }
+    Place part = find(run, stage.microbatch(), place);
+    return pick(part, values(part, grad), rows[rank]);
   }
 
   private static double[] values(Place place, boolean grad) {
@@ -302,10 +366,13 @@ final class LayoutComparison {
   }
 
   private double[] pick(Place whole, double[] all, Trace.Rows rows) {
-    int columns = whole.value().length / whole.rows().count();
+    int columns = whole.rows().count() == 0 ? 0 : all.length / whole.rows().count();
     double[] picked = new double[rows.count() * columns];
     for (int i = 0; i < rows.count(); i++) {
       int from = row(whole, rows.samples()[i], rows.positions()[i]);
+      if (from < 0) {
+        return new double[0];
+      }
       System.arraycopy(all, from * columns, picked, i * columns, columns);
     }
     return picked;

@@ -35,10 +35,16 @@ public final class LayoutRun {
   /**
    * A value and its gradient on one rank.
    *
+   * @param value nothing where only the gradient is looked at
    * @param grad null if no gradient came there
    */
   record Place(
-      int microbatch, String name, Trace.Rows rows, double[] value, double @Nullable [] grad) {}
+      int microbatch,
+      String name,
+      Graph.Seen what,
+      Trace.Rows rows,
+      double[] value,
+      double @Nullable [] grad) {}
 
   /**
    * The gradient of a parameter on one rank.
@@ -155,6 +161,7 @@ public final class LayoutRun {
   private static Place place(int microbatch, Trace.Seen seen) {
     Variable v = seen.value();
     double @Nullable [] grad = v.grad().isPresent() ? v.grad().get().toDoubles() : null;
-    return new Place(microbatch, seen.place(), seen.rows(), v.value().toDoubles(), grad);
+    double[] value = seen.what().isGradOnly() ? new double[0] : v.value().toDoubles();
+    return new Place(microbatch, seen.place(), seen.what(), seen.rows(), value, grad);
   }
 }

@@ -58,12 +58,15 @@ final class MultiModuleOptimizer implements AutoCloseable {
    * it.
    *
    * @param most norm that gradients are shrunk to
+   * @return the square of the norm before, {@code [1]}, which the caller closes
    */
-  void step(double most) {
+  Tensor step(double most) {
+    Tensor square;
     try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
-      shrink(scratch.compute, most);
+      square = scratch.release(shrink(scratch.compute, most));
     }
     change();
+    return square;
   }
 
   /**

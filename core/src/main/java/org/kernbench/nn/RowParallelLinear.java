@@ -14,6 +14,9 @@ import org.kernbench.torch.ProcessGroup;
  * <p>Source: {@code docs/spec/megatron.md} 8.2.
  */
 public final class RowParallelLinear implements Module {
+  /** Ends the place of a rank's part of the sum. */
+  static final String PART = ".part";
+
   private final Parts parts = new Parts();
   private final String name;
   private final ProcessGroup tp;
@@ -101,8 +104,11 @@ public final class RowParallelLinear implements Module {
       Mapping leave =
           options.sequenceParallel ? Mapping.REDUCE_SCATTER_TO_SEQUENCE : Mapping.REDUCE_FROM;
       boolean onSum = graph.recipe().addsBiasToTheSum();
-      Variable part = withBias(graph, graph.linear(own, weight), !onSum);
+      Variable product = graph.linear(own, weight);
+      graph.see(name + PART, product, Graph.Seen.PART);
+      Variable part = withBias(graph, product, !onSum);
       Variable y = withBias(graph, Exchange.apply(graph, leave, part, tp), onSum);
+      graph.see(name, y);
       return new Result(y, options.skipBiasAdd ? Optional.ofNullable(bias) : Optional.empty());
     }
   }

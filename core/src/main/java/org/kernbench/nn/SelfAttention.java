@@ -10,6 +10,12 @@ import org.kernbench.tensor.ShapeException;
  * and values.
  */
 public final class SelfAttention implements Module {
+  /** Ends the place where context-parallel ranks exchange keys and values. */
+  static final String CONTEXT = "context";
+
+  /** Ends the place of keys or values of all of them. */
+  static final String GATHERED = ".gathered";
+
   private final Parts parts = new Parts();
   private final String name;
   private final TransformerConfig config;
@@ -89,19 +95,27 @@ public final class SelfAttention implements Module {
     int size = config.headSize();
     boolean ring = layout.contextExchange() == ParallelLayout.ContextExchange.RING;
     if (ring && layout.cp().size() > 1) {
-      try (Graph.Section section = graph.section(name + ".context")) {
+      try (Graph.Section section = graph.section(name + "." + CONTEXT)) {
         return new RingAttention(graph, layout.cp(), part).apply(q, k, v, size, seen);
       }
     }
     Variable allK;
     Variable allV;
-    try (Graph.Section section = graph.section(name + ".context")) {
+    try (Graph.Section section = graph.section(name + "." + CONTEXT)) {
       allK = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, k, layout.cp());
       allV = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, v, layout.cp());
     }
+    seeGathered(graph, "key", k, allK);
+    seeGathered(graph, "value", v, allV);
     try (Graph.Section section = graph.section(name)) {
       return graph.attention(q, allK, allV, size, seen, part.all());
     }
+  }
+
+  private void seeGathered(Graph graph, String what, Variable own, Variable all) {
+    String place = name + "." + CONTEXT + "." + what;
+    graph.see(place, own, Graph.Seen.REGION);
+    graph.see(place + GATHERED, all, Graph.Seen.GATHERED);
   }
 
   /** The last position that each query sees. */

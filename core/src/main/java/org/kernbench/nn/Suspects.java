@@ -18,6 +18,7 @@ import java.util.function.IntFunction;
  */
 final class Suspects {
   private static final double AGREE = 1e-8;
+  private static final double[] NOTHING = {};
 
   private final LayoutComparison runs;
   private final LayoutRun subject;
@@ -114,9 +115,51 @@ final class Suspects {
   // ---- values ----
 
   private Optional<Verdict> forward(Stage stage, int rank) {
-    return everywhere(stage, rank, r -> slices(stage, r))
+    return everywhere(stage, rank, r -> rowSum(stage, r))
+        .or(() -> everywhere(stage, rank, r -> slices(stage, r)))
         .or(() -> everywhere(stage, rank, r -> bias(stage, r)))
         .or(() -> everywhere(stage, rank, r -> factor(stage, r)));
+  }
+
+  /** The rank's own part of the sum of a row-parallel layer, of which all parts are right. */
+  private Optional<Verdict> rowSum(Stage stage, int rank) {
+    double[] part = runs.partOf(stage, rank, stage.name() + RowParallelLinear.PART, false);
+    double[] bias = subject.rank(rank).parameters.getOrDefault(stage.name() + ".bias", NOTHING);
+    for (int i = 0; i < part.length && bias.length > 0; i++) {
+      part[i] += bias[i % bias.length];
+    }
+    return ownPart(Cause.ROW_SUM_MISSING, stage, rank, part, "tp");
+  }
+
+  private Optional<Verdict> columnSum(Stage stage, int rank) {
+    String input = ColumnParallelLinear.INPUT;
+    if (!stage.name().endsWith(input)) {
+      return Optional.empty();
+    }
+    String layer = stage.name().substring(0, stage.name().length() - input.length());
+    double[] part = runs.partOf(stage, rank, layer + ColumnParallelLinear.ENTERED, true);
+    return ownPart(Cause.COLUMN_SUM_MISSING, stage, rank, part, "tp");
+  }
+
+  private Optional<Verdict> contextSum(Stage stage, int rank) {
+    double[] part = runs.partOf(stage, rank, stage.name() + SelfAttention.GATHERED, true);
+    return ownPart(Cause.CONTEXT_SUM_MISSING, stage, rank, part, "cp");
+  }
+
+  private Optional<Verdict> ownPart(Cause cause, Stage stage, int rank, double[] part, String dim) {
+    RankGrid grid = runs.grid(stage.module());
+    if (part.length == 0 || grid.size(dim) == 1) {
+      return Optional.empty();
+    }
+    return agree(stage.got()[rank], part, stage.floor())
+        ? verdict(
+            cause,
+            "the rank has its own part; the sum of the parts of its "
+                + dim
+                + " group "
+                + names(group(grid, rank, dim), grid.offset())
+                + " is right")
+        : Optional.empty();
   }
 
   /** A constant row more than there should be: a bias that was added several times. */
@@ -247,6 +290,8 @@ final class Suspects {
 
   private Optional<Verdict> backward(Stage stage, int rank) {
     return bridgeSum(stage, rank)
+        .or(() -> everywhere(stage, rank, r -> columnSum(stage, r)))
+        .or(() -> everywhere(stage, rank, r -> contextSum(stage, r)))
         .or(() -> everywhere(stage, rank, r -> zeros(stage, r)))
         .or(() -> everywhere(stage, rank, r -> partial(stage, r)))
         .or(() -> everywhere(stage, rank, r -> slices(stage, r)))

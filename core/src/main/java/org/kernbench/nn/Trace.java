@@ -10,6 +10,8 @@ import java.util.List;
 final class Trace implements Graph.Watch {
   private final List<Seen> seen = new ArrayList<>();
   private Rows rows = Rows.of(0, 0, new int[0]);
+  private Rows ofRegion = rows;
+  private Rows ofContext = rows;
 
   /**
    * Which sample and position each row belongs to.
@@ -48,16 +50,32 @@ final class Trace implements Graph.Watch {
   }
 
   /** A value and, after the backward pass, its gradient. */
-  record Seen(String place, Variable value, Rows rows) {}
+  record Seen(String place, Variable value, Graph.Seen what, Rows rows) {}
 
   /** The values that follow have these rows. */
   void rows(Rows of) {
     rows = of;
   }
 
+  /**
+   * Values of tensor-parallel regions that follow have these rows, wherever the others are.
+   *
+   * @param context rows that context-parallel ranks have together, rank after rank
+   */
+  void regions(Rows region, Rows context) {
+    ofRegion = region;
+    ofContext = context;
+  }
+
   @Override
-  public void see(String place, Variable value) {
-    seen.add(new Seen(place, value, rows));
+  public void see(String place, Variable value, Graph.Seen what) {
+    Rows of =
+        switch (what) {
+          case WHOLE -> rows;
+          case PART, REGION, ENTERED -> ofRegion;
+          case GATHERED -> ofContext;
+        };
+    seen.add(new Seen(place, value, what, of));
   }
 
   List<Seen> seen() {

@@ -79,8 +79,9 @@ final class TwoModuleModel {
    *
    * @param sum of the losses of its tokens that count
    * @param tokens how many these are
+   * @param perToken the losses of all its tokens
    */
-  record Loss(Variable sum, int tokens) {}
+  record Loss(Variable sum, int tokens, Variable perToken) {}
 
   /** The loss of this rank's share of a microbatch. */
   Loss forward(Graph graph, Microbatch data, Trace trace) {
@@ -94,7 +95,9 @@ final class TwoModuleModel {
     Variable text = language.lookUp(graph, EmbeddingMerge.text(ids, config.placeholder()));
     Variable merged =
         new EmbeddingMerge(ids, count, sequence, config.placeholder()).apply(graph, text, modality);
+    SequencePart part = partition.part();
     trace.rows(Rows.of(first, count, partition.rows()));
+    trace.regions(Rows.of(first, count, part.own()), Rows.of(first, count, part.all()));
     Variable own = partition.embeddings(graph, merged);
     graph.see("language.embedded", own);
     Variable embedded = language.positioned(graph, own, count, partition.part());
@@ -107,7 +110,7 @@ final class TwoModuleModel {
     graph.see("language.loss", perToken);
     double[] mask = byPosition(partition.mask(data.mask(first, count)), count);
     int tokens = (int) Arrays.stream(mask).filter(m -> m != 0).count();
-    return new Loss(graph.weightedSum(perToken, mask), tokens);
+    return new Loss(graph.weightedSum(perToken, mask), tokens, perToken);
   }
 
   private static int share(Microbatch data, ParallelLayout layout) {
@@ -140,6 +143,7 @@ final class TwoModuleModel {
     Variable in =
         graph.constant(patches, Shape.of(at.length, own, config.patch()), dtype, "patches");
     trace.rows(Rows.of(first, own, at));
+    trace.regions(Rows.of(first, own, at), Rows.of(first, own, part.all()));
     Variable projected = projector.forward(graph, encoder.forward(graph, in, part));
     trace.rows(Rows.bySample(first, own, at));
     Variable rows = graph.selectRows(projected, bySample(own, at.length));

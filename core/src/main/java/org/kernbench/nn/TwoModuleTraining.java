@@ -6,9 +6,11 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Mode;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tensor.ShapeException;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.Worker;
@@ -31,6 +33,7 @@ public final class TwoModuleTraining implements AutoCloseable {
   private final DataParallel languageData;
   private final MultiModuleOptimizer optimizer;
   private final Settings settings;
+  private @Nullable Tensor square;
 
   /** How parameters change. */
   public enum Method {
@@ -44,6 +47,7 @@ public final class TwoModuleTraining implements AutoCloseable {
    * How a model is trained.
    *
    * @param dtype of parameters
+   * @param first type that their first values are rounded to before
    * @param seed of their first values
    * @param deviation standard deviation of these
    * @param frozen whether the encoder, without the projector, stays as it is
@@ -55,6 +59,7 @@ public final class TwoModuleTraining implements AutoCloseable {
    */
   public record Settings(
       DType dtype,
+      DType first,
       long seed,
       double deviation,
       boolean frozen,
@@ -66,33 +71,39 @@ public final class TwoModuleTraining implements AutoCloseable {
     /** AdamW at 1e-4, gradients shrunk to norm 1, first values of deviation 0.02, no mistake. */
     public static Settings of(DType dtype) {
       return new Settings(
-          dtype, 7, 0.02, false, Method.ADAMW, 1e-4, 1, DataParallel.DEFAULT, Fault.NONE);
+          dtype, dtype, 7, 0.02, false, Method.ADAMW, 1e-4, 1, DataParallel.DEFAULT, Fault.NONE);
     }
 
     /** A copy with other first values. */
     public Settings withInit(long otherSeed, double otherDeviation) {
       return new Settings(
-          dtype, otherSeed, otherDeviation, frozen, method, rate, most, data, fault);
+          dtype, first, otherSeed, otherDeviation, frozen, method, rate, most, data, fault);
+    }
+
+    /** A copy in another type, from the same first values. */
+    public Settings in(DType other) {
+      return new Settings(other, first, seed, deviation, frozen, method, rate, most, data, fault);
     }
 
     /** A copy whose encoder stays as it is, or does not. */
     public Settings withFrozen(boolean freeze) {
-      return new Settings(dtype, seed, deviation, freeze, method, rate, most, data, fault);
+      return new Settings(dtype, first, seed, deviation, freeze, method, rate, most, data, fault);
     }
 
     /** A copy with another optimizer. */
     public Settings withMethod(Method other, double otherRate) {
-      return new Settings(dtype, seed, deviation, frozen, other, otherRate, most, data, fault);
+      return new Settings(
+          dtype, first, seed, deviation, frozen, other, otherRate, most, data, fault);
     }
 
     /** A copy that sums gradients otherwise. */
     public Settings withData(DataParallel.Options other) {
-      return new Settings(dtype, seed, deviation, frozen, method, rate, most, other, fault);
+      return new Settings(dtype, first, seed, deviation, frozen, method, rate, most, other, fault);
     }
 
     /** A copy with a mistake. */
     public Settings withFault(Fault other) {
-      return new Settings(dtype, seed, deviation, frozen, method, rate, most, data, other);
+      return new Settings(dtype, first, seed, deviation, frozen, method, rate, most, data, other);
     }
   }
 
@@ -121,7 +132,9 @@ public final class TwoModuleTraining implements AutoCloseable {
     this.torch = worker.torch();
     this.settings = settings;
     Init init =
-        new Init(torch, settings.dtype(), settings.seed(), settings.deviation()).withSpread();
+        new Init(torch, settings.dtype(), settings.seed(), settings.deviation())
+            .withSpread()
+            .roundedTo(settings.first());
     this.model = new TwoModuleModel(config, groups, init);
     if (settings.frozen()) {
       model.freezeEncoder();
@@ -186,7 +199,7 @@ public final class TwoModuleTraining implements AutoCloseable {
       Graph graph, Microbatch data, int index, Trace trace, Watched watched) {
     try {
       return model.forward(graph, data, trace);
-    } catch (IllegalArgumentException e) {
+    } catch (IllegalArgumentException | ShapeException e) {
       watched.see(index, trace);
       throw e;
     }
@@ -206,7 +219,29 @@ public final class TwoModuleTraining implements AutoCloseable {
 
   /** Shrinks them and changes the parameters by them. */
   void step() {
-    optimizer.step(settings.most);
+    closeSquare();
+    square = optimizer.step(settings.most);
+  }
+
+  private void closeSquare() {
+    if (square != null) {
+      square.close();
+    }
+  }
+
+  /** The square of the norm of all gradients before the last step; empty before the first. */
+  Optional<Tensor> squareOfNorm() {
+    return Optional.ofNullable(square);
+  }
+
+  /** How gradients of encoder and projector are summed. */
+  DataParallel encoderData() {
+    return encoderData;
+  }
+
+  /** How those of the language model are. */
+  DataParallel languageData() {
+    return languageData;
   }
 
   /**
@@ -216,6 +251,18 @@ public final class TwoModuleTraining implements AutoCloseable {
    * @return the sum of the losses of this rank's tokens; empty if there are no values
    */
   public OptionalDouble train(List<Microbatch> microbatches) {
+    return train(microbatches, (microbatch, losses) -> {});
+  }
+
+  /** Is shown the losses of a microbatch's tokens on this rank, before they are freed. */
+  @FunctionalInterface
+  public interface TokenLosses {
+    /** To read them, the host waits; so times differ if this happens in a step. */
+    void see(int microbatch, Variable losses);
+  }
+
+  /** The same; shows the losses of single tokens. */
+  public OptionalDouble train(List<Microbatch> microbatches, TokenLosses seen) {
     encoderData.zeroGrad();
     languageData.zeroGrad();
     int tokens = 0;
@@ -231,6 +278,7 @@ public final class TwoModuleTraining implements AutoCloseable {
             graph.backward(loss.sum());
           }
           tokens += loss.tokens();
+          seen.see(i, loss.perToken());
           List<Tensor> both = List.of(sum, loss.sum().value());
           scratch.compute.mapInto("loss", sum, both, x -> x.get(0).add(x.get(1)));
         }
@@ -246,6 +294,7 @@ public final class TwoModuleTraining implements AutoCloseable {
   /** Frees what the optimizer keeps. */
   @Override
   public void close() {
+    closeSquare();
     optimizer.close();
   }
 }

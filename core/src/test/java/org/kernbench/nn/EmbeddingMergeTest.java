@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tensor.ShapeException;
 
 /** Text and another modality put together: {@code docs/spec/megatron.md} 9.3. */
 final class EmbeddingMergeTest {
@@ -45,10 +46,10 @@ final class EmbeddingMergeTest {
   @Test
   void merge_otherNumberOfRows_tellsBothNumbers() {
     assertThatThrownBy(() -> run(Shape.of(2, 2), Shape.of(3, 2)))
-        .isInstanceOf(IllegalArgumentException.class)
+        .isInstanceOf(ShapeException.class)
         .hasMessage("merge of embeddings: 3 rows of modality, but 4 placeholders in the text");
     assertThatThrownBy(() -> run(Shape.of(1, 2), Shape.of(4, 2)))
-        .isInstanceOf(IllegalArgumentException.class)
+        .isInstanceOf(ShapeException.class)
         .hasMessage("merge of embeddings: 1 rows of text, but 2 ids that are no placeholders");
     assertThatThrownBy(() -> run(Shape.of(2, 3), Shape.of(4, 2)))
         .hasMessageContaining("different rows");

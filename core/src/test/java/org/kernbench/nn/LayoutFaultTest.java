@@ -72,6 +72,10 @@ final class LayoutFaultTest {
       case AVERAGE_LANGUAGE -> hasCp || language.size("dp") > 1;
       case BIAS_BEFORE_REDUCE -> layout.encoder().size("tp") > 1 || language.size("tp") > 1;
       case SKIP_SEQUENCE_SUM -> layout.sequenceParallel() && language.size("tp") > 1;
+      case SKIP_ROW_SUM, SKIP_COLUMN_SUM ->
+          layout.encoder().size("tp") > 1 || language.size("tp") > 1;
+      case SKIP_CONTEXT_SUM -> hasCp;
+      case SKIP_GRADIENT_SUM -> layout.ranks() > 1;
     };
   }
 
