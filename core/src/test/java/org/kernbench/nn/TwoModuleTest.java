@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.nn.Microbatches.Masks;
+import org.kernbench.tensor.ShapeException;
 
 /** The model of two modules: on one rank against loops over numbers, and its special cases. */
 final class TwoModuleTest {
