@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * double everywhere; integers compute in their own width and wrap. NaN, infinities and signed zeros
  * are as in IEEE 754, and a NaN is stored as one code per type ({@link DType}), so results are the
  * same bytes on every machine. Where an order exists (reductions, gemm) it is ascending and part of
- * the contract. {@code ScalarNumerics} is the obvious twin of every function here; tests compare
- * the two bit for bit.
+ * the contract. {@code ScalarNumerics} is the obvious twin of every function here, and shares no
+ * loop with it; tests compare the two bit for bit.
  *
  * <p>An output may be exactly the same bytes as an input (in place) unless the function says
  * otherwise; a partial overlap gives undefined values. Nothing is kept between calls: any thread
@@ -355,7 +355,8 @@ public final class Numerics {
       Reductions.Out to = new Reductions.Out(out, outOff);
       Reductions.floats(op, t, outer, axisLen, inner, in, inOff, to);
     } else {
-      ScalarNumerics.reduceIntegers(op, t, outer, axisLen, inner, in, inOff, out, outOff);
+      long[] values = longs(t, in, inOff, outer * axisLen * inner);
+      put(t, AxisKernels.reduce(op, outer, axisLen, inner, values), out, outOff);
     }
   }
 
@@ -380,7 +381,16 @@ public final class Numerics {
     if (axisLen == 0) {
       throw new IllegalArgumentException(op + " of an empty axis; expected 1 element or more");
     }
-    ScalarNumerics.argReduce(op, t, outer, axisLen, inner, in, inOff, out, outOff);
+    int n = outer * axisLen * inner;
+    int[] best;
+    if (t.isFloatingPoint()) {
+      double[] values = new double[n];
+      toDoubles(t, in, inOff, values);
+      best = AxisKernels.argReduce(op, outer, axisLen, inner, values);
+    } else {
+      best = AxisKernels.argReduce(op, outer, axisLen, inner, longs(t, in, inOff, n));
+    }
+    new IntBlocks(DType.I32, out, outOff, best.length).store(0, best, best.length);
   }
 
   /**
@@ -393,7 +403,19 @@ public final class Numerics {
     requireSupported(t != DType.BOOL, "cumulative sum", t);
     check("in", t, in, inOff, n);
     check("out", t, out, outOff, n);
-    ScalarNumerics.cumulativeSum(t, outer, axisLen, inner, in, inOff, out, outOff);
+    if (t == DType.F64) {
+      double[] values = doubles(in, inOff, n);
+      AxisKernels.cumulativeSum(outer, axisLen, inner, values);
+      put(values, out, outOff);
+    } else if (t.isFloatingPoint()) {
+      float[] values = floatArray(t, in, inOff, n);
+      AxisKernels.cumulativeSum(outer, axisLen, inner, values);
+      store(values, t, out, outOff);
+    } else {
+      long[] values = longs(t, in, inOff, n);
+      AxisKernels.cumulativeSum(outer, axisLen, inner, values);
+      put(t, values, out, outOff);
+    }
   }
 
   /**
@@ -407,7 +429,15 @@ public final class Numerics {
     requireSupported(t.isFloatingPoint(), "softmax", t);
     check("in", t, in, inOff, n);
     check("out", t, out, outOff, n);
-    ScalarNumerics.softmax(t, outer, axisLen, inner, in, inOff, out, outOff);
+    if (t == DType.F64) {
+      double[] values = doubles(in, inOff, n);
+      AxisKernels.softmax(outer, axisLen, inner, values);
+      put(values, out, outOff);
+    } else {
+      float[] values = floatArray(t, in, inOff, n);
+      AxisKernels.softmax(outer, axisLen, inner, values);
+      store(values, t, out, outOff);
+    }
   }
 
   /**
@@ -576,6 +606,20 @@ public final class Numerics {
     double[] values = new double[n];
     FloatBlocks.littleEndian(src, off, n * 8).asDoubleBuffer().get(values);
     return values;
+  }
+
+  private static long[] longs(DType t, byte[] src, int off, int n) {
+    long[] values = new long[n];
+    for (int i = 0; i < n; i++) {
+      values[i] = t.getLong(src, off + i * t.sizeBytes());
+    }
+    return values;
+  }
+
+  private static void put(DType t, long[] values, byte[] dst, int off) {
+    for (int i = 0; i < values.length; i++) {
+      t.putLong(dst, off + i * t.sizeBytes(), values[i]);
+    }
   }
 
   /** Stores doubles, any NaN as the one code. */

@@ -4,9 +4,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The obvious twin of {@link Numerics}: one element at a time through {@link DType#getDouble} and
- * {@link DType#putDouble}, no blocks, no buffers. Tests compare the two bit for bit, benchmarks use
- * it as the baseline, and rare functions use it directly. Arguments are those of the twin,
- * unchecked.
+ * {@link DType#putDouble}, no blocks, no buffers. Tests compare the two bit for bit, and benchmarks
+ * use it as the baseline; nothing else calls it. Arguments are those of the twin, unchecked.
  */
 final class ScalarNumerics {
   private ScalarNumerics() {}
@@ -72,6 +71,134 @@ final class ScalarNumerics {
       case XOR -> x ^ y;
       case DIV, REM, POW, SHL, SHR -> IntegerFunctions.apply(op, x, y);
     };
+  }
+
+  static void add(DType t, byte[] a, int aOff, byte[] b, int bOff, byte[] out, int outOff, int n) {
+    binary(BinaryOp.ADD, t, a, aOff, b, bOff, out, outOff, n);
+  }
+
+  static void combine(
+      ReduceOp op, DType t, byte[] into, int intoOff, byte[] more, int moreOff, int n) {
+    binary(op.combine(), t, into, intoOff, more, moreOff, into, intoOff, n);
+  }
+
+  static void binaryScalar(
+      BinaryOp op, DType t, byte[] a, int aOff, double scalar, byte[] out, int outOff, int n) {
+    int size = t.sizeBytes();
+    for (int i = 0; i < n; i++) {
+      int at = outOff + i * size;
+      if (t.isFloatingPoint()) {
+        t.putDouble(out, at, real(op, t, t.getDouble(a, aOff + i * size), scalar));
+      } else {
+        t.putLong(out, at, integer(op, t.getLong(a, aOff + i * size), (long) scalar));
+      }
+    }
+  }
+
+  static void scalarBinary(
+      BinaryOp op, DType t, double scalar, byte[] b, int bOff, byte[] out, int outOff, int n) {
+    int size = t.sizeBytes();
+    for (int i = 0; i < n; i++) {
+      int at = outOff + i * size;
+      if (t.isFloatingPoint()) {
+        t.putDouble(out, at, real(op, t, scalar, t.getDouble(b, bOff + i * size)));
+      } else {
+        t.putLong(out, at, integer(op, (long) scalar, t.getLong(b, bOff + i * size)));
+      }
+    }
+  }
+
+  static void fma(
+      DType t,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte[] c,
+      int cOff,
+      byte[] out,
+      int outOff,
+      int n) {
+    int size = t.sizeBytes();
+    for (int i = 0; i < n; i++) {
+      double x = t.getDouble(a, aOff + i * size);
+      double y = t.getDouble(b, bOff + i * size);
+      double z = t.getDouble(c, cOff + i * size);
+      double sum = t == DType.F64 ? Math.fma(x, y, z) : Math.fma((float) x, (float) y, (float) z);
+      t.putDouble(out, outOff + i * size, sum);
+    }
+  }
+
+  static void where(
+      DType t,
+      byte[] condition,
+      int conditionOff,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte[] out,
+      int outOff,
+      int n) {
+    int size = t.sizeBytes();
+    for (int i = 0; i < n; i++) {
+      boolean first = condition[conditionOff + i] != 0;
+      System.arraycopy(
+          first ? a : b, (first ? aOff : bOff) + i * size, out, outOff + i * size, size);
+    }
+  }
+
+  static void fromDoubles(DType t, double[] values, byte[] out, int outOff) {
+    for (int i = 0; i < values.length; i++) {
+      t.putDouble(out, outOff + i * t.sizeBytes(), values[i]);
+    }
+  }
+
+  static void toDoubles(DType t, byte[] in, int inOff, double[] values) {
+    for (int i = 0; i < values.length; i++) {
+      values[i] = t.getDouble(in, inOff + i * t.sizeBytes());
+    }
+  }
+
+  static void fill(DType t, double value, byte[] out, int outOff, int n) {
+    for (int i = 0; i < n; i++) {
+      t.putDouble(out, outOff + i * t.sizeBytes(), value);
+    }
+  }
+
+  static void arange(DType t, double start, double step, byte[] out, int outOff, int n) {
+    int size = t.sizeBytes();
+    for (int i = 0; i < n; i++) {
+      t.putDouble(out, outOff + i * size, start + i * step);
+    }
+  }
+
+  /** Every index by itself, counted up like the hands of a clock. */
+  static void copyStrided(
+      int elementBytes,
+      Shape extents,
+      byte[] src,
+      int srcOff,
+      long[] srcStrides,
+      byte[] dst,
+      int dstOff,
+      long[] dstStrides) {
+    for (long element = 0; element < extents.elements(); element++) {
+      long rest = element;
+      long from = 0;
+      long to = 0;
+      for (int axis = extents.rank() - 1; axis >= 0; axis--) {
+        from += rest % extents.dim(axis) * srcStrides[axis];
+        to += rest % extents.dim(axis) * dstStrides[axis];
+        rest /= extents.dim(axis);
+      }
+      System.arraycopy(
+          src,
+          srcOff + (int) from * elementBytes,
+          dst,
+          dstOff + (int) to * elementBytes,
+          elementBytes);
+    }
   }
 
   static void unary(UnaryOp op, DType t, byte[] a, int aOff, byte[] out, int outOff, int n) {
@@ -142,6 +269,29 @@ final class ScalarNumerics {
     }
   }
 
+  static void compareScalar(
+      CompareOp op, DType t, byte[] a, int aOff, double scalar, byte[] out, int outOff, int n) {
+    byte[] one = new byte[t.sizeBytes()];
+    for (int i = 0; i < n; i++) {
+      if (t.isFloatingPoint()) {
+        // the scalar has the precision that the type computes in, not that of the type
+        double x = t.getDouble(a, aOff + i * t.sizeBytes());
+        double y = t == DType.F64 ? scalar : (float) scalar;
+        DType wide = DType.F64;
+        compare(op, wide, wide(x), 0, wide(y), 0, out, outOff + i, 1);
+      } else {
+        t.putLong(one, 0, (long) scalar);
+        compare(op, t, a, aOff + i * t.sizeBytes(), one, 0, out, outOff + i, 1);
+      }
+    }
+  }
+
+  private static byte[] wide(double value) {
+    byte[] bytes = new byte[DType.F64.sizeBytes()];
+    DType.F64.putDouble(bytes, 0, value);
+    return bytes;
+  }
+
   static void cast(DType from, byte[] in, int inOff, DType to, byte[] out, int outOff, int n) {
     for (int i = 0; i < n; i++) {
       int at = inOff + i * from.sizeBytes();
@@ -165,6 +315,14 @@ final class ScalarNumerics {
       byte[] out,
       int outOff) {
     int size = t.sizeBytes();
+    if (axisLen == 0) {
+      fill(t, op == ReduceOp.SUM ? 0 : 1, out, outOff, outer * inner);
+      return;
+    }
+    if (!t.isFloatingPoint()) {
+      reduceIntegers(op, t, outer, axisLen, inner, in, inOff, out, outOff);
+      return;
+    }
     for (int o = 0; o < outer; o++) {
       for (int i = 0; i < inner; i++) {
         int at = inOff + (o * axisLen * inner + i) * size;
@@ -177,7 +335,7 @@ final class ScalarNumerics {
     }
   }
 
-  static void reduceIntegers(
+  private static void reduceIntegers(
       ReduceOp op,
       DType t,
       int outer,
@@ -299,6 +457,10 @@ final class ScalarNumerics {
       int accOff,
       byte[] c,
       int cOff) {
+    if (in == DType.I8) {
+      gemmOfIntegers(m, n, k, a, aOff, b, bOff, acc, accOff, c, cOff);
+      return;
+    }
     if (in == DType.F64) {
       gemmOfDoubles(out, m, n, k, a, aOff, b, bOff, acc, accOff, c, cOff);
       return;
@@ -313,6 +475,29 @@ final class ScalarNumerics {
           sum = Math.fma(x, y, sum);
         }
         out.putDouble(c, cOff + (i * n + j) * out.sizeBytes(), sum);
+      }
+    }
+  }
+
+  private static void gemmOfIntegers(
+      int m,
+      int n,
+      int k,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte @Nullable [] acc,
+      int accOff,
+      byte[] c,
+      int cOff) {
+    for (int i = 0; i < m; i++) {
+      for (int j = 0; j < n; j++) {
+        long sum = acc == null ? 0 : DType.I32.getLong(acc, accOff + (i * n + j) * 4);
+        for (int p = 0; p < k; p++) {
+          sum += a[aOff + i * k + p] * b[bOff + p * n + j];
+        }
+        DType.I32.putLong(c, cOff + (i * n + j) * 4, sum);
       }
     }
   }

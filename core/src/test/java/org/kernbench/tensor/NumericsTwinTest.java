@@ -1,8 +1,14 @@
 package org.kernbench.tensor;
 
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -248,5 +254,203 @@ class NumericsTwinTest {
     Numerics.gemm(t, t, 21, 19, 6, a, 0, b, 0, null, 0, fast, 0);
     ScalarNumerics.gemm(t, t, 21, 19, 6, a, 0, b, 0, null, 0, slow, 0);
     assertThat(fast).isEqualTo(slow);
+  }
+
+  // ---- along an axis ----
+
+  private static final int[][] AXES = {
+    {1, 1, 1}, {1, 7, 1}, {3, 1, 5}, {2, 1025, 1}, {1, 3, 1500}, {4, 9, 17}, {0, 3, 2}, {3, 4, 0}
+  };
+
+  @ParameterizedTest
+  @EnumSource(DType.class)
+  void cumulativeSum_everyShape_matchesTwin(DType t) {
+    for (int[] s : AXES) {
+      int n = s[0] * s[1] * s[2];
+      for (byte[] data : new byte[][] {Operands.mixed(t, n, 21), Operands.uniform(t, n, 9, 22)}) {
+        byte[] in = padded(data);
+        byte[] fast = new byte[in.length];
+        byte[] slow = new byte[in.length];
+        if (t == DType.BOOL) {
+          continue; // not defined
+        }
+        Numerics.cumulativeSum(t, s[0], s[1], s[2], in, PAD, fast, PAD);
+        ScalarNumerics.cumulativeSum(t, s[0], s[1], s[2], in, PAD, slow, PAD);
+        assertThat(fast).as("%s %s", t, Shape.of(s)).isEqualTo(slow);
+        Numerics.cumulativeSum(t, s[0], s[1], s[2], in, PAD, in, PAD);
+        System.arraycopy(slow, 0, in, 0, PAD);
+        assertThat(in).as("%s %s in place", t, Shape.of(s)).isEqualTo(slow);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"F64", "F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
+  void softmax_everyShape_matchesTwin(DType t) {
+    for (int[] s : AXES) {
+      int n = s[0] * s[1] * s[2];
+      for (byte[] data : new byte[][] {Operands.mixed(t, n, 23), Operands.uniform(t, n, 9, 24)}) {
+        byte[] in = padded(data);
+        byte[] fast = new byte[in.length];
+        byte[] slow = new byte[in.length];
+        Numerics.softmax(t, s[0], s[1], s[2], in, PAD, fast, PAD);
+        ScalarNumerics.softmax(t, s[0], s[1], s[2], in, PAD, slow, PAD);
+        assertThat(fast).as("%s %s", t, Shape.of(s)).isEqualTo(slow);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(DType.class)
+  void argReduce_everyShape_matchesTwin(DType t) {
+    for (int[] s : AXES) {
+      for (ArgReduceOp op : ArgReduceOp.values()) {
+        byte[] in = padded(Operands.mixed(t, s[0] * s[1] * s[2], 25));
+        byte[] fast = new byte[s[0] * s[2] * 4 + PAD];
+        byte[] slow = new byte[fast.length];
+        Numerics.argReduce(op, t, s[0], s[1], s[2], in, PAD, fast, PAD);
+        ScalarNumerics.argReduce(op, t, s[0], s[1], s[2], in, PAD, slow, PAD);
+        assertThat(fast).as("%s %s %s", op, t, Shape.of(s)).isEqualTo(slow);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"I8", "I32", "I64", "BOOL"})
+  void reduce_integers_matchesTwin(DType t) {
+    for (int[] s : AXES) {
+      for (ReduceOp op : ReduceOp.values()) {
+        byte[] in = padded(Operands.mixed(t, s[0] * s[1] * s[2], 26));
+        byte[] fast = new byte[s[0] * s[2] * t.sizeBytes() + PAD];
+        byte[] slow = new byte[fast.length];
+        Numerics.reduce(op, t, s[0], s[1], s[2], in, PAD, fast, PAD);
+        ScalarNumerics.reduce(op, t, s[0], s[1], s[2], in, PAD, slow, PAD);
+        assertThat(fast).as("%s %s %s", op, t, Shape.of(s)).isEqualTo(slow);
+      }
+    }
+  }
+
+  @Test
+  void gemm_integers_matchesTwin() {
+    int m = 17;
+    int n = 33;
+    int k = 515;
+    byte[] a = padded(Operands.mixed(DType.I8, m * k, 27));
+    byte[] b = padded(Operands.mixed(DType.I8, k * n, 28));
+    byte[] acc = padded(Operands.mixed(DType.I32, m * n, 29));
+    byte[] fast = new byte[acc.length];
+    byte[] slow = new byte[acc.length];
+    Numerics.gemm(DType.I8, DType.I32, m, n, k, a, PAD, b, PAD, acc, PAD, fast, PAD);
+    ScalarNumerics.gemm(DType.I8, DType.I32, m, n, k, a, PAD, b, PAD, acc, PAD, slow, PAD);
+    assertThat(fast).isEqualTo(slow);
+  }
+
+  // ---- the rest ----
+
+  @ParameterizedTest
+  @EnumSource(DType.class)
+  void scalars_everyFunction_matchTwin(DType t) {
+    int n = 1500;
+    byte[] a = padded(divisors(BinaryOp.DIV, t, Operands.mixed(t, n, 31)));
+    double scalar = t == DType.BOOL ? 1 : t.isFloatingPoint() ? 0.3 : 3;
+    for (BinaryOp op : BinaryOp.values()) {
+      byte[] fast = new byte[a.length];
+      byte[] slow = new byte[a.length];
+      if (!op.supports(t) || (op == BinaryOp.POW && !t.isFloatingPoint())) {
+        continue;
+      }
+      Numerics.binaryScalar(op, t, a, PAD, scalar, fast, PAD, n);
+      ScalarNumerics.binaryScalar(op, t, a, PAD, scalar, slow, PAD, n);
+      assertThat(fast).as("%s %s", op, t).isEqualTo(slow);
+      Numerics.scalarBinary(op, t, scalar, a, PAD, fast, PAD, n);
+      ScalarNumerics.scalarBinary(op, t, scalar, a, PAD, slow, PAD, n);
+      assertThat(fast).as("scalar %s %s", op, t).isEqualTo(slow);
+    }
+    for (CompareOp op : CompareOp.values()) {
+      byte[] fast = new byte[n];
+      byte[] slow = new byte[n];
+      Numerics.compareScalar(op, t, a, PAD, scalar, fast, 0, n);
+      ScalarNumerics.compareScalar(op, t, a, PAD, scalar, slow, 0, n);
+      assertThat(fast).as("%s %s", op, t).isEqualTo(slow);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(DType.class)
+  void fill_arange_where_fma_fromAndToDoubles_matchTwin(DType t) {
+    for (int n : Operands.SIZES) {
+      int bytes = n * t.sizeBytes() + PAD;
+      byte[] a = padded(Operands.mixed(t, n, 32));
+      byte[] b = padded(Operands.mixed(t, n, 33));
+      byte[] c = padded(Operands.mixed(t, n, 34));
+      byte[] conditions = padded(Operands.mixed(DType.BOOL, n, 35));
+      byte[] fast = new byte[bytes];
+      byte[] slow = new byte[bytes];
+      Numerics.fill(t, -1.7, fast, PAD, n);
+      ScalarNumerics.fill(t, -1.7, slow, PAD, n);
+      assertThat(fast).as("fill %s", t).isEqualTo(slow);
+      Numerics.arange(t, -3, 0.7, fast, PAD, n);
+      ScalarNumerics.arange(t, -3, 0.7, slow, PAD, n);
+      assertThat(fast).as("arange %s", t).isEqualTo(slow);
+      Numerics.where(t, conditions, PAD, a, PAD, b, PAD, fast, PAD, n);
+      ScalarNumerics.where(t, conditions, PAD, a, PAD, b, PAD, slow, PAD, n);
+      assertThat(fast).as("where %s", t).isEqualTo(slow);
+      double[] out = new double[n];
+      double[] want = new double[n];
+      Numerics.toDoubles(t, a, PAD, out);
+      ScalarNumerics.toDoubles(t, a, PAD, want);
+      assertThat(out).as("toDoubles %s", t).isEqualTo(want);
+      Numerics.fromDoubles(t, want, fast, PAD);
+      ScalarNumerics.fromDoubles(t, want, slow, PAD);
+      assertThat(fast).as("fromDoubles %s", t).isEqualTo(slow);
+      if (t.isFloatingPoint()) {
+        Numerics.fma(t, a, PAD, b, PAD, c, PAD, fast, PAD, n);
+        ScalarNumerics.fma(t, a, PAD, b, PAD, c, PAD, slow, PAD, n);
+        assertThat(fast).as("fma %s", t).isEqualTo(slow);
+      }
+    }
+  }
+
+  @Test
+  void copyStrided_transposesAndBroadcasts_matchesTwin() {
+    Shape shape = Shape.of(5, 1, 7, 3);
+    byte[] src = Operands.mixed(DType.I32, 105, 36);
+    for (long[] from : new long[][] {{21, 21, 3, 1}, {1, 0, 5, 35}, {0, 9, 0, 1}}) {
+      byte[] fast = new byte[500];
+      byte[] slow = new byte[500];
+      long[] to = {1, 50, 5, 35};
+      Numerics.copyStrided(4, shape, src, 0, from, fast, 8, to);
+      ScalarNumerics.copyStrided(4, shape, src, 0, from, slow, 8, to);
+      assertThat(fast).isEqualTo(slow);
+    }
+  }
+
+  // ---- the claim itself ----
+
+  /** Every public function of the one has the other's arguments. */
+  @Test
+  void everyFunction_hasATwin() throws NoSuchMethodException {
+    for (Method m : Numerics.class.getDeclaredMethods()) {
+      if (Modifier.isPublic(m.getModifiers()) && !m.getName().equals("backEnd")) {
+        assertThat(ScalarNumerics.class.getDeclaredMethod(m.getName(), m.getParameterTypes()))
+            .isNotNull();
+      }
+    }
+  }
+
+  /** A twin that the product calls would be compared with itself. */
+  @Test
+  void twin_isCalledByNothingInTheProduct() {
+    noClasses()
+        .that()
+        .doNotHaveFullyQualifiedName(ScalarNumerics.class.getName())
+        .should()
+        .dependOnClassesThat()
+        .haveFullyQualifiedName(ScalarNumerics.class.getName())
+        .check(
+            new ClassFileImporter()
+                .withImportOption(new ImportOption.DoNotIncludeTests())
+                .withImportOption(location -> !location.contains("test-classes"))
+                .importPackages("org.kernbench.tensor"));
   }
 }
