@@ -154,8 +154,10 @@ public final class StepCheck {
         factor * most(rounded) + MARGIN * floor * most(expected));
   }
 
+  /** NaN if an element is not finite: a shadow that overflows allows nothing. */
   private static double mean(double[] a) {
-    return a.length == 0 ? 0 : Vectors.norm(a) / Math.sqrt(a.length);
+    double norm = Vectors.norm(a);
+    return a.length == 0 ? 0 : Double.isFinite(norm) ? norm / Math.sqrt(a.length) : Double.NaN;
   }
 
   private static double most(double[] a) {
@@ -278,7 +280,8 @@ public final class StepCheck {
   private double ofStep(double value, double rate) {
     double working = Math.min(rounding.unit, DType.F32.unitRoundoff());
     double size = Math.abs(value);
-    return rounding.unit * size + rounding.smallest / 2 + 16 * working * (size + rate);
+    double ofStep = 2 * working * size + 16 * working * rate * (1 + size);
+    return rounding.unit * size + rounding.smallest / 2 + ofStep;
   }
 
   private static double[] stepped(

@@ -178,6 +178,14 @@ public final class StepRecord {
     }
   }
 
+  /** Keeps the first values of a parameter that is whole. */
+  void keepFirst(String name, double[] values, boolean isMatrix) {
+    add(first, name, new Part(0, values.clone(), i -> i), values.length);
+    if (isMatrix) {
+      matrices.add(name);
+    }
+  }
+
   /** Keeps the first values of two modules' parameters. */
   public void keepFirst(int rank, TwoModuleTraining training) {
     keepFirst(rank, training.encoderData());

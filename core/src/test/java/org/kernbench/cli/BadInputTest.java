@@ -314,6 +314,11 @@ final class BadInputTest {
             "tokens=36"),
         new Case("training-positions", 2, "run", "train-step", "--param", "tokens=1024"),
         new Case("training-samples", 2, "run", "train-step", "--param", "dp=3"),
+        new Case("inject-unknown", 2, "run", "train-step", "--inject", "skip-row"),
+        new Case("inject-bench", 2, "run", "ccl-allreduce", "--inject", "skip-row-sum"),
+        new Case("inject-no-tokens", 2, "run", "transformer-block", "--inject", "tokens-over-dp"),
+        new Case("inject-no-room", 2, "run", "train-step", "--inject", "skip-context-sum"),
+        new Case("inject-param", 2, "run", "tp-mlp", "--param", "inject=skip-rows"),
         new Case(
             "layout-check-steps", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=1", "--steps", "-1"),
         new Case(

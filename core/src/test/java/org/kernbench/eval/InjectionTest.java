@@ -65,7 +65,7 @@ final class InjectionTest {
                 "tp=6 cp=2",
                 "dp=8 batch=8 tp=1")) {
           for (String bench : List.of("tp-mlp", "transformer-block", "train-step")) {
-            List<String> one = new ArrayList<>(List.of(bench, "tokens=48", "dtype=" + type));
+            List<String> one = new ArrayList<>(List.of(bench, "tokens=24", "dtype=" + type));
             one.add("model=" + model);
             one.addAll(Arrays.asList(layout.split(" ")));
             if (bench.equals("tp-mlp")) {
