@@ -2,6 +2,7 @@ package org.kernbench.eval;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import org.kernbench.config.Suggest;
 import org.kernbench.eval.TrainingBench.Scope;
@@ -39,7 +40,8 @@ final class Injection {
     List<String> known =
         Arrays.stream(Fault.values()).filter(f -> f != Fault.NONE).map(Fault::id).toList();
     return Arrays.stream(Fault.values())
-        .filter(f -> f != Fault.NONE && Param.fold(f.id()).equals(Param.fold(id)))
+        .filter(
+            f -> f != Fault.NONE && f.id().equals(id.toLowerCase(Locale.ROOT).replace('_', '-')))
         .findFirst()
         .orElseThrow(() ->
             new UsageException(

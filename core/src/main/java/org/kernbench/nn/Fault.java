@@ -2,9 +2,9 @@ package org.kernbench.nn;
 
 /**
  * A mistake that can be made on purpose in training, to see that a check finds it: {@code layout
- * check} also names the cause. The list is that of {@code docs/spec/megatron.md} 12.4, traps 2
- * and 4 of 10.2, and the sums of tensor and context parallelism left out: bugs that such programs have had. Where
- * there is one module only, it is the language model.
+ * check} also names the cause. The list is that of {@code docs/spec/megatron.md} 12.4, traps 2 and
+ * 4 of 10.2, and the sums of tensor and context parallelism left out: bugs that such programs have
+ * had. Where there is one module only, it is the language model.
  */
 public enum Fault {
   /** No mistake. */
