@@ -678,4 +678,23 @@ final class MappingTest {
               Shape.of(3, 5));
         });
   }
+
+  /** Of four ranks with 1,200 bytes each, what the rings of the operations send; alone nothing. */
+  @Test
+  void bytes_ofEachMapping_areThoseOfItsOperations() {
+    for (Mapping m : Mapping.values()) {
+      assertThat(m.forwardBytes(1200, 4)).as("%s forward", m).isEqualTo(sent(m.forward()));
+      assertThat(m.backwardBytes(1200, 4)).as("%s backward", m).isEqualTo(sent(m.backward()));
+      assertThat(m.forwardBytes(1200, 1) + m.backwardBytes(1200, 1)).isZero();
+    }
+  }
+
+  private static long sent(Move move) {
+    return switch (move) {
+      case KEEP, SPLIT_FIRST, SPLIT_LAST -> 0;
+      case ALL_REDUCE -> 1800;
+      case GATHER_FIRST, GATHER_LAST -> 3600;
+      case REDUCE_SCATTER_FIRST, REDUCE_SCATTER_LAST, ROWS_TO_COLUMNS, COLUMNS_TO_ROWS -> 900;
+    };
+  }
 }
