@@ -21,7 +21,7 @@ final class Coverage {
       return names[2];
     }
 
-    /** {@code FabricTest#zeroLatency_isAnError}. */
+    /** Class and method, and the number of the case. */
     String name() {
       return testClass.substring(testClass.lastIndexOf('.') + 1) + "#" + nameOf(id);
     }

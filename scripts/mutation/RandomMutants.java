@@ -573,7 +573,7 @@ final class RandomMutants {
     }
   }
 
-  /** A failing test, or class of tests: {@code own FabricTest#zero}, or that of another room. */
+  /** A failing test, or class of tests: of its own room, or with the name of another. */
   private static String by(Mutation m, List<Coverage.Leaf> chosen, String id) {
     Coverage.Leaf leaf =
         chosen.stream().filter(t -> t.id().startsWith(id)).findFirst().orElseThrow();
