@@ -55,9 +55,9 @@ final class AttentionDecodeBench implements Bench {
       DType d = KernelBed.dtype(context);
       List<Pe> pes = bed.places(context.param(OVER));
       int p = pes.size();
-      double[] q = KernelBed.random(1, heads * dim, d);
-      double[] k = KernelBed.random(2, keys * dim, d);
-      double[] v = KernelBed.random(3, keys * dim, d);
+      HostValues q = bed.random(1, heads * dim, d);
+      HostValues k = bed.random(2, keys * dim, d);
+      HostValues v = bed.random(3, keys * dim, d);
       Tensor[] qs = new Tensor[p];
       Tensor[] ks = new Tensor[p];
       Tensor[] vs = new Tensor[p];
@@ -67,9 +67,9 @@ final class AttentionDecodeBench implements Bench {
         int to = ShardedGemm.start(keys, r + 1, p);
         qs[r] = bed.tensor(pes.get(r), "q" + r, d, q, heads, dim);
         ks[r] =
-            bed.tensor(pes.get(r), "k" + r, d, KernelBed.rows(k, dim, from, to), to - from, dim);
+            bed.tensor(pes.get(r), "k" + r, d, k.rows(dim, from, to), to - from, dim);
         vs[r] =
-            bed.tensor(pes.get(r), "v" + r, d, KernelBed.rows(v, dim, from, to), to - from, dim);
+            bed.tensor(pes.get(r), "v" + r, d, v.rows(dim, from, to), to - from, dim);
         if (r + 1 < p) {
           chain.add(new QueuePlan.Connection(pes.get(r), "next", pes.get(r + 1), "previous"));
         }
@@ -114,7 +114,9 @@ final class AttentionDecodeBench implements Bench {
                 }
               },
               bed.connect(chain));
-      double[] want = Reference.attention(q, k, v, heads, dim, i -> keys);
+      HostValues want =
+          bed.values(
+              () -> Reference.attention(q.get(), k.get(), v.get(), heads, dim, i -> keys));
       bed.check(
           y, want, 2.5 * d.unitRoundoff() + (keys + 4 * dim + 8 * p + 64) * wide.unitRoundoff());
       double mine = Math.ceilDiv(keys, p);

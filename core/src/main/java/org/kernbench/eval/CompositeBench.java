@@ -97,10 +97,10 @@ final class CompositeBench implements Bench {
       int depth = context.param(k);
       int columns = context.param(n);
       DType d = KernelBed.dtype(context);
-      double[] av = KernelBed.random(1, rows * depth, d);
-      double[] bv = KernelBed.random(2, depth * columns, d);
-      double[] biasValues = KernelBed.random(3, columns, d);
-      double[] moreValues = KernelBed.random(4, rows * columns, d);
+      HostValues av = bed.random(1, rows * depth, d);
+      HostValues bv = bed.random(2, depth * columns, d);
+      HostValues biasValues = bed.random(3, columns, d);
+      HostValues moreValues = bed.random(4, rows * columns, d);
       Pe pe = bed.places("cube").getFirst();
       Tensor a = bed.tensor(pe, "a", d, av, rows, depth);
       Tensor b = bed.tensor(pe, "b", d, bv, depth, columns);
@@ -128,18 +128,16 @@ final class CompositeBench implements Bench {
                 tl.composite(gemm);
               });
 
-      double[] want = KernelBed.product(av, bv, rows, depth, columns);
-      for (int i = 0; i < want.length; i++) {
-        want[i] =
-            switch (epilogue) {
-              case "bias" -> want[i] + biasValues[i % columns];
-              case "bias_relu" -> Math.max(want[i] + biasValues[i % columns], 0);
-              case "bias_gelu" -> Reference.gelu(want[i] + biasValues[i % columns]);
-              case "add" -> want[i] + moreValues[i];
-              default -> want[i];
-            };
-      }
-      bed.check(y, want, 1.2 * KernelBed.productBound(d, depth + 1, want) + 2 * d.unitRoundoff());
+      HostValues want =
+          bed.values(
+              () -> {
+                double[] product = KernelBed.product(av.get(), bv.get(), rows, depth, columns);
+                return finished(epilogue, product, biasValues.get(), moreValues.get());
+              });
+      bed.check(
+          y,
+          want,
+          () -> 1.2 * KernelBed.productBound(d, depth + 1, want.get()) + 2 * d.unitRoundoff());
 
       double w = d.sizeBytes();
       double bytes =
@@ -149,6 +147,22 @@ final class CompositeBench implements Bench {
       describe(outcome, rows, depth);
       return outcome;
     }
+  }
+
+  /** What an epilogue makes of a product, in place; the bias has an element per column. */
+  private static double[] finished(String epilogue, double[] y, double[] bias, double[] more) {
+    for (int i = 0; i < y.length; i++) {
+      double biased = y[i] + bias[i % bias.length];
+      y[i] =
+          switch (epilogue) {
+            case "bias" -> biased;
+            case "bias_relu" -> Math.max(biased, 0);
+            case "bias_gelu" -> Reference.gelu(biased);
+            case "add" -> y[i] + more[i];
+            default -> y[i];
+          };
+    }
+    return y;
   }
 
   private static CompositeGemm staged(Tl tl, String variant, Tensor a, Tensor b) {

@@ -62,11 +62,11 @@ final class FusedMlpBench implements Bench {
                 + ", one per PE");
       }
       double scale = 1 / Math.sqrt(h);
-      double[] x = KernelBed.random(1, m * h, d);
-      double[] w1 = scaled(KernelBed.random(2, h * f, d), scale, d);
-      double[] b1 = KernelBed.random(3, f, d);
-      double[] w2 = scaled(KernelBed.random(4, f * h, d), 1 / Math.sqrt(f), d);
-      double[] b2 = KernelBed.random(5, h, d);
+      HostValues x = bed.random(1, m * h, d);
+      HostValues w1 = scaled(bed.random(2, h * f, d), scale, d);
+      HostValues b1 = bed.random(3, f, d);
+      HostValues w2 = scaled(bed.random(4, f * h, d), 1 / Math.sqrt(f), d);
+      HostValues b2 = bed.random(5, h, d);
       Tensor[] xs = new Tensor[p];
       Tensor[] firsts = new Tensor[p];
       Tensor[] biases = new Tensor[p];
@@ -84,10 +84,10 @@ final class FusedMlpBench implements Bench {
         Pe pe = pes.get(r);
         xs[r] = bed.tensor(pe, "x" + r, d, x, m, h);
         firsts[r] =
-            bed.tensor(pe, "w1_" + r, d, KernelBed.block(w1, f, 0, h, c, cEnd), h, cEnd - c);
-        biases[r] = bed.tensor(pe, "b1_" + r, d, KernelBed.rows(b1, 1, c, cEnd), cEnd - c);
+            bed.tensor(pe, "w1_" + r, d, w1.block(f, 0, h, c, cEnd), h, cEnd - c);
+        biases[r] = bed.tensor(pe, "b1_" + r, d, b1.rows(1, c, cEnd), cEnd - c);
         inners[r] = bed.empty(pe, "inner" + r, d, m, cEnd - c);
-        seconds[r] = bed.tensor(pe, "w2_" + r, d, KernelBed.rows(w2, h, c, cEnd), cEnd - c, h);
+        seconds[r] = bed.tensor(pe, "w2_" + r, d, w2.rows(h, c, cEnd), cEnd - c, h);
         addends[r] = bed.tensor(pe, "b2_" + r, d, b2, h);
         partial[r] = bed.empty(pe, "partial" + r, d.accumulator(), m, h);
         sums[r] = bed.empty(pe, "sums" + r, d.accumulator(), rows, h);
@@ -118,26 +118,17 @@ final class FusedMlpBench implements Bench {
                 tl.store(ys[r], tl.load(sums[r]).add(bias).add(residual).cast(d));
               },
               bed.connectRing(pes));
-      double[] inner = KernelBed.product(x, w1, m, h, f);
-      for (int i = 0; i < inner.length; i++) {
-        inner[i] = Reference.gelu(inner[i] + b1[i % f]);
-      }
-      double[] want = KernelBed.product(inner, w2, m, f, h);
-      for (int i = 0; i < want.length; i++) {
-        want[i] += b2[i % h] + x[i];
-      }
-      double largest = 0;
-      for (double v : inner) {
-        largest = Math.max(largest, Math.abs(v));
-      }
-      // the inner values are rounded once, and enter the second product with weights below 1
-      double u = d.unitRoundoff() + (h + f + 8) * d.accumulator().unitRoundoff();
-      double bound = u * (Math.sqrt(f) * 2 * (largest + 1) + 4);
+      HostValues inner =
+          bed.values(() -> hidden(KernelBed.product(x.get(), w1.get(), m, h, f), b1.get()));
+      HostValues want =
+          bed.values(
+              () ->
+                  outer(KernelBed.product(inner.get(), w2.get(), m, f, h), b2.get(), x.get()));
       for (int r = 0; r < p; r++) {
         bed.check(
             ys[r],
-            KernelBed.rows(want, h, ShardedGemm.start(m, r, p), ShardedGemm.start(m, r + 1, p)),
-            bound);
+            want.rows(h, ShardedGemm.start(m, r, p), ShardedGemm.start(m, r + 1, p)),
+            () -> bound(d, h, f, inner.get()));
       }
       double mine = ShardedGemm.start(f, 1, p);
       return bed.outcome(
@@ -146,10 +137,38 @@ final class FusedMlpBench implements Bench {
     }
   }
 
-  private static double[] scaled(double[] values, double factor, DType d) {
-    for (int i = 0; i < values.length; i++) {
-      values[i] = d.round(values[i] * factor);
+  private static double[] hidden(double[] product, double[] bias) {
+    for (int i = 0; i < product.length; i++) {
+      product[i] = Reference.gelu(product[i] + bias[i % bias.length]);
     }
-    return values;
+    return product;
+  }
+
+  private static double[] outer(double[] product, double[] bias, double[] x) {
+    for (int i = 0; i < product.length; i++) {
+      product[i] += bias[i % bias.length] + x[i];
+    }
+    return product;
+  }
+
+  /** The inner values are rounded once, and enter the second product with weights below 1. */
+  private static double bound(DType d, int h, int f, double[] inner) {
+    double largest = 0;
+    for (double v : inner) {
+      largest = Math.max(largest, Math.abs(v));
+    }
+    double u = d.unitRoundoff() + (h + f + 8) * d.accumulator().unitRoundoff();
+    return u * (Math.sqrt(f) * 2 * (largest + 1) + 4);
+  }
+
+  /** Multiplied and rounded. */
+  static HostValues scaled(HostValues values, double factor, DType d) {
+    return values.map(
+        v -> {
+          for (int i = 0; i < v.length; i++) {
+            v[i] = d.round(v[i] * factor);
+          }
+          return v;
+        });
   }
 }

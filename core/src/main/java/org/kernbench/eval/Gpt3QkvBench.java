@@ -39,8 +39,8 @@ final class Gpt3QkvBench implements Bench {
   }
 
   /** Made again where they are compared: all of them as f64 would take four times their room. */
-  private static double[] weights(int rank, int n, DType d) {
-    return KernelBed.random(2 + rank, n, d);
+  private static HostValues weights(KernelBed bed, int rank, int n, DType d) {
+    return bed.random(2 + rank, n, d);
   }
 
   @Override
@@ -52,19 +52,14 @@ final class Gpt3QkvBench implements Bench {
       DType d = KernelBed.dtype(context);
       List<Pe> pes = bed.places("package");
       int p = pes.size();
-      boolean values = context.mode() != org.kernbench.device.Mode.TIME;
-      double[] x = KernelBed.random(1, m * k, d);
+      HostValues x = bed.random(1, m * k, d);
       Tensor[] as = new Tensor[p];
       Tensor[] bs = new Tensor[p];
       Tensor[] ys = new Tensor[p];
       for (int r = 0; r < p; r++) {
         int columns = ShardedGemm.start(n, r + 1, p) - ShardedGemm.start(n, r, p);
         as[r] = bed.tensor(pes.get(r), "x" + r, d, x, m, k);
-        if (values) {
-          bs[r] = bed.tensor(pes.get(r), "w" + r, d, weights(r, k * columns, d), k, columns);
-        } else {
-          bs[r] = bed.empty(pes.get(r), "w" + r, d, k, columns);
-        }
+        bs[r] = bed.tensor(pes.get(r), "w" + r, d, weights(bed, r, k * columns, d), k, columns);
         ys[r] = bed.empty(pes.get(r), "y" + r, d, m, columns);
       }
       Launch launch =
@@ -74,10 +69,12 @@ final class Gpt3QkvBench implements Bench {
                 int r = pes.indexOf(tl.pe());
                 tl.composite(CompositeGemm.of(tl.load(as[r]), tl.ref(bs[r])).into(tl.ref(ys[r])));
               });
-      for (int r = 0; r < p && values; r++) {
+      for (int r = 0; r < p; r++) {
         int columns = ys[r].shape().dim(1);
-        double[] want = KernelBed.product(x, weights(r, k * columns, d), m, k, columns);
-        bed.check(ys[r], want, KernelBed.productBound(d, k, want));
+        HostValues own = weights(bed, r, k * columns, d);
+        HostValues want =
+            bed.values(() -> KernelBed.product(x.get(), own.get(), m, k, columns));
+        bed.check(ys[r], want, () -> KernelBed.productBound(d, k, want.get()));
       }
       int most = Math.ceilDiv(n, p);
       double w = d.sizeBytes();

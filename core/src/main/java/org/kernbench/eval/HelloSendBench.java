@@ -71,7 +71,7 @@ final class HelloSendBench implements Bench {
     DType dtype = CollectiveParams.dtype(context);
     Shape shape = Shape.of(n);
     torch.ahbm().setDevice(machine.peIndex(from));
-    Tensor x = torch.from(Pattern.MIXED.values(0, n, 2, dtype), shape, dtype, "x");
+    Tensor x = torch.from(() -> Pattern.MIXED.values(0, n, 2, dtype), shape, dtype, "x");
     torch.ahbm().setDevice(machine.peIndex(to));
     Tensor y = torch.zeros(shape, dtype, "y");
     torch

@@ -43,9 +43,9 @@ final class LayerNormBench implements Bench {
       int columns = context.param(COLUMNS);
       int block = context.param(BLOCK);
       DType d = KernelBed.dtype(context);
-      double[] x = KernelBed.random(1, rows * columns, d);
-      double[] gamma = KernelBed.random(2, columns, d);
-      double[] beta = KernelBed.random(3, columns, d);
+      HostValues x = bed.random(1, rows * columns, d);
+      HostValues gamma = bed.random(2, columns, d);
+      HostValues beta = bed.random(3, columns, d);
       List<Pe> all = bed.places("cube");
       List<Pe> pes = all.subList(0, Math.min(all.size(), rows));
       int p = pes.size();
@@ -58,7 +58,7 @@ final class LayerNormBench implements Bench {
         int to = ShardedGemm.start(rows, r + 1, p);
         xs[r] =
             bed.tensor(
-                pes.get(r), "x" + r, d, KernelBed.rows(x, columns, from, to), to - from, columns);
+                pes.get(r), "x" + r, d, x.rows(columns, from, to), to - from, columns);
         gs[r] = bed.tensor(pes.get(r), "gamma" + r, d, gamma, columns);
         bs[r] = bed.tensor(pes.get(r), "beta" + r, d, beta, columns);
         ys[r] = bed.empty(pes.get(r), "y" + r, d, to - from, columns);
@@ -84,33 +84,51 @@ final class LayerNormBench implements Bench {
                   }
                 }
               });
-      double[] want = new double[rows * columns];
-      double largest = 0;
-      for (int i = 0; i < rows; i++) {
-        double mean = 0;
-        for (int j = 0; j < columns; j++) {
-          mean += x[i * columns + j] / columns;
-        }
-        double variance = 0;
-        for (int j = 0; j < columns; j++) {
-          double c = x[i * columns + j] - mean;
-          variance += c * c / columns;
-        }
-        for (int j = 0; j < columns; j++) {
-          double y = (x[i * columns + j] - mean) / Math.sqrt(variance + EPS);
-          want[i * columns + j] = y * gamma[j] + beta[j];
-          largest = Math.max(largest, Math.abs(y) + 1);
-        }
-      }
-      double bound =
-          largest * (d.unitRoundoff() + (2 * columns + 8) * d.accumulator().unitRoundoff());
+      HostValues normal = bed.values(() -> normalised(x.get(), rows, columns));
+      HostValues want =
+          normal.map(
+              y -> {
+                for (int i = 0; i < y.length; i++) {
+                  y[i] = y[i] * gamma.get()[i % columns] + beta.get()[i % columns];
+                }
+                return y;
+              });
       for (int r = 0; r < p; r++) {
         int from = ShardedGemm.start(rows, r, p);
         int to = ShardedGemm.start(rows, r + 1, p);
-        bed.check(ys[r], KernelBed.rows(want, columns, from, to), bound);
+        bed.check(
+            ys[r], want.rows(columns, from, to), () -> bound(d, columns, normal.get()));
       }
       double bytes = (2.0 * Math.ceilDiv(rows, p) + 2) * columns * d.sizeBytes();
       return bed.outcome(launch, new KernelBed.Work(0, bytes));
     }
+  }
+
+  /** Rows with mean 0 and variance 1. */
+  private static double[] normalised(double[] x, int rows, int columns) {
+    double[] y = new double[rows * columns];
+    for (int i = 0; i < rows; i++) {
+      double mean = 0;
+      for (int j = 0; j < columns; j++) {
+        mean += x[i * columns + j] / columns;
+      }
+      double variance = 0;
+      for (int j = 0; j < columns; j++) {
+        double c = x[i * columns + j] - mean;
+        variance += c * c / columns;
+      }
+      for (int j = 0; j < columns; j++) {
+        y[i * columns + j] = (x[i * columns + j] - mean) / Math.sqrt(variance + EPS);
+      }
+    }
+    return y;
+  }
+
+  private static double bound(DType d, int columns, double[] normal) {
+    double largest = 0;
+    for (double y : normal) {
+      largest = Math.max(largest, Math.abs(y) + 1);
+    }
+    return largest * (d.unitRoundoff() + (2 * columns + 8) * d.accumulator().unitRoundoff());
   }
 }

@@ -181,8 +181,8 @@ final class MilestoneGemmBench implements Illustrated {
     /** The tensors and the kernel. */
     private final class Product {
       private final Torch torch;
-      private final double[] a = random(1, m * k);
-      private final double[] b = random(2, k * n);
+      private final HostValues a = HostValues.of(() -> random(1, m * k));
+      private final HostValues b = HostValues.of(() -> random(2, k * n));
       private final List<Tensor> all = new ArrayList<>();
       private final Map<Pe, Tensor[]> of = new HashMap<>();
       double theoryPs;
@@ -194,27 +194,15 @@ final class MilestoneGemmBench implements Illustrated {
           Pe pe = new Pe(0, 0, i);
           torch.ahbm().setDevice(machine.peIndex(pe));
           Tensor x = tensor("a" + i, a, m, k);
-          Tensor y = tensor("b" + i, part(b, i * columns, columns), k, columns);
+          Tensor y = tensor("b" + i, b.block(n, 0, k, i * columns, (i + 1) * columns), k, columns);
           Tensor z = torch.empty(Shape.of(m, columns), DTYPE, "c" + i);
           of.put(pe, new Tensor[] {x, y, z});
           all.addAll(List.of(x, y, z));
         }
       }
 
-      private Tensor tensor(String name, double[] values, int rows, int columns) {
-        Shape shape = Shape.of(rows, columns);
-        return context.mode() == Mode.TIME
-            ? torch.empty(shape, DTYPE, name)
-            : torch.from(values, shape, DTYPE, name);
-      }
-
-      /** Columns of B. */
-      private double[] part(double[] matrix, int from, int columns) {
-        double[] part = new double[k * columns];
-        for (int r = 0; r < k; r++) {
-          System.arraycopy(matrix, r * n + from, part, r * columns, columns);
-        }
-        return part;
+      private Tensor tensor(String name, HostValues values, int rows, int columns) {
+        return torch.from(values::get, Shape.of(rows, columns), DTYPE, name);
       }
 
       Launch launch() {
@@ -268,11 +256,12 @@ final class MilestoneGemmBench implements Illustrated {
             System.arraycopy(own, r * columns, got, r * n + i * columns, columns);
           }
         }
+        double[] right = b.get();
         for (int r = 0; r < m; r++) {
           for (int p = 0; p < k; p++) {
-            double v = a[r * k + p];
+            double v = a.get()[r * k + p];
             for (int c = 0; c < n; c++) {
-              expected[r * n + c] += v * b[p * n + c];
+              expected[r * n + c] += v * right[p * n + c];
             }
           }
         }

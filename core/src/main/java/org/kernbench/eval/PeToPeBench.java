@@ -175,11 +175,8 @@ final class PeToPeBench implements Bench {
     Region source = Region.of(machine.addresses().hbm(from, 0), bytes);
     Region target = Region.of(machine.addresses().hbm(to, 1 << 20), bytes);
     try (Simulator sim = Simulator.open(machine, mode, context.recording())) {
-      byte[] data = new byte[bytes];
-      for (int i = 0; i < bytes; i++) {
-        data[i] = (byte) (i * 31 + i / 251);
-      }
-      sim.write(source.address(), data, 0, bytes);
+      byte[] data = mode == Mode.TIME ? new byte[0] : pattern(bytes);
+      sim.write(source.address(), data, 0, data.length);
       QueueSet queues =
           sim.install(
               new QueuePlan(
@@ -197,6 +194,14 @@ final class PeToPeBench implements Bench {
       }
       return new Timed(launch, correct, sim.eventCount(), sim.opLog());
     }
+  }
+
+  private static byte[] pattern(int bytes) {
+    byte[] data = new byte[bytes];
+    for (int i = 0; i < bytes; i++) {
+      data[i] = (byte) (i * 31 + i / 251);
+    }
+    return data;
   }
 
   private static void program(PePort port, Pe from, Region source, Region target, boolean queue) {

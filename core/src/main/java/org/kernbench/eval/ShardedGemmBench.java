@@ -3,6 +3,7 @@ package org.kernbench.eval;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.DoubleSupplier;
 import org.kernbench.device.Launch;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Pe;
@@ -89,8 +90,8 @@ final class ShardedGemmBench implements Bench {
     final int k;
     final int n;
     final DType d;
-    final double[] a;
-    final double[] b;
+    final HostValues a;
+    final HostValues b;
 
     Job(KernelBed bed, BenchContext context, List<Pe> pes) {
       this.bed = bed;
@@ -99,8 +100,8 @@ final class ShardedGemmBench implements Bench {
       this.k = context.param(K);
       this.n = context.param(N);
       this.d = KernelBed.dtype(context);
-      this.a = KernelBed.random(1, m * k, d);
-      this.b = KernelBed.random(2, k * n, d);
+      this.a = bed.random(1, m * k, d);
+      this.b = bed.random(2, k * n, d);
     }
 
     int start(int extent, int part) {
@@ -119,12 +120,16 @@ final class ShardedGemmBench implements Bench {
       return new ShardedGemm.Ring(rank(tl), pes.size(), "next", "previous");
     }
 
-    private double[] want() {
-      return KernelBed.product(a, b, m, k, n);
+    private HostValues want() {
+      return product(a, b, m);
     }
 
-    private double bound(double[] want) {
-      return KernelBed.productBound(d, k, want);
+    private HostValues product(HostValues left, HostValues right, int rows) {
+      return bed.values(() -> KernelBed.product(left.get(), right.get(), rows, k, n));
+    }
+
+    private DoubleSupplier bound(HostValues want) {
+      return () -> KernelBed.productBound(d, k, want.get());
     }
 
     private KernelBed.Work work(int rows, int depth, int columns) {
@@ -160,7 +165,7 @@ final class ShardedGemmBench implements Bench {
                 pes.get(r),
                 "b" + r,
                 d,
-                KernelBed.block(b, n, 0, k, c, c + size(n, r)),
+                b.block(n, 0, k, c, c + size(n, r)),
                 k,
                 size(n, r));
         ys[r] = bed.empty(pes.get(r), "y" + r, d, m, size(n, r));
@@ -177,10 +182,10 @@ final class ShardedGemmBench implements Bench {
     }
 
     private void checkColumns(Tensor[] ys) {
-      double[] want = want();
+      HostValues want = want();
       for (int r = 0; r < pes.size(); r++) {
         int c = start(n, r);
-        bed.check(ys[r], KernelBed.block(want, n, 0, m, c, c + size(n, r)), bound(want));
+        bed.check(ys[r], want.block(n, 0, m, c, c + size(n, r)), bound(want));
       }
     }
 
@@ -197,9 +202,9 @@ final class ShardedGemmBench implements Bench {
         int depth = size(k, r);
         as[r] =
             bed.tensor(
-                pes.get(r), "a" + r, d, KernelBed.block(a, k, 0, m, from, from + depth), m, depth);
+                pes.get(r), "a" + r, d, a.block(k, 0, m, from, from + depth), m, depth);
         bs[r] =
-            bed.tensor(pes.get(r), "b" + r, d, KernelBed.rows(b, n, from, from + depth), depth, n);
+            bed.tensor(pes.get(r), "b" + r, d, b.rows(n, from, from + depth), depth, n);
         partial[r] = bed.empty(pes.get(r), "partial" + r, d.accumulator(), m, n);
         ys[r] = bed.empty(pes.get(r), "y" + r, d, size(m, r), n);
       }
@@ -217,9 +222,9 @@ final class ShardedGemmBench implements Bench {
                     tl.ref(ys[r]));
               },
               bed.connectRing(pes));
-      double[] want = want();
+      HostValues want = want();
       for (int r = 0; r < p; r++) {
-        bed.check(ys[r], KernelBed.rows(want, n, start(m, r), start(m, r + 1)), bound(want));
+        bed.check(ys[r], want.rows(n, start(m, r), start(m, r + 1)), bound(want));
       }
       KernelBed.Work own = work(m, size(k, 0), n);
       return bed.outcome(launch, own);
@@ -239,7 +244,7 @@ final class ShardedGemmBench implements Bench {
                 pes.get(r),
                 "a" + r,
                 d,
-                KernelBed.rows(a, k, start(m, r), start(m, r + 1)),
+                a.rows(k, start(m, r), start(m, r + 1)),
                 size(m, r),
                 k);
         bs[r] =
@@ -247,7 +252,7 @@ final class ShardedGemmBench implements Bench {
                 pes.get(r),
                 "b" + r,
                 d,
-                KernelBed.block(b, n, 0, k, c, c + size(n, r)),
+                b.block(n, 0, k, c, c + size(n, r)),
                 k,
                 size(n, r));
         ys[r] = bed.empty(pes.get(r), "y" + r, d, m, size(n, r));
@@ -321,13 +326,13 @@ final class ShardedGemmBench implements Bench {
                     depths);
               },
               bed.connect(connections));
-      double[] want = want();
+      HostValues want = want();
       for (int r = 0; r < side * side; r++) {
         int i = ShardedGemm.start(m, r / side, side);
         int j = ShardedGemm.start(n, r % side, side);
         bed.check(
             ys[r],
-            KernelBed.block(want, n, i, i + rows[r / side], j, j + columns[r % side]),
+            want.block(n, i, i + rows[r / side], j, j + columns[r % side]),
             bound(want));
       }
       double w = d.sizeBytes();
@@ -345,7 +350,7 @@ final class ShardedGemmBench implements Bench {
     private Tensor block(
         String name,
         int r,
-        double[] whole,
+        HostValues whole,
         int width,
         int rows,
         int columns,
@@ -360,7 +365,7 @@ final class ShardedGemmBench implements Bench {
           pes.get(r),
           name + r,
           d,
-          KernelBed.block(whole, width, row, row + h, column, column + w),
+          whole.block(width, row, row + h, column, column + w),
           h,
           w);
     }
@@ -379,13 +384,13 @@ final class ShardedGemmBench implements Bench {
         for (int g = 0; g < each; g++) {
           int number = r * each + g;
           int rows = unequal ? (number * 37 + m) % (m + 1) * (number == 0 ? 0 : 1) : m;
-          double[] x = KernelBed.random(100 + number, rows * k, d);
-          double[] weights = KernelBed.random(1000 + number, k * n, d);
+          HostValues x = bed.random(100 + number, rows * k, d);
+          HostValues weights = bed.random(1000 + number, k * n, d);
           as[r][g] = bed.tensor(pes.get(r), "a" + number, d, x, rows, k);
           bs[r][g] = bed.tensor(pes.get(r), "b" + number, d, weights, k, n);
           ys[r][g] = bed.empty(pes.get(r), "y" + number, d, rows, n);
           Tensor y = ys[r][g];
-          double[] want = KernelBed.product(x, weights, rows, k, n);
+          HostValues want = product(x, weights, rows);
           checks.add(() -> bed.check(y, want, bound(want)));
           all += rows;
         }

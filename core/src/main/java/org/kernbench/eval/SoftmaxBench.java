@@ -59,10 +59,7 @@ final class SoftmaxBench implements Bench {
       String mask = context.param(MASK);
       DType d = KernelBed.dtype(context);
       double scale = context.param(INPUT).equals("large") ? Math.min(d.maxFinite(), 1e30) / 2 : 4;
-      double[] x = KernelBed.random(1, rows * columns, d);
-      for (int i = 0; i < x.length; i++) {
-        x[i] = d.round(x[i] * scale);
-      }
+      HostValues x = FusedMlpBench.scaled(bed.random(1, rows * columns, d), scale, d);
       List<Pe> all = bed.places("cube");
       List<Pe> pes = all.subList(0, Math.min(all.size(), rows));
       Tensor[] xs = new Tensor[pes.size()];
@@ -72,7 +69,7 @@ final class SoftmaxBench implements Bench {
         int to = ShardedGemm.start(rows, r + 1, pes.size());
         xs[r] =
             bed.tensor(
-                pes.get(r), "x" + r, d, KernelBed.rows(x, columns, from, to), to - from, columns);
+                pes.get(r), "x" + r, d, x.rows(columns, from, to), to - from, columns);
         ys[r] = bed.empty(pes.get(r), "y" + r, d, to - from, columns);
       }
       Launch launch =
@@ -93,25 +90,30 @@ final class SoftmaxBench implements Bench {
                   }
                 }
               });
-      double[] want = new double[rows * columns];
-      for (int i = 0; i < rows; i++) {
-        double[] row = KernelBed.rows(x, columns, i, i + 1);
-        for (int j = 0; j < columns; j++) {
-          if ((mask.equals("causal") && j > i) || (mask.equals("hidden") && i % 3 == 0)) {
-            row[j] = Double.NEGATIVE_INFINITY;
-          }
-        }
-        System.arraycopy(Reference.softmax(row), 0, want, i * columns, columns);
-      }
+      HostValues want = bed.values(() -> want(x.get(), rows, columns, mask));
       double rounding = (columns + 8 * scaleOf(d, scale)) * d.accumulator().unitRoundoff();
       for (int r = 0; r < pes.size(); r++) {
         int from = ShardedGemm.start(rows, r, pes.size());
         int to = ShardedGemm.start(rows, r + 1, pes.size());
-        bed.check(ys[r], KernelBed.rows(want, columns, from, to), d.unitRoundoff() + rounding);
+        bed.check(ys[r], want.rows(columns, from, to), d.unitRoundoff() + rounding);
       }
       double mine = Math.ceilDiv(rows, pes.size());
       return bed.outcome(launch, new KernelBed.Work(0, 2.0 * mine * columns * d.sizeBytes()));
     }
+  }
+
+  private static double[] want(double[] x, int rows, int columns, String mask) {
+    double[] want = new double[rows * columns];
+    for (int i = 0; i < rows; i++) {
+      double[] row = KernelBed.rows(x, columns, i, i + 1);
+      for (int j = 0; j < columns; j++) {
+        if ((mask.equals("causal") && j > i) || (mask.equals("hidden") && i % 3 == 0)) {
+          row[j] = Double.NEGATIVE_INFINITY;
+        }
+      }
+      System.arraycopy(Reference.softmax(row), 0, want, i * columns, columns);
+    }
+    return want;
   }
 
   /**

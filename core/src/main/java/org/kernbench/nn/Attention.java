@@ -1,5 +1,6 @@
 package org.kernbench.nn;
 
+import java.util.Arrays;
 import java.util.List;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -136,14 +137,17 @@ final class Attention {
   }
 
   Positions positions(int[] of) {
-    double[] values = new double[of.length];
-    for (int i = 0; i < of.length; i++) {
-      values[i] = of[i];
-    }
+    int[] host = of.clone();
     return new Positions(
-        of.clone(),
+        host,
         graph.own(
-            graph.torch().from(values, Shape.of(of.length), DType.I32, graph.name("positions"))));
+            graph
+                .torch()
+                .from(
+                    () -> Arrays.stream(host).asDoubleStream().toArray(),
+                    Shape.of(host.length),
+                    DType.I32,
+                    graph.name("positions"))));
   }
 
   // ---- tiles ----

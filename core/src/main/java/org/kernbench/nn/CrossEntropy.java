@@ -1,5 +1,6 @@
 package org.kernbench.nn;
 
+import java.util.Arrays;
 import java.util.List;
 import org.kernbench.nn.Compute.RowArg;
 import org.kernbench.nn.Mapping.Move;
@@ -133,9 +134,8 @@ final class CrossEntropy {
 
   /** Targets relative to the rank's first id; those of other ranks match no column. */
   private Tensor targets(int[] targets) {
-    double[] own = new double[targets.length];
     int first = tp.rank() * (vocabulary / tp.size());
-    for (int i = 0; i < own.length; i++) {
+    for (int i = 0; i < targets.length; i++) {
       if (targets[i] >= vocabulary) {
         throw new ShapeException(
             graph.place()
@@ -147,10 +147,15 @@ final class CrossEntropy {
                 + (vocabulary - 1)
                 + ", or a negative number for a token whose loss is masked");
       }
-      own[i] = targets[i] < 0 ? -1 : targets[i] - first;
     }
     return graph.own(
-        graph.torch().from(own, Shape.of(own.length), DType.I32, graph.name("targets")));
+        graph
+            .torch()
+            .from(
+                () -> Arrays.stream(targets).mapToDouble(t -> t < 0 ? -1 : t - first).toArray(),
+                Shape.of(targets.length),
+                DType.I32,
+                graph.name("targets")));
   }
 
   private static Value isTarget(Tl tl, Value target, int columns) {

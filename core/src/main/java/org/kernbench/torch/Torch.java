@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.kernbench.device.Launch;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.SimulationException;
@@ -112,6 +113,22 @@ public final class Torch implements AutoCloseable {
 
   /** A tensor on one PE with host values, row-major, each rounded once to {@code dtype}. */
   public Tensor from(double[] values, Shape shape, DType dtype, String name) {
+    return from(values, shape, dtype, DpPolicy.single(), name);
+  }
+
+  /**
+   * The same with values that are computed only where there are any: in mode {@code time} the
+   * supplier is not asked, so large inputs cost nothing there.
+   */
+  public Tensor from(
+      Supplier<double[]> values, Shape shape, DType dtype, DpPolicy placement, String name) {
+    return session.hasValues()
+        ? from(values.get(), shape, dtype, placement, name)
+        : empty(shape, dtype, placement, name);
+  }
+
+  /** The same on one PE. */
+  public Tensor from(Supplier<double[]> values, Shape shape, DType dtype, String name) {
     return from(values, shape, dtype, DpPolicy.single(), name);
   }
 
