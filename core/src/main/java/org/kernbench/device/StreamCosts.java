@@ -15,7 +15,10 @@ import org.kernbench.machine.Pe;
  * @param readQueues loads in progress at once
  * @param writeQueues stores in progress at once
  * @param dispatchPs time in which the tile scheduler issues a command
+ * @param commandWindow commands of the tile scheduler in flight at once
  * @param tcmBytes TCM beside the message slots that the machine provides for
+ * @param arrayRows rows of the matrix engine's array: outputs that it makes at once, along m
+ * @param arrayColumns along n
  * @param tileM default tile of composite products along m; 0 if there is none
  * @param tileK along k
  * @param tileN along n
@@ -28,7 +31,10 @@ public record StreamCosts(
     int readQueues,
     int writeQueues,
     long dispatchPs,
+    int commandWindow,
     long tcmBytes,
+    int arrayRows,
+    int arrayColumns,
     int tileM,
     int tileK,
     int tileN,
@@ -50,7 +56,10 @@ public record StreamCosts(
         dma.readQueues(),
         dma.writeQueues(),
         machine.pe().cpu().schedulerDispatchPs(),
+        machine.pe().cpu().commandWindow(),
         machine.pe().tcm().sizeBytes() - (slotsInTcm ? machine.ipcq().bytesPerPe() : 0),
+        gemm.rows(),
+        gemm.columns(),
         gemm.hasDefaultTile() ? gemm.tileM() : 0,
         gemm.hasDefaultTile() ? gemm.tileK() : 0,
         gemm.hasDefaultTile() ? gemm.tileN() : 0,

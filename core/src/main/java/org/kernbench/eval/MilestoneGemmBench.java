@@ -230,7 +230,7 @@ final class MilestoneGemmBench implements Illustrated {
                 .predict(
                     gemm, new TileShape(spec.tileM(), spec.tileK(), spec.tileN()), spec.buffers())
                 .ps()
-            : search.search(gemm).getFirst().ps();
+            : search.choose(gemm).ps();
       }
 
       private CompositeGemm gemm(Tl tl, Tensor x, Tensor y) {

@@ -24,7 +24,7 @@ import org.kernbench.torch.Torch;
  * round once when they store.
  */
 final class Compute {
-  /** Extent of the tiles of a product, at most; the best for the array of the presets. */
+  /** Extent of the tiles of a product, about: as many arrays of the GEMM engine as fit, or one. */
   private static final int TILE = 128;
 
   /** Blocks that a row of a copy may be wide: an eighth of the TCM. */
@@ -117,14 +117,17 @@ final class Compute {
       return;
     }
     DType in = a.tensor.dtype();
-    int tileK = Math.max(1, Math.min(4 * TILE, blockBytes / (TILE * in.sizeBytes()) * 2));
+    int tileM = tile(torch.machine().pe().gemm().rows());
+    int tileN = tile(torch.machine().pe().gemm().columns());
+    int wider = Math.max(tileM, tileN);
+    int tileK = Math.max(1, Math.min(4 * TILE, blockBytes / (wider * in.sizeBytes()) * 2));
     Kernel kernel =
         tl -> {
           Shard to = as(tl.shard(c), m, n);
-          for (int i = 0; i < m; i += TILE) {
-            for (int j = 0; j < n; j += TILE) {
-              int h = Math.min(TILE, m - i);
-              int w = Math.min(TILE, n - j);
+          for (int i = 0; i < m; i += tileM) {
+            for (int j = 0; j < n; j += tileN) {
+              int h = Math.min(tileM, m - i);
+              int w = Math.min(tileN, n - j);
               try (Scope tile = tl.scope()) {
                 Value sum =
                     add
@@ -146,6 +149,18 @@ final class Compute {
           }
         };
     torch.launch(name, kernel, c, a.tensor, b.tensor);
+  }
+
+  /**
+   * Rows or columns of a tile: whole arrays, because a part of one takes as long as all of it; but
+   * no more sums than an eighth of the TCM holds.
+   *
+   * @param array rows or columns of the engine's array
+   */
+  private int tile(int array) {
+    int whole = array * Math.max(1, TILE / array);
+    long sums = torch.machine().pe().tcm().sizeBytes() / 8 / DType.F32.sizeBytes();
+    return Math.max(1, Math.min(whole, Math.max(TILE, (int) Math.sqrt((double) sums))));
   }
 
   /** Writes zeros. */

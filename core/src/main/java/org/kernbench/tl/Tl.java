@@ -547,7 +547,7 @@ public final class Tl {
    */
   public Handle composite(CompositeGemm gemm) {
     gemm.out(); // says what is missing
-    TileSearch.Prediction plan = new TileSearch(port.machine(), port.pe()).choose(gemm);
+    TileSearch.Prediction plan = grid.plans().plan(port.machine(), port.pe(), gemm);
     return new Handle(
         port.schedule(gemm.reads(), p -> new TileStream(new Tl(p, grid), gemm, plan).run()));
   }
