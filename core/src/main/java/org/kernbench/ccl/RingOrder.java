@@ -10,7 +10,8 @@ import org.kernbench.machine.Pe;
  * along a cycle of theirs, PEs by number.
  *
  * <p>A grid has a cycle of neighbours (a Hamiltonian cycle) exactly if its number of places is even
- * and it is no line; other grids are walked like a snake, with one long way back.
+ * and it is no line; other grids are walked like a snake, with one long way back. Where links
+ * between packages are dead or slow, {@link PackageCycle} looks for a cycle without them.
  */
 final class RingOrder {
   private final int[] rankAt;
@@ -26,10 +27,7 @@ final class RingOrder {
 
   static RingOrder of(Group group) {
     Machine m = group.machine();
-    int[] sips =
-        m.sipTopology().isGrid()
-            ? cycle(m.sipGridWidth(), m.sipGridHeight())
-            : IntStream.range(0, m.sips()).toArray();
+    int[] sips = inverse(PackageCycle.quickest(m, inverse(packages(m))));
     int[] cubes = cycle(m.cubeMeshWidth(), m.cubeMeshHeight());
     Comparator<Pe> order =
         Comparator.comparingInt((Pe pe) -> sips[pe.sip()])
@@ -41,6 +39,21 @@ final class RingOrder {
             .sorted(Comparator.comparing(group::lead, order))
             .mapToInt(Integer::intValue)
             .toArray());
+  }
+
+  /** By package its position on the cycle of the grid. */
+  private static int[] packages(Machine m) {
+    return m.sipTopology().isGrid()
+        ? cycle(m.sipGridWidth(), m.sipGridHeight())
+        : IntStream.range(0, m.sips()).toArray();
+  }
+
+  private static int[] inverse(int[] of) {
+    int[] inverse = new int[of.length];
+    for (int i = 0; i < of.length; i++) {
+      inverse[of[i]] = i;
+    }
+    return inverse;
   }
 
   int rankAt(int position) {

@@ -6,11 +6,18 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.kernbench.machine.LinkKind;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
 
 /** A critical path in a few sentences. */
 public final class Why {
   private static final int MOST_SENTENCES = 3;
   private static final double ENOUGH = 0.75;
+  private static final Pattern SIP_LINK = Pattern.compile("sip(\\d+)\\.io.*->sip(\\d+)\\.io.*");
 
   private Why() {}
 
@@ -28,7 +35,60 @@ public final class Why {
       sentences.add(sentence(path, share));
       covered += share.share();
     }
+    detour(path).ifPresent(sentences::add);
     return sentences;
+  }
+
+  /** The messages on the path that went round a dead link, if there are any. */
+  private static Optional<String> detour(Breakdown path) {
+    Machine machine = path.machine();
+    if (machine.unequalSipLinks().stream().noneMatch(link -> link.endsWith("dead"))) {
+      return Optional.empty();
+    }
+    Machine whole = machine.with(List.of("system.sips.links=alike"));
+    Map<Integer, List<int[]>> hops = new LinkedHashMap<>();
+    for (Segment s : path.segments()) {
+      Matcher link = SIP_LINK.matcher(s.place());
+      if (s.cause().equals("latency") && link.matches()) {
+        int[] ends = {Integer.parseInt(link.group(1)), Integer.parseInt(link.group(2))};
+        hops.computeIfAbsent(s.op(), op -> new ArrayList<>()).add(ends);
+      }
+    }
+    String first = "";
+    int times = 0;
+    for (List<int[]> way : hops.values()) {
+      int usual = hops(whole, way.getFirst()[0], way.getLast()[1]);
+      if (way.size() > usual) {
+        times++;
+        first =
+            first.isEmpty()
+                ? "from sip"
+                    + way.getFirst()[0]
+                    + " to sip"
+                    + way.getLast()[1]
+                    + " over "
+                    + way.size()
+                    + " links between packages instead of "
+                    + usual
+                : first;
+      }
+    }
+    return times == 0
+        ? Optional.empty()
+        : Optional.of(
+            (times == 1 ? "one message" : times + " messages")
+                + " on this path went round a dead link, "
+                + first);
+  }
+
+  private static int hops(Machine machine, int from, int to) {
+    int count = 0;
+    int[] route =
+        machine.route(machine.peNode(new Pe(from, 0, 0)), machine.peNode(new Pe(to, 0, 0)));
+    for (int link : route) {
+      count += machine.linkKind(link) == LinkKind.SIP_TO_SIP ? 1 : 0;
+    }
+    return count;
   }
 
   /** The resource on which a cause took most time, and how often. */

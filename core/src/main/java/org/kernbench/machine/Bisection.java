@@ -8,7 +8,7 @@ import java.util.List;
  *
  * @param name which cut
  * @param ofSip true for cubes inside a package
- * @param links links that cross it in one direction
+ * @param links links that cross it in one direction and work
  * @param bytesPerSecond what they carry together in that direction
  */
 record Bisection(String name, boolean ofSip, int links, double bytesPerSecond) {
@@ -34,8 +34,9 @@ record Bisection(String name, boolean ofSip, int links, double bytesPerSecond) {
 
   private static Bisection cut(Machine machine, String name, LinkKind kind, boolean alongX) {
     int links = 0;
+    double rate = 0;
     for (int id = 0; id < machine.linkCount(); id++) {
-      if (machine.linkKind(id) == kind) {
+      if (machine.linkKind(id) == kind && !machine.isDead(id)) {
         Link link = machine.link(id);
         Node from = machine.node(link.fromNode());
         Node to = machine.node(link.toNode());
@@ -44,11 +45,11 @@ record Bisection(String name, boolean ofSip, int links, double bytesPerSecond) {
             && isFirstHalf(machine, from, kind, alongX)
             && !isFirstHalf(machine, to, kind, alongX)) {
           links++;
+          rate += machine.specOf(id).rate().bytesPerSecond();
         }
       }
     }
-    double rate = machine.spec(kind).rate().bytesPerSecond();
-    return new Bisection(name, kind == LinkKind.CUBE_TO_CUBE, links, links * rate);
+    return new Bisection(name, kind == LinkKind.CUBE_TO_CUBE, links, rate);
   }
 
   /** The switch counts as being on the far side, so that each link to it is counted once. */

@@ -1,5 +1,7 @@
 package org.kernbench.machine;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
@@ -58,6 +60,15 @@ record LinkOverride(
         dead,
         rate,
         latency);
+  }
+
+  /** As it is written in a configuration. */
+  @Override
+  public String toString() {
+    List<String> what = new ArrayList<>();
+    rate.ifPresent(r -> what.add(Quantity.BANDWIDTH.format(r.bytesPerSecond())));
+    latencyPs.ifPresent(ps -> what.add(Quantity.TIME.format(ps)));
+    return from + (both ? "-" : "->") + to + " " + (dead ? "dead" : String.join(", ", what));
   }
 
   /** Whether it speaks of the link from one package to another. */

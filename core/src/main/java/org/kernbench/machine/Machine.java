@@ -245,6 +245,26 @@ public final class Machine {
     return slow == null ? usual : slow.over(kind, usual);
   }
 
+  /** Whether a link is there, but nothing can pass it: {@code system.sips.links} says so. */
+  public boolean isDead(int id) {
+    return linkKind(id) == LinkKind.SIP_TO_SIP && network.isDead(id - firstSipLink);
+  }
+
+  /** Whether {@code system.sips.links} makes this one different: dead, slow or far. */
+  boolean isUnequal(int id) {
+    return linkKind(id) == LinkKind.SIP_TO_SIP && network.isUnequal(id - firstSipLink);
+  }
+
+  /** Links between packages that are not as the others, as the configuration says it. */
+  public List<String> unequalSipLinks() {
+    return config.system().overrides().stream().map(LinkOverride::toString).toList();
+  }
+
+  /** Whether {@code system.sips.links} makes links between packages different from the others. */
+  public boolean hasUnequalSipLinks() {
+    return !config.system().overrides().isEmpty();
+  }
+
   private @Nullable SlowPackage slow(int sip) {
     for (SlowPackage each : config.system().slow()) {
       if (each.concerns(sip)) {

@@ -31,12 +31,18 @@ public final class MachineDiagram {
   private static final double LEGEND_ROW = 20;
   private static final double MIN_WIDTH = 520;
 
+  private static final LineStyle DEAD = new LineStyle("#9aa5b1", 2, true);
+  private static final LineStyle UNEQUAL = new LineStyle("#e0983a", 3, false);
+
   private static final String INK = "#1f2933";
   private static final String FAINT = "#616e7c";
 
   private final Machine machine;
   private final Svg svg = new Svg();
   private final Set<LinkKind> drawn = EnumSet.noneOf(LinkKind.class);
+
+  private boolean dead;
+  private boolean unequal;
 
   private MachineDiagram(Machine machine) {
     this.machine = machine;
@@ -141,13 +147,13 @@ public final class MachineDiagram {
       if (from.sip() >= places.size() || to.sip() >= places.size()) {
         continue;
       }
-      LineStyle style = style(LinkKind.SIP_TO_SIP);
+      LineStyle style = sipLink(id);
       if (hasSwitch && to.kind() == NodeKind.SWITCH) {
         double[] place = places.get(from.sip());
         double x = left + place[0];
         double spread = (x - switchX) / Math.max(1, right) * 130;
         svg.line(x, top + place[1] + SIP_SIZE / 2, switchX + spread, switchY, style);
-      } else if (!hasSwitch && from.id() < to.id()) {
+      } else if (!hasSwitch && (from.id() < to.id() || isOnlyUnequal(link))) {
         drawSipLink(places, left, top, from, to, style);
       }
     }
@@ -155,6 +161,33 @@ public final class MachineDiagram {
       box(switchX, switchY, 150, 40, NodeKind.SWITCH);
       svg.centred(switchX, switchY, 13, INK, "switch");
     }
+  }
+
+  private LineStyle sipLink(int id) {
+    if (machine.isDead(id)) {
+      dead = true;
+      return DEAD;
+    }
+    if (machine.isUnequal(id)) {
+      unequal = true;
+      return UNEQUAL;
+    }
+    return style(LinkKind.SIP_TO_SIP);
+  }
+
+  /** A link that is different while the one back is not: drawn over that. */
+  private boolean isOnlyUnequal(Link link) {
+    if (!machine.isUnequal(link.id())) {
+      return false;
+    }
+    for (int id = 0; id < machine.linkCount(); id++) {
+      if (machine.linkKind(id) == LinkKind.SIP_TO_SIP
+          && machine.linkFrom(id) == link.toNode()
+          && machine.linkTo(id) == link.fromNode()) {
+        return !machine.isUnequal(id);
+      }
+    }
+    return true;
   }
 
   private void drawSipLink(
@@ -513,7 +546,26 @@ public final class MachineDiagram {
       svg.left(MARGIN + 44, y, 11.5, INK, describe(kind));
       y += LEGEND_ROW;
     }
+    if (dead || unequal) {
+      y = unequalLegend(y);
+    }
     return svg.document(width, y + 6);
+  }
+
+  private double unequalLegend(double from) {
+    double y = from;
+    if (unequal) {
+      svg.line(MARGIN, y - 4, MARGIN + 34, y - 4, UNEQUAL);
+      svg.left(MARGIN + 44, y, 11.5, INK, "slower or farther than the others");
+      y += LEGEND_ROW;
+    }
+    if (dead) {
+      svg.line(MARGIN, y - 4, MARGIN + 34, y - 4, DEAD);
+      svg.left(MARGIN + 44, y, 11.5, INK, "dead, both ways or one; messages go round");
+      y += LEGEND_ROW;
+    }
+    svg.left(MARGIN + 44, y, 11.5, FAINT, String.join("; ", machine.unequalSipLinks()));
+    return y + LEGEND_ROW;
   }
 
   private String describe(LinkKind kind) {

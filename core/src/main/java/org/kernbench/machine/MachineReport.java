@@ -81,6 +81,9 @@ public final class MachineReport {
           String.join("; ", asItIs.slowPackages())
               + "   all figures below are as if there were none");
     }
+    if (machine.hasUnequalSipLinks()) {
+      row("unequal links", String.join("; ", machine.unequalSipLinks()));
+    }
     row("graph", machine.nodeCount() + " nodes, " + machine.linkCount() + " links");
     AddressMap map = machine.addresses();
     row(
@@ -292,7 +295,8 @@ public final class MachineReport {
     Neighbours pair = pairs.get(pairs.size() - 1);
     int[] route = machine.route(machine.peNode(pair.from()), machine.peNode(pair.to()));
     double hop = machine.latencyPs(route) + machine.pe().dma().messageOverheadPs();
-    double rate = machine.spec(LinkKind.SIP_TO_SIP).rate().bytesPerSecond() * 1e-12;
+    double rate =
+        QueueReach.of(machine, pair.from(), pair.to()).linkBytesPerSecond() * 1e-12;
     double p = machine.sips();
     row(
         "half performance",
@@ -330,16 +334,13 @@ public final class MachineReport {
 
   /** {@code PE link 2 + 3 x NoC 2 + into TCM 4}: links of a kind together, by first appearance. */
   private String breakdown(int[] route) {
-    Map<LinkKind, Integer> counts = new LinkedHashMap<>();
+    Map<String, Integer> counts = new LinkedHashMap<>();
     for (int link : route) {
-      counts.merge(machine.linkKind(link), 1, Integer::sum);
+      String term = label(machine.linkKind(link)) + " " + ns(machine.specOf(link).latencyPs());
+      counts.merge(term, 1, Integer::sum);
     }
     List<String> terms = new ArrayList<>();
-    for (Map.Entry<LinkKind, Integer> entry : counts.entrySet()) {
-      String count = entry.getValue() == 1 ? "" : entry.getValue() + " x ";
-      long latency = machine.spec(entry.getKey()).latencyPs();
-      terms.add(count + label(entry.getKey()) + " " + ns(latency));
-    }
+    counts.forEach((term, count) -> terms.add((count == 1 ? "" : count + " x ") + term));
     return String.join(" + ", terms);
   }
 

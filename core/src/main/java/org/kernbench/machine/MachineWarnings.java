@@ -42,6 +42,7 @@ final class MachineWarnings {
     if (way < slice) {
       add(
           path,
+          List.of("cube.hbm.channels", "cube.hbm.channel_bandwidth", "cube.hbm.efficiency"),
           what
               + " carries "
               + bandwidth(way)
@@ -62,6 +63,7 @@ final class MachineWarnings {
     if (port < feed + dma) {
       add(
           "pe.tcm.bandwidth",
+          List.of("pe.gemm.rows", "pe.gemm.columns", "pe.gemm.clock", "cube.links.pe_to_router"),
           "the port gives "
               + bandwidth(port)
               + "; the GEMM engine takes "
@@ -93,6 +95,7 @@ final class MachineWarnings {
       if (reach < WORTH_A_WARNING * link.rate().bytesPerSecond()) {
         add(
             "fabric.buffer",
+            List.of(key + ".latency", key + ".bandwidth"),
             size((double) fabric.bufferBytes())
                 + " are fewer bytes than a round trip of "
                 + key
@@ -116,6 +119,16 @@ final class MachineWarnings {
       if (reach.queueBytesPerSecond() < WORTH_A_WARNING * reach.linkBytesPerSecond()) {
         add(
             "ipcq.slots",
+            List.of(
+                "ipcq.slot_size",
+                "pe.dma.message_overhead",
+                "system.sips.links",
+                "system.links.sip_to_sip.latency",
+                "system.links.sip_to_sip.bandwidth",
+                "sip.links.cube_to_cube.latency",
+                "sip.links.cube_to_cube.bandwidth",
+                "cube.noc.latency",
+                "cube.noc.bandwidth"),
             machine.ipcq().slots()
                 + (machine.ipcq().slots() == 1 ? " slot x " : " slots x ")
                 + size((double) machine.ipcq().slotBytes())
@@ -131,8 +144,26 @@ final class MachineWarnings {
     }
   }
 
-  private void add(String path, String message) {
-    found.add(tree.positionOf(path), path, message);
+  /**
+   * Says it where the user can do something: at the number itself, but if that is the preset's and
+   * another that it is compared with was written by the user, then there.
+   *
+   * @param others numbers that it is compared with
+   */
+  private void add(String path, List<String> others, String message) {
+    String place = path;
+    for (String other : others) {
+      if (written(other) > written(place)) {
+        place = other;
+      }
+    }
+    found.add(tree.positionOf(place), place, message);
+  }
+
+  /** How near to the user a number was written: in a base, in the file itself, with an override. */
+  private int written(String path) {
+    String file = tree.positionOf(path).file();
+    return file.startsWith("--") ? 2 : file.equals(tree.positionOf("description").file()) ? 1 : 0;
   }
 
   private static String bandwidth(double bytesPerSecond) {

@@ -23,13 +23,54 @@ record Neighbours(Pe from, Pe to, String what) {
       result.add(new Neighbours(first, new Pe(0, 1, 0), "the next cube"));
     }
     if (machine.sips() > 1) {
+      result.add(machine.hasUnequalSipLinks() ? overALink(machine) : nextSip(machine));
+    }
+    return result;
+  }
+
+  private static Neighbours nextSip(Machine machine) {
       boolean alongX = machine.sipGridWidth() > 1 || !machine.sipTopology().isGrid();
       int edge =
           alongX
               ? machine.cubeMeshWidth() - 1
               : machine.cubeMeshWidth() * (machine.cubeMeshHeight() - 1);
-      result.add(new Neighbours(new Pe(0, edge, 0), new Pe(1, 0, 0), "the next sip"));
+      return new Neighbours(new Pe(0, edge, 0), new Pe(1, 0, 0), "the next sip");
+  }
+
+  /** Over a link that is as most are, the one to the next package if it is; else one that works. */
+  private static Neighbours overALink(Machine machine) {
+    int found = -1;
+    for (int id = 0; id < machine.linkCount(); id++) {
+      if (machine.linkKind(id) == LinkKind.SIP_TO_SIP && !machine.isDead(id)) {
+        boolean better = found < 0 || rank(machine, id) < rank(machine, found);
+        found = better ? id : found;
+      }
     }
-    return result;
+    if (machine.sipTopology() == SipTopology.SWITCH) {
+      return nextSip(machine);
+    }
+    int from = machine.packageOf(machine.linkFrom(found));
+    int to = machine.packageOf(machine.linkTo(found));
+    Side side = Side.values()[machine.node(machine.linkFrom(found)).index()];
+    String what = from == 0 && to == 1 ? "the next sip" : "the next sip (" + from + " to " + to + ")";
+    return new Neighbours(
+        new Pe(from, edge(machine, side), 0), new Pe(to, edge(machine, side.opposite()), 0), what);
+  }
+
+  /** Lower is a better example: like most links; from the first package to the second. */
+  private static int rank(Machine machine, int id) {
+    boolean usual = !machine.isUnequal(id);
+    boolean next =
+        machine.packageOf(machine.linkFrom(id)) == 0 && machine.packageOf(machine.linkTo(id)) == 1;
+    return (usual ? 0 : 2) + (next ? 0 : 1);
+  }
+
+  /** A cube at a side of its package. */
+  private static int edge(Machine machine, Side side) {
+    return switch (side) {
+      case E -> machine.cubeMeshWidth() - 1;
+      case S -> machine.cubeMeshWidth() * (machine.cubeMeshHeight() - 1);
+      case W, N -> 0;
+    };
   }
 }

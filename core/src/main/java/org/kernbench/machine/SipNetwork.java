@@ -116,6 +116,20 @@ final class SipNetwork {
     return overrides.stream().noneMatch(o -> o.dead() && o.concerns(from, to));
   }
 
+  /** Whether nothing can pass a link. */
+  boolean isDead(int link) {
+    int from = fromSip(link);
+    int to = toSip(link);
+    return overrides.stream().anyMatch(o -> o.dead() && o.concerns(from, to));
+  }
+
+  /** Whether a link is not as the others. */
+  boolean isUnequal(int link) {
+    int from = fromSip(link);
+    int to = toSip(link);
+    return overrides.stream().anyMatch(o -> o.concerns(from, to));
+  }
+
   /** Whether a link leads from one package to another. */
   boolean isLink(int from, int to) {
     if (from >= sips || to >= sips || from == to) {
