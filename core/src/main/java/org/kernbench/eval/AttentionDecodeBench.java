@@ -66,10 +66,8 @@ final class AttentionDecodeBench implements Bench {
         int from = ShardedGemm.start(keys, r, p);
         int to = ShardedGemm.start(keys, r + 1, p);
         qs[r] = bed.tensor(pes.get(r), "q" + r, d, q, heads, dim);
-        ks[r] =
-            bed.tensor(pes.get(r), "k" + r, d, k.rows(dim, from, to), to - from, dim);
-        vs[r] =
-            bed.tensor(pes.get(r), "v" + r, d, v.rows(dim, from, to), to - from, dim);
+        ks[r] = bed.tensor(pes.get(r), "k" + r, d, k.rows(dim, from, to), to - from, dim);
+        vs[r] = bed.tensor(pes.get(r), "v" + r, d, v.rows(dim, from, to), to - from, dim);
         if (r + 1 < p) {
           chain.add(new QueuePlan.Connection(pes.get(r), "next", pes.get(r + 1), "previous"));
         }
@@ -115,8 +113,7 @@ final class AttentionDecodeBench implements Bench {
               },
               bed.connect(chain));
       HostValues want =
-          bed.values(
-              () -> Reference.attention(q.get(), k.get(), v.get(), heads, dim, i -> keys));
+          bed.values(() -> Reference.attention(q.get(), k.get(), v.get(), heads, dim, i -> keys));
       bed.check(
           y, want, 2.5 * d.unitRoundoff() + (keys + 4 * dim + 8 * p + 64) * wide.unitRoundoff());
       double mine = Math.ceilDiv(keys, p);

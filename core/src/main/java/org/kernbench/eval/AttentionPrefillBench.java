@@ -104,10 +104,9 @@ final class AttentionPrefillBench implements Bench {
         HostValues k = bed.random(50 + r, s * dim, d).rows(dim, Math.min(padding, s), s);
         HostValues v = bed.random(99 + r, s * dim, d).rows(dim, Math.min(padding, s), s);
         HostValues want =
-            bed.values(
-                () ->
-                    Reference.attention(
-                        q.get(), k.get(), v.get(), s, dim, i -> Math.max(0, i + 1 - padding)));
+            bed.values(() ->
+                Reference.attention(
+                    q.get(), k.get(), v.get(), s, dim, i -> Math.max(0, i + 1 - padding)));
         // probabilities and the result are rounded to the dtype, each relative to |v| <= 1
         bed.check(
             ys[r],

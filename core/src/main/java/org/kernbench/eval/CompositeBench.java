@@ -129,11 +129,10 @@ final class CompositeBench implements Bench {
               });
 
       HostValues want =
-          bed.values(
-              () -> {
-                double[] product = KernelBed.product(av.get(), bv.get(), rows, depth, columns);
-                return finished(epilogue, product, biasValues.get(), moreValues.get());
-              });
+          bed.values(() -> {
+            double[] product = KernelBed.product(av.get(), bv.get(), rows, depth, columns);
+            return finished(epilogue, product, biasValues.get(), moreValues.get());
+          });
       bed.check(
           y,
           want,

@@ -83,8 +83,7 @@ final class FusedMlpBench implements Bench {
         int rows = ShardedGemm.start(m, r + 1, p) - row;
         Pe pe = pes.get(r);
         xs[r] = bed.tensor(pe, "x" + r, d, x, m, h);
-        firsts[r] =
-            bed.tensor(pe, "w1_" + r, d, w1.block(f, 0, h, c, cEnd), h, cEnd - c);
+        firsts[r] = bed.tensor(pe, "w1_" + r, d, w1.block(f, 0, h, c, cEnd), h, cEnd - c);
         biases[r] = bed.tensor(pe, "b1_" + r, d, b1.rows(1, c, cEnd), cEnd - c);
         inners[r] = bed.empty(pe, "inner" + r, d, m, cEnd - c);
         seconds[r] = bed.tensor(pe, "w2_" + r, d, w2.rows(h, c, cEnd), cEnd - c, h);
@@ -122,8 +121,7 @@ final class FusedMlpBench implements Bench {
           bed.values(() -> hidden(KernelBed.product(x.get(), w1.get(), m, h, f), b1.get()));
       HostValues want =
           bed.values(
-              () ->
-                  outer(KernelBed.product(inner.get(), w2.get(), m, f, h), b2.get(), x.get()));
+              () -> outer(KernelBed.product(inner.get(), w2.get(), m, f, h), b2.get(), x.get()));
       for (int r = 0; r < p; r++) {
         bed.check(
             ys[r],
@@ -163,12 +161,11 @@ final class FusedMlpBench implements Bench {
 
   /** Multiplied and rounded. */
   static HostValues scaled(HostValues values, double factor, DType d) {
-    return values.map(
-        v -> {
-          for (int i = 0; i < v.length; i++) {
-            v[i] = d.round(v[i] * factor);
-          }
-          return v;
-        });
+    return values.map(v -> {
+      for (int i = 0; i < v.length; i++) {
+        v[i] = d.round(v[i] * factor);
+      }
+      return v;
+    });
   }
 }

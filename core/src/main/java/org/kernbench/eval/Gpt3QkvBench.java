@@ -72,8 +72,7 @@ final class Gpt3QkvBench implements Bench {
       for (int r = 0; r < p; r++) {
         int columns = ys[r].shape().dim(1);
         HostValues own = weights(bed, r, k * columns, d);
-        HostValues want =
-            bed.values(() -> KernelBed.product(x.get(), own.get(), m, k, columns));
+        HostValues want = bed.values(() -> KernelBed.product(x.get(), own.get(), m, k, columns));
         bed.check(ys[r], want, () -> KernelBed.productBound(d, k, want.get()));
       }
       int most = Math.ceilDiv(n, p);

@@ -109,13 +109,12 @@ final class KernelBed implements AutoCloseable {
 
   /** Values that are computed where the run has values; to ask for them in mode time is a bug. */
   HostValues values(Supplier<double[]> source) {
-    return HostValues.of(
-        () -> {
-          if (context.mode() == Mode.TIME) {
-            throw new IllegalStateException("values on the host in mode time, which has none");
-          }
-          return source.get();
-        });
+    return HostValues.of(() -> {
+      if (context.mode() == Mode.TIME) {
+        throw new IllegalStateException("values on the host in mode time, which has none");
+      }
+      return source.get();
+    });
   }
 
   private static double[] uniform(long seed, int n, DType d) {

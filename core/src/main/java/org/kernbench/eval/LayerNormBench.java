@@ -56,9 +56,7 @@ final class LayerNormBench implements Bench {
       for (int r = 0; r < p; r++) {
         int from = ShardedGemm.start(rows, r, p);
         int to = ShardedGemm.start(rows, r + 1, p);
-        xs[r] =
-            bed.tensor(
-                pes.get(r), "x" + r, d, x.rows(columns, from, to), to - from, columns);
+        xs[r] = bed.tensor(pes.get(r), "x" + r, d, x.rows(columns, from, to), to - from, columns);
         gs[r] = bed.tensor(pes.get(r), "gamma" + r, d, gamma, columns);
         bs[r] = bed.tensor(pes.get(r), "beta" + r, d, beta, columns);
         ys[r] = bed.empty(pes.get(r), "y" + r, d, to - from, columns);
@@ -86,18 +84,16 @@ final class LayerNormBench implements Bench {
               });
       HostValues normal = bed.values(() -> normalised(x.get(), rows, columns));
       HostValues want =
-          normal.map(
-              y -> {
-                for (int i = 0; i < y.length; i++) {
-                  y[i] = y[i] * gamma.get()[i % columns] + beta.get()[i % columns];
-                }
-                return y;
-              });
+          normal.map(y -> {
+            for (int i = 0; i < y.length; i++) {
+              y[i] = y[i] * gamma.get()[i % columns] + beta.get()[i % columns];
+            }
+            return y;
+          });
       for (int r = 0; r < p; r++) {
         int from = ShardedGemm.start(rows, r, p);
         int to = ShardedGemm.start(rows, r + 1, p);
-        bed.check(
-            ys[r], want.rows(columns, from, to), () -> bound(d, columns, normal.get()));
+        bed.check(ys[r], want.rows(columns, from, to), () -> bound(d, columns, normal.get()));
       }
       double bytes = (2.0 * Math.ceilDiv(rows, p) + 2) * columns * d.sizeBytes();
       return bed.outcome(launch, new KernelBed.Work(0, bytes));

@@ -106,13 +106,12 @@ final class MoeDispatchBench implements Bench {
   }
 
   private static HostValues divided(HostValues values, double divisor, DType d) {
-    return values.map(
-        v -> {
-          for (int i = 0; i < v.length; i++) {
-            v[i] = d.round(v[i] / divisor);
-          }
-          return v;
-        });
+    return values.map(v -> {
+      for (int i = 0; i < v.length; i++) {
+        v[i] = d.round(v[i] / divisor);
+      }
+      return v;
+    });
   }
 
   private static double bound(DType d, int h, int f) {

@@ -161,13 +161,7 @@ final class ShardedGemmBench implements Bench {
         int c = start(n, r);
         as[r] = bed.tensor(pes.get(r), "a" + r, d, a, m, k);
         bs[r] =
-            bed.tensor(
-                pes.get(r),
-                "b" + r,
-                d,
-                b.block(n, 0, k, c, c + size(n, r)),
-                k,
-                size(n, r));
+            bed.tensor(pes.get(r), "b" + r, d, b.block(n, 0, k, c, c + size(n, r)), k, size(n, r));
         ys[r] = bed.empty(pes.get(r), "y" + r, d, m, size(n, r));
       }
       Launch launch =
@@ -200,11 +194,8 @@ final class ShardedGemmBench implements Bench {
       for (int r = 0; r < p; r++) {
         int from = start(k, r);
         int depth = size(k, r);
-        as[r] =
-            bed.tensor(
-                pes.get(r), "a" + r, d, a.block(k, 0, m, from, from + depth), m, depth);
-        bs[r] =
-            bed.tensor(pes.get(r), "b" + r, d, b.rows(n, from, from + depth), depth, n);
+        as[r] = bed.tensor(pes.get(r), "a" + r, d, a.block(k, 0, m, from, from + depth), m, depth);
+        bs[r] = bed.tensor(pes.get(r), "b" + r, d, b.rows(n, from, from + depth), depth, n);
         partial[r] = bed.empty(pes.get(r), "partial" + r, d.accumulator(), m, n);
         ys[r] = bed.empty(pes.get(r), "y" + r, d, size(m, r), n);
       }
@@ -241,20 +232,9 @@ final class ShardedGemmBench implements Bench {
         int c = start(n, r);
         as[r] =
             bed.tensor(
-                pes.get(r),
-                "a" + r,
-                d,
-                a.rows(k, start(m, r), start(m, r + 1)),
-                size(m, r),
-                k);
+                pes.get(r), "a" + r, d, a.rows(k, start(m, r), start(m, r + 1)), size(m, r), k);
         bs[r] =
-            bed.tensor(
-                pes.get(r),
-                "b" + r,
-                d,
-                b.block(n, 0, k, c, c + size(n, r)),
-                k,
-                size(n, r));
+            bed.tensor(pes.get(r), "b" + r, d, b.block(n, 0, k, c, c + size(n, r)), k, size(n, r));
         ys[r] = bed.empty(pes.get(r), "y" + r, d, m, size(n, r));
       }
       Launch launch =
@@ -331,9 +311,7 @@ final class ShardedGemmBench implements Bench {
         int i = ShardedGemm.start(m, r / side, side);
         int j = ShardedGemm.start(n, r % side, side);
         bed.check(
-            ys[r],
-            want.block(n, i, i + rows[r / side], j, j + columns[r % side]),
-            bound(want));
+            ys[r], want.block(n, i, i + rows[r / side], j, j + columns[r % side]), bound(want));
       }
       double w = d.sizeBytes();
       return bed.outcome(
@@ -362,12 +340,7 @@ final class ShardedGemmBench implements Bench {
       int h = part(rows, i, side);
       int w = part(columns, j, side);
       return bed.tensor(
-          pes.get(r),
-          name + r,
-          d,
-          whole.block(width, row, row + h, column, column + w),
-          h,
-          w);
+          pes.get(r), name + r, d, whole.block(width, row, row + h, column, column + w), h, w);
     }
 
     /** Two products per PE; in groups of unequal size, the first of which is empty. */

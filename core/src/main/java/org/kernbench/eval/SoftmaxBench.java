@@ -67,9 +67,7 @@ final class SoftmaxBench implements Bench {
       for (int r = 0; r < pes.size(); r++) {
         int from = ShardedGemm.start(rows, r, pes.size());
         int to = ShardedGemm.start(rows, r + 1, pes.size());
-        xs[r] =
-            bed.tensor(
-                pes.get(r), "x" + r, d, x.rows(columns, from, to), to - from, columns);
+        xs[r] = bed.tensor(pes.get(r), "x" + r, d, x.rows(columns, from, to), to - from, columns);
         ys[r] = bed.empty(pes.get(r), "y" + r, d, to - from, columns);
       }
       Launch launch =

@@ -114,7 +114,8 @@ final class VaOffsetBench implements Bench {
       Machine machine = torch.machine();
       torch.ahbm().setDevice(Device.of(context, machine).sip());
       int all = machine.cubesPerSip() * machine.pesPerCube() * context.param(N_ELEM) - 1;
-      Tensor x = torch.from(() -> values(all, dtype), Shape.of(all), dtype, DpPolicy.rowWise(), "x");
+      Tensor x =
+          torch.from(() -> values(all, dtype), Shape.of(all), dtype, DpPolicy.rowWise(), "x");
       Tensor y = torch.zeros(Shape.of(all), dtype, DpPolicy.rowWise(), "y");
       int[] from = new int[machine.peCount()];
       for (ShardSpec s : y.shardSpecs()) {

@@ -295,8 +295,7 @@ public final class MachineReport {
     Neighbours pair = pairs.get(pairs.size() - 1);
     int[] route = machine.route(machine.peNode(pair.from()), machine.peNode(pair.to()));
     double hop = machine.latencyPs(route) + machine.pe().dma().messageOverheadPs();
-    double rate =
-        QueueReach.of(machine, pair.from(), pair.to()).linkBytesPerSecond() * 1e-12;
+    double rate = QueueReach.of(machine, pair.from(), pair.to()).linkBytesPerSecond() * 1e-12;
     double p = machine.sips();
     row(
         "half performance",

@@ -29,12 +29,12 @@ record Neighbours(Pe from, Pe to, String what) {
   }
 
   private static Neighbours nextSip(Machine machine) {
-      boolean alongX = machine.sipGridWidth() > 1 || !machine.sipTopology().isGrid();
-      int edge =
-          alongX
-              ? machine.cubeMeshWidth() - 1
-              : machine.cubeMeshWidth() * (machine.cubeMeshHeight() - 1);
-      return new Neighbours(new Pe(0, edge, 0), new Pe(1, 0, 0), "the next sip");
+    boolean alongX = machine.sipGridWidth() > 1 || !machine.sipTopology().isGrid();
+    int edge =
+        alongX
+            ? machine.cubeMeshWidth() - 1
+            : machine.cubeMeshWidth() * (machine.cubeMeshHeight() - 1);
+    return new Neighbours(new Pe(0, edge, 0), new Pe(1, 0, 0), "the next sip");
   }
 
   /** Over a link that is as most are, the one to the next package if it is; else one that works. */
@@ -52,7 +52,8 @@ record Neighbours(Pe from, Pe to, String what) {
     int from = machine.packageOf(machine.linkFrom(found));
     int to = machine.packageOf(machine.linkTo(found));
     Side side = Side.values()[machine.node(machine.linkFrom(found)).index()];
-    String what = from == 0 && to == 1 ? "the next sip" : "the next sip (" + from + " to " + to + ")";
+    String what =
+        from == 0 && to == 1 ? "the next sip" : "the next sip (" + from + " to " + to + ")";
     return new Neighbours(
         new Pe(from, edge(machine, side), 0), new Pe(to, edge(machine, side.opposite()), 0), what);
   }

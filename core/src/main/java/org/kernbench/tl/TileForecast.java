@@ -10,14 +10,15 @@ import org.kernbench.device.ComputeOp;
 import org.kernbench.device.StreamCosts;
 
 /**
- * What a {@link TileStream} takes on a PE with nobody in its way: the scheduler, the DMA queues, the
- * memory and the array, from event to event. What a closed form leaves out is here: loads under way
- * at once take turns at the memory, so they all end late; the pipeline fills and drains; tiles at
- * the edges are small; the scheduler stops where a buffer, a set of sums or its window of commands
- * is not free.
+ * What a {@link TileStream} takes on a PE with nobody in its way: the scheduler, the DMA queues,
+ * the memory and the array, from event to event. What a closed form leaves out is here: loads under
+ * way at once take turns at the memory, so they all end late; the pipeline fills and drains; tiles
+ * at the edges are small; the scheduler stops where a buffer, a set of sums or its window of
+ * commands is not free.
  *
  * <p>Its own simplifications: transfers share the memory as a fluid, all of a load's latency comes
- * before its bytes, and an epilogue is so many passes over the sums. Of long products the beginning is followed and the rest goes on at its pace.
+ * before its bytes, and an epilogue is so many passes over the sums. Of long products the beginning
+ * is followed and the rest goes on at its pace.
  */
 final class TileForecast {
   /** Steps that are followed of a product. */
@@ -29,8 +30,7 @@ final class TileForecast {
   private static final double NEVER = Double.POSITIVE_INFINITY;
 
   /** A load or store: of which step or output, and its number among the commands. */
-  private record Transfer(
-      boolean isLoad, int owner, double bytes, double fromPs, int number) {}
+  private record Transfer(boolean isLoad, int owner, double bytes, double fromPs, int number) {}
 
   /** A product that the scheduler has issued. */
   private record Product(int step, double issuedPs, int number) {}
@@ -95,8 +95,7 @@ final class TileForecast {
    *
    * @param window commands in flight at once, at least 2
    */
-  TileForecast(
-      StreamCosts costs, CompositeGemm gemm, TileShape tile, int buffers, int window) {
+  TileForecast(StreamCosts costs, CompositeGemm gemm, TileShape tile, int buffers, int window) {
     this.window = window;
     this.costs = costs;
     this.gemm = gemm;
@@ -255,8 +254,8 @@ final class TileForecast {
   }
 
   /**
-   * Whether the next command is in the window: they are taken until it is full, then again when half
-   * of it is free.
+   * Whether the next command is in the window: they are taken until it is full, then again when
+   * half of it is free.
    */
   private boolean mayEnter() {
     int number = ends.size();

@@ -37,8 +37,8 @@ import org.kernbench.tensor.DType;
  * D2 of {@code docs/spec/gemm.md} in that queues overlap the latency of loads and a buffer is held while its
  * load is under way.
  *
- * <p>Candidates of an extent are multiples of the array, since a part of it costs as much as all
- * of it; the extent in 1, 2, 3, ... even parts; and powers of two. Of buffers, two, and as many as
+ * <p>Candidates of an extent are multiples of the array, since a part of it costs as much as all of
+ * it; the extent in 1, 2, 3, ... even parts; and powers of two. Of buffers, two, and as many as
  * hide the latency of the loads, up to 32.
  */
 public final class TileSearch {
@@ -285,8 +285,7 @@ public final class TileSearch {
     double product = step.productPs * ragged(gemm.m(), m, costs.arrayRows());
     product *= ragged(gemm.n(), n, costs.arrayColumns());
     double pace =
-        Math.max(
-            Math.max(step.intervalPs, product), (step.alonePs + step.productPs) / buffers);
+        Math.max(Math.max(step.intervalPs, product), (step.alonePs + step.productPs) / buffers);
     double epilogue = passes(gemm) * passPs(costs, gemm.dtype(), m * n);
     double storeSerial = outBytes / bytesPerPs;
     double store = Math.max(storeSerial, (costs.latencyPs() + storeSerial) / costs.writeQueues());

@@ -101,6 +101,22 @@ final class PackageCycleTest {
     assertThat(isCycle(machine, cycle)).isTrue();
   }
 
+  /** The usual order of these is no cycle, so no copy of it is: the search has to find one. */
+  @ParameterizedTest
+  @CsvSource({
+    "torus_2d, 9, 3, 0-1 dead",
+    "torus_2d, 15, 5, 0-1 dead; 7-8 dead",
+    "fully_connected, 5, auto, 0-1 20 GB/s; 1-2 20 GB/s"
+  })
+  void ring_noCopyOfTheUsualOrderServes_isSearched(
+      String topology, int sips, String width, String links) {
+    Machine machine = machine(topology, sips, width, links);
+    int[] cycle = cycle(machine);
+
+    assertThat(isCycle(machine, cycle)).isTrue();
+    assertThat(crosses(cycle, 0, 1) || crosses(cycle, 1, 0)).isFalse();
+  }
+
   @Test
   void ring_linkDeadOneWay_goesTheOther() {
     Machine machine = machine("ring_1d", 6, "auto", "2->3 dead");

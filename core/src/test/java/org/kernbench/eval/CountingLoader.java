@@ -86,8 +86,7 @@ final class CountingLoader extends ClassLoader {
           if (element instanceof MethodModel method && method.code().isPresent()) {
             String place = owner.substring(PRODUCT.length()) + "." + method.methodName();
             builder.transformMethod(
-                method,
-                java.lang.classfile.MethodTransform.transformingCode(counts(owner, place)));
+                method, java.lang.classfile.MethodTransform.transformingCode(counts(owner, place)));
           } else {
             builder.with(element);
           }

@@ -50,10 +50,8 @@ final class TileSearchTest {
     double forecastPs(TileShape tile, int buffers) {
       double[] ps = new double[1];
       StreamCosts costs = StreamCosts.of(rig.machine, rig.pe(0));
-      rig.run(
-          tl ->
-              ps[0] =
-                  new TileForecast(costs, gemm(tl), tile, buffers, costs.commandWindow()).ps());
+      rig.run(tl ->
+          ps[0] = new TileForecast(costs, gemm(tl), tile, buffers, costs.commandWindow()).ps());
       return ps[0];
     }
 
@@ -78,10 +76,7 @@ final class TileSearchTest {
 
   private static KernelRig rig(int rows, int columns, String clock) {
     return new KernelRig(
-        Mode.TIME,
-        "pe.gemm.rows=" + rows,
-        "pe.gemm.columns=" + columns,
-        "pe.gemm.clock=" + clock);
+        Mode.TIME, "pe.gemm.rows=" + rows, "pe.gemm.columns=" + columns, "pe.gemm.clock=" + clock);
   }
 
   /** Arrays that are no power of two, products with edges; bound by the array, by the loads. */
@@ -100,8 +95,7 @@ final class TileSearchTest {
     try (KernelRig rig = rig(rows, columns, clock)) {
       Product product = new Product(rig, m, k, n, loaded);
 
-      assertThat((double) product.chosenPs())
-          .isLessThanOrEqualTo(1.02 * product.quickestPs());
+      assertThat((double) product.chosenPs()).isLessThanOrEqualTo(1.02 * product.quickestPs());
     }
   }
 
