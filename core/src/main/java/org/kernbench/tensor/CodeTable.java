@@ -29,7 +29,7 @@ final class CodeTable {
   private CodeTable(UnaryOp op, DType type) {
     this.op = op;
     this.type = type;
-    this.codes = new int[1 << 8 * type.sizeBytes()];
+    this.codes = new int[1 << (8 * type.sizeBytes())];
     if (type.sizeBytes() == 1) {
       fill();
     }

@@ -18,7 +18,7 @@ final class CodeTableTest {
       if (!op.supports(t) || !CodeTable.pays(op, t)) {
         continue;
       }
-      int n = 1 << 8 * t.sizeBytes();
+      int n = 1 << (8 * t.sizeBytes());
       byte[] all = new byte[n * t.sizeBytes()];
       for (int code = 0; code < n; code++) {
         all[code * t.sizeBytes()] = (byte) code;

@@ -9,8 +9,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The quick evaluations against the slow ones. How near both are to the
- * true values is the business of {@link RealFunctionsTest}.
+ * The quick evaluations against the slow ones. How near both are to the true values is the business
+ * of {@link RealFunctionsTest}.
  */
 final class QuickFunctionsTest {
   /** A prime: every exponent, sign and low bit is met. */
