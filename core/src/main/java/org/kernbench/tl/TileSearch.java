@@ -34,8 +34,8 @@ import org.kernbench.tensor.DType;
  *
  * where the sum is over {@code n_o n_k} steps, those at the edges with the tiles that are left
  * there; they make {@code n_o} outputs, and {@code t_s} stores one. It differs from the closed form
- * D2 of {@code docs/spec/gemm.md} in that queues overlap the latency of loads and a buffer is held while its
- * load is under way.
+ * D2 of {@code docs/spec/gemm.md} in that queues overlap the latency of loads and a buffer is held
+ * while its load is under way.
  *
  * <p>Candidates of an extent are multiples of the array, since a part of it costs as much as all of
  * it; the extent in 1, 2, 3, ... even parts; and powers of two. Of buffers, two, and as many as
@@ -81,7 +81,7 @@ public final class TileSearch {
    */
   public Prediction choose(CompositeGemm gemm) {
     List<Prediction> ranked = search(gemm, tiles(gemm));
-    if (gemm.m() == 0 || gemm.n() == 0 || gemm.k() == 0) {
+    if (ranked.size() == 1 || gemm.m() == 0 || gemm.n() == 0 || gemm.k() == 0) {
       return ranked.getFirst();
     }
     Climb climb = new Climb(gemm);
