@@ -71,8 +71,8 @@ final class IdleCalls {
                 }
               }
             });
-    if (log.size() > 0) {
-      failure.accept(place.name() + ", no elements", log.size() + " commands; expected none");
+    if (log.completed() > 0) {
+      failure.accept(place.name() + ", no elements", log.completed() + " commands; expected none");
     }
   }
 
@@ -88,10 +88,9 @@ final class IdleCalls {
                 call(place, worker.torch(), worker.distributed().world(), call);
               }
             });
-    for (int id = 0; id < log.size(); id++) {
-      if (log.kind(id) != OpKind.LOAD && log.kind(id) != OpKind.STORE) {
-        failure.accept(place.name(), "a " + log.kind(id) + " command; expected copies only");
-        return;
+    for (OpKind kind : OpKind.values()) {
+      if (kind != OpKind.LOAD && kind != OpKind.STORE && log.completed(kind) > 0) {
+        failure.accept(place.name(), "a " + kind + " command; expected copies only");
       }
     }
   }

@@ -18,7 +18,8 @@ import org.kernbench.machine.Pe;
  * operation that it waited for last.
  *
  * <p>Rows are kept up to a limit, in chunks of primitive arrays; the hash and the counts cover all
- * operations whatever the limit. The hash is a sum over operations of a mix of what each did: the
+ * operations whatever the limit. So totals come from the counts, {@link #completed(OpKind)} and
+ * {@link #bytes(OpKind)}, and whatever else is computed from rows asks {@link #isComplete} first. The hash is a sum over operations of a mix of what each did: the
  * PE, which of its commands it was, kind, cause, bytes, place and times. So two runs with one hash
  * did the same things at the same times, whatever the simulator looked at first and whether or not
  * it captured lines. Ids count from 0 in the order in which the simulator took commands (but in
@@ -140,7 +141,17 @@ public final class OpLog {
       }
     }
     log.check(lines, works);
+    log.countRows();
     return log;
+  }
+
+  /** The counts by kind of a log that was read: only whole logs are saved. */
+  private void countRows() {
+    for (int id = 0; id < size(); id++) {
+      if (has(id)) {
+        tally.count(kind(id), bytes(id));
+      }
+    }
   }
 
   private void put(int id, int column, long value) {
@@ -243,6 +254,7 @@ public final class OpLog {
       long serialisationPs,
       long translationPs) {
     counting.completed++;
+    counting.count(kind, bytes);
     int what = kind.ordinal() | cause.ordinal() << 8;
     long h = mix(((long) ordinal << 32) ^ pe, what);
     h = mix(h, ((long) bytes << 32) ^ place);
@@ -294,6 +306,16 @@ public final class OpLog {
   /** Operations completed in the run. */
   public long completed() {
     return tally.completed;
+  }
+
+  /** Operations of a kind completed in the run, whether or not they have rows. */
+  public long completed(OpKind kind) {
+    return tally.operations(kind);
+  }
+
+  /** Bytes that all operations of a kind moved or computed, whether or not they have rows. */
+  public long bytes(OpKind kind) {
+    return tally.bytes(kind);
   }
 
   /** Ids below this may have a row. */

@@ -15,6 +15,9 @@ final class OpTally {
   /** The sum of their hashes, in which their order does not matter. */
   long hash;
 
+  private final long[] operations = new long[OpKind.values().length];
+  private final long[] bytes = new long[operations.length];
+
   OpTally(OpLog log) {
     this.log = log;
   }
@@ -28,9 +31,29 @@ final class OpTally {
     return nextId++;
   }
 
+  /** Counts an operation that has ended. */
+  void count(OpKind kind, int moved) {
+    operations[kind.ordinal()]++;
+    bytes[kind.ordinal()] += moved;
+  }
+
+  /** Operations of a kind that have ended. */
+  long operations(OpKind kind) {
+    return operations[kind.ordinal()];
+  }
+
+  /** Bytes that they moved or computed. */
+  long bytes(OpKind kind) {
+    return bytes[kind.ordinal()];
+  }
+
   /** Counts what another has. */
   void add(OpTally other) {
     completed += other.completed;
     hash += other.hash;
+    for (int kind = 0; kind < operations.length; kind++) {
+      operations[kind] += other.operations[kind];
+      bytes[kind] += other.bytes[kind];
+    }
   }
 }

@@ -126,7 +126,7 @@ public final class BridgeForecast {
    *
    * @param ps from its start to the end of its last kernel
    * @param boundPs no run takes less
-   * @param sentBytes counted on the wire; negative if there were too many operations to count
+   * @param sentBytes counted on the wire
    */
   public record Timing(long ps, long boundPs, long sentBytes) {}
 

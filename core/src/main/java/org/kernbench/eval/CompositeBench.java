@@ -193,7 +193,7 @@ final class CompositeBench implements Bench {
     return buffers > 0 ? tiled.buffers(buffers) : tiled;
   }
 
-  /** Tiles, and the window from the first read of a tile to the last product. */
+  /** Tiles, and the window from the first product to the last unless the log was cut. */
   private static void describe(Outcome outcome, int rows, int depth) {
     if (rows < UNDER_FED) {
       outcome.metric("under_fed", "M");
@@ -204,19 +204,24 @@ final class CompositeBench implements Bench {
       return;
     }
     OpLog log = outcome.log().get();
-    long products = 0;
+    if (log.completed(OpKind.GEMM) == 0) {
+      return;
+    }
+    outcome.metric("tiles", log.completed(OpKind.GEMM));
+    if (log.isComplete()) {
+      outcome.metric("products_window_ns", Numbers.ns(productsWindowPs(log)));
+    }
+  }
+
+  private static long productsWindowPs(OpLog log) {
     long first = Long.MAX_VALUE;
     long last = 0;
     for (int id = 0; id < log.size(); id++) {
       if (log.has(id) && log.kind(id) == OpKind.GEMM) {
-        products++;
         first = Math.min(first, log.startPs(id));
         last = Math.max(last, log.endPs(id));
       }
     }
-    if (products > 0) {
-      outcome.metric("tiles", products);
-      outcome.metric("products_window_ns", Numbers.ns(last - first));
-    }
+    return last - first;
   }
 }

@@ -302,8 +302,11 @@ final class MilestoneGemmBench implements Illustrated {
           outcome.explained(log, launch, machine.ipcq());
         }
       }
-      row.put("tiles", count(log, OpKind.GEMM) / pes);
+      row.put("tiles", log.completed(OpKind.GEMM) / pes);
       row.put("pe_window_ns", Numbers.ns(crit));
+      if (!log.isComplete()) {
+        throw new IllegalStateException("bug: the op log of a tile study " + log.lack());
+      }
       Window composite = crit > 0 ? composite(log) : new Window(0, 0);
       row.put("composite_window_ns", Numbers.ns(composite.toPs - composite.fromPs));
       Map<String, Long> busy = crit > 0 ? busy(log, composite) : Map.of();
@@ -331,14 +334,6 @@ final class MilestoneGemmBench implements Illustrated {
 
     /** A stretch of simulated time. */
     private record Window(long fromPs, long toPs) {}
-
-    private static int count(OpLog log, OpKind kind) {
-      int count = 0;
-      for (int id = 0; id < log.size(); id++) {
-        count += log.has(id) && log.kind(id) == kind ? 1 : 0;
-      }
-      return count;
-    }
 
     /** From the first operation of the product itself, after the loads before it, to the last. */
     private Window composite(OpLog log) {

@@ -136,6 +136,11 @@ public final class Outcome {
     return explained(newLog, () -> Breakdown.of(machine, newLog, fromPs, last, queues));
   }
 
+  /** The same from a moment to the end of an operation, an id of the log. */
+  Outcome explained(OpLog newLog, long fromPs, int lastOp) {
+    return explained(newLog, () -> Breakdown.of(machine, newLog, fromPs, lastOp));
+  }
+
   /** The same of a whole run, from the host's first call to the end of all launches. */
   public Outcome explainedRun(OpLog newLog, IpcqSpec queues) {
     return explained(newLog, () -> Breakdown.ofRun(machine, newLog, queues));

@@ -104,10 +104,7 @@ final class PeDmaBench implements Bench {
       events += measured.events();
       logs.add(measured.log().hash());
       if (context.choosesPoint()) {
-        OpLog log = measured.log();
-        outcome
-            .opLog(log)
-            .breakdown(Breakdown.of(machine, log, measured.fromPs(), measured.lastOp()));
+        outcome.explained(measured.log(), measured.fromPs(), measured.lastOp());
       }
     }
 

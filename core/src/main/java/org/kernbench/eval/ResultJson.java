@@ -11,9 +11,9 @@ import org.kernbench.device.Finding;
  * {name, hash}, mode, params, status, correct, max_abs_err, metrics {crit_ns, bound_ns, bound_kind,
  * efficiency, …}, breakdown [{cause, ns, share, place, line}], sim {events, wall_ms, events_per_s,
  * op_log_hash, numerics}}, and where they apply {@code problems, first_wrong, breakdown_note, rows,
- * compared [{kind, tensors, values, worst, worst_tensor}], verified, checked {accesses, messages,
- * findings [{kind, tensor, place, first_byte, end_byte, by, other}]}}. Benches add metrics and
- * never rename these; golden files seal it.
+ * compared [{kind, tensors, values, worst, worst_tensor}], verified, op_log_note, checked {accesses,
+ * messages, findings [{kind, tensor, place, first_byte, end_byte, by, other}]}}. Benches add
+ * metrics and never rename these; golden files seal it.
  */
 public final class ResultJson {
   private ResultJson() {}
@@ -50,6 +50,9 @@ public final class ResultJson {
       json.put("verified", r.verified());
     }
     r.checked().ifPresent(c -> json.put("checked", checked(c)));
+    r.log()
+        .filter(log -> !log.isComplete())
+        .ifPresent(log -> json.put("op_log_note", "the op log " + log.lack()));
     json.put("sim", sim(r.sim()));
     return Json.write(json);
   }

@@ -64,6 +64,12 @@ final class TwoPasses {
     long before = barrier.map(CollectiveRun::startPs).orElse(0L);
     long after = barrier.map(CollectiveRun::endPs).orElse(0L);
     OpLog log = torch.simulator().opLog();
+    if (!log.isComplete()) {
+      throw new UsageException(
+          "the op log "
+              + log.lack()
+              + ", so what the passes took is not known; use a smaller problem");
+    }
     long[] end = {0, after};
     long[] sent = new long[2];
     for (int id = 0; id < log.size(); id++) {
@@ -81,7 +87,7 @@ final class TwoPasses {
           new Timing(
               end[i] - (i == 0 ? 0 : after),
               boundsPs.getOrDefault(pass, 0L),
-              log.isComplete() ? sent[i] : -1));
+              sent[i]));
     }
   }
 
@@ -109,7 +115,7 @@ final class TwoPasses {
       row.add(Numbers.ns(t.ps()).toPlainString());
       row.add(Numbers.ns(t.boundPs()).toPlainString());
       row.add(t.ps() == 0 ? "-" : Numbers.ratio(t.boundPs(), t.ps()).toPlainString());
-      row.add(t.sentBytes() < 0 ? "-" : bytes(t.sentBytes()));
+      row.add(bytes(t.sentBytes()));
       row.add(bytes(predictedBytes.getOrDefault(pass, 0L)));
       table.add(row);
     });
@@ -139,7 +145,7 @@ final class TwoPasses {
       Map<String, Object> row = new LinkedHashMap<>();
       row.put("time_ns", Numbers.ns(t.ps()));
       row.put("bound_ns", Numbers.ns(t.boundPs()));
-      row.put("bytes_sent", t.sentBytes() < 0 ? Json.NULL : t.sentBytes());
+      row.put("bytes_sent", t.sentBytes());
       row.put("bytes_predicted", predictedBytes.getOrDefault(pass, 0L));
       times.put(word(pass), row);
     });

@@ -58,10 +58,23 @@ public final class Utilisation {
     this.links = List.copyOf(links);
   }
 
-  /** Utilisation in the window from {@code fromPs} to {@code toPs}. */
+  /**
+   * Utilisation in the window from {@code fromPs} to {@code toPs}.
+   *
+   * @throws IllegalArgumentException if the op log did not keep every operation
+   */
   public static Utilisation of(Machine machine, OpLog log, long fromPs, long toPs) {
+    checkWhole(log);
     return new Utilisation(
         fromPs, toPs, engines(log, fromPs, toPs), links(machine, log.transfers(), fromPs, toPs));
+  }
+
+  /** What a cut log lacks would look idle. */
+  private static void checkWhole(OpLog log) {
+    if (!log.isComplete()) {
+      throw new IllegalArgumentException(
+          "the op log " + log.lack() + "; expected one with every operation");
+    }
   }
 
   /** Length of the window in picoseconds. */
@@ -247,9 +260,11 @@ public final class Utilisation {
    * @param windows equal parts of the time from {@code fromPs} to {@code toPs}, at least 1
    * @return by kind, such as {@code sip_to_sip}, for each window the mean over the links of that
    *     kind that carried anything, 0 to 1
+   * @throws IllegalArgumentException if the op log did not keep every operation
    */
   public static Map<String, double[]> linksOverTime(
       Machine machine, OpLog log, long fromPs, long toPs, int windows) {
+    checkWhole(log);
     TransferLog ways = log.transfers();
     Windows all = new Windows(fromPs, toPs, windows);
     for (int s = 0; s < ways.services(); s++) {
@@ -266,9 +281,11 @@ public final class Utilisation {
    * @param windows equal parts of the time from {@code fromPs} to {@code toPs}, at least 1
    * @return by the engine's name, for each window the mean over the PEs where it worked at all, 0
    *     to 1
+   * @throws IllegalArgumentException if the op log did not keep every operation
    */
   public static Map<String, double[]> enginesOverTime(
       OpLog log, long fromPs, long toPs, int windows) {
+    checkWhole(log);
     Windows all = new Windows(fromPs, toPs, windows);
     for (Busy b : busy(log, fromPs, toPs)) {
       for (long[] span : b.apart()) {

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.kernbench.device.Cost;
 import org.kernbench.device.Launch;
 import org.kernbench.device.MmuCounts;
@@ -74,8 +75,7 @@ final class VaOffsetBench implements Bench {
     }
     if (context.mode() != Mode.VALUES) {
       outcome.time(sum.slowestPs, sum.slowestBoundPs, sum.slowest);
-      sum.log.ifPresent(outcome::opLog);
-      sum.breakdown.ifPresent(outcome::breakdown);
+      sum.explanation.ifPresent(explains -> explains.accept(outcome));
     }
     return outcome;
   }
@@ -89,8 +89,7 @@ final class VaOffsetBench implements Bench {
     String slowest = "";
     long slowestPs;
     long slowestBoundPs;
-    Optional<OpLog> log = Optional.empty();
-    Optional<Breakdown> breakdown = Optional.empty();
+    Optional<Consumer<Outcome>> explanation = Optional.empty();
   }
 
   private static List<Distance> distances(Machine machine, int n) {
@@ -142,7 +141,7 @@ final class VaOffsetBench implements Bench {
         context.took(distance.name, launch.criticalPs());
         time(machine, launch, log, bound(machine, x, y, from), row, sum);
         MmuCounts mmu = torch.simulator().mmuCounts();
-        row.put("loads", loads(log));
+        row.put("loads", log.completed(OpKind.LOAD));
         row.put("translations", mmu.lookups());
         row.put("tlb_misses", mmu.misses());
       }
@@ -169,17 +168,8 @@ final class VaOffsetBench implements Bench {
       sum.slowest = "latency";
       sum.slowestPs = launch.criticalPs();
       sum.slowestBoundPs = boundPs;
-      sum.log = Optional.of(log);
-      sum.breakdown = Optional.of(Breakdown.of(machine, log, launch, machine.ipcq()));
+      sum.explanation = Optional.of(outcome -> outcome.explained(log, launch, machine.ipcq()));
     }
-  }
-
-  private static int loads(OpLog log) {
-    int loads = 0;
-    for (int id = 0; id < log.size(); id++) {
-      loads += log.has(id) && log.kind(id) == OpKind.LOAD ? 1 : 0;
-    }
-    return loads;
   }
 
   // ---- values ----

@@ -42,6 +42,23 @@ final class OpLogTest {
   }
 
   @Test
+  void counts_aCutLog_coverEveryOperation() {
+    try (DeviceRig all = run(SimulatorOptions.DEFAULT);
+        DeviceRig none = run(SimulatorOptions.DEFAULT.withOpLogLimit(0));
+        DeviceRig some = run(SimulatorOptions.DEFAULT.withOpLogLimit(7))) {
+      for (OpKind kind : OpKind.values()) {
+        long rows = all.rows().stream().filter(r -> r.kind() == kind).count();
+        long bytes = all.rows().stream().filter(r -> r.kind() == kind).mapToLong(DeviceRig.Row::bytes).sum();
+        for (DeviceRig rig : List.of(all, none, some)) {
+          assertThat(rig.sim.opLog().completed(kind)).isEqualTo(rows);
+          assertThat(rig.sim.opLog().bytes(kind)).isEqualTo(bytes);
+        }
+      }
+      assertThat(all.sim.opLog().bytes(OpKind.SEND)).isPositive();
+    }
+  }
+
+  @Test
   void hash_otherProgramsOrMachines_differ() {
     Set<String> hashes = new HashSet<>();
     for (int seed = 0; seed < 50; seed++) {

@@ -1,21 +1,34 @@
 package org.kernbench.eval;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.CollectiveLibrary;
+import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.config.Suggest;
+import org.kernbench.device.Mode;
 import org.kernbench.device.OpLog;
+import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.ReduceKind;
 
 /** Windows of use: what they hold in sum is the time in which engines and links were busy. */
 final class UtilisationTest {
@@ -64,6 +77,36 @@ final class UtilisationTest {
 
     assertThat(links.getFirst().link().name()).isEqualTo("sip0.ioE->sip1.ioW");
     assertThat(links.get(1).busyPs()).isGreaterThanOrEqualTo(links.getFirst().busyPs());
+  }
+
+  @Test
+  void utilisation_ofACutLog_isRefused() {
+    Machine machine = Machines.load("ring", List.of("system.sips.count=3"));
+    CclConfig config = CclConfig.load(Optional.empty(), List.of());
+    CollectiveTrial trial =
+        CollectiveTrial.of(
+            machine,
+            CollectiveLibrary.algorithm(config, "ring"),
+            config.of("ring"),
+            RankLevel.SIP,
+            List.of(new Pe(0, 0, 0), new Pe(1, 0, 0), new Pe(2, 0, 0)));
+    List<OpLog> cut = new ArrayList<>();
+    CollectiveTrial.Result result =
+        trial.run(
+            CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F16, 300),
+            Mode.TIME,
+            SimulatorOptions.DEFAULT.withOpLogLimit(5),
+            (log, launch, queues) -> cut.add(log));
+
+    OpLog log = cut.getFirst();
+    assertThat(log.isComplete()).isFalse();
+    assertThat(result.wireBytes()).isEqualTo(2 * 2 * 600);
+    String message = "the op log kept 5 of " + log.completed() + " operations";
+    assertThatThrownBy(() -> Utilisation.of(machine, log, 0, 1)).hasMessageContaining(message);
+    assertThatThrownBy(() -> Utilisation.enginesOverTime(log, 0, 1, 1))
+        .hasMessageContaining(message);
+    assertThatThrownBy(() -> Utilisation.linksOverTime(machine, log, 0, 1, 1))
+        .hasMessageContaining(message);
   }
 
   @ParameterizedTest
