@@ -3,34 +3,50 @@ package org.kernbench.ccl;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.kernbench.machine.DmaSpec;
 import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
 /**
- * Lower bounds of collectives, from the machine alone: no algorithm can be faster.
+ * Lower bounds of collectives, from the machine alone: no program can be faster, whether its PEs
+ * send each other messages or read and write each other's memory.
+ *
+ * <p>Why they hold. Only PEs combine and copy: links, switches and memories hand on what they get,
+ * one transfer for each reader, and both directions of a link work at once, each at its own rate.
  *
  * <ul>
- *   <li><b>latency</b>: a result depends on contributions of other ranks, so a message must have
- *       gone from each of those: {@code T >= o + distance + s/B}, with the distance over the
- *       fastest links, and the bytes s that depend on that rank through the receiver's own port at
- *       B.
- *   <li><b>traffic</b>: bytes must cross every cut of the machine with ranks on both sides. For an
- *       all-reduce, cut the machine into k parts: to combine the parts' contributions and to hand
- *       the results back takes {@code 2 (k - 1)} messages across the cut for each element,
- *       combining on the way included: {@code T >= 2 (k-1) S / C}, where C is the bandwidth of all
- *       directed links between parts. The best such cut is the graph's <em>strength</em> (Tutte,
- *       Nash-Williams). Each direction of a cut in two carries S as well, which binds where links
- *       are asymmetric. Up to {@value #EXACT} ranks the best cuts are found by minimum cuts (see
- *       {@link Cuts}); beyond, the obvious ones are tried, which are the best on rings, meshes and
- *       tori.
- *   <li><b>port</b>: only PEs combine and copy, so all messages pass their ports: the same counts
- *       against what one PE, and all PEs together, can send and receive. If the vectors are tensors
- *       in memory, loads and stores pass there as well.
+ *   <li><b>latency</b>: a result depends on contributions of other ranks. Some PE loads such a
+ *       contribution where it lies, and some PE stores a result where it belongs: two set-ups, a
+ *       request before and an acknowledgement after, and between them the way from the one memory
+ *       by a PE to the other, over the links with the least latency whatever the routes. Then all
+ *       bytes s of the result that depend on it have yet to enter the memory, at B: {@code T >= 2
+ *       setup + request + distance + acknowledgement + s/B}.
+ *   <li><b>traffic</b>: cut the ranks into k parts, each with its PEs and memories and any relays.
+ *       Take one element, and the first moment at which the contributions of all parts are known in
+ *       one part, j. Something that depends on part i's has left part i, for each i but j; what
+ *       enters a part was last computed in one part, so these are k - 1 transfers that have entered
+ *       some part. From then on k - 1 parts have yet to learn the result, and something must enter
+ *       each. So {@code 2 (k - 1)} elements enter parts for every element, combining on the way
+ *       included, and {@code T >= 2 (k-1) S / C}, where C is all that can enter the parts. The
+ *       best such cut is the graph's <em>strength</em> ({@link Cuts#strength}). A switch is in no
+ *       part: what passes it leaves one rank's link and enters another's. Each direction of a cut
+ *       in two carries S as well, which binds where links are asymmetric. Up to {@value #EXACT}
+ *       ranks the best cuts are found by minimum cuts; beyond, the obvious ones are tried, which
+ *       are the best on rings, meshes and tori.
+ *   <li><b>memory</b>: what a rank gives is read from its slice of HBM and what it gets is written
+ *       there, through the one port that reads and writes share.
+ *   <li><b>port</b>: every contribution enters a PE and every result leaves one. Which PE is the
+ *       program's choice, so this counts against the ports of all of them together.
  * </ul>
  *
- * <p>The object that {@link #of(Machine, List)} gives bounds a program on tensors in memory; the
- * constructor gives the network alone.
+ * <p>Bytes stand for elements: a program that would encode several elements in fewer bytes than
+ * they have is outside of this.
+ *
+ * <p>The object that {@link #of(Machine, List)} gives bounds a program on tensors in memory. The
+ * constructor gives the network alone, for vectors that lie in the PEs already and programs that
+ * send messages, as closed forms assume: distances from PE to PE after one message's overhead, and
+ * every message counts against the ports of sender and receiver.
  */
 public final class Bounds {
   /** Ranks up to which the best cuts are searched for. */
@@ -38,6 +54,9 @@ public final class Bounds {
 
   /** Ranks up to which all cuts of an all-to-all are tried. */
   private static final int ALL_SUBSETS = 12;
+
+  /** Ranks and relays up to which the ways of an all-to-all are added up. */
+  private static final int MOST_NODES = 512;
 
   private static final double PS_PER_SECOND = 1e12;
 
@@ -48,9 +67,10 @@ public final class Bounds {
   private final boolean inMemory;
   private final RankGraph graph;
   private final Cuts cuts;
-  private final long overheadPs;
-  private final long memoryPs;
-  private final double fastestPort;
+  private final long fixedPs;
+  private final long barrierPs;
+  private final double entryRate;
+  private final double[] memoryRates;
   private double allReducePerByte = -1;
   private long diameterPs = -1;
 
@@ -58,7 +78,7 @@ public final class Bounds {
    * A lower bound.
    *
    * @param ps no run takes less, in picoseconds
-   * @param kind {@code latency}, {@code traffic} or {@code port}
+   * @param kind {@code latency}, {@code traffic}, {@code port} or {@code memory}
    */
   public record Bound(long ps, String kind) {}
 
@@ -72,9 +92,15 @@ public final class Bounds {
     this.inMemory = inMemory;
     this.graph = new RankGraph(machine, leads);
     this.cuts = new Cuts(graph);
-    this.overheadPs = machine.pe().dma().messageOverheadPs();
-    this.memoryPs = inMemory ? memoryPs(machine, leads.get(0)) : 0;
-    this.fastestPort = machine.spec(LinkKind.ROUTER_TO_PE).rate().bytesPerSecond();
+    DmaSpec dma = machine.pe().dma();
+    long message = dma.messageOverheadPs();
+    this.fixedPs = inMemory ? 2 * dma.setupPs() + nearestMemoryPs(machine, leads) : message;
+    this.barrierPs = inMemory ? Math.min(message, dma.setupPs()) : message;
+    this.memoryRates = leads.stream().mapToDouble(pe -> portRate(machine, pe)).toArray();
+    this.entryRate =
+        inMemory
+            ? Arrays.stream(memoryRates).max().orElse(1)
+            : machine.spec(LinkKind.ROUTER_TO_PE).rate().bytesPerSecond();
   }
 
   /** Analyses a group once for tensors in memory: every program loads them and stores results. */
@@ -92,19 +118,36 @@ public final class Bounds {
     return of(machine, leads).allReduce(bytes);
   }
 
-  /** The way to the memory and back for a load, and for a store, without the access itself. */
-  private static long memoryPs(Machine machine, Pe pe) {
-    int[] there = machine.route(machine.peNode(pe), machine.hbmNode(pe));
-    int[] back = machine.route(machine.hbmNode(pe), machine.peNode(pe));
-    long links = withoutAccess(machine, there) + withoutAccess(machine, back);
-    return 2 * (links + machine.pe().dma().setupPs());
+  /** The least way of a request from a PE to a memory, and of an acknowledgement back. */
+  private static long nearestMemoryPs(Machine machine, List<Pe> leads) {
+    long request = Long.MAX_VALUE;
+    long reply = Long.MAX_VALUE;
+    for (Pe pe : leads) {
+      request = Math.min(request, ends(machine, machine.peNode(pe), machine.hbmNode(pe)));
+      reply = Math.min(reply, ends(machine, machine.hbmNode(pe), machine.peNode(pe)));
+    }
+    return request + reply;
   }
 
-  private static long withoutAccess(Machine machine, int[] route) {
-    return IntStream.of(route)
-        .filter(link -> !machine.linkKind(link).isMemoryPort())
-        .mapToLong(link -> machine.specOf(link).latencyPs())
-        .sum();
+  /** The first and the last link of a way: whoever comes from further away has these as well. */
+  private static long ends(Machine machine, int from, int to) {
+    int[] links =
+        IntStream.of(machine.route(from, to))
+            .filter(link -> !machine.linkKind(link).isMemoryPort())
+            .toArray();
+    long first = machine.specOf(links[0]).latencyPs();
+    return links.length == 1
+        ? first
+        : first + machine.specOf(links[links.length - 1]).latencyPs();
+  }
+
+  /** What a PE's slice of HBM can give and take, in bytes per second. */
+  private static double portRate(Machine machine, Pe pe) {
+    return IntStream.of(machine.route(machine.peNode(pe), machine.hbmNode(pe)))
+        .filter(link -> machine.linkKind(link).isMemoryPort())
+        .mapToDouble(link -> machine.specOf(link).rate().bytesPerSecond())
+        .min()
+        .orElse(Double.POSITIVE_INFINITY);
   }
 
   // ---- operations ----
@@ -120,7 +163,7 @@ public final class Bounds {
     }
     double messages = 2.0 * (ranks - 1) * bytes;
     double[] each = filled(bytes);
-    return best(latencyPs(bytes), trafficPs(bytes), ports(messages, each, each, each, each));
+    return best(latencyPs(bytes), trafficPs(bytes), new Moved(messages, each, each, each, each));
   }
 
   /** The latency bound of an all-reduce alone, in picoseconds. */
@@ -182,7 +225,7 @@ public final class Bounds {
     }
     long latency = 0;
     for (int v = 0; v < Math.min(ranks, EXACT); v++) {
-      long[] distances = graph.distancesFrom(v);
+      long[] distances = distancesFrom(v);
       for (int u = 0; u < ranks; u++) {
         double bytes = reduces ? part[u] : part[v];
         if (u != v && bytes > 0) {
@@ -190,7 +233,8 @@ public final class Bounds {
         }
       }
     }
-    return best(latency, ps(traffic), ports((ranks - 1) * total, out, in, loads, stores));
+    Moved moved = new Moved((ranks - 1) * total, out, in, loads, stores);
+    return best(latency, ps(traffic), moved);
   }
 
   /**
@@ -224,11 +268,12 @@ public final class Bounds {
     one[root] = bytes;
     double[] others = filled(bytes);
     others[root] = 0;
-    double ports =
+    double messages = (ranks - 1.0) * bytes;
+    Moved moved =
         reduces
-            ? ports((ranks - 1.0) * bytes, others, one, all, one)
-            : ports((ranks - 1.0) * bytes, one, others, one, others);
-    return best(latency(eccentricityPs(root), bytes), ps(traffic), ports);
+            ? new Moved(messages, others, one, all, one)
+            : new Moved(messages, one, others, one, others);
+    return best(latency(eccentricityPs(root, reduces), bytes), ps(traffic), moved);
   }
 
   /**
@@ -262,7 +307,7 @@ public final class Bounds {
     long latency = 0;
     for (int v = 0; v < ranks; v++) {
       if (v != root && part[v] > 0) {
-        long[] distances = graph.distancesFrom(gathers ? v : root);
+        long[] distances = distancesFrom(gathers ? v : root);
         latency = Math.max(latency, latency(distances[gathers ? root : v], part[v]));
       }
     }
@@ -270,11 +315,11 @@ public final class Bounds {
     given[root] = 0;
     double[] taken = new double[ranks];
     taken[root] = others;
-    double ports =
+    Moved moved =
         gathers
-            ? ports(others, given, taken, given, taken)
-            : ports(others, taken, given, taken, given);
-    return best(latency, ps(traffic), ports);
+            ? new Moved(others, given, taken, given, taken)
+            : new Moved(others, taken, given, taken, given);
+    return best(latency, ps(traffic), moved);
   }
 
   /**
@@ -303,7 +348,7 @@ public final class Bounds {
     }
     long latency = 0;
     for (int u = 0; u < Math.min(ranks, EXACT); u++) {
-      long[] distances = graph.distancesFrom(u);
+      long[] distances = distancesFrom(u);
       for (int v = 0; v < ranks; v++) {
         if (bytes[u][v] > 0) {
           latency = Math.max(latency, latency(distances[v], bytes[u][v]));
@@ -311,7 +356,7 @@ public final class Bounds {
       }
     }
     double traffic = Math.max(exchangedAcrossCuts(bytes), exchangedOverAllLinks(bytes));
-    return best(latency, ps(traffic), ports(total, out, in, out, in));
+    return best(latency, ps(traffic), new Moved(total, out, in, out, in));
   }
 
   /** All two-sided cuts of few ranks; of many, those between intervals of ranks. */
@@ -352,20 +397,22 @@ public final class Bounds {
 
   /** Each byte takes at least the links of a shortest way, and all links together have C. */
   private double exchangedOverAllLinks(double[][] bytes) {
-    if (ranks > EXACT) {
+    int nodes = graph.nodes();
+    if (nodes > MOST_NODES) {
       return 0;
     }
-    double[][] hops = new double[ranks][ranks];
-    for (double[] row : hops) {
-      Arrays.fill(row, Double.POSITIVE_INFINITY);
+    double[][] hops = new double[nodes][nodes];
+    for (int u = 0; u < nodes; u++) {
+      Arrays.fill(hops[u], Double.POSITIVE_INFINITY);
     }
     for (int e = 0; e < graph.edges(); e++) {
       hops[graph.from(e)][graph.to(e)] = 1 / graph.rate(e);
     }
-    for (int w = 0; w < ranks; w++) {
-      for (int u = 0; u < ranks; u++) {
-        for (int v = 0; v < ranks; v++) {
-          hops[u][v] = Math.min(hops[u][v], hops[u][w] + hops[w][v]);
+    for (int w = 0; w < nodes; w++) {
+      for (int u = 0; u < nodes; u++) {
+        double first = hops[u][w];
+        for (int v = 0; v < nodes && first < Double.POSITIVE_INFINITY; v++) {
+          hops[u][v] = Math.min(hops[u][v], first + hops[w][v]);
         }
       }
     }
@@ -380,7 +427,7 @@ public final class Bounds {
 
   /** The bound of a barrier: no rank leaves before it could have heard from the farthest. */
   public Bound barrier() {
-    return new Bound(ranks < 2 ? 0 : overheadPs + diameterPs(), "latency");
+    return new Bound(ranks < 2 ? 0 : barrierPs + graph.diameterPs(), "latency");
   }
 
   /**
@@ -396,9 +443,9 @@ public final class Bounds {
     sent[from] = bytes;
     received[to] = bytes;
     return best(
-        latency(graph.distancesFrom(from)[to], bytes),
+        latency(distancesFrom(from)[to], bytes),
         0,
-        ports(bytes, sent, received, sent, received));
+        new Moved(bytes, sent, received, sent, received));
   }
 
   // ---- parts ----
@@ -410,43 +457,65 @@ public final class Bounds {
   }
 
   private long latency(long distancePs, double bytes) {
-    return overheadPs + memoryPs + distancePs + (long) (bytes / fastestPort * PS_PER_SECOND);
+    return fixedPs + distancePs + (long) (bytes / entryRate * PS_PER_SECOND);
+  }
+
+  private long[] distancesFrom(int rank) {
+    return inMemory ? graph.memoryDistancesFrom(rank) : graph.distancesFrom(rank);
   }
 
   private long diameterPs() {
     if (diameterPs < 0) {
-      diameterPs = graph.diameterPs();
+      diameterPs = inMemory ? graph.memoryDiameterPs() : graph.diameterPs();
     }
     return diameterPs;
   }
 
-  /** Distance of the rank that is farthest from one, either way. */
-  private long eccentricityPs(int rank) {
-    return Arrays.stream(graph.distancesFrom(rank)).max().orElse(0);
+  /** Distance to the rank that is farthest from a root, or from it. */
+  private long eccentricityPs(int root, boolean reduces) {
+    long farthest = 0;
+    long[] from = reduces ? new long[0] : distancesFrom(root);
+    for (int rank = 0; rank < ranks; rank++) {
+      if (rank != root && (from.length > 0 || rank < EXACT)) {
+        farthest = Math.max(farthest, reduces ? distancesFrom(rank)[root] : from[rank]);
+      }
+    }
+    return farthest;
   }
 
   /**
-   * Seconds that the ports need.
+   * What an operation moves at least.
    *
-   * @param messages bytes that all PEs together send at least
-   * @param out by rank, bytes that it sends at least
-   * @param in by rank, bytes that it receives at least
-   * @param loads by rank, bytes from memory if the vectors are there
-   * @param stores by rank, bytes to memory if the vectors are there
+   * @param messages bytes that all PEs together send and receive, if vectors lie in them
+   * @param out by rank, bytes that it sends, if vectors lie in the PEs
+   * @param in by rank, bytes that it receives, likewise
+   * @param loads by rank, bytes that are read from its memory, if vectors are there
+   * @param stores by rank, bytes that are written to its memory, likewise
    */
-  private double ports(
-      double messages, double[] out, double[] in, double[] loads, double[] stores) {
-    double memory = inMemory ? least(loads, stores) : 0;
-    double worst = (messages + memory) / graph.allPorts();
+  private record Moved(
+      double messages, double[] out, double[] in, double[] loads, double[] stores) {}
+
+  /** Seconds that the ports of the PEs need. */
+  private double portSeconds(Moved moved) {
+    if (inMemory) {
+      double entering = Arrays.stream(moved.loads).sum() / graph.allPortsIn();
+      return Math.max(entering, Arrays.stream(moved.stores).sum() / graph.allPortsOut());
+    }
+    double worst = moved.messages / Math.min(graph.allPortsIn(), graph.allPortsOut());
     for (int r = 0; r < ranks; r++) {
-      worst = Math.max(worst, (in[r] + (inMemory ? loads[r] : 0)) / graph.portIn(r));
-      worst = Math.max(worst, (out[r] + (inMemory ? stores[r] : 0)) / graph.portOut(r));
+      worst = Math.max(worst, moved.in[r] / graph.portIn(r));
+      worst = Math.max(worst, moved.out[r] / graph.portOut(r));
     }
     return worst;
   }
 
-  private static double least(double[] loads, double[] stores) {
-    return Math.min(Arrays.stream(loads).sum(), Arrays.stream(stores).sum());
+  /** Seconds that the memories need. */
+  private double memorySeconds(Moved moved) {
+    double worst = 0;
+    for (int r = 0; r < ranks && inMemory; r++) {
+      worst = Math.max(worst, (moved.loads[r] + moved.stores[r]) / memoryRates[r]);
+    }
+    return worst;
   }
 
   /** Seconds per byte and partition: the least C / (k - 1) over the partitions that are tried. */
@@ -456,11 +525,11 @@ public final class Bounds {
     }
     int[] each = new int[ranks];
     Arrays.setAll(each, i -> i);
-    double least = cuts.crossing(each) / (ranks - 1.0);
+    double least = cuts.quickCrossing(each) / (ranks - 1.0);
     int[] sips = graph.sips();
     int count = Arrays.stream(sips).max().orElse(0) + 1;
     if (count > 1) {
-      least = Math.min(least, cuts.crossing(sips) / (count - 1.0));
+      least = Math.min(least, cuts.quickCrossing(sips) / (count - 1.0));
     }
     for (int sip = 0; sip < count && count > 1 && count <= EXACT; sip++) {
       // The ranks of one package each for itself, all others together.
@@ -469,7 +538,7 @@ public final class Bounds {
       for (int rank = 0; rank < ranks; rank++) {
         part[rank] = sips[rank] == sip ? parts++ : 0;
       }
-      least = Math.min(least, cuts.crossing(part) / (parts - 1.0));
+      least = Math.min(least, cuts.quickCrossing(part) / (parts - 1.0));
     }
     return least;
   }
@@ -478,11 +547,15 @@ public final class Bounds {
     return (long) Math.ceil(seconds * PS_PER_SECOND * ROUNDING);
   }
 
-  private static Bound best(long latencyPs, long trafficPs, double portSeconds) {
-    long portPs = ps(portSeconds);
-    if (latencyPs >= trafficPs && latencyPs >= portPs) {
-      return new Bound(latencyPs, "latency");
+  private Bound best(long latencyPs, long trafficPs, Moved moved) {
+    Bound best = new Bound(latencyPs, "latency");
+    for (Bound other :
+        List.of(
+            new Bound(trafficPs, "traffic"),
+            new Bound(ps(portSeconds(moved)), "port"),
+            new Bound(ps(memorySeconds(moved)), "memory"))) {
+      best = other.ps > best.ps ? other : best;
     }
-    return portPs > trafficPs ? new Bound(portPs, "port") : new Bound(trafficPs, "traffic");
+    return best;
   }
 }

@@ -15,11 +15,13 @@ final class Cuts {
 
   private final RankGraph graph;
   private final int n;
+  private final int nodes;
   private final double largest;
 
   Cuts(RankGraph graph) {
     this.graph = graph;
     this.n = graph.ranks();
+    this.nodes = graph.nodes();
     double most = 0;
     for (int e = 0; e < graph.edges(); e++) {
       most = Math.max(most, graph.rate(e));
@@ -30,10 +32,12 @@ final class Cuts {
   // ---- strength ----
 
   /**
-   * The least over all partitions into k parts of C / (k - 1), where C is the rate of all edges
-   * between parts, both ways: the strength of the graph (Tutte, Nash-Williams). Newton's method;
-   * each step minimises {@code C - lambda (k - 1)} over all partitions (Cunningham 1985, by the
-   * greedy of Dilworth's truncation).
+   * The least over all partitions of the ranks into k parts of C / (k - 1), where C is what can
+   * enter each part, all parts together; relays are nobody's, and each part may hold those that let
+   * the least in. Without relays it is the strength of the graph (Tutte, Nash-Williams). Newton's
+   * method; each step minimises {@code C - lambda (k - 1)} over all partitions (Cunningham 1985, by
+   * the greedy of Dilworth's truncation, which asks only that what enters a set is submodular: it
+   * is, also as the least over relays).
    */
   double strength() {
     int[] part = new int[n];
@@ -54,15 +58,66 @@ final class Cuts {
     return lambda;
   }
 
-  /** The rate of all edges between parts. */
+  /** What can enter each part from the ranks of others, all parts together. */
   double crossing(int[] part) {
+    int parts = Arrays.stream(part).max().orElse(0) + 1;
     double sum = 0;
-    for (int e = 0; e < graph.edges(); e++) {
-      if (part[graph.from(e)] != part[graph.to(e)]) {
-        sum += graph.rate(e);
-      }
+    for (int p = 0; p < parts; p++) {
+      int inside = p;
+      sum += entering(part, inside);
     }
     return sum;
+  }
+
+  /** The least cut before the ranks of a part. */
+  private double entering(int[] part, int inside) {
+    if (nodes == n) {
+      return entering(u -> part[u] == inside);
+    }
+    MaxFlow flow = new MaxFlow(nodes + 2);
+    for (int u = 0; u < n; u++) {
+      if (part[u] == inside) {
+        flow.edge(u, nodes + 1, Double.POSITIVE_INFINITY);
+      } else {
+        flow.edge(nodes, u, Double.POSITIVE_INFINITY);
+      }
+    }
+    for (int e = 0; e < graph.edges(); e++) {
+      flow.edge(graph.from(e), graph.to(e), graph.rate(e));
+    }
+    flow.run(nodes, nodes + 1, largest * 1e-11);
+    boolean[] outside = flow.side();
+    return entering(u -> !outside[u]);
+  }
+
+  /**
+   * As {@link #crossing(int[])}, but not the least: relays are tried in no part, and in that of the
+   * nearest rank, for each part. In time that grows with the edges, for very many ranks.
+   */
+  double quickCrossing(int[] part) {
+    int parts = Arrays.stream(part).max().orElse(0) + 1;
+    double[] without = new double[parts];
+    double[] with = new double[parts];
+    for (int e = 0; e < graph.edges(); e++) {
+      int v = graph.to(e);
+      int near = nearest(part, v);
+      if (v < n && (graph.from(e) >= n || part[graph.from(e)] != part[v])) {
+        without[part[v]] += graph.rate(e);
+      }
+      if (near >= 0 && near != nearest(part, graph.from(e))) {
+        with[near] += graph.rate(e);
+      }
+    }
+    double sum = 0;
+    for (int p = 0; p < parts; p++) {
+      sum += Math.min(without[p], with[p]);
+    }
+    return sum;
+  }
+
+  private int nearest(int[] part, int node) {
+    int rank = graph.nearest(node);
+    return rank < 0 ? -1 : part[rank];
   }
 
   /** By rank the number of its part, in a partition with the least C - lambda k. */
@@ -70,10 +125,10 @@ final class Cuts {
     double[] y = new double[n];
     int[] part = new int[n];
     for (int v = 0; v < n; v++) {
-      // The least d(X)/2 - lambda - y(X - v) over sets X of the first ranks with v among them.
-      MaxFlow flow = new MaxFlow(n + 2);
-      int source = n;
-      int sink = n + 1;
+      // The least in(X) - lambda - y(X - v) over sets X of the first ranks with v among them.
+      MaxFlow flow = new MaxFlow(nodes + 2);
+      int source = nodes;
+      int sink = nodes + 1;
       flow.edge(source, v, Double.POSITIVE_INFINITY);
       double base = -lambda;
       for (int u = 0; u < v; u++) {
@@ -88,7 +143,7 @@ final class Cuts {
         flow.edge(u, sink, Double.POSITIVE_INFINITY);
       }
       for (int e = 0; e < graph.edges(); e++) {
-        flow.edge(graph.from(e), graph.to(e), graph.rate(e) / 2, graph.rate(e) / 2);
+        flow.edge(graph.to(e), graph.from(e), graph.rate(e));
       }
       y[v] = base + flow.run(source, sink, largest * 1e-11);
       boolean[] inside = flow.side();
@@ -133,7 +188,7 @@ final class Cuts {
     double least = Double.POSITIVE_INFINITY;
     for (int v = 0; v < n; v++) {
       if (v != root) {
-        MaxFlow flow = flowOf(1, n);
+        MaxFlow flow = flowOf(1, nodes);
         flow.run(root, v, largest * 1e-11);
         boolean[] side = flow.side();
         least = Math.min(least, leaving(u -> side[u]));
@@ -164,11 +219,11 @@ final class Cuts {
       double found = best;
       for (int v = 0; v < n; v++) {
         // X on the sink's side with v in it: least T in(X) + p(X).
-        MaxFlow flow = flowOf(best, n + 1);
+        MaxFlow flow = flowOf(best, nodes + 1);
         for (int u = 0; u < n; u++) {
-          flow.edge(n, u, part[u]);
+          flow.edge(nodes, u, part[u]);
         }
-        flow.run(n, v, total * 1e-12);
+        flow.run(nodes, v, total * 1e-12);
         boolean[] outside = flow.side();
         double rest = total;
         for (int u = 0; u < n; u++) {
@@ -191,13 +246,13 @@ final class Cuts {
     double total = Arrays.stream(part).sum() - part[root];
     double best = ratio(total, entering(u -> u == root));
     for (int step = 0; step < 32; step++) {
-      MaxFlow flow = flowOf(best, n + 1);
+      MaxFlow flow = flowOf(best, nodes + 1);
       for (int u = 0; u < n; u++) {
         if (u != root) {
-          flow.edge(n, u, part[u]);
+          flow.edge(nodes, u, part[u]);
         }
       }
-      flow.run(n, root, total * 1e-12);
+      flow.run(nodes, root, total * 1e-12);
       boolean[] inside = flow.side();
       double sum = 0;
       for (int u = 0; u < n; u++) {
@@ -212,9 +267,18 @@ final class Cuts {
     return best;
   }
 
-  /** Seconds for what must cross from the ranks inside to those outside. */
+  /**
+   * Seconds for what must cross from the ranks inside to those outside; relays are tried on either
+   * side, and with the nearest rank.
+   */
   double crossing(double bytes, IntPredicate inside) {
-    return ratio(bytes, leaving(inside));
+    double least = leaving(u -> u < n && inside.test(u));
+    if (nodes > n) {
+      least = Math.min(least, leaving(u -> u >= n || inside.test(u)));
+      least =
+          Math.min(least, leaving(u -> graph.nearest(u) >= 0 && inside.test(graph.nearest(u))));
+    }
+    return ratio(bytes, least);
   }
 
   private static double ratio(double bytes, double rate) {

@@ -3,9 +3,14 @@ package org.kernbench.ccl;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
+import java.util.Set;
+import java.util.function.IntFunction;
 import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.LinkSpec;
 import org.kernbench.machine.Machine;
@@ -13,26 +18,37 @@ import org.kernbench.machine.Pe;
 import org.kernbench.torch.RankLevel;
 
 /**
- * The machine as its ranks see it: each node given to a rank, so that every link lies inside a rank
- * or between two. What holds for cuts of this graph holds for the machine, for a set of ranks with
- * all that was given to them is a set of nodes.
+ * The machine as its ranks see it: every node belongs to a rank or to a <em>relay</em>, so that
+ * every link lies inside one of them or between two. What holds for cuts of this graph holds for
+ * the machine, for a set of ranks and relays is a set of nodes.
  *
- * <p>A rank has the nodes of its device (package, cube, or the PE alone); nodes of nobody go to the
- * rank that reaches them first. Only links that some route between two ranks uses count, since no
- * message takes another.
+ * <p>A rank has the nodes of its device (package, cube, or the PE with its slice of HBM). A relay
+ * is what belongs to nobody: a switch, an IO chiplet, a router between PEs that are ranks, another
+ * package or cube as a whole. Bytes pass through it and may lie in its memory, but it runs no
+ * program: it neither combines vectors nor makes two messages of one.
+ *
+ * <p>Only links on a route between a rank's PE and a PE or a memory count: kernels reach nothing in
+ * another way.
  */
 final class RankGraph {
   /** Ranks up to which the links of all routes are collected; beyond, all but the host's count. */
   private static final int ALL_ROUTES = 128;
 
+  private static final long MOST_ROUTES = 1 << 16;
+
   /** Ranks up to which the distances of all pairs are computed. */
   private static final int ALL_DISTANCES = 32;
 
   private final int ranks;
+  private final int nodes;
   private final int[] leadNodes;
+  private final int[] memories;
   private final int[] sips;
   private final Directed links;
-  private final int[] rankOf;
+
+  /** By node of this graph the rank that has it or reaches it first. */
+  private final int[] nearest;
+
   private final int[] from;
   private final int[] to;
   private final double[] rate;
@@ -45,31 +61,27 @@ final class RankGraph {
   RankGraph(Machine machine, List<Pe> leads) {
     ranks = leads.size();
     leadNodes = leads.stream().mapToInt(machine::peNode).toArray();
+    memories = leads.stream().mapToInt(pe -> controller(machine, pe)).toArray();
     sips = sips(leads);
-    links = new Directed(machine, usedLinks(machine, leads));
-    rankOf = new int[machine.nodeCount()];
-    Arrays.fill(rankOf, -1);
-    settle(machine, leads);
-    spread();
-    Map<Long, Integer> between = new HashMap<>();
-    double[] sum = new double[links.size()];
-    int[] a = new int[links.size()];
-    int[] b = new int[links.size()];
-    portOut = new double[ranks];
-    portIn = new double[ranks];
+    RankLevel level = level(leads);
+    links = new Directed(machine, usedLinks(machine, leads, level));
+    int[] nodeOf = new Owners(machine, level, leads).nodes();
+    Map<Long, Double> sums = new LinkedHashMap<>();
     for (int i = 0; i < links.size(); i++) {
-      int u = rankOf[links.from[i]];
-      int v = rankOf[links.to[i]];
-      if (u != v && u >= 0 && v >= 0) {
-        int at = between.computeIfAbsent(((long) u << 32) | v, k -> between.size());
-        a[at] = u;
-        b[at] = v;
-        sum[at] += links.rate[i];
+      int u = nodeOf[links.from[i]];
+      int v = nodeOf[links.to[i]];
+      if (u != v) {
+        sums.merge(((long) u << 32) | v, links.rate[i], Double::sum);
       }
     }
-    from = Arrays.copyOf(a, between.size());
-    to = Arrays.copyOf(b, between.size());
-    rate = Arrays.copyOf(sum, between.size());
+    dropDeadEnds(sums);
+    from = sums.keySet().stream().mapToInt(key -> (int) (key >> 32)).toArray();
+    to = sums.keySet().stream().mapToInt(Long::intValue).toArray();
+    rate = sums.values().stream().mapToDouble(r -> r).toArray();
+    nodes = number();
+    nearest = nearest();
+    portOut = new double[ranks];
+    portIn = new double[ranks];
     ports();
   }
 
@@ -90,60 +102,151 @@ final class RankGraph {
     }
   }
 
-  /** A graph of its own, without a machine, whose ports never bind: for questions about cuts. */
-  RankGraph(int ranks, int[] from, int[] to, double[] rate) {
+  /**
+   * A graph of its own, without a machine, whose ports never bind: for questions about cuts.
+   *
+   * @param nodes of which the first {@code ranks} are ranks, the others relays
+   */
+  RankGraph(int ranks, int nodes, int[] from, int[] to, double[] rate) {
     this.ranks = ranks;
+    this.nodes = nodes;
     this.leadNodes = new int[0];
+    this.memories = new int[0];
     this.sips = new int[ranks];
     this.links = new Directed(0);
-    this.rankOf = new int[0];
     this.from = from.clone();
     this.to = to.clone();
     this.rate = rate.clone();
+    this.nearest = nearest();
     this.portOut = new double[ranks];
     this.portIn = new double[ranks];
     Arrays.fill(portOut, Double.POSITIVE_INFINITY);
     Arrays.fill(portIn, Double.POSITIVE_INFINITY);
   }
 
-  private static BitSet usedLinks(Machine machine, List<Pe> leads) {
+  /** The controller of a PE's slice of HBM. */
+  private static int controller(Machine machine, Pe pe) {
+    int[] route = machine.route(machine.peNode(pe), machine.hbmNode(pe));
+    for (int link : route) {
+      if (machine.linkKind(link).isMemoryPort()) {
+        return machine.linkFrom(link);
+      }
+    }
+    throw new IllegalStateException("bug: no memory port on the way from " + pe + " to its slice");
+  }
+
+  // ---- which links count ----
+
+  private static BitSet usedLinks(Machine machine, List<Pe> leads, RankLevel level) {
     BitSet used = new BitSet(machine.linkCount());
-    if (leads.size() > ALL_ROUTES) {
+    int[] places = leads.size() > ALL_ROUTES ? new int[0] : places(machine, leads, level);
+    if (places.length == 0 || (long) leads.size() * places.length > MOST_ROUTES) {
       for (int link = 0; link < machine.linkCount(); link++) {
         used.set(link, machine.linkKind(link) != LinkKind.HOST_LINK);
       }
       return used;
     }
-    for (Pe from : leads) {
-      for (Pe to : leads) {
-        if (!from.equals(to)) {
-          for (int link : machine.route(machine.peNode(from), machine.peNode(to))) {
-            used.set(link);
-          }
+    for (Pe lead : leads) {
+      int here = machine.peNode(lead);
+      for (int there : places) {
+        if (there != here) {
+          mark(machine, here, there, used);
+          mark(machine, there, here, used);
         }
       }
     }
     return used;
   }
 
+  private static void mark(Machine machine, int from, int to, BitSet used) {
+    for (int link : machine.route(from, to)) {
+      used.set(link);
+    }
+  }
+
+  /**
+   * Where bytes can come from and go to: the ranks, and one memory of every cube; where PEs of a
+   * cube are different ranks, all memories of it.
+   */
+  private static int[] places(Machine machine, List<Pe> leads, RankLevel level) {
+    Set<Integer> places = new LinkedHashSet<>();
+    Set<Integer> cubes = new HashSet<>();
+    for (Pe lead : leads) {
+      places.add(machine.peNode(lead));
+      places.add(machine.hbmNode(lead));
+      cubes.add(lead.sip() * machine.cubesPerSip() + lead.cube());
+    }
+    for (int cube = 0; cube < machine.sips() * machine.cubesPerSip(); cube++) {
+      int sip = cube / machine.cubesPerSip();
+      int at = cube % machine.cubesPerSip();
+      boolean apart = level == RankLevel.PE && cubes.contains(cube);
+      for (int pe = 0; pe < (apart ? machine.pesPerCube() : 1); pe++) {
+        places.add(machine.hbmNode(new Pe(sip, at, pe)));
+      }
+      if (apart) {
+        places.add(machine.sramNode(sip, at));
+      }
+    }
+    return places.stream().mapToInt(p -> p).toArray();
+  }
+
   // ---- whose a node is ----
 
-  private void settle(Machine machine, List<Pe> leads) {
-    RankLevel level = level(leads);
-    Map<Pe, Integer> owners = new HashMap<>();
-    for (int rank = 0; rank < ranks; rank++) {
-      rankOf[leadNodes[rank]] = rank;
-      owners.put(device(level, leads.get(rank).sip(), leads.get(rank).cube()), rank);
-    }
-    if (level == RankLevel.PE) {
-      return;
-    }
-    for (int id = 0; id < rankOf.length; id++) {
-      int sip = machine.packageOf(id);
-      int cube = level == RankLevel.SIP ? 0 : machine.node(id).cube();
-      if (sip < machine.sips() && cube >= 0) {
-        rankOf[id] = owners.getOrDefault(device(level, sip, cube), -1);
+  /** Gives every node of the machine to a rank, or to one of the relays, which count from ranks on. */
+  private final class Owners {
+    private final Machine machine;
+    private final RankLevel level;
+    private final Map<Pe, Integer> ofDevice = new HashMap<>();
+    private final Map<Object, Integer> relays = new HashMap<>();
+    private final Set<Pe> cubes = new HashSet<>();
+
+    Owners(Machine machine, RankLevel level, List<Pe> leads) {
+      this.machine = machine;
+      this.level = level;
+      for (int rank = 0; rank < ranks; rank++) {
+        Pe lead = leads.get(rank);
+        ofDevice.put(device(level, lead.sip(), lead.cube()), rank);
+        cubes.add(device(RankLevel.CUBE, lead.sip(), lead.cube()));
       }
+    }
+
+    int[] nodes() {
+      int[] nodeOf = new int[machine.nodeCount()];
+      for (int id = 0; id < nodeOf.length; id++) {
+        nodeOf[id] = node(id);
+      }
+      if (level == RankLevel.PE) {
+        for (int rank = 0; rank < ranks; rank++) {
+          nodeOf[leadNodes[rank]] = rank;
+          nodeOf[memories[rank]] = rank;
+        }
+      }
+      return nodeOf;
+    }
+
+    private int node(int id) {
+      int sip = machine.packageOf(id);
+      if (sip >= machine.sips()) {
+        return relay(id); // a switch
+      }
+      if (level == RankLevel.SIP) {
+        return whole(device(level, sip, 0));
+      }
+      int cube = machine.node(id).cube();
+      if (cube < 0) {
+        return relay(id); // an IO chiplet
+      }
+      Pe here = device(RankLevel.CUBE, sip, cube);
+      return level == RankLevel.PE && cubes.contains(here) ? relay(id) : whole(here);
+    }
+
+    private int whole(Pe device) {
+      Integer owner = level == RankLevel.PE ? null : ofDevice.get(device);
+      return owner == null ? relay(device) : owner;
+    }
+
+    private int relay(Object what) {
+      return relays.computeIfAbsent(what, w -> ranks + relays.size());
     }
   }
 
@@ -161,24 +264,62 @@ final class RankGraph {
         : cubes == leads.size() ? RankLevel.CUBE : RankLevel.PE;
   }
 
-  /** Gives each unsettled node to the neighbour that reaches it first. */
-  private void spread() {
+  /** What enters a relay with one neighbour can only go back. */
+  private void dropDeadEnds(Map<Long, Double> edges) {
+    boolean again = true;
+    while (again) {
+      Map<Integer, Set<Integer>> neighbours = new HashMap<>();
+      for (long edge : edges.keySet()) {
+        int u = (int) (edge >> 32);
+        int v = (int) edge;
+        neighbours.computeIfAbsent(u, k -> new HashSet<>()).add(v);
+        neighbours.computeIfAbsent(v, k -> new HashSet<>()).add(u);
+      }
+      again =
+          edges
+              .keySet()
+              .removeIf(
+                  edge ->
+                      isDeadEnd((int) (edge >> 32), neighbours)
+                          || isDeadEnd((int) (long) edge, neighbours));
+    }
+  }
+
+  private boolean isDeadEnd(int node, Map<Integer, Set<Integer>> neighbours) {
+    return node >= ranks && neighbours.getOrDefault(node, Set.of()).size() < 2;
+  }
+
+  /** Numbers the relays that are left from {@code ranks} on; how many nodes there are. */
+  private int number() {
+    Map<Integer, Integer> numbers = new HashMap<>();
+    for (int[] ends : new int[][] {from, to}) {
+      for (int i = 0; i < ends.length; i++) {
+        if (ends[i] >= ranks) {
+          ends[i] = numbers.computeIfAbsent(ends[i], k -> ranks + numbers.size());
+        }
+      }
+    }
+    return ranks + numbers.size();
+  }
+
+  private int[] nearest() {
+    int[] owner = new int[nodes];
+    Arrays.setAll(owner, v -> v < ranks ? v : -1);
     boolean again = true;
     while (again) {
       again = false;
-      int[] before = rankOf.clone();
-      for (int i = 0; i < links.size(); i++) {
-        int u = links.from[i];
-        int v = links.to[i];
-        if (before[u] < 0 && before[v] >= 0 && rankOf[u] < 0) {
-          rankOf[u] = before[v];
+      int[] before = owner.clone();
+      for (int i = 0; i < from.length; i++) {
+        if (before[from[i]] < 0 && before[to[i]] >= 0 && owner[from[i]] < 0) {
+          owner[from[i]] = before[to[i]];
           again = true;
-        } else if (before[v] < 0 && before[u] >= 0 && rankOf[v] < 0) {
-          rankOf[v] = before[u];
+        } else if (before[to[i]] < 0 && before[from[i]] >= 0 && owner[to[i]] < 0) {
+          owner[to[i]] = before[from[i]];
           again = true;
         }
       }
     }
+    return owner;
   }
 
   /** By rank the number of its package, counted among those that take part. */
@@ -197,12 +338,22 @@ final class RankGraph {
     return ranks;
   }
 
+  /** Ranks and relays; ranks come first. */
+  int nodes() {
+    return nodes;
+  }
+
+  /** The rank that a node is or, of a relay, one that is next to it; -1 if it is next to none. */
+  int nearest(int node) {
+    return nearest[node];
+  }
+
   /** By rank, the number of its package. */
   int[] sips() {
     return sips.clone();
   }
 
-  /** Directed edges between ranks; parallel links are one. */
+  /** Directed edges between nodes; parallel links are one. */
   int edges() {
     return from.length;
   }
@@ -228,9 +379,14 @@ final class RankGraph {
     return portIn[rank];
   }
 
-  /** All PEs' ports together, the narrower direction. */
-  double allPorts() {
-    return Math.min(Arrays.stream(portOut).sum(), Arrays.stream(portIn).sum());
+  /** What all PEs together can send, in bytes per second. */
+  double allPortsOut() {
+    return Arrays.stream(portOut).sum();
+  }
+
+  /** What all PEs together can receive. */
+  double allPortsIn() {
+    return Arrays.stream(portIn).sum();
   }
 
   /** The same with every edge turned round. */
@@ -240,10 +396,12 @@ final class RankGraph {
 
   private RankGraph(RankGraph other) {
     ranks = other.ranks;
+    nodes = other.nodes;
     leadNodes = other.leadNodes;
+    memories = other.memories;
     sips = other.sips;
     links = other.links;
-    rankOf = other.rankOf;
+    nearest = other.nearest;
     from = other.to;
     to = other.from;
     rate = other.rate;
@@ -255,30 +413,65 @@ final class RankGraph {
 
   /** Least latency in ps from a rank's PE to each other's, whatever the routes. */
   long[] distancesFrom(int rank) {
-    long[] all = links.distances(leadNodes[rank]);
-    long[] result = new long[ranks];
-    Arrays.setAll(result, r -> all[leadNodes[r]]);
-    return result;
+    return at(leadNodes, links.distances(only(leadNodes[rank])));
+  }
+
+  /**
+   * Least latency in ps from a rank's memory by way of some PE to each rank's memory, without the
+   * accesses themselves. Each way is one of the machine's, whoever reads and writes.
+   */
+  long[] memoryDistancesFrom(int rank) {
+    long[] there = links.distances(only(memories[rank]));
+    long[] atPes = new long[there.length];
+    Arrays.fill(atPes, Long.MAX_VALUE);
+    for (int lead : leadNodes) {
+      atPes[lead] = there[lead];
+    }
+    return at(memories, links.distances(atPes));
+  }
+
+  private long[] only(int node) {
+    long[] start = new long[links.nodes];
+    Arrays.fill(start, Long.MAX_VALUE);
+    start[node] = 0;
+    return start;
+  }
+
+  private static long[] at(int[] nodes, long[] distances) {
+    return Arrays.stream(nodes).mapToLong(node -> distances[node]).toArray();
   }
 
   /** The largest distance between two ranks; of very many ranks, one that is not too large. */
   long diameterPs() {
+    return diameterPs(this::distancesFrom);
+  }
+
+  /** The same by {@link #memoryDistancesFrom}. */
+  long memoryDiameterPs() {
+    return diameterPs(this::memoryDistancesFrom);
+  }
+
+  private long diameterPs(IntFunction<long[]> distancesFrom) {
     long diameter = 0;
     if (ranks <= ALL_DISTANCES) {
       for (int rank = 0; rank < ranks; rank++) {
-        diameter = Math.max(diameter, Arrays.stream(distancesFrom(rank)).max().orElse(0));
+        long[] distances = distancesFrom.apply(rank);
+        for (int other = 0; other < ranks; other++) {
+          diameter = other == rank ? diameter : Math.max(diameter, distances[other]);
+        }
       }
       return diameter;
     }
     // From one end to the other and back: exact on lines, rings, meshes and tori, never too much.
     int at = 0;
     for (int sweep = 0; sweep < 6; sweep++) {
-      long[] distances = distancesFrom(at);
+      int source = at;
+      long[] distances = distancesFrom.apply(source);
       for (int rank = 0; rank < ranks; rank++) {
-        if (distances[rank] > diameter || (rank == 0 && sweep > 0)) {
+        if (rank != source) {
           diameter = Math.max(diameter, distances[rank]);
         }
-        if (distances[rank] > distances[at]) {
+        if (rank != source && (at == source || distances[rank] > distances[at])) {
           at = rank;
         }
       }
@@ -311,6 +504,9 @@ final class RankGraph {
     }
 
     Directed(Machine machine, BitSet used) {
+      for (int id = used.nextSetBit(0); id >= 0; id = used.nextSetBit(id + 1)) {
+        used.set(id, !machine.linkKind(id).isMemoryPort()); // an access has no least latency
+      }
       int n = used.cardinality();
       nodes = machine.nodeCount();
       from = new int[n];
@@ -343,13 +539,19 @@ final class RankGraph {
       return from.length;
     }
 
-    /** Least latency from a node to each other one; {@link Long#MAX_VALUE} without a way. */
-    long[] distances(int source) {
-      long[] distance = new long[nodes];
-      Arrays.fill(distance, Long.MAX_VALUE);
-      distance[source] = 0;
+    /**
+     * Least latency to each node; {@link Long#MAX_VALUE} without a way.
+     *
+     * @param start by node, when something is there that goes on; {@link Long#MAX_VALUE} for never
+     */
+    long[] distances(long[] start) {
+      long[] distance = start.clone();
       PriorityQueue<long[]> queue = new PriorityQueue<>((a, b) -> Long.compare(a[0], b[0]));
-      queue.add(new long[] {0, source});
+      for (int v = 0; v < nodes; v++) {
+        if (start[v] < Long.MAX_VALUE) {
+          queue.add(new long[] {start[v], v});
+        }
+      }
       while (!queue.isEmpty()) {
         long[] head = queue.remove();
         int v = (int) head[1];

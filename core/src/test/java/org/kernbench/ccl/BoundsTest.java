@@ -41,7 +41,12 @@ final class BoundsTest {
     "torus_2d, 9, 3, single, 0.4444",
     "mesh_2d_no_wrap, 8, 4, single, 0.7",
     "mesh_2d_no_wrap, 16, 4, single, 0.625",
-    "torus_2d, 16, 4, single, 0.46875"
+    "torus_2d, 16, 4, single, 0.46875",
+    // Behind a switch every package sends S/n to each other one, twice: 2 (n - 1) / n.
+    "switch, 2, auto, single, 1.0",
+    "switch, 3, auto, single, 1.33333",
+    "switch, 4, auto, single, 1.5",
+    "switch, 8, auto, single, 1.75"
   })
   void traffic_packages_isTheStrengthOfTheirGraph(
       String topology, int count, String width, String wrap, double optimum) {
@@ -63,7 +68,9 @@ final class BoundsTest {
     "mesh_2d_no_wrap, 100, 10, 0.55", // 180 links: 99/180
     "torus_2d, 100, 10, 0.495", // 200 links: 99/200
     "torus_2d, 64, 8, 0.4921875",
-    "ring_1d, 101, auto, 0.990099"
+    "ring_1d, 101, auto, 0.990099",
+    "switch, 100, auto, 1.98",
+    "switch, 200, auto, 1.99"
   })
   void traffic_manyPackages_isTheStrengthOfTheirGraph(
       String topology, int count, String width, double optimum) {
@@ -133,6 +140,40 @@ final class BoundsTest {
         .isCloseTo(broadcast * (ranks - 1) / ranks, within(2e-5));
   }
 
+  /** Who is left out passes bytes on: of 6 packages behind a switch 3, of a ring every other one. */
+  @ParameterizedTest
+  @CsvSource({"switch, 6, 2, 1.33333", "ring_1d, 6, 2, 0.66667", "ring_1d, 8, 4, 0.5"})
+  void traffic_partOfThePackages_isThatOfTheirNetwork(
+      String topology, int count, int stride, double optimum) {
+    Ideal ideal = new Ideal(0, 100_000, 128, 512, Ideal.Bottleneck.LINK);
+    Machine machine = ideal.ring(count, "system.sips.topology=" + topology);
+    List<Pe> leads = new ArrayList<>();
+    for (int sip = 0; sip < count; sip += stride) {
+      leads.add(new Pe(sip, 0, 0));
+    }
+    double ps = new Bounds(machine, leads).trafficPs(S);
+    assertThat(ps / ideal.wirePs(S)).isCloseTo(optimum, within(5e-5));
+  }
+
+  /** What the bound of a switch says can be had. */
+  @Test
+  void packedTrees_behindASwitch_isAtTheBound() {
+    Ideal ideal = new Ideal(0, 5, 128, Ideal.NO_GAMMA, Ideal.Bottleneck.LINK);
+    Machine machine = ideal.ring(4, "system.sips.topology=switch");
+    CclConfig config = CclConfig.load(Optional.empty(), List.of());
+    CollectiveTrial.Result result =
+        CollectiveTrial.of(
+                machine,
+                CollectiveLibrary.algorithm(config, "packed_trees"),
+                config.of("packed_trees"),
+                RankLevel.SIP,
+                Bed.leads(machine, RankLevel.SIP, 4))
+            .run(CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F16, 8 << 20), Mode.TIME);
+    assertThat(result.problems()).isEmpty();
+    assertThat(result.bound().kind()).isEqualTo("traffic");
+    assertThat(result.efficiency()).isGreaterThan(0.99);
+  }
+
   @Test
   void barrier_packages_isOverheadAndDiameter() {
     Ideal ideal = new Ideal(7000, 100_000, 128, 512, Ideal.Bottleneck.LINK);
@@ -143,7 +184,7 @@ final class BoundsTest {
 
   @Test
   void port_tensorsInMemory_countsLoadsAndStores() {
-    // Ports of B only. By 6 ranks 10 S are sent, and 6 S loaded; all 6 ports: 16/6 S/B.
+    // Ports of B only. By 6 ranks 10 S are sent through 6 ports; of tensors, 6 S enter the PEs.
     Ideal ideal = new Ideal(0, 5, 128, 512, Ideal.Bottleneck.PORT);
     Machine machine = ideal.ring(6);
     List<Pe> leads = Bed.leads(machine, RankLevel.SIP, 6);
@@ -151,7 +192,7 @@ final class BoundsTest {
     Bounds.Bound resident = new Bounds(machine, leads).allReduce(S);
     Bounds.Bound tensors = Bounds.of(machine, leads).allReduce(S);
     assertThat(resident.ps() / wire).isCloseTo(10 / 6.0, within(1e-5));
-    assertThat(tensors.ps() / wire).isCloseTo(16 / 6.0, within(1e-5));
+    assertThat(tensors.ps() / wire).isCloseTo(1, within(1e-5));
     assertThat(tensors.kind()).isEqualTo("port");
   }
 
@@ -217,6 +258,36 @@ final class BoundsTest {
               .isGreaterThanOrEqualTo(bounds.allReduce(2L * n).ps());
         }
       }
+    }
+  }
+
+  /** Kernels may read and write each other's memory: then far less passes the ports of PEs. */
+  @ParameterizedTest
+  @CsvSource({
+    "ring, SIP, 2", "ring, SIP, 6", "tiny, PE, 2", "tiny, PE, 8", "tiny, CUBE, 4",
+    "sip-2026, CUBE, 96", "sip-2026, PE, 8", "sip-2026-hbm3e, CUBE, 16", "dgx-a100, SIP, 8"
+  })
+  void allReduce_ofOneSidedAccesses_isNotBelow(String preset, RankLevel level, int ranks) {
+    Machine machine = Machines.load(preset, List.of());
+    isNotBelow(machine, Bed.leads(machine, level, ranks));
+  }
+
+  @Test
+  void allReduce_ofOneSidedAccessesThroughNarrowPorts_isNotBelow() {
+    Ideal ideal = new Ideal(5000, 5, 128, Ideal.NO_GAMMA, Ideal.Bottleneck.PORT);
+    Machine machine = ideal.ring(6);
+    isNotBelow(machine, Bed.leads(machine, RankLevel.SIP, 6));
+  }
+
+  private static void isNotBelow(Machine machine, List<Pe> leads) {
+    AlgorithmConfig config = CclConfig.load(Optional.empty(), List.of()).of("ring");
+    CollectiveTrial trial =
+        CollectiveTrial.of(machine, new OneSidedAllReduce(), config, RankLevel.SIP, leads);
+    for (int elements : new int[] {leads.size(), 20_000, 500_000}) {
+      CollectiveTrial.Question question =
+          CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F16, elements);
+      Mode mode = elements < 50_000 ? Mode.FULL : Mode.TIME;
+      assertThat(trial.run(question, mode).problems()).isEmpty();
     }
   }
 

@@ -32,6 +32,45 @@ final class CutsTest {
     }
 
     Cuts cuts() {
+      return cuts(n);
+    }
+
+    /** The least that can enter a part, over all sets of relays. */
+    double leastEntering(int[] part, int number) {
+      int ranks = part.length;
+      double least = Double.POSITIVE_INFINITY;
+      for (int set = 0; set < 1 << (n - ranks); set++) {
+        int with = set;
+        IntPredicate inside = u -> u < ranks ? part[u] == number : in(with, u - ranks);
+        least = Math.min(least, leaving(inside.negate()));
+      }
+      return least;
+    }
+
+    /** The least C / (k - 1) over all ways to give each of the ranks a label. */
+    double strength(int ranks) {
+      double least = Double.POSITIVE_INFINITY;
+      int[] label = new int[ranks];
+      for (int code = 1; code < Math.pow(ranks, ranks); code++) {
+        int rest = code;
+        int highest = 0;
+        boolean inOrder = true; // so that each partition is tried once
+        for (int u = 0; u < ranks; u++) {
+          label[u] = rest % ranks;
+          rest /= ranks;
+          inOrder &= label[u] <= highest;
+          highest = Math.max(highest, label[u] + 1);
+        }
+        double crossing = 0;
+        for (int p = 0; inOrder && highest > 1 && p < highest; p++) {
+          crossing += leastEntering(label, p);
+        }
+        least = inOrder && highest > 1 ? Math.min(least, crossing / (highest - 1)) : least;
+      }
+      return least;
+    }
+
+    Cuts cuts(int ranks) {
       int edges = 0;
       int[] from = new int[n * n];
       int[] to = new int[n * n];
@@ -47,6 +86,7 @@ final class CutsTest {
       }
       return new Cuts(
           new RankGraph(
+              ranks,
               n,
               java.util.Arrays.copyOf(from, edges),
               java.util.Arrays.copyOf(to, edges),
@@ -120,6 +160,31 @@ final class CutsTest {
         assertThat(sample.cuts().strength()).isCloseTo(expected, within(1e-9 * expected));
       }
     }
+  }
+
+  /** The last vertices are relays: each part takes those that let the least in. */
+  @Test
+  void strength_graphWithRelays_isTheBestPartitionOfTheRanks() {
+    Random random = new Random(5);
+    int tried = 0;
+    for (int i = 0; i < GRAPHS; i++) {
+      Sample sample = Sample.of(random);
+      int ranks = sample.n - 1 - random.nextInt(2);
+      if (ranks >= 2) {
+        double expected = sample.strength(ranks);
+        Cuts cuts = sample.cuts(ranks);
+        assertThat(cuts.strength()).isCloseTo(expected, within(1e-9 * expected));
+        int[] part = new int[ranks];
+        part[ranks - 1] = 1;
+        assertThat(cuts.crossing(part)).isLessThanOrEqualTo(cuts.quickCrossing(part) * (1 + 1e-9));
+        assertThat(cuts.crossing(part))
+            .isCloseTo(
+                sample.leastEntering(part, 0) + sample.leastEntering(part, 1),
+                within(1e-9 * expected));
+        tried++;
+      }
+    }
+    assertThat(tried).isGreaterThan(GRAPHS / 2);
   }
 
   @Test
