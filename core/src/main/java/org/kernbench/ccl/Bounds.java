@@ -17,11 +17,12 @@ import org.kernbench.machine.Pe;
  *
  * <ul>
  *   <li><b>latency</b>: a result depends on contributions of other ranks. Some PE loads such a
- *       contribution where it lies, and some PE stores a result where it belongs: two set-ups, a
- *       request before and an acknowledgement after, and between them the way from the one memory
- *       by a PE to the other, over the links with the least latency whatever the routes. Then all
- *       bytes s of the result that depend on it have yet to enter the memory, at B: {@code T >= 2
- *       setup + request + distance + acknowledgement + s/B}.
+ *       contribution where it lies, and the same or another stores a result where it belongs: two
+ *       set-ups; a request and its reply, bytes and their acknowledgement; and if there are two PEs
+ *       the way between them after a message's overhead or a set-up. The cheapest choice of PEs
+ *       counts, over the links with the least latency whatever the routes. Then all bytes s of the
+ *       result that depend on it have yet to enter the memory, at B: {@code T >= 2 setup + ways +
+ *       s/B}.
  *   <li><b>traffic</b>: cut the ranks into k parts, each with its PEs and memories and any relays.
  *       Take one element, and the first moment at which the contributions of all parts are known in
  *       one part, j. Something that depends on part i's has left part i, for each i but j; what
@@ -68,7 +69,7 @@ public final class Bounds {
   private final RankGraph graph;
   private final Cuts cuts;
   private final long fixedPs;
-  private final long barrierPs;
+  private final long handOverPs;
   private final double entryRate;
   private final double[] memoryRates;
   private double allReducePerByte = -1;
@@ -94,8 +95,8 @@ public final class Bounds {
     this.cuts = new Cuts(graph);
     DmaSpec dma = machine.pe().dma();
     long message = dma.messageOverheadPs();
-    this.fixedPs = inMemory ? 2 * dma.setupPs() + nearestMemoryPs(machine, leads) : message;
-    this.barrierPs = inMemory ? Math.min(message, dma.setupPs()) : message;
+    this.fixedPs = inMemory ? 2 * dma.setupPs() : message;
+    this.handOverPs = inMemory ? Math.min(message, dma.setupPs()) : message;
     this.memoryRates = leads.stream().mapToDouble(pe -> portRate(machine, pe)).toArray();
     this.entryRate =
         inMemory
@@ -116,29 +117,6 @@ public final class Bounds {
    */
   public static Bound allReduce(Machine machine, List<Pe> leads, long bytes) {
     return of(machine, leads).allReduce(bytes);
-  }
-
-  /** The least way of a request from a PE to a memory, and of an acknowledgement back. */
-  private static long nearestMemoryPs(Machine machine, List<Pe> leads) {
-    long request = Long.MAX_VALUE;
-    long reply = Long.MAX_VALUE;
-    for (Pe pe : leads) {
-      request = Math.min(request, ends(machine, machine.peNode(pe), machine.hbmNode(pe)));
-      reply = Math.min(reply, ends(machine, machine.hbmNode(pe), machine.peNode(pe)));
-    }
-    return request + reply;
-  }
-
-  /** The first and the last link of a way: whoever comes from further away has these as well. */
-  private static long ends(Machine machine, int from, int to) {
-    int[] links =
-        IntStream.of(machine.route(from, to))
-            .filter(link -> !machine.linkKind(link).isMemoryPort())
-            .toArray();
-    long first = machine.specOf(links[0]).latencyPs();
-    return links.length == 1
-        ? first
-        : first + machine.specOf(links[links.length - 1]).latencyPs();
   }
 
   /** What a PE's slice of HBM can give and take, in bytes per second. */
@@ -427,7 +405,7 @@ public final class Bounds {
 
   /** The bound of a barrier: no rank leaves before it could have heard from the farthest. */
   public Bound barrier() {
-    return new Bound(ranks < 2 ? 0 : barrierPs + graph.diameterPs(), "latency");
+    return new Bound(ranks < 2 ? 0 : handOverPs + graph.diameterPs(), "latency");
   }
 
   /**
@@ -461,12 +439,12 @@ public final class Bounds {
   }
 
   private long[] distancesFrom(int rank) {
-    return inMemory ? graph.memoryDistancesFrom(rank) : graph.distancesFrom(rank);
+    return inMemory ? graph.memoryDistancesFrom(rank, handOverPs) : graph.distancesFrom(rank);
   }
 
   private long diameterPs() {
     if (diameterPs < 0) {
-      diameterPs = inMemory ? graph.memoryDiameterPs() : graph.diameterPs();
+      diameterPs = inMemory ? graph.memoryDiameterPs(handOverPs) : graph.diameterPs();
     }
     return diameterPs;
   }

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.function.IntFunction;
+import java.util.function.IntPredicate;
 import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.LinkSpec;
 import org.kernbench.machine.Machine;
@@ -44,7 +45,9 @@ final class RankGraph {
   private final int[] leadNodes;
   private final int[] memories;
   private final int[] sips;
+  private final BitSet isLead = new BitSet();
   private final Directed links;
+  private final Directed backwards;
 
   /** By node of this graph the rank that has it or reaches it first. */
   private final int[] nearest;
@@ -65,6 +68,10 @@ final class RankGraph {
     sips = sips(leads);
     RankLevel level = level(leads);
     links = new Directed(machine, usedLinks(machine, leads, level));
+    backwards = new Directed(links);
+    for (int lead : leadNodes) {
+      isLead.set(lead);
+    }
     int[] nodeOf = new Owners(machine, level, leads).nodes();
     Map<Long, Double> sums = new LinkedHashMap<>();
     for (int i = 0; i < links.size(); i++) {
@@ -114,6 +121,7 @@ final class RankGraph {
     this.memories = new int[0];
     this.sips = new int[ranks];
     this.links = new Directed(0);
+    this.backwards = links;
     this.from = from.clone();
     this.to = to.clone();
     this.rate = rate.clone();
@@ -400,7 +408,9 @@ final class RankGraph {
     leadNodes = other.leadNodes;
     memories = other.memories;
     sips = other.sips;
-    links = other.links;
+    links = other.links; // distances are asked of the graph as it is
+    backwards = other.backwards;
+    isLead.or(other.isLead);
     nearest = other.nearest;
     from = other.to;
     to = other.from;
@@ -417,22 +427,58 @@ final class RankGraph {
   }
 
   /**
-   * Least latency in ps from a rank's memory by way of some PE to each rank's memory, without the
-   * accesses themselves. Each way is one of the machine's, whoever reads and writes.
+   * Least time in ps from the first request to a rank's memory to the acknowledgement of each
+   * rank's memory, of a load by some PE, a store by the same or another, and nothing else: without
+   * set-ups, accesses and bytes. Ways are the shortest there are, whatever the routes.
+   *
+   * @param handOverPs what it takes at least to hand something from one PE to another, ways aside
    */
-  long[] memoryDistancesFrom(int rank) {
-    long[] there = links.distances(only(memories[rank]));
-    long[] atPes = new long[there.length];
-    Arrays.fill(atPes, Long.MAX_VALUE);
+  long[] memoryDistancesFrom(int rank, long handOverPs) {
+    long[] requests = backwards.distances(only(memories[rank]));
+    long[] replies = links.distances(only(memories[rank]));
+    long[] loaded = never();
+    long[] handedOver = never();
     for (int lead : leadNodes) {
-      atPes[lead] = there[lead];
+      loaded[lead] = sum(requests[lead], replies[lead]);
+      handedOver[lead] = sum(loaded[lead], handOverPs);
     }
-    return at(memories, links.distances(atPes));
+    long[] received = links.distances(handedOver);
+    for (int lead : leadNodes) {
+      loaded[lead] = Math.min(loaded[lead], received[lead]);
+    }
+    long[] written = links.distances(loaded);
+    long[] result = new long[ranks];
+    for (int to = 0; to < ranks; to++) {
+      long ownStore = sum(loaded[leadNodes[to]], ownRoundTripPs(to));
+      result[to] = Math.min(ownStore, sum(written[memories[to]], foreignReplyPs(to)));
+    }
+    return result;
+  }
+
+  /** A store to a rank's memory by its own PE: the way there and back. */
+  private long ownRoundTripPs(int rank) {
+    return sum(
+        links.nearest(leadNodes[rank], node -> node == memories[rank]),
+        links.nearest(memories[rank], node -> node == leadNodes[rank]));
+  }
+
+  /** The way from a rank's memory to the nearest PE of another. */
+  private long foreignReplyPs(int rank) {
+    return links.nearest(memories[rank], node -> node != leadNodes[rank] && isLead.get(node));
+  }
+
+  private long[] never() {
+    long[] all = new long[links.nodes];
+    Arrays.fill(all, Long.MAX_VALUE);
+    return all;
+  }
+
+  private static long sum(long a, long b) {
+    return a == Long.MAX_VALUE || b == Long.MAX_VALUE ? Long.MAX_VALUE : a + b;
   }
 
   private long[] only(int node) {
-    long[] start = new long[links.nodes];
-    Arrays.fill(start, Long.MAX_VALUE);
+    long[] start = never();
     start[node] = 0;
     return start;
   }
@@ -447,8 +493,8 @@ final class RankGraph {
   }
 
   /** The same by {@link #memoryDistancesFrom}. */
-  long memoryDiameterPs() {
-    return diameterPs(this::memoryDistancesFrom);
+  long memoryDiameterPs(long handOverPs) {
+    return diameterPs(rank -> memoryDistancesFrom(rank, handOverPs));
   }
 
   private long diameterPs(IntFunction<long[]> distancesFrom) {
@@ -522,15 +568,31 @@ final class RankGraph {
         rate[i++] = link.rate().bytesPerSecond();
       }
       first = new int[nodes + 1];
+      order = new int[n];
+      index();
+    }
+
+    /** The same links the other way. */
+    Directed(Directed other) {
+      nodes = other.nodes;
+      from = other.to;
+      to = other.from;
+      latency = other.latency;
+      rate = other.rate;
+      first = new int[nodes + 1];
+      order = new int[from.length];
+      index();
+    }
+
+    private void index() {
       for (int v : from) {
         first[v + 1]++;
       }
       for (int v = 0; v < nodes; v++) {
         first[v + 1] += first[v];
       }
-      order = new int[n];
       int[] next = first.clone();
-      for (int link = 0; link < n; link++) {
+      for (int link = 0; link < from.length; link++) {
         order[next[from[link]]++] = link;
       }
     }
@@ -568,6 +630,29 @@ final class RankGraph {
         }
       }
       return distance;
+    }
+
+    /** Least latency to the nearest of some nodes; {@link Long#MAX_VALUE} without a way. */
+    long nearest(int source, IntPredicate wanted) {
+      Map<Integer, Long> distance = new HashMap<>(Map.of(source, 0L));
+      PriorityQueue<long[]> queue = new PriorityQueue<>((a, b) -> Long.compare(a[0], b[0]));
+      queue.add(new long[] {0, source});
+      while (!queue.isEmpty()) {
+        long[] head = queue.remove();
+        int v = (int) head[1];
+        if (wanted.test(v)) {
+          return head[0];
+        }
+        for (int i = first[v]; i < first[v + 1]; i++) {
+          int link = order[i];
+          long through = head[0] + latency[link];
+          if (through < distance.getOrDefault(to[link], Long.MAX_VALUE)) {
+            distance.put(to[link], through);
+            queue.add(new long[] {through, to[link]});
+          }
+        }
+      }
+      return Long.MAX_VALUE;
     }
   }
 }

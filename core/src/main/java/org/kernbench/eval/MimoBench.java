@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import org.kernbench.ccl.Bounds;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.IpcqSpec;
@@ -151,13 +152,15 @@ final class MimoBench implements Bench {
         .condition("encoder_layers_run", setup.model.encoder().layers())
         .condition("language_layers_run", setup.model.language().layers());
     StepRecord record = new StepRecord();
+    double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
+    StepBound step = new StepBound(machine, flops, layout.ranks());
     TwoModuleStep.run(
         machine,
         context.ccl(TwoModuleStep.world(level, layout.worldSize())),
         TorchOptions.DEFAULT.withMode(context.mode()).withSimulator(context.recording()),
         layout.worldSize(),
-        w -> train(w, setup, record),
-        torch -> report(outcome, torch, setup));
+        w -> train(w, setup, record, step),
+        torch -> report(outcome, torch, setup, step));
     if (context.mode() != Mode.TIME) {
       DType dtype = setup.settings.dtype();
       CclConfig one = context.ccl(TwoModuleStep.world(level, 1));
@@ -271,11 +274,12 @@ final class MimoBench implements Bench {
   }
 
   /** Trains on a rank, and records what it has at the end. */
-  private static void train(Worker worker, Setup s, StepRecord record) {
+  private static void train(Worker worker, Setup s, StepRecord record, StepBound step) {
     TwoModuleTraining.create(worker, s.model, s.layout, s.settings)
         .ifPresent(training -> {
           try (training) {
             OptionalDouble own = training.train(s.data); // other ranks go on meanwhile
+            step.changes(training.bytesRead(), training.bytesWritten());
             if (own.isPresent()) {
               if (s.layout.language().coordinate(worker.rank(), "tp") == 0) {
                 record.addToSum(Kind.LOSS, "loss", own.getAsDouble());
@@ -323,7 +327,7 @@ final class MimoBench implements Bench {
         Math.max(encoder.size("cp"), language.size("cp")));
   }
 
-  private static void report(Outcome outcome, Torch torch, Setup setup) {
+  private static void report(Outcome outcome, Torch torch, Setup setup, StepBound step) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
     outcome.simulated(
         torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");
@@ -333,9 +337,10 @@ final class MimoBench implements Bench {
     long total = torch.simulator().nowPs();
     int ranks = setup.layout.ranks();
     double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
+    Bounds.Bound bound = step.bound();
     CommunicationSums costs = new CommunicationSums(Communication.of(torch), ranks);
     outcome
-        .time(total, TrainingFlops.boundPs(torch.machine(), flops, ranks), "compute")
+        .time(total, bound.ps(), bound.kind())
         .metric("comm_ns", Numbers.ns(costs.timePs()))
         .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))

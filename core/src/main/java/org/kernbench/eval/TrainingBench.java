@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.kernbench.ccl.Bounds;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Mode;
@@ -244,7 +245,7 @@ final class TrainingBench implements Bench {
       torch.distributed().initProcessGroup(library.name());
       torch.multiprocessing().spawn(program::body, setup.ranks());
       torch.synchronize();
-      report(outcome, torch, setup);
+      report(outcome, torch, setup, program);
       if (context.mode() != Mode.TIME) {
         values(outcome, context, machine, setup, program.record());
       }
@@ -356,7 +357,8 @@ final class TrainingBench implements Bench {
 
   // ---- time ----
 
-  private static void report(Outcome outcome, Torch torch, Setup setup) {
+  private static void report(
+      Outcome outcome, Torch torch, Setup setup, TrainingProgram program) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
     outcome.simulated(
         torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");
@@ -364,8 +366,10 @@ final class TrainingBench implements Bench {
       return;
     }
     long total = torch.simulator().nowPs();
-    Bound bound = bound(torch.machine(), setup);
-    outcome.time(total, bound.ps, bound.kind);
+    StepBound step = new StepBound(torch.machine(), flops(setup), setup.ranks());
+    program.bound(step);
+    Bounds.Bound bound = step.bound();
+    outcome.time(total, bound.ps(), bound.kind());
     CommunicationSums costs = new CommunicationSums(Communication.of(torch), setup.ranks());
     outcome
         .metric("comm_ns", Numbers.ns(costs.timePs()))
@@ -381,8 +385,6 @@ final class TrainingBench implements Bench {
     outcome.explainedRun(torch.simulator().opLog(), queues);
   }
 
-  private record Bound(long ps, String kind) {}
-
   /** Multiply-adds count twice; the backward pass costs twice the forward pass. */
   private static double flops(Setup s) {
     TransformerConfig c = s.config;
@@ -397,10 +399,5 @@ final class TrainingBench implements Bench {
                   + TrainingFlops.linear(tokens, c.hidden(), c.vocabulary());
         };
     return 3 * forward;
-  }
-
-  /** The GEMM engines of all ranks at their peak, doing nothing else. */
-  private static Bound bound(Machine machine, Setup s) {
-    return new Bound(TrainingFlops.boundPs(machine, flops(s), s.ranks()), "compute");
   }
 }

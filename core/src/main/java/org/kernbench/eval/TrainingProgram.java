@@ -12,6 +12,7 @@ import org.kernbench.nn.Init;
 import org.kernbench.nn.Mlp;
 import org.kernbench.nn.Module;
 import org.kernbench.nn.Optimizer;
+import org.kernbench.nn.Parameter;
 import org.kernbench.nn.ParallelLayout;
 import org.kernbench.nn.SequencePart;
 import org.kernbench.nn.StepRecord;
@@ -36,6 +37,11 @@ final class TrainingProgram {
 
   private final Setup setup;
   private final StepRecord record = new StepRecord();
+
+  // what a rank's memory must do at least: in a pass, and in an optimizer's step
+  private long mostMoved;
+  private long mostRead;
+  private long mostWritten;
 
   TrainingProgram(Setup setup) {
     this.setup = setup;
@@ -105,6 +111,7 @@ final class TrainingProgram {
       Variable in = graph.input(x);
       Variable y = forward.of(graph, in);
       data.backward(graph, y, dy);
+      mostMoved = Math.max(mostMoved, moved(module, 3 * x.shape().elements()));
       if (hasValues(torch)) {
         int dp = layout.dp().rank();
         addRows(Kind.OUTPUT, "output", w.rank(), y.value(), positions, dp);
@@ -112,6 +119,22 @@ final class TrainingProgram {
         record.addGradients(w.rank(), data);
       }
     }
+  }
+
+  /** Tells a bound what the memory of a rank had to do. */
+  void bound(StepBound step) {
+    step.moves(mostMoved);
+    step.changes(mostRead, mostWritten);
+  }
+
+  /** Parameters and two inputs are read, a result of their size and gradients written. */
+  private long moved(Module module, long activations) {
+    long bytes = activations * setup.dtype().sizeBytes();
+    for (Parameter p : module.parameters()) {
+      long each = p.dtype().sizeBytes() + p.gradType().sizeBytes();
+      bytes += p.shape().elements() * each;
+    }
+    return bytes;
   }
 
   private static boolean hasValues(Torch torch) {
@@ -196,6 +219,8 @@ final class TrainingProgram {
       try (Tensor square = data.clipAndKeepNorm(NORM)) {
         optimizer.step();
         data.gather();
+        mostRead = Math.max(mostRead, optimizer.bytesRead());
+        mostWritten = Math.max(mostWritten, optimizer.bytesWritten());
         if (hasValues(torch)) {
           record(w, layout, at, losses, sum, data);
           record.addNorm(w.rank(), square);

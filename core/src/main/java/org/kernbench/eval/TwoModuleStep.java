@@ -67,20 +67,22 @@ final class TwoModuleStep {
       TwoModuleTraining.Settings settings,
       List<Microbatch> data) {
     List<Timing> found = new ArrayList<>();
+    int ranks = layout.ranks();
+    StepBound bound = new StepBound(machine, flops(model, settings.frozen(), data), ranks);
     run(
         machine,
         ccl,
         TorchOptions.DEFAULT.withMode(Mode.TIME),
         layout.worldSize(),
-        w -> body(w, model, layout, settings, data),
-        torch -> found.add(timing(torch, flops(model, settings.frozen(), data), layout.ranks())));
+        w -> body(w, model, layout, settings, data, bound),
+        torch -> found.add(timing(torch, bound, ranks)));
     return found.getFirst();
   }
 
-  private static Timing timing(Torch torch, double flops, int ranks) {
+  private static Timing timing(Torch torch, StepBound bound, int ranks) {
     CommunicationSums costs = new CommunicationSums(Communication.of(torch), ranks);
-    long bound = TrainingFlops.boundPs(torch.machine(), flops, ranks);
-    return new Timing(torch.simulator().nowPs(), bound, costs.timePs(), costs.exposedPs());
+    return new Timing(
+        torch.simulator().nowPs(), bound.bound().ps(), costs.timePs(), costs.exposedPs());
   }
 
   private static void body(
@@ -88,11 +90,13 @@ final class TwoModuleStep {
       TwoModuleConfig model,
       TwoModuleLayout layout,
       TwoModuleTraining.Settings settings,
-      List<Microbatch> data) {
+      List<Microbatch> data,
+      StepBound bound) {
     TwoModuleTraining.create(worker, model, layout, settings)
         .ifPresent(training -> {
           try (training) {
             training.train(data);
+            bound.changes(training.bytesRead(), training.bytesWritten());
           }
         });
   }

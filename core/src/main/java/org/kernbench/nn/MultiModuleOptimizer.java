@@ -105,6 +105,16 @@ final class MultiModuleOptimizer implements AutoCloseable {
     }
   }
 
+  /** As {@link Optimizer#bytesRead}, of all modules. */
+  long bytesRead() {
+    return parts.values().stream().mapToLong(part -> part.optimizer.bytesRead()).sum();
+  }
+
+  /** As {@link Optimizer#bytesWritten}. */
+  long bytesWritten() {
+    return parts.values().stream().mapToLong(part -> part.optimizer.bytesWritten()).sum();
+  }
+
   private static Value isUnfinite(Value x) {
     return x.sub(x).ne(0).cast(x.dtype()); // infinity less infinity is not a number
   }

@@ -16,6 +16,8 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
   private double rate;
   private long steps;
   private final List<Slot> slots = new ArrayList<>();
+  private long bytesRead;
+  private long bytesWritten;
 
   /** A parameter, its master copy and the optimizer's own tensors for it. */
   record Slot(Parameter parameter, Tensor master, List<Tensor> state) {}
@@ -56,11 +58,32 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
       Parameter p = slot.parameter;
       if (!p.isFrozen() && p.grad().isPresent()) {
         update(slot, p.grad().get());
+        long kept = bytes(slot.master) + slot.state.stream().mapToLong(Optimizer::bytes).sum();
+        bytesRead += kept;
+        bytesWritten += kept;
         if (slot.master != p.value()) {
+          bytesWritten += bytes(p.value());
           compute.mapInto("round", p.value(), List.of(slot.master), x -> x.get(0));
         }
       }
     }
+  }
+
+  private static long bytes(Tensor tensor) {
+    return tensor.shape().elements() * tensor.dtype().sizeBytes();
+  }
+
+  /**
+   * Bytes that the steps so far had to read from memory whatever computes them: master copies and
+   * the optimizer's own tensors. Gradients may not have left the PE.
+   */
+  public final long bytesRead() {
+    return bytesRead;
+  }
+
+  /** Bytes that they had to write: the same, and the parameters that have master copies. */
+  public final long bytesWritten() {
+    return bytesWritten;
   }
 
   /** Learning rate of the steps to come. */

@@ -291,6 +291,16 @@ public final class TwoModuleTraining implements AutoCloseable {
     }
   }
 
+  /** As {@link Optimizer#bytesRead}, of what this rank has of both modules. */
+  public long bytesRead() {
+    return optimizer.bytesRead();
+  }
+
+  /** As {@link Optimizer#bytesWritten}. */
+  public long bytesWritten() {
+    return optimizer.bytesWritten();
+  }
+
   /** Frees what the optimizer keeps. */
   @Override
   public void close() {
