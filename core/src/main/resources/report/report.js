@@ -459,6 +459,7 @@ function start() {
       machine: [...machines].slice(0, 4).join(', ') + (machines.size > 4 ? ' and ' + (machines.size - 4) + ' more' : ''),
     });
     $('#verdict').textContent = grouped(SWEEP.rows.length) + ' of ' + grouped(SWEEP.points) + ' points' + (failed ? ', ' : ', all ok.');
+    for (const warning of SWEEP.warnings || []) $('#verdict').append(element('p', { class: 'bad' }, 'Warning: ' + warning + '.'));
     if (failed) $('#verdict').append(element('span', { class: 'bad' }, failed + ' failed; see the column problems.'));
   }
   const rows = RUN ? RUN.rows : SWEEP.rows;

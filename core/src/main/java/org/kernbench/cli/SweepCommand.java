@@ -141,6 +141,7 @@ final class SweepCommand implements Callable<Integer> {
     ProgressLine line = new ProgressLine(terminal);
     SweepRunner.Summary summary;
     List<Map<String, Object>> rows;
+    List<String> warnings;
     try (ResultStore store = folder.open()) {
       SweepRunner runner = SweepRunner.of(plan.sweep(), store, quiet ? Progress.SILENT : line);
       try {
@@ -150,6 +151,7 @@ final class SweepCommand implements Callable<Integer> {
       }
       SweepFolder.Texts texts = folder.write(plan.sweep(), store);
       rows = texts.rows();
+      warnings = texts.warnings();
       terminal
           .out()
           .print(
@@ -160,6 +162,9 @@ final class SweepCommand implements Callable<Integer> {
               });
     }
     terminal.out().flush();
+    if (!quiet) {
+      warnings.forEach(each -> terminal.say("warning: " + each));
+    }
     for (String lost : summary.lost()) {
       terminal.say(lost);
     }

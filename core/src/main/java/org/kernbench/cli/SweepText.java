@@ -10,8 +10,9 @@ import org.kernbench.eval.SweepRunner;
 
 /** The rows of a sweep for people. */
 final class SweepText {
+  private static final List<String> COMPARED = List.of("ranks", "rank_level", "bytes");
   private static final List<String> COLUMNS =
-      List.of("status", "crit_ns", "bound_ns", "bound_kind", "efficiency");
+      List.of("status", "crit_ns", "busbw_gb_per_s", "bound_ns", "bound_kind", "efficiency");
   private static final int MOST = 60;
 
   private SweepText() {}
@@ -22,7 +23,14 @@ final class SweepText {
       SweepRunner.Summary summary,
       SweepFolder folder) {
     List<String> columns = new ArrayList<>(sweep.axes().stream().map(Sweep.Axis::name).toList());
-    columns.addAll(COLUMNS);
+    for (String column : COMPARED) {
+      if (!columns.contains(column) && rows.stream().anyMatch(row -> row.containsKey(column))) {
+        columns.add(column);
+      }
+    }
+    COLUMNS.stream()
+        .filter(c -> rows.stream().anyMatch(row -> row.containsKey(c)))
+        .forEach(columns::add);
     List<List<String>> table = new ArrayList<>();
     table.add(columns);
     for (Map<String, Object> row : rows.subList(0, Math.min(MOST, rows.size()))) {

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.kernbench.config.FilesRead;
 import org.sqlite.SQLiteConfig;
 import org.sqlite.SQLiteErrorCode;
@@ -32,6 +33,7 @@ import org.sqlite.SQLiteException;
  * not a network file system.
  */
 public final class ResultStore implements AutoCloseable {
+  private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?");
   /** Version of the tables. */
   public static final int SCHEMA = 1;
 
@@ -314,7 +316,8 @@ public final class ResultStore implements AutoCloseable {
 
   /**
    * The rows of a sweep that are there, in the order of its grid, each as ordered columns: the
-   * axes, then what is the same for every bench, then the metrics of the bench.
+   * axes, then what is the same for every bench, then the other parameters and conditions of the
+   * bench, such as {@code ranks}, and its metrics.
    *
    * @param sweep its {@link Sweep#id}
    */
@@ -331,7 +334,8 @@ public final class ResultStore implements AutoCloseable {
       s.setString(1, sweep);
       try (ResultSet r = s.executeQuery()) {
         while (r.next()) {
-          Map<String, Object> row = new LinkedHashMap<>(pairs(r.getString("choice")));
+          Map<String, Object> row = new LinkedHashMap<>();
+          pairs(r.getString("choice")).forEach((axis, chosen) -> row.put(axis, value(chosen)));
           row.put("status", r.getString("status"));
           int correct = r.getInt("correct");
           row.put("correct", r.wasNull() ? "" : correct == 1);
@@ -350,7 +354,8 @@ public final class ResultStore implements AutoCloseable {
           row.put("key", r.getString("key"));
           row.put("problems", r.getString("problems"));
           rows.add(row);
-          Map<String, String> own = pairs(r.getString("metrics"));
+          Map<String, String> own = pairs(r.getString("params"));
+          own.putAll(pairs(r.getString("metrics")));
           own.keySet().removeAll(row.keySet());
           metricNames.addAll(own.keySet());
           metrics.add(own);
@@ -367,12 +372,9 @@ public final class ResultStore implements AutoCloseable {
     return rows;
   }
 
+  /** A number as one, and as it was written; anything else, and {@code 007}, as text. */
   private static Object value(String text) {
-    try {
-      return new BigDecimal(text);
-    } catch (NumberFormatException e) {
-      return text;
-    }
+    return NUMBER.matcher(text).matches() ? new BigDecimal(text) : text;
   }
 
   /** The members of a flat JSON object, by SQLite's own parser; numbers digit by digit. */

@@ -27,8 +27,13 @@ public final class SweepFolder {
     return new SweepFolder(RunFolder.create(directory));
   }
 
-  /** The rows of a sweep, and both files as text. */
-  public record Texts(List<Map<String, Object>> rows, String csv, String json) {}
+  /**
+   * The rows of a sweep, and both files as text.
+   *
+   * @param warnings axes that change more than they say, one line each
+   */
+  public record Texts(
+      List<Map<String, Object>> rows, String csv, String json, List<String> warnings) {}
 
   /** The store's file. */
   public Path store() {
@@ -57,13 +62,15 @@ public final class SweepFolder {
    */
   public Texts write(Sweep sweep, ResultStore store) {
     List<Map<String, Object>> rows = store.rows(sweep.id());
-    Texts texts = new Texts(rows, ResultCsv.table(rows), json(sweep, rows));
+    List<String> warnings = SweepWarnings.of(sweep, rows);
+    String json = json(sweep, rows, warnings);
+    Texts texts = new Texts(rows, ResultCsv.table(rows), json, warnings);
     folder.write("results.csv", out -> out.write(texts.csv()));
     folder.write("results.json", out -> out.write(texts.json()));
     return texts;
   }
 
-  private static String json(Sweep sweep, List<Map<String, Object>> rows) {
+  private static String json(Sweep sweep, List<Map<String, Object>> rows, List<String> warnings) {
     Map<String, Object> json = new LinkedHashMap<>();
     json.put("schema", ResultStore.SCHEMA);
     json.put("kernbench", sweep.version());
@@ -73,6 +80,9 @@ public final class SweepFolder {
     sweep.axes().forEach(axis -> axes.put(axis.name(), axis.values()));
     json.put("axes", axes);
     json.put("points", sweep.size());
+    if (!warnings.isEmpty()) {
+      json.put("warnings", warnings);
+    }
     json.put("rows", new ArrayList<>(rows));
     return Json.write(json);
   }

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -162,6 +163,56 @@ final class SweepTest {
               String.join(",", point.values()) + ",ok,true,0.0," + single.metrics().get("crit_ns"))
           .contains(single.sim().opLogHash(), point.key());
     }
+  }
+
+  private SweepFolder.Texts texts(String... axes) {
+    Sweep sweep =
+        Sweep.of(
+            new AllReduceBench(),
+            RunOptions.DEFAULT
+                .withTopology("tiny")
+                .withOverrides(List.of("system.sips.count=2"))
+                .withMode(org.kernbench.device.Mode.TIME)
+                .withParams(axes[0].startsWith("n_elem") ? List.of() : List.of("n_elem=64")),
+            Arrays.stream(axes).map(Sweep.Axis::parse).toList(),
+            "test",
+            "");
+    SweepFolder folder = SweepFolder.create(directory.resolve("texts"));
+    try (ResultStore store = folder.open()) {
+      SweepRunner.of(sweep, store, Progress.SILENT).run(true, 1, () -> SweepRunner.inPlace(sweep));
+      return folder.write(sweep, store);
+    }
+  }
+
+  @Test
+  void rows_ofCollectives_sayOnHowManyRanksAndBytes() {
+    SweepFolder.Texts texts = texts("algorithm=root_center,ring");
+
+    assertThat(texts.rows()).extracting(r -> r.get("ranks").toString()).containsExactly("8", "2");
+    assertThat(texts.rows()).extracting(r -> r.get("rank_level")).containsExactly("cube", "sip");
+    assertThat(texts.rows()).extracting(r -> r.get("bytes").toString()).containsOnly("128");
+    assertThat(texts.csv().lines().findFirst().orElseThrow())
+        .contains(",ranks,", ",rank_level,", ",bytes,", ",busbw_gb_per_s");
+    assertThat(texts.json()).contains("\"ranks\": 8", "\"rank_level\": \"cube\"");
+  }
+
+  @Test
+  void axis_thatChangesRanksUnasked_isWarnedOf() {
+    assertThat(texts("algorithm=root_center,ring").warnings())
+        .containsExactly(
+            "algorithm also changes ranks (8, 2), so its rows compare different things; --param"
+                + " ranks=… holds it",
+            "algorithm also changes rank_level (cube, sip), so its rows compare different things;"
+                + " --param rank_level=… holds it");
+    assertThat(texts("algorithm=root_center,ring", "rank_level=cube", "ranks=4").warnings())
+        .isEmpty();
+    assertThat(texts("rank_level=cube,sip", "dtype=f16,f32").warnings()).isEmpty();
+    assertThat(texts("set:sip.cube_mesh.w=1,2").warnings()).isEmpty();
+  }
+
+  @Test
+  void axes_thatAreNumbers_areNumbersInJson() {
+    assertThat(texts("n_elem=8,64").json()).contains("\"n_elem\": 8,", "\"n_elem\": 64,");
   }
 
   @Test
