@@ -11,7 +11,7 @@
  * Run:      scripts/run-java examples/RingAllReduce.java
  * Expected: (checked by ExamplesTest)
  *   8 ranks, 32768 bytes each; every sum is right: true
- *   time 844.414 ns, bound 352.000 ns (port)
+ *   time 844.414 ns, bound 301.177 ns (memory)
  */
 import java.util.ArrayList;
 import java.util.List;

@@ -28,6 +28,8 @@ import org.kernbench.torch.RankLevel;
  * @param worldSize number of ranks: the first devices in structural order
  * @param rankLevel what one rank owns
  * @param subChunks messages per segment of a ring
+ * @param root where the root of a package's cubes is
+ * @param rootCube the cube of each package that is its root, instead of {@code root}
  */
 public record AlgorithmConfig(
     String name,
@@ -42,7 +44,17 @@ public record AlgorithmConfig(
     OptionalInt elementsPerBlock,
     OptionalInt worldSize,
     Optional<RankLevel> rankLevel,
-    OptionalInt subChunks) {
+    OptionalInt subChunks,
+    Optional<Root> root,
+    OptionalInt rootCube) {
+
+  /** Where cubes of a package reduce to. */
+  public enum Root {
+    /** The cube in the middle, with the shortest way from the farthest one. */
+    CENTER,
+    /** The first cube, as the first version of the predecessor had it. */
+    CORNER
+  }
 
   /** The machine's queues with what is said here laid over them. */
   IpcqSpec queues(IpcqSpec machine) {
@@ -75,7 +87,9 @@ public record AlgorithmConfig(
         elementsPerBlock,
         worldSize,
         rankLevel,
-        subChunks);
+        subChunks,
+        root,
+        rootCube);
   }
 
   /** The same with another number of slots. */
@@ -93,6 +107,8 @@ public record AlgorithmConfig(
         elementsPerBlock,
         worldSize,
         rankLevel,
-        subChunks);
+        subChunks,
+        root,
+        rootCube);
   }
 }

@@ -29,12 +29,12 @@ import org.kernbench.machine.Pe;
  *       enters a part was last computed in one part, so these are k - 1 transfers that have entered
  *       some part. From then on k - 1 parts have yet to learn the result, and something must enter
  *       each. So {@code 2 (k - 1)} elements enter parts for every element, combining on the way
- *       included, and {@code T >= 2 (k-1) S / C}, where C is all that can enter the parts. The
- *       best such cut is the graph's <em>strength</em> ({@link Cuts#strength}). A switch is in no
- *       part: what passes it leaves one rank's link and enters another's. Each direction of a cut
- *       in two carries S as well, which binds where links are asymmetric. Up to {@value #EXACT}
- *       ranks the best cuts are found by minimum cuts; beyond, the obvious ones are tried, which
- *       are the best on rings, meshes and tori.
+ *       included, and {@code T >= 2 (k-1) S / C}, where C is all that can enter the parts. The best
+ *       such cut is the graph's <em>strength</em> ({@link Cuts#strength}). A switch is in no part:
+ *       what passes it leaves one rank's link and enters another's. Each direction of a cut in two
+ *       carries S as well, which binds where links are asymmetric. Up to {@value #EXACT} ranks the
+ *       best cuts are found by minimum cuts; beyond, the obvious ones are tried, which are the best
+ *       on rings, meshes and tori.
  *   <li><b>memory</b>: what a rank gives is read from its slice of HBM and what it gets is written
  *       there, through the one port that reads and writes share.
  *   <li><b>port</b>: every contribution enters a PE and every result leaves one. Which PE is the

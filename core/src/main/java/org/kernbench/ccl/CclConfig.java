@@ -378,7 +378,9 @@ public final class CclConfig {
           elements,
           specific.worldSize,
           specific.rankLevel,
-          specific.subChunks);
+          specific.subChunks,
+          specific.root,
+          specific.rootCube);
     }
   }
 
@@ -387,10 +389,18 @@ public final class CclConfig {
       Optional<SipTopology> topology,
       OptionalInt worldSize,
       Optional<RankLevel> rankLevel,
-      OptionalInt subChunks) {
+      OptionalInt subChunks,
+      Optional<AlgorithmConfig.Root> root,
+      OptionalInt rootCube) {
 
     static final Specific NONE =
-        new Specific(Optional.empty(), OptionalInt.empty(), Optional.empty(), OptionalInt.empty());
+        new Specific(
+            Optional.empty(),
+            OptionalInt.empty(),
+            Optional.empty(),
+            OptionalInt.empty(),
+            Optional.empty(),
+            OptionalInt.empty());
 
     static Specific of(ConfigMap map) {
       return new Specific(
@@ -405,6 +415,12 @@ public final class CclConfig {
               : Optional.empty(),
           Keys.said(map, "sub_chunks", Keys.AUTO)
               ? OptionalInt.of(map.integer("sub_chunks", 1, 1 << 20))
+              : OptionalInt.empty(),
+          map.has("root")
+              ? Optional.of(map.choice("root", AlgorithmConfig.Root.values()))
+              : Optional.empty(),
+          Keys.said(map, "root_cube", Keys.AUTO)
+              ? OptionalInt.of(map.integer("root_cube", 0, 1 << 20))
               : OptionalInt.empty());
     }
   }

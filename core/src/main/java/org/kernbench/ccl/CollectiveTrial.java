@@ -325,6 +325,11 @@ public final class CollectiveTrial {
     return schedule.predictPs(new Data(question).call);
   }
 
+  /** The time by the schedule's formula; empty if it has none. */
+  public OptionalLong formulaPs(Question question) {
+    return schedule.formulaPs(new Data(question).call);
+  }
+
   private Bounds bounds() {
     Bounds known = bounds;
     if (known == null) {

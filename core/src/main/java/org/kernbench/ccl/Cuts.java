@@ -275,8 +275,7 @@ final class Cuts {
     double least = leaving(u -> u < n && inside.test(u));
     if (nodes > n) {
       least = Math.min(least, leaving(u -> u >= n || inside.test(u)));
-      least =
-          Math.min(least, leaving(u -> graph.nearest(u) >= 0 && inside.test(graph.nearest(u))));
+      least = Math.min(least, leaving(u -> graph.nearest(u) >= 0 && inside.test(graph.nearest(u))));
     }
     return ratio(bytes, least);
   }

@@ -20,6 +20,11 @@ interface Exchange {
         public Value run(Tl tl, int rank, Value own, Reduction reduction) {
           return own;
         }
+
+        @Override
+        public long formulaPs(Group group, long bytes, long additionPs) {
+          return 0;
+        }
       };
 
   /** Adds the queues it needs. */
@@ -30,4 +35,7 @@ interface Exchange {
 
   /** One rank's part: gives up {@code own}, returns all combined, with the same bits everywhere. */
   Value run(Tl tl, int rank, Value own, Reduction reduction);
+
+  /** Time by formula for vectors of some bytes, of which two are added in {@code additionPs}. */
+  long formulaPs(Group group, long bytes, long additionPs);
 }

@@ -138,26 +138,56 @@ final class Packages {
     return ranks;
   }
 
-  /** In each package the tree of its cubes to the one at its centre; packages are not joined. */
+  /** In each package the tree of its cubes to its root; packages are not joined. */
   Tree cubeTrees() {
     Tree tree = new Tree(group.size());
     for (int[][] ranks : cubes.values()) {
-      GridTree.add(tree, ranks, ranks[0].length / 2, ranks.length / 2, false, "");
+      int[] at = rootIn(ranks);
+      GridTree.add(tree, ranks, at[0], at[1], false, "");
     }
     return tree;
+  }
+
+  /** Column and row of the root in a package's rectangle. */
+  private int[] rootIn(int[][] ranks) {
+    if (config.rootCube().isPresent()) {
+      return placeOf(config.rootCube().getAsInt(), ranks);
+    }
+    boolean corner =
+        config.root().orElse(AlgorithmConfig.Root.CENTER) != AlgorithmConfig.Root.CENTER;
+    return corner ? new int[] {0, 0} : new int[] {ranks[0].length / 2, ranks.length / 2};
+  }
+
+  private int[] placeOf(int cube, int[][] ranks) {
+    for (int row = 0; row < ranks.length; row++) {
+      for (int column = 0; column < ranks[row].length; column++) {
+        if (group.lead(ranks[row][column]).cube() == cube) {
+          return new int[] {column, row};
+        }
+      }
+    }
+    int last = group.lead(ranks[ranks.length - 1][ranks[0].length - 1]).cube();
+    throw refused(
+        "root_cube is "
+            + cube
+            + ", which takes no part; expected one of the cubes "
+            + group.lead(ranks[0][0]).cube()
+            + " to "
+            + last);
   }
 
   List<Integer> sips() {
     return List.copyOf(cubes.keySet());
   }
 
-  /** The rank of a package's centre cube. */
+  /** The rank of a package's root. */
   int root(int sip) {
     int[][] ranks = cubes(sip);
-    return ranks[ranks.length / 2][ranks[0].length / 2];
+    int[] at = rootIn(ranks);
+    return ranks[at[1]][at[0]];
   }
 
-  /** The ranks of the centre cubes, in the packages' rows and columns. */
+  /** The ranks of the roots, in the packages' rows and columns. */
   int[][] roots() {
     int[][] roots = new int[sips.length][sips[0].length];
     for (int row = 0; row < sips.length; row++) {

@@ -200,7 +200,9 @@ final class RankGraph {
 
   // ---- whose a node is ----
 
-  /** Gives every node of the machine to a rank, or to one of the relays, which count from ranks on. */
+  /**
+   * Gives every node of the machine to a rank, or to one of the relays, which count from ranks on.
+   */
   private final class Owners {
     private final Machine machine;
     private final RankLevel level;
@@ -286,10 +288,9 @@ final class RankGraph {
       again =
           edges
               .keySet()
-              .removeIf(
-                  edge ->
-                      isDeadEnd((int) (edge >> 32), neighbours)
-                          || isDeadEnd((int) (long) edge, neighbours));
+              .removeIf(edge ->
+                  isDeadEnd((int) (edge >> 32), neighbours)
+                      || isDeadEnd((int) (long) edge, neighbours));
     }
   }
 

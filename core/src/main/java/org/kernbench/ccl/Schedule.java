@@ -37,6 +37,14 @@ public interface Schedule {
   }
 
   /**
+   * The time by the algorithm's formula, to be drawn beside simulated ones: {@link #predictPs}, or
+   * a rougher one that nothing is chosen by.
+   */
+  default OptionalLong formulaPs(CollectiveCall call) {
+    return predictPs(call);
+  }
+
+  /**
    * Whether {@link #predictPs} claims to be exact: no message waits for another on a link. Judged
    * where the assumptions of the closed forms hold: nothing takes time but {@code o}, {@code s/B},
    * {@code L} and {@code gamma} (presets {@code model-sips} and {@code model-cubes}).

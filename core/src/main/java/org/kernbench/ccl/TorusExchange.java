@@ -76,6 +76,26 @@ final class TorusExchange implements Exchange {
     return ring(tl, row, y[rank], height(), "S", "N", reduction);
   }
 
+  /**
+   * On each axis of n: {@code (n - 1) (o + s/B + L)}, and additions along the association for what
+   * comes last.
+   */
+  @Override
+  public long formulaPs(Group group, long bytes, long additionPs) {
+    long ps = 0;
+    for (boolean rows : new boolean[] {true, false}) {
+      int places = rows ? width() : height();
+      int next = rows ? ranks[0][1 % width()] : ranks[1 % height()][0];
+      if (places > 1) {
+        LinkCosts hop =
+            LinkCosts.between(group.machine(), group.lead(ranks[0][0]), group.lead(next));
+        int additions = 32 - Integer.numberOfLeadingZeros(places - 1);
+        ps += (places - 1) * hop.messagePs(bytes) + additions * additionPs;
+      }
+    }
+    return ps;
+  }
+
   private Value ring(
       Tl tl, Value own, int place, int places, String next, String previous, Reduction reduction) {
     OrderedFold fold = new OrderedFold(tl, reduction, places);

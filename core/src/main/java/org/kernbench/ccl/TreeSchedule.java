@@ -1,6 +1,8 @@
 package org.kernbench.ccl;
 
+import java.util.Arrays;
 import java.util.List;
+import java.util.OptionalLong;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -64,6 +66,22 @@ final class TreeSchedule implements Schedule {
     Segments chunks = Segments.ofAtMost(0, elements, pace.chunkElements);
     return (tl, rank, vector, reduction) ->
         new Node(tl, rank, vector, reduction, dtype, chunks, pace.asyncReceive).run(pace.lag[rank]);
+  }
+
+  @Override
+  public OptionalLong formulaPs(CollectiveCall call) {
+    int elements = Math.toIntExact(call.elements());
+    Pace pace = pacing.of(elements, call.dtype());
+    if (Arrays.stream(pace.lag).anyMatch(lag -> lag > 0)) {
+      return OptionalLong.empty();
+    }
+    TreeFormula formula = new TreeFormula(group, tree, order, exchange);
+    Segments chunks = Segments.ofAtMost(0, elements, pace.chunkElements);
+    long ps = 0;
+    for (int k = 0; k < chunks.parts(); k++) {
+      ps += formula.ps((long) chunks.count(k) * call.dtype().sizeBytes());
+    }
+    return OptionalLong.of(ps);
   }
 
   private final class Node {

@@ -19,11 +19,12 @@ import org.kernbench.machine.Pe;
  *
  * <p>Rows are kept up to a limit, in chunks of primitive arrays; the hash and the counts cover all
  * operations whatever the limit. So totals come from the counts, {@link #completed(OpKind)} and
- * {@link #bytes(OpKind)}, and whatever else is computed from rows asks {@link #isComplete} first. The hash is a sum over operations of a mix of what each did: the
- * PE, which of its commands it was, kind, cause, bytes, place and times. So two runs with one hash
- * did the same things at the same times, whatever the simulator looked at first and whether or not
- * it captured lines. Ids count from 0 in the order in which the simulator took commands (but in
- * blocks, where no rows are kept and packages run apart).
+ * {@link #bytes(OpKind)}, and whatever else is computed from rows asks {@link #isComplete} first.
+ * The hash is a sum over operations of a mix of what each did: the PE, which of its commands it
+ * was, kind, cause, bytes, place and times. So two runs with one hash did the same things at the
+ * same times, whatever the simulator looked at first and whether or not it captured lines. Ids
+ * count from 0 in the order in which the simulator took commands (but in blocks, where no rows are
+ * kept and packages run apart).
  */
 public final class OpLog {
   private static final int CHUNK_SHIFT = 12;

@@ -1,5 +1,6 @@
 package org.kernbench.eval;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.machine.Machine;
@@ -22,14 +23,10 @@ final class AllReduceBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(
-        N_ELEM,
-        CollectiveParams.DTYPE,
-        CollectiveParams.ALGORITHM,
-        CollectiveParams.BUFFER_KIND,
-        CollectiveParams.SLOTS,
-        CollectiveParams.SLOT_SIZE,
-        CollectiveParams.PATTERN);
+    List<Param<?>> params = new ArrayList<>(List.of(N_ELEM, CollectiveParams.DTYPE));
+    params.addAll(CollectiveParams.OF_ALGORITHM);
+    params.add(CollectiveParams.PATTERN);
+    return params;
   }
 
   @Override

@@ -41,6 +41,30 @@ final class CollectiveParams {
   static final Param<Optional<Long>> SLOT_SIZE =
       Param.size("slot_size", "16 KiB", 1, 1 << 30, "size of a slot").orFrom("ccl.yaml");
 
+  static final Param<Optional<String>> RANK_LEVEL =
+      Param.choice("rank_level", "cube", List.of("pe", "cube", "sip"), "what a rank owns")
+          .orFrom("ccl.yaml");
+
+  static final Param<Optional<Integer>> RANKS =
+      Param.integer("ranks", 96, 2, 16384, "ranks: the first devices of that level")
+          .orFrom("ccl.yaml");
+
+  static final Param<Optional<String>> ROOT =
+      Param.choice(
+              "root",
+              "center",
+              List.of("center", "corner"),
+              "of root_center: the root among the cubes of a package")
+          .orFrom("ccl.yaml");
+
+  static final Param<Optional<Integer>> ROOT_CUBE =
+      Param.integer("root_cube", 0, 0, 1 << 20, "of root_center: a cube by number, instead of root")
+          .orFrom("ccl.yaml");
+
+  /** What says on which ranks an algorithm runs, and how. */
+  static final List<Param<?>> OF_ALGORITHM =
+      List.of(ALGORITHM, RANK_LEVEL, RANKS, ROOT, ROOT_CUBE, BUFFER_KIND, SLOTS, SLOT_SIZE);
+
   private CollectiveParams() {}
 
   static DType dtype(BenchContext context) {
@@ -61,17 +85,37 @@ final class CollectiveParams {
   static CclConfig config(BenchContext context) {
     CclConfig file = context.ccl(List.of());
     Optional<String> wanted = context.param(ALGORITHM);
-    String algorithm = wanted.isPresent() ? known(wanted.get(), file) : file.algorithm();
+    String algorithm =
+        wanted.isPresent() ? known("algorithm", wanted.get(), file) : file.algorithm();
     String entry = "algorithms." + algorithm + ".";
     List<String> overrides = new ArrayList<>();
     overrides.add("defaults.algorithm=" + algorithm);
+    checkRoot(context, file.of(algorithm).className());
+    context.param(RANK_LEVEL).ifPresent(level -> overrides.add(entry + "rank_level=" + level));
+    context.param(RANKS).ifPresent(n -> overrides.add(entry + "world_size=" + n));
+    context.param(ROOT).ifPresent(root -> overrides.add(entry + "root=" + root));
+    context.param(ROOT_CUBE).ifPresent(n -> overrides.add(entry + "root_cube=" + n));
     context.param(BUFFER_KIND).ifPresent(k -> overrides.add(entry + "buffer_kind=" + k));
     context.param(SLOTS).ifPresent(n -> overrides.add(entry + "slots=" + n));
     context.param(SLOT_SIZE).ifPresent(n -> overrides.add(entry + "slot_size=" + n + " B"));
     return context.ccl(overrides);
   }
 
-  private static String known(String name, CclConfig config) {
+  private static void checkRoot(BenchContext context, String className) {
+    boolean given = context.param(ROOT).isPresent() || context.param(ROOT_CUBE).isPresent();
+    if (given && !className.startsWith("root_center")) {
+      throw new UsageException(
+          "--param "
+              + (context.param(ROOT).isPresent() ? "root" : "root_cube")
+              + ": algorithm "
+              + className
+              + " has no root that can be chosen; leave it out, or use root_center or"
+              + " root_center_pipelined");
+    }
+  }
+
+  /** The algorithm that a parameter names. */
+  static String known(String param, String name, CclConfig config) {
     List<String> names = config.names(CollectiveOp.ALL_REDUCE).stream().sorted().toList();
     for (String each : names) {
       if (Suggest.fold(each).equals(Suggest.fold(name))) {
@@ -79,7 +123,9 @@ final class CollectiveParams {
       }
     }
     throw new UsageException(
-        "--param algorithm: got \""
+        "--param "
+            + param
+            + ": got \""
             + name
             + "\"; expected one of "
             + String.join(", ", names)

@@ -47,13 +47,10 @@ final class LatencySweepBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(
-        CollectiveParams.DTYPE,
-        CollectiveParams.ALGORITHM,
-        CollectiveParams.BUFFER_KIND,
-        CollectiveParams.SLOTS,
-        CollectiveParams.SLOT_SIZE,
-        CollectiveParams.PATTERN);
+    List<Param<?>> params = new ArrayList<>(List.of(CollectiveParams.DTYPE));
+    params.addAll(CollectiveParams.OF_ALGORITHM);
+    params.add(CollectiveParams.PATTERN);
+    return params;
   }
 
   @Override
@@ -102,6 +99,8 @@ final class LatencySweepBench implements Bench {
     Map<String, Object> row = new LinkedHashMap<>();
     row.put("topology", network);
     row.put("algorithm", point.conditions().getOrDefault("algorithm", ""));
+    row.put("ranks", point.conditions().getOrDefault("ranks", ""));
+    row.put("rank_level", point.conditions().getOrDefault("rank_level", ""));
     row.put("n_elem", elements);
     row.put("bytes", (long) elements * dtype.sizeBytes());
     if (point.critPs() > 0) {

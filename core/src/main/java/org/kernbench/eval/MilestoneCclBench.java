@@ -4,27 +4,33 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
+import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.CclConfig;
 import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.ReduceKind;
 
 /**
  * {@code milestone-1h-ccl}: the all-reduce evaluation. Time against size on three networks of six
- * packages, with the algorithm of {@code ccl.yaml} and with the one that is chosen for each size;
- * then the memory of the message slots. Every value is checked; {@code summary.csv} holds every row
- * and the figures are drawn from it.
+ * packages, with the algorithm of {@code ccl.yaml}, with its root in the corner if it has one, and
+ * with another algorithm beside it, all on the same ranks; then the memory of the message slots.
+ * Every value is checked; {@code summary.csv} holds every row and the figures are drawn from it.
  */
 final class MilestoneCclBench implements Illustrated {
   static final String LATENCY = "latency";
   static final String BUFFERS = "buffer_kind";
-  private static final String AUTO = "auto";
+  static final String ROOTS = "root";
+  static final String CORNER = "corner";
+  private static final Param<String> AGAINST =
+      Param.word("against", "hierarchical", "a name in ccl.yaml", "algorithm to compare with");
   private static final List<String> KINDS = List.of("tcm", "sram", "hbm");
   private static final List<Integer> KIND_ELEMENTS = List.of(128, 1024, 8192, 32768);
   private static final List<String> TORUS_3X2 =
@@ -46,21 +52,32 @@ final class MilestoneCclBench implements Illustrated {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(
-        CollectiveParams.ALGORITHM,
-        CollectiveParams.BUFFER_KIND,
-        CollectiveParams.SLOTS,
-        CollectiveParams.SLOT_SIZE);
+    List<Param<?>> params = new ArrayList<>(CollectiveParams.OF_ALGORITHM);
+    params.add(AGAINST);
+    return params;
   }
 
   /** One simulation. */
-  private record Point(
-      String sweep,
-      String network,
-      Machine machine,
-      CclConfig ccl,
-      String algorithm,
-      int elements) {}
+  private record Point(String sweep, String network, Machine machine, CclConfig ccl, int elements) {
+    String algorithm() {
+      return ccl.algorithm();
+    }
+
+    String root() {
+      return rootOf(ccl);
+    }
+
+    String name() {
+      return sweep
+          + " "
+          + network
+          + " "
+          + algorithm()
+          + (root().isEmpty() ? "" : " root=" + root())
+          + " n_elem="
+          + elements;
+    }
+  }
 
   @Override
   public Outcome run(BenchContext context) {
@@ -68,30 +85,79 @@ final class MilestoneCclBench implements Illustrated {
     List<Point> points = new ArrayList<>();
     for (LatencySweepBench.Network network : LatencySweepBench.NETWORKS) {
       Machine machine = context.machine("sip-2026", network.overrides());
-      for (String algorithm : algorithms(own)) {
+      for (CclConfig ccl : compared(context, own, CollectiveLibrary.open(machine, own))) {
         for (int elements : LatencySweepBench.ELEMENTS) {
-          points.add(new Point(LATENCY, network.name(), machine, own, algorithm, elements));
+          points.add(new Point(LATENCY, network.name(), machine, ccl, elements));
         }
       }
     }
+    addRoots(context, own, points);
     Machine torus = context.machine("sip-2026", TORUS_3X2);
     for (String kind : KINDS) {
       CclConfig ccl =
           context.ccl(
-              List.of(
-                  "defaults.algorithm=" + own.algorithm(),
-                  "algorithms." + own.algorithm() + ".buffer_kind=" + kind));
+              ranksOf(
+                  CollectiveLibrary.open(torus, own),
+                  own,
+                  own.algorithm(),
+                  List.of("buffer_kind=" + kind)));
       for (int elements : KIND_ELEMENTS) {
-        points.add(new Point(BUFFERS, "torus_2d", torus, ccl, own.algorithm(), elements));
+        points.add(new Point(BUFFERS, "torus_2d", torus, ccl, elements));
       }
     }
     return run(context, points);
   }
 
-  private static List<String> algorithms(CclConfig ccl) {
-    return ccl.names().contains(AUTO) && !ccl.algorithm().equals(AUTO)
-        ? List.of(ccl.algorithm(), AUTO)
-        : List.of(ccl.algorithm());
+  /** Where the predecessor moved its root: its longest vector, on its machine, before and after. */
+  private static void addRoots(BenchContext context, CclConfig own, List<Point> points) {
+    Machine machine = Machines.load("kb-compat", List.of());
+    List<CclConfig> compared = compared(context, own, CollectiveLibrary.open(machine, own));
+    if (compared.stream().anyMatch(ccl -> rootOf(ccl).equals(CORNER))) {
+      for (CclConfig ccl : compared.subList(0, 2)) {
+        int elements = LatencySweepBench.ELEMENTS.getLast();
+        points.add(new Point(ROOTS, "torus_2d", machine, ccl, elements));
+      }
+    }
+  }
+
+  private static String rootOf(CclConfig ccl) {
+    return ccl.chosen().root().map(r -> r.name().toLowerCase(Locale.ROOT)).orElse("");
+  }
+
+  /** The configuration itself, with the root in the corner, and with the other algorithm. */
+  private static List<CclConfig> compared(
+      BenchContext context, CclConfig own, CollectiveLibrary library) {
+    List<CclConfig> all = new ArrayList<>(List.of(own));
+    String algorithm = own.algorithm();
+    AlgorithmConfig config = own.of(algorithm);
+    if (config.className().equals("root_center")
+        && !rootOf(own).equals(CORNER)
+        && config.rootCube().isEmpty()) {
+      all.add(context.ccl(ranksOf(library, own, algorithm, List.of("root=" + CORNER))));
+    }
+    String other = CollectiveParams.known("against", context.param(AGAINST), own);
+    if (!other.equals(algorithm)) {
+      all.add(context.ccl(ranksOf(library, own, other, List.of())));
+    }
+    return all;
+  }
+
+  /** What makes an algorithm run on the ranks and with the slots of another. */
+  private static List<String> ranksOf(
+      CollectiveLibrary library, CclConfig own, String algorithm, List<String> more) {
+    AlgorithmConfig config = own.of(own.algorithm());
+    String entry = "algorithms." + algorithm + ".";
+    List<String> overrides = new ArrayList<>();
+    overrides.add("defaults.algorithm=" + algorithm);
+    overrides.add(entry + "rank_level=" + library.rankLevel().name().toLowerCase(Locale.ROOT));
+    overrides.add(entry + "world_size=" + library.worldSize());
+    config
+        .bufferKind()
+        .ifPresent(k -> overrides.add(entry + "buffer_kind=" + k.name().toLowerCase(Locale.ROOT)));
+    config.slots().ifPresent(n -> overrides.add(entry + "slots=" + n));
+    config.slotBytes().ifPresent(n -> overrides.add(entry + "slot_size=" + n + " B"));
+    more.forEach(each -> overrides.add(entry + each));
+    return overrides;
   }
 
   private static Outcome run(BenchContext context, List<Point> points) {
@@ -100,12 +166,12 @@ final class MilestoneCclBench implements Illustrated {
     Map<List<String>, CollectiveTrial> formulas = new HashMap<>();
     for (int i = 0; i < points.size(); i++) {
       Point p = points.get(i);
-      String name = p.sweep() + " " + p.network() + " " + p.algorithm() + " n_elem=" + p.elements();
+      String name = p.name();
       context.progress().at(i, points.size(), name);
       if (!context.runs(name)) {
         continue;
       }
-      CollectiveLibrary library = CollectiveLibrary.open(p.machine(), p.ccl(), p.algorithm());
+      CollectiveLibrary library = CollectiveLibrary.open(p.machine(), p.ccl());
       Outcome one =
           new AllReduceRun(
                   p.machine(),
@@ -117,9 +183,10 @@ final class MilestoneCclBench implements Illustrated {
               .run(library);
       if (p.sweep().equals(LATENCY) && context.mode() != Mode.VALUES) {
         CollectiveTrial formula =
-            formulas.computeIfAbsent(List.of(p.network(), p.algorithm()), key -> trial(p, library));
+            formulas.computeIfAbsent(
+                List.of(p.network(), p.algorithm(), p.root()), key -> trial(p, library));
         one.formula(
-            formula.predictPs(
+            formula.formulaPs(
                 CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F16, p.elements())));
       }
       outcome.row(row(p, one));
@@ -155,11 +222,14 @@ final class MilestoneCclBench implements Illustrated {
     Map<String, Object> row = new LinkedHashMap<>();
     row.put("sweep", p.sweep());
     row.put("topology", p.network());
+    row.put("machine", p.machine().name());
     row.put("sips", p.machine().sipGridWidth() + "x" + p.machine().sipGridHeight());
     row.put("point_machine", p.machine().hash());
     row.put("algorithm", p.algorithm());
+    row.put("root", p.root());
     row.put("ran", point.conditions().getOrDefault("algorithm", ""));
     row.put("ranks", point.conditions().getOrDefault("ranks", ""));
+    row.put("rank_level", point.conditions().getOrDefault("rank_level", ""));
     row.put("buffer_kind", point.conditions().getOrDefault("buffer_kind", ""));
     row.put("n_elem", p.elements());
     row.put("bytes", (long) p.elements() * DType.F16.sizeBytes());

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Map;
 import org.kernbench.device.Mode;
 import org.kernbench.device.OpKind;
-import org.kernbench.device.OpLog;
 import org.kernbench.eval.ProbePaths.Access;
 import org.kernbench.eval.ProbePaths.Case;
 import org.kernbench.eval.ProbePaths.Measured;
@@ -84,7 +83,6 @@ final class PeDmaBench implements Bench {
   /** The sum over all cases, or the one that was chosen. */
   private static final class Sum {
     private final BenchContext context;
-    private final Machine machine;
     private final Outcome outcome;
     private final Digest logs = new Digest();
     private long events;
@@ -93,7 +91,6 @@ final class PeDmaBench implements Bench {
 
     Sum(BenchContext context, Machine machine) {
       this.context = context;
-      this.machine = machine;
       this.outcome = Outcome.on(machine).noBreakdown(PointSum.OF_POINTS);
     }
 

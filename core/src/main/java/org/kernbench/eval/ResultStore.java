@@ -34,6 +34,7 @@ import org.sqlite.SQLiteException;
  */
 public final class ResultStore implements AutoCloseable {
   private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]*)(\\.[0-9]+)?");
+
   /** Version of the tables. */
   public static final int SCHEMA = 1;
 

@@ -84,10 +84,7 @@ final class TwoPasses {
       int i = pass.ordinal();
       timings.put(
           pass,
-          new Timing(
-              end[i] - (i == 0 ? 0 : after),
-              boundsPs.getOrDefault(pass, 0L),
-              sent[i]));
+          new Timing(end[i] - (i == 0 ? 0 : after), boundsPs.getOrDefault(pass, 0L), sent[i]));
     }
   }
 

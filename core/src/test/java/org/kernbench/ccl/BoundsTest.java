@@ -140,7 +140,9 @@ final class BoundsTest {
         .isCloseTo(broadcast * (ranks - 1) / ranks, within(2e-5));
   }
 
-  /** Who is left out passes bytes on: of 6 packages behind a switch 3, of a ring every other one. */
+  /**
+   * Who is left out passes bytes on: of 6 packages behind a switch 3, of a ring every other one.
+   */
   @ParameterizedTest
   @CsvSource({"switch, 6, 2, 1.33333", "ring_1d, 6, 2, 0.66667", "ring_1d, 8, 4, 0.5"})
   void traffic_partOfThePackages_isThatOfTheirNetwork(
@@ -264,8 +266,15 @@ final class BoundsTest {
   /** Kernels may read and write each other's memory: then far less passes the ports of PEs. */
   @ParameterizedTest
   @CsvSource({
-    "ring, SIP, 2", "ring, SIP, 6", "tiny, PE, 2", "tiny, PE, 8", "tiny, CUBE, 4",
-    "sip-2026, CUBE, 96", "sip-2026, PE, 8", "sip-2026-hbm3e, CUBE, 16", "dgx-a100, SIP, 8"
+    "ring, SIP, 2",
+    "ring, SIP, 6",
+    "tiny, PE, 2",
+    "tiny, PE, 8",
+    "tiny, CUBE, 4",
+    "sip-2026, CUBE, 96",
+    "sip-2026, PE, 8",
+    "sip-2026-hbm3e, CUBE, 16",
+    "dgx-a100, SIP, 8"
   })
   void allReduce_ofOneSidedAccesses_isNotBelow(String preset, RankLevel level, int ranks) {
     Machine machine = Machines.load(preset, List.of());

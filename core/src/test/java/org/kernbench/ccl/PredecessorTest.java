@@ -72,6 +72,9 @@ class PredecessorTest {
       double us = allReduceNs(List.of(), algorithm, 98_304) / 1e3;
       assertThat(text).contains(String.format(Locale.ROOT, "(`%s`) | %.2f µs |", algorithm, us));
     }
+    double corner = allReduceNs(List.of(), "root_center", 98_304, "root_center.root=corner") / 1e3;
+    assertThat(text).contains(String.format(Locale.ROOT, "(`root=corner`) | %.2f µs |", corner));
+    assertThat(corner).isBetween(22.0 * 0.97, 22.0);
     Machine machine = Machines.load("kb-compat", List.of());
     Bounds.Bound bound = Bounds.allReduce(machine, Bed.leads(machine, RankLevel.CUBE, 96), 98_304);
     assertThat(text)
@@ -80,9 +83,14 @@ class PredecessorTest {
                 Locale.ROOT, "| lower bound | %.2f µs | %s |", bound.ps() / 1e6, bound.kind()));
   }
 
-  private static double allReduceNs(List<String> overrides, String algorithm, int bytesPerPe) {
+  private static double allReduceNs(
+      List<String> overrides, String algorithm, int bytesPerPe, String... settings) {
     Machine machine = Machines.load("kb-compat", overrides);
-    CclConfig config = CclConfig.load(Optional.empty(), List.of("defaults.algorithm=" + algorithm));
+    List<String> all = new ArrayList<>(List.of("defaults.algorithm=" + algorithm));
+    for (String setting : settings) {
+      all.add("algorithms." + setting);
+    }
+    CclConfig config = CclConfig.load(Optional.empty(), all);
     TorchOptions options =
         TorchOptions.DEFAULT
             .withMode(Mode.TIME)

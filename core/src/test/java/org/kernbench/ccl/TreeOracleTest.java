@@ -10,6 +10,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
@@ -263,5 +264,49 @@ final class TreeOracleTest {
       List<Shard> shards = bed.vectors(group.leads(), DType.F32, (int) (bytes / FLOAT));
       return bed.allReduce(communicator, group.leads(), ReduceKind.SUM, shards).criticalPs();
     }
+  }
+
+  /** The formula that figures show: exact on one link, near where vectors wait on the way. */
+  @ParameterizedTest
+  @CsvSource({
+    "center, 8",
+    "corner, 8",
+    "center, 1024",
+    "corner, 8192",
+    "center, 49152",
+    "corner, 49152"
+  })
+  void formula_ofTheDefaultMachine_isNearTheSimulatedTime(String root, int elements) {
+    Machine machine = org.kernbench.machine.Machines.load("sip-2026", List.of());
+    CollectiveTrial trial = trial(machine, RankLevel.CUBE, 96, root);
+    CollectiveTrial.Question question =
+        CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F16, elements);
+    double formula = trial.formulaPs(question).orElseThrow();
+    assertThat(formula / trial.run(question, Mode.TIME).ps())
+        .isBetween(elements < 10_000 ? 0.99 : 0.9, 1.01);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"center", "corner"})
+  void formula_ofOneLinkAndNoAdditions_isTheDepthTimesAHop(String root) {
+    Ideal ideal = new Ideal(8_000, 14_000, 512, Ideal.NO_GAMMA, Ideal.Bottleneck.LINK);
+    CollectiveTrial trial = trial(ideal.mesh(4, 4), RankLevel.CUBE, 16, root);
+    CollectiveTrial.Question question =
+        CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F32, S / FLOAT);
+    int depth = root.equals("corner") ? depth(4, 4, 0, 0) : depth(4, 4, 2, 2);
+    double hops = hops(ideal, depth, S);
+    assertThat(trial.formulaPs(question).orElseThrow() / hops).isBetween(1.0, 1.002);
+    assertThat(trial.run(question, Mode.TIME).ps() / hops).isBetween(1.0, 1.002);
+  }
+
+  private static CollectiveTrial trial(Machine machine, RankLevel level, int ranks, String root) {
+    CclConfig config =
+        CclConfig.load(Optional.empty(), List.of("algorithms.root_center.root=" + root));
+    return CollectiveTrial.of(
+        machine,
+        new RootCenter(),
+        config.of("root_center"),
+        level,
+        Bed.leads(machine, level, ranks));
   }
 }

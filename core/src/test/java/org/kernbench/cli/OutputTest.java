@@ -171,6 +171,8 @@ final class OutputTest {
               "n_elem=64,1024",
               "--vary",
               "algorithm=tree,mesh",
+              "--param",
+              "ranks=4",
               "--jobs",
               "1",
               "--out",

@@ -48,7 +48,8 @@ final class OpLogTest {
         DeviceRig some = run(SimulatorOptions.DEFAULT.withOpLogLimit(7))) {
       for (OpKind kind : OpKind.values()) {
         long rows = all.rows().stream().filter(r -> r.kind() == kind).count();
-        long bytes = all.rows().stream().filter(r -> r.kind() == kind).mapToLong(DeviceRig.Row::bytes).sum();
+        long bytes =
+            all.rows().stream().filter(r -> r.kind() == kind).mapToLong(DeviceRig.Row::bytes).sum();
         for (DeviceRig rig : List.of(all, none, some)) {
           assertThat(rig.sim.opLog().completed(kind)).isEqualTo(rows);
           assertThat(rig.sim.opLog().bytes(kind)).isEqualTo(bytes);

@@ -83,6 +83,42 @@ final class BenchTest {
     assertThat(result.values().orElseThrow().allowed()).isZero();
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "root=corner", "root_cube=3", "root=corner algorithm=root_center_pipelined",
+    "algorithm=ring rank_level=cube ranks=8", "rank_level=sip", "ranks=4"
+  })
+  void allReduce_otherRootsAndRanks_areCorrect(String params) {
+    List<String> given = new java.util.ArrayList<>(List.of(params.split(" ")));
+    given.add("n_elem=1000");
+    RunResult result =
+        run(
+            "ccl-allreduce",
+            RunOptions.DEFAULT
+                .withTopology("tiny")
+                .withOverrides(List.of("system.sips.count=2"))
+                .withParams(given));
+
+    assertThat(result.problems()).isEmpty();
+    int ranks = params.contains("rank_level=sip") ? 2 : params.equals("ranks=4") ? 4 : 8;
+    assertThat(result.params()).containsEntry("ranks", ranks);
+    assertThat(result.values().orElseThrow().checked()).isEqualTo(ranks * 1000L);
+  }
+
+  @Test
+  void allReduce_rootOfAnAlgorithmWithoutOne_orOfNoCube_isRefused() {
+    assertThatThrownBy(() ->
+            run(
+                "ccl-allreduce",
+                RunOptions.DEFAULT.withParams(List.of("algorithm=ring", "root=corner"))))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("--param root: algorithm ring has no root that can be chosen");
+    assertThatThrownBy(
+            () -> run("ccl-allreduce", RunOptions.DEFAULT.withParams(List.of("root_cube=16"))))
+        .hasMessageContaining(
+            "root_cube is 16, which takes no part; expected one of the cubes 0 to 15");
+  }
+
   /** A ring sends 2 (n - 1) vectors, 2.1 million messages: more than an op log keeps. */
   @Test
   void collective_moreMessagesThanALogKeeps_countsAllBytes() {

@@ -12,6 +12,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -44,7 +45,7 @@ final class FiguresTest {
 
     List<Path> files = Artefacts.draw(bench, directory);
 
-    assertThat(files).hasSize(1 + 2 * 7);
+    assertThat(files).hasSize(1 + 2 * (bench instanceof MilestoneCclBench ? 8 : 7));
     for (Path file : files) {
       Path other = committed.resolve(file.getFileName());
       if (file.toString().endsWith(".png")) {
@@ -155,6 +156,22 @@ final class FiguresTest {
           assertThat(r.get("crit_ns")).isEqualTo(single.metrics().get("crit_ns"));
           assertThat(r.get("bound_ns")).isEqualTo(single.metrics().get("bound_ns"));
         });
+  }
+
+  /** Lines of one figure are of the same ranks; rows that are not are not drawn. */
+  @Test
+  void figure_ofRowsThatDifferInRanks_isRefused() throws IOException {
+    Path summary = FIGURES.resolve("milestone-1h-ccl/summary.csv");
+    List<String> lines = new ArrayList<>(Files.readAllLines(summary));
+    for (int i = 1; i < lines.size(); i++) {
+      if (lines.get(i).contains(",torus_2d,") && lines.get(i).contains(",hierarchical,")) {
+        lines.set(i, lines.get(i).replace(",96,cube,", ",6,sip,"));
+      }
+    }
+    Files.write(directory.resolve("summary.csv"), lines);
+    assertThatThrownBy(() -> Artefacts.draw(BENCH, directory))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("the rows of one figure differ in ranks: 96, 6");
   }
 
   @Test

@@ -13,7 +13,10 @@ import org.kernbench.machine.Machines;
 
 /** What a training step must move is in its bound. */
 final class StepBoundTest {
-  /** GPT of two layers: hidden 48, 12 heads of 4, inner 96, 96 ids, 512 positions, a head of its own. */
+  /**
+   * GPT of two layers: hidden 48, 12 heads of 4, inner 96, 96 ids, 512 positions, a head of its
+   * own.
+   */
   private static final long PARAMETERS =
       96 * 48
           + 512 * 48
@@ -37,8 +40,8 @@ final class StepBoundTest {
   }
 
   /**
-   * AdamW reads and writes the master copy and two moments, each in f32, and writes the weights:
-   * 26 B for a parameter of bf16, 24 B for one of f32, which is its own master copy.
+   * AdamW reads and writes the master copy and two moments, each in f32, and writes the weights: 26
+   * B for a parameter of bf16, 24 B for one of f32, which is its own master copy.
    */
   @ParameterizedTest
   @CsvSource({"bf16, 26", "f32, 24"})
@@ -78,8 +81,7 @@ final class StepBoundTest {
     "mimo-train-step, distributed_optimizer=on"
   })
   void steps_withSlowMemory_areNotBelowTheirBound(String bench, String params) {
-    RunResult result =
-        run(bench, List.of(params.split(" ")), "cube.hbm.efficiency=0.005");
+    RunResult result = run(bench, List.of(params.split(" ")), "cube.hbm.efficiency=0.005");
     assertThat(boundNs(result)).isPositive();
     assertThat(result.metrics()).containsEntry("bound_kind", "memory");
   }
