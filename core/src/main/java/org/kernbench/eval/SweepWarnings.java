@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.kernbench.config.Suggest;
 
 /**
  * Axes of a sweep that change more than they say: rows that differ in an algorithm, say, and with
@@ -39,7 +40,7 @@ final class SweepWarnings {
   private static boolean isAsked(String axis, String what) {
     String key = axis.substring(Math.max(axis.lastIndexOf('.'), axis.lastIndexOf(':')) + 1);
     boolean isSize = axis.startsWith("set:") && List.of("count", "w", "h").contains(key);
-    return isSize || FIXED.getOrDefault(what, List.of()).contains(Param.fold(key));
+    return isSize || FIXED.getOrDefault(what, List.of()).contains(Suggest.fold(key));
   }
 
   private static Optional<String> changed(
