@@ -25,7 +25,7 @@ import org.kernbench.torch.RankLevel;
  * @param chunkBytes size of a chunk in pipelined algorithms
  * @param elementsPerBlock longest vector that is handled at once; a longer one goes block after
  *     block
- * @param worldSize number of ranks: the first devices in structural order
+ * @param worldSize number of ranks: the first devices in structural order; {@link #ALL}: all
  * @param rankLevel what one rank owns
  * @param subChunks messages per segment of a ring
  * @param root where the root of a package's cubes is
@@ -47,6 +47,8 @@ public record AlgorithmConfig(
     OptionalInt subChunks,
     Optional<Root> root,
     OptionalInt rootCube) {
+  /** A world of all devices of the rank level. */
+  static final int ALL = Integer.MAX_VALUE;
 
   /** Where cubes of a package reduce to. */
   public enum Root {

@@ -407,9 +407,7 @@ public final class CclConfig {
           Keys.said(map, "topology", Keys.MACHINE)
               ? Optional.of(map.choice("topology", TOPOLOGIES))
               : Optional.empty(),
-          Keys.said(map, "world_size", "all")
-              ? OptionalInt.of(map.integer("world_size", 1, Integer.MAX_VALUE))
-              : OptionalInt.empty(),
+          worldSize(map),
           map.has("rank_level")
               ? Optional.of(map.choice("rank_level", RankLevel.values()))
               : Optional.empty(),
@@ -422,6 +420,15 @@ public final class CclConfig {
           Keys.said(map, "root_cube", Keys.AUTO)
               ? OptionalInt.of(map.integer("root_cube", 0, 1 << 20))
               : OptionalInt.empty());
+    }
+
+    private static OptionalInt worldSize(ConfigMap map) {
+      if (map.isText("world_size", "all")) {
+        return OptionalInt.of(AlgorithmConfig.ALL);
+      }
+      return map.has("world_size")
+          ? OptionalInt.of(map.integer("world_size", 1, AlgorithmConfig.ALL - 1))
+          : OptionalInt.empty();
     }
   }
 }

@@ -30,7 +30,10 @@ public interface CollectiveAlgorithm {
   /** What one rank owns unless {@code rank_level} says otherwise. */
   RankLevel defaultRankLevel();
 
-  /** Number of ranks unless {@code world_size} says otherwise; empty for all devices there are. */
+  /**
+   * Number of ranks unless {@code world_size} says otherwise; empty for all devices there are, of
+   * PEs those of one cube.
+   */
   default OptionalInt defaultWorldSize() {
     return OptionalInt.empty();
   }

@@ -225,6 +225,9 @@ public final class CollectiveLibrary implements CollectiveBackend {
     int devices = rankLevel.devices(machine);
     if (config.worldSize().isPresent()) {
       int wanted = config.worldSize().getAsInt();
+      if (wanted == AlgorithmConfig.ALL) {
+        return devices;
+      }
       if (wanted > devices) {
         throw ccl.problem(
             "algorithms." + config.name() + ".world_size",
@@ -241,7 +244,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
       }
       return wanted;
     }
-    // PEs beyond one cube are no ring or tree that anyone means by default.
+    // Unless all are asked for: PEs beyond one cube are no ring or tree that is meant by default.
     long all = rankLevel == RankLevel.PE ? machine.pesPerCube() : devices;
     return (int) Math.min(all, algorithm.defaultWorldSize().orElse(Integer.MAX_VALUE));
   }

@@ -123,7 +123,7 @@ final class Dataflow {
   }
 
   /** More than any machine of some hundred ranks needs, and less than fills a memory. */
-  private static final int MOST_PARTS = 2_000_000;
+  static final int MOST_PARTS = 2_000_000;
 
   private final int ranks;
   private final int[] localCount;

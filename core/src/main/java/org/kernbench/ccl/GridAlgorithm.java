@@ -32,12 +32,23 @@ record GridAlgorithm(
     return (op, root) -> {
       List<Dataflow> drawings = new ArrayList<>();
       for (List<Colour> colours : ways) {
-        drawings.add(GridFlow.draw(grid, op, colours, false));
+        if (!pieces || canStayInPieces(op, group.size(), colours)) {
+          drawings.add(GridFlow.draw(grid, op, colours, false));
+        }
         if (pieces && (op == CollectiveOp.ALL_REDUCE || colours.size() == 1)) {
           drawings.add(GridFlow.draw(grid, op, colours, true));
         }
       }
       return drawings;
     };
+  }
+
+  /**
+   * Whether an all-reduce can be drawn with a message for each block of each rank, which each rank
+   * receives and stores; of very many ranks the blocks can only go joined.
+   */
+  private static boolean canStayInPieces(CollectiveOp op, int ranks, List<Colour> colours) {
+    long blocks = (long) ranks * (ranks - 1) * colours.size();
+    return op != CollectiveOp.ALL_REDUCE || 2 * blocks < Dataflow.MOST_PARTS;
   }
 }

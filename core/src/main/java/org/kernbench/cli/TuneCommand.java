@@ -79,7 +79,10 @@ final class TuneCommand implements Callable<Integer> {
       description = "What a rank owns: pe, cube or sip (default: sip).")
   String rankLevel = "sip";
 
-  @Option(names = "--ranks", paramLabel = "N", description = "Ranks (default: all devices).")
+  @Option(
+      names = "--ranks",
+      paramLabel = "N",
+      description = "Ranks (default: all devices; of PEs those of a cube).")
   @Nullable Integer ranks;
 
   @Option(names = "--all", description = "Simulate every algorithm, hopeless ones as well.")
@@ -180,12 +183,7 @@ final class TuneCommand implements Callable<Integer> {
   }
 
   private List<Pe> leads(Machine machine, RankLevel level) {
-    int devices =
-        switch (level) {
-          case SIP -> machine.sips();
-          case CUBE -> machine.sips() * machine.cubesPerSip();
-          case PE -> machine.pesPerCube();
-        };
+    int devices = level.devices(machine);
     if (devices < 2) {
       throw new UsageException(
           "--rank-level: machine "
@@ -194,7 +192,8 @@ final class TuneCommand implements Callable<Integer> {
               + rankLevel
               + "; expected a level, or a machine, with two or more");
     }
-    int n = ranks != null ? ranks : devices;
+    int usual = level == RankLevel.PE ? machine.pesPerCube() : devices;
+    int n = ranks != null ? ranks : usual;
     if (n < 2 || n > devices) {
       throw new UsageException(
           "--ranks: got " + n + "; expected 2 to " + devices + ", the devices of this level");

@@ -185,12 +185,7 @@ final class CollectiveBench implements Bench {
   }
 
   private static List<Pe> leads(BenchContext context, Machine machine, RankLevel level) {
-    int devices =
-        switch (level) {
-          case SIP -> machine.sips();
-          case CUBE -> machine.sips() * machine.cubesPerSip();
-          case PE -> machine.pesPerCube();
-        };
+    int devices = level.devices(machine);
     int stride = context.param(STRIDE);
     int most = Math.ceilDiv(devices, stride);
     int ranks = context.param(RANKS) == 0 ? most : context.param(RANKS);

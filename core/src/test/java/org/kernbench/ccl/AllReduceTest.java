@@ -10,9 +10,11 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Mode;
 import org.kernbench.device.OpKind;
 import org.kernbench.machine.Machine;
@@ -356,5 +358,43 @@ final class AllReduceTest {
       }
       return product;
     }
+  }
+
+  /** Packages in a torus, cubes in a mesh, eight PEs in a cube: as the default machine, smaller. */
+  private static Machine structured(int sips, int width, int height) {
+    return Machines.load(
+        "sip-2026",
+        List.of(
+            "system.sips.count=" + sips, "sip.cube_mesh.w=" + width, "sip.cube_mesh.h=" + height));
+  }
+
+  private static void allPes(Machine machine, String algorithm, int elements) {
+    CclConfig config = CclConfig.load(Optional.empty(), List.of());
+    CollectiveTrial trial =
+        CollectiveTrial.of(
+            machine,
+            CollectiveLibrary.builtIn(algorithm),
+            config.of(algorithm),
+            RankLevel.PE,
+            Bed.leads(machine, RankLevel.PE, machine.peCount()));
+    CollectiveTrial.Result result =
+        trial.run(
+            CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F32, elements), Mode.FULL);
+    assertThat(result.problems()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"hierarchical", "ring"})
+  void everyPeOfSeveralCubesAndPackages_sumsAreRight(String algorithm) {
+    allPes(structured(2, 2, 2), algorithm, 1013);
+  }
+
+  @Tag("slow")
+  @ParameterizedTest
+  @ValueSource(strings = {"hierarchical", "ring"})
+  void everyPeOfTheDefaultMachine_sumsAreRight(String algorithm) {
+    Machine machine = Machines.load("sip-2026", List.of());
+    assertThat(machine.peCount()).isEqualTo(768);
+    allPes(machine, algorithm, 1536);
   }
 }

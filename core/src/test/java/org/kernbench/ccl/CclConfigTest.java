@@ -74,6 +74,15 @@ final class CclConfigTest {
   }
 
   @Test
+  void worldSize_allAtLevelPe_isEveryPeOfTheMachine_andByDefaultThoseOfACube() {
+    String level = "algorithms.ring.rank_level=pe";
+    CclConfig all = packaged("defaults.algorithm=ring", level, "algorithms.ring.world_size=all");
+    assertThat(CollectiveLibrary.open(TORUS, all).worldSize()).isEqualTo(6 * 16 * 8);
+    CclConfig unsaid = packaged("defaults.algorithm=ring", level);
+    assertThat(CollectiveLibrary.open(TORUS, unsaid).worldSize()).isEqualTo(8);
+  }
+
+  @Test
   void parse_manyMistakes_reportsAllWithPlaces() {
     String yaml =
         """
