@@ -11,6 +11,9 @@ import java.util.Arrays;
 final class CommandWindow {
   private static final long OPEN = Long.MAX_VALUE;
 
+  /** Commands for which there is room at first. */
+  private static final int FIRST = 16;
+
   // a command's record: its end, or once it has left the window, the time at which it left; and the
   // operation: itself, or the one that let it leave
   private static final int STRIDE = 2;
@@ -21,9 +24,14 @@ final class CommandWindow {
   private long entered;
   private long left;
 
+  /**
+   * An empty window.
+   *
+   * @param size commands that it holds; takes memory only for those that were in it at a time
+   */
   CommandWindow(int size) {
     this.size = size;
-    int capacity = Integer.highestOneBit(size) * 2;
+    int capacity = Integer.highestOneBit(Math.min(size, FIRST)) * 2;
     this.mask = capacity - 1;
     this.records = new long[capacity * STRIDE];
   }

@@ -214,6 +214,11 @@ public final class Breakdown {
     return new CriticalPath(all(), machine, log).slotLimitedPs();
   }
 
+  /** Time on the critical path in which a kernel was held up by its full command window. */
+  CriticalPath.Held windowLimited() {
+    return new CriticalPath(all(), machine, log).windowLimited();
+  }
+
   /** Whether the queues had as many slots as the machine says, not as a collective chose. */
   boolean hasSlotsOfTheMachine() {
     return slots == machine.ipcq().slots();

@@ -49,6 +49,47 @@ final class CriticalPath {
     return sum;
   }
 
+  /** Time on the path in which a kernel was held up by its full window, and how often. */
+  record Held(long ps, int times) {}
+
+  /**
+   * Time on the path that goes from a command that was started as soon as it was issued, through
+   * the commands behind it in the full window, to the next that could be issued then. With twice
+   * the window the same commands take half of it, as long as nothing else holds them up.
+   */
+  Held windowLimited() {
+    long ps = 0;
+    int times = 0;
+    int m = graph.end();
+    while (m != CausalGraph.ROOT) {
+      if (!startedWhenIssued(m, true)) {
+        m = graph.from(graph.firstEdge(m));
+        continue;
+      }
+      int issued = m;
+      Pe pe = log.pe(graph.index(m));
+      do {
+        m = graph.from(graph.firstEdge(m));
+      } while (m != CausalGraph.ROOT
+          && !(startedWhenIssued(m, false) && log.pe(graph.index(m)).equals(pe)));
+      ps += graph.timePs(issued) - graph.timePs(m);
+      times++;
+    }
+    return new Held(ps, times);
+  }
+
+  /** Whether a moment is the start of an operation that waited for nothing but its issue. */
+  private boolean startedWhenIssued(int m, boolean byWindow) {
+    if (graph.kind(m) != Moment.START) {
+      return false;
+    }
+    return switch (log.cause(graph.index(m))) {
+      case WINDOW -> true;
+      case KERNEL_START, FENCE, LOOK, SERIAL_ISSUE, TCM_SPACE -> !byWindow;
+      case OPERAND, ENGINE, CREDIT, MESSAGE, MEMORY_ORDER -> false;
+    };
+  }
+
   /**
    * The last moment on the way to another at which a PE started a message; the root if it did not.
    */

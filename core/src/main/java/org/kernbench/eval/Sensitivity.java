@@ -18,7 +18,8 @@ import org.kernbench.machine.Machine;
  * changes because transfers meet in another order.
  *
  * <p>No cost depends on the number of message slots, yet time does where a sender runs out of them:
- * the part of the path that goes round through a message and its credit shrinks as slots grow.
+ * the part of the path that goes round through a message and its credit shrinks as slots grow. It
+ * is the same with the command window, where a kernel finds it full.
  *
  * @param parameter the number
  * @param more effect of the step up; empty if there is none
@@ -28,6 +29,7 @@ public record Sensitivity(
     MachineParameter parameter, Optional<Effect> more, Optional<Effect> less) {
 
   private static final String SLOTS = "ipcq.slots=";
+  private static final String WINDOW = "pe.cpu.command_window=";
   private static final double ABOUT = 0.005; // 253 B instead of 256 B is one percent
 
   /**
@@ -120,6 +122,9 @@ public record Sensitivity(
     long ps = breakdown.lengthOn(step.machine()) - breakdown.totalPs();
     if (step.override().startsWith(SLOTS) && breakdown.hasSlotsOfTheMachine()) {
       ps += Math.round(breakdown.slotLimitedPs() * (1 / (1 + step.change()) - 1));
+    }
+    if (step.override().startsWith(WINDOW)) {
+      ps += Math.round(breakdown.windowLimited().ps() * (1 / (1 + step.change()) - 1));
     }
     return new Effect(step, ps, OptionalLong.empty(), true);
   }

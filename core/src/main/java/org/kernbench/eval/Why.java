@@ -18,6 +18,7 @@ public final class Why {
   private static final int MOST_SENTENCES = 3;
   private static final double ENOUGH = 0.75;
   private static final Pattern SIP_LINK = Pattern.compile("sip(\\d+)\\.io.*->sip(\\d+)\\.io.*");
+  private static final double WORTH_SAYING = 0.1;
 
   private Why() {}
 
@@ -27,9 +28,10 @@ public final class Why {
    */
   public static List<String> of(Breakdown path) {
     List<String> sentences = new ArrayList<>();
+    window(path).ifPresent(sentences::add);
     double covered = 0;
     for (Breakdown.Share share : path.shares()) {
-      if (sentences.size() == MOST_SENTENCES || covered >= ENOUGH) {
+      if (sentences.size() >= MOST_SENTENCES || covered >= ENOUGH) {
         break;
       }
       sentences.add(sentence(path, share));
@@ -89,6 +91,26 @@ public final class Why {
       count += machine.linkKind(link) == LinkKind.SIP_TO_SIP ? 1 : 0;
     }
     return count;
+  }
+
+  /**
+   * That kernels were held up by their full command window, if that was a tenth of the time: the
+   * shares of the path say what the commands in the window took, but not that a larger one would
+   * have let more of them go on at once.
+   */
+  static Optional<String> window(Breakdown path) {
+    CriticalPath.Held held = path.windowLimited();
+    double share = held.ps() / (double) Math.max(1, path.totalPs());
+    if (share < WORTH_SAYING) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        String.format(
+            Locale.ROOT,
+            "%.0f %% of the time a kernel was held up by its full command window;"
+                + " pe.cpu.command_window is %d: with a larger one more commands go on at once",
+            100 * share,
+            path.machine().pe().cpu().commandWindow()));
   }
 
   /** The resource on which a cause took most time, and how often. */

@@ -214,6 +214,41 @@ final class KnownCausesTest {
     assertThat(more(e, "ipcq.slots")).isEqualTo(-saved, EXACT);
   }
 
+  /** 192 loads of 64 B, all of which could be under way at once. */
+  private static Explanation loads(int window) {
+    Machine machine = machine("ring", "pe.dma.read_queues=64", "pe.cpu.command_window=" + window);
+    Pe pe = new Pe(0, 0, 0);
+    return explain(
+        machine,
+        List.of(),
+        List.of(pe),
+        tl -> {
+          for (int i = 0; i < 192; i++) {
+            tl.load(hbm(machine, pe, 64L * i, Shape.of(32)));
+          }
+        });
+  }
+
+  @Test
+  void smallCommandWindow_isTheCause_andTwiceTheWindowSavesHalfOfWhatItHeldUp() {
+    Explanation small = loads(8);
+    double held = small.breakdown().windowLimited().ps() / 1e3;
+    assertThat(held).isBetween(0.85 * totalNs(small), totalNs(small));
+    assertThat(Why.of(small.breakdown()).getFirst())
+        .contains("held up by its full command window", "pe.cpu.command_window is 8");
+    double saved = totalNs(small) - totalNs(loads(16));
+    assertThat(saved).isEqualTo(held / 2, Offset.offset(0.1 * held));
+    assertThat(more(small, "pe.cpu.command_window")).isEqualTo(-held / 9, Offset.offset(1e-3));
+  }
+
+  @Test
+  void largeCommandWindow_isNoCause() {
+    Explanation large = loads(4096);
+    assertThat(large.breakdown().windowLimited().ps()).isZero();
+    assertThat(Why.of(large.breakdown())).noneMatch(why -> why.contains("command window"));
+    assertThat(more(large, "pe.cpu.command_window")).isZero();
+  }
+
   /**
    * Eight steps of 64 x 64 x 512 with one read channel: the two tiles of a step take 760 ns to
    * load, their product 319 ns.
