@@ -1,61 +1,138 @@
 package org.kernbench.cli;
 
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import org.kernbench.device.KernelWatch;
 import org.kernbench.eval.Progress;
 
 /**
- * Shows progress on standard error: one redrawn line on a terminal, otherwise a plain line every
- * ten seconds, so that a log of a short run stays empty.
+ * Shows progress on standard error: after two seconds one line, redrawn, with what is under way,
+ * how long it took and, where there are several points, how long the rest should take. Only on a
+ * terminal; a pipe gets nothing of it. Names, anywhere, a kernel that has had control for half a
+ * minute without issuing a command, for that may be one that never ends.
  */
 final class ProgressLine implements Progress {
-  private static final long REDRAW_NS = 100_000_000L;
-  private static final long PLAIN_NS = 10_000_000_000L;
+  private static final long FIRST_NS = 2_000_000_000L;
+  private static final long STUCK_NS = 30_000_000_000L;
+  private static final long TICK_MS = 500;
   private static final int BAR = 24;
 
   private final Terminal terminal;
-  private final long beginNs = System.nanoTime();
-  private long lastNs = beginNs;
-  private boolean drawn;
+  private final LongSupplier clock;
+  private final KernelWatch kernels = new KernelWatch();
+  private final long beginNs;
 
+  private int done;
+  private int total;
+  private String what = "";
+  private boolean drawn;
+  private boolean cleared;
+
+  /** When each turn of a kernel was seen first; and those that were named. */
+  private Map<KernelWatch.Turn, Long> turns = new HashMap<>();
+
+  private final Set<KernelWatch.Turn> named = new HashSet<>();
+
+  /** A line that shows how things are twice a second until it is cleared. */
   ProgressLine(Terminal terminal) {
+    this(terminal, System::nanoTime);
+    Thread.ofPlatform().daemon().name("progress").start(this::tick);
+  }
+
+  /** A line that shows how things are when it is {@linkplain #look asked to}. */
+  ProgressLine(Terminal terminal, LongSupplier clock) {
     this.terminal = terminal;
+    this.clock = clock;
+    this.beginNs = clock.getAsLong();
+  }
+
+  private void tick() {
+    try {
+      while (look()) {
+        Thread.sleep(TICK_MS);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   @Override
-  public void at(int done, int total, String what) {
-    long now = System.nanoTime();
-    if (now - lastNs < (terminal.interactive() ? REDRAW_NS : PLAIN_NS) || done >= total) {
-      return;
+  public synchronized void at(int newDone, int newTotal, String newWhat) {
+    done = newDone;
+    total = newTotal;
+    what = newWhat;
+  }
+
+  @Override
+  public Optional<KernelWatch> kernels() {
+    return Optional.of(kernels);
+  }
+
+  /** Draws the line, and names kernels, if it is time for that; false once it is cleared. */
+  synchronized boolean look() {
+    if (cleared) {
+      return false;
     }
-    lastNs = now;
-    String text =
-        String.format(Locale.ROOT, "%d/%d %s%s", done, total, what, left(done, total, now));
-    if (terminal.interactive()) {
-      int filled = BAR * done / total;
-      terminal
-          .err()
-          .print("\r\033[K[" + "#".repeat(filled) + "-".repeat(BAR - filled) + "] " + text);
+    long now = clock.getAsLong();
+    nameStuckKernels(now);
+    if (terminal.interactive() && now - beginNs >= FIRST_NS) {
+      terminal.err().print("\r\033[K" + text(now));
+      terminal.err().flush();
       drawn = true;
-    } else {
-      terminal.say(text);
     }
-    terminal.err().flush();
+    return true;
   }
 
-  private String left(int done, int total, long now) {
-    if (done == 0) {
-      return "";
+  private String text(long now) {
+    long seconds = (now - beginNs) / 1_000_000_000L;
+    if (total == 0) {
+      return "running, " + seconds + " s";
     }
-    long seconds = Math.round((now - beginNs) / 1e9 / done * (total - done));
-    return ", " + seconds + " s left";
+    int filled = BAR * done / total;
+    String bar = "[" + "#".repeat(filled) + "-".repeat(BAR - filled) + "] ";
+    String text = String.format(Locale.ROOT, "%d/%d %s, %d s", done, total, what, seconds);
+    return bar + text + (done == 0 ? "" : ", " + left(now) + " s left");
   }
 
-  /** Takes the line off the terminal. */
-  void clear() {
+  private long left(long now) {
+    return Math.round((now - beginNs) / 1e9 / done * (total - done));
+  }
+
+  private void nameStuckKernels(long now) {
+    Map<KernelWatch.Turn, Long> seen = new HashMap<>();
+    for (KernelWatch.Turn turn : kernels.turns()) {
+      long since = turns.getOrDefault(turn, now);
+      seen.put(turn, since);
+      if (now - since >= STUCK_NS && named.add(turn)) {
+        erase();
+        terminal.say(
+            "kernel "
+                + turn.kernel()
+                + " has run for 30 s without issuing a command, at "
+                + kernels.line(turn)
+                + "; if it never ends, end the run with Ctrl-C");
+        terminal.err().flush();
+      }
+    }
+    turns = seen;
+  }
+
+  private void erase() {
     if (drawn) {
       terminal.err().print("\r\033[K");
       terminal.err().flush();
       drawn = false;
     }
+  }
+
+  /** Takes the line off the terminal, for good. */
+  synchronized void clear() {
+    erase();
+    cleared = true;
   }
 }

@@ -33,6 +33,17 @@ final class KernelLines {
     return line.orElse("unknown line");
   }
 
+  /** The same of another thread: of its first frame that is neither plumbing nor the JDK's. */
+  static String of(StackTraceElement[] stack) {
+    for (StackTraceElement f : stack) {
+      String name = f.getClassName();
+      if (!name.startsWith("java.") && !name.startsWith("jdk.") && !isPlumbing(name)) {
+        return f.getFileName() + ":" + f.getLineNumber();
+      }
+    }
+    return "unknown line";
+  }
+
   private static boolean isPlumbing(String className) {
     int nested = className.indexOf('$');
     return PLUMBING.contains(nested < 0 ? className : className.substring(0, nested));

@@ -23,6 +23,7 @@ final class ProgramThread {
   }
 
   private final ProgramContext context;
+  private final @Nullable KernelWatch watch;
   final CommandTape tape;
   private @Nullable Coroutine coroutine;
   private @Nullable Steps steps;
@@ -44,6 +45,7 @@ final class ProgramThread {
 
   ProgramThread(ProgramContext context) {
     this.context = context;
+    this.watch = context.world().executor.kernels;
     this.tape = new CommandTape(context.world().executor.tapeSize);
   }
 
@@ -99,9 +101,22 @@ final class ProgramThread {
     } else if (inSteps != null) {
       saidAll = !inSteps.next();
     } else {
-      coroutine().resume();
+      resume();
     }
     failed = false;
+  }
+
+  private void resume() {
+    if (watch == null) {
+      coroutine().resume();
+      return;
+    }
+    watch.begins(context.pe.place, coroutine());
+    try {
+      coroutine().resume();
+    } finally {
+      watch.ends(context.pe.place);
+    }
   }
 
   /** Whether it has returned and all is taken; its last commands may still be under way. */
@@ -145,6 +160,9 @@ final class ProgramThread {
 
   /** Makes room on the tape for one more entry; for a step, which cannot wait, it grows. */
   void makeRoomOnTape() {
+    if (watch != null) {
+      watch.said(context.pe.place);
+    }
     if (tape.isFull() && !isInSteps()) {
       emptyTape();
     }

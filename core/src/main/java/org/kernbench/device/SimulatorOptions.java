@@ -10,8 +10,13 @@ import java.util.Optional;
  * @param captureLines whether each command remembers the kernel's source line (about a microsecond
  *     each)
  * @param watch sees the execution as it goes, to judge it; empty: nobody does
+ * @param kernels is told which kernel has control; empty: nobody asks
  */
-public record SimulatorOptions(int opLogLimit, boolean captureLines, Optional<Watch.Source> watch) {
+public record SimulatorOptions(
+    int opLogLimit,
+    boolean captureLines,
+    Optional<Watch.Source> watch,
+    Optional<KernelWatch> kernels) {
   /** Keeps the first million operations and no source lines; nobody watches. */
   public static final SimulatorOptions DEFAULT = new SimulatorOptions(1 << 20, false);
 
@@ -24,17 +29,17 @@ public record SimulatorOptions(int opLogLimit, boolean captureLines, Optional<Wa
 
   /** Options of a run that nobody watches. */
   public SimulatorOptions(int opLogLimit, boolean captureLines) {
-    this(opLogLimit, captureLines, Optional.empty());
+    this(opLogLimit, captureLines, Optional.empty(), Optional.empty());
   }
 
   /** A copy that captures source lines. */
   public SimulatorOptions withLines() {
-    return new SimulatorOptions(opLogLimit, true, watch);
+    return new SimulatorOptions(opLogLimit, true, watch, kernels);
   }
 
   /** A copy with another limit of the op log. */
   public SimulatorOptions withOpLogLimit(int limit) {
-    return new SimulatorOptions(limit, captureLines, watch);
+    return new SimulatorOptions(limit, captureLines, watch, kernels);
   }
 
   /**
@@ -45,6 +50,11 @@ public record SimulatorOptions(int opLogLimit, boolean captureLines, Optional<Wa
    * @param source may serve several simulators
    */
   public SimulatorOptions checkedBy(Watch.Source source) {
-    return new SimulatorOptions(opLogLimit, true, Optional.of(source));
+    return new SimulatorOptions(opLogLimit, true, Optional.of(source), kernels);
+  }
+
+  /** A copy that shows which kernel has control. */
+  public SimulatorOptions showingKernels(KernelWatch shown) {
+    return new SimulatorOptions(opLogLimit, captureLines, watch, Optional.of(shown));
   }
 }

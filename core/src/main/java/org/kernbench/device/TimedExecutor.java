@@ -36,6 +36,10 @@ final class TimedExecutor implements Executor, EventHandler {
   final int tapeSize;
 
   private final SimulatorOptions options;
+
+  /** Is told which kernel has control; null if nobody asks. */
+  final @Nullable KernelWatch kernels;
+
   private final KernelLines lines = new KernelLines();
 
   /** All PEs are in it, unless packages run apart. */
@@ -87,6 +91,7 @@ final class TimedExecutor implements Executor, EventHandler {
     this.map = map;
     this.memories = memories;
     this.options = options;
+    this.kernels = options.kernels().orElse(null);
     this.contexts = machine.pe().cpu().contexts() + 1;
     this.log = new OpLog(machine, options.opLogLimit());
     this.fabric = Interconnect.of(sim, machine);

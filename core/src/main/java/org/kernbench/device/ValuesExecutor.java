@@ -277,7 +277,17 @@ final class ValuesExecutor implements Executor {
     }
 
     void resume() {
-      program.resume();
+      KernelWatch watch = options.kernels().orElse(null);
+      if (watch == null) {
+        program.resume();
+      } else {
+        watch.begins(pe.sip(), program);
+        try {
+          program.resume();
+        } finally {
+          watch.ends(pe.sip());
+        }
+      }
       if (ended) {
         finished(pe, launch);
       } else {

@@ -71,7 +71,8 @@ public final class BenchContext {
   }
 
   private SimulatorOptions checked(SimulatorOptions recording) {
-    return options.check() ? recording.checkedBy(findings) : recording;
+    SimulatorOptions watched = progress.kernels().map(recording::showingKernels).orElse(recording);
+    return options.check() ? watched.checkedBy(findings) : watched;
   }
 
   /** What to record by default. */

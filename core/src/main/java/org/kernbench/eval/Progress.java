@@ -1,5 +1,8 @@
 package org.kernbench.eval;
 
+import java.util.Optional;
+import org.kernbench.device.KernelWatch;
+
 /** Hears how far a run of many points is. */
 @FunctionalInterface
 public interface Progress {
@@ -14,4 +17,9 @@ public interface Progress {
    * @param what the point that begins; empty at the end
    */
   void at(int done, int total, String what);
+
+  /** What is told which kernel has control, if somebody looks; empty if nobody does. */
+  default Optional<KernelWatch> kernels() {
+    return Optional.empty();
+  }
 }
