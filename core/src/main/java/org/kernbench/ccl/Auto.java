@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import org.kernbench.device.DeadlockException;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.SimulationException;
 import org.kernbench.machine.IpcqSpec;
@@ -21,21 +22,21 @@ import org.kernbench.torch.Part;
 import org.kernbench.torch.RankLevel;
 
 /**
- * Chooses for each call the fastest algorithm: forecasts by the closed forms, with the machine's
- * own numbers and the slots that there are, say in which order to try and whom to leave out;
- * simulation of the call alone decides. Or the one that a table says, which {@code kernbench tune}
- * has made ({@link TuningTable}).
+ * Chooses for each call the fastest algorithm: closed forms, with the machine's own numbers and the
+ * slots that there are, say in which order to try; simulation of the call alone decides. Or the one
+ * that a table says, which {@code kernbench tune} has made ({@link TuningTable}).
  *
  * <p>Candidates are all algorithms of the configuration that can do the operation and accept the
  * group and the call. A simulation costs less than the search for a pace that every forecast needs,
- * so it adds little; for vectors too long for that (gigabytes over all ranks) the forecasts decide
- * after the first few.
+ * so it adds little. Only a forecast that can be trusted on this machine ({@link SteadyForecast})
+ * leaves anybody out; for vectors too long to try all (gigabytes over all ranks) the first few are
+ * simulated. What was tried and what came out is kept ({@link AutoChoice}).
  */
 final class Auto implements CollectiveAlgorithm {
   static final String NAME = "auto";
 
-  /** Factor by which forecasts are at most too high. */
-  private static final long HOPELESS = 4;
+  /** Factor by which forecasts that are trusted are at most too high. */
+  static final double TRUSTED = 1.5;
 
   /** Up to this size also algorithms that forecast nothing: those of whole vectors. */
   private static final long WHOLE_BYTES = 64 << 10;
@@ -49,6 +50,7 @@ final class Auto implements CollectiveAlgorithm {
 
   private final CclConfig ccl;
   private final Optional<TuningTable> table;
+  private final List<AutoChoice> choices = new ArrayList<>();
 
   /**
    * Chooses among the algorithms of a configuration.
@@ -94,15 +96,52 @@ final class Auto implements CollectiveAlgorithm {
 
   @Override
   public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
-    return new Choosing(ccl, group, queues, table);
+    return new Choosing(ccl, group, queues, table, choices);
   }
 
-  /** A candidate for a call; a forecast of 0 is none. */
-  private record Entrant(String name, Schedule schedule, long forecastPs) {}
+  /** What was chosen for each kind of call so far, in the order of the calls. */
+  List<AutoChoice> choices() {
+    return List.copyOf(choices);
+  }
+
+  /** A candidate for a call; a formula of 0 is none. */
+  private record Entrant(String name, Schedule schedule, long formulaPs) {}
 
   /** What a choice depends on. */
   private record Key(
       CollectiveOp op, int root, int elementBytes, long elements, List<Part> parts) {}
+
+  /** What is found out about the candidates for a call. */
+  private static final class Found {
+    private final CollectiveCall call;
+    private final Map<String, AutoChoice.Candidate> candidates = new LinkedHashMap<>();
+
+    Found(CollectiveCall call, Map<String, String> refusals) {
+      this.call = call;
+      refusals.forEach((name, why) -> left(name, OptionalLong.empty(), "refused: " + why));
+    }
+
+    void simulated(String name, OptionalLong forecast, OptionalLong ps) {
+      candidates.put(name, new AutoChoice.Candidate(name, forecast, ps, ""));
+    }
+
+    void left(String name, OptionalLong forecast, String why) {
+      candidates.put(name, new AutoChoice.Candidate(name, forecast, OptionalLong.empty(), why));
+    }
+
+    AutoChoice choice(String chosen, AutoChoice.Basis basis) {
+      List<AutoChoice.Candidate> all = new ArrayList<>(candidates.values());
+      if (!candidates.containsKey(chosen)) {
+        all.add(new AutoChoice.Candidate(chosen, OptionalLong.empty(), OptionalLong.empty(), ""));
+      }
+      all.sort(
+          Comparator.comparingLong(
+                  (AutoChoice.Candidate c) -> c.simulatedPs().orElse(Long.MAX_VALUE))
+              .thenComparing(c -> c.note().startsWith("refused"))
+              .thenComparing(AutoChoice.Candidate::algorithm));
+      return new AutoChoice(call.op(), call.bytes(), chosen, basis, all);
+    }
+  }
 
   private static final class Choosing implements Schedule {
     private final CclConfig ccl;
@@ -113,8 +152,17 @@ final class Auto implements CollectiveAlgorithm {
     private final Map<CollectiveOp, Map<String, Schedule>> candidates =
         new EnumMap<>(CollectiveOp.class);
     private final Map<Key, String> chosen = new HashMap<>();
+    private final Map<String, SteadyForecast> forecasts = new HashMap<>();
+    private final Map<String, String> refusals = new HashMap<>();
+    private final List<AutoChoice> choices;
 
-    Choosing(CclConfig ccl, Group group, IpcqSpec queues, Optional<TuningTable> table) {
+    Choosing(
+        CclConfig ccl,
+        Group group,
+        IpcqSpec queues,
+        Optional<TuningTable> table,
+        List<AutoChoice> choices) {
+      this.choices = choices;
       this.ccl = ccl;
       this.group = group;
       this.queues = queues;
@@ -146,6 +194,7 @@ final class Auto implements CollectiveAlgorithm {
               SlotSpace.check(group.machine(), queues, schedule.connections());
               return Optional.of(schedule);
             } catch (CollectiveException e) {
+              refusals.put(n, String.valueOf(e.getMessage()));
               return Optional.empty();
             }
           });
@@ -178,69 +227,105 @@ final class Auto implements CollectiveAlgorithm {
                 + " ranks; those of the configuration are "
                 + String.join(", ", ccl.names(call.op())));
       }
+      Found trials = new Found(call, refusals);
       Optional<String> tabled = table.flatMap(t -> t.algorithm(call.op(), call.bytes()));
       if (tabled.isPresent() && able.containsKey(tabled.get())) {
+        choices.add(trials.choice(tabled.get(), AutoChoice.Basis.TABLE));
         return tabled.get();
       }
-      return fastest(call, able);
+      return fastest(call, able, trials);
     }
 
-    /** Simulates what the forecasts find promising, the most promising first. */
-    private String fastest(CollectiveCall call, Map<String, Schedule> able) {
+    /** Simulates what the closed forms find promising, the most promising first. */
+    private String fastest(CollectiveCall call, Map<String, Schedule> able, Found trials) {
       CollectiveTrial.Question question = CollectiveTrial.Question.like(call, group.size());
-      List<Entrant> entrants = entrants(call, able);
+      List<Entrant> entrants = entrants(call, able, trials);
       String best = entrants.isEmpty() ? able.keySet().iterator().next() : entrants.get(0).name;
       if (entrants.size() < 2) {
+        choices.add(trials.choice(best, AutoChoice.Basis.ONLY));
         return best;
       }
       long effort = 0;
       long least = Long.MAX_VALUE;
       for (Entrant each : entrants) {
-        if (effort > EFFORT_BYTES || each.forecastPs / HOPELESS > least) {
-          break;
+        OptionalLong forecast =
+            effort > EFFORT_BYTES ? OptionalLong.empty() : forecast(each, question);
+        if (effort > EFFORT_BYTES) {
+          trials.left(each.name, forecast, "not simulated: others before it took long");
+          continue;
+        }
+        if (forecast.orElse(0) / TRUSTED > least) {
+          trials.left(each.name, forecast, "not simulated: forecast over 1.5 times the best");
+          continue;
         }
         effort += group.size() * (call.bytes() + MESSAGE_BYTES * group.size());
-        OptionalLong ps = simulated(question, each);
+        OptionalLong ps = simulated(question, each, forecast, trials);
         if (ps.isPresent() && ps.getAsLong() < least) {
           least = ps.getAsLong();
           best = each.name;
         }
       }
+      boolean none = least == Long.MAX_VALUE;
+      choices.add(
+          trials.choice(best, none ? AutoChoice.Basis.FORECAST : AutoChoice.Basis.SIMULATION));
       return best;
     }
 
-    /** Those without a forecast, then by forecast; of several that would do the same, the first. */
-    private List<Entrant> entrants(CollectiveCall call, Map<String, Schedule> able) {
+    /** Those without a closed form, then by that; of several that would do the same, the first. */
+    private List<Entrant> entrants(CollectiveCall call, Map<String, Schedule> able, Found trials) {
       List<Entrant> entrants = new ArrayList<>();
-      List<FlowSchedule> drawn = new ArrayList<>();
+      Map<String, FlowSchedule> drawn = new LinkedHashMap<>();
       able.forEach((name, schedule) -> {
         if (schedule instanceof FlowSchedule flow) {
-          if (drawn.stream().anyMatch(known -> known.isLike(flow, call))) {
-            return;
+          for (Map.Entry<String, FlowSchedule> known : drawn.entrySet()) {
+            if (known.getValue().isLike(flow, call)) {
+              trials.left(name, OptionalLong.empty(), "does the same as " + known.getKey());
+              return;
+            }
           }
-          drawn.add(flow);
+          drawn.put(name, flow);
         }
-        if (fits(schedule, call)) {
-          OptionalLong ps = forecast(schedule, call);
-          if (ps.isPresent() || call.bytes() <= WHOLE_BYTES) {
-            entrants.add(new Entrant(name, schedule, ps.orElse(0)));
-          }
+        Optional<String> unfit = unfit(schedule, call);
+        if (unfit.isPresent()) {
+          trials.left(name, OptionalLong.empty(), "refused: " + unfit.get());
+          return;
+        }
+        OptionalLong ps = formula(schedule, call);
+        if (ps.isPresent() || call.bytes() <= WHOLE_BYTES) {
+          entrants.add(new Entrant(name, schedule, ps.orElse(0)));
+        } else {
+          trials.left(name, ps, "not simulated: no closed form, and for whole vectors only");
         }
       });
-      entrants.sort(Comparator.comparingLong(Entrant::forecastPs));
+      entrants.sort(Comparator.comparingLong(Entrant::formulaPs));
       return entrants;
     }
 
-    private OptionalLong simulated(CollectiveTrial.Question question, Entrant entrant) {
-      try {
-        CollectiveTrial trial = CollectiveTrial.of(group, entrant.name, entrant.schedule, queues);
-        return OptionalLong.of(trial.timePs(question));
-      } catch (CollectiveException | SimulationException e) {
-        return OptionalLong.empty(); // refuses this very call, or cannot end with these slots
-      }
+    private CollectiveTrial trial(Entrant entrant) {
+      return CollectiveTrial.of(group, entrant.name, entrant.schedule, queues);
     }
 
-    private static OptionalLong forecast(Schedule schedule, CollectiveCall call) {
+    private OptionalLong forecast(Entrant entrant, CollectiveTrial.Question question) {
+      return forecasts
+          .computeIfAbsent(entrant.name, n -> new SteadyForecast(trial(entrant)))
+          .ps(question, group.size());
+    }
+
+    private OptionalLong simulated(
+        CollectiveTrial.Question question, Entrant entrant, OptionalLong forecast, Found trials) {
+      try {
+        OptionalLong ps = OptionalLong.of(trial(entrant).timePs(question));
+        trials.simulated(entrant.name, forecast, ps);
+        return ps;
+      } catch (DeadlockException e) {
+        trials.left(entrant.name, forecast, "deadlocks with these slots");
+      } catch (CollectiveException | SimulationException e) {
+        trials.left(entrant.name, forecast, "refused: " + e.getMessage());
+      }
+      return OptionalLong.empty();
+    }
+
+    private static OptionalLong formula(Schedule schedule, CollectiveCall call) {
       try {
         return schedule.predictPs(call);
       } catch (CollectiveException e) {
@@ -248,14 +333,15 @@ final class Auto implements CollectiveAlgorithm {
       }
     }
 
-    private boolean fits(Schedule schedule, CollectiveCall call) {
+    /** Why message slots do not fit the machine; empty if they do. */
+    private Optional<String> unfit(Schedule schedule, CollectiveCall call) {
       try {
         List<QueuePlan.Connection> connections = schedule.connections(call);
         SlotSpace.check(group.machine(), queues, connections);
         SlotSpace.checkTcm(group.machine(), queues, connections);
-        return true;
+        return Optional.empty();
       } catch (CollectiveException e) {
-        return false;
+        return Optional.of(String.valueOf(e.getMessage()));
       }
     }
 
@@ -280,6 +366,11 @@ final class Auto implements CollectiveAlgorithm {
     @Override
     public RankProgram program(CollectiveCall call) {
       return by(call).program(call);
+    }
+
+    @Override
+    public List<AutoChoice> choices() {
+      return List.copyOf(choices);
     }
 
     @Override

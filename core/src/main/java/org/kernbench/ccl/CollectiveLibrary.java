@@ -263,6 +263,16 @@ public final class CollectiveLibrary implements CollectiveBackend {
     return config.name();
   }
 
+  /** What {@code auto} chose for the calls so far; empty if it is not configured. */
+  public List<AutoChoice> choices() {
+    return Stream.concat(algorithms.values().stream(), Stream.of(subgroups))
+        .map(Chosen::algorithm)
+        .filter(Auto.class::isInstance)
+        .flatMap(auto -> ((Auto) auto).choices().stream())
+        .distinct()
+        .toList();
+  }
+
   @Override
   public RankLevel rankLevel() {
     return rankLevel;

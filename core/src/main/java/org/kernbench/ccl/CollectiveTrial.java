@@ -18,6 +18,7 @@ import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.Simulator;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.machine.BufferKind;
 import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -153,6 +154,16 @@ public final class CollectiveTrial {
   /** A schedule that is bound to its group already. */
   static CollectiveTrial of(Group group, String name, Schedule schedule, IpcqSpec queues) {
     return new CollectiveTrial(group.machine(), group, name, schedule, queues);
+  }
+
+  /** Whether messages wait in a memory that nothing but messages and values uses. */
+  boolean hasSlotsInTcm() {
+    return queues.bufferKind() == BufferKind.TCM;
+  }
+
+  /** What {@code auto} chose for the calls so far; empty of any other algorithm. */
+  public List<AutoChoice> choices() {
+    return schedule.choices();
   }
 
   /** The schedule that is tried. */

@@ -84,11 +84,19 @@ public final class Conformance {
    * @param others the other forecasts there; judged to be within a factor of {@value
    *     ConformanceSuite#NEAR}
    * @param worstOther largest factor between them and the time; 0 without any
-   * @param worstElsewhere largest factor on all other machines, of vectors of at least 2 KiB; not
-   *     judged; 0 without forecasts
+   * @param used forecasts on all other machines that can be trusted there, of vectors that are too
+   *     long to be simulated at once; judged to be within a factor of 1.5
+   * @param notUsed those that cannot, so that nothing goes by them
+   * @param worstElsewhere largest factor of those that are used; 0 without any
    */
   public record Forecasts(
-      int exact, double worstExact, int others, double worstOther, double worstElsewhere) {}
+      int exact,
+      double worstExact,
+      int others,
+      double worstOther,
+      int used,
+      int notUsed,
+      double worstElsewhere) {}
 
   /**
    * Time over lower bound, which no run may be below.

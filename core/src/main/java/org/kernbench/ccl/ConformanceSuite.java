@@ -4,11 +4,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
 import java.util.Random;
 import java.util.TreeSet;
 import java.util.function.Supplier;
@@ -86,7 +88,10 @@ final class ConformanceSuite {
   private double worstExact;
   private int otherForecasts;
   private double worstOther;
+  private int used;
+  private int notUsed;
   private double worstElsewhere;
+  private final Map<CollectiveTrial, SteadyForecast> steady = new IdentityHashMap<>();
 
   private double leastRatio = Double.POSITIVE_INFINITY;
   private double mostRatio;
@@ -129,7 +134,7 @@ final class ConformanceSuite {
         failed,
         new Conformance.Slots(slotsCounted, slotsCounted == 0 ? 0 : leastSlots, mostSlots),
         new Conformance.Forecasts(
-            exactForecasts, worstExact, otherForecasts, worstOther, worstElsewhere),
+            exactForecasts, worstExact, otherForecasts, worstOther, used, notUsed, worstElsewhere),
         new Conformance.Ratios(mostRatio == 0 ? 0 : leastRatio, mostRatio, longRatio));
   }
 
@@ -235,11 +240,41 @@ final class ConformanceSuite {
     String slots = ", slots in " + kind.name().toLowerCase(Locale.ROOT);
     CollectiveTrial.Result result =
         check(place, question, slots, () -> planned.run(question, Mode.FULL));
-    if (result != null
-        && result.predictedPs().isPresent()
-        && result.ps() > 0
-        && question.elements() * question.dtype().sizeBytes() >= 2048) {
-      worstElsewhere = Math.max(worstElsewhere, factor(result));
+    if (result != null && result.predictedPs().isPresent() && result.ps() > 0) {
+      elsewhere(place, question, slots, planned, result.ps());
+    }
+  }
+
+  /** Off the machines of the cost model a forecast is near the time, or is not used. */
+  private void elsewhere(
+      ConformancePlace place,
+      CollectiveTrial.Question question,
+      String slots,
+      CollectiveTrial trial,
+      long ps) {
+    if (SteadyForecast.isShort(question, place.ranks())) {
+      return;
+    }
+    OptionalLong forecast =
+        steady.computeIfAbsent(trial, SteadyForecast::new).ps(question, place.ranks());
+    if (forecast.isEmpty()) {
+      notUsed++;
+      return;
+    }
+    used++;
+    double ratio = forecast.getAsLong() / (double) ps;
+    double factor = Math.max(ratio, 1 / ratio);
+    worstElsewhere = Math.max(worstElsewhere, factor);
+    if (factor > Auto.TRUSTED) {
+      fail(
+          place.name() + ", " + question + slots,
+          "a forecast that is used is off by more than "
+              + Auto.TRUSTED
+              + " times: forecast "
+              + forecast.getAsLong()
+              + " ps, took "
+              + ps
+              + " ps");
     }
   }
 

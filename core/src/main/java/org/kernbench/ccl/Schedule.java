@@ -30,7 +30,9 @@ public interface Schedule {
   /**
    * The time that the algorithm's closed form gives for a call, with the machine's own numbers and
    * the queues that it was bound with, in picoseconds; empty if it has none. For choosing among
-   * algorithms: within a few per cent, not exact where messages meet on a link.
+   * algorithms: within a few per cent on machines that are as the closed forms take them, but far
+   * off where messages meet on links or wait in HBM; {@code auto} compares it with simulations
+   * before it goes by it.
    */
   default OptionalLong predictPs(CollectiveCall call) {
     return OptionalLong.empty();
@@ -56,6 +58,11 @@ public interface Schedule {
   /** Name of the algorithm that performs a call, if this schedule chooses among several. */
   default Optional<String> chosen(CollectiveCall call) {
     return Optional.empty();
+  }
+
+  /** What was chosen for each kind of call so far, if this schedule chooses among several. */
+  default List<AutoChoice> choices() {
+    return List.of();
   }
 
   /** The bytes that all ranks together send in a call, exactly; empty if not known. */

@@ -18,8 +18,8 @@ import org.kernbench.torch.RankLevel;
  * by closed forms ({@code algorithm: auto}).
  */
 public final class Tuner {
-  /** Those that the closed forms give more than this times the best are not simulated. */
-  private static final double HOPELESS = 1.6;
+  /** Those that a trusted forecast gives more than this times the best are not simulated. */
+  private static final double HOPELESS = Auto.TRUSTED;
 
   private final Machine machine;
   private final CclConfig ccl;
@@ -27,12 +27,13 @@ public final class Tuner {
   private final List<Pe> leads;
   private final boolean all;
   private final Map<String, CollectiveTrial> trials = new LinkedHashMap<>();
+  private final Map<String, SteadyForecast> forecasts = new LinkedHashMap<>();
 
   /**
    * An algorithm at one size.
    *
    * @param algorithm its name
-   * @param predictedPs by its closed form
+   * @param predictedPs forecast, if there is one that can be trusted
    * @param ps by simulation; empty if that was not worth it, or came to a deadlock
    */
   public record Candidate(String algorithm, OptionalLong predictedPs, OptionalLong ps) {}
@@ -97,7 +98,7 @@ public final class Tuner {
         CollectiveTrial trial = trial(name, question);
         if (trial != null) {
           able.put(name, trial);
-          OptionalLong ps = trial.predictPs(question);
+          OptionalLong ps = forecast(name, trial, question);
           predicted.put(name, ps);
           least = Math.min(least, ps.orElse(Long.MAX_VALUE));
         }
@@ -113,9 +114,9 @@ public final class Tuner {
     List<Candidate> candidates = new ArrayList<>();
     for (Map.Entry<String, CollectiveTrial> each : able.entrySet()) {
       OptionalLong forecast = predicted.getOrDefault(each.getKey(), OptionalLong.empty());
-      boolean promising = forecast.isPresent() && forecast.getAsLong() <= HOPELESS * least;
+      boolean hopeless = forecast.isPresent() && forecast.getAsLong() / HOPELESS > least;
       OptionalLong ps =
-          all || promising || each.getKey().equals(chosen) || least == Long.MAX_VALUE
+          all || !hopeless || each.getKey().equals(chosen)
               ? simulated(each.getValue(), question)
               : OptionalLong.empty();
       candidates.add(new Candidate(each.getKey(), forecast, ps));
@@ -128,6 +129,13 @@ public final class Tuner {
               + " comes to a deadlock with these slots; use more of them (ipcq.slots)");
     }
     return new Comparison(question, auto.bound(question), chosen, List.copyOf(candidates));
+  }
+
+  private OptionalLong forecast(
+      String name, CollectiveTrial trial, CollectiveTrial.Question question) {
+    return forecasts
+        .computeIfAbsent(name, n -> new SteadyForecast(trial))
+        .ps(question, leads.size());
   }
 
   private static OptionalLong simulated(CollectiveTrial trial, CollectiveTrial.Question question) {

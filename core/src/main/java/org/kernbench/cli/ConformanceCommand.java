@@ -176,7 +176,13 @@ final class ConformanceCommand implements Callable<Integer> {
       all.add(String.join(", ", judged));
     }
     if (forecasts.worstElsewhere() > 0) {
-      all.add(format("elsewhere within a factor of %.2f", forecasts.worstElsewhere()));
+      all.add(
+          format(
+              "elsewhere %d within a factor of %.2f",
+              forecasts.used(), forecasts.worstElsewhere()));
+    }
+    if (forecasts.notUsed() > 0) {
+      all.add(format("%d not used: simulated instead", forecasts.notUsed()));
     }
     return String.join("; ", all);
   }

@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.OptionalLong;
+import org.kernbench.ccl.AutoChoice;
 import org.kernbench.eval.Breakdown;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.ValueCheck;
@@ -45,6 +47,7 @@ final class ResultText {
     text.why(result);
     text.breakdown(result);
     text.rows(result);
+    text.choices(result);
     text.verified(result);
     text.checked(result);
     text.simulation(result);
@@ -259,6 +262,34 @@ final class ResultText {
               .toList());
     }
     table(table, 0);
+  }
+
+  private static final int REASON = 90;
+
+  /** What auto compared for each call, or each size. */
+  private void choices(RunResult r) {
+    for (AutoChoice choice : r.choices()) {
+      out.append(
+          String.format(
+              Locale.ROOT,
+              "%nwhat auto compared for %s of %,d bytes: %s, by %s%n",
+              choice.op().word(),
+              choice.bytes(),
+              choice.chosen(),
+              choice.basis().word()));
+      List<List<String>> table = new ArrayList<>();
+      table.add(List.of("simulated", "forecast", "algorithm", ""));
+      for (AutoChoice.Candidate c : choice.candidates()) {
+        String note =
+            c.note().length() <= REASON ? c.note() : c.note().substring(0, REASON - 2) + " …";
+        table.add(List.of(ns(c.simulatedPs()), ns(c.forecastPs()), c.algorithm(), note));
+      }
+      table(table, 2);
+    }
+  }
+
+  private static String ns(OptionalLong ps) {
+    return ps.isPresent() ? ns(BigDecimal.valueOf(ps.getAsLong(), 3)) : "-";
   }
 
   /** Columns as wide as their widest cell; numbers to the right; {@code indent} spaces before. */

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.kernbench.ccl.Bounds;
+import org.kernbench.ccl.CollectiveLibrary;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.OpLog;
@@ -208,6 +209,9 @@ record AllReduceRun(
         .condition("buffer_kind", ipcq.bufferKind().name().toLowerCase(Locale.ROOT))
         .condition("slots", ipcq.slots())
         .condition("slot_size", ipcq.slotBytes());
+    if (backend.backend instanceof CollectiveLibrary library) {
+      outcome.choices(library.choices());
+    }
     OpLog log = torch.simulator().opLog();
     outcome.simulated(torch.simulator().eventCount(), mode == Mode.VALUES ? "" : log.hash());
     if (mode != Mode.TIME) {

@@ -135,6 +135,7 @@ final class CollectiveBench implements Bench {
     }
     context.progress().at(sizes.size(), sizes.size(), "");
     sum.into(outcome, context);
+    outcome.choices(trial.choices());
     return outcome.metric("points", outcome.rows().size());
   }
 

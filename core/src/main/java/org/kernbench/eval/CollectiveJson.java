@@ -18,8 +18,8 @@ public final class CollectiveJson {
   /**
    * Schema {@code kernbench/conformance/1}: {@code algorithms [{name, passes, cases, failed,
    * refused, slots {counted, least, most}, forecasts {exact, worst_exact, others, worst_other,
-   * worst_elsewhere}, time_over_bound {least, most, long_vectors}, refusals {where: why}, failures
-   * []}]}.
+   * elsewhere, not_used, worst_elsewhere}, time_over_bound {least, most, long_vectors}, refusals
+   * {where: why}, failures []}]}.
    */
   public static String conformance(List<Conformance.Report> reports) {
     List<Object> algorithms = new ArrayList<>();
@@ -40,6 +40,8 @@ public final class CollectiveJson {
       forecasts.put("worst_exact", r.forecasts().worstExact());
       forecasts.put("others", r.forecasts().others());
       forecasts.put("worst_other", r.forecasts().worstOther());
+      forecasts.put("elsewhere", r.forecasts().used());
+      forecasts.put("not_used", r.forecasts().notUsed());
       forecasts.put("worst_elsewhere", r.forecasts().worstElsewhere());
       json.put("forecasts", forecasts);
       Map<String, Object> ratios = new LinkedHashMap<>();

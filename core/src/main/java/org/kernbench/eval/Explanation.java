@@ -78,7 +78,11 @@ public record Explanation(
                 ? "mode values has no time; run it in mode full or time"
                 : r.breakdownNote().isEmpty()
                     ? "the bench records no operations"
-                    : r.breakdownNote();
+                    : r.breakdownNote()
+                        .replace(
+                            Outcome.KEEPS_MORE,
+                            "; this is all that memory has room for: run fewer ranks, calls or"
+                                + " elements");
     return new UsageException("cannot explain " + r.bench() + ": " + why);
   }
 

@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.ccl.AutoChoice;
 import org.kernbench.device.Launch;
 import org.kernbench.device.OpLog;
 import org.kernbench.machine.IpcqSpec;
@@ -16,6 +17,9 @@ import org.kernbench.nn.StepCheck;
 
 /** What a bench measured. Filled by the bench, read by {@link Runner}. */
 public final class Outcome {
+  /** What a run says that did not keep its operations; no advice for explain itself. */
+  static final String KEEPS_MORE = "; kernbench explain keeps more";
+
   private final Machine machine;
   private final Map<String, Object> conditions = new LinkedHashMap<>();
   private final Map<String, Object> metrics = new LinkedHashMap<>();
@@ -32,6 +36,7 @@ public final class Outcome {
   private String opLogHash = "";
   private String valuesHash = "";
   private String problem = "";
+  private final List<AutoChoice> choices = new ArrayList<>();
 
   private Outcome(Machine machine) {
     this.machine = machine;
@@ -151,9 +156,7 @@ public final class Outcome {
     return newLog.isComplete()
         ? breakdown(path.get())
         : noBreakdown(
-            "the op log "
-                + newLog.lack()
-                + ", so the critical path is not known; kernbench explain keeps more");
+            "the op log " + newLog.lack() + ", so the critical path is not known" + KEEPS_MORE);
   }
 
   /** Why there is no breakdown. */
@@ -173,6 +176,16 @@ public final class Outcome {
   public Outcome opLog(OpLog newLog) {
     log = newLog;
     return this;
+  }
+
+  /** What {@code auto} chose for the calls of the run, and from what. */
+  Outcome choices(List<AutoChoice> all) {
+    all.stream().filter(c -> !choices.contains(c)).forEach(choices::add);
+    return this;
+  }
+
+  List<AutoChoice> choices() {
+    return choices;
   }
 
   /** A problem that the bench found by its own checks; the run fails with it. */

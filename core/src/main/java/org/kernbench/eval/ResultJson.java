@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
+import org.kernbench.ccl.AutoChoice;
 import org.kernbench.device.Finding;
 
 /**
@@ -11,9 +13,10 @@ import org.kernbench.device.Finding;
  * {name, hash}, mode, params, status, correct, max_abs_err, metrics {crit_ns, bound_ns, bound_kind,
  * efficiency, …}, breakdown [{cause, ns, share, place, line}], sim {events, wall_ms, events_per_s,
  * op_log_hash, numerics}}, and where they apply {@code problems, first_wrong, breakdown_note, rows,
- * compared [{kind, tensors, values, worst, worst_tensor}], verified, op_log_note, checked {accesses,
- * messages, findings [{kind, tensor, place, first_byte, end_byte, by, other}]}}. Benches add
- * metrics and never rename these; golden files seal it.
+ * compared [{kind, tensors, values, worst, worst_tensor}], verified, op_log_note, choices [{op,
+ * bytes, chosen, basis, candidates [{algorithm, simulated_ns, forecast_ns, note}]}], checked
+ * {accesses, messages, findings [{kind, tensor, place, first_byte, end_byte, by, other}]}}. Benches
+ * add metrics and never rename these; golden files seal it.
  */
 public final class ResultJson {
   private ResultJson() {}
@@ -48,6 +51,9 @@ public final class ResultJson {
     }
     if (!r.verified().isEmpty()) {
       json.put("verified", r.verified());
+    }
+    if (!r.choices().isEmpty()) {
+      json.put("choices", choices(r.choices()));
     }
     r.checked().ifPresent(c -> json.put("checked", checked(c)));
     r.log()
@@ -87,6 +93,31 @@ public final class ResultJson {
       list.add(json);
     }
     return list;
+  }
+
+  private static List<Object> choices(List<AutoChoice> choices) {
+    List<Object> list = new ArrayList<>();
+    for (AutoChoice choice : choices) {
+      Map<String, Object> json = object("op", choice.op().word(), "bytes", choice.bytes());
+      json.put("chosen", choice.chosen());
+      json.put("basis", choice.basis().word());
+      List<Object> candidates = new ArrayList<>();
+      for (AutoChoice.Candidate c : choice.candidates()) {
+        Map<String, Object> candidate = new LinkedHashMap<>();
+        candidate.put("algorithm", c.algorithm());
+        candidate.put("simulated_ns", ns(c.simulatedPs()));
+        candidate.put("forecast_ns", ns(c.forecastPs()));
+        candidate.put("note", c.note());
+        candidates.add(candidate);
+      }
+      json.put("candidates", candidates);
+      list.add(json);
+    }
+    return list;
+  }
+
+  private static Object ns(OptionalLong ps) {
+    return ps.isPresent() ? Numbers.ns(ps.getAsLong()) : Json.NULL;
   }
 
   private static Map<String, Object> checked(RunResult.Checked c) {

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import org.kernbench.ccl.AutoChoice;
 import org.kernbench.device.Finding;
 import org.kernbench.device.Findings;
 import org.kernbench.device.OpLog;
@@ -31,6 +32,8 @@ import org.kernbench.machine.Machine;
  * @param path the critical path, if it is known
  * @param checked what checked execution found; empty if nobody asked for it
  * @param point of a bench of several points the one that was chosen or, if none was, the slowest
+ * @param choices what {@code auto} chose for the collective calls, and from what; empty if nothing
+ *     was left to it
  */
 public record RunResult(
     String version,
@@ -50,7 +53,8 @@ public record RunResult(
     Optional<OpLog> log,
     Optional<Breakdown> path,
     Optional<Checked> checked,
-    Optional<String> point) {
+    Optional<String> point,
+    List<AutoChoice> choices) {
   /** Version of the JSON that {@link ResultJson} writes. */
   public static final int SCHEMA = 1;
 
@@ -147,7 +151,8 @@ public record RunResult(
         log,
         path,
         Optional.empty(),
-        Optional.empty());
+        Optional.empty(),
+        List.of());
   }
 
   /** The same of one point, or with a slowest point. */
@@ -189,7 +194,32 @@ public record RunResult(
         log,
         path,
         found,
-        newPoint);
+        newPoint,
+        choices);
+  }
+
+  /** The same with what {@code auto} chose. */
+  RunResult choosing(List<AutoChoice> all) {
+    return new RunResult(
+        version,
+        bench,
+        machine,
+        mode,
+        params,
+        status,
+        problems,
+        values,
+        metrics,
+        breakdown,
+        breakdownNote,
+        rows,
+        sim,
+        verified,
+        log,
+        path,
+        checked,
+        point,
+        List.copyOf(all));
   }
 
   /** The same after its execution was checked: findings are problems, after those there are. */

@@ -172,7 +172,7 @@ public final class Runner {
             Map.of(),
             outcome.log(),
             outcome.breakdown());
-    return result.at(attempt.context().slowestPoint());
+    return result.at(attempt.context().slowestPoint()).choosing(outcome.choices());
   }
 
   /** Adds what the checked execution has found, if it was asked for. */
@@ -327,7 +327,8 @@ public final class Runner {
         result.log(),
         result.path(),
         result.checked(),
-        result.point());
+        result.point(),
+        result.choices());
   }
 
   private void compare(

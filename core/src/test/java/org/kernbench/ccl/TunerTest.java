@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -102,6 +103,53 @@ final class TunerTest {
     CollectiveTrial.Question q =
         CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F16, bytes / 2);
     assertThat(trial.run(q, Mode.TIME).ps()).isLessThanOrEqualTo(atMostNs * 1000);
+  }
+
+  /** What auto says it compared is what the algorithms take when they are run by name. */
+  @Test
+  void auto_saysWhatItCompared_andWhoRefused() {
+    Machine machine = sips("torus_2d");
+    List<Pe> leads = Bed.leads(machine, RankLevel.SIP, 6);
+    CollectiveTrial auto =
+        CollectiveTrial.of(
+            machine,
+            CollectiveLibrary.algorithm(config(), "auto"),
+            config().of("auto"),
+            RankLevel.SIP,
+            leads);
+    String taken = auto.run(question(98_304), Mode.TIME).algorithm();
+    AutoChoice choice = auto.choices().getFirst();
+    assertThat(taken).isEqualTo("auto:" + choice.chosen());
+    assertThat(choice.basis()).isEqualTo(AutoChoice.Basis.SIMULATION);
+    assertThat(choice.bytes()).isEqualTo(98_304);
+    List<String> able = new ArrayList<>(config().names(CollectiveOp.ALL_REDUCE));
+    able.remove("auto");
+    assertThat(choice.candidates())
+        .extracting(AutoChoice.Candidate::algorithm)
+        .containsExactlyInAnyOrderElementsOf(able);
+    assertThat(choice.candidates().getFirst().algorithm()).isEqualTo(choice.chosen());
+    int simulated = 0;
+    for (AutoChoice.Candidate c : choice.candidates()) {
+      if (c.simulatedPs().isEmpty()) {
+        assertThat(c.note()).as(c.algorithm()).isNotEmpty();
+        continue;
+      }
+      simulated++;
+      CollectiveTrial alone =
+          CollectiveTrial.of(
+              machine,
+              CollectiveLibrary.algorithm(config(), c.algorithm()),
+              config().of(c.algorithm()),
+              RankLevel.SIP,
+              leads);
+      assertThat(c.simulatedPs().getAsLong())
+          .as(c.algorithm())
+          .isEqualTo(alone.run(question(98_304), Mode.TIME).ps());
+    }
+    assertThat(simulated).isGreaterThan(5);
+    assertThat(choice.candidates())
+        .filteredOn(c -> c.algorithm().equals("mesh"))
+        .allMatch(c -> c.note().startsWith("refused: "));
   }
 
   @Test

@@ -74,7 +74,8 @@ final class ProgressLineTest {
     Machine machine = Machines.load("tiny", List.of());
     AtomicBoolean in = new AtomicBoolean();
     AtomicBoolean out = new AtomicBoolean();
-    SimulatorOptions options = SimulatorOptions.DEFAULT.showingKernels(line.kernels().orElseThrow());
+    SimulatorOptions options =
+        SimulatorOptions.DEFAULT.showingKernels(line.kernels().orElseThrow());
     Thread run =
         Thread.ofPlatform()
             .start(() -> {
