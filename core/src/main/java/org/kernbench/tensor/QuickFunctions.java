@@ -25,6 +25,9 @@ final class QuickFunctions {
   /** Adding it leaves the nearest integer in the low bits. */
   private static final double TO_INTEGER = 0x1.8p52;
 
+  /** The number of steps is in the other 51. */
+  private static final int UNUSED_BITS = 64 - 51;
+
   /** Beyond it, StrictMath has overflow and underflow right. */
   private static final double EXP_LIMIT = 700;
 
@@ -153,12 +156,14 @@ final class QuickFunctions {
 
   static float tanh(float x) {
     double z = Math.abs((double) x);
-    return z < Tanh.END ? (float) (x * Tanh.OVER_Z.at(z)) : x != x ? x : Math.copySign(1, x);
+    return z < Tanh.END
+        ? (float) (x * Tanh.OVER_Z.at(z))
+        : Float.isNaN(x) ? x : Math.copySign(1, x);
   }
 
   static float erf(float x) {
     double z = Math.abs((double) x);
-    return z < Erf.END ? (float) (x * Erf.OVER_Z.at(z)) : x != x ? x : Math.copySign(1, x);
+    return z < Erf.END ? (float) (x * Erf.OVER_Z.at(z)) : Float.isNaN(x) ? x : Math.copySign(1, x);
   }
 
   /** Below zero {@code x tail}, above {@code x - x tail}: without a branch on the sign. */
@@ -197,7 +202,7 @@ final class QuickFunctions {
     double more = Math.fma(r * r, Math.fma(r, tail, 0.5), r);
     double power = POWERS[(int) steps & (STEPS - 1)];
     double value = Math.fma(power, more, power);
-    long exponent = steps << 64 - 51 >> 64 - 51 + STEP_BITS; // the number of steps is in 51 bits
+    long exponent = steps << UNUSED_BITS >> (UNUSED_BITS + STEP_BITS);
     return Double.longBitsToDouble(Double.doubleToRawLongBits(value) + (exponent << 52));
   }
 
