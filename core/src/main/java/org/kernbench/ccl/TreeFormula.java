@@ -6,11 +6,11 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.PeSpec;
 
 /**
- * The time of whole vectors up a tree and down again (O11), hop by hop with the machine's own
- * numbers: {@code o + s/B + L} for a message, {@code gamma s} for each addition, children taken in
- * their order, one send after the other where a PE has one channel, a load before and a store
- * after, which shares the port with what is sent. No message waits for another on the way, and
- * commands cost nothing to issue.
+ * The time of whole vectors up a tree and down again (docs/spec/collectives.md O11), hop by hop
+ * with the machine's own numbers: {@code o + s/B + L} for a message, {@code gamma s} for each
+ * addition, children taken in their order, one send after the other where a PE has one channel, a
+ * load before and a store after, which shares the port with what is sent. No message waits for
+ * another on the way, and commands cost nothing to issue.
  */
 final class TreeFormula {
   private final Group group;

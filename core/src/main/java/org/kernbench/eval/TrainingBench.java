@@ -357,8 +357,7 @@ final class TrainingBench implements Bench {
 
   // ---- time ----
 
-  private static void report(
-      Outcome outcome, Torch torch, Setup setup, TrainingProgram program) {
+  private static void report(Outcome outcome, Torch torch, Setup setup, TrainingProgram program) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
     outcome.simulated(
         torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");
