@@ -1,9 +1,14 @@
 package org.kernbench.eval;
 
 import java.math.BigDecimal;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.sqlite.SQLiteConfig;
 
 /**
  * Writes maps, lists, numbers, text, truth and {@link #NULL} as JSON: two spaces of indent, keys in
@@ -22,6 +27,21 @@ final class Json {
     Json json = new Json();
     json.value(value, 0);
     return json.out.append('\n').toString();
+  }
+
+  /** Whether a text is a JSON object (RFC 8259), by SQLite's own parser. */
+  static boolean isJsonObject(String text) {
+    try (Connection memory = new SQLiteConfig().createConnection("jdbc:sqlite::memory:");
+        PreparedStatement s =
+            memory.prepareStatement(
+                "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' ELSE 0 END")) {
+      s.setString(1, text);
+      try (ResultSet r = s.executeQuery()) {
+        return r.getInt(1) == 1;
+      }
+    } catch (SQLException e) {
+      return false; // it is longer, or deeper, than SQLite reads
+    }
   }
 
   /** The value as text on one line, without spaces. */

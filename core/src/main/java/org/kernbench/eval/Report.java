@@ -112,7 +112,7 @@ public final class Report {
   }
 
   private static void checkObject(Path file, String json) {
-    if (!json.equals(NOTHING) && !ResultStore.isJsonObject(json)) {
+    if (!json.equals(NOTHING) && !Json.isJsonObject(json)) {
       throw new UsageException(
           file + ": is no JSON object; expected a file that run --out or sweep --out wrote");
     }

@@ -406,21 +406,6 @@ public final class ResultStore implements AutoCloseable {
     }
   }
 
-  /** Whether a text is a JSON object (RFC 8259), by SQLite's own parser. */
-  static boolean isJsonObject(String text) {
-    try (Connection memory = new SQLiteConfig().createConnection("jdbc:sqlite::memory:");
-        PreparedStatement s =
-            memory.prepareStatement(
-                "SELECT CASE WHEN json_valid(?1) THEN json_type(?1) = 'object' ELSE 0 END")) {
-      s.setString(1, text);
-      try (ResultSet r = s.executeQuery()) {
-        return r.getInt(1) == 1;
-      }
-    } catch (SQLException e) {
-      return false; // it is longer, or deeper, than SQLite reads
-    }
-  }
-
   /** SQLite's own check of the whole file: {@code ok}, or what is damaged. */
   public String check() {
     try (Statement s = connection.createStatement();

@@ -18,6 +18,9 @@ interface Recipe {
   /** What Megatron-LM does. */
   Recipe STANDARD = new Recipe() {};
 
+  /** Ends the place where context-parallel ranks exchange keys and values. */
+  String CONTEXT = "context";
+
   /**
    * How a mapping moves values.
    *

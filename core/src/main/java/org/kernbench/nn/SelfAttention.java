@@ -10,9 +10,6 @@ import org.kernbench.tensor.ShapeException;
  * and values.
  */
 public final class SelfAttention implements Module {
-  /** Ends the place where context-parallel ranks exchange keys and values. */
-  static final String CONTEXT = "context";
-
   /** Ends the place of keys or values of all of them. */
   static final String GATHERED = ".gathered";
 
@@ -95,13 +92,13 @@ public final class SelfAttention implements Module {
     int size = config.headSize();
     boolean ring = layout.contextExchange() == ParallelLayout.ContextExchange.RING;
     if (ring && layout.cp().size() > 1) {
-      try (Graph.Section section = graph.section(name + "." + CONTEXT)) {
+      try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {
         return new RingAttention(graph, layout.cp(), part).apply(q, k, v, size, seen);
       }
     }
     Variable allK;
     Variable allV;
-    try (Graph.Section section = graph.section(name + "." + CONTEXT)) {
+    try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {
       allK = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, k, layout.cp());
       allV = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, v, layout.cp());
     }
@@ -113,7 +110,7 @@ public final class SelfAttention implements Module {
   }
 
   private void seeGathered(Graph graph, String what, Variable own, Variable all) {
-    String place = name + "." + CONTEXT + "." + what;
+    String place = name + "." + Recipe.CONTEXT + "." + what;
     graph.see(place, own, Graph.Seen.REGION);
     graph.see(place + GATHERED, all, Graph.Seen.GATHERED);
   }
