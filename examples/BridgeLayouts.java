@@ -16,17 +16,17 @@
  */
 import java.util.List;
 import java.util.Optional;
-import org.kernbench.ccl.CclConfig;
-import org.kernbench.ccl.CollectiveLibrary;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
-import org.kernbench.nn.BridgeOptions;
-import org.kernbench.nn.ColocatedBridgeCommunicator;
-import org.kernbench.nn.Graph;
-import org.kernbench.nn.HyperCommGrid;
-import org.kernbench.nn.SequencePart;
-import org.kernbench.nn.Variable;
+import org.kernbench.nn.bridge.BridgeOptions;
+import org.kernbench.nn.bridge.ColocatedBridgeCommunicator;
+import org.kernbench.nn.autograd.Graph;
+import org.kernbench.nn.parallel.HyperCommGrid;
+import org.kernbench.nn.parallel.SequencePart;
+import org.kernbench.nn.autograd.Variable;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.ProcessGroup;

@@ -24,14 +24,14 @@
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import org.kernbench.ccl.CclConfig;
-import org.kernbench.ccl.CollectiveLibrary;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Distributed;
-import org.kernbench.torch.ReduceKind;
+import org.kernbench.torch.collective.ReduceKind;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;

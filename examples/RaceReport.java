@@ -19,8 +19,8 @@
  */
 import java.util.List;
 import java.util.Locale;
-import org.kernbench.device.Finding;
-import org.kernbench.device.Findings;
+import org.kernbench.device.check.Finding;
+import org.kernbench.device.check.Findings;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
@@ -31,7 +31,7 @@ import org.kernbench.tl.Handle;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.DpPolicy;
+import org.kernbench.torch.placement.DpPolicy;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;

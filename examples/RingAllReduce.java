@@ -16,7 +16,7 @@
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import org.kernbench.ccl.Bounds;
+import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.device.Launch;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
@@ -27,7 +27,7 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.DpPolicy;
+import org.kernbench.torch.placement.DpPolicy;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;

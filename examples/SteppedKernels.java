@@ -23,7 +23,7 @@ import org.kernbench.tl.Scope;
 import org.kernbench.tl.Slice;
 import org.kernbench.tl.SteppedKernel;
 import org.kernbench.tl.Tl;
-import org.kernbench.torch.DpPolicy;
+import org.kernbench.torch.placement.DpPolicy;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;

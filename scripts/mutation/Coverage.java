@@ -69,7 +69,10 @@ final class Coverage {
     }
   }
 
-  /** Lines of a room that no test reaches, or none of the room itself: {@code ccl/Cuts.java:12}. */
+  /**
+   * Lines of a room that no test reaches, or none of the room itself: {@code
+   * ccl/bounds/Cuts.java:12}.
+   */
   List<String> unreached(String room, boolean byItself) {
     BitSet all = new BitSet();
     for (Reached test : tests) {

@@ -35,7 +35,9 @@ final class Instrumenter {
     classFile = ClassFile.of(ClassFile.ClassHierarchyResolverOption.of(resolver));
   }
 
-  /** Copies a folder of classes; returns its lines as {@code ccl/Bounds.java:461}, by number. */
+  /**
+   * Copies a folder of classes; returns its lines as {@code ccl/bounds/Bounds.java:461}, by number.
+   */
   List<String> instrument(Path from, Path to) throws IOException {
     List<Path> files;
     try (Stream<Path> all = Files.walk(from)) {

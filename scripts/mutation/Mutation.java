@@ -3,7 +3,7 @@ package mutation;
 /**
  * One small change to one source file.
  *
- * @param file within {@code org/kernbench}, e.g. {@code ccl/Bounds.java}
+ * @param file within {@code org/kernbench}, e.g. {@code ccl/bounds/Bounds.java}
  * @param line first line of what changes, from 1
  * @param lastLine last line of the statement around it: tests that reach any of them are run
  * @param runsOnce whether it is part of what a class does when it is loaded

@@ -19,13 +19,13 @@ import org.kernbench.ccl.Reduction;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.Segments;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.machine.IpcqSpec;
+import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.CollectiveCall;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.placement.RankLevel;
 
 public final class ${Class} implements CollectiveAlgorithm {
   public ${Class}() {}

@@ -175,7 +175,7 @@ final class ArchitectureTest {
   @ArchTest
   static final ArchRule rooms_haveNoCycles =
       slices()
-          .matching(ROOT + "(*)..")
+          .matching(ROOT + "(**)")
           .should()
           .beFreeOfCycles()
           .allowEmptyShould(true)

@@ -20,8 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.kernbench.device.Finding;
-import org.kernbench.device.Findings;
+import org.kernbench.device.check.Finding;
+import org.kernbench.device.check.Findings;
 
 /**
  * Compiles and runs every file of {@code examples/} and compares what it prints with the block

@@ -18,11 +18,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.kernbench.device.Mode;
-import org.kernbench.machine.BufferKind;
 import org.kernbench.machine.Machines;
-import org.kernbench.machine.SipTopology;
+import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.tensor.DType;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.placement.RankLevel;
 
 /** What the glossary lists is what there is. */
 final class GlossaryTest {

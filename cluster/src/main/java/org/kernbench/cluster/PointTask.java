@@ -10,11 +10,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import org.kernbench.eval.Bench;
-import org.kernbench.eval.BenchRegistry;
-import org.kernbench.eval.Sweep;
-import org.kernbench.eval.SweepRow;
-import org.kernbench.eval.SweepRunner;
 import org.kernbench.eval.UserClasses;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.eval.sweep.Sweep;
+import org.kernbench.eval.sweep.SweepRow;
+import org.kernbench.eval.sweep.SweepRunner;
 
 /**
  * What a task of the cluster does: makes the sweep from the file's text as the driver did, and runs

@@ -12,13 +12,13 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.kernbench.config.ConfigException;
-import org.kernbench.eval.BenchRegistry;
-import org.kernbench.eval.OutputException;
-import org.kernbench.eval.ResultStore;
-import org.kernbench.eval.Sweep;
-import org.kernbench.eval.SweepFolder;
-import org.kernbench.eval.SweepRow;
-import org.kernbench.eval.UsageException;
+import org.kernbench.config.UsageException;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.eval.output.OutputException;
+import org.kernbench.eval.sweep.ResultStore;
+import org.kernbench.eval.sweep.Sweep;
+import org.kernbench.eval.sweep.SweepFolder;
+import org.kernbench.eval.sweep.SweepRow;
 
 /**
  * {@code kernbench sweep FILE.yaml} on Apache Spark: one task per point, its row stored by the

@@ -13,12 +13,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.kernbench.config.UsageException;
 import org.kernbench.eval.Progress;
-import org.kernbench.eval.ResultStore;
-import org.kernbench.eval.Sweep;
-import org.kernbench.eval.SweepFolder;
-import org.kernbench.eval.SweepRunner;
-import org.kernbench.eval.UsageException;
+import org.kernbench.eval.sweep.ResultStore;
+import org.kernbench.eval.sweep.Sweep;
+import org.kernbench.eval.sweep.SweepFolder;
+import org.kernbench.eval.sweep.SweepRunner;
 
 /** The sweep on Spark, in local mode, against the sweep on this machine. */
 final class SweepOnSparkTest {

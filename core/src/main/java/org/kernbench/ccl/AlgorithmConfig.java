@@ -3,11 +3,11 @@ package org.kernbench.ccl;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import org.kernbench.machine.Backpressure;
-import org.kernbench.machine.BufferKind;
-import org.kernbench.machine.IpcqSpec;
-import org.kernbench.machine.SipTopology;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.machine.spec.Backpressure;
+import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.machine.spec.SipTopology;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * What {@code ccl.yaml} says about one algorithm, its own keys over the defaults. Empty: not said,
@@ -48,7 +48,7 @@ public record AlgorithmConfig(
     Optional<Root> root,
     OptionalInt rootCube) {
   /** A world of all devices of the rank level. */
-  static final int ALL = Integer.MAX_VALUE;
+  public static final int ALL = Integer.MAX_VALUE;
 
   /** Where cubes of a package reduce to. */
   public enum Root {
@@ -59,7 +59,7 @@ public record AlgorithmConfig(
   }
 
   /** The machine's queues with what is said here laid over them. */
-  IpcqSpec queues(IpcqSpec machine) {
+  public IpcqSpec queues(IpcqSpec machine) {
     return new IpcqSpec(
         slots.orElse(machine.slots()),
         slotBytes.orElse(machine.slotBytes()),
@@ -75,7 +75,7 @@ public record AlgorithmConfig(
   }
 
   /** The same with the slots in another memory. */
-  AlgorithmConfig withBufferKind(BufferKind kind) {
+  public AlgorithmConfig withBufferKind(BufferKind kind) {
     return new AlgorithmConfig(
         name,
         className,
@@ -95,7 +95,7 @@ public record AlgorithmConfig(
   }
 
   /** The same with another number of slots. */
-  AlgorithmConfig withSlots(int count) {
+  public AlgorithmConfig withSlots(int count) {
     return new AlgorithmConfig(
         name,
         className,

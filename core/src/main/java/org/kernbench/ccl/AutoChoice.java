@@ -2,7 +2,7 @@ package org.kernbench.ccl;
 
 import java.util.List;
 import java.util.OptionalLong;
-import org.kernbench.torch.CollectiveOp;
+import org.kernbench.torch.collective.CollectiveOp;
 
 /**
  * What {@code algorithm: auto} took for a call, and what it took it from.

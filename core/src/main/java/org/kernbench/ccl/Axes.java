@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
-import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.SipTopology;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.SipTopology;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * The ranks of a group as a grid: every rank has a place on each axis, and every combination of
@@ -20,7 +20,7 @@ import org.kernbench.torch.RankLevel;
  * columns and rows of packages; those with one place are left out. A group that fills no grid has
  * one axis, along which neighbours are as close as a ring order makes them.
  */
-final class Axes {
+public final class Axes {
   /**
    * How the places of an axis are joined.
    *
@@ -29,7 +29,7 @@ final class Axes {
    *     each other, all at once without two messages on one link
    * @param level what differs along it
    */
-  record Axis(int size, boolean closed, Level level) {}
+  public record Axis(int size, boolean closed, Level level) {}
 
   /** What differs along an axis. */
   enum Level {
@@ -62,7 +62,7 @@ final class Axes {
   }
 
   /** The grid that a group fills, or one axis. */
-  static Axes of(Group group) {
+  public static Axes of(Group group) {
     Machine m = group.machine();
     boolean grid = m.sipTopology().isGrid();
     int sipWidth = grid ? m.sipGridWidth() : m.sips();
@@ -92,7 +92,7 @@ final class Axes {
   }
 
   /** All ranks along one axis, neighbours close to each other. */
-  static Axes ring(Group group) {
+  public static Axes ring(Group group) {
     RingOrder order = RingOrder.of(group);
     int[][] places = new int[group.size()][];
     for (int rank = 0; rank < places.length; rank++) {
@@ -102,7 +102,7 @@ final class Axes {
   }
 
   /** All ranks along one axis in the order of their numbers. */
-  static Axes line(Group group) {
+  public static Axes line(Group group) {
     int[][] places = new int[group.size()][];
     for (int rank = 0; rank < places.length; rank++) {
       places[rank] = new int[] {rank};
@@ -114,7 +114,7 @@ final class Axes {
    * A hypercube: an axis of two places for each bit of a rank's number, nearest ranks first. Ranks
    * beyond the largest power of two stand behind the one that has their number without its top bit.
    */
-  static Axes hypercube(Group group) {
+  public static Axes hypercube(Group group) {
     int bits = 31 - Integer.numberOfLeadingZeros(group.size());
     int[][] places = new int[group.size()][bits];
     for (int rank = 0; rank < places.length; rank++) {
@@ -149,30 +149,30 @@ final class Axes {
     return index;
   }
 
-  Group group() {
+  public Group group() {
     return group;
   }
 
-  int count() {
+  public int count() {
     return axes.size();
   }
 
   /** Ranks on the grid: the first of the group, and but for a hypercube all. */
-  int ranks() {
+  public int ranks() {
     return rankAt.length;
   }
 
-  Axis axis(int a) {
+  public Axis axis(int a) {
     return axes.get(a);
   }
 
   /** Where a rank is on an axis. */
-  int place(int rank, int axis) {
+  public int place(int rank, int axis) {
     return places[rank][axis];
   }
 
   /** The ranks along an axis through a rank. */
-  int[] line(int rank, int axis) {
+  public int[] line(int rank, int axis) {
     int[] sizes = axes.stream().mapToInt(Axis::size).toArray();
     int[] place = places[rank].clone();
     int[] line = new int[sizes[axis]];
@@ -184,7 +184,7 @@ final class Axes {
   }
 
   /** All lines along an axis. */
-  List<int[]> lines(int axis) {
+  public List<int[]> lines(int axis) {
     List<int[]> lines = new ArrayList<>();
     for (int rank = 0; rank < rankAt.length; rank++) {
       if (places[rank][axis] == 0) {
@@ -195,7 +195,7 @@ final class Axes {
   }
 
   /** Whether the packages along an axis reach each other through a switch, or each directly. */
-  boolean isCrossbar(int axis) {
+  public boolean isCrossbar(int axis) {
     SipTopology topology = group.machine().sipTopology();
     Level level = axes.get(axis).level();
     boolean packages =

@@ -2,9 +2,9 @@ package org.kernbench.ccl;
 
 import java.util.OptionalInt;
 import java.util.Set;
-import org.kernbench.machine.IpcqSpec;
-import org.kernbench.torch.CollectiveOp;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * A way to perform a collective, before it is bound to a group of ranks.

@@ -9,30 +9,31 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.device.Launch;
-import org.kernbench.device.LaunchSpec;
+import org.kernbench.device.LaunchRequest;
 import org.kernbench.device.Mode;
-import org.kernbench.device.OpKind;
-import org.kernbench.device.OpLog;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.Simulator;
 import org.kernbench.device.SimulatorOptions;
-import org.kernbench.machine.BufferKind;
-import org.kernbench.machine.IpcqSpec;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.LaunchGrid;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
-import org.kernbench.torch.CollectiveCall;
-import org.kernbench.torch.CollectiveOp;
-import org.kernbench.torch.Part;
-import org.kernbench.torch.RankLevel;
-import org.kernbench.torch.ReduceKind;
-import org.kernbench.torch.Splits;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.Part;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.collective.Splits;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * One collective of one algorithm on a machine of its own, measured and checked in every respect:
@@ -62,7 +63,7 @@ public final class CollectiveTrial {
     }
 
     /** The same as a call, in even parts. */
-    static Question like(CollectiveCall call, int ranks) {
+    public static Question like(CollectiveCall call, int ranks) {
       boolean exchange = call.op() == CollectiveOp.ALL_TO_ALL;
       long elements = exchange ? Math.ceilDiv(call.elements(), ranks) : call.elements();
       return new Question(call.op(), call.reduce(), call.dtype(), call.root(), elements);
@@ -152,12 +153,12 @@ public final class CollectiveTrial {
   }
 
   /** A schedule that is bound to its group already. */
-  static CollectiveTrial of(Group group, String name, Schedule schedule, IpcqSpec queues) {
+  public static CollectiveTrial of(Group group, String name, Schedule schedule, IpcqSpec queues) {
     return new CollectiveTrial(group.machine(), group, name, schedule, queues);
   }
 
   /** Whether messages wait in a memory that nothing but messages and values uses. */
-  boolean hasSlotsInTcm() {
+  public boolean hasSlotsInTcm() {
     return queues.bufferKind() == BufferKind.TCM;
   }
 
@@ -211,7 +212,7 @@ public final class CollectiveTrial {
    *
    * @throws CollectiveException if the algorithm refuses the call
    */
-  long timePs(Question question) {
+  public long timePs(Question question) {
     try (Simulator simulator = Simulator.open(machine, Mode.TIME, NO_LOG)) {
       Data data = new Data(question);
       QueuePlan plan = plan(data.call, queues);
@@ -220,7 +221,7 @@ public final class CollectiveTrial {
   }
 
   /** The same with other queues than the algorithm was bound with, say fewer slots. */
-  Result run(Question question, Mode mode, IpcqSpec spec) {
+  public Result run(Question question, Mode mode, IpcqSpec spec) {
     return run(question, mode, spec, SimulatorOptions.DEFAULT);
   }
 
@@ -268,7 +269,7 @@ public final class CollectiveTrial {
     LaunchGrid grid = new LaunchGrid(0, machine.sips());
     Launch launch =
         simulator.launch(
-            LaunchSpec.of("trial", group.leads()).with(set),
+            LaunchRequest.of("trial", group.leads()).with(set),
             port ->
                 () -> {
                   Tl tl = new Tl(port, grid);
@@ -293,7 +294,7 @@ public final class CollectiveTrial {
       QueueSet set = simulator.install(plan);
       simulator.drive(
           simulator.launch(
-              LaunchSpec.of("barrier", group.leads()).with(set),
+              LaunchRequest.of("barrier", group.leads()).with(set),
               port ->
                   () -> {
                     Tl tl = new Tl(port, grid);
@@ -310,24 +311,24 @@ public final class CollectiveTrial {
   }
 
   /** Whether {@link #predictPs} claims to be exact; see {@link Schedule#isForecastExact}. */
-  boolean isForecastExact(Question question) {
+  public boolean isForecastExact(Question question) {
     return schedule.isForecastExact(new Data(question).call);
   }
 
   /** The least slots that the schedule says it needs. */
-  OptionalInt promisedSlots(Question question) {
+  public OptionalInt promisedSlots(Question question) {
     return schedule.leastSlots(new Data(question).call);
   }
 
   /** The least slots that its kernels need, by following them; see {@link SlotWalk}. */
-  OptionalInt leastSlots(Question question) {
+  public OptionalInt leastSlots(Question question) {
     CollectiveCall call = new Data(question).call;
     QueuePlan plan = new QueuePlan(queues, schedule.connections(call));
     return SlotWalk.least(group, plan, schedule.program(call), call);
   }
 
   /** What the schedule chooses for a call; its own name if it does not choose. */
-  String chosen(Question question) {
+  public String chosen(Question question) {
     return schedule.chosen(new Data(question).call).orElse(name);
   }
 

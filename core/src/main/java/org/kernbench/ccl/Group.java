@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.placement.RankLevel;
 
 /** The ranks that take part in a collective, and where they are. */
 public final class Group {

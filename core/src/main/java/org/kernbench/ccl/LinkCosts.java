@@ -1,9 +1,9 @@
 package org.kernbench.ccl;
 
-import org.kernbench.machine.LinkSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.PeSpec;
+import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.machine.spec.PeSpec;
 import org.kernbench.sim.Rate;
 
 /**
@@ -16,9 +16,9 @@ import org.kernbench.sim.Rate;
  * @param injection B1: the first link, which all directions of a PE share
  * @param overheadPs o: channel time of a message besides its payload
  */
-record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long overheadPs) {
+public record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long overheadPs) {
 
-  static LinkCosts between(Machine machine, Pe from, Pe to) {
+  public static LinkCosts between(Machine machine, Pe from, Pe to) {
     int[] route = machine.route(machine.peNode(from), machine.peNode(to));
     LinkSpec first = machine.specOf(route[0]);
     Rate narrowest = first.rate();
@@ -33,7 +33,7 @@ record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long overheadPs
   }
 
   /** The slower and farther of the two, term by term. */
-  LinkCosts worse(LinkCosts other) {
+  public LinkCosts worse(LinkCosts other) {
     return new LinkCosts(
         Math.max(latencyPs, other.latencyPs),
         slower(narrowest, other.narrowest),
@@ -51,12 +51,12 @@ record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long overheadPs
   }
 
   /** From the start of a message until it is whole at the far side. */
-  long messagePs(long bytes) {
+  public long messagePs(long bytes) {
     return occupancyPs(bytes) + latencyPs;
   }
 
   /** The rank's PE whose engines are the slowest. */
-  static PeSpec slowestPe(Group group) {
+  public static PeSpec slowestPe(Group group) {
     PeSpec slowest = group.machine().pe();
     for (Pe lead : group.leads()) {
       PeSpec pe = group.machine().pe(lead.sip());
@@ -68,7 +68,7 @@ record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long overheadPs
   }
 
   /** What adding one vector of this size costs a PE, without waiting. */
-  static long additionPs(PeSpec pe, long bytes) {
+  public static long additionPs(PeSpec pe, long bytes) {
     var math = pe.math();
     long cycles = math.startupCycles() + Math.ceilDiv(bytes, math.lanesBytesPerCycle());
     long compute = Rate.ofBytesPerSecond(math.clockHz()).durationPs(cycles);

@@ -6,9 +6,9 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
-import org.kernbench.machine.LinkKind;
-import org.kernbench.machine.LinkSpec;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.LinkSpec;
 
 /**
  * A cycle of all packages over links that work, the slowest of which is as quick as can be: a ring

@@ -4,8 +4,8 @@ import java.util.Optional;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.CollectiveCall;
-import org.kernbench.torch.CollectiveOp;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
 
 /**
  * One rank's data: where a kernel takes its contribution from and puts the result. Positions are

@@ -2,7 +2,7 @@ package org.kernbench.ccl;
 
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.ReduceKind;
+import org.kernbench.torch.collective.ReduceKind;
 
 /**
  * How contributions become a result: {@link #combine} pairs of them, then {@link #finish} once.

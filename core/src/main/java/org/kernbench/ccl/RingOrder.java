@@ -13,7 +13,7 @@ import org.kernbench.machine.Pe;
  * and it is no line; other grids are walked like a snake, with one long way back. Where links
  * between packages are dead or slow, {@link PackageCycle} looks for a cycle without them.
  */
-final class RingOrder {
+public final class RingOrder {
   private final int[] rankAt;
   private final int[] positionOf;
 
@@ -25,7 +25,7 @@ final class RingOrder {
     }
   }
 
-  static RingOrder of(Group group) {
+  public static RingOrder of(Group group) {
     Machine m = group.machine();
     int[] sips = inverse(PackageCycle.quickest(m, inverse(packages(m))));
     int[] cubes = cycle(m.cubeMeshWidth(), m.cubeMeshHeight());
@@ -56,16 +56,16 @@ final class RingOrder {
     return inverse;
   }
 
-  int rankAt(int position) {
+  public int rankAt(int position) {
     return rankAt[position];
   }
 
-  int positionOf(int rank) {
+  public int positionOf(int rank) {
     return positionOf[rank];
   }
 
   /** By place, row by row: its position on the cycle. */
-  static int[] cycle(int width, int height) {
+  public static int[] cycle(int width, int height) {
     int[] position = new int[width * height];
     int next = 0;
     if (height % 2 == 0 && width > 1) {

@@ -7,7 +7,7 @@ import java.util.OptionalLong;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.Steps;
 import org.kernbench.tl.Tl;
-import org.kernbench.torch.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveCall;
 
 /** An algorithm bound to a group: who talks to whom, and what each rank does. */
 public interface Schedule {

@@ -5,20 +5,21 @@ import java.util.List;
 import java.util.Map;
 import org.kernbench.config.Quantity;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.machine.BufferKind;
-import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.IpcqSpec;
 
 /**
  * Whether the message slots of a group fit the memory they are in: the machine's own settings were
  * checked when it was read, those of {@code ccl.yaml} come later. Slots in the TCM are counted by
  * the device, together with what else is there.
  */
-final class SlotSpace {
+public final class SlotSpace {
   private SlotSpace() {}
 
-  static void check(Machine machine, IpcqSpec queues, List<QueuePlan.Connection> connections) {
+  public static void check(
+      Machine machine, IpcqSpec queues, List<QueuePlan.Connection> connections) {
     if (queues.bufferKind() == BufferKind.TCM) {
       return;
     }
@@ -53,7 +54,8 @@ final class SlotSpace {
    *
    * @throws CollectiveException if they do not fit
    */
-  static void checkTcm(Machine machine, IpcqSpec queues, List<QueuePlan.Connection> connections) {
+  public static void checkTcm(
+      Machine machine, IpcqSpec queues, List<QueuePlan.Connection> connections) {
     if (queues.bufferKind() != BufferKind.TCM) {
       return;
     }

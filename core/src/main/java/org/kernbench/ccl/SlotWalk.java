@@ -13,13 +13,13 @@ import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueProgram;
 import org.kernbench.device.QueueProgram.Step;
 import org.kernbench.device.QueueProgram.Verb;
-import org.kernbench.machine.BufferKind;
-import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.SlotAccess;
+import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.machine.spec.SlotAccess;
 import org.kernbench.tl.LaunchGrid;
 import org.kernbench.tl.Tl;
-import org.kernbench.torch.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveCall;
 
 /**
  * The least slots per direction that the kernels of a call need where each PE finishes a command
@@ -29,7 +29,7 @@ import org.kernbench.torch.CollectiveCall;
  * <p>Which rank goes first does not matter: messages do not overtake and nobody looks at who is
  * first, so if one order of events ends all do (a Kahn network with bounded channels).
  */
-final class SlotWalk {
+public final class SlotWalk {
   private final List<List<Step>> programs;
   private final IpcqSpec spec;
   private final int channelCount;
@@ -54,7 +54,7 @@ final class SlotWalk {
    *
    * @param plan the queues that it uses
    */
-  static OptionalInt least(
+  public static OptionalInt least(
       Group group, QueuePlan plan, Schedule.RankProgram program, CollectiveCall call) {
     Reduction reduction = new Reduction(call.reduce(), group.size());
     LaunchGrid grid = new LaunchGrid(0, group.machine().sips());

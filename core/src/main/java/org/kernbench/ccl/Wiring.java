@@ -5,25 +5,25 @@ import java.util.List;
 import org.kernbench.device.QueuePlan;
 
 /** Collects the queues of a schedule, by rank. */
-final class Wiring {
+public final class Wiring {
   private final Group group;
   private final List<QueuePlan.Connection> connections = new ArrayList<>();
 
-  Wiring(Group group) {
+  public Wiring(Group group) {
     this.group = group;
   }
 
   /** What {@code a} sends to {@code aDirection} arrives at {@code b} from {@code bDirection}. */
-  void join(int a, String aDirection, int b, String bDirection) {
+  public void join(int a, String aDirection, int b, String bDirection) {
     connections.add(new QueuePlan.Connection(group.lead(a), aDirection, group.lead(b), bDirection));
   }
 
-  List<QueuePlan.Connection> connections() {
+  public List<QueuePlan.Connection> connections() {
     return List.copyOf(connections);
   }
 
   /** The most queues that one PE has. */
-  static int mostPerPe(Group group, List<QueuePlan.Connection> connections) {
+  public static int mostPerPe(Group group, List<QueuePlan.Connection> connections) {
     int[] count = new int[group.size()];
     int most = 0;
     for (QueuePlan.Connection c : connections) {

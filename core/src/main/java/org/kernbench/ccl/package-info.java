@@ -1,6 +1,6 @@
 /**
  * Collective algorithms as kernels, their configuration ({@code ccl.yaml}) and their lower bounds.
- * Start at {@link org.kernbench.ccl.CollectiveLibrary}, which plugs into {@code torch}; an
+ * Start at {@link org.kernbench.ccl.library.CollectiveLibrary}, which plugs into {@code torch}; an
  * algorithm is a {@link org.kernbench.ccl.CollectiveAlgorithm}, and what they share are a few
  * words: {@link org.kernbench.ccl.Group}, {@link org.kernbench.ccl.Segments}, {@link
  * org.kernbench.ccl.Payload}, {@link org.kernbench.ccl.Reduction}, trees and rings.

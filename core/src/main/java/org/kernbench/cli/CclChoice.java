@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.library.CclConfig;
 import picocli.CommandLine.Option;
 
 /** The options {@code --ccl} and {@code --ccl-set}, of every command that runs collectives. */

@@ -5,13 +5,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.Bench;
-import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.RunOptions;
-import org.kernbench.eval.UsageException;
 import org.kernbench.eval.UserClasses;
+import org.kernbench.eval.benches.BenchRegistry;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 

@@ -5,8 +5,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.kernbench.eval.Bench;
-import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.UserClasses;
+import org.kernbench.eval.benches.BenchRegistry;
 import picocli.CommandLine.Option;
 
 /** The option {@code --class-path}, of every command that may run a user's classes. */

@@ -10,11 +10,11 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Stream;
-import org.kernbench.eval.Breakdown;
-import org.kernbench.eval.Explanation;
-import org.kernbench.eval.MachineParameter;
-import org.kernbench.eval.Sensitivity;
-import org.kernbench.eval.Utilisation;
+import org.kernbench.eval.explain.Breakdown;
+import org.kernbench.eval.explain.MachineParameter;
+import org.kernbench.eval.explain.Sensitivity;
+import org.kernbench.eval.explain.Utilisation;
+import org.kernbench.eval.report.Explanation;
 
 /** An explanation for people. */
 final class ExplanationText {

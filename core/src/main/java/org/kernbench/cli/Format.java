@@ -4,7 +4,7 @@ package org.kernbench.cli;
 enum Format {
   /** For people. */
   TEXT,
-  /** For programs; schema in {@link org.kernbench.eval.ResultJson}. */
+  /** For programs; schema in {@link org.kernbench.eval.report.ResultJson}. */
   JSON,
   /** For tables. */
   CSV

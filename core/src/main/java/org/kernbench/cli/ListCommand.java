@@ -2,10 +2,10 @@ package org.kernbench.cli;
 
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.kernbench.ccl.CollectiveLibrary;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.eval.Bench;
-import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.Param;
+import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.machine.Machines;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;

@@ -1,7 +1,7 @@
 package org.kernbench.cli;
 
 import java.util.concurrent.Callable;
-import org.kernbench.eval.Probe;
+import org.kernbench.eval.probe.Probe;
 import org.kernbench.machine.Machine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.placement.RankLevel;
 import picocli.CommandLine.Option;
 
 /** The machine that a layout is timed on, and what a rank owns of it. */

@@ -7,10 +7,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 import org.kernbench.ccl.AutoChoice;
-import org.kernbench.eval.Breakdown;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.ValueCheck;
-import org.kernbench.eval.Why;
+import org.kernbench.eval.explain.Breakdown;
+import org.kernbench.eval.explain.Why;
 
 /** A result for people: conditions first, then values, time and bound, then where the time went. */
 final class ResultText {

@@ -9,15 +9,15 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.config.UsageException;
 import org.kernbench.eval.Bench;
-import org.kernbench.eval.BenchRegistry;
 import org.kernbench.eval.Progress;
-import org.kernbench.eval.ResultStore;
 import org.kernbench.eval.RunOptions;
-import org.kernbench.eval.Sweep;
-import org.kernbench.eval.SweepFolder;
-import org.kernbench.eval.SweepRunner;
-import org.kernbench.eval.UsageException;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.eval.sweep.ResultStore;
+import org.kernbench.eval.sweep.Sweep;
+import org.kernbench.eval.sweep.SweepFolder;
+import org.kernbench.eval.sweep.SweepRunner;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -190,7 +190,7 @@ final class SweepCommand implements Callable<Integer> {
   /** Runs points in this process, on one carrier as {@code run} does. */
   private record OnVirtualThread(SweepRunner.Worker worker) implements SweepRunner.Worker {
     @Override
-    public org.kernbench.eval.SweepRow run(Sweep.Point point) {
+    public org.kernbench.eval.sweep.SweepRow run(Sweep.Point point) {
       return RunCommand.onVirtualThread(() -> worker.run(point));
     }
 

@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.kernbench.eval.Sweep;
-import org.kernbench.eval.SweepFolder;
-import org.kernbench.eval.SweepRunner;
+import org.kernbench.eval.sweep.Sweep;
+import org.kernbench.eval.sweep.SweepFolder;
+import org.kernbench.eval.sweep.SweepRunner;
 
 /** The rows of a sweep for people. */
 final class SweepText {

@@ -3,7 +3,7 @@ package org.kernbench.cli;
 import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.io.Writer;
-import org.kernbench.eval.BenchRegistry;
+import org.kernbench.eval.benches.BenchRegistry;
 
 /**
  * What the launcher runs once after a build, for the virtual machine to remember: the classes that

@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
 import org.kernbench.config.Suggest;
+import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.Bench;
-import org.kernbench.eval.BenchRegistry;
-import org.kernbench.eval.UsageException;
-import org.kernbench.machine.MachineDiagram;
+import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.machine.Machines;
-import org.kernbench.nn.Fault;
+import org.kernbench.machine.report.MachineDiagram;
+import org.kernbench.nn.autograd.Fault;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 

@@ -16,10 +16,10 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import org.kernbench.eval.Sweep;
-import org.kernbench.eval.SweepRow;
-import org.kernbench.eval.SweepRunner;
-import org.kernbench.eval.UsageException;
+import org.kernbench.config.UsageException;
+import org.kernbench.eval.sweep.Sweep;
+import org.kernbench.eval.sweep.SweepRow;
+import org.kernbench.eval.sweep.SweepRunner;
 
 /**
  * A process that runs points of a sweep: this program again, told by {@code --worker} to read

@@ -1,6 +1,9 @@
 package org.kernbench.device;
 
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.memory.PageMap;
+import org.kernbench.device.memory.Region;
 
 /** A load or store. The bools of its mask, if it has one, are operand b. */
 final class AccessOp extends TransferOp {

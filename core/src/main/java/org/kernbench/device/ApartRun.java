@@ -5,10 +5,12 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.machine.IssuePolicy;
+import org.kernbench.device.fabric.Fabric;
+import org.kernbench.device.log.OpTally;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.SipTopology;
+import org.kernbench.machine.spec.IssuePolicy;
+import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.sim.ApartSimulation;
 import org.kernbench.sim.Simulation;
 

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.Cause;
 
 /** The commands of one program stream in front of an {@link Engine}: they start in order. */
 final class CommandQueue {

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.ComputeOp;
 
 /** A command for an engine that computes. */
 final class ComputationOp extends Op {

@@ -1,5 +1,7 @@
 package org.kernbench.device;
 
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.log.Layout;
 import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.Numerics;
 

@@ -1,5 +1,7 @@
 package org.kernbench.device;
 
+import org.kernbench.machine.SimulationException;
+
 /**
  * No event is queued and something still waits. The message says who waits where, and the cycle.
  */

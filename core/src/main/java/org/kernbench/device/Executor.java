@@ -2,6 +2,9 @@ package org.kernbench.device;
 
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.device.memory.MmuCounts;
+import org.kernbench.device.memory.PageMap;
 import org.kernbench.machine.PhysicalAddress;
 
 /** Runs launches; one implementation keeps time, one computes values only. */
@@ -10,7 +13,7 @@ interface Executor {
 
   void uninstall(QueueSet set);
 
-  Launch launch(LaunchSpec spec, Function<PePort, Runnable> program);
+  Launch launch(LaunchRequest spec, Function<PePort, Runnable> program);
 
   /** The host has mapped memory. */
   void mapped(PageMap.Range range);

@@ -2,8 +2,10 @@ package org.kernbench.device;
 
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.machine.CpuSpec;
-import org.kernbench.machine.IssuePolicy;
+import org.kernbench.device.log.Cause;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.machine.spec.CpuSpec;
+import org.kernbench.machine.spec.IssuePolicy;
 
 /**
  * The CPU of one PE: takes the commands of the program and issues them in order, each {@code

@@ -13,7 +13,7 @@ final class KernelLines {
   /** The doors through which a command comes in. By name: {@code tl} is above this room. */
   private static final Set<String> PLUMBING =
       Set.of(
-          "org.kernbench.device.CheckedPort",
+          "org.kernbench.device.check.CheckedPort",
           "org.kernbench.device.KernelLines",
           "org.kernbench.device.TimedExecutor",
           "org.kernbench.device.TimedPort",

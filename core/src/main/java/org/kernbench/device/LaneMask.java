@@ -1,5 +1,8 @@
 package org.kernbench.device;
 
+import org.kernbench.device.memory.CountedLanes;
+import org.kernbench.device.memory.Region;
+
 /**
  * Which elements of a load or store count: one bool in TCM for each, row-major. The others are not
  * read or written in memory; loaded, they have a value that the command names. The transfer is

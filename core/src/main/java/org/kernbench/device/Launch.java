@@ -3,6 +3,7 @@ package org.kernbench.device;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
+import org.kernbench.device.log.LaunchLog;
 import org.kernbench.machine.Pe;
 
 /**
@@ -15,7 +16,7 @@ import org.kernbench.machine.Pe;
  * the launches that it was told to come after are.
  */
 public final class Launch {
-  private final LaunchSpec spec;
+  private final LaunchRequest spec;
   private final Function<PePort, Runnable> program;
   private final long enqueuedPs;
 
@@ -39,7 +40,7 @@ public final class Launch {
 
   long arrivalPs;
 
-  Launch(LaunchSpec spec, Function<PePort, Runnable> program, long enqueuedPs) {
+  Launch(LaunchRequest spec, Function<PePort, Runnable> program, long enqueuedPs) {
     this.spec = spec.after(List.of()); // the others would keep all that came before them
     this.count = spec.pes().size();
     this.program = program;
@@ -90,7 +91,7 @@ public final class Launch {
     return taken;
   }
 
-  LaunchSpec spec() {
+  LaunchRequest spec() {
     return spec;
   }
 

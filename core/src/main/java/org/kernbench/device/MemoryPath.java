@@ -1,5 +1,7 @@
 package org.kernbench.device;
 
+import org.kernbench.device.fabric.Route;
+
 /**
  * The ways between a PE and a memory.
  *

@@ -7,13 +7,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.machine.Backpressure;
-import org.kernbench.machine.BufferKind;
-import org.kernbench.machine.IpcqSpec;
+import org.kernbench.device.fabric.Route;
+import org.kernbench.device.log.TransferLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.SlotAccess;
-import org.kernbench.machine.SlotCost;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.machine.spec.Backpressure;
+import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.machine.spec.SlotAccess;
+import org.kernbench.machine.spec.SlotCost;
 
 /**
  * One set of message queues and the messages in them: a message is cut into fragments of at most a

@@ -1,6 +1,8 @@
 package org.kernbench.device;
 
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.OpKind;
 
 /**
  * A command on its way from issue to completion: here what all have in common, which is all of a

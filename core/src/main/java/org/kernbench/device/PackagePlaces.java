@@ -3,8 +3,8 @@ package org.kernbench.device;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
-import org.kernbench.machine.LinkKind;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.sim.Places;
 
 /**

@@ -2,6 +2,8 @@ package org.kernbench.device;
 
 import java.util.List;
 import java.util.function.Consumer;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.memory.Region;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 

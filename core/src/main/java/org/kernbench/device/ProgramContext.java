@@ -2,6 +2,7 @@ package org.kernbench.device;
 
 import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.LaunchLog;
 
 /**
  * One of the programs that a PE runs at the same time: its thread, its CPU, its values, and the

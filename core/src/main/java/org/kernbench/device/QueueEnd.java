@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.fabric.Route;
 import org.kernbench.machine.Pe;
 
 /**

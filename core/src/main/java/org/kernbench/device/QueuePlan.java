@@ -1,8 +1,8 @@
 package org.kernbench.device;
 
 import java.util.List;
-import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.IpcqSpec;
 
 /**
  * The message queues to install: pairs of directions that face each other.

@@ -1,8 +1,10 @@
 package org.kernbench.device;
 
+import org.kernbench.machine.SimulationException;
+
 /**
  * Message queues that are installed on a machine, beside those of other sets. Kernels are launched
- * with the set whose directions they name ({@link LaunchSpec#with}). Its slots take their room
+ * with the set whose directions they name ({@link LaunchRequest#with}). Its slots take their room
  * until {@link Simulator#uninstall}.
  */
 public final class QueueSet {

@@ -24,7 +24,7 @@ public final class Register {
    * Whether the bytes count against the TCM of the PE (a zero-copy message does not: its slot was
    * reserved at install).
    */
-  final boolean inTcm;
+  public final boolean inTcm;
 
   private byte[] data = NO_DATA;
   boolean ready;
@@ -34,7 +34,7 @@ public final class Register {
   /** Commands that have still to produce a part of it. */
   int producers = 1;
 
-  int line;
+  public int line;
   int readers;
 
   /** Tasks of the tile scheduler that may still read it, although the program has released it. */

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import org.jspecify.annotations.Nullable;
+import org.kernbench.machine.SimulationException;
 
 /**
  * The values of one program: which are alive, who still reads them, and what becomes of their

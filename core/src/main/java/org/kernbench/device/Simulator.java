@@ -6,10 +6,16 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.device.memory.AddressMapping;
+import org.kernbench.device.memory.Memories;
+import org.kernbench.device.memory.MmuCounts;
+import org.kernbench.device.memory.PageMap;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.MemoryAddress;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
 
 /**
@@ -74,7 +80,7 @@ public final class Simulator implements AutoCloseable {
    *
    * @throws IllegalArgumentException if some of them are mapped already
    */
-  public void map(Mapping mapping) {
+  public void map(AddressMapping mapping) {
     executor.mapped(map.map(mapping));
   }
 
@@ -84,7 +90,7 @@ public final class Simulator implements AutoCloseable {
    *
    * @return what was mapped
    */
-  public Mapping unmap(VirtualAddress at) {
+  public AddressMapping unmap(VirtualAddress at) {
     PageMap.Range range = map.unmap(at);
     executor.unmapped(range);
     return range.mapping;
@@ -256,7 +262,7 @@ public final class Simulator implements AutoCloseable {
 
   /** Launches on stream 0 with the queues that were installed last, if there are any. */
   public Launch launch(String name, List<Pe> pes, Function<PePort, Runnable> program) {
-    LaunchSpec spec = LaunchSpec.of(name, pes);
+    LaunchRequest spec = LaunchRequest.of(name, pes);
     return launch(latest.map(spec::with).orElse(spec), program);
   }
 
@@ -267,7 +273,7 @@ public final class Simulator implements AutoCloseable {
    *
    * @param program makes the program of one PE; called when that PE starts
    */
-  public Launch launch(LaunchSpec spec, Function<PePort, Runnable> program) {
+  public Launch launch(LaunchRequest spec, Function<PePort, Runnable> program) {
     String name = spec.name();
     List<Pe> pes = spec.pes();
     int contexts = machine.pe().cpu().contexts();

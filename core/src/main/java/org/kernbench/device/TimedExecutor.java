@@ -8,10 +8,20 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.fabric.Fabric;
+import org.kernbench.device.fabric.Interconnect;
+import org.kernbench.device.fabric.MemorySpan;
+import org.kernbench.device.fabric.Route;
+import org.kernbench.device.log.CostModel;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.device.log.TransferLog;
+import org.kernbench.device.memory.Memories;
+import org.kernbench.device.memory.MmuCounts;
+import org.kernbench.device.memory.PageMap;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
-import org.kernbench.machine.TlbFill;
+import org.kernbench.machine.spec.TlbFill;
 import org.kernbench.sim.EventHandler;
 import org.kernbench.sim.Simulation;
 
@@ -242,7 +252,7 @@ final class TimedExecutor implements Executor, EventHandler {
   // ---- launches ----
 
   @Override
-  public Launch launch(LaunchSpec spec, Function<PePort, Runnable> program) {
+  public Launch launch(LaunchRequest spec, Function<PePort, Runnable> program) {
     Launch launch = new Launch(spec, program, sim.nowPs());
     openLaunches++;
     long arrival = 0;

@@ -3,8 +3,12 @@ package org.kernbench.device;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.machine.AccelSlot;
+import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.memory.Mmu;
+import org.kernbench.device.memory.PageMap;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.AccelSlot;
 
 /**
  * One processing element in simulated time.

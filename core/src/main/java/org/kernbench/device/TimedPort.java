@@ -3,9 +3,15 @@ package org.kernbench.device;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.memory.PageMap;
+import org.kernbench.device.memory.Region;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.SimulationException;
 
 /**
  * What a program on a PE in simulated time may say, and how the CPU takes it: a call puts an entry

@@ -1,5 +1,7 @@
 package org.kernbench.device;
 
+import org.kernbench.device.fabric.Route;
+
 /** A command that moves bytes over the fabric. */
 abstract class TransferOp extends Op {
   /** What it has waited for others on its way. */

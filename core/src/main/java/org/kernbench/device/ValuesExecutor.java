@@ -13,9 +13,16 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.device.memory.Memories;
+import org.kernbench.device.memory.MmuCounts;
+import org.kernbench.device.memory.PageMap;
+import org.kernbench.device.memory.Region;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.sim.Coroutine;
 
 /**
@@ -110,7 +117,7 @@ final class ValuesExecutor implements Executor {
   }
 
   @Override
-  public Launch launch(LaunchSpec spec, Function<PePort, Runnable> program) {
+  public Launch launch(LaunchRequest spec, Function<PePort, Runnable> program) {
     Launch launch = new Launch(spec, program, 0);
     launch.notReady = spec.pes().size();
     launch.follow(spec.after());

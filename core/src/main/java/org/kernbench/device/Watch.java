@@ -2,6 +2,10 @@ package org.kernbench.device;
 
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.device.memory.CountedLanes;
+import org.kernbench.device.memory.PageMap;
+import org.kernbench.device.memory.Region;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.PhysicalAddress;
 
@@ -59,7 +63,7 @@ public interface Watch {
   void uninstalled(QueueSet set);
 
   /** The host launches a kernel. */
-  OfLaunch launches(LaunchSpec spec);
+  OfLaunch launches(LaunchRequest spec);
 
   /** The host reads or writes memory now. */
   void hostAccess(

@@ -1,6 +1,8 @@
 package org.kernbench.eval;
 
 import java.util.List;
+import org.kernbench.config.UsageException;
+import org.kernbench.eval.benches.BenchRegistry;
 
 /**
  * A small program that is run to be measured: it has a name, typed parameters, and a host program

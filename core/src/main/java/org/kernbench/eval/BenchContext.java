@@ -5,13 +5,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Suggest;
-import org.kernbench.device.Findings;
+import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.check.Findings;
 import org.kernbench.machine.Machine;
 
 /** What a bench gets: its parameters, and the machine and configuration that the user chose. */
@@ -117,7 +118,7 @@ public final class BenchContext {
   }
 
   /** Whether the user chose one point. */
-  boolean choosesPoint() {
+  public boolean choosesPoint() {
     return options.point().isPresent();
   }
 

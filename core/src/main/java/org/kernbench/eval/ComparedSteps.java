@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import org.kernbench.nn.StepCheck;
-import org.kernbench.nn.StepRecord;
+import org.kernbench.nn.compare.StepCheck;
+import org.kernbench.nn.compare.StepRecord;
 
 /** Puts the comparisons of single tensors together for a result. */
 final class ComparedSteps {

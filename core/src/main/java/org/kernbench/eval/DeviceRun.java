@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.kernbench.config.UsageException;
 
 /**
  * A run on the package that {@code --device} names, or on each package in turn.
@@ -23,37 +24,37 @@ public record DeviceRun(RunOptions options, RunResult result) {
    *     does not run on one package
    */
   public static DeviceRun of(Runner runner, Bench bench, RunOptions options, String device) {
-    Device.checkTakenBy(bench);
+    DeviceChoice.checkTakenBy(bench);
     if (!device.equals(ALL)) {
       return on(parse(device), runner, bench, options);
     }
-    DeviceRun slowest = on(new Device(0), runner, bench, options);
+    DeviceRun slowest = on(new DeviceChoice(0), runner, bench, options);
     int devices = slowest.result.machine().orElseThrow().sips();
     List<Map<String, Object>> rows = new ArrayList<>();
     DeviceRun last = slowest;
     for (int sip = 0; last.result.isOk(); ) {
-      rows.addAll(rows(new Device(sip), last.result));
+      rows.addAll(rows(new DeviceChoice(sip), last.result));
       sip++;
       if (sip == devices) {
         return new DeviceRun(slowest.options, slowest.result.withRows(rows));
       }
-      last = on(new Device(sip), runner, bench, options);
+      last = on(new DeviceChoice(sip), runner, bench, options);
       slowest = critNs(last.result) > critNs(slowest.result) ? last : slowest;
     }
     return last;
   }
 
-  private static Device parse(String text) {
+  private static DeviceChoice parse(String text) {
     try {
-      return Device.parse(text);
+      return DeviceChoice.parse(text);
     } catch (IllegalArgumentException e) {
       throw new UsageException("--device: " + e.getMessage() + ", or all");
     }
   }
 
-  private static DeviceRun on(Device device, Runner runner, Bench bench, RunOptions options) {
+  private static DeviceRun on(DeviceChoice device, Runner runner, Bench bench, RunOptions options) {
     List<String> params = new ArrayList<>(options.params());
-    params.add(Device.PARAM.name() + "=" + device);
+    params.add(DeviceChoice.PARAM.name() + "=" + device);
     RunOptions own = options.withParams(params);
     return new DeviceRun(own, runner.run(bench, own));
   }
@@ -63,7 +64,7 @@ public record DeviceRun(RunOptions options, RunResult result) {
   }
 
   /** The result as one row, or its own rows, after the name of the device. */
-  private static List<Map<String, Object>> rows(Device device, RunResult result) {
+  private static List<Map<String, Object>> rows(DeviceChoice device, RunResult result) {
     Map<String, Object> whole = new LinkedHashMap<>();
     result.values().ifPresent(v -> whole.put("correct", v.isCorrect()));
     for (String name : List.of("crit_ns", "bound_ns", "efficiency")) {
@@ -74,7 +75,7 @@ public record DeviceRun(RunOptions options, RunResult result) {
     List<Map<String, Object>> all = new ArrayList<>();
     for (Map<String, Object> row : result.rows().isEmpty() ? List.of(whole) : result.rows()) {
       Map<String, Object> named = new LinkedHashMap<>();
-      named.put(Device.PARAM.name(), device.toString());
+      named.put(DeviceChoice.PARAM.name(), device.toString());
       named.putAll(row);
       all.add(named);
     }

@@ -2,6 +2,7 @@ package org.kernbench.eval;
 
 import java.util.List;
 import java.util.Map;
+import org.kernbench.eval.figures.Figure;
 
 /**
  * A bench whose rows make figures. They are drawn from the rows alone, so they can be drawn again.

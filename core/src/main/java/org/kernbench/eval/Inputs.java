@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
-import org.kernbench.ccl.CclConfig;
+import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.config.FilesRead;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;

@@ -1,7 +1,7 @@
 package org.kernbench.eval;
 
 import java.util.Optional;
-import org.kernbench.device.SimulationException;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.sim.Coroutine;
 
 /**

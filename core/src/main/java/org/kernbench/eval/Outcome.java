@@ -10,15 +10,17 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.AutoChoice;
 import org.kernbench.device.Launch;
-import org.kernbench.device.OpLog;
-import org.kernbench.machine.IpcqSpec;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.eval.explain.Breakdown;
+import org.kernbench.eval.output.Digest;
 import org.kernbench.machine.Machine;
-import org.kernbench.nn.StepCheck;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.nn.compare.StepCheck;
 
 /** What a bench measured. Filled by the bench, read by {@link Runner}. */
 public final class Outcome {
   /** What a run says that did not keep its operations; no advice for explain itself. */
-  static final String KEEPS_MORE = "; kernbench explain keeps more";
+  public static final String KEEPS_MORE = "; kernbench explain keeps more";
 
   private final Machine machine;
   private final Map<String, Object> conditions = new LinkedHashMap<>();
@@ -77,12 +79,12 @@ public final class Outcome {
   }
 
   /** The time that the closed form of the algorithm gives, in picoseconds. */
-  Outcome formula(OptionalLong ps) {
+  public Outcome formula(OptionalLong ps) {
     formulaPs = ps;
     return this;
   }
 
-  OptionalLong formulaPs() {
+  public OptionalLong formulaPs() {
     return formulaPs;
   }
 
@@ -117,7 +119,7 @@ public final class Outcome {
    *
    * @param parts what was compared of each tensor on each rank
    */
-  Outcome values(List<StepCheck.Compared> parts, String hash) {
+  public Outcome values(List<StepCheck.Compared> parts, String hash) {
     return values(ComparedSteps.of(parts), hash);
   }
 
@@ -142,7 +144,7 @@ public final class Outcome {
   }
 
   /** The same from a moment to the end of an operation, an id of the log. */
-  Outcome explained(OpLog newLog, long fromPs, int lastOp) {
+  public Outcome explained(OpLog newLog, long fromPs, int lastOp) {
     return explained(newLog, () -> Breakdown.of(machine, newLog, fromPs, lastOp));
   }
 
@@ -179,7 +181,7 @@ public final class Outcome {
   }
 
   /** What {@code auto} chose for the calls of the run, and from what. */
-  Outcome choices(List<AutoChoice> all) {
+  public Outcome choices(List<AutoChoice> all) {
     all.stream().filter(c -> !choices.contains(c)).forEach(choices::add);
     return this;
   }
@@ -194,11 +196,11 @@ public final class Outcome {
     return this;
   }
 
-  Machine machine() {
+  public Machine machine() {
     return machine;
   }
 
-  Map<String, Object> conditions() {
+  public Map<String, Object> conditions() {
     return conditions;
   }
 
@@ -206,27 +208,27 @@ public final class Outcome {
     return metrics;
   }
 
-  List<Map<String, Object>> rows() {
+  public List<Map<String, Object>> rows() {
     return rows;
   }
 
-  long critPs() {
+  public long critPs() {
     return critPs;
   }
 
-  long boundPs() {
+  public long boundPs() {
     return boundPs;
   }
 
-  String boundKind() {
+  public String boundKind() {
     return boundKind;
   }
 
-  Optional<ValueCheck> values() {
+  public Optional<ValueCheck> values() {
     return Optional.ofNullable(values);
   }
 
-  Optional<Breakdown> breakdown() {
+  public Optional<Breakdown> breakdown() {
     return Optional.ofNullable(breakdown);
   }
 
@@ -234,23 +236,23 @@ public final class Outcome {
     return breakdownNote;
   }
 
-  Optional<OpLog> log() {
+  public Optional<OpLog> log() {
     return Optional.ofNullable(log);
   }
 
-  long events() {
+  public long events() {
     return events;
   }
 
-  String opLogHash() {
+  public String opLogHash() {
     return opLogHash;
   }
 
-  String valuesHash() {
+  public String valuesHash() {
     return valuesHash;
   }
 
-  String problem() {
+  public String problem() {
     return problem;
   }
 }

@@ -113,7 +113,7 @@ public final class Param<T> {
   }
 
   /** A PE, such as {@code sip0.cube3.pe1} or {@code 0.3.1}. */
-  static Param<Pe> pe(String name, Pe defaultValue, String description) {
+  public static Param<Pe> pe(String name, Pe defaultValue, String description) {
     String range = "a PE, e.g. " + defaultValue;
     return new Param<>(
         name,
@@ -125,8 +125,9 @@ public final class Param<T> {
   }
 
   /** A package, such as {@code sip:3}. */
-  static Param<Device> device(String name, String description) {
-    return new Param<>(name, description, "sip:N", "sip:0", new Device(0), Device::parse);
+  static Param<DeviceChoice> device(String name, String description) {
+    return new Param<>(
+        name, description, "sip:N", "sip:0", new DeviceChoice(0), DeviceChoice::parse);
   }
 
   private static Pe readPe(String text, String range) {

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.kernbench.config.Suggest;
+import org.kernbench.config.UsageException;
 
 /** The values of a bench's parameters in one run. */
 public final class Params {
@@ -22,7 +23,7 @@ public final class Params {
    * @param given {@code name=value} each, every name once
    * @throws UsageException with every problem, one per line
    */
-  static Params read(Bench bench, List<String> given) {
+  public static Params read(Bench bench, List<String> given) {
     Map<String, Param<?>> known = new LinkedHashMap<>();
     Map<Param<?>, Object> values = new LinkedHashMap<>();
     for (Param<?> p : bench.params()) {

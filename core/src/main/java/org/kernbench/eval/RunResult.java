@@ -6,9 +6,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.kernbench.ccl.AutoChoice;
-import org.kernbench.device.Finding;
-import org.kernbench.device.Findings;
-import org.kernbench.device.OpLog;
+import org.kernbench.device.check.Finding;
+import org.kernbench.device.check.Findings;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.eval.explain.Breakdown;
+import org.kernbench.eval.output.Numbers;
+import org.kernbench.eval.report.ResultJson;
 import org.kernbench.machine.Machine;
 
 /**
@@ -116,7 +119,7 @@ public record RunResult(
   }
 
   /** A result whose execution was not checked. */
-  RunResult(
+  public RunResult(
       String version,
       String bench,
       Optional<Machine> machine,
@@ -156,7 +159,7 @@ public record RunResult(
   }
 
   /** The same of one point, or with a slowest point. */
-  RunResult at(Optional<String> newPoint) {
+  public RunResult at(Optional<String> newPoint) {
     return with(status, problems, rows, checked, newPoint);
   }
 
@@ -235,7 +238,7 @@ public record RunResult(
   }
 
   /** The result of a launch that no bench ran: its critical path and nothing else. */
-  static RunResult ofLaunch(Machine machine, Breakdown path) {
+  public static RunResult ofLaunch(Machine machine, Breakdown path) {
     return new RunResult(
         "",
         "",

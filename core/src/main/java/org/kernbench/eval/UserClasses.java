@@ -38,7 +38,9 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.config.FilesRead;
+import org.kernbench.config.UsageException;
 import org.kernbench.config.UserFile;
+import org.kernbench.eval.output.Digest;
 
 /**
  * Classes that a user adds to a run: jars and directories of classes, and {@code .java} files,

@@ -58,7 +58,7 @@ public final class UserFault {
   }
 
   /** What an exception says; its class if that is nothing, or fails itself. */
-  static String told(Throwable error) {
+  public static String told(Throwable error) {
     String name = error.getClass().getSimpleName();
     try {
       String message = error.getMessage();

@@ -58,7 +58,7 @@ public record ValueCheck(
   public record Compared(String kind, int tensors, long values, double worst, String worstTensor) {}
 
   /** What a value should be. */
-  interface Expected {
+  public interface Expected {
     double at(int rank, int index);
   }
 
@@ -68,7 +68,7 @@ public record ValueCheck(
   }
 
   /** Compares as it is fed, rank by rank. */
-  static final class Comparison {
+  public static final class Comparison {
     private final double allowed;
     private long checked;
     private long wrong;
@@ -80,11 +80,11 @@ public record ValueCheck(
      *
      * @param allowed largest absolute difference that is accepted, at least 0
      */
-    Comparison(double allowed) {
+    public Comparison(double allowed) {
       this.allowed = allowed;
     }
 
-    void add(int rank, double[] values, Expected expected) {
+    public void add(int rank, double[] values, Expected expected) {
       for (int i = 0; i < values.length; i++) {
         double want = expected.at(rank, i);
         boolean same = Double.compare(values[i], want) == 0; // also an infinity or NaN that is due
@@ -103,7 +103,7 @@ public record ValueCheck(
       checked += values.length;
     }
 
-    ValueCheck result() {
+    public ValueCheck result() {
       return new ValueCheck(checked, wrong, maxAbsError, allowed, first);
     }
   }

@@ -1,5 +1,7 @@
 package org.kernbench.machine;
 
+import org.kernbench.machine.spec.BufferKind;
+
 /**
  * The physical address space: 51 bits of package, die and offset in the die.
  *

@@ -12,9 +12,9 @@ import java.util.List;
  * without a circle cannot. Packages are alike, so every pair of PEs in one package, and between
  * each two packages every PE with one PE of the other, give all edges there are.
  */
-final class ChannelGraph {
+public final class ChannelGraph {
   /** Beyond this many packages the pairs are too many for a check of a few seconds. */
-  static final int MAX_SIPS = 64;
+  public static final int MAX_SIPS = 64;
 
   private final Machine machine;
 
@@ -30,7 +30,7 @@ final class ChannelGraph {
   }
 
   /** Links that wait for each other in a circle, or an empty list. */
-  static List<Link> findCircle(Machine machine) {
+  public static List<Link> findCircle(Machine machine) {
     ChannelGraph graph = new ChannelGraph(machine);
     int inSip = machine.cubesPerSip() * machine.pesPerCube();
     for (int a = 0; a < inSip; a++) {

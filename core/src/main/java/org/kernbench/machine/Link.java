@@ -1,5 +1,6 @@
 package org.kernbench.machine;
 
+import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.sim.Rate;
 
 /**

@@ -12,6 +12,17 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Problems;
+import org.kernbench.machine.spec.FabricSpec;
+import org.kernbench.machine.spec.HbmSpec;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.machine.spec.LaunchSpec;
+import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.LinkOverride;
+import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.machine.spec.PeSpec;
+import org.kernbench.machine.spec.SipTopology;
+import org.kernbench.machine.spec.SlowPackage;
+import org.kernbench.machine.spec.SramSpec;
 
 /**
  * An immutable machine: packages (SIPs) of cubes of processing elements, joined by directed links.
@@ -251,7 +262,7 @@ public final class Machine {
   }
 
   /** Whether {@code system.sips.links} makes this one different: dead, slow or far. */
-  boolean isUnequal(int id) {
+  public boolean isUnequal(int id) {
     return linkKind(id) == LinkKind.SIP_TO_SIP && network.isUnequal(id - firstSipLink);
   }
 

@@ -2,6 +2,18 @@ package org.kernbench.machine;
 
 import java.util.List;
 import java.util.Map;
+import org.kernbench.machine.spec.FabricSpec;
+import org.kernbench.machine.spec.HbmSpec;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.machine.spec.LaunchSpec;
+import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.LinkOverride;
+import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.machine.spec.PeSpec;
+import org.kernbench.machine.spec.SipTopology;
+import org.kernbench.machine.spec.SlowPackage;
+import org.kernbench.machine.spec.SramSpec;
+import org.kernbench.machine.spec.WrapPairs;
 
 /** The values of a machine's configuration, bound and checked. */
 record MachineConfig(

@@ -7,6 +7,10 @@ import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Problems;
 import org.kernbench.config.Quantity;
+import org.kernbench.machine.spec.FabricSpec;
+import org.kernbench.machine.spec.GemmSpec;
+import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.LinkSpec;
 
 /**
  * Finds parts of a valid machine that cannot keep up with each other, and says what that implies.

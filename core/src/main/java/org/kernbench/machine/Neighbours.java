@@ -2,6 +2,8 @@ package org.kernbench.machine;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.SipTopology;
 
 /**
  * Two PEs that show one of a machine's distances.
@@ -10,10 +12,10 @@ import java.util.List;
  * @param to second PE
  * @param what how the second lies to the first
  */
-record Neighbours(Pe from, Pe to, String what) {
+public record Neighbours(Pe from, Pe to, String what) {
 
   /** Next PE in the cube, next cube, and next package from the facing edge; those that exist. */
-  static List<Neighbours> of(Machine machine) {
+  public static List<Neighbours> of(Machine machine) {
     List<Neighbours> result = new ArrayList<>();
     Pe first = new Pe(0, 0, 0);
     if (machine.pesPerCube() > 1) {

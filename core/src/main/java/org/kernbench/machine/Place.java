@@ -1,5 +1,7 @@
 package org.kernbench.machine;
 
+import org.kernbench.machine.spec.BufferKind;
+
 /**
  * What a physical address names.
  *

@@ -1,5 +1,8 @@
 package org.kernbench.machine;
 
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.machine.spec.LinkSpec;
+
 /**
  * What a queue between two PEs can carry: {@code min(B, slots x size / RTT)}, where a round trip is
  * the message, its way, the credit and the way back, and the slot is freed at once.
@@ -8,8 +11,8 @@ package org.kernbench.machine;
  * @param linkBytesPerSecond narrowest link of the way
  * @param queueBytesPerSecond slots x size per round trip
  */
-record QueueReach(long roundTripPs, long linkBytesPerSecond, double queueBytesPerSecond) {
-  static QueueReach of(Machine machine, Pe from, Pe to) {
+public record QueueReach(long roundTripPs, long linkBytesPerSecond, double queueBytesPerSecond) {
+  public static QueueReach of(Machine machine, Pe from, Pe to) {
     IpcqSpec ipcq = machine.ipcq();
     int[] there = machine.route(machine.peNode(from), machine.peNode(to));
     int[] back = machine.route(machine.peNode(to), machine.peNode(from));
@@ -27,7 +30,7 @@ record QueueReach(long roundTripPs, long linkBytesPerSecond, double queueBytesPe
   }
 
   /** Bytes that fill the way for a whole round trip. */
-  double bytesInFlight() {
+  public double bytesInFlight() {
     return linkBytesPerSecond * 1e-12 * roundTripPs;
   }
 

@@ -2,6 +2,10 @@ package org.kernbench.machine;
 
 import java.util.Arrays;
 import java.util.List;
+import org.kernbench.machine.spec.LinkOverride;
+import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.machine.spec.SipTopology;
+import org.kernbench.machine.spec.WrapPairs;
 
 /**
  * Links between packages, and the way over them.

@@ -1,6 +1,7 @@
 package org.kernbench.machine;
 
 import java.util.Arrays;
+import org.kernbench.machine.spec.LinkKind;
 
 /**
  * Nodes and links inside a package. All packages are alike, so this is built once, and node and

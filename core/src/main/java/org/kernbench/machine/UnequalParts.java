@@ -7,6 +7,9 @@ import java.util.Locale;
 import java.util.function.Function;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.machine.MachineConfig.SystemConfig;
+import org.kernbench.machine.spec.HbmSpec;
+import org.kernbench.machine.spec.LinkOverride;
+import org.kernbench.machine.spec.SlowPackage;
 
 /**
  * Reads and checks what {@code system.sips} says of links and packages that are not as the others.

@@ -1,6 +1,6 @@
 package org.kernbench.tl;
 
-import org.kernbench.device.Region;
+import org.kernbench.device.memory.Region;
 import org.kernbench.tensor.Shape;
 
 /**

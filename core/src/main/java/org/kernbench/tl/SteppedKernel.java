@@ -15,7 +15,7 @@ public interface SteppedKernel extends Kernel {
    * Begins a program instance.
    *
    * @return its steps; a step that would have to wait fails with a {@link
-   *     org.kernbench.device.SimulationException}
+   *     org.kernbench.machine.SimulationException}
    */
   Steps begin(Tl tl);
 

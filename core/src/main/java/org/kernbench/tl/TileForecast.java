@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.device.ComputeOp;
-import org.kernbench.device.StreamCosts;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.log.StreamCosts;
 
 /**
  * What a {@link TileStream} takes on a PE with nobody in its way: the scheduler, the DMA queues,

@@ -1,6 +1,6 @@
 package org.kernbench.torch;
 
-import org.kernbench.device.SimulationException;
+import org.kernbench.machine.SimulationException;
 
 /** The devices of the machine ({@code torch.cuda} in PyTorch); one view per {@link Torch}. */
 public final class Ahbm {

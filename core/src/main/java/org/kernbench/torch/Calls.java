@@ -8,6 +8,11 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Shard;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.Part;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.collective.Splits;
 
 /** Turns what the members brought to a meeting into the calls of its lanes. */
 final class Calls {

@@ -1,6 +1,6 @@
 package org.kernbench.torch;
 
-import org.kernbench.device.SimulationException;
+import org.kernbench.machine.SimulationException;
 
 /** Ranks that should have made the same collective call made different ones. */
 public final class CollectiveMismatchException extends SimulationException {

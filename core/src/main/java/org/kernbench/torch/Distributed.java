@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.Optional;
 import org.kernbench.config.Suggest;
 import org.kernbench.device.QueueSet;
-import org.kernbench.device.SimulationException;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.torch.collective.CollectiveBackend;
+import org.kernbench.torch.collective.CollectiveRun;
+import org.kernbench.torch.collective.ReduceKind;
 
 /**
  * What ranks do together ({@code torch.distributed} in PyTorch). The rank that calls is the one

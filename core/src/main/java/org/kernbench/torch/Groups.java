@@ -11,8 +11,9 @@ import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.QueueSet;
-import org.kernbench.device.SimulationException;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.torch.collective.CollectiveBackend;
 
 /** The world and the groups that were made of its ranks. */
 final class Groups {

@@ -3,6 +3,8 @@ package org.kernbench.torch;
 import java.util.ArrayList;
 import java.util.List;
 import org.kernbench.machine.Pe;
+import org.kernbench.torch.placement.Device;
+import org.kernbench.torch.placement.ShardSpec;
 
 /**
  * The same place on every device: the lane of a collective that its PEs there make up.

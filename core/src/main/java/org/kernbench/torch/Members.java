@@ -10,9 +10,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.device.SimulationException;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.collective.CollectiveBackend;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.CollectivePlan;
+import org.kernbench.torch.collective.Communicator;
+import org.kernbench.torch.collective.LanePlan;
 
 /**
  * The ranks of a process group, where they are in their sequence of calls, and the algorithms they

@@ -10,6 +10,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.kernbench.device.Launch;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.LanePlan;
+import org.kernbench.torch.collective.Message;
 
 /**
  * Messages between ranks. A send and a receive between the same two ranks are matched in the order

@@ -1,7 +1,7 @@
 package org.kernbench.torch;
 
 import java.util.function.Consumer;
-import org.kernbench.device.SimulationException;
+import org.kernbench.machine.SimulationException;
 
 /** Starts ranks ({@code torch.multiprocessing} in PyTorch). */
 public final class Multiprocessing {

@@ -5,6 +5,7 @@ import java.util.Locale;
 import java.util.Optional;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.collective.ReduceKind;
 
 /**
  * What all members bring to a collective alike.

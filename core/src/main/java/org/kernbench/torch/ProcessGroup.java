@@ -6,8 +6,10 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
-import org.kernbench.device.SimulationException;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.ReduceKind;
 
 /**
  * Ranks that communicate with each other ({@code ProcessGroup} in PyTorch). The rank that calls is

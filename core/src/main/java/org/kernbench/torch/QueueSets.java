@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
-import org.kernbench.device.SimulationException;
 import org.kernbench.device.Simulator;
+import org.kernbench.machine.SimulationException;
 
 /**
  * The message queues of collectives that are installed. Equal plans share a set: collectives on one

@@ -16,17 +16,17 @@ import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
-import org.kernbench.device.LaunchSpec;
-import org.kernbench.device.Mapping;
+import org.kernbench.device.LaunchRequest;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
-import org.kernbench.device.SimulationException;
 import org.kernbench.device.Simulator;
 import org.kernbench.device.Steps;
+import org.kernbench.device.memory.AddressMapping;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
@@ -35,6 +35,17 @@ import org.kernbench.tl.LaunchGrid;
 import org.kernbench.tl.RangeException;
 import org.kernbench.tl.SteppedKernel;
 import org.kernbench.tl.Tl;
+import org.kernbench.torch.collective.BusyTimes;
+import org.kernbench.torch.collective.CollectiveBackend;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.CollectiveRun;
+import org.kernbench.torch.collective.LanePlan;
+import org.kernbench.torch.placement.Device;
+import org.kernbench.torch.placement.HbmAllocator;
+import org.kernbench.torch.placement.OutOfHbmException;
+import org.kernbench.torch.placement.RangeAllocator;
+import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.ShardSpec;
 
 /**
  * What all views of one {@link Torch} share: simulator, memory, launches under way, and the ranks
@@ -214,7 +225,7 @@ final class Session {
     }
     LaunchGrid grid = new LaunchGrid(first, last - first + 1);
     Function<PePort, Runnable> program = port -> program(use, kernel, new Tl(port, grid));
-    LaunchSpec spec = new LaunchSpec(use.kernel, pes, stream, queueSet, after);
+    LaunchRequest spec = new LaunchRequest(use.kernel, pes, stream, queueSet, after);
     Launch launch = simulator.launch(spec, program);
     if (pending.size() >= tidyAt) {
       pending.removeIf(Launch::isDone);
@@ -648,17 +659,18 @@ final class Session {
     if (bytes == 0) {
       return;
     }
-    List<Mapping.Copy> places = new ArrayList<>(copies.size());
+    List<AddressMapping.Copy> places = new ArrayList<>(copies.size());
     try {
       for (ShardSpec copy : copies) {
         long offset = hbm.allocate(copy.place(), bytes, name);
-        places.add(new Mapping.Copy(copy.place(), machine.addresses().hbm(copy.place(), offset)));
+        places.add(
+            new AddressMapping.Copy(copy.place(), machine.addresses().hbm(copy.place(), offset)));
       }
     } catch (OutOfHbmException e) {
       freeAll(places, bytes);
       throw e;
     }
-    simulator.map(new Mapping(name, at, bytes, places));
+    simulator.map(new AddressMapping(name, at, bytes, places));
   }
 
   /** Gives back what {@link #allocate} took. */
@@ -668,8 +680,8 @@ final class Session {
     }
   }
 
-  private void freeAll(List<Mapping.Copy> copies, long bytes) {
-    for (Mapping.Copy copy : copies) {
+  private void freeAll(List<AddressMapping.Copy> copies, long bytes) {
+    for (AddressMapping.Copy copy : copies) {
       simulator.erase(copy.address(), bytes);
       hbm.free(copy.pe(), machine.addresses().decode(copy.address()).offset(), bytes);
     }

@@ -9,8 +9,8 @@ import java.util.SequencedMap;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.kernbench.config.ConfigException;
-import org.kernbench.device.SimulationException;
 import org.kernbench.machine.MachineException;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.ShapeException;
 
 /**

@@ -17,8 +17,8 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
-import org.kernbench.device.SimulationException;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Npy;
@@ -27,6 +27,12 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.DeviceTensor;
 import org.kernbench.tl.Shard;
+import org.kernbench.torch.placement.Device;
+import org.kernbench.torch.placement.DpPolicy;
+import org.kernbench.torch.placement.Placement;
+import org.kernbench.torch.placement.ShardCopy;
+import org.kernbench.torch.placement.ShardSpec;
+import org.kernbench.torch.placement.Sizes;
 
 /**
  * A dense tensor in device memory, laid over the PEs of one device. {@link Torch} makes them;

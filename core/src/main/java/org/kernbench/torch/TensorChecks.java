@@ -2,8 +2,11 @@ package org.kernbench.torch;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kernbench.device.SimulationException;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.Device;
+import org.kernbench.torch.placement.ShardSpec;
 
 /** What tensors must be like to take part in a collective. */
 final class TensorChecks {

@@ -14,15 +14,16 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.kernbench.device.Launch;
 import org.kernbench.device.QueueSet;
-import org.kernbench.device.SimulationException;
 import org.kernbench.device.Simulator;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Npy;
 import org.kernbench.tensor.NpyArray;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Kernel;
+import org.kernbench.torch.placement.DpPolicy;
 
 /**
  * A host program's view of a simulated machine, shaped like {@code torch}. Open it in

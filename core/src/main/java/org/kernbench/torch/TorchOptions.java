@@ -4,6 +4,7 @@ import java.util.Optional;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
 import org.kernbench.device.Watch;
+import org.kernbench.torch.collective.CollectiveBackend;
 
 /**
  * How a {@link Torch} is opened.
@@ -30,7 +31,7 @@ public record TorchOptions(
   }
 
   /**
-   * A copy whose execution is watched, for example by {@link org.kernbench.device.Findings}.
+   * A copy whose execution is watched, for example by {@link org.kernbench.device.check.Findings}.
    *
    * @param source has seen all when the {@link Torch} is closed
    */

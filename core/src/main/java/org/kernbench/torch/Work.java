@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
-import org.kernbench.device.SimulationException;
+import org.kernbench.machine.SimulationException;
 
 /**
  * An operation of a process group that was called with {@code async} ({@code Work} in PyTorch). It

@@ -7,14 +7,15 @@
  *
  * <p>Collectives, in the order in which they are read: a rank calls a method of {@link
  * org.kernbench.torch.ProcessGroup}; its fingerprint is compared with that of the others in a
- * rendezvous; when all have come, {@code Calls} makes a {@link org.kernbench.torch.CollectiveCall}
- * for each lane, the {@link org.kernbench.torch.Communicator} plans it, and the session launches
- * all lanes at once on the PEs' communication stream, after the kernels that use the same tensors.
- * Messages between two ranks are matched and handed over when no rank can run.
+ * rendezvous; when all have come, {@code Calls} makes a {@link
+ * org.kernbench.torch.collective.CollectiveCall} for each lane, the {@link
+ * org.kernbench.torch.collective.Communicator} plans it, and the session launches all lanes at once
+ * on the PEs' communication stream, after the kernels that use the same tensors. Messages between
+ * two ranks are matched and handed over when no rank can run.
  *
  * <p>Depends on: {@code tl}, {@code device}, {@code machine}, {@code tensor}, {@code config}, and
  * the coroutines of {@code sim}. Knows no collective algorithm: those plug in as a {@link
- * org.kernbench.torch.CollectiveBackend}.
+ * org.kernbench.torch.collective.CollectiveBackend}.
  */
 @NullMarked
 package org.kernbench.torch;

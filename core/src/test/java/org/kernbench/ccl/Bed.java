@@ -4,11 +4,11 @@ import java.util.ArrayList;
 import java.util.List;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
-import org.kernbench.device.OpKind;
-import org.kernbench.device.OpLog;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.Simulator;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -18,19 +18,19 @@ import org.kernbench.tl.Kernel;
 import org.kernbench.tl.LaunchGrid;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
-import org.kernbench.torch.CollectiveCall;
-import org.kernbench.torch.CollectiveOp;
-import org.kernbench.torch.CollectivePlan;
-import org.kernbench.torch.Communicator;
-import org.kernbench.torch.RankLevel;
-import org.kernbench.torch.ReduceKind;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.CollectivePlan;
+import org.kernbench.torch.collective.Communicator;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
 
 /** Runs kernels and collectives on a bare machine, without a host program. */
-final class Bed implements AutoCloseable {
+public final class Bed implements AutoCloseable {
   private static final QueuePlan NO_QUEUES =
       new QueuePlan(Machines.load("tiny", List.of()).ipcq(), List.of());
 
-  final Simulator simulator;
+  public final Simulator simulator;
   private final Machine machine;
   private long next = 1 << 12;
 
@@ -39,12 +39,12 @@ final class Bed implements AutoCloseable {
     this.simulator = Simulator.open(machine, mode, SimulatorOptions.DEFAULT);
   }
 
-  static Bed open(Machine machine, Mode mode) {
+  public static Bed open(Machine machine, Mode mode) {
     return new Bed(machine, mode);
   }
 
   /** The lead PEs of the first devices of a level. */
-  static List<Pe> leads(Machine machine, RankLevel level, int count) {
+  public static List<Pe> leads(Machine machine, RankLevel level, int count) {
     List<Pe> leads = new ArrayList<>();
     for (int i = 0; i < count; i++) {
       leads.add(
@@ -58,7 +58,7 @@ final class Bed implements AutoCloseable {
   }
 
   /** A vector on each PE. */
-  List<Shard> vectors(List<Pe> on, DType dtype, int elements) {
+  public List<Shard> vectors(List<Pe> on, DType dtype, int elements) {
     List<Shard> shards = new ArrayList<>();
     for (Pe pe : on) {
       shards.add(new Shard("x", machine.addresses().hbm(pe, next), Shape.of(elements), dtype));
@@ -68,21 +68,21 @@ final class Bed implements AutoCloseable {
   }
 
   /** A vector on one PE. */
-  Shard vector(Pe on, DType dtype, long elements) {
+  public Shard vector(Pe on, DType dtype, long elements) {
     return vectors(List.of(on), dtype, Math.toIntExact(elements)).getFirst();
   }
 
-  void write(Shard shard, byte[] data) {
+  public void write(Shard shard, byte[] data) {
     simulator.write(shard.address(), data, 0, data.length);
   }
 
-  byte[] read(Shard shard) {
+  public byte[] read(Shard shard) {
     byte[] data = new byte[Math.toIntExact(shard.shape().elements() * shard.dtype().sizeBytes())];
     simulator.read(shard.address(), data, 0, data.length);
     return data;
   }
 
-  Launch run(QueuePlan queues, List<Pe> on, Kernel kernel) {
+  public Launch run(QueuePlan queues, List<Pe> on, Kernel kernel) {
     simulator.install(queues);
     LaunchGrid grid = new LaunchGrid(0, machine.sips());
     Launch launch = simulator.launch("test", on, port -> () -> kernel.run(new Tl(port, grid)));
@@ -90,7 +90,7 @@ final class Bed implements AutoCloseable {
     return launch;
   }
 
-  Launch allReduce(
+  public Launch allReduce(
       Communicator communicator, List<Pe> leads, ReduceKind reduce, List<Shard> shards) {
     CollectiveCall call = allReduce(reduce, shards);
     if (call.ranks() == 1 || call.elements() == 0) { // torch asks no communicator for these
@@ -101,12 +101,12 @@ final class Bed implements AutoCloseable {
   }
 
   /** The call of an all-reduce, in place. */
-  static CollectiveCall allReduce(ReduceKind reduce, List<Shard> shards) {
+  public static CollectiveCall allReduce(ReduceKind reduce, List<Shard> shards) {
     return CollectiveCall.inPlace(CollectiveOp.ALL_REDUCE, reduce, -1, shards);
   }
 
   /** Bytes of all operations of a kind, from the op log. */
-  long bytes(OpKind kind) {
+  public long bytes(OpKind kind) {
     OpLog log = simulator.opLog();
     long bytes = 0;
     for (int id = 0; id < log.size(); id++) {

@@ -4,16 +4,16 @@ import java.util.List;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.machine.IpcqSpec;
+import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.CollectiveCall;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.placement.RankLevel;
 
 /** A plain ring all-reduce that can be broken in the ways in which such programs are broken. */
-record BrokenAllReduce(Flaw flaw) implements CollectiveAlgorithm {
-  enum Flaw {
+public record BrokenAllReduce(Flaw flaw) implements CollectiveAlgorithm {
+  public enum Flaw {
     NONE,
     /** The last rank's ring is closed to the wrong rank. */
     WRONG_NEIGHBOUR,

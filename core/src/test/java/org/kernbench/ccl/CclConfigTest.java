@@ -12,14 +12,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.ConfigException;
-import org.kernbench.machine.BufferKind;
-import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
-import org.kernbench.torch.CollectiveOp;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.placement.RankLevel;
 
 final class CclConfigTest {
   private static final Machine TORUS = Machines.load("sip-2026", List.of());
@@ -182,7 +184,7 @@ final class CclConfigTest {
         """
         defaults: {algorithm: mine}
         algorithms:
-          mine: {class: org.kernbench.ccl.RingAllReduce, world_size: 4}
+          mine: {class: org.kernbench.ccl.algorithms.RingAllReduce, world_size: 4}
         """;
     CollectiveLibrary library =
         CollectiveLibrary.open(TORUS, CclConfig.parse("my.yaml", yaml, List.of()));
@@ -200,7 +202,7 @@ final class CclConfigTest {
                 TORUS,
                 CclConfig.parse(
                     "my.yaml",
-                    yaml.replace("org.kernbench.ccl.RingAllReduce", "java.lang.Object"),
+                    yaml.replace("org.kernbench.ccl.algorithms.RingAllReduce", "java.lang.Object"),
                     List.of())))
         .hasMessageContaining("class java.lang.Object is no org.kernbench.ccl.CollectiveAlgorithm");
   }

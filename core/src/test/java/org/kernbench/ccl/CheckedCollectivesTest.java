@@ -10,17 +10,19 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.kernbench.device.Finding;
-import org.kernbench.device.Findings;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.check.Finding;
+import org.kernbench.device.check.Findings;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
-import org.kernbench.torch.CollectiveOp;
-import org.kernbench.torch.RankLevel;
-import org.kernbench.torch.ReduceKind;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * No algorithm has a race, reads what nobody has written, or leaves messages: all its operations.

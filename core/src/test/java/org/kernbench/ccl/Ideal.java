@@ -17,7 +17,7 @@ import org.kernbench.machine.Pe;
  * @param mathBytesPerNs 1/gamma: bytes that are added per nanosecond
  * @param bottleneck which link has bandwidth B
  */
-record Ideal(
+public record Ideal(
     long overheadPs,
     long latencyPs,
     int gigabytesPerSecond,
@@ -25,10 +25,10 @@ record Ideal(
     Bottleneck bottleneck) {
 
   /** Bytes that the adder does in its one picosecond when gamma is to be 0. */
-  static final int NO_GAMMA = 0;
+  public static final int NO_GAMMA = 0;
 
   /** The link with bandwidth B. */
-  enum Bottleneck {
+  public enum Bottleneck {
     /** The one between devices: a PE's own port is free again at once. */
     LINK,
     /** The PE's port: a message holds its channel for {@code o + s/B}. */
@@ -36,7 +36,7 @@ record Ideal(
   }
 
   /** A ring of packages. */
-  Machine ring(int packages, String... overrides) {
+  public Machine ring(int packages, String... overrides) {
     List<String> all = common(4);
     all.add("system.sips.count=" + packages);
     all.add("system.links.sip_to_sip.latency=" + (latencyPs - 4) + " ps");
@@ -48,7 +48,7 @@ record Ideal(
   }
 
   /** A package of cubes. */
-  Machine mesh(int width, int height, String... overrides) {
+  public Machine mesh(int width, int height, String... overrides) {
     List<String> all = common(2);
     all.add("system.sips.count=1");
     all.add("sip.cube_mesh.w=" + width);
@@ -107,22 +107,22 @@ record Ideal(
   }
 
   /** {@code o + s/B}. */
-  long occupancyPs(long bytes) {
+  public long occupancyPs(long bytes) {
     return overheadPs + wirePs(bytes);
   }
 
   /** {@code s/B}, up to a whole picosecond. */
-  long wirePs(long bytes) {
+  public long wirePs(long bytes) {
     return Math.ceilDiv(bytes * 1000, gigabytesPerSecond);
   }
 
   /** {@code gamma s}; one picosecond if gamma is to be 0, the least that a command can take. */
-  long addPs(long bytes) {
+  public long addPs(long bytes) {
     return mathBytesPerNs == NO_GAMMA ? 1 : Math.ceilDiv(bytes, mathBytesPerNs) * 1000;
   }
 
   /** A load from the own HBM: request there, data back. */
-  long loadPs(Machine machine, long bytes) {
+  public long loadPs(Machine machine, long bytes) {
     Pe pe = new Pe(0, 0, 0);
     int[] there = machine.route(machine.peNode(pe), machine.hbmNode(pe));
     int[] back = machine.route(machine.hbmNode(pe), machine.peNode(pe));
@@ -130,7 +130,7 @@ record Ideal(
   }
 
   /** A store to the own HBM: data there, acknowledgement back. */
-  long storePs(Machine machine, long bytes) {
+  public long storePs(Machine machine, long bytes) {
     return loadPs(machine, bytes);
   }
 

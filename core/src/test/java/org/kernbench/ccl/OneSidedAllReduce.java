@@ -2,17 +2,17 @@ package org.kernbench.ccl;
 
 import java.util.List;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.machine.IpcqSpec;
+import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.CollectiveCall;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * An all-reduce without messages: each rank reads its part of every vector where it lies, adds, and
  * writes the sum to where it belongs. No element is touched by two ranks, so nobody waits for
  * anybody; only {@code n S} bytes enter PEs, and as many leave them.
  */
-record OneSidedAllReduce() implements CollectiveAlgorithm {
+public record OneSidedAllReduce() implements CollectiveAlgorithm {
   private static final int BLOCK = 8192;
 
   @Override

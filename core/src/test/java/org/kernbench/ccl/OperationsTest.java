@@ -11,6 +11,8 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.ConfigException;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
@@ -18,15 +20,15 @@ import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.Shard;
-import org.kernbench.torch.CollectiveCall;
-import org.kernbench.torch.CollectiveOp;
-import org.kernbench.torch.CollectivePlan;
-import org.kernbench.torch.Communicator;
-import org.kernbench.torch.Message;
-import org.kernbench.torch.Part;
-import org.kernbench.torch.RankLevel;
-import org.kernbench.torch.ReduceKind;
-import org.kernbench.torch.Splits;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.CollectivePlan;
+import org.kernbench.torch.collective.Communicator;
+import org.kernbench.torch.collective.Message;
+import org.kernbench.torch.collective.Part;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.collective.Splits;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * Every operation but all-reduce, over groups of every small size, with ragged and empty parts,

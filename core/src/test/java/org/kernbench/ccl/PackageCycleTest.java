@@ -9,14 +9,16 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
-import org.kernbench.torch.CollectiveOp;
-import org.kernbench.torch.RankLevel;
-import org.kernbench.torch.ReduceKind;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
 
 /** The ring goes round links that are dead or slow, where there is a way. */
 final class PackageCycleTest {
@@ -60,7 +62,7 @@ final class PackageCycleTest {
       Pe to = new Pe(cycle[(i + 1) % cycle.length], 0, 0);
       int hops = 0;
       for (int link : machine.route(machine.peNode(from), machine.peNode(to))) {
-        hops += machine.linkKind(link) == org.kernbench.machine.LinkKind.SIP_TO_SIP ? 1 : 0;
+        hops += machine.linkKind(link) == org.kernbench.machine.spec.LinkKind.SIP_TO_SIP ? 1 : 0;
       }
       if (hops != 1) {
         return false;

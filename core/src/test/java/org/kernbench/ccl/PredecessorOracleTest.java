@@ -5,14 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.Shard;
-import org.kernbench.torch.RankLevel;
-import org.kernbench.torch.ReduceKind;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * The predecessor's all-reduce: 96 cubes, full vectors to the centre cube of each of six packages,

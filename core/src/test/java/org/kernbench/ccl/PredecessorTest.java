@@ -13,14 +13,17 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvFileSource;
+import org.kernbench.ccl.bounds.Bounds;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
-import org.kernbench.torch.RankLevel;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * The predecessor's published all-reduce times on its machine, preset {@code kb-compat}: 6 packages

@@ -16,7 +16,7 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * Messages through a ring of slots against formula O20 of {@code docs/spec/collectives.md}, to the

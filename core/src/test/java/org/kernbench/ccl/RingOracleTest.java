@@ -9,6 +9,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.ccl.algorithms.RingAllReduce;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -16,9 +19,9 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.Communicator;
-import org.kernbench.torch.RankLevel;
-import org.kernbench.torch.ReduceKind;
+import org.kernbench.torch.collective.Communicator;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * The ring all-reduce against formulas O1 and O2 of {@code docs/spec/collectives.md}, to the

@@ -7,17 +7,17 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.CollectiveCall;
-import org.kernbench.torch.CollectiveOp;
-import org.kernbench.torch.RankLevel;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.placement.RankLevel;
 
 /** Any algorithm with a flaw put between it and the device: its kernels are as they are. */
-record Sabotaged(CollectiveAlgorithm inner, Flaw flaw) implements CollectiveAlgorithm {
-  enum Flaw {
+public record Sabotaged(CollectiveAlgorithm inner, Flaw flaw) implements CollectiveAlgorithm {
+  public enum Flaw {
     /** Two queues lead to each other's peer. */
     WRONG_NEIGHBOUR,
     /** What does not begin at 0 is read one element too early. */

@@ -7,14 +7,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.machine.IpcqSpec;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
-import org.kernbench.torch.RankLevel;
-import org.kernbench.torch.ReduceKind;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
 
 /** The least slots of programs whose need follows from a drawing by hand. */
 final class SlotWalkTest {

@@ -9,15 +9,18 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.ccl.bounds.Bounds;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.ConfigException;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
-import org.kernbench.torch.CollectiveOp;
-import org.kernbench.torch.RankLevel;
-import org.kernbench.torch.ReduceKind;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
 
 /** Networks with slow, dead or one-sided links, axes of 1 and 2, and rings of primes. */
 final class UnequalLinksTest {
@@ -161,7 +164,7 @@ final class UnequalLinksTest {
     int[] route = machine.route(machine.peNode(new Pe(0, 0, 0)), machine.peNode(new Pe(1, 0, 0)));
     long hops =
         java.util.Arrays.stream(route)
-            .filter(l -> machine.linkKind(l) == org.kernbench.machine.LinkKind.SIP_TO_SIP)
+            .filter(l -> machine.linkKind(l) == org.kernbench.machine.spec.LinkKind.SIP_TO_SIP)
             .count();
     assertThat(hops).isEqualTo(2); // 0 to 2 to 1, round the row
   }

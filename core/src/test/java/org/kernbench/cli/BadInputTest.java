@@ -14,8 +14,8 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
-import org.kernbench.eval.BenchRegistry;
-import org.kernbench.eval.TestBenches;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.eval.benches.TestBenches;
 
 /**
  * Every wrong file, key, value, name and program that we could think of: exit code and the whole

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.kernbench.ccl.Conformance;
+import org.kernbench.ccl.conformance.Conformance;
 
 /** What {@code conformance} says of forecasts: nothing of those that there are none of. */
 final class ConformanceTextTest {

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.kernbench.eval.Bench;
-import org.kernbench.eval.BenchRegistry;
+import org.kernbench.eval.benches.BenchRegistry;
 
 /** What a run of each bench prints, on small parameters and without values, as reviewed. */
 final class EveryBenchTextTest {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.kernbench.eval.Recording;
+import org.kernbench.eval.report.Recording;
 
 /**
  * Inputs that version 0.1.0 answered with a stack trace, with silence, or not at all; {@link
@@ -244,7 +244,7 @@ final class FoundInputsTest {
   @Test
   void store_ofARelativeName_isAFileOfThatName() throws IOException {
     Path relative = Path.of("file:kernbench-test-" + ProcessHandle.current().pid());
-    try (var store = org.kernbench.eval.ResultStore.open(relative)) {
+    try (var store = org.kernbench.eval.sweep.ResultStore.open(relative)) {
       assertThat(store.keys()).isEmpty();
       assertThat(relative).exists();
     } finally {

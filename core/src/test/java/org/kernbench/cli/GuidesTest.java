@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.kernbench.eval.Bench;
-import org.kernbench.eval.BenchRegistry;
+import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.machine.Machines;
 
 /**

@@ -15,8 +15,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.kernbench.eval.BenchRegistry;
-import org.kernbench.eval.TestBenches;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.eval.benches.TestBenches;
 
 /** What good command lines print, sealed by golden files; wall time and speed are masked. */
 final class OutputTest {
@@ -475,7 +475,7 @@ final class OutputTest {
         .startsWith("kernbench: internal error: this is a bug")
         .contains("Please report it")
         .contains("java.lang.IllegalStateException: the bench has a bug")
-        .contains("\tat org.kernbench.eval.TestBenches");
+        .contains("\tat org.kernbench.eval.benches.TestBenches");
   }
 
   private static String[] concat(String[] head, String... tail) {

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.kernbench.device.LaunchSpec;
+import org.kernbench.device.LaunchRequest;
 import org.kernbench.device.Mode;
 import org.kernbench.device.Simulator;
 import org.kernbench.device.SimulatorOptions;
@@ -82,7 +82,7 @@ final class ProgressLineTest {
               try (Simulator simulator = Simulator.open(machine, mode, options)) {
                 simulator.drive(
                     simulator.launch(
-                        LaunchSpec.of("spins", List.of(new Pe(0, 1, 0))),
+                        LaunchRequest.of("spins", List.of(new Pe(0, 1, 0))),
                         port ->
                             () -> {
                               in.set(true);

@@ -3,7 +3,7 @@ package org.kernbench.cli;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Optional;
-import org.kernbench.eval.BenchRegistry;
+import org.kernbench.eval.benches.BenchRegistry;
 
 /** A command line run inside the test, with what it wrote. */
 record Session(int exitCode, String out, String err) {

@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.kernbench.eval.ResultStore;
+import org.kernbench.eval.sweep.ResultStore;
 
 /**
  * A sweep that is killed at random moments (SIGKILL: nothing of it can clean up) and resumed ends

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
-import org.kernbench.eval.BenchRegistry;
+import org.kernbench.eval.benches.BenchRegistry;
 
 /** What the launcher trains with runs; it would fall back to less without a word. */
 final class TrainingTest {

@@ -16,6 +16,8 @@ import java.util.function.IntFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.log.CostModel;
 import org.kernbench.machine.Machines;
 import org.kernbench.tensor.ArgReduceOp;
 import org.kernbench.tensor.BinaryOp;

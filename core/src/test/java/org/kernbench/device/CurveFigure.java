@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Locale;
 
 /** A small figure for the documentation: lines and marks over linear axes, as SVG. */
-final class CurveFigure {
+public final class CurveFigure {
   private static final int WIDTH = 720;
   private static final int HEIGHT = 420;
   private static final int LEFT = 60;
@@ -16,7 +16,7 @@ final class CurveFigure {
   private final double[] y;
   private final StringBuilder out = new StringBuilder();
 
-  CurveFigure(String title, String xLabel, String yLabel, double[] x, double[] y) {
+  public CurveFigure(String title, String xLabel, String yLabel, double[] x, double[] y) {
     this.x = x;
     this.y = y;
     out.append(
@@ -67,7 +67,7 @@ final class CurveFigure {
   }
 
   /** A line as far as it stays inside, with its name where it ends. */
-  void line(String name, String dashes, String colour, List<double[]> points) {
+  public void line(String name, String dashes, String colour, List<double[]> points) {
     StringBuilder path = new StringBuilder();
     double endX = 0;
     double endY = 0;
@@ -110,7 +110,7 @@ final class CurveFigure {
   private int names;
 
   /** Marks, a shape for each series so that they differ in grey too. */
-  void marks(int shape, String colour, List<double[]> points) {
+  public void marks(int shape, String colour, List<double[]> points) {
     for (double[] p : points) {
       if (p[1] <= y[1]) {
         double cx = px(p[0]);
@@ -129,7 +129,7 @@ final class CurveFigure {
     }
   }
 
-  String svg() {
+  public String svg() {
     return out + "</svg>\n";
   }
 }

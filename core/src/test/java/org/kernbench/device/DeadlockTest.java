@@ -8,7 +8,9 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.kernbench.device.log.ComputeOp;
 import org.kernbench.machine.Machines;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.DType;
 
 /** What a run that cannot go on says: who waits for what, where, and what would help. */

@@ -7,6 +7,11 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.device.log.TransferLog;
+import org.kernbench.device.memory.Region;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -19,9 +24,9 @@ import org.kernbench.machine.PhysicalAddress;
  * router 2, router to HBM controller 7.25, HBM port 30.5 at 217.6 GB/s, router to PE 4; a message
  * travels 2 + 12 + 250 + 12 + 4 = 280, at most 200 GB/s.
  */
-final class DeviceRig implements AutoCloseable {
+public final class DeviceRig implements AutoCloseable {
   /** One operation of the op log. */
-  record Row(
+  public record Row(
       int id,
       Pe pe,
       OpKind kind,
@@ -32,16 +37,16 @@ final class DeviceRig implements AutoCloseable {
       long startPs,
       long endPs,
       String line) {
-    long ps() {
+    public long ps() {
       return endPs - startPs;
     }
   }
 
-  final Machine machine;
-  final Simulator sim;
+  public final Machine machine;
+  public final Simulator sim;
   QueueSet queues;
 
-  DeviceRig(Machine machine, Mode mode, SimulatorOptions options) {
+  public DeviceRig(Machine machine, Mode mode, SimulatorOptions options) {
     this(machine, Simulator.open(machine, mode, options));
   }
 
@@ -51,21 +56,21 @@ final class DeviceRig implements AutoCloseable {
     this.queues = sim.install(new QueuePlan(machine.ipcq(), List.of()));
   }
 
-  static DeviceRig of(Mode mode, String preset, String... overrides) {
+  public static DeviceRig of(Mode mode, String preset, String... overrides) {
     return new DeviceRig(Machines.load(preset, List.of(overrides)), mode, SimulatorOptions.DEFAULT);
   }
 
   /** A ring of two PEs on two packages, in mode {@code time}. */
-  static DeviceRig ring(String... overrides) {
+  public static DeviceRig ring(String... overrides) {
     return of(Mode.TIME, "ring", overrides);
   }
 
-  Pe pe(int index) {
+  public Pe pe(int index) {
     return machine.peAt(index);
   }
 
   /** Connects E of each PE to W of the next, the last to the first. */
-  DeviceRig connectRing(int n) {
+  public DeviceRig connectRing(int n) {
     List<QueuePlan.Connection> connections = new ArrayList<>();
     for (int i = 0; i < n; i++) {
       connections.add(new QueuePlan.Connection(pe(i), "E", pe((i + 1) % n), "W"));
@@ -74,12 +79,12 @@ final class DeviceRig implements AutoCloseable {
     return this;
   }
 
-  DeviceRig connect(QueuePlan.Connection... connections) {
+  public DeviceRig connect(QueuePlan.Connection... connections) {
     queues = sim.install(new QueuePlan(machine.ipcq(), List.of(connections)));
     return this;
   }
 
-  Region hbm(int pe, long offset, int bytes) {
+  public Region hbm(int pe, long offset, int bytes) {
     return Region.of(machine.addresses().hbm(pe(pe), offset), bytes);
   }
 
@@ -89,11 +94,11 @@ final class DeviceRig implements AutoCloseable {
 
   /** Runs program {@code i} on PE {@code i}. */
   @SafeVarargs
-  final Launch run(Consumer<PePort>... programs) {
+  public final Launch run(Consumer<PePort>... programs) {
     return run(List.of(programs));
   }
 
-  Launch run(List<Consumer<PePort>> programs) {
+  public Launch run(List<Consumer<PePort>> programs) {
     Launch launch = launch(programs);
     sim.drive(launch);
     return launch;
@@ -115,7 +120,7 @@ final class DeviceRig implements AutoCloseable {
   }
 
   /** Completed operations in order of issue. */
-  List<Row> rows() {
+  public List<Row> rows() {
     OpLog log = sim.opLog();
     List<Row> rows = new ArrayList<>();
     for (int id = 0; id < log.size(); id++) {
@@ -141,7 +146,7 @@ final class DeviceRig implements AutoCloseable {
     return rows().stream().filter(r -> r.kind() == kind).toList();
   }
 
-  List<Row> rows(int pe, OpKind kind) {
+  public List<Row> rows(int pe, OpKind kind) {
     return rows().stream().filter(r -> r.pe().equals(pe(pe)) && r.kind() == kind).toList();
   }
 
@@ -154,15 +159,15 @@ final class DeviceRig implements AutoCloseable {
   }
 
   /** The k-th completed operation in order of issue. */
-  Row row(int k) {
+  public Row row(int k) {
     return rows().get(k);
   }
 
-  void write(PhysicalAddress to, byte[] data) {
+  public void write(PhysicalAddress to, byte[] data) {
     sim.write(to, data, 0, data.length);
   }
 
-  byte[] read(Region region) {
+  public byte[] read(Region region) {
     byte[] data = new byte[region.bytes()];
     sim.read(region.address(), data, 0, data.length);
     return data;

@@ -11,6 +11,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.memory.Region;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.UnaryOp;
 
@@ -19,8 +22,8 @@ final class EngineSharingTest {
   private static final int COMMANDS = 60;
 
   private static Launch launch(DeviceRig rig, int pe, int stream, Consumer<PePort> program) {
-    LaunchSpec spec =
-        LaunchSpec.of("k" + pe + "." + stream, List.of(rig.pe(pe)))
+    LaunchRequest spec =
+        LaunchRequest.of("k" + pe + "." + stream, List.of(rig.pe(pe)))
             .onStream(stream)
             .with(rig.queues);
     return rig.sim.launch(spec, port -> () -> program.accept(port));
@@ -253,7 +256,7 @@ final class EngineSharingTest {
         Launch launch = c.launch(rig);
         Launch dormant =
             rig.sim.launch(
-                LaunchSpec.of("dormant", launch.pes()).onStream(1).after(List.of(launch)),
+                LaunchRequest.of("dormant", launch.pes()).onStream(1).after(List.of(launch)),
                 port -> () -> {});
         drive(rig, dormant);
         List<String> now = byProgramOrder(rig.rows());

@@ -17,6 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.FlitMesh.Tie;
 import org.kernbench.device.FlitMeshTraffic.Packet;
 import org.kernbench.device.FlitMeshTraffic.Pattern;
+import org.kernbench.device.fabric.FabricMesh;
 
 /**
  * The fabric under contention against {@link FlitMesh}, which steps every flit through every

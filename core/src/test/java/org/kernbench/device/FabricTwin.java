@@ -3,8 +3,9 @@ package org.kernbench.device;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import org.kernbench.device.FabricRig.Head;
-import org.kernbench.device.FabricRig.Transfer;
+import org.kernbench.device.fabric.FabricRig;
+import org.kernbench.device.fabric.FabricRig.Head;
+import org.kernbench.device.fabric.FabricRig.Transfer;
 
 /**
  * The streaming rule solved as a system of equations: no clock, no events, no queue.
@@ -16,17 +17,17 @@ import org.kernbench.device.FabricRig.Transfer;
  * schedule right for a little longer (by the shortest latency or serialisation), so the repetition
  * ends, at the only solution.
  */
-final class FabricTwin {
+public final class FabricTwin {
   /** One chunk on one link of its route. */
-  static final class Visit {
+  public static final class Visit {
     final int transfer;
     final int chunk;
     final int hop;
     final int link;
-    final long bytes;
+    public final long bytes;
     long headPs;
-    long startPs;
-    long endPs;
+    public long startPs;
+    public long endPs;
 
     private Visit(int transfer, int chunk, int hop, int link, long bytes) {
       this.transfer = transfer;
@@ -58,7 +59,7 @@ final class FabricTwin {
     }
   }
 
-  static FabricTwin solve(FabricRig rig) {
+  public static FabricTwin solve(FabricRig rig) {
     FabricTwin twin = new FabricTwin(rig);
     for (int round = 0; round < MOST_ROUNDS; round++) {
       twin.byLink.forEach(twin::serve);
@@ -135,7 +136,7 @@ final class FabricTwin {
     return byLink.stream().flatMap(List::stream).mapToLong(v -> v.endPs).sum();
   }
 
-  List<Long> deliveredPs() {
+  public List<Long> deliveredPs() {
     List<Long> delivered = new ArrayList<>();
     for (Visit[][] chunks : visits) {
       Visit[] last = chunks[chunks.length - 1];
@@ -145,7 +146,7 @@ final class FabricTwin {
     return delivered;
   }
 
-  List<Long> injectedPs() {
+  public List<Long> injectedPs() {
     List<Long> injected = new ArrayList<>();
     for (Visit[][] chunks : visits) {
       injected.add(chunks[chunks.length - 1][0].endPs);
@@ -154,7 +155,7 @@ final class FabricTwin {
   }
 
   /** All arrivals, in the total order of {@code docs/spec/machine-and-timing.md} 3. */
-  List<Head> heads() {
+  public List<Head> heads() {
     return byLink.stream()
         .flatMap(List::stream)
         .sorted(FIRST_COME_FIRST_SERVED)
@@ -163,11 +164,11 @@ final class FabricTwin {
   }
 
   /** The visits to one link in the order of service. */
-  List<Visit> visits(int link) {
+  public List<Visit> visits(int link) {
     return byLink.get(link);
   }
 
-  List<Long> busyPs() {
+  public List<Long> busyPs() {
     return byLink.stream()
         .map(link -> link.stream().mapToLong(v -> v.endPs - v.startPs).sum())
         .toList();

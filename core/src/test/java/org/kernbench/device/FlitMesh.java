@@ -20,9 +20,9 @@ import org.kernbench.device.FlitMeshTraffic.Packet;
  * cycles between routers (the router included) and of {@value #LOCAL_CYCLES} between a router and
  * its node.
  */
-final class FlitMesh {
-  static final int HOP_CYCLES = 3;
-  static final int LOCAL_CYCLES = 1;
+public final class FlitMesh {
+  public static final int HOP_CYCLES = 3;
+  public static final int LOCAL_CYCLES = 1;
 
   /** Which of the heads that reach a router in the same cycle comes first. */
   enum Tie {

@@ -8,13 +8,13 @@ import java.util.SplittableRandom;
  * Packets offered to a mesh of side x side nodes, in the order in which they are offered. Nodes
  * count row by row.
  */
-record FlitMeshTraffic(int side, int packetFlits, long cycles, List<Packet> packets) {
+public record FlitMeshTraffic(int side, int packetFlits, long cycles, List<Packet> packets) {
 
   /** Offered to the injection link of {@code source} at the beginning of {@code cycle}. */
-  record Packet(long cycle, int source, int destination) {}
+  public record Packet(long cycle, int source, int destination) {}
 
   /** Who sends to whom. */
-  enum Pattern {
+  public enum Pattern {
     /** To every other node with the same probability. */
     UNIFORM {
       @Override
@@ -59,7 +59,7 @@ record FlitMeshTraffic(int side, int packetFlits, long cycles, List<Packet> pack
    *
    * @param load fraction of {@link Pattern#capacity}
    */
-  static FlitMeshTraffic bernoulli(
+  public static FlitMeshTraffic bernoulli(
       Pattern pattern, int side, int packetFlits, double load, long cycles, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
     double perCycle = load * pattern.capacity(side) / packetFlits;
@@ -82,7 +82,7 @@ record FlitMeshTraffic(int side, int packetFlits, long cycles, List<Packet> pack
   }
 
   /** Mean cycles from offered to delivered, of the packets offered after the warm-up. */
-  double meanLatency(long[] delivered) {
+  public double meanLatency(long[] delivered) {
     long sum = 0;
     long count = 0;
     for (int i = 0; i < delivered.length; i++) {

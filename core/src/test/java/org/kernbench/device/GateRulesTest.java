@@ -14,11 +14,13 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.kernbench.machine.Backpressure;
-import org.kernbench.machine.BufferKind;
-import org.kernbench.machine.IpcqSpec;
-import org.kernbench.machine.IssuePolicy;
-import org.kernbench.machine.SlotAccess;
+import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.machine.spec.Backpressure;
+import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.machine.spec.IssuePolicy;
+import org.kernbench.machine.spec.SlotAccess;
 
 /**
  * The rules of issue and start, written down once more without events or state: every operation of

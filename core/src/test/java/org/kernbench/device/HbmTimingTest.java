@@ -9,6 +9,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.memory.Region;
 
 /** Loads and stores of PEs on banked HBM, HBM4-8000; numbers of the preset {@code sip-2026}, ps. */
 final class HbmTimingTest {

@@ -3,16 +3,16 @@ package org.kernbench.device;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.kernbench.machine.DramSpec;
+import org.kernbench.machine.spec.DramSpec;
 
 /**
- * One pseudo-channel, stepped cycle by cycle: the slow and obvious twin of {@link HbmBanks}. It
+ * One pseudo-channel, stepped cycle by cycle: the slow and obvious twin of {@code HbmBanks}. It
  * keeps what was issued and asks of every waiting command, in every cycle, whether each rule of the
  * data sheet lets it go. The rules are a table as in a data sheet: command, command, scope, gap.
  */
-final class HbmTwin {
+public final class HbmTwin {
   /** One burst, at an address of the channel. */
-  record Burst(long timePs, long address, boolean write) {}
+  public record Burst(long timePs, long address, boolean write) {}
 
   private enum Kind {
     ACT,
@@ -103,7 +103,7 @@ final class HbmTwin {
    * @param bursts in order of time
    * @param stepPs the clock; all times of the data sheet and all arrivals are multiples of it
    */
-  static long[] run(DramSpec spec, List<Burst> bursts, long stepPs) {
+  public static long[] run(DramSpec spec, List<Burst> bursts, long stepPs) {
     HbmTwin twin = new HbmTwin(spec);
     long[] done = new long[bursts.size()];
     Arrays.fill(done, -1);

@@ -14,7 +14,9 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.kernbench.device.memory.Region;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.SimulationException;
 
 /** Programs begin, end, fail and are given up; launches queue; nothing is left behind. */
 final class LifecycleTest {
@@ -148,7 +150,7 @@ final class LifecycleTest {
           .hasMessageContaining("uninstalled already");
       assertThatThrownBy(() ->
               rig.sim.launch(
-                  LaunchSpec.of("k", List.of(rig.pe(0))).with(rig.queues), p -> () -> {}))
+                  LaunchRequest.of("k", List.of(rig.pe(0))).with(rig.queues), p -> () -> {}))
           .isInstanceOf(SimulationException.class)
           .hasMessageContaining("kernel k: its message queues have been uninstalled");
     }

@@ -9,6 +9,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.memory.Region;
 
 /** Loads and stores of one program: those of the same bytes keep their order, others overlap. */
 final class MemoryOrderTest {

@@ -13,6 +13,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.OpKind;
 
 /**
  * Messages between two PEs, in closed form. The first link is as narrow as the narrowest, so that

@@ -3,6 +3,9 @@ package org.kernbench.device;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.log.OpKind;
 import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.UnaryOp;
@@ -11,10 +14,10 @@ import org.kernbench.tensor.UnaryOp;
  * Which command may start when: program order, in-order engines, fences, serial issue. Times by
  * hand.
  */
-final class PeIssueTest {
+public final class PeIssueTest {
   private static final int KIB = 1024;
 
-  static Register fill(PePort p, int bytes) {
+  public static Register fill(PePort p, int bytes) {
     return p.compute(
         new ComputeOp.Fill(DType.F32, bytes / 4, 1),
         bytes,

@@ -10,9 +10,11 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.kernbench.machine.LinkKind;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.memory.Region;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.LinkKind;
 
 /**
  * What has to hold on any machine that can be built, whatever the model. The predecessor once had

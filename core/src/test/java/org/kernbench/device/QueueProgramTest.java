@@ -8,6 +8,7 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.kernbench.device.QueueProgram.Step;
 import org.kernbench.device.QueueProgram.Verb;
+import org.kernbench.device.log.ComputeOp;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;

@@ -9,12 +9,12 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 
 /** A seeded machine with a seeded set of programs on it. */
-record RandomCase(
+public record RandomCase(
     long seed, int pes, int slots, List<String> overrides, List<RandomProgram> programs) {
   static final int MEMORY = 1 << 16;
 
   /** The machine may differ in everything that decides when a command starts. */
-  static RandomCase of(long seed) {
+  public static RandomCase of(long seed) {
     return of(seed, false);
   }
 
@@ -54,7 +54,7 @@ record RandomCase(
     return of[random.nextInt(of.length)];
   }
 
-  DeviceRig rig(Mode mode) {
+  public DeviceRig rig(Mode mode) {
     return rig(mode, CommandTape.SIZE);
   }
 
@@ -87,7 +87,7 @@ record RandomCase(
     return rig;
   }
 
-  Launch run(DeviceRig rig) {
+  public Launch run(DeviceRig rig) {
     return run(rig, false);
   }
 

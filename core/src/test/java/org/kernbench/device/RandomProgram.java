@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.memory.Region;
 import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.UnaryOp;

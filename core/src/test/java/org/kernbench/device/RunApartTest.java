@@ -16,6 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.SimulationException;
 
 /** Packages that run ahead of each other: nothing but the speed shows it. */
 final class RunApartTest {
@@ -191,7 +192,7 @@ final class RunApartTest {
       for (int i = 0; i < 30; i++) {
         Launch launch =
             rig.sim.launch(
-                LaunchSpec.of("ends", allPes(rig)).with(rig.queues),
+                LaunchRequest.of("ends", allPes(rig)).with(rig.queues),
                 port -> inStep(rig, port, rig.machine.peIndex(port.pe()), List.of(3)));
         rig.sim.drive(launch);
         assertThat(rig.queues.users).isZero();
@@ -205,7 +206,7 @@ final class RunApartTest {
   void partsOfALaunch_endOnManyThreads_oneIsTheLast() {
     List<Pe> pes = IntStream.range(0, 4).mapToObj(i -> new Pe(i, 0, 0)).toList();
     for (int i = 0; i < 2_000; i++) {
-      Launch launch = new Launch(LaunchSpec.of("ends", pes), port -> () -> {}, 0);
+      Launch launch = new Launch(LaunchRequest.of("ends", pes), port -> () -> {}, 0);
       long last =
           IntStream.range(0, pes.size())
               .parallel()

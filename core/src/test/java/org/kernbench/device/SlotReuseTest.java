@@ -10,14 +10,16 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.memory.Region;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 
 /** Slots are used many times; nobody ever sees bytes of an earlier or a later message. */
-final class SlotReuseTest {
+public final class SlotReuseTest {
   private static final int MESSAGES = 40;
 
-  static Register fill(PePort p, int bytes, double value) {
+  public static Register fill(PePort p, int bytes, double value) {
     return p.compute(
         new ComputeOp.Fill(DType.F32, bytes / 4, value),
         bytes,

@@ -8,6 +8,7 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.machine.SimulationException;
 
 /** A program in steps does what it does in one piece; only a thread is missing. */
 final class StepsTest {

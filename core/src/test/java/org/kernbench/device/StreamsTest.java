@@ -11,16 +11,18 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.device.log.OpKind;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.SimulationException;
 
 /** Programs of different streams run at the same time; sets of queues do not know each other. */
 final class StreamsTest {
-  private static Launch launch(DeviceRig rig, LaunchSpec spec, Consumer<PePort> program) {
+  private static Launch launch(DeviceRig rig, LaunchRequest spec, Consumer<PePort> program) {
     return rig.sim.launch(spec, port -> () -> program.accept(port));
   }
 
-  private static LaunchSpec on(DeviceRig rig, int pe) {
-    return LaunchSpec.of("k" + pe, List.of(rig.pe(pe)));
+  private static LaunchRequest on(DeviceRig rig, int pe) {
+    return LaunchRequest.of("k" + pe, List.of(rig.pe(pe)));
   }
 
   private static Consumer<PePort> math(int commands) {

@@ -11,6 +11,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.DType;
 
 /** The scheduler beside the programs of a PE, sums that stay in the array, and buffers' readers. */

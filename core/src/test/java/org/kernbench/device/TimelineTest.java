@@ -6,6 +6,9 @@ import java.util.function.Consumer;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.cli.Golden;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.device.log.TransferLog;
 import org.kernbench.tensor.DType;
 
 /**

@@ -9,7 +9,7 @@ import org.kernbench.device.FlitMeshTraffic.Packet;
 
 /**
  * A mesh of wormhole routers with finite buffers and virtual channels, stepped cycle by cycle: what
- * {@link BufferedFabric} is compared with. It shares no code and no idea of time with the fabric,
+ * {@code BufferedFabric} is compared with. It shares no code and no idea of time with the fabric,
  * and arbitrates as hardware does.
  *
  * <p>Each input port has a queue of {@code depth} flits per virtual channel. Per cycle, in this
@@ -21,7 +21,7 @@ import org.kernbench.device.FlitMeshTraffic.Packet;
  * FlitMesh#LOCAL_CYCLES} between a router and its node, credits as long back; sinks take what
  * comes.
  */
-final class WormholeMesh {
+public final class WormholeMesh {
   private static final int LOCAL = 4;
   private static final int PORTS = 5;
   private static final int[] DX = {1, -1, 0, 0};
@@ -143,7 +143,7 @@ final class WormholeMesh {
    * @param depth flits of a queue
    * @return by packet, the cycle by whose beginning its tail has arrived
    */
-  static long[] run(FlitMeshTraffic traffic, int depth, int channels) {
+  public static long[] run(FlitMeshTraffic traffic, int depth, int channels) {
     WormholeMesh mesh = new WormholeMesh(traffic, depth, channels);
     List<Packet> packets = traffic.packets();
     int offered = 0;

@@ -11,7 +11,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.eval.benches.TestBenches;
+import org.kernbench.eval.report.ResultJson;
 
 /** Every bench runs checked and has no findings; what is checked takes the same simulated time. */
 final class CheckedBenchesTest {

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.eval.benches.BenchRegistry;
 
 /** Same inputs, same bytes: however often, on however many carriers, in whatever process. */
 final class DeterminismTest {

@@ -9,7 +9,9 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
-import org.kernbench.device.OpLog;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.eval.benches.BenchRegistry;
 
 /** Programs of one package on another one, and on each in turn. */
 final class DeviceRunTest {
@@ -25,7 +27,8 @@ final class DeviceRunTest {
   }
 
   private static Stream<Bench> benchesOfOnePackage() {
-    return BenchRegistry.standard().all().stream().filter(b -> b.params().contains(Device.PARAM));
+    return BenchRegistry.standard().all().stream()
+        .filter(b -> b.params().contains(DeviceChoice.PARAM));
   }
 
   @Test

@@ -10,6 +10,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.cli.Golden;
 import org.kernbench.device.Mode;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.eval.report.Explanation;
+import org.kernbench.eval.report.ExplanationJson;
+import org.kernbench.eval.report.ResultJson;
 
 /**
  * Everything that each bench reports, as reviewed: no key gets lost and no number changes unseen.

@@ -11,7 +11,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
+import org.kernbench.eval.benches.BenchRegistry;
 
 /**
  * The benches of kernels: values within the bound of the dtype of a reference in f64, also for

@@ -8,14 +8,16 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.kernbench.ccl.CclConfig;
-import org.kernbench.ccl.CollectiveLibrary;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.eval.benches.AllReduceRun;
+import org.kernbench.eval.benches.Pattern;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.tensor.DType;
-import org.kernbench.torch.CollectiveOp;
+import org.kernbench.torch.collective.CollectiveOp;
 
 /**
  * Modes are views of one program: full and time give the same op log, full and values the same

@@ -7,6 +7,7 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
+import org.kernbench.eval.benches.BenchRegistry;
 
 /** Benches on machines of which some packages are slower than the others. */
 final class SlowPackagesTest {

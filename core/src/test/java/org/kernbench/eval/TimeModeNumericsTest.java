@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.kernbench.device.Mode;
+import org.kernbench.eval.benches.BenchRegistry;
 
 /** Mode time computes times and nothing else: neither a kernel's values nor a reference's. */
 final class TimeModeNumericsTest {

@@ -8,6 +8,7 @@ import java.util.function.IntConsumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.machine.spec.LinkKind;
 
 /** What a machine says of its nodes and links, and of numbers that are none. */
 final class MachineTest {

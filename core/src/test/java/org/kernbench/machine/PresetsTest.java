@@ -12,6 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.SipTopology;
 
 class PresetsTest {
   static Stream<String> presets() {

@@ -11,6 +11,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.cli.Golden;
+import org.kernbench.machine.report.MachineDiagram;
+import org.kernbench.machine.report.MachineReport;
+import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.SipTopology;
 import org.w3c.dom.Element;
 import org.xml.sax.InputSource;
 

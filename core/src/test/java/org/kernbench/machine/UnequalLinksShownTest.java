@@ -6,6 +6,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.machine.report.MachineDiagram;
+import org.kernbench.machine.report.MachineReport;
 
 /** Reports and drawings of machines whose links between packages are dead or slow. */
 final class UnequalLinksShownTest {

@@ -11,6 +11,7 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.kernbench.nn.autograd.Fault;
 
 /** The table of {@code --inject} in {@code docs/layout-guide.md} has every fault and no other. */
 final class FaultsInGuideTest {

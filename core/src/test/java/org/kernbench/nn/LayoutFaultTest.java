@@ -9,12 +9,19 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.kernbench.nn.BridgePlan.Direction;
-import org.kernbench.nn.Microbatches.Masks;
+import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.autograd.Mistake;
+import org.kernbench.nn.bridge.BridgePlan.Direction;
+import org.kernbench.nn.compare.FirstDifference;
+import org.kernbench.nn.multimodal.Microbatch;
+import org.kernbench.nn.multimodal.Microbatches;
+import org.kernbench.nn.multimodal.Microbatches.Masks;
+import org.kernbench.nn.multimodal.TwoModuleLayout;
+import org.kernbench.nn.parallel.RankGrid;
 
 /** The mutation matrix of {@code docs/spec/megatron.md} 12.4: every fault is found, and named. */
 final class LayoutFaultTest {
-  private static Optional<Finding> finding(
+  private static Optional<FirstDifference> finding(
       TwoModuleLayout layout, Fault fault, Masks masks, int sequence) {
     List<Microbatch> data =
         Microbatches.random(
@@ -37,7 +44,7 @@ final class LayoutFaultTest {
               TwoModules.layout("tp=4,dp=2", "tp=1,cp=2,dp=4", false);
           default -> TwoModules.layout("tp=2,dp=4", "tp=2,cp=2,dp=2", true);
         };
-    Optional<Cause> cause = finding(layout, fault, Masks.UNEVEN, 8).map(Finding::cause);
+    Optional<Mistake> cause = finding(layout, fault, Masks.UNEVEN, 8).map(FirstDifference::cause);
     assertThat(cause)
         .isEqualTo(fault == Fault.NONE ? Optional.empty() : Optional.of(fault.cause()));
   }
@@ -98,8 +105,8 @@ final class LayoutFaultTest {
             TwoModules.layout("tp=2,dp=2,offset=3", "tp=1,cp=4,dp=1,offset=3", false),
             TwoModules.layout("tp=2,dp=6", "tp=2,cp=3,dp=2", true))) {
       for (Masks masks : Masks.values()) {
-        Optional<Finding> found = finding(layout, fault, masks, 24);
-        Optional<Cause> cause = found.map(Finding::cause);
+        Optional<FirstDifference> found = finding(layout, fault, masks, 24);
+        Optional<Mistake> cause = found.map(FirstDifference::cause);
         boolean applies = applies(fault, layout);
         if (!cause.equals(applies ? Optional.of(fault.cause()) : Optional.empty())) {
           wrong.add(layout + " " + masks + ": " + found);

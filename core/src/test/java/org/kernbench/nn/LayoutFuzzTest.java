@@ -8,8 +8,16 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.kernbench.nn.Microbatches.Masks;
-import org.kernbench.nn.TransformerConfig.Style;
+import org.kernbench.nn.compare.LayoutRun;
+import org.kernbench.nn.compare.LayoutVerdict;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.layers.TransformerConfig.Style;
+import org.kernbench.nn.multimodal.Microbatch;
+import org.kernbench.nn.multimodal.Microbatches;
+import org.kernbench.nn.multimodal.Microbatches.Masks;
+import org.kernbench.nn.multimodal.TwoModuleConfig;
+import org.kernbench.nn.multimodal.TwoModuleLayout;
+import org.kernbench.nn.multimodal.TwoModuleTraining;
 import org.kernbench.tensor.DType;
 
 /**

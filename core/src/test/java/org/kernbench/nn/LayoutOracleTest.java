@@ -6,9 +6,16 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.kernbench.nn.Microbatches.Masks;
-import org.kernbench.nn.TransformerConfig.Style;
-import org.kernbench.nn.TwoModuleTraining.Method;
+import org.kernbench.nn.compare.LayoutVerdict;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.layers.TransformerConfig.Style;
+import org.kernbench.nn.multimodal.Microbatch;
+import org.kernbench.nn.multimodal.Microbatches;
+import org.kernbench.nn.multimodal.Microbatches.Masks;
+import org.kernbench.nn.multimodal.TwoModuleConfig;
+import org.kernbench.nn.multimodal.TwoModuleLayout;
+import org.kernbench.nn.multimodal.TwoModuleTraining;
+import org.kernbench.nn.multimodal.TwoModuleTraining.Method;
 import org.kernbench.tensor.DType;
 
 /**

@@ -9,10 +9,12 @@ import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.kernbench.nn.Layouts.Layout;
-import org.kernbench.nn.TrainingRun.Result;
-import org.kernbench.nn.TrainingRun.Setup;
-import org.kernbench.nn.TrainingRun.Training;
+import org.kernbench.nn.autograd.Layouts;
+import org.kernbench.nn.autograd.Layouts.Layout;
+import org.kernbench.nn.autograd.TrainingRun;
+import org.kernbench.nn.autograd.TrainingRun.Result;
+import org.kernbench.nn.autograd.TrainingRun.Setup;
+import org.kernbench.nn.autograd.TrainingRun.Training;
 
 /**
  * Loss and gradients of a small transformer do not depend on the layout: each is compared with the
@@ -26,14 +28,14 @@ final class LayoutTest {
   private static final Map<Setup, Result> ONE_RANK = new ConcurrentHashMap<>();
 
   @ParameterizedTest
-  @MethodSource("org.kernbench.nn.Layouts#some")
+  @MethodSource("org.kernbench.nn.autograd.Layouts#some")
   void layout_lossGradientsAndSteps_equalOneRank(Layout layout) {
     check(layout, 1);
   }
 
   @Tag("slow")
   @ParameterizedTest
-  @MethodSource("org.kernbench.nn.Layouts#all")
+  @MethodSource("org.kernbench.nn.autograd.Layouts#all")
   void layoutGrid_lossGradientsAndSteps_equalOneRank(Layout layout) {
     check(layout, 2);
   }

@@ -4,27 +4,28 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import org.kernbench.ccl.CclConfig;
-import org.kernbench.ccl.CollectiveLibrary;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
-import org.kernbench.torch.CollectiveRun;
+import org.kernbench.nn.optim.Communication;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.Worker;
+import org.kernbench.torch.collective.CollectiveRun;
 
 /** Runs a program on some ranks, one package of one PE each. */
-final class Ranks {
+public final class Ranks {
   private Ranks() {}
 
   /** Runs a body on every rank; returns what the device did for them together. */
-  static List<CollectiveRun> run(int ranks, Mode mode, Consumer<Worker> body) {
+  public static List<CollectiveRun> run(int ranks, Mode mode, Consumer<Worker> body) {
     return run(ranks, mode, body, torch -> List.copyOf(torch.distributed().history()));
   }
 
   /** Runs a body on every rank in mode {@code time}; returns what they communicated. */
-  static Communication communication(int ranks, Consumer<Worker> body) {
+  public static Communication communication(int ranks, Consumer<Worker> body) {
     return run(ranks, Mode.TIME, body, Communication::of);
   }
 

@@ -4,14 +4,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.kernbench.device.Mode;
-import org.kernbench.nn.TwoModuleTraining.Method;
-import org.kernbench.nn.TwoModuleTraining.Settings;
+import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.compare.LayoutRun;
+import org.kernbench.nn.compare.LayoutVerdict;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.multimodal.Microbatch;
+import org.kernbench.nn.multimodal.TwoModuleConfig;
+import org.kernbench.nn.multimodal.TwoModuleLayout;
+import org.kernbench.nn.multimodal.TwoModuleTraining.Method;
+import org.kernbench.nn.multimodal.TwoModuleTraining.Settings;
+import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.tensor.DType;
 
 /** Small models of two modules, their data, and runs of them. */
-final class TwoModules {
+public final class TwoModules {
   /** Heads and widths that 1, 2, 3, 4, 6 and 12 ranks divide. */
-  static final TwoModuleConfig SMALL =
+  public static final TwoModuleConfig SMALL =
       new TwoModuleConfig(
           new TransformerConfig("vit", 12, 1, 12, 12, 2, 12, 1, 4, TransformerConfig.Style.VIT),
           6,
@@ -20,7 +28,7 @@ final class TwoModules {
           11);
 
   /** The same with rotation, gates and shared keys. */
-  static final TwoModuleConfig LLAMA =
+  public static final TwoModuleConfig LLAMA =
       new TwoModuleConfig(
           SMALL.encoder(),
           6,
@@ -29,18 +37,19 @@ final class TwoModules {
               "llama", 12, 2, 24, 12, 2, 12, 12, 48, TransformerConfig.Style.LLAMA),
           11);
 
-  static final Settings SGD = Settings.of(DType.F64).withInit(7, 0.3).withMethod(Method.SGD, 0.05);
+  public static final Settings SGD =
+      Settings.of(DType.F64).withInit(7, 0.3).withMethod(Method.SGD, 0.05);
   static final Settings ADAMW = SGD.withMethod(Method.ADAMW, 0.01);
 
   private static final Map<List<Object>, LayoutRun> ONE_RANK = new ConcurrentHashMap<>();
 
   private TwoModules() {}
 
-  static TwoModuleLayout layout(String encoder, String language, boolean sp) {
+  public static TwoModuleLayout layout(String encoder, String language, boolean sp) {
     return new TwoModuleLayout(RankGrid.parse(encoder), RankGrid.parse(language), sp);
   }
 
-  static LayoutRun run(
+  public static LayoutRun run(
       TwoModuleLayout layout, TwoModuleConfig c, Settings s, List<Microbatch> data, int steps) {
     LayoutRun run = new LayoutRun(layout, c, s, data, steps);
     try {
@@ -54,14 +63,14 @@ final class TwoModules {
   }
 
   /** The run on one rank, made once. */
-  static LayoutRun oneRank(TwoModuleConfig c, Settings s, List<Microbatch> data, int steps) {
+  public static LayoutRun oneRank(TwoModuleConfig c, Settings s, List<Microbatch> data, int steps) {
     Settings right = s.withFault(Fault.NONE);
     return ONE_RANK.computeIfAbsent(
         List.of(c, right, data, steps),
         key -> run(TwoModuleLayout.ONE_RANK, c, right, data, steps));
   }
 
-  static LayoutVerdict check(
+  public static LayoutVerdict check(
       TwoModuleLayout layout, TwoModuleConfig c, Settings s, List<Microbatch> data, int steps) {
     return run(layout, c, s, data, steps).compareWith(oneRank(c, s, data, steps));
   }

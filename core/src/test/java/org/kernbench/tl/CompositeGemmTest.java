@@ -13,8 +13,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Mode;
-import org.kernbench.device.OpKind;
-import org.kernbench.device.OpLog;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 

@@ -11,11 +11,11 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
-import org.kernbench.device.OpKind;
-import org.kernbench.device.OpLog;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.device.SimulationException;
-import org.kernbench.machine.IpcqSpec;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 

@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
-import org.kernbench.device.StreamCosts;
+import org.kernbench.device.log.StreamCosts;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 

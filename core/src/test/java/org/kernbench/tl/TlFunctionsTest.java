@@ -20,7 +20,7 @@ import java.util.function.IntToDoubleFunction;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.kernbench.device.Mode;
-import org.kernbench.device.OpLog;
+import org.kernbench.device.log.OpLog;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;

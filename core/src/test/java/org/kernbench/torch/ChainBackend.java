@@ -11,6 +11,13 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.collective.CollectiveBackend;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.CollectivePlan;
+import org.kernbench.torch.collective.Communicator;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
 
 /** The plainest all-reduce: partial results walk down to rank 0, the result walks back up. */
 record ChainBackend(Machine machine, RankLevel rankLevel, int worldSize)

@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
-import org.kernbench.device.Findings;
 import org.kernbench.device.Launch;
-import org.kernbench.device.LaunchSpec;
+import org.kernbench.device.LaunchRequest;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.check.Findings;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -24,6 +24,7 @@ import org.kernbench.tl.Shard;
 import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.placement.DpPolicy;
 
 /** Eight PEs whose execution is checked. Each tensor has a row of floats on each of them. */
 final class CheckBed implements AutoCloseable {
@@ -122,7 +123,7 @@ final class CheckBed implements AutoCloseable {
   /** Launches a kernel past the host runtime, which would order it. */
   Launch raw(String name, int stream, List<Launch> after, Kernel kernel, int... pes) {
     List<Pe> at = Arrays.stream(pes).mapToObj(this::pe).toList();
-    LaunchSpec spec = LaunchSpec.of(name, at).onStream(stream).after(after);
+    LaunchRequest spec = LaunchRequest.of(name, at).onStream(stream).after(after);
     return torch
         .simulator()
         .launch(spec, port -> () -> kernel.run(new Tl(port, new LaunchGrid(0, 1))));

@@ -14,9 +14,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.device.Mode;
-import org.kernbench.device.SimulationException;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.DpPolicy;
 
 /** Process groups mean what they mean in PyTorch, with its traps turned into errors. */
 final class GroupsTest {

@@ -7,6 +7,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.placement.Device;
+import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.ShardSpec;
 
 /** Which shards lie on a device, and where. */
 final class LaneTest {

@@ -15,14 +15,14 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
-import org.kernbench.device.OpKind;
-import org.kernbench.device.OpLog;
-import org.kernbench.device.SimulationException;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.MachineException;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -30,7 +30,9 @@ import org.kernbench.tl.Kernel;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.DpPolicy.Split;
+import org.kernbench.torch.placement.DpPolicy;
+import org.kernbench.torch.placement.DpPolicy.Split;
+import org.kernbench.torch.placement.ShardSpec;
 
 /**
  * Bugs that the predecessor had with memory, placement and addresses, each with the test that keeps

@@ -17,6 +17,7 @@ import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Mode;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.collective.ReduceKind;
 
 /**
  * Every operation with everything in which ranks can disagree: each case fails in the call where

@@ -10,14 +10,16 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
-import org.kernbench.device.OpKind;
-import org.kernbench.device.OpLog;
-import org.kernbench.device.SimulationException;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
 import org.kernbench.machine.Machines;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.collective.CollectiveRun;
+import org.kernbench.torch.collective.ReduceKind;
 
 /** A collective and kernels that do not need its result run at the same time. */
 final class OverlapTest {

@@ -16,6 +16,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.DpPolicy;
 
 /**
  * Random programs of collectives, messages and kernels over random sub-groups, synchronous and not,

@@ -11,8 +11,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.kernbench.device.Finding;
 import org.kernbench.device.Mode;
+import org.kernbench.device.check.Finding;
 
 /**
  * Checked execution raises no false alarm on {@link RightKernels}, whatever the machine's timing.

@@ -13,6 +13,10 @@ import org.kernbench.device.Mode;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.CollectiveRun;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.DpPolicy;
 
 /** The runtime's part of what the predecessor's bugs teach, each named after the bug. */
 final class RuntimeContractsTest {

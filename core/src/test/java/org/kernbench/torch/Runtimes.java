@@ -4,6 +4,7 @@ import java.util.List;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
+import org.kernbench.torch.placement.RankLevel;
 
 /** Machines and runtimes that the tests of this room use. */
 final class Runtimes {

@@ -9,8 +9,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.kernbench.config.ConfigException;
-import org.kernbench.device.SimulationException;
 import org.kernbench.machine.MachineException;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.ShapeException;
 
 /** What failed ranks are said to have done. */

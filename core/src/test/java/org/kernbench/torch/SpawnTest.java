@@ -12,10 +12,13 @@ import org.kernbench.config.Problem;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
-import org.kernbench.device.SimulationException;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.collective.CollectiveBackend;
+import org.kernbench.torch.collective.Communicator;
+import org.kernbench.torch.placement.RankLevel;
 
 final class SpawnTest {
   private static Tensor increment(Worker w, Tensor t) {

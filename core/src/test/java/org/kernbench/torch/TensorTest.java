@@ -12,9 +12,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
-import org.kernbench.device.SimulationException;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -22,7 +22,9 @@ import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.Slice;
 import org.kernbench.tl.Value;
-import org.kernbench.torch.DpPolicy.Split;
+import org.kernbench.torch.placement.DpPolicy;
+import org.kernbench.torch.placement.DpPolicy.Split;
+import org.kernbench.torch.placement.OutOfHbmException;
 
 final class TensorTest {
   private final Torch torch = Runtimes.open(Runtimes.tiny());

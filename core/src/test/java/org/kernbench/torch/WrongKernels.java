@@ -1,10 +1,10 @@
 package org.kernbench.torch;
 
-import static org.kernbench.device.Finding.Kind.NOT_RECEIVED;
-import static org.kernbench.device.Finding.Kind.NOT_SENT;
-import static org.kernbench.device.Finding.Kind.OUTSIDE;
-import static org.kernbench.device.Finding.Kind.RACE;
-import static org.kernbench.device.Finding.Kind.UNWRITTEN;
+import static org.kernbench.device.check.Finding.Kind.NOT_RECEIVED;
+import static org.kernbench.device.check.Finding.Kind.NOT_SENT;
+import static org.kernbench.device.check.Finding.Kind.OUTSIDE;
+import static org.kernbench.device.check.Finding.Kind.RACE;
+import static org.kernbench.device.check.Finding.Kind.UNWRITTEN;
 import static org.kernbench.torch.CheckBed.recvToken;
 import static org.kernbench.torch.CheckBed.token;
 import static org.kernbench.torch.CheckBed.twos;
@@ -13,9 +13,9 @@ import java.lang.annotation.Repeatable;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.util.List;
-import org.kernbench.device.Finding;
 import org.kernbench.device.Launch;
 import org.kernbench.device.QueueSet;
+import org.kernbench.device.check.Finding;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.CompositeGemm;

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.kernbench.device.DeadlockException;
-import org.kernbench.device.Finding;
 import org.kernbench.device.Mode;
+import org.kernbench.device.check.Finding;
 
 /** Checked execution reports each of the {@link WrongKernels} at its lines, and nothing else. */
 final class WrongKernelsTest {

@@ -1,0 +1,270 @@
+package org.kernbench.ccl.algorithms;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.Set;
+import org.kernbench.ccl.AlgorithmConfig;
+import org.kernbench.ccl.CollectiveAlgorithm;
+import org.kernbench.ccl.CollectiveException;
+import org.kernbench.ccl.Group;
+import org.kernbench.ccl.LinkCosts;
+import org.kernbench.ccl.Payload;
+import org.kernbench.ccl.Reduction;
+import org.kernbench.ccl.RingOrder;
+import org.kernbench.ccl.Schedule;
+import org.kernbench.ccl.Segments;
+import org.kernbench.ccl.Wiring;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.device.Steps;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Tl;
+import org.kernbench.tl.Value;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.placement.RankLevel;
+
+/**
+ * Ring all-reduce: reduce-scatter, then all-gather, each in {@code p - 1} steps of one segment.
+ *
+ * <p>Shape: {@code x: [n]} on each of {@code p} ranks; overwritten. Sent by all ranks together:
+ * {@code 2 (p - 1) n} elements. Order: segment by segment along the ring, so identical on all
+ * ranks.
+ *
+ * <p>Time, with {@code o} of channel time per message, latency {@code L}, bandwidth {@code B} and
+ * {@code gamma} of addition per byte ({@code docs/spec/collectives.md} O1): {@code 2 (p-1) (o + L +
+ * S/(pB)) + (p-1) gamma S/p}. With segments in {@code c} sub-chunks the latency hides behind the
+ * other sub-chunks (O2).
+ *
+ * @see <a href="https://doi.org/10.1016/j.jpdc.2008.09.002">Patarasuk and Yuan, 2009</a>
+ */
+public final class RingAllReduce implements CollectiveAlgorithm {
+  private static final String NEXT = "E";
+  private static final String PREVIOUS = "W";
+
+  /** The algorithm; has no state. */
+  public RingAllReduce() {}
+
+  @Override
+  public String name() {
+    return "ring";
+  }
+
+  @Override
+  public String description() {
+    return "reduce-scatter, then all-gather, along a cycle of any number of ranks";
+  }
+
+  @Override
+  public RankLevel defaultRankLevel() {
+    return RankLevel.SIP;
+  }
+
+  @Override
+  public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
+    int c = config.subChunks().orElse(0);
+    if (c > queues.slots()) {
+      throw new CollectiveException(
+          "algorithms."
+              + config.name()
+              + ".sub_chunks: got "
+              + c
+              + ", but queues have "
+              + queues.slots()
+              + " slots; all ranks send a whole segment before they receive, which"
+              + " needs a slot for each sub-chunk: use at most "
+              + queues.slots()
+              + " sub_chunks, or more slots");
+    }
+    return new Ring(group, queues, config);
+  }
+
+  private static final class Ring implements Schedule {
+    private final Group group;
+    private final IpcqSpec queues;
+    private final AlgorithmConfig config;
+    private final RingOrder order;
+    private final int p;
+
+    Ring(Group group, IpcqSpec queues, AlgorithmConfig config) {
+      this.group = group;
+      this.queues = queues;
+      this.config = config;
+      this.order = RingOrder.of(group);
+      this.p = group.size();
+    }
+
+    @Override
+    public List<QueuePlan.Connection> connections() {
+      Wiring wiring = new Wiring(group);
+      for (int i = 0; i < p; i++) {
+        wiring.join(order.rankAt(i), NEXT, order.rankAt((i + 1) % p), PREVIOUS);
+      }
+      return wiring.connections();
+    }
+
+    @Override
+    public OptionalLong predictPs(CollectiveCall call) {
+      int elements = Math.toIntExact(call.elements());
+      RingPlan plan = RingPlan.choose(group, order, queues, config, elements, call.dtype());
+      return OptionalLong.of((long) plan.ps());
+    }
+
+    /** Each link carries one hop, and all hops are alike, so all ranks are in step. */
+    @Override
+    public boolean isForecastExact(CollectiveCall call) {
+      Machine m = group.machine();
+      Set<LinkCosts> costs = new HashSet<>();
+      Set<Integer> used = new HashSet<>();
+      for (int i = 0; i < p; i++) {
+        Pe here = group.lead(order.rankAt(i));
+        Pe next = group.lead(order.rankAt((i + 1) % p));
+        costs.add(LinkCosts.between(m, here, next));
+        for (int link : m.route(m.peNode(here), m.peNode(next))) {
+          if (!used.add(link)) {
+            return false;
+          }
+        }
+      }
+      return costs.size() == 1;
+    }
+
+    @Override
+    public OptionalLong wireBytes(CollectiveCall call) {
+      return OptionalLong.of(2L * (p - 1) * call.bytes());
+    }
+
+    @Override
+    public RankProgram program(CollectiveCall call) {
+      int elements = Math.toIntExact(call.elements());
+      DType dtype = call.dtype();
+      RingPlan plan = RingPlan.choose(group, order, queues, config, elements, dtype);
+      Segments blocks = Segments.ofAtMost(0, elements, plan.block());
+      SteppedProgram program =
+          (tl, rank, vector, reduction) ->
+              new Passes(tl, vector, reduction, dtype, blocks, plan, p, order.positionOf(rank));
+      return program;
+    }
+  }
+
+  /**
+   * What one rank does: for each block of the vector, one pass round the ring. Segment {@code i} of
+   * a block is the one that position {@code i} sends first.
+   */
+  private static final class Passes implements Steps {
+    private final Tl tl;
+    private final Payload vector;
+    private final Reduction reduction;
+    private final Segments blocks;
+    private final RingPlan plan;
+    private final int p;
+    private final int me;
+    private final DType dtype;
+    private final ReadAhead own;
+
+    private int block;
+    private int step;
+    private Segments segments;
+
+    Passes(
+        Tl tl,
+        Payload vector,
+        Reduction reduction,
+        DType dtype,
+        Segments blocks,
+        RingPlan plan,
+        int p,
+        int me) {
+      this.tl = tl;
+      this.vector = vector;
+      this.reduction = reduction;
+      this.dtype = dtype;
+      this.blocks = blocks;
+      this.plan = plan;
+      this.p = p;
+      this.me = me;
+      this.own = new ReadAhead(tl, vector, dtype.sizeBytes());
+      this.segments = blocks.of(0, p);
+    }
+
+    @Override
+    public boolean next() {
+      if (step == 0) {
+        sendOwn(pieces(me));
+      } else if (step < p) {
+        int segment = Math.floorMod(me - step, p);
+        // Segments come in descending order: from the own one down to 0, then from the last one.
+        int lowest = segments.start(segment < me ? 0 : me + 1);
+        reduceScatter(pieces(segment), lowest, step == p - 1);
+      } else {
+        int shared = step - p + 1;
+        allGather(pieces(Math.floorMod(me + 1 - shared, p)), shared == p - 1);
+      }
+      step++;
+      if (step == p) {
+        own.close();
+      }
+      if (step < 2 * p - 1) {
+        return true;
+      }
+      step = 0;
+      block++;
+      if (block == blocks.parts()) {
+        return false;
+      }
+      segments = blocks.of(block, p);
+      return true;
+    }
+
+    private Segments pieces(int segment) {
+      return segments.of(segment, plan.pieces());
+    }
+
+    private void sendOwn(Segments s) {
+      for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
+        Value own = vector.read(tl, s.start(j), s.count(j));
+        tl.send(NEXT, own);
+        vector.giveBack(tl, own);
+      }
+    }
+
+    /**
+     * Adds the own contribution to what comes; the last step has the result and begins to spread
+     * it.
+     */
+    private void reduceScatter(Segments s, int lowest, boolean last) {
+      Value mine = own.elements(s.start(), s.total(), lowest);
+      for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
+        Value partial = tl.recv(PREVIOUS, Shape.of(s.count(j)), dtype);
+        Value sum = reduction.combine(partial, mine.range(s.start(j) - s.start(), s.count(j)));
+        tl.release(partial);
+        if (last) {
+          sum = reduction.finish(tl, sum);
+        }
+        tl.send(NEXT, sum);
+        if (last) {
+          vector.write(tl, s.start(j), s.count(j), sum);
+        }
+        tl.release(sum);
+      }
+    }
+
+    private void allGather(Segments s, boolean last) {
+      for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
+        boolean copy = plan.copy() && !last;
+        Value result =
+            copy
+                ? tl.recvCopy(PREVIOUS, Shape.of(s.count(j)), dtype)
+                : tl.recv(PREVIOUS, Shape.of(s.count(j)), dtype);
+        if (!last) {
+          tl.send(NEXT, result);
+        }
+        vector.write(tl, s.start(j), s.count(j), result);
+        tl.release(result);
+      }
+    }
+  }
+}

@@ -1,0 +1,441 @@
+package org.kernbench.ccl.library;
+
+import java.lang.reflect.InvocationTargetException;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.ccl.AlgorithmConfig;
+import org.kernbench.ccl.AutoChoice;
+import org.kernbench.ccl.CollectiveAlgorithm;
+import org.kernbench.ccl.CollectiveException;
+import org.kernbench.ccl.Group;
+import org.kernbench.ccl.Payload;
+import org.kernbench.ccl.Reduction;
+import org.kernbench.ccl.Schedule;
+import org.kernbench.ccl.SlotSpace;
+import org.kernbench.ccl.algorithms.AllToAll;
+import org.kernbench.ccl.algorithms.BinaryTree;
+import org.kernbench.ccl.algorithms.Cycle;
+import org.kernbench.ccl.algorithms.Direct;
+import org.kernbench.ccl.algorithms.Dissemination;
+import org.kernbench.ccl.algorithms.GridAlgorithms;
+import org.kernbench.ccl.algorithms.HelloSend;
+import org.kernbench.ccl.algorithms.Line;
+import org.kernbench.ccl.algorithms.MeshExchange;
+import org.kernbench.ccl.algorithms.PackedTrees;
+import org.kernbench.ccl.algorithms.PairwiseExchange;
+import org.kernbench.ccl.algorithms.RingAllReduce;
+import org.kernbench.ccl.algorithms.RootCenter;
+import org.kernbench.ccl.algorithms.RootCenterPipelined;
+import org.kernbench.ccl.algorithms.TreeAlgorithm;
+import org.kernbench.ccl.algorithms.TreeBarrier;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.tl.Kernel;
+import org.kernbench.tl.SteppedKernel;
+import org.kernbench.torch.collective.CollectiveBackend;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.CollectivePlan;
+import org.kernbench.torch.collective.Communicator;
+import org.kernbench.torch.placement.RankLevel;
+
+/** The collectives of one machine, as {@code ccl.yaml} configures them: backend {@code ahbm}. */
+public final class CollectiveLibrary implements CollectiveBackend {
+  private static final List<Supplier<CollectiveAlgorithm>> BUILT_IN =
+      Stream.of(
+              List.<Supplier<CollectiveAlgorithm>>of(
+                  RootCenter::new,
+                  RootCenterPipelined::new,
+                  RingAllReduce::new,
+                  MeshExchange::new,
+                  BinaryTree::new,
+                  PackedTrees::new,
+                  HelloSend::new,
+                  Cycle::new,
+                  Line::new,
+                  PairwiseExchange::new,
+                  TreeBarrier::new,
+                  Dissemination::new),
+              GridAlgorithms.all(),
+              TreeAlgorithm.all(),
+              AllToAll.all())
+          .flatMap(List::stream)
+          .toList();
+
+  private final Machine machine;
+  private final CclConfig ccl;
+  private final AlgorithmConfig config;
+  private final CollectiveAlgorithm algorithm;
+  private final Map<CollectiveOp, Chosen> algorithms = new EnumMap<>(CollectiveOp.class);
+  private final Chosen subgroups;
+  private final RankLevel rankLevel;
+  private final int worldSize;
+
+  private CollectiveLibrary(Machine machine, CclConfig ccl, String name) {
+    this.machine = machine;
+    this.ccl = ccl;
+    this.config = ccl.of(name);
+    this.algorithm = make(ccl, config);
+    if (!algorithm.operations().contains(CollectiveOp.ALL_REDUCE)) {
+      throw ccl.problem("defaults.algorithm", cannot(name, algorithm, CollectiveOp.ALL_REDUCE));
+    }
+    for (CollectiveOp op : CollectiveOp.values()) {
+      ccl.algorithm(op).ifPresent(other -> algorithms.put(op, able(other, op)));
+    }
+    algorithms.put(CollectiveOp.ALL_REDUCE, new Chosen(config, algorithm));
+    this.subgroups = new Chosen(ccl.of(ccl.subgroups()), make(ccl, ccl.of(ccl.subgroups())));
+    if (!subgroups.algorithm.operations().contains(CollectiveOp.ALL_REDUCE)) {
+      String problem = cannot(ccl.subgroups(), subgroups.algorithm, CollectiveOp.ALL_REDUCE);
+      throw ccl.problem("defaults.subgroups", problem);
+    }
+    this.rankLevel = config.rankLevel().orElse(algorithm.defaultRankLevel());
+    this.worldSize = worldSize(ccl);
+  }
+
+  /**
+   * The algorithm that the configuration chooses, on a machine.
+   *
+   * @throws org.kernbench.config.ConfigException if the machine is too small for what is configured
+   */
+  public static CollectiveLibrary open(Machine machine, CclConfig config) {
+    return open(machine, config, config.algorithm());
+  }
+
+  /** The same with another algorithm of the configuration. */
+  public static CollectiveLibrary open(Machine machine, CclConfig config, String algorithm) {
+    return new CollectiveLibrary(machine, config, algorithm);
+  }
+
+  /** Names of the algorithms that need no {@code class}. */
+  public static Set<String> builtIn() {
+    Set<String> names = new LinkedHashSet<>();
+    for (Supplier<CollectiveAlgorithm> each : BUILT_IN) {
+      names.add(each.get().name());
+    }
+    names.add(Auto.NAME);
+    return names;
+  }
+
+  /** Names of the algorithms that need no {@code class} and can do an operation. */
+  public static Set<String> builtIn(CollectiveOp op) {
+    Set<String> names = new LinkedHashSet<>();
+    for (Supplier<CollectiveAlgorithm> each : BUILT_IN) {
+      if (each.get().operations().contains(op)) {
+        names.add(each.get().name());
+      }
+    }
+    if (Auto.all().contains(op)) {
+      names.add(Auto.NAME);
+    }
+    return names;
+  }
+
+  /** An algorithm that needs no {@code class}. */
+  public static CollectiveAlgorithm builtIn(String name) {
+    for (Supplier<CollectiveAlgorithm> each : BUILT_IN) {
+      CollectiveAlgorithm algorithm = each.get();
+      if (algorithm.name().equals(name)) {
+        return algorithm;
+      }
+    }
+    throw new IllegalArgumentException("no built-in algorithm " + name);
+  }
+
+  /**
+   * An algorithm of a configuration, by name.
+   *
+   * @throws org.kernbench.config.ConfigException if its class cannot be made
+   */
+  public static CollectiveAlgorithm algorithm(CclConfig config, String name) {
+    return make(config, config.of(name));
+  }
+
+  /** Names of the algorithms that need no {@code class}, with one line on each. */
+  public static Map<String, String> descriptions() {
+    Map<String, String> descriptions = new LinkedHashMap<>();
+    for (Supplier<CollectiveAlgorithm> each : BUILT_IN) {
+      CollectiveAlgorithm algorithm = each.get();
+      descriptions.put(algorithm.name(), algorithm.description());
+    }
+    descriptions.put(
+        Auto.NAME,
+        "the fastest by forecast and simulation, call by call, or by a table of kernbench tune");
+    return descriptions;
+  }
+
+  private static CollectiveAlgorithm make(CclConfig ccl, AlgorithmConfig config) {
+    if (config.className().equals(Auto.NAME)) {
+      return new Auto(ccl);
+    }
+    for (Supplier<CollectiveAlgorithm> each : BUILT_IN) {
+      CollectiveAlgorithm builtIn = each.get();
+      if (builtIn.name().equals(config.className())) {
+        return builtIn;
+      }
+    }
+    String path = "algorithms." + config.name() + ".class";
+    try {
+      // a file may name any class: none of its code runs before it is known to be an algorithm
+      return Class.forName(config.className(), false, loader())
+          .asSubclass(CollectiveAlgorithm.class)
+          .getConstructor()
+          .newInstance();
+    } catch (ClassCastException e) {
+      throw ccl.problem(
+          path,
+          "class "
+              + config.className()
+              + " is no "
+              + CollectiveAlgorithm.class.getName()
+              + "; expected one that implements it");
+    } catch (ClassNotFoundException | NoClassDefFoundError e) {
+      throw ccl.problem(path, "no class " + config.className() + " on the class path");
+    } catch (InvocationTargetException e) {
+      throw ccl.problem(path, "class " + config.className() + " failed to start: " + e.getCause());
+    } catch (ReflectiveOperationException e) {
+      throw ccl.problem(
+          path,
+          "class "
+              + config.className()
+              + " cannot be made; expected a public class with a public constructor without"
+              + " arguments");
+    } catch (LinkageError e) {
+      throw ccl.problem(path, "class " + config.className() + " cannot be loaded: " + e);
+    }
+  }
+
+  /** The running program's loader: classes compiled in memory are not on the class path. */
+  private static ClassLoader loader() {
+    ClassLoader context = Thread.currentThread().getContextClassLoader();
+    return context != null ? context : CollectiveLibrary.class.getClassLoader();
+  }
+
+  /** An algorithm that is configured for an operation other than all-reduce. */
+  private Chosen able(String name, CollectiveOp op) {
+    AlgorithmConfig own = ccl.of(name);
+    CollectiveAlgorithm made = make(ccl, own);
+    if (!made.operations().contains(op)) {
+      throw ccl.problem("defaults.operations." + op.word(), cannot(name, made, op));
+    }
+    return new Chosen(own, made);
+  }
+
+  private static String cannot(String name, CollectiveAlgorithm algorithm, CollectiveOp op) {
+    List<String> can = algorithm.operations().stream().sorted().map(CollectiveOp::word).toList();
+    List<String> able = builtIn(op).stream().sorted().toList();
+    return "got \""
+        + name
+        + "\", which can do "
+        + String.join(", ", can)
+        + "; expected one that can do "
+        + op.word()
+        + ", e.g. "
+        + String.join(", ", able);
+  }
+
+  private int worldSize(CclConfig ccl) {
+    int devices = rankLevel.devices(machine);
+    if (config.worldSize().isPresent()) {
+      int wanted = config.worldSize().getAsInt();
+      if (wanted == AlgorithmConfig.ALL) {
+        return devices;
+      }
+      if (wanted > devices) {
+        throw ccl.problem(
+            "algorithms." + config.name() + ".world_size",
+            "got "
+                + wanted
+                + " ranks of level "
+                + name(rankLevel)
+                + "; machine "
+                + machine.name()
+                + " has "
+                + devices
+                + " of those: use at most "
+                + devices);
+      }
+      return wanted;
+    }
+    // Unless all are asked for: PEs beyond one cube are no ring or tree that is meant by default.
+    long all = rankLevel == RankLevel.PE ? machine.pesPerCube() : devices;
+    return (int) Math.min(all, algorithm.defaultWorldSize().orElse(Integer.MAX_VALUE));
+  }
+
+  private static String name(RankLevel level) {
+    return level.name().toLowerCase(Locale.ROOT);
+  }
+
+  @Override
+  public String name() {
+    return "ahbm";
+  }
+
+  /** Name of the algorithm. */
+  public String algorithm() {
+    return config.name();
+  }
+
+  /** What {@code auto} chose for the calls so far; empty if it is not configured. */
+  public List<AutoChoice> choices() {
+    return Stream.concat(algorithms.values().stream(), Stream.of(subgroups))
+        .map(Chosen::algorithm)
+        .filter(Auto.class::isInstance)
+        .flatMap(auto -> ((Auto) auto).choices().stream())
+        .distinct()
+        .toList();
+  }
+
+  @Override
+  public RankLevel rankLevel() {
+    return rankLevel;
+  }
+
+  @Override
+  public int worldSize() {
+    return worldSize;
+  }
+
+  /**
+   * Binds the algorithms to a group. That of all-reduces is planned at once if the group is the
+   * world, so that what does not fit the machine is known before the first call.
+   *
+   * @throws CollectiveException if it cannot serve the group, or its message slots do not fit
+   */
+  @Override
+  public Communicator connect(List<Pe> leadPes) {
+    Group group = new Group(machine, rankLevel, leadPes);
+    Bound bound = new Bound(group);
+    if (group.size() == worldSize && group.size() > 1) {
+      bound.planned(CollectiveOp.ALL_REDUCE);
+    }
+    return bound;
+  }
+
+  /** The algorithms, each bound to the group when an operation first needs it. */
+  private final class Bound implements Communicator {
+    private final Group group;
+    private @Nullable Direct direct;
+    private final Map<QueuePlan, QueuePlan> ofCalls = new HashMap<>();
+    private final Map<CollectiveOp, Planned> planned = new EnumMap<>(CollectiveOp.class);
+
+    Bound(Group group) {
+      this.group = group;
+    }
+
+    @Override
+    public String algorithm() {
+      return config.name();
+    }
+
+    @Override
+    public Optional<QueuePlan> firstQueues() {
+      Planned first = planned.get(CollectiveOp.ALL_REDUCE);
+      return first == null ? Optional.empty() : Optional.of(first.queues);
+    }
+
+    @Override
+    public CollectivePlan plan(CollectiveCall call) {
+      if (call.ranks() != group.size()) {
+        throw new CollectiveException(
+            call.op().word()
+                + ": the call has "
+                + call.ranks()
+                + " ranks, the group "
+                + group.size());
+      }
+      if (call.op() == CollectiveOp.POINT_TO_POINT) {
+        return messages().plan(call);
+      }
+      Planned by = planned(call.op());
+      Schedule.RankProgram program = by.schedule.program(call);
+      Reduction reduction = new Reduction(call.reduce(), group.size());
+      String name = by.schedule.chosen(call).map(c -> by.algorithm + ":" + c).orElse(by.algorithm);
+      return new CollectivePlan(name, queues(by, call), kernel(program, call, reduction));
+    }
+
+    private Kernel kernel(Schedule.RankProgram program, CollectiveCall call, Reduction reduction) {
+      if (program instanceof Schedule.SteppedProgram stepped) {
+        return (SteppedKernel)
+            tl -> {
+              int rank = group.rankOf(tl.pe());
+              return stepped.begin(tl, rank, Payload.of(call, rank), reduction);
+            };
+      }
+      return tl -> {
+        int rank = group.rankOf(tl.pe());
+        program.run(tl, rank, Payload.of(call, rank), reduction);
+      };
+    }
+
+    private QueuePlan queues(Planned by, CollectiveCall call) {
+      List<QueuePlan.Connection> connections = by.schedule.connections(call);
+      if (connections.equals(by.queues.connections())) {
+        return by.queues;
+      }
+      return ofCalls.computeIfAbsent(
+          new QueuePlan(by.queues.spec(), connections),
+          plan -> {
+            SlotSpace.check(machine, plan.spec(), plan.connections());
+            return plan;
+          });
+    }
+
+    private Direct messages() {
+      Direct d = direct;
+      if (d == null) {
+        d = new Direct(group, config.queues(machine.ipcq()), config);
+        direct = d;
+      }
+      return d;
+    }
+
+    Planned planned(CollectiveOp op) {
+      Planned known = planned.get(op);
+      if (known == null) {
+        Chosen chosen = Objects.requireNonNull(algorithms.get(op), "every operation has one");
+        known =
+            op == CollectiveOp.ALL_REDUCE && group.size() < worldSize
+                ? planSubgroup(chosen)
+                : plan(chosen);
+        planned.put(op, known);
+      }
+      return known;
+    }
+
+    /** Many all-reduces need the whole machine, or a rectangle of it. */
+    private Planned planSubgroup(Chosen chosen) {
+      try {
+        return plan(chosen);
+      } catch (CollectiveException e) {
+        return plan(subgroups);
+      }
+    }
+
+    private Planned plan(Chosen chosen) {
+      IpcqSpec queues = chosen.config.queues(machine.ipcq());
+      Schedule schedule = chosen.algorithm.plan(group, queues, chosen.config);
+      List<QueuePlan.Connection> connections = schedule.connections();
+      SlotSpace.check(machine, queues, connections);
+      return new Planned(chosen.config.name(), schedule, new QueuePlan(queues, connections));
+    }
+  }
+
+  /** An algorithm and what is configured for it. */
+  private record Chosen(AlgorithmConfig config, CollectiveAlgorithm algorithm) {}
+
+  /** An algorithm with its group, for one operation. */
+  private record Planned(String algorithm, Schedule schedule, QueuePlan queues) {}
+}

@@ -1,0 +1,105 @@
+package org.kernbench.ccl.library;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.OptionalLong;
+import org.kernbench.ccl.CollectiveException;
+import org.kernbench.ccl.CollectiveTrial;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.torch.collective.CollectiveOp;
+
+/**
+ * The forecasts of an algorithm for long vectors, as far as they can be trusted. A closed form
+ * leaves out what some machines have, such as message slots in HBM or PEs that share a router, and
+ * is off by up to a factor of 13 there. So it is compared with simulations of two short vectors,
+ * one four times as long as the other. If the time is nearly the same multiple of it for both, so
+ * near that it would still be if it drifted on as much with each further factor of four, a long
+ * vector is forecast with that multiple; if not, or if the slots are in a memory that others load
+ * from and store to, there is no forecast.
+ *
+ * <p>What is short enough to be simulated at once needs no forecast.
+ */
+public final class SteadyForecast {
+  /** All ranks' bytes of the longer short vector; of the other a quarter. */
+  static final long SHORT_BYTES = 512 << 10;
+
+  /** Factor by which the multiple may have drifted at the length of a call. */
+  private static final double STEADY = 1.25;
+
+  /** How often a vector is as long as a shorter one with which the formula is compared. */
+  private static final double STEP = 4;
+
+  /** Time over formula of the longer short vector, and over the same ratio of the shorter. */
+  private record Multiple(double ratio, double drift) {
+    /** Whether it is near enough if it drifts on up to a vector that is longer. */
+    boolean isSteady(double timesLonger) {
+      double steps = Math.log(timesLonger) / Math.log(STEP);
+      return Math.pow(Math.max(drift, 1 / drift), Math.max(1, steps)) <= STEADY;
+    }
+  }
+
+  private record Subject(CollectiveOp op, int root, int elementBytes) {}
+
+  private final CollectiveTrial trial;
+  private final Map<Subject, Multiple> multiples = new HashMap<>();
+
+  public SteadyForecast(CollectiveTrial trial) {
+    this.trial = trial;
+  }
+
+  /** Whether a vector is so short that simulating it costs no more than forecasting. */
+  public static boolean isShort(CollectiveTrial.Question question, int ranks) {
+    return bytes(question) * ranks <= SHORT_BYTES;
+  }
+
+  private static long bytes(CollectiveTrial.Question question) {
+    return question.elements() * question.dtype().sizeBytes();
+  }
+
+  /**
+   * The time that a call should take, picoseconds; empty if it is short, has no closed form, or one
+   * that cannot be trusted.
+   */
+  public OptionalLong ps(CollectiveTrial.Question question, int ranks) {
+    if (question.op() == CollectiveOp.BARRIER
+        || question.op() == CollectiveOp.ALL_TO_ALL // what blocks of a p-th wait for says little
+        || isShort(question, ranks)
+        || !trial.hasSlotsInTcm()) {
+      return OptionalLong.empty();
+    }
+    try {
+      OptionalLong formula = trial.predictPs(question);
+      if (formula.isEmpty()) {
+        return formula;
+      }
+      Subject subject = new Subject(question.op(), question.root(), question.dtype().sizeBytes());
+      Multiple multiple = multiples.computeIfAbsent(subject, s -> multiple(question, ranks));
+      return multiple.isSteady((double) bytes(question) * ranks / SHORT_BYTES)
+          ? OptionalLong.of(Math.round(formula.getAsLong() * multiple.ratio))
+          : OptionalLong.empty();
+    } catch (CollectiveException | SimulationException e) {
+      return OptionalLong.empty(); // refuses this very call, or a short one
+    }
+  }
+
+  private Multiple multiple(CollectiveTrial.Question question, int ranks) {
+    double longer = ratio(shortened(question, ranks, SHORT_BYTES));
+    double shorter = ratio(shortened(question, ranks, Math.round(SHORT_BYTES / STEP)));
+    return new Multiple(longer, longer / shorter);
+  }
+
+  private double ratio(CollectiveTrial.Question question) {
+    OptionalLong formula = trial.predictPs(question);
+    return formula.isEmpty()
+        ? Double.NaN
+        : trial.timePs(question) / (double) Math.max(1, formula.getAsLong());
+  }
+
+  private static CollectiveTrial.Question shortened(
+      CollectiveTrial.Question q, int ranks, long bytes) {
+    long elements = Math.max(1, bytes / ranks / q.dtype().sizeBytes());
+    boolean exchange = q.op() == CollectiveOp.ALL_TO_ALL;
+    long even = exchange ? Math.max(1, elements / ranks) * ranks : elements;
+    return new CollectiveTrial.Question(q.op(), q.reduce(), q.dtype(), q.root(), even);
+  }
+}

@@ -1,0 +1,651 @@
+package org.kernbench.device.fabric;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.TransferLog;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.FabricSpec;
+import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.sim.EventHandler;
+import org.kernbench.sim.Rate;
+import org.kernbench.sim.Simulation;
+
+/**
+ * Links with finite buffers at their ends, and credits that come back: wormhole switching.
+ *
+ * <p>The streaming rule is that of {@link Fabric}, for flits of {@code fabric.flit} bytes instead
+ * of chunks. A chunk is a packet: the virtual channel of a link belongs to it from its first flit
+ * to its last. It is given, when everything that happens at that time has happened, to the links
+ * over which the waiting packets came in turn, as an arbiter in a router does; packets that begin
+ * here are served in the order in which they asked. What is added:
+ *
+ * <ul>
+ *   <li>a flit enters a link only if there is room for it in the buffer at the link's end, one
+ *       buffer per virtual channel. Room is known by credits: one sets out when a flit begins to
+ *       leave the buffer, and takes the link's latency back. The flit that it lets in takes that
+ *       latency again; if the tail still stands there after both, the credit waits for it;
+ *   <li>a buffer is a queue: what stands behind a packet that cannot go on waits too;
+ *   <li>virtual channels share the wires flit by flit, in turn, and so they share the way out of
+ *       their buffers, which is as fast as the wires. A packet that is stopped on one does not stop
+ *       the others. Which channel a route uses on a link is {@link Machine#virtualChannels}.
+ * </ul>
+ *
+ * <p>What has reached the end of its route is taken at once, so the last link needs no credit, nor
+ * does the port of a memory: a controller has room for what it has read. Any other link can thus
+ * pass {@code buffer / (2 L)} bytes per second, or B if that is less: with buffers that cover
+ * bandwidth times round trip everything is as with unlimited ones, but that packets queue behind
+ * each other where they enter a router, not only where they leave it.
+ *
+ * <p>This is for looking at networks: it costs three events for each flit and link, where {@link
+ * Fabric} has one for each chunk.
+ */
+final class BufferedFabric implements Interconnect, EventHandler {
+  private static final int OFFER = 0; // of a packet
+  private static final int ARRIVAL = 1; // of a flit at the end of a channel
+  private static final int ADVANCE = 2; // of the next packet in the buffer of a channel
+  private static final int CREDIT = 3; // for a channel
+  private static final int SERVE = 4; // a link, after everything else of that time
+  private static final int READ = 5; // of a packet, in a banked memory
+  private static final int WRITE = 6;
+  private static final int PORT_FREE = 7; // the way out of the buffers at the end of a link
+
+  private static final int PLENTY = 1 << 30;
+
+  private static final class Transfer {
+    final int index;
+    long id;
+    int[] route = {};
+    int[] channels = {};
+
+    /** Links that flits cross; a banked memory at the end is not one. */
+    int hops;
+
+    long bytes;
+    long earliestPs;
+    long worstWaitPs;
+    int worstLink;
+    long memoryPs;
+    boolean tellInjected;
+    boolean reads;
+    boolean writes;
+    int sinkArg;
+    @Nullable Sink sink;
+
+    Transfer(int index) {
+      this.index = index;
+    }
+
+    Sink sink() {
+      Sink s = sink;
+      if (s == null) {
+        throw new IllegalStateException("bug: transfer " + index + " has ended");
+      }
+      return s;
+    }
+  }
+
+  /** A chunk. */
+  private static final class Packet {
+    final int index;
+    Transfer transfer;
+    long number;
+    long bytes;
+    int flits;
+    long offeredPs;
+    int[] sent = {}; // flits, by hop
+    long[] headPs = {}; // when the head reached the hop
+    long[] startPs = {}; // when it entered its link
+
+    Packet(int index, Transfer transfer) {
+      this.index = index;
+      this.transfer = transfer;
+    }
+
+    void start(Transfer t, long newNumber, long newBytes, long flitBytes) {
+      transfer = t;
+      number = newNumber;
+      bytes = newBytes;
+      flits = (int) Math.max(1, Math.ceilDiv(newBytes, flitBytes));
+      if (sent.length < t.hops) {
+        sent = new int[t.hops];
+        headPs = new long[t.hops];
+        startPs = new long[t.hops];
+      }
+      Arrays.fill(sent, 0);
+    }
+  }
+
+  /** A packet that wants to cross a link. */
+  private record Visit(Packet packet, int hop) {
+    /** The link over which it came, -1 if it begins here. */
+    int input() {
+      return hop == 0 ? -1 : packet.transfer.route[hop - 1];
+    }
+  }
+
+  /** A virtual channel of a link, with the buffer at its end. */
+  private final class Channel {
+    final int link;
+    int credits;
+    @Nullable Visit owner;
+    final ArrayDeque<Visit> waiting = new ArrayDeque<>();
+
+    /** {@link Visit#input} of the last owner. */
+    private int lastInput = -1;
+
+    // the buffer, what is on the link included: packet, hop after the link, tail arrival of each
+    // flit, oldest first
+    private Packet[] packets = new Packet[8];
+    private int[] hops = new int[8];
+    private long[] tailsPs = new long[8];
+    private int first;
+    private int count;
+    private int arrived;
+
+    /** Whether the packet at the head of the buffer has asked for its next link. */
+    boolean asked;
+
+    /** Until then the tail of the packet before is leaving. */
+    long leavingPs;
+
+    Channel(int link, boolean isMemory) {
+      this.link = link;
+      this.credits = isMemory ? PLENTY : bufferFlits;
+    }
+
+    /** Gives a free channel to a packet that waits for it: the links that lead here in turn. */
+    void grant() {
+      if (owner != null || waiting.isEmpty()) {
+        return;
+      }
+      Visit next = waiting.getFirst();
+      for (Visit v : waiting) {
+        if (turnsUntil(v) < turnsUntil(next)) {
+          next = v;
+        }
+      }
+      waiting.remove(next);
+      lastInput = next.input();
+      owner = next;
+    }
+
+    private int turnsUntil(Visit v) {
+      int inputs = freePs.length + 1;
+      return Math.floorMod(v.input() - lastInput - 1, inputs);
+    }
+
+    void push(Packet packet, int hop, long tailPs) {
+      if (count == packets.length) {
+        Packet[] morePackets = new Packet[count * 2];
+        int[] moreHops = new int[count * 2];
+        long[] moreTails = new long[count * 2];
+        for (int i = 0; i < count; i++) {
+          int at = (first + i) % count;
+          morePackets[i] = packets[at];
+          moreHops[i] = hops[at];
+          moreTails[i] = tailsPs[at];
+        }
+        packets = morePackets;
+        hops = moreHops;
+        tailsPs = moreTails;
+        first = 0;
+      }
+      int at = (first + count) % packets.length;
+      packets[at] = packet;
+      hops[at] = hop;
+      tailsPs[at] = tailPs;
+      count++;
+    }
+
+    boolean hasArrived() {
+      return arrived > 0;
+    }
+
+    Packet packet() {
+      return packets[first];
+    }
+
+    int hop() {
+      return hops[first];
+    }
+
+    long tailPs() {
+      return tailsPs[first];
+    }
+
+    void pop() {
+      first = (first + 1) % packets.length;
+      count--;
+      arrived--;
+    }
+  }
+
+  private final Simulation sim;
+  private final int handler;
+  private final long chunkBytes;
+  private final long flitBytes;
+  private final int bufferFlits;
+  private final int vcs;
+  private final Rate[] rates;
+  private final long[] latenciesPs;
+  private final @Nullable HbmSlices slices;
+  private final @Nullable Machine machine;
+
+  private final Channel[] channels;
+  private final int[] turn; // by link: the channel that was served last
+  private final long[] freePs;
+  private final long[] servedPs; // by link: when it is to be looked at, -1 if no event says so
+  private final long[] portFreePs; // by link, of the buffers at its end
+  private final long[] busyPs;
+  private final long[] bytesOn;
+  private final long[] lastId;
+
+  private final List<Transfer> transfers = new ArrayList<>();
+  private final ArrayDeque<Transfer> freeTransfers = new ArrayDeque<>();
+  private final List<Packet> packets = new ArrayList<>();
+  private final ArrayDeque<Packet> freePackets = new ArrayDeque<>();
+  private @Nullable TransferLog log;
+
+  static BufferedFabric of(Simulation sim, Machine machine) {
+    int n = machine.linkCount();
+    Rate[] rates = new Rate[n];
+    long[] latencies = new long[n];
+    for (int i = 0; i < n; i++) {
+      LinkSpec link = machine.specOf(i);
+      rates[i] = link.rate();
+      latencies[i] = link.latencyPs();
+    }
+    return new BufferedFabric(sim, machine.fabric(), rates, latencies, machine);
+  }
+
+  /** Links given as a table; the channels of a route are given by {@link Route#channels}. */
+  BufferedFabric(Simulation sim, FabricSpec spec, Rate[] rates, long[] latenciesPs) {
+    this(sim, spec, rates, latenciesPs, null);
+  }
+
+  private BufferedFabric(
+      Simulation sim,
+      FabricSpec spec,
+      Rate[] rates,
+      long[] latenciesPs,
+      @Nullable Machine machine) {
+    this.sim = sim;
+    this.handler = sim.register(this);
+    this.machine = machine;
+    this.chunkBytes = spec.chunkBytes();
+    this.flitBytes = spec.flitBytes();
+    this.bufferFlits = Math.toIntExact(Math.min(PLENTY, spec.bufferBytes() / spec.flitBytes()));
+    this.vcs = spec.virtualChannels();
+    this.rates = rates.clone();
+    this.latenciesPs = latenciesPs.clone();
+    this.slices = machine != null && machine.hbm().isBanked() ? new HbmSlices(machine) : null;
+    this.channels = new Channel[rates.length * vcs];
+    for (int i = 0; i < channels.length; i++) {
+      int link = i / vcs;
+      boolean memory = machine != null && machine.linkKind(link).isMemoryPort();
+      channels[i] = new Channel(link, memory);
+    }
+    this.turn = new int[rates.length];
+    this.freePs = new long[rates.length];
+    this.servedPs = new long[rates.length];
+    Arrays.fill(servedPs, -1);
+    this.portFreePs = new long[rates.length];
+    this.busyPs = new long[rates.length];
+    this.bytesOn = new long[rates.length];
+    this.lastId = new long[rates.length];
+  }
+
+  @Override
+  public void recordIn(TransferLog newLog) {
+    log = newLog;
+  }
+
+  /** Room for what may be under way between a read's memory and its reader is bounded there. */
+  private long window() {
+    return slices == null ? 0 : Math.max(1, slices.windowBytes() / chunkBytes);
+  }
+
+  @Override
+  public int begin(
+      long id,
+      Route route,
+      long bytes,
+      long timePs,
+      Sink sink,
+      int sinkArg,
+      boolean tellInjected,
+      @Nullable MemorySpan span) {
+    Transfer t = freeTransfers.poll();
+    if (t == null) {
+      t = new Transfer(transfers.size());
+      transfers.add(t);
+    }
+    t.id = id;
+    t.route = route.links;
+    t.channels = channelsOf(route);
+    t.hops = route.links.length;
+    t.bytes = bytes;
+    t.earliestPs = timePs + route.latencyPs + serialPs(route, bytes);
+    t.worstWaitPs = 0;
+    t.worstLink = -1;
+    t.memoryPs = 0;
+    t.tellInjected = tellInjected;
+    t.sinkArg = sinkArg;
+    t.sink = sink;
+    t.reads = false;
+    t.writes = false;
+    final HbmSlices s = slices;
+    if (s != null && s.begin(t.index, id, route, bytes, span)) {
+      t.earliestPs += s.idlePs(t.index);
+      t.reads = s.isRead(t.index);
+      t.writes = !t.reads;
+      t.hops -= t.writes ? 1 : 0;
+    }
+    if (t.reads) {
+      for (long number = 0; number < window() && hasChunk(t, number); number++) {
+        schedule(t, number, timePs, READ);
+      }
+    } else {
+      schedule(t, 0, timePs, OFFER);
+    }
+    return t.index;
+  }
+
+  private int[] channelsOf(Route route) {
+    if (route.channels.length == 0 && machine != null) {
+      route.channels = machine.virtualChannels(route.links);
+    }
+    return route.channels;
+  }
+
+  @Override
+  public long serialPs(Route route, long bytes) {
+    long rest = bytes % flitBytes;
+    return bytes / flitBytes * route.narrowest.durationPs(flitBytes)
+        + route.narrowest.durationPs(rest);
+  }
+
+  private boolean hasChunk(Transfer t, long number) {
+    return number == 0 || number * chunkBytes < t.bytes;
+  }
+
+  private void schedule(Transfer t, long number, long timePs, int kind) {
+    Packet p = freePackets.poll();
+    if (p == null) {
+      p = new Packet(packets.size(), t);
+      packets.add(p);
+    }
+    p.start(t, number, Math.min(chunkBytes, t.bytes - number * chunkBytes), flitBytes);
+    sim.schedule(timePs, handler, kind, p.index);
+  }
+
+  @Override
+  public void onEvent(int kind, int arg) {
+    switch (kind) {
+      case OFFER -> offer(packets.get(arg));
+      case ARRIVAL -> {
+        channels[arg].arrived++;
+        advance(channels[arg]);
+      }
+      case ADVANCE -> advance(channels[arg]);
+      case CREDIT -> {
+        channels[arg].credits++;
+        wake(channels[arg].link);
+      }
+      case SERVE -> serve(arg);
+      case PORT_FREE -> portFree(arg);
+      case READ -> read(packets.get(arg));
+      case WRITE -> write(packets.get(arg));
+      default -> throw new IllegalStateException("fabric event " + kind);
+    }
+  }
+
+  private void offer(Packet p) {
+    ask(p, 0);
+  }
+
+  /** The packet at the head of a buffer goes on as far as it can. */
+  private void advance(Channel c) {
+    if (!c.hasArrived() || sim.nowPs() < c.leavingPs) {
+      return;
+    }
+    Packet p = c.packet();
+    int hop = c.hop();
+    if (c.asked) {
+      wake(p.transfer.route[hop]);
+    } else {
+      c.asked = true;
+      ask(p, hop);
+    }
+  }
+
+  /** A packet asks for the next channel of its route. */
+  private void ask(Packet p, int hop) {
+    p.headPs[hop] = sim.nowPs();
+    Channel c = channel(p.transfer, hop);
+    Visit visit = new Visit(p, hop);
+    c.waiting.add(visit);
+    wake(c.link);
+  }
+
+  /** Looks at a link, unless it is taken, when everything that happens now has happened. */
+  private void wake(int link) {
+    if (freePs[link] <= sim.nowPs()) {
+      serveAt(link, sim.nowPs());
+    }
+  }
+
+  private void serveAt(int link, long timePs) {
+    if (servedPs[link] != timePs) {
+      servedPs[link] = timePs;
+      sim.scheduleLast(timePs, handler, SERVE, link);
+    }
+  }
+
+  private Channel channel(Transfer t, int hop) {
+    return channels[t.route[hop] * vcs + t.channels[hop]];
+  }
+
+  /** Lets one flit enter a link if it is free and one can. */
+  private void serve(int link) {
+    servedPs[link] = -1;
+    if (freePs[link] > sim.nowPs()) {
+      return;
+    }
+    for (int vc = 0; vc < vcs; vc++) {
+      channels[link * vcs + vc].grant();
+    }
+    for (int i = 1; i <= vcs; i++) {
+      int vc = (turn[link] + i) % vcs;
+      Channel c = channels[link * vcs + vc];
+      Visit v = c.owner;
+      if (v != null && canSend(c, v)) {
+        turn[link] = vc;
+        send(c, v);
+        return;
+      }
+    }
+  }
+
+  private boolean canSend(Channel c, Visit v) {
+    boolean last = v.hop == v.packet.transfer.hops - 1;
+    if (!last && c.credits == 0) {
+      return false;
+    }
+    if (v.hop == 0) {
+      return true;
+    }
+    Channel from = channel(v.packet.transfer, v.hop - 1);
+    return from.hasArrived() && from.packet() == v.packet && portFreePs[from.link] <= sim.nowPs();
+  }
+
+  /** Other packets at the end of a link may go on now. */
+  private void portFree(int link) {
+    for (int i = 1; i <= vcs; i++) {
+      advance(channels[link * vcs + (turn[link] + i) % vcs]);
+    }
+  }
+
+  private void send(Channel c, Visit v) {
+    final Packet p = v.packet;
+    final Transfer t = p.transfer;
+    final int hop = v.hop;
+    final int link = c.link;
+    final long now = sim.nowPs();
+    final int number = p.sent[hop]++;
+    final boolean tail = p.sent[hop] == p.flits;
+    final long bytes = tail ? p.bytes - (p.flits - 1) * flitBytes : flitBytes;
+    long enteredPs = now + rates[link].durationPs(bytes);
+    if (hop > 0) {
+      Channel from = channel(t, hop - 1);
+      enteredPs = Math.max(enteredPs, from.tailPs());
+      from.pop();
+      if (vcs > 1) {
+        portFreePs[from.link] = now + rates[from.link].durationPs(bytes);
+        sim.schedule(portFreePs[from.link], handler, PORT_FREE, from.link);
+      }
+      long backPs = latenciesPs[from.link];
+      long creditPs = Math.max(now + backPs, enteredPs - backPs);
+      sim.schedule(creditPs, handler, CREDIT, index(t, hop - 1));
+      if (tail) {
+        from.asked = false;
+        from.leavingPs = enteredPs;
+        sim.schedule(enteredPs, handler, ADVANCE, index(t, hop - 1));
+      }
+    } else if (t.reads) {
+      enteredPs = Math.max(enteredPs, p.offeredPs); // the memory has all of it by then
+    }
+    freePs[link] = enteredPs;
+    busyPs[link] += enteredPs - now;
+    bytesOn[link] += bytes;
+    serveAt(link, enteredPs);
+    if (number == 0) {
+      p.startPs[hop] = now;
+      if (now - p.headPs[hop] > t.worstWaitPs && lastId[link] != t.id) {
+        t.worstWaitPs = now - p.headPs[hop];
+        t.worstLink = link;
+      }
+    }
+    lastId[link] = t.id;
+    if (hop < t.hops - 1) {
+      c.credits--;
+      c.push(p, hop + 1, enteredPs + latenciesPs[link]);
+      sim.schedule(now + latenciesPs[link], handler, ARRIVAL, index(t, hop));
+    }
+    if (tail) {
+      c.owner = null;
+      sent(p, hop, enteredPs);
+    }
+  }
+
+  private int index(Transfer t, int hop) {
+    return t.route[hop] * vcs + t.channels[hop];
+  }
+
+  /** The tail of a packet enters a link. */
+  private void sent(Packet p, int hop, long tailPs) {
+    final Transfer t = p.transfer;
+    final int link = t.route[hop];
+    if (log != null) {
+      boolean first = hop == 0 && !t.reads;
+      log.served(t.index, p.index, link, p.bytes, first, p.headPs[hop], p.startPs[hop], tailPs);
+    }
+    final long number = p.number;
+    final boolean last = !hasChunk(t, number + 1);
+    if (hop == 0) {
+      if (t.reads) {
+        if (hasChunk(t, number + window())) {
+          schedule(t, number + window(), tailPs, READ);
+        }
+      } else if (!last) {
+        schedule(t, number + 1, tailPs, OFFER);
+      } else if (t.tellInjected) {
+        t.sink().onInjected(t.sinkArg, tailPs);
+      }
+    }
+    if (hop == t.hops - 1) {
+      long arrivesPs = tailPs + latenciesPs[link];
+      if (t.writes) {
+        sim.schedule(arrivesPs, handler, WRITE, p.index);
+      } else {
+        freePackets.add(p);
+        if (last) {
+          delivered(t, arrivesPs);
+        }
+      }
+    }
+  }
+
+  private void delivered(Transfer t, long timePs) {
+    Sink sink = t.sink();
+    t.sink = null;
+    freeTransfers.add(t);
+    sink.onDelivered(t.sinkArg, timePs, Math.max(0, timePs - t.earliestPs), t.worstLink);
+  }
+
+  // ---- banked memories ----
+
+  private HbmSlices slices() {
+    HbmSlices s = slices;
+    if (s == null) {
+      throw new IllegalStateException("bug: no memory of this machine has banks");
+    }
+    return s;
+  }
+
+  private void read(Packet p) {
+    final Transfer t = p.transfer;
+    final long now = sim.nowPs();
+    HbmBanks banks = slices().access(t.index, p.number * chunkBytes, p.bytes, now);
+    long head = Math.max(banks.firstPs, banks.lastPs - rates[t.route[0]].durationPs(p.bytes));
+    head = Math.max(head, t.memoryPs);
+    t.memoryPs = head;
+    p.offeredPs = banks.lastPs;
+    memory(p, now, head, banks.lastPs);
+    sim.schedule(head, handler, OFFER, p.index);
+  }
+
+  private void write(Packet p) {
+    final Transfer t = p.transfer;
+    final long now = sim.nowPs();
+    HbmBanks banks = slices().access(t.index, p.number * chunkBytes, p.bytes, now);
+    t.memoryPs = Math.max(t.memoryPs, banks.lastPs);
+    memory(p, now, banks.firstPs, t.memoryPs);
+    boolean last = !hasChunk(t, p.number + 1);
+    freePackets.add(p);
+    if (last) {
+      delivered(t, t.memoryPs);
+    }
+  }
+
+  /** The memory counts as a link, with the latency of its port. */
+  private void memory(Packet p, long headPs, long firstPs, long lastPs) {
+    final Transfer t = p.transfer;
+    final int port = slices().port(t.index);
+    busyPs[port] += rates[port].durationPs(p.bytes);
+    bytesOn[port] += p.bytes;
+    long waited = slices().waitedPs(t.index, headPs);
+    if (waited > t.worstWaitPs) {
+      t.worstWaitPs = waited;
+      t.worstLink = port;
+    }
+    if (log != null) {
+      long latency = latenciesPs[port];
+      log.servedByMemory(
+          t.index, p.index, port, p.bytes, t.reads, headPs, firstPs - latency, lastPs - latency);
+    }
+  }
+
+  /** How long a link has been taken, in picoseconds, up to the last reservation. */
+  long busyPs(int link) {
+    return busyPs[link];
+  }
+
+  /** Bytes that have entered a link. */
+  long bytesOn(int link) {
+    return bytesOn[link];
+  }
+}

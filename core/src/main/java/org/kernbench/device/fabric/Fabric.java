@@ -1,0 +1,760 @@
+package org.kernbench.device.fabric;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.TransferLog;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.sim.EventHandler;
+import org.kernbench.sim.Rate;
+import org.kernbench.sim.Simulation;
+
+/**
+ * Links and the one streaming rule.
+ *
+ * <p>A transfer is cut into chunks of at most {@code fabric.chunk} bytes. Chunks move in order and
+ * cut through: for a chunk of {@code c} bytes on link {@code i} of its route, with bandwidth B and
+ * latency L,
+ *
+ * <pre>
+ *   s_i = max(h_i, free_i)                       the head enters
+ *   f_i = max(s_i + c/B_i, f_(i-1) + L_(i-1))    the tail has entered; it cannot before it arrives
+ *   free_i = f_i                                 one chunk at a time, first come first served by head arrival
+ *   h_(i+1) = s_i + L_i                          the head reaches the next link
+ *   delivered = f_k + L_k
+ * </pre>
+ *
+ * <p>The head of chunk {@code j + 1} is offered to the first link when the tail of chunk {@code j}
+ * has entered it, so transfers that share a source take turns chunk by chunk. Heads that reach a
+ * link at the same time are served by (transfer id, chunk number). Nothing else delays a byte:
+ * uncontended, a transfer of {@code n} bytes takes {@code sum L + n / min B}, whatever the chunk
+ * size and the order of fast and slow links ({@code FabricTest}).
+ *
+ * <p>One event per chunk and link, with one exception that changes nothing but the cost: a link
+ * that can only be entered from one other link (its <em>feeder</em>) sees heads in the order in
+ * which the feeder serves them, so its times follow at once and need no event of their own. Arrival
+ * at the end needs none either: it is certain when the last head enters the last link.
+ *
+ * <p>Memories are links like others, but for HBM with banks ({@link HbmBanks}): there a read begins
+ * in the memory, which works on {@code window} bytes of it at once and offers each chunk to the
+ * first link when it has all of it, or as much as lets it go out in one piece; and a write ends
+ * when the memory has taken its last chunk.
+ *
+ * <p>Links, transfers and chunks are records of four or eight longs in flat arrays, and what a
+ * transfer refers to (its route, who hears of it) stands in an array beside: with thousands of PEs
+ * in step, the cost of an event is the number of cache lines it touches. Records are used again,
+ * and the arrays grow when none is free; but for that, and for transfers between packages that run
+ * apart, an event allocates nothing.
+ */
+public final class Fabric implements Interconnect, EventHandler {
+  private static final int HEAD = 0;
+  private static final int READ = 1; // of a chunk, in a banked memory
+  private static final int WRITE = 2;
+  private static final int CHUNK_BITS = 22; // of the key of an event: the rest is the transfer id
+
+  /** Of the id of a transfer. */
+  public static final int ID_BITS = 62 - CHUNK_BITS;
+
+  private static final long MOST_CHUNKS = 1L << CHUNK_BITS;
+
+  // instead of a hop
+  private static final int NOWHERE = -1;
+  private static final int BANKS = -2;
+
+  /** Instead of the number of a transfer: it has begun in another partition. */
+  private static final int ELSEWHERE = -1;
+
+  // a link: eight longs
+  private static final int LINK_SHIFT = 3;
+  private static final int FREE_PS = 0;
+  private static final int LATENCY_PS = 1;
+  private static final int CHUNK_PS = 2;
+  private static final int BUSY_PS = 3;
+  private static final int LINK_BYTES = 4;
+  private static final int LAST_ID = 5;
+  private static final int LAST_SIZE = 6; // of a chunk that is not full: they come in runs
+  private static final int LAST_SIZE_PS = 7;
+
+  /** Instead of a feeder: the port of a banked memory. */
+  private static final int BANKED = -2;
+
+  // a transfer: eight longs, and two references
+  private static final int TRANSFER_SHIFT = 3;
+  private static final int BYTES = 0;
+  private static final int ID = 1;
+  private static final int EARLIEST_PS = 2;
+  private static final int WORST_WAIT_PS = 3;
+  private static final int WORST_HOP = 4;
+  private static final int SINK_ARG = 5;
+  private static final int AFTER_CHUNK = 6; // what to do when a chunk has entered the first link
+  private static final int NEXT_FREE = 7; // of those not in use
+  private static final int BANKS_PS = 7; // the latest chunk that a banked memory gave or took
+
+  // after a chunk: offer the next one, and when the last has entered, nothing or tell the source;
+  // or
+  // let a banked memory read on
+  private static final int OFFER = 0;
+  private static final int OFFER_AND_TELL = 1;
+  private static final int READ_ON = 2;
+
+  // a chunk: four longs
+  private static final int CHUNK_SHIFT = 2;
+  private static final int TRANSFER = 0;
+  private static final int NUMBER = 1;
+  private static final int HOP = 2;
+  private static final int TAIL_PS = 3;
+
+  private final Simulation sim;
+  private final int handler;
+  private final int chunkBytesShift;
+  private final int chunkBytes;
+
+  private final Rate[] rates;
+  private final long[] links;
+
+  /**
+   * By link id, the only link from which it can be entered; -1 if there are several, or a source.
+   * Apart from the records, because it is asked for before the link is entered, which is an event
+   * later as a rule: so that takes no line of the cache that is not needed yet.
+   */
+  private final int[] feeders;
+
+  /** By link id; empty if all are at place 0. */
+  private final int[] places;
+
+  /** By place, what moves there. */
+  private final IntFunction<Fabric> parts;
+
+  /** Hears of transfers that come from other partitions. */
+  private @Nullable Sink sink;
+
+  /** Transfers of several chunks that have come from other partitions. */
+  private final Map<Visit, Integer> visiting = new HashMap<>();
+
+  /** A transfer that enters a partition: it may do so again, further on its way. */
+  private record Visit(long id, int hop) {}
+
+  private final @Nullable HbmSlices slices;
+
+  private long[] transfers = new long[64 << TRANSFER_SHIFT];
+  private Object[] references = new Object[64 * 2]; // route, sink
+  private int transferCount;
+  private int freeTransfer = -1;
+
+  /** Remembers every service, if anybody wants to know. */
+  private @Nullable TransferLog log;
+
+  private @Nullable Rate restRate;
+  private long restBytes;
+  private long restPs;
+
+  private long[] chunks = new long[256 << CHUNK_SHIFT];
+  private int chunkCount;
+  private int freeChunk = -1;
+
+  /** The links of a machine. */
+  static Fabric of(Simulation sim, Machine machine) {
+    int n = machine.linkCount();
+    Rate[] rates = new Rate[n];
+    long[] latenciesPs = new long[n];
+    for (int i = 0; i < n; i++) {
+      LinkSpec link = machine.specOf(i);
+      rates[i] = link.rate();
+      latenciesPs[i] = link.latencyPs();
+    }
+    HbmSlices slices = machine.hbm().isBanked() ? new HbmSlices(machine) : null;
+    return new Fabric(
+        sim, machine.fabric().chunkBytes(), rates, latenciesPs, machine.soleFeeders(), slices);
+  }
+
+  /**
+   * Links given as a table, each with any number of feeders.
+   *
+   * @param chunkBytes a power of two
+   * @param rates by link id
+   * @param latenciesPs by link id, as many as rates
+   */
+  Fabric(Simulation sim, long chunkBytes, Rate[] rates, long[] latenciesPs) {
+    this(sim, chunkBytes, rates, latenciesPs, noFeeders(rates.length));
+  }
+
+  /**
+   * Links given as a table.
+   *
+   * @param feeders by link id: the only link from which it can be entered, -1 if there may be
+   *     others
+   */
+  Fabric(Simulation sim, long chunkBytes, Rate[] rates, long[] latenciesPs, int[] feeders) {
+    this(sim, chunkBytes, rates, latenciesPs, feeders, null);
+  }
+
+  private Fabric(
+      Simulation sim,
+      long chunkBytes,
+      Rate[] rates,
+      long[] latenciesPs,
+      int[] feeders,
+      @Nullable HbmSlices slices) {
+    this.sim = sim;
+    this.slices = slices;
+    this.places = new int[0];
+    this.parts = place -> this;
+    this.handler = sim.register(this);
+    this.chunkBytes = Math.toIntExact(chunkBytes);
+    this.chunkBytesShift = Long.numberOfTrailingZeros(chunkBytes);
+    this.rates = rates.clone();
+    this.links = new long[rates.length << LINK_SHIFT];
+    this.feeders = feeders.clone();
+    for (int i = 0; i < rates.length; i++) {
+      int at = i << LINK_SHIFT;
+      links[at + LATENCY_PS] = latenciesPs[i];
+      links[at + CHUNK_PS] = rates[i].durationPs(chunkBytes);
+      if (slices != null) {
+        if (slices.isPort(i)) {
+          this.feeders[i] = BANKED;
+        } else if (feeders[i] >= 0 && slices.isPort(feeders[i])) {
+          this.feeders[i] = -1; // the memory offers to it
+        }
+      }
+    }
+  }
+
+  /**
+   * The same links, while packages run apart: the transfers in one partition of them.
+   *
+   * @param parts by place, the transfers there
+   */
+  private Fabric(Fabric whole, Simulation sim, int[] placeOfLink, IntFunction<Fabric> parts) {
+    this.sim = sim;
+    this.slices = null;
+    this.places = placeOfLink;
+    this.parts = parts;
+    this.chunkBytes = whole.chunkBytes;
+    this.chunkBytesShift = whole.chunkBytesShift;
+    this.rates = whole.rates;
+    this.links = whole.links;
+    this.feeders = whole.feeders;
+    this.handler = sim.register(this);
+  }
+
+  /**
+   * Whether there are memories with banks: one is asked when an access is offered, from anywhere.
+   */
+  public boolean isBanked() {
+    return slices != null;
+  }
+
+  /**
+   * Makes what moves in one partition of the links; each link is the business of one.
+   *
+   * @param byPlace what this has returned for the partition of a place
+   */
+  public Fabric part(Simulation partition, int[] placeOfLink, IntFunction<Fabric> byPlace) {
+    return new Fabric(this, partition, placeOfLink, byPlace);
+  }
+
+  /** Who hears of transfers that come from other partitions. */
+  public void tells(Sink hears) {
+    sink = hears;
+  }
+
+  private static int[] noFeeders(int links) {
+    int[] none = new int[links];
+    Arrays.fill(none, -1);
+    return none;
+  }
+
+  @Override
+  public void recordIn(TransferLog newLog) {
+    log = newLog;
+  }
+
+  /**
+   * Starts a transfer.
+   *
+   * @param id decides who goes first among chunks that reach a link at one time: the lower; at most
+   *     one transfer of an id may reach a link at one time
+   * @param route links in order; at least one
+   * @param bytes at least 0 (an empty transfer still takes the latency), at most 2^22 chunks
+   * @param timePs when the source offers the first byte; not before now
+   * @param tellInjected whether the sink wants {@link Sink#onInjected}
+   * @return a number that no other transfer under way has
+   * @throws SimulationException if it is cut into more chunks than the order of events can number
+   */
+  int begin(
+      long id, Route route, long bytes, long timePs, Sink sink, int sinkArg, boolean tellInjected) {
+    return begin(id, route, bytes, timePs, sink, sinkArg, tellInjected, null);
+  }
+
+  @Override
+  public int begin(
+      long id,
+      Route route,
+      long bytes,
+      long timePs,
+      Sink sink,
+      int sinkArg,
+      boolean tellInjected,
+      @Nullable MemorySpan span) {
+    if (feeders[route.links[0]] >= 0) {
+      throw new IllegalStateException(
+          "bug: a route starts in the middle, at link " + route.links[0]);
+    }
+    if ((bytes - 1) >> chunkBytesShift >= MOST_CHUNKS) {
+      throw new SimulationException(tooManyChunks(bytes));
+    }
+    final int place = place(route.links[0]);
+    if (!sim.holds(place)) { // a load from another package begins there
+      sim.post(
+          place,
+          () -> {
+            Fabric there = parts.apply(place);
+            there.begin(id, route, bytes, timePs, there.sink(), sinkArg, tellInjected, span);
+          });
+      return ELSEWHERE;
+    }
+    long earliestPs = timePs + route.latencyPs + serialPs(route, bytes);
+    int t = newTransfer(id, route.links, bytes, earliestPs, sink, sinkArg);
+    final int at = t << TRANSFER_SHIFT;
+    transfers[at + AFTER_CHUNK] = tellInjected ? OFFER_AND_TELL : OFFER;
+    final HbmSlices s = slices;
+    if (s != null && s.begin(t, id, route, bytes, span)) {
+      transfers[at + BANKS_PS] = 0;
+      transfers[at + EARLIEST_PS] += s.idlePs(t);
+      if (s.isRead(t)) {
+        transfers[at + AFTER_CHUNK] = READ_ON;
+        readFirst(t, timePs);
+        return t;
+      }
+    }
+    offer(t, 0, timePs);
+    return t;
+  }
+
+  /**
+   * Time that the chunks of a transfer take on the narrowest link of its way, each rounded up to a
+   * picosecond as links do it. No other link delays a chunk that meets nobody else's: with the
+   * latencies it is exactly when the transfer arrives alone, and never later than it does.
+   */
+  @Override
+  public long serialPs(Route route, long bytes) {
+    long rest = bytes & (chunkBytes - 1);
+    long chunkPs = links[(route.narrowestLink << LINK_SHIFT) + CHUNK_PS];
+    return (bytes >> chunkBytesShift) * chunkPs
+        + (rest == 0 ? 0 : restPs(rates[route.narrowestLink], rest));
+  }
+
+  /** What bytes take at a rate; remembers the last, for divisions take long. */
+  private long restPs(Rate rate, long bytes) {
+    if (rate != restRate || bytes != restBytes) {
+      restRate = rate;
+      restBytes = bytes;
+      restPs = rate.durationPs(bytes);
+    }
+    return restPs;
+  }
+
+  /** What a chunk that is not full takes on a link. */
+  private long partPs(int link, long size) {
+    final int at = link << LINK_SHIFT;
+    if (links[at + LAST_SIZE] != size) {
+      links[at + LAST_SIZE] = size;
+      links[at + LAST_SIZE_PS] = rates[link].durationPs(size);
+    }
+    return links[at + LAST_SIZE_PS];
+  }
+
+  private String tooManyChunks(long bytes) {
+    long chunk = chunkBytes;
+    while ((bytes - 1) >> Long.numberOfTrailingZeros(chunk) >= MOST_CHUNKS) {
+      chunk *= 2;
+    }
+    return "a transfer of "
+        + bytes
+        + " bytes is more than "
+        + MOST_CHUNKS
+        + " chunks of "
+        + chunkBytes
+        + " bytes; raise fabric.chunk to "
+        + chunk
+        + " B, or move the data in parts";
+  }
+
+  private void offer(int t, long number, long timePs) {
+    start(t, number, timePs, HEAD);
+  }
+
+  private int place(int link) {
+    return places.length == 0 ? 0 : places[link];
+  }
+
+  private Sink sink() {
+    return Objects.requireNonNull(sink, "partitions are told who hears of transfers");
+  }
+
+  /** A chunk is at the beginning of its way. */
+  private void start(int t, long number, long timePs, int kind) {
+    enter(t, number, 0, timePs, timePs, kind);
+  }
+
+  /** A chunk reaches a link of its way. */
+  private void enter(int t, long number, int hop, long headPs, long tailPs, int kind) {
+    int c = newChunk();
+    int at = c << CHUNK_SHIFT;
+    chunks[at + TRANSFER] = t;
+    chunks[at + NUMBER] = number;
+    chunks[at + HOP] = hop;
+    chunks[at + TAIL_PS] = tailPs;
+    int place = place(((int[]) references[t * 2])[hop]);
+    sim.scheduleKeyed(place, headPs, key(t, number), handler, kind, c);
+  }
+
+  private long key(int t, long number) {
+    return (transfers[(t << TRANSFER_SHIFT) + ID] << CHUNK_BITS) | number;
+  }
+
+  /** The key of an event that follows from the end of a transfer, after all those of its chunks. */
+  public static long keyAfter(long transferId) {
+    return (transferId << CHUNK_BITS) | (MOST_CHUNKS - 1);
+  }
+
+  @Override
+  public void onEvent(int kind, int arg) {
+    if (kind == HEAD) {
+      head(arg);
+    } else if (kind == READ) {
+      read(arg);
+    } else if (kind == WRITE) {
+      write(arg);
+    } else {
+      throw new IllegalStateException("fabric event " + kind);
+    }
+  }
+
+  private Sink sink(int t) {
+    return (Sink) references[t * 2 + 1];
+  }
+
+  private void head(int c) {
+    final long[] l = links;
+    final long[] x = transfers;
+    final int chunk = c << CHUNK_SHIFT;
+    final int t = (int) chunks[chunk + TRANSFER];
+    final long number = chunks[chunk + NUMBER];
+    final int transfer = t << TRANSFER_SHIFT;
+    final int[] route = (int[]) references[t * 2];
+    final long sent = number << chunkBytesShift;
+    final boolean last = sent + chunkBytes >= x[transfer + BYTES];
+    final long size = last ? x[transfer + BYTES] - sent : chunkBytes;
+    int hop = (int) chunks[chunk + HOP];
+    long tailArrives = chunks[chunk + TAIL_PS];
+    long headArrives = sim.nowPs();
+
+    final boolean enters = hop == 0;
+    boolean arrives = false;
+    boolean leaves = false;
+    long entered = 0;
+    while (true) {
+      final int id = route[hop];
+      final int link = id << LINK_SHIFT;
+      final long duration = size == chunkBytes ? l[link + CHUNK_PS] : partPs(id, size);
+      final long start = Math.max(headArrives, l[link + FREE_PS]);
+      final long tail = Math.max(start + duration, tailArrives);
+      l[link + FREE_PS] = tail;
+      l[link + BUSY_PS] += tail - start;
+      l[link + LINK_BYTES] += size;
+      if (l[link + LAST_ID] != x[transfer + ID]) {
+        noteWait(transfer, start - headArrives, hop);
+      }
+      l[link + LAST_ID] = x[transfer + ID];
+      if (log != null) {
+        boolean first = hop == 0 && x[transfer + AFTER_CHUNK] != READ_ON;
+        log.served(t, c, id, size, first, headArrives, start, tail);
+      }
+      if (hop == 0) {
+        entered = tail;
+      }
+      final long latency = l[link + LATENCY_PS];
+      headArrives = start + latency;
+      tailArrives = tail + latency;
+      hop++;
+      if (hop == route.length) {
+        arrives = true;
+        break;
+      }
+      if (!isFed(route[hop], id)) {
+        if (!sim.holds(place(route[hop]))) {
+          leaves = true;
+          break;
+        }
+        chunks[chunk + HOP] = hop;
+        chunks[chunk + TAIL_PS] = tailArrives;
+        if (feeders[route[hop]] == BANKED) {
+          sim.scheduleKeyed(place(route[hop]), tailArrives, key(t, number), handler, WRITE, c);
+        } else {
+          sim.scheduleKeyed(place(route[hop]), headArrives, key(t, number), handler, HEAD, c);
+        }
+        break;
+      }
+    }
+    if (arrives || leaves) {
+      chunks[chunk + NUMBER] = freeChunk;
+      freeChunk = c;
+    }
+    if (enters) {
+      hasEntered(t, number, last, entered);
+    }
+    if (leaves) {
+      leave(t, number, last, hop, headArrives, tailArrives);
+    }
+    if (arrives && last) {
+      delivered(t, tailArrives);
+    }
+  }
+
+  /** Of equal waits the one nearer to the source counts, whichever was noticed first. */
+  private void noteWait(int transfer, long waitPs, int hop) {
+    final long[] x = transfers;
+    final long worstPs = x[transfer + WORST_WAIT_PS];
+    if (waitPs > worstPs || (waitPs == worstPs && waitPs > 0 && hop < x[transfer + WORST_HOP])) {
+      x[transfer + WORST_WAIT_PS] = waitPs;
+      x[transfer + WORST_HOP] = hop;
+    }
+  }
+
+  // ---- from one partition to another ----
+
+  /** A chunk goes on in another partition, with all that is known of its transfer so far. */
+  private void leave(int t, long number, boolean last, int hop, long headPs, long tailPs) {
+    final long[] x = transfers;
+    final int at = t << TRANSFER_SHIFT;
+    final int[] route = (int[]) references[t * 2];
+    final long id = x[at + ID];
+    final long bytes = x[at + BYTES];
+    final long earliestPs = x[at + EARLIEST_PS];
+    final long worstPs = x[at + WORST_WAIT_PS];
+    final int worstHop = (int) x[at + WORST_HOP];
+    final int arg = (int) x[at + SINK_ARG];
+    final int place = place(route[hop]);
+    sim.post(
+        place,
+        () -> {
+          Fabric there = parts.apply(place);
+          int visitor = there.visitor(id, bytes, route, hop, number, earliestPs, arg);
+          there.noteWait(visitor << TRANSFER_SHIFT, worstPs, worstHop);
+          there.enter(visitor, number, hop, headPs, tailPs, HEAD);
+        });
+    if (last) {
+      x[at + NEXT_FREE] = freeTransfer;
+      freeTransfer = t;
+    }
+  }
+
+  /** The transfer here of which a chunk has come. */
+  private int visitor(
+      long id, long bytes, int[] route, int hop, long number, long earliestPs, int arg) {
+    final boolean last = (number + 1) << chunkBytesShift >= bytes;
+    if (number > 0) {
+      Visit visit = new Visit(id, hop);
+      return Objects.requireNonNull(last ? visiting.remove(visit) : visiting.get(visit));
+    }
+    int t = newTransfer(id, route, bytes, earliestPs, sink(), arg);
+    if (!last) {
+      visiting.put(new Visit(id, hop), t);
+    }
+    return t;
+  }
+
+  /** Whether a link is entered from {@code from} only, so that its times follow from there. */
+  private boolean isFed(int link, int from) {
+    final int feeder = feeders[link];
+    if (feeder >= 0 && feeder != from) {
+      throw new IllegalStateException(
+          "bug: link " + link + " is entered from " + from + ", its only feeder is " + feeder);
+    }
+    return feeder == from;
+  }
+
+  /**
+   * The tail of a chunk enters the first link at {@code tailPs}: the source offers what comes next.
+   */
+  private void hasEntered(int t, long number, boolean last, long tailPs) {
+    final int at = t << TRANSFER_SHIFT;
+    final long after = transfers[at + AFTER_CHUNK];
+    if (after == READ_ON) {
+      readOn(t, number, tailPs);
+    } else if (!last) {
+      offer(t, number + 1, tailPs);
+    } else if (after == OFFER_AND_TELL) {
+      sink(t).onInjected((int) transfers[at + SINK_ARG], tailPs);
+    }
+  }
+
+  // ---- banked memories ----
+
+  private HbmSlices slices() {
+    HbmSlices s = slices;
+    if (s == null) {
+      throw new IllegalStateException("bug: no memory of this machine has banks");
+    }
+    return s;
+  }
+
+  private boolean hasChunk(int t, long number) {
+    return number == 0 || number << chunkBytesShift < transfers[(t << TRANSFER_SHIFT) + BYTES];
+  }
+
+  private void readFirst(int t, long timePs) {
+    long window = Math.max(1, slices().windowBytes() >> chunkBytesShift);
+    for (long number = 0; number < window && hasChunk(t, number); number++) {
+      start(t, number, timePs, READ);
+    }
+  }
+
+  /** A chunk has left the controller: there is room for the one a window later. */
+  private void readOn(int t, long number, long timePs) {
+    long next = number + Math.max(1, slices().windowBytes() >> chunkBytesShift);
+    if (hasChunk(t, next)) {
+      start(t, next, timePs, READ);
+    }
+  }
+
+  /** The command for a chunk has reached the memory. */
+  private void read(int c) {
+    final int t = (int) chunks[(c << CHUNK_SHIFT) + TRANSFER];
+    final long number = chunks[(c << CHUNK_SHIFT) + NUMBER];
+    final int at = t << TRANSFER_SHIFT;
+    final long sent = number << chunkBytesShift;
+    final long size = Math.min(chunkBytes, transfers[at + BYTES] - sent);
+    HbmBanks banks = slices().access(t, sent, size, sim.nowPs());
+    final int first = ((int[]) references[t * 2])[0];
+    noteBanks(t, size);
+    long head = Math.max(banks.firstPs, banks.lastPs - rates[first].durationPs(size));
+    head = Math.max(head, transfers[at + BANKS_PS]);
+    transfers[at + BANKS_PS] = head;
+    logBanks(t, c, size, sim.nowPs(), head, banks.lastPs);
+    chunks[(c << CHUNK_SHIFT) + TAIL_PS] = banks.lastPs;
+    sim.scheduleKeyed(place(first), head, key(t, number), handler, HEAD, c);
+  }
+
+  /** All of a chunk has reached the memory. */
+  private void write(int c) {
+    final int t = (int) chunks[(c << CHUNK_SHIFT) + TRANSFER];
+    final long number = chunks[(c << CHUNK_SHIFT) + NUMBER];
+    final int at = t << TRANSFER_SHIFT;
+    final long sent = number << chunkBytesShift;
+    final long size = Math.min(chunkBytes, transfers[at + BYTES] - sent);
+    HbmBanks banks = slices().access(t, sent, size, sim.nowPs());
+    noteBanks(t, size);
+    transfers[at + BANKS_PS] = Math.max(transfers[at + BANKS_PS], banks.lastPs);
+    logBanks(t, c, size, sim.nowPs(), banks.firstPs, transfers[at + BANKS_PS]);
+    chunks[(c << CHUNK_SHIFT) + NUMBER] = freeChunk;
+    freeChunk = c;
+    if (!hasChunk(t, number + 1)) {
+      delivered(t, transfers[at + BANKS_PS]);
+    }
+  }
+
+  /** The memory counts as a link, with the latency of its port. */
+  private void logBanks(int t, int c, long bytes, long headPs, long firstPs, long lastPs) {
+    if (log != null) {
+      int port = slices().port(t);
+      long latency = links[(port << LINK_SHIFT) + LATENCY_PS];
+      log.servedByMemory(
+          t, c, port, bytes, slices().isRead(t), headPs, firstPs - latency, lastPs - latency);
+    }
+  }
+
+  /** Counts the bytes on the port, and blames it if the memory has kept them longest. */
+  private void noteBanks(int t, long bytes) {
+    final HbmSlices s = slices();
+    final int port = s.port(t) << LINK_SHIFT;
+    links[port + BUSY_PS] += rates[s.port(t)].durationPs(bytes);
+    links[port + LINK_BYTES] += bytes;
+    final int at = t << TRANSFER_SHIFT;
+    long waited = s.waitedPs(t, sim.nowPs());
+    if (waited > transfers[at + WORST_WAIT_PS]) {
+      transfers[at + WORST_WAIT_PS] = waited;
+      transfers[at + WORST_HOP] = BANKS;
+    }
+  }
+
+  private void delivered(int t, long timePs) {
+    final int at = t << TRANSFER_SHIFT;
+    long waited = timePs - transfers[at + EARLIEST_PS];
+    if (slices != null) {
+      waited = Math.max(0, waited); // an open row is faster than what counts as idle
+    }
+    int arg = (int) transfers[at + SINK_ARG];
+    int worstHop = (int) transfers[at + WORST_HOP];
+    int worst =
+        switch (worstHop) {
+          case NOWHERE -> -1;
+          case BANKS -> slices().port(t);
+          default -> ((int[]) references[t * 2])[worstHop];
+        };
+    Sink s = sink(t);
+    transfers[at + NEXT_FREE] = freeTransfer;
+    freeTransfer = t;
+    s.onDelivered(arg, timePs, waited, worst);
+  }
+
+  /** A transfer that has met nobody yet. */
+  private int newTransfer(
+      long id, int[] route, long bytes, long earliestPs, Sink hears, int sinkArg) {
+    final int t = newTransfer();
+    final int at = t << TRANSFER_SHIFT;
+    final long[] x = transfers;
+    x[at + BYTES] = bytes;
+    x[at + ID] = id;
+    x[at + EARLIEST_PS] = earliestPs;
+    x[at + WORST_WAIT_PS] = 0;
+    x[at + WORST_HOP] = NOWHERE;
+    x[at + SINK_ARG] = sinkArg;
+    references[t * 2] = route;
+    references[t * 2 + 1] = hears;
+    return t;
+  }
+
+  private int newTransfer() {
+    int t = freeTransfer;
+    if (t >= 0) {
+      freeTransfer = (int) transfers[(t << TRANSFER_SHIFT) + NEXT_FREE];
+      return t;
+    }
+    t = transferCount++;
+    if (t * 2 == references.length) {
+      transfers = Arrays.copyOf(transfers, transfers.length * 2);
+      references = Arrays.copyOf(references, references.length * 2);
+    }
+    return t;
+  }
+
+  private int newChunk() {
+    int c = freeChunk;
+    if (c >= 0) {
+      freeChunk = (int) chunks[(c << CHUNK_SHIFT) + NUMBER];
+      return c;
+    }
+    c = chunkCount++;
+    if (c << CHUNK_SHIFT == chunks.length) {
+      chunks = Arrays.copyOf(chunks, chunks.length * 2);
+    }
+    return c;
+  }
+
+  /** How long a link has been taken, in picoseconds, up to the last reservation. */
+  long busyPs(int link) {
+    return links[(link << LINK_SHIFT) + BUSY_PS];
+  }
+
+  /** Bytes that have entered a link. */
+  long bytesOn(int link) {
+    return links[(link << LINK_SHIFT) + LINK_BYTES];
+  }
+}

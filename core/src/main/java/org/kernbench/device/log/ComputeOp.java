@@ -1,0 +1,104 @@
+package org.kernbench.device.log;
+
+import java.util.List;
+import org.kernbench.tensor.ArgReduceOp;
+import org.kernbench.tensor.BinaryOp;
+import org.kernbench.tensor.CompareOp;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.ReduceOp;
+import org.kernbench.tensor.UnaryOp;
+
+/**
+ * What a MATH or GEMM command computes. Operands are dense, in the registers named by the command,
+ * unless a {@link Strided} says otherwise; {@code n} counts elements. What each function gives is
+ * said in {@link org.kernbench.tensor.Numerics}, what it costs in {@link CostModel}.
+ *
+ * <p>A new case must be priced in {@link CostModel} and executed in {@code ComputeKernels}, or the
+ * build fails.
+ */
+public sealed interface ComputeOp {
+  /** {@code out[i] = a[i] op b[i]}. */
+  record Binary(BinaryOp op, DType type, int n) implements ComputeOp {}
+
+  /** {@code out[i] = a[i] op scalar}. */
+  record BinaryScalar(BinaryOp op, DType type, int n, double scalar) implements ComputeOp {}
+
+  /** {@code out[i] = scalar op a[i]}. */
+  record ScalarBinary(BinaryOp op, DType type, int n, double scalar) implements ComputeOp {}
+
+  /** {@code out[i] = op(a[i])}. */
+  record Unary(UnaryOp op, DType type, int n) implements ComputeOp {}
+
+  /** {@code out[i] = a[i] * b[i] + c[i]}, rounded once. */
+  record Fma(DType type, int n) implements ComputeOp {}
+
+  /** {@code out[i] = min(max(a[i], low), high)}; NaN stays NaN. */
+  record Clamp(DType type, int n, double low, double high) implements ComputeOp {}
+
+  /** {@code out[i] = a[i] op b[i]} as bool. */
+  record Compare(CompareOp op, DType type, int n) implements ComputeOp {}
+
+  /** {@code out[i] = a[i] op scalar} as bool. */
+  record CompareScalar(CompareOp op, DType type, int n, double scalar) implements ComputeOp {}
+
+  /** {@code out[i] = a[i] ? b[i] : c[i]}; a is bool, b and c are of {@code type}. */
+  record Where(DType type, int n) implements ComputeOp {}
+
+  /** {@code out[i] = a[i] ? b[i] : scalar}, or with the two exchanged. */
+  record WhereScalar(DType type, int n, boolean scalarIfTrue, double scalar) implements ComputeOp {}
+
+  /** {@code [outer, length, inner] -> [outer, inner]}, ascending along the axis. */
+  record Reduce(ReduceOp op, DType type, int outer, int length, int inner) implements ComputeOp {}
+
+  /** {@code [outer, length, inner] -> [outer, inner]} in i32: positions along the axis. */
+  record ArgReduce(ArgReduceOp op, DType type, int outer, int length, int inner)
+      implements ComputeOp {}
+
+  /** The sum so far along the axis of {@code [outer, length, inner]}. */
+  record CumulativeSum(DType type, int outer, int length, int inner) implements ComputeOp {}
+
+  /** The softmax along the axis of {@code [outer, length, inner]}, less its maximum. */
+  record Softmax(DType type, int outer, int length, int inner) implements ComputeOp {}
+
+  /** {@code out[i] = (to) a[i]}. */
+  record Cast(DType from, DType to, int n) implements ComputeOp {}
+
+  /** {@code out[i] = value}. */
+  record Fill(DType type, int n, double value) implements ComputeOp {}
+
+  /** {@code out[i] = start + i * step}. */
+  record Arange(DType type, int n, double start, double step) implements ComputeOp {}
+
+  /** {@code out[i] = a[i]}: makes a view dense. */
+  record Copy(DType type, int n) implements ComputeOp {}
+
+  /** {@code out[o] = a[o, 0..aRun), b[o, 0..bRun)}: concatenation along an axis. */
+  record Concat(DType type, int outer, int aRun, int bRun) implements ComputeOp {}
+
+  /**
+   * {@code out = a[m, k] b[k, n] (+ c[m, n])}; c and the sums are of the {@linkplain
+   * DType#accumulator accumulator's} type, k ascends.
+   */
+  record Gemm(DType in, DType out, int m, int n, int k, boolean accumulate) implements ComputeOp {}
+
+  /**
+   * Another command whose operands are read through layouts.
+   *
+   * @param what the command, as if its operands were dense
+   * @param layouts of a, b and c, as many as it has operands
+   */
+  record Strided(ComputeOp what, List<Layout> layouts) implements ComputeOp {
+    /** Copies the list. */
+    public Strided {
+      layouts = List.copyOf(layouts);
+      if (what instanceof Strided) {
+        throw new IllegalArgumentException("layouts of layouts; expected a plain command");
+      }
+    }
+  }
+
+  /** Whether the GEMM engine runs it; MATH runs the others. */
+  default boolean isProduct() {
+    return this instanceof Gemm || (this instanceof Strided s && s.what() instanceof Gemm);
+  }
+}

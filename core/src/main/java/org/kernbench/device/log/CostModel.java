@@ -1,0 +1,184 @@
+package org.kernbench.device.log;
+
+import org.kernbench.machine.spec.GemmMode;
+import org.kernbench.machine.spec.GemmSpec;
+import org.kernbench.machine.spec.MathRate;
+import org.kernbench.machine.spec.MathSpec;
+import org.kernbench.machine.spec.PeSpec;
+import org.kernbench.sim.Rate;
+import org.kernbench.tensor.BinaryOp;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.UnaryOp;
+
+/**
+ * What a compute command costs. A pure function of the command and the machine; no data.
+ *
+ * <p>MATH: {@code start-up + ceil(bytes / lane bytes) x cycles per vector} cycles, and not below
+ * the time in which TCM can move the operands and the result. Bytes are those of the widest operand
+ * or the result; a reduction takes in its operand at full rate. Cycles per vector:
+ *
+ * <table>
+ * <caption>d, s, t: {@code pe.math.slowdown} of division, square root, transcendental functions</caption>
+ * <tr><th>function</th><th>cycles</th></tr>
+ * <tr><td>add, sub, mul, maximum, minimum, and, or, xor, shl, shr, not, comparisons, neg, abs, relu,
+ *     floor, ceil, fma, where, cast, copy, concat, fill, arange, sum, product, max,
+ *     min</td><td>1</td></tr>
+ * <tr><td>clamp (two comparisons), argmax, argmin (value and index)</td><td>2</td></tr>
+ * <tr><td>div, rem, reciprocal</td><td>d</td></tr>
+ * <tr><td>sqrt, rsqrt</td><td>s</td></tr>
+ * <tr><td>exp, exp2, log, log2, pow, sigmoid, silu, tanh, gelu, geluTanh, erf, sin,
+ *     cos</td><td>t</td></tr>
+ * <tr><td>softmax: max, subtract, exp, sum, divide in one command</td><td>3 + t + d</td></tr>
+ * <tr><td>cumsum over vectors side by side</td><td>1</td></tr>
+ * <tr><td>cumsum within a vector: a scan in steps of doubling distance, and the carry</td>
+ *     <td>1 + ceil(log2(lanes or length))</td></tr>
+ * </table>
+ *
+ * <p>GEMM: the systolic formula of {@code docs/spec/gemm.md} 2.2, output stationary, one fold per
+ * rows x columns of outputs: {@code folds (k + rows + columns - 2) - 1} cycles if each fold is
+ * filled and drained by itself (D7, as SCALE-Sim counts), {@code folds k + rows + columns - 2} if
+ * they are chained, of which only {@code folds k} keep the array from the next product; a product
+ * that adds to the sums of the one before takes them on in the array. A fold is charged in full
+ * even where the product does not fill the array, but in mode {@code flat}, which charges the peak
+ * rate whatever the shape.
+ */
+public final class CostModel {
+  private static final Rate PS_PER_SECOND = Rate.ofBytesPerSecond(1_000_000_000_000L);
+
+  private final MathSpec math;
+  private final GemmSpec gemm;
+  private final Rate mathClock;
+  private final Rate gemmClock;
+  private final int divide;
+  private final int squareRoot;
+  private final int transcendental;
+
+  /** The costs on a PE. */
+  public CostModel(PeSpec pe) {
+    this.math = pe.math();
+    this.gemm = pe.gemm();
+    this.mathClock = Rate.ofBytesPerSecond(math.clockHz());
+    this.divide = math.slowdown().getOrDefault(MathRate.DIVIDE, 1);
+    this.squareRoot = math.slowdown().getOrDefault(MathRate.SQUARE_ROOT, 1);
+    this.transcendental = math.slowdown().getOrDefault(MathRate.TRANSCENDENTAL, 1);
+    this.gemmClock = Rate.ofBytesPerSecond(gemm.clockHz());
+  }
+
+  /** Time on its engine, in picoseconds; above 0. */
+  public long durationPs(ComputeOp op) {
+    return switch (op) {
+      case ComputeOp.Binary b -> mathPs(bytes(b.type(), b.n()), 3, slowdown(b.op()));
+      case ComputeOp.BinaryScalar b -> mathPs(bytes(b.type(), b.n()), 2, slowdown(b.op()));
+      case ComputeOp.ScalarBinary b -> mathPs(bytes(b.type(), b.n()), 2, slowdown(b.op()));
+      case ComputeOp.Unary u -> mathPs(bytes(u.type(), u.n()), 2, slowdown(u.op()));
+      case ComputeOp.Fma f -> mathPs(bytes(f.type(), f.n()), 4, 1);
+      case ComputeOp.Clamp c -> mathPs(bytes(c.type(), c.n()), 2, 2);
+      case ComputeOp.Compare c -> mathPs(bytes(c.type(), c.n()), 2, c.n(), 1);
+      case ComputeOp.CompareScalar c -> mathPs(bytes(c.type(), c.n()), 1, c.n(), 1);
+      case ComputeOp.Where w -> mathPs(bytes(w.type(), w.n()), 3, w.n(), 1);
+      case ComputeOp.WhereScalar w -> mathPs(bytes(w.type(), w.n()), 2, w.n(), 1);
+      case ComputeOp.Reduce r ->
+          mathPs(bytes(r.type(), (long) r.outer() * r.length() * r.inner()), 1, 1);
+      case ComputeOp.ArgReduce r ->
+          mathPs(bytes(r.type(), (long) r.outer() * r.length() * r.inner()), 1, 2);
+      case ComputeOp.CumulativeSum c ->
+          mathPs(bytes(c.type(), (long) c.outer() * c.length() * c.inner()), 2, scanCycles(c));
+      case ComputeOp.Softmax x ->
+          mathPs(
+              bytes(x.type(), (long) x.outer() * x.length() * x.inner()),
+              5,
+              3 + transcendental + divide);
+      case ComputeOp.Cast c ->
+          mathPs((long) c.n() * Math.max(c.from().sizeBytes(), c.to().sizeBytes()), 2, 1);
+      case ComputeOp.Fill f -> mathPs(bytes(f.type(), f.n()), 1, 1);
+      case ComputeOp.Arange f -> mathPs(bytes(f.type(), f.n()), 1, 1);
+      case ComputeOp.Copy c -> mathPs(bytes(c.type(), c.n()), 2, 1);
+      case ComputeOp.Concat c ->
+          mathPs(bytes(c.type(), (long) c.outer() * (c.aRun() + c.bRun())), 2, 1);
+      case ComputeOp.Gemm g -> gemmPs(g);
+      case ComputeOp.Strided s -> durationPs(s.what());
+    };
+  }
+
+  /**
+   * Time for which the command keeps its engine from the next; less than {@link #durationPs} where
+   * the drain of a product overlaps the fill of the next.
+   */
+  public long occupancyPs(ComputeOp op) {
+    return switch (op) {
+      case ComputeOp.Strided s -> occupancyPs(s.what());
+      case ComputeOp.Gemm g when gemm.mode() == GemmMode.CHAINED ->
+          gemmClock.durationPs(Math.max(1, folds(g) * g.k()));
+      default -> durationPs(op);
+    };
+  }
+
+  private static long bytes(DType type, long n) {
+    return n * type.sizeBytes();
+  }
+
+  private long mathPs(long bytes, int streams, int cyclesPerVector) {
+    return mathPs(bytes, streams, 0, cyclesPerVector);
+  }
+
+  /**
+   * @param streams how many times {@code bytes} cross the TCM port
+   * @param moreBytes that cross it beside them
+   */
+  private long mathPs(long bytes, int streams, long moreBytes, int cyclesPerVector) {
+    long lanes = math.lanesBytesPerCycle();
+    long cycles = math.startupCycles() + Math.ceilDiv(bytes, lanes) * cyclesPerVector;
+    long compute = mathClock.durationPs(cycles);
+    return math.operandRate().isPresent()
+        ? Math.max(compute, math.operandRate().get().durationPs(streams * bytes + moreBytes))
+        : compute;
+  }
+
+  private int scanCycles(ComputeOp.CumulativeSum c) {
+    int lanes = math.lanesBytesPerCycle() / c.type().sizeBytes();
+    int along = Math.min(c.length(), lanes);
+    return c.inner() >= lanes || along < 2 ? 1 : 33 - Integer.numberOfLeadingZeros(along - 1);
+  }
+
+  private int slowdown(BinaryOp op) {
+    return switch (op) {
+      case ADD, SUB, MUL, MAXIMUM, MINIMUM, AND, OR, XOR, SHL, SHR -> 1;
+      case DIV, REM -> divide;
+      case POW -> transcendental;
+    };
+  }
+
+  private int slowdown(UnaryOp op) {
+    return switch (op) {
+      case NEG, ABS, RELU, FLOOR, CEIL, NOT -> 1;
+      case RECIPROCAL -> divide;
+      case SQRT, RSQRT -> squareRoot;
+      case EXP, EXP2, LOG, LOG2, SIGMOID, SILU, TANH, GELU, GELU_TANH, ERF, SIN, COS ->
+          transcendental;
+    };
+  }
+
+  private long gemmPs(ComputeOp.Gemm g) {
+    long folds = folds(g);
+    long fill = gemm.rows() + gemm.columns() - 2L;
+    long cycles =
+        switch (gemm.mode()) {
+          case FILLED -> folds * (g.k() + fill) - 1;
+          case CHAINED -> folds * g.k() + fill;
+          case FLAT ->
+              Math.ceilDiv((long) g.m() * g.n() * g.k(), (long) gemm.rows() * gemm.columns());
+        };
+    return gemmClock.durationPs(Math.max(1, cycles));
+  }
+
+  private long folds(ComputeOp.Gemm g) {
+    return Math.ceilDiv((long) g.m(), gemm.rows()) * Math.ceilDiv((long) g.n(), gemm.columns());
+  }
+
+  /** Useful multiply-accumulates over those the array could have done in the time, 0 to 1. */
+  public static double utilisation(ComputeOp.Gemm g, GemmSpec spec, long durationPs) {
+    double macs = (double) g.m() * g.n() * g.k();
+    double cycles = durationPs * (double) spec.clockHz() / PS_PER_SECOND.bytesPerSecond();
+    return macs / (cycles * spec.rows() * spec.columns());
+  }
+}

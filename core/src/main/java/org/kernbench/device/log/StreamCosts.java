@@ -1,0 +1,76 @@
+package org.kernbench.device.log;
+
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.DmaSpec;
+import org.kernbench.machine.spec.GemmSpec;
+
+/**
+ * What streaming tiles through a PE costs, for planners that predict instead of simulating.
+ *
+ * @param compute cost of commands on GEMM and MATH
+ * @param bytesPerPs rate of the PE's own slice of HBM
+ * @param latencyPs time of a load or store of no bytes, set-up included
+ * @param readQueues loads in progress at once
+ * @param writeQueues stores in progress at once
+ * @param dispatchPs time in which the tile scheduler issues a command
+ * @param commandWindow commands of the tile scheduler in flight at once
+ * @param tcmBytes TCM beside the message slots that the machine provides for
+ * @param arrayRows rows of the matrix engine's array: outputs that it makes at once, along m
+ * @param arrayColumns along n
+ * @param tileM default tile of composite products along m; 0 if there is none
+ * @param tileK along k
+ * @param tileN along n
+ * @param buffers default tiles of each operand in TCM; 0 if there is none
+ */
+public record StreamCosts(
+    CostModel compute,
+    double bytesPerPs,
+    long latencyPs,
+    int readQueues,
+    int writeQueues,
+    long dispatchPs,
+    int commandWindow,
+    long tcmBytes,
+    int arrayRows,
+    int arrayColumns,
+    int tileM,
+    int tileK,
+    int tileN,
+    int buffers) {
+  private static final int SAMPLE_BYTES = 1 << 20;
+
+  /** The costs of a PE. */
+  public static StreamCosts of(Machine machine, Pe pe) {
+    int[] back = machine.route(machine.hbmNode(pe), machine.peNode(pe));
+    int[] there = machine.route(machine.peNode(pe), machine.hbmNode(pe));
+    long access = machine.link(back[0]).latencyPs(); // on both ways, once in a round trip
+    DmaSpec dma = machine.pe().dma();
+    GemmSpec gemm = machine.pe().gemm();
+    boolean slotsInTcm = machine.ipcq().bufferKind() == BufferKind.TCM;
+    return new StreamCosts(
+        new CostModel(machine.pe(pe.sip())),
+        slowest(machine, back),
+        dma.setupPs() + machine.latencyPs(back) + machine.latencyPs(there) - access,
+        dma.readQueues(),
+        dma.writeQueues(),
+        machine.pe().cpu().schedulerDispatchPs(),
+        machine.pe().cpu().commandWindow(),
+        machine.pe().tcm().sizeBytes() - (slotsInTcm ? machine.ipcq().bytesPerPe() : 0),
+        gemm.rows(),
+        gemm.columns(),
+        gemm.hasDefaultTile() ? gemm.tileM() : 0,
+        gemm.hasDefaultTile() ? gemm.tileK() : 0,
+        gemm.hasDefaultTile() ? gemm.tileN() : 0,
+        gemm.buffers());
+  }
+
+  private static double slowest(Machine machine, int[] route) {
+    long ps = 1;
+    for (int link : route) {
+      ps = Math.max(ps, machine.link(link).rate().durationPs(SAMPLE_BYTES));
+    }
+    return (double) SAMPLE_BYTES / ps;
+  }
+}

@@ -1,0 +1,362 @@
+package org.kernbench.device.log;
+
+import java.io.DataInput;
+import java.io.DataOutput;
+import java.io.IOException;
+import java.io.StreamCorruptedException;
+import java.util.Arrays;
+
+/**
+ * How bytes moved: one row for every part of an operation that moves them, and one for every chunk
+ * on every link of its way. Together with the {@link OpLog} it says for each moment of a transfer
+ * what came right before it, also where transfers met: the chunk that a link served before.
+ *
+ * <p>A <em>part</em> is one transfer of a load, a store or a receive, or one fragment of a message;
+ * most operations have one. A <em>service</em> is a link taking in one chunk of a part, from the
+ * head's entry to the tail's:
+ *
+ * <pre>
+ *   start = max(head, tail of the service before on this link)
+ *   tail  = max(start + bytes / bandwidth, tail where the chunk came from + that link's latency)
+ * </pre>
+ *
+ * <p>Rows are kept up to a limit; a log that met it is not complete and can explain nothing.
+ */
+public final class TransferLog {
+  /** Stands for no operation, part or service. */
+  public static final int NONE = -1;
+
+  private static final int SERVICES_PER_OPERATION = 4; // room for so many rows, on average
+
+  // a part: operation and number, part before and bytes, start, end, by and part written before,
+  // last service and last at the first link
+  private static final int OP_NUMBER = 0;
+  private static final int PREVIOUS_BYTES = 1;
+  private static final int PART_START = 2;
+  private static final int PART_END = 3;
+  private static final int BY_WRITTEN_AFTER = 4;
+  private static final int LAST_ENTERED = 5;
+
+  // a service: link and part, bytes and where from, service before and nothing, three times
+  private static final int LINK_PART = 0;
+  private static final int BYTES_FROM = 1;
+  private static final int BEFORE = 2;
+  private static final int HEAD = 3;
+  private static final int START = 4;
+  private static final int TAIL = 5;
+
+  private final int opLimit;
+  private final long serviceLimit;
+  private final LongTable parts = new LongTable(6);
+  private final LongTable services = new LongTable(6);
+  private boolean complete = true;
+
+  // while it is written: the part of each operation, of each transfer in the fabric, the last
+  // service of each link and of each chunk in the fabric
+  private int[] partOfOp = filled(256);
+  private int[] partOfTransfer = filled(64);
+  private int[] lastOfChunk = filled(256);
+  private final int[] lastOfLink;
+
+  TransferLog(int links, int opLimit) {
+    this.opLimit = opLimit;
+    this.serviceLimit = (long) opLimit * SERVICES_PER_OPERATION;
+    this.lastOfLink = filled(links);
+  }
+
+  private static int[] filled(int length) {
+    int[] none = new int[length];
+    Arrays.fill(none, NONE);
+    return none;
+  }
+
+  private static int[] roomFor(int[] list, int index) {
+    if (index < list.length) {
+      return list;
+    }
+    int[] longer = Arrays.copyOf(list, Math.max(index + 1, list.length * 2));
+    Arrays.fill(longer, list.length, longer.length, NONE);
+    return longer;
+  }
+
+  private static long pack(int high, int low) {
+    return ((long) high << 32) | (low & 0xFFFF_FFFFL);
+  }
+
+  private static int high(long packed) {
+    return (int) (packed >> 32);
+  }
+
+  private static int low(long packed) {
+    return (int) packed;
+  }
+
+  // ---- written by the machine ----
+
+  /** Whether nothing more will be kept. */
+  boolean isFull() {
+    return services.rows() >= serviceLimit;
+  }
+
+  /**
+   * A part of an operation begins.
+   *
+   * @param by the operation that gave the credit that it waited for, or that sent what it receives
+   * @return the part, {@link #NONE} if it is not kept
+   */
+  public int begin(int op, int bytes, long startPs, int by) {
+    if (op >= opLimit || isFull()) {
+      lacks();
+      return NONE;
+    }
+    partOfOp = roomFor(partOfOp, op);
+    int before = partOfOp[op];
+    int part = parts.add();
+    partOfOp[op] = part;
+    parts.set(part, OP_NUMBER, pack(op, before == NONE ? 0 : number(before) + 1));
+    parts.set(part, PREVIOUS_BYTES, pack(before, bytes));
+    parts.set(part, PART_START, startPs);
+    parts.set(part, BY_WRITTEN_AFTER, pack(by, NONE));
+    parts.set(part, LAST_ENTERED, pack(NONE, NONE));
+    return part;
+  }
+
+  /** Written once: worlds that run apart share this. */
+  private void lacks() {
+    if (complete) {
+      complete = false;
+    }
+  }
+
+  /** A part travels as a transfer of the fabric. */
+  public void travels(int part, int transfer) {
+    if (opLimit == 0) {
+      return; // worlds that run apart share this
+    }
+    partOfTransfer = roomFor(partOfTransfer, transfer);
+    partOfTransfer[transfer] = part;
+  }
+
+  /** Part {@code number} of an operation ends: its fragment is visible, or taken. */
+  public void end(int op, int number, long timePs) {
+    int part = part(op, number);
+    if (part != NONE) {
+      parts.set(part, PART_END, timePs);
+    }
+  }
+
+  /** A fragment was written to its slot after another, which it had to wait for. */
+  public void writtenAfter(int op, int number, int otherOp, int otherNumber) {
+    int part = part(op, number);
+    if (part != NONE) {
+      long packed = parts.get(part, BY_WRITTEN_AFTER);
+      parts.set(part, BY_WRITTEN_AFTER, pack(high(packed), part(otherOp, otherNumber)));
+    }
+  }
+
+  /**
+   * A link serves a chunk.
+   *
+   * @param first whether it is the first link of the way
+   */
+  public void served(
+      int transfer,
+      int chunk,
+      int link,
+      long bytes,
+      boolean first,
+      long headPs,
+      long startPs,
+      long tailPs) {
+    int part = transfer < partOfTransfer.length ? partOfTransfer[transfer] : NONE;
+    if (part == NONE || isFull()) {
+      lacks();
+      return;
+    }
+    lastOfChunk = roomFor(lastOfChunk, chunk);
+    int entered = low(parts.get(part, LAST_ENTERED));
+    int service = services.add();
+    services.set(service, LINK_PART, pack(link, part));
+    services.set(service, BYTES_FROM, pack((int) bytes, first ? entered : lastOfChunk[chunk]));
+    services.set(service, BEFORE, lastOfLink[link]);
+    services.set(service, HEAD, headPs);
+    services.set(service, START, startPs);
+    services.set(service, TAIL, tailPs);
+    lastOfLink[link] = service;
+    lastOfChunk[chunk] = service;
+    parts.set(part, LAST_ENTERED, pack(service, first ? service : entered));
+  }
+
+  /**
+   * A memory with banks serves a chunk, as if it were a link.
+   *
+   * @param first whether the way begins there: of a read
+   */
+  public void servedByMemory(
+      int transfer,
+      int chunk,
+      int port,
+      long bytes,
+      boolean first,
+      long headPs,
+      long startPs,
+      long tailPs) {
+    int part = transfer < partOfTransfer.length ? partOfTransfer[transfer] : NONE;
+    if (first && part != NONE) { // it did not wait for the chunk before
+      parts.set(part, LAST_ENTERED, pack(high(parts.get(part, LAST_ENTERED)), NONE));
+    }
+    served(transfer, chunk, port, bytes, first, headPs, startPs, tailPs);
+  }
+
+  // ---- saved and restored ----
+
+  void write(DataOutput out) throws IOException {
+    out.writeBoolean(complete);
+    parts.write(out);
+    services.write(out);
+  }
+
+  static TransferLog read(DataInput in, int links) throws IOException {
+    TransferLog log = new TransferLog(links, Integer.MAX_VALUE);
+    log.complete = in.readBoolean();
+    log.parts.read(in);
+    log.services.read(in);
+    for (int part = 0; part < log.parts.rows(); part++) {
+      int op = log.op(part);
+      if (op < 0 || op >= OpLog.MOST_READ) {
+        throw new StreamCorruptedException("a part of operation " + op);
+      }
+      log.partOfOp = roomFor(log.partOfOp, op);
+      log.partOfOp[op] = part;
+    }
+    return log;
+  }
+
+  // ---- read ----
+
+  /** Whether everything that moved has its rows. */
+  public boolean isComplete() {
+    return complete;
+  }
+
+  /** Number of services; their ids are 0 to this less one, in no order of time across links. */
+  public int services() {
+    return services.rows();
+  }
+
+  /** The last part of an operation; {@link #NONE} if it moved nothing over the fabric. */
+  public int lastPart(int op) {
+    return op >= 0 && op < partOfOp.length ? partOfOp[op] : NONE;
+  }
+
+  /** Part {@code number} of an operation, counted from 0; {@link #NONE} if it has none. */
+  public int part(int op, int number) {
+    int part = lastPart(op);
+    while (part != NONE && number(part) > number) {
+      part = previous(part);
+    }
+    return part;
+  }
+
+  /** The operation of a part. */
+  public int op(int part) {
+    return high(parts.get(part, OP_NUMBER));
+  }
+
+  /** Which part of its operation it is, from 0. */
+  public int number(int part) {
+    return low(parts.get(part, OP_NUMBER));
+  }
+
+  /** The part of the same operation before this; {@link #NONE} for the first. */
+  public int previous(int part) {
+    return high(parts.get(part, PREVIOUS_BYTES));
+  }
+
+  /** Bytes of a part. */
+  public int bytes(int part) {
+    return low(parts.get(part, PREVIOUS_BYTES));
+  }
+
+  /** When a part began: its credit and its channel were there, or its fragment was. */
+  public long startPs(int part) {
+    return parts.get(part, PART_START);
+  }
+
+  /** When the fragment of a message was visible, or taken out of its slot; 0 for other parts. */
+  public long endPs(int part) {
+    return parts.get(part, PART_END);
+  }
+
+  /**
+   * Of a receive the operation that sent; of a later fragment of a send the operation whose credit
+   * it waited for, {@link #NONE} if it waited for its channel.
+   */
+  public int by(int part) {
+    return high(parts.get(part, BY_WRITTEN_AFTER));
+  }
+
+  /** The part whose slot had to be written first; {@link #NONE} if none had. */
+  public int writtenAfter(int part) {
+    return low(parts.get(part, BY_WRITTEN_AFTER));
+  }
+
+  /** The last service of a part: of its last chunk, on the last link; {@link #NONE} for none. */
+  public int lastService(int part) {
+    return high(parts.get(part, LAST_ENTERED));
+  }
+
+  /** The service of a part's last chunk on its first link; {@link #NONE} for none. */
+  public int lastEntry(int part) {
+    return low(parts.get(part, LAST_ENTERED));
+  }
+
+  /** The link of a service. */
+  public int link(int service) {
+    return high(services.get(service, LINK_PART));
+  }
+
+  /** The part of a service. */
+  public int partOf(int service) {
+    return low(services.get(service, LINK_PART));
+  }
+
+  /** Bytes of the chunk. */
+  public int chunkBytes(int service) {
+    return high(services.get(service, BYTES_FROM));
+  }
+
+  /**
+   * Where the chunk came from: its service on the link before; on the first link the service of the
+   * chunk before it, {@link #NONE} for the first chunk.
+   */
+  public int from(int service) {
+    return low(services.get(service, BYTES_FROM));
+  }
+
+  /** Whether the link of a service is the first of the way. */
+  public boolean isEntry(int service) {
+    int from = from(service);
+    return from == NONE || link(from) == link(service);
+  }
+
+  /** What the link served before; {@link #NONE} if nothing. */
+  public int before(int service) {
+    return (int) services.get(service, BEFORE);
+  }
+
+  /** When the head reached the link. */
+  public long headPs(int service) {
+    return services.get(service, HEAD);
+  }
+
+  /** When the head entered the link. */
+  public long startPsOf(int service) {
+    return services.get(service, START);
+  }
+
+  /** When the tail had entered the link, which then was free. */
+  public long tailPs(int service) {
+    return services.get(service, TAIL);
+  }
+}

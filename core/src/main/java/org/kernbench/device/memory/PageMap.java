@@ -1,0 +1,305 @@
+package org.kernbench.device.memory;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.Place;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.machine.VirtualAddress;
+
+/**
+ * Which memory backs which virtual addresses, for the whole machine.
+ *
+ * <p>Ranges have any number of bytes and begin anywhere: a page may hold the ends of several, each
+ * with a memory of its own. So the unit that a TLB holds is not the page but its intersection with
+ * one range; nothing is rounded to pages, and no address can be translated by its neighbour's
+ * entry.
+ */
+public final class PageMap {
+  private final Machine machine;
+  private final TreeMap<Long, Range> ranges = new TreeMap<>();
+
+  public PageMap(Machine machine) {
+    this.machine = machine;
+  }
+
+  /** Consecutive virtual addresses with the same copies. */
+  public final class Range {
+    public final String name;
+    public final long start;
+    public final long end;
+    public final int[] holders; // PE numbers, ascending
+    private final long[] bases;
+    private final int[] nodes;
+
+    /** False once it is unmapped. */
+    private boolean mapped = true;
+
+    private final BitSet translatedAt = new BitSet();
+
+    public final AddressMapping mapping;
+
+    Range(AddressMapping mapping) {
+      this.mapping = mapping;
+      this.name = mapping.name();
+      this.start = mapping.at().value();
+      this.end = start + mapping.bytes();
+      int n = mapping.copies().size();
+      this.holders = new int[n];
+      this.bases = new long[n];
+      this.nodes = new int[n];
+      for (int i = 0; i < n; i++) {
+        AddressMapping.Copy copy = mapping.copies().get(i);
+        Place place = machine.addresses().decode(copy.address());
+        holders[i] = machine.peIndex(copy.pe());
+        bases[i] = copy.address().value();
+        nodes[i] = place.nodeId();
+        if (i > 0 && holders[i] <= holders[i - 1]) {
+          throw new IllegalArgumentException(
+              "mapping of " + name + ": copies are not in structural order, one per PE");
+        }
+        if (place.offset() + mapping.bytes() > machine.memoryBytes(place.nodeId())) {
+          throw new IllegalArgumentException(
+              "mapping of "
+                  + name
+                  + " runs over the end of "
+                  + machine.node(place.nodeId()).name());
+        }
+      }
+    }
+
+    /** The TLB of a PE may hold a translation of it now; asked by threads side by side. */
+    synchronized void translatedAt(int pe) {
+      translatedAt.set(pe);
+    }
+
+    /** PEs whose TLB may hold a translation of it. */
+    public synchronized IntStream translatedAt() {
+      return IntStream.of(translatedAt.stream().toArray());
+    }
+
+    /** Number of the copy that a PE sees. */
+    public int copyFor(int pe) {
+      int own = Arrays.binarySearch(holders, pe);
+      if (own >= 0) {
+        return own;
+      }
+      int pes = machine.pesPerCube();
+      int near = firstWithin(pe / pes * pes, pes);
+      if (near < 0) {
+        int all = pes * machine.cubesPerSip();
+        near = firstWithin(pe / all * all, all);
+      }
+      return Math.max(near, 0);
+    }
+
+    private int firstWithin(int first, int count) {
+      int i = Arrays.binarySearch(holders, first);
+      int at = i >= 0 ? i : -i - 1;
+      return at < holders.length && holders[at] < first + count ? at : -1;
+    }
+
+    /** {@code bytes} from an address on, or as many of them as the range has. */
+    public long atMost(long address, long bytes) {
+      return Math.min(bytes, end - address);
+    }
+
+    public int copies() {
+      return holders.length;
+    }
+
+    /** The physical address, in a copy, of a virtual one. */
+    public PhysicalAddress physical(int copy, long address) {
+      return new PhysicalAddress(bases[copy] + (address - start));
+    }
+  }
+
+  /**
+   * Bytes of one range: a part of a {@link Region}, and of the value that it is moved to or from.
+   */
+  public record Piece(Region region, int valueOffset) {}
+
+  public Range map(AddressMapping mapping) {
+    Range range = new Range(mapping);
+    Range before = rangeBefore(range.end - 1);
+    if (before != null && before.end > range.start) {
+      throw new IllegalArgumentException(
+          "mapping of " + range.name + " overlaps " + describe(before));
+    }
+    ranges.put(range.start, range);
+    return range;
+  }
+
+  public Range unmap(VirtualAddress at) {
+    Range range = ranges.remove(at.value());
+    if (range == null) {
+      throw new IllegalArgumentException("nothing is mapped from " + at + " on");
+    }
+    range.mapped = false;
+    return range;
+  }
+
+  private @Nullable Range rangeBefore(long address) {
+    Map.Entry<Long, Range> entry = ranges.floorEntry(address);
+    return entry == null ? null : entry.getValue();
+  }
+
+  /** The range that an address lies in; null if nothing is mapped there. */
+  @Nullable Range find(long address) {
+    Range range = rangeBefore(address);
+    return range != null && address < range.end ? range : null;
+  }
+
+  /**
+   * The range that an address lies in.
+   *
+   * @param who asks, for the message
+   * @throws SimulationException if nothing is mapped there, naming the nearest that is
+   */
+  public Range require(long address, String who) {
+    Range found = find(address);
+    if (found == null) {
+      throw new SimulationException(who + ": page fault: " + nothingAt(address));
+    }
+    return found;
+  }
+
+  private String nothingAt(long address) {
+    Range before = rangeBefore(address);
+    Map.Entry<Long, Range> after = ranges.higherEntry(address);
+    StringBuilder s = new StringBuilder("nothing is mapped at " + new VirtualAddress(address));
+    if (before != null) {
+      s.append("; below lies ").append(describe(before));
+    }
+    if (after != null) {
+      s.append("; above lies ").append(describe(after.getValue()));
+    }
+    return s.append("; expected an address inside a tensor that is not closed").toString();
+  }
+
+  private static String describe(Range r) {
+    return r.name + " [" + new VirtualAddress(r.start) + ", " + new VirtualAddress(r.end) + ")";
+  }
+
+  /**
+   * Cuts a region of virtual addresses where the memory behind it changes. Rows that lie in one
+   * range stay together.
+   */
+  public List<Piece> split(Region region, String who) {
+    List<Piece> pieces = new ArrayList<>();
+    long start = region.address().value();
+    int rowBytes = region.rowBytes();
+    int row = 0;
+    while (row < region.rows() && rowBytes > 0) {
+      long at = start + row * region.strideBytes();
+      Range range = require(at, who);
+      int whole = wholeRows(region, row, range);
+      if (whole > 0) {
+        Region part = new Region(new VirtualAddress(at), whole, rowBytes, region.strideBytes());
+        pieces.add(new Piece(part, row * rowBytes));
+        row += whole;
+      } else {
+        splitRow(at, row * rowBytes, rowBytes, who, pieces);
+        row++;
+      }
+    }
+    return pieces;
+  }
+
+  /** Rows from {@code row} on that lie in the range from end to end. */
+  private static int wholeRows(Region region, int row, Range range) {
+    long room = range.end - (region.address().value() + row * region.strideBytes());
+    if (room < region.rowBytes()) {
+      return 0;
+    }
+    long more = region.rows() == 1 ? 0 : (room - region.rowBytes()) / region.strideBytes();
+    return (int) Math.min(region.rows() - row, more + 1);
+  }
+
+  private void splitRow(long at, int valueOffset, int bytes, String who, List<Piece> pieces) {
+    int done = 0;
+    while (done < bytes) {
+      Range range = require(at + done, who);
+      int step = (int) Math.min(bytes - done, range.end - (at + done));
+      pieces.add(new Piece(Region.of(new VirtualAddress(at + done), step), valueOffset + done));
+      done += step;
+    }
+  }
+
+  // ---- as a PE sees it ----
+
+  /** How a PE sees the map. */
+  public View view(Pe pe) {
+    return new View(machine.peIndex(pe), machine.hbmNode(pe), pe.toString());
+  }
+
+  /**
+   * The map as one PE sees it: replicas are its own, and the range that was asked for last is at
+   * hand, so that most accesses cost two comparisons.
+   */
+  public final class View {
+    private final int pe;
+    private final int home;
+    private final String name;
+    private @Nullable Range last;
+    private int copy;
+
+    private View(int pe, int home, String name) {
+      this.pe = pe;
+      this.home = home;
+      this.name = name;
+    }
+
+    private Range rangeOf(long address) {
+      Range r = last;
+      if (r == null || address < r.start || address >= r.end || !r.mapped) {
+        r = require(address, name);
+        last = r;
+        copy = r.copyFor(pe);
+      }
+      return r;
+    }
+
+    /** Whether one memory backs the whole region. */
+    public boolean isOneRange(Region region) {
+      if (region.address() instanceof PhysicalAddress || region.bytes() == 0) {
+        return true;
+      }
+      long from = region.address().value();
+      return from + region.extent() <= rangeOf(from).end;
+    }
+
+    /** Cuts a region where the memory behind it changes. */
+    public List<Piece> split(Region region) {
+      return PageMap.this.split(region, name);
+    }
+
+    /** The range of a virtual region that {@link #isOneRange}; null for one of no bytes. */
+    @Nullable
+    public Range range(Region region) {
+      return region.bytes() == 0 ? null : rangeOf(region.address().value());
+    }
+
+    /** The physical address of a byte of a range. */
+    public long physical(@Nullable Range range, long address) {
+      return range == null ? 0 : range.bases[copyOf(range)] + (address - range.start);
+    }
+
+    /** The memory that backs a range; the PE's own HBM for no bytes. */
+    public int node(@Nullable Range range) {
+      return range == null ? home : range.nodes[copyOf(range)];
+    }
+
+    private int copyOf(Range range) {
+      return range == last ? copy : range.copyFor(pe);
+    }
+  }
+}

@@ -1,0 +1,245 @@
+package org.kernbench.eval.benches;
+
+import java.util.List;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Launch;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.eval.Bench;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.DeviceChoice;
+import org.kernbench.eval.Outcome;
+import org.kernbench.eval.Param;
+import org.kernbench.eval.Params;
+import org.kernbench.eval.output.Numbers;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.tl.CompositeGemm;
+import org.kernbench.tl.Epilogue;
+import org.kernbench.tl.Tl;
+import org.kernbench.torch.Tensor;
+
+/**
+ * {@code matmul-composite}, and under the names of the predecessor's benches the same with other
+ * defaults: one composite product on one PE, with its operands in memory or in TCM.
+ */
+final class CompositeBench implements Bench {
+  private static final Param<Integer> TILE_M =
+      Param.integer("tile_m", 0, 0, 65_536, "rows of a tile; 0: the machine's choice");
+  private static final Param<Integer> TILE_K =
+      Param.integer("tile_k", 0, 0, 65_536, "depth of a tile; 0: the machine's choice");
+  private static final Param<Integer> TILE_N =
+      Param.integer("tile_n", 0, 0, 65_536, "columns of a tile; 0: the machine's choice");
+  private static final Param<Integer> BUFFERS =
+      Param.integer("buffers", 0, 0, 64, "tiles of each operand in TCM; 0: the machine's choice");
+  private static final Param<String> EPILOGUE =
+      Param.choice(
+          "epilogue",
+          "none",
+          List.of("none", "bias", "bias_relu", "bias_gelu", "add"),
+          "what is applied to each output tile");
+  private static final int UNDER_FED = 32;
+
+  private final String name;
+  private final String description;
+  private final Param<Integer> m;
+  private final Param<Integer> k;
+  private final Param<Integer> n;
+  private final Param<String> variant;
+
+  private CompositeBench(String name, String description, int m, int k, int n, String variant) {
+    this.name = name;
+    this.description = description;
+    this.m = Param.integer("m", m, 1, 1 << 14, "rows of A and of the result");
+    this.k = Param.integer("k", k, 1, 1 << 14, "columns of A, rows of B");
+    this.n = Param.integer("n", n, 1, 1 << 14, "columns of B and of the result");
+    this.variant =
+        Param.choice(
+            "variant",
+            variant,
+            List.of("ref_ref", "load_ref", "ref_load", "load_load"),
+            "operands A_B: ref is streamed from memory, load lies in TCM before");
+  }
+
+  /** The benches of this class. */
+  static List<Bench> all() {
+    return List.of(
+        new CompositeBench(
+            "gemm-single-pe", "one small product on one PE, 32x128x32", 32, 128, 32, "ref_ref"),
+        new CompositeBench(
+            "matmul-composite",
+            "a product streamed through one PE: staging, tiles, epilogue",
+            32,
+            3072,
+            32,
+            "ref_ref"),
+        new CompositeBench(
+            "qkv-gemm", "128x256x128 on one PE, A in TCM, B streamed", 128, 256, 128, "load_ref"));
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public String description() {
+    return description;
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(
+        m,
+        k,
+        n,
+        KernelBed.DTYPE,
+        variant,
+        TILE_M,
+        TILE_K,
+        TILE_N,
+        BUFFERS,
+        EPILOGUE,
+        DeviceChoice.PARAM);
+  }
+
+  @Override
+  public double productFlops(Params params) {
+    return 2.0 * params.get(m) * params.get(k) * params.get(n);
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    try (KernelBed bed = KernelBed.open(context)) {
+      int rows = context.param(m);
+      int depth = context.param(k);
+      int columns = context.param(n);
+      DType d = KernelBed.dtype(context);
+      HostValues av = bed.random(1, rows * depth, d);
+      HostValues bv = bed.random(2, depth * columns, d);
+      HostValues biasValues = bed.random(3, columns, d);
+      HostValues moreValues = bed.random(4, rows * columns, d);
+      Pe pe = bed.places("cube").getFirst();
+      Tensor a = bed.tensor(pe, "a", d, av, rows, depth);
+      Tensor b = bed.tensor(pe, "b", d, bv, depth, columns);
+      Tensor bias = bed.tensor(pe, "bias", d, biasValues, columns);
+      Tensor more = bed.tensor(pe, "more", d, moreValues, rows, columns);
+      Tensor y = bed.empty(pe, "y", d, rows, columns);
+
+      String how = context.param(variant);
+      String epilogue = context.param(EPILOGUE);
+      Launch launch =
+          bed.run(
+              name,
+              tl -> {
+                CompositeGemm gemm = tiled(context, staged(tl, how, a, b)).into(tl.ref(y));
+                gemm =
+                    switch (epilogue) {
+                      case "bias" -> gemm.epilogue(Epilogue.bias(tl.load(bias)));
+                      case "bias_relu" ->
+                          gemm.epilogue(Epilogue.bias(tl.load(bias))).epilogue(Epilogue.relu());
+                      case "bias_gelu" ->
+                          gemm.epilogue(Epilogue.bias(tl.load(bias))).epilogue(Epilogue.gelu());
+                      case "add" -> gemm.epilogue(Epilogue.add(tl.ref(more)));
+                      default -> gemm;
+                    };
+                tl.composite(gemm);
+              });
+
+      HostValues want =
+          bed.values(() -> {
+            double[] product = KernelBed.product(av.get(), bv.get(), rows, depth, columns);
+            return finished(epilogue, product, biasValues.get(), moreValues.get());
+          });
+      bed.check(
+          y,
+          want,
+          () -> 1.2 * KernelBed.productBound(d, depth + 1, want.get()) + 2 * d.unitRoundoff());
+
+      double w = d.sizeBytes();
+      double bytes =
+          w * ((double) rows * depth + (double) depth * columns + (double) rows * columns);
+      Outcome outcome =
+          bed.outcome(launch, new KernelBed.Work(2.0 * rows * depth * columns, bytes));
+      describe(outcome, rows, depth);
+      return outcome;
+    }
+  }
+
+  /** What an epilogue makes of a product, in place; the bias has an element per column. */
+  private static double[] finished(String epilogue, double[] y, double[] bias, double[] more) {
+    for (int i = 0; i < y.length; i++) {
+      double biased = y[i] + bias[i % bias.length];
+      y[i] =
+          switch (epilogue) {
+            case "bias" -> biased;
+            case "bias_relu" -> Math.max(biased, 0);
+            case "bias_gelu" -> Reference.gelu(biased);
+            case "add" -> y[i] + more[i];
+            default -> y[i];
+          };
+    }
+    return y;
+  }
+
+  private static CompositeGemm staged(Tl tl, String variant, Tensor a, Tensor b) {
+    return switch (variant) {
+      case "load_ref" -> CompositeGemm.of(tl.load(a), tl.ref(b));
+      case "ref_load" -> CompositeGemm.of(tl.ref(a), tl.load(b));
+      case "load_load" -> CompositeGemm.of(tl.load(a), tl.load(b));
+      default -> CompositeGemm.of(tl.ref(a), tl.ref(b));
+    };
+  }
+
+  private static CompositeGemm tiled(BenchContext context, CompositeGemm gemm) {
+    int tm = context.param(TILE_M);
+    int tk = context.param(TILE_K);
+    int tn = context.param(TILE_N);
+    int given = (tm > 0 ? 1 : 0) + (tk > 0 ? 1 : 0) + (tn > 0 ? 1 : 0);
+    if (given % 3 != 0) {
+      throw new UsageException(
+          "tile_m, tile_k and tile_n are "
+              + tm
+              + ", "
+              + tk
+              + ", "
+              + tn
+              + "; give all three, or none for the machine's choice");
+    }
+    CompositeGemm tiled = given == 3 ? gemm.tile(tm, tk, tn) : gemm;
+    int buffers = context.param(BUFFERS);
+    return buffers > 0 ? tiled.buffers(buffers) : tiled;
+  }
+
+  /** Tiles, and the window from the first product to the last unless the log was cut. */
+  private static void describe(Outcome outcome, int rows, int depth) {
+    if (rows < UNDER_FED) {
+      outcome.metric("under_fed", "M");
+    } else if (depth < UNDER_FED) {
+      outcome.metric("under_fed", "K");
+    }
+    if (outcome.log().isEmpty()) {
+      return;
+    }
+    OpLog log = outcome.log().get();
+    if (log.completed(OpKind.GEMM) == 0) {
+      return;
+    }
+    outcome.metric("tiles", log.completed(OpKind.GEMM));
+    if (log.isComplete()) {
+      outcome.metric("products_window_ns", Numbers.ns(productsWindowPs(log)));
+    }
+  }
+
+  private static long productsWindowPs(OpLog log) {
+    long first = Long.MAX_VALUE;
+    long last = 0;
+    for (int id = 0; id < log.size(); id++) {
+      if (log.has(id) && log.kind(id) == OpKind.GEMM) {
+        first = Math.min(first, log.startPs(id));
+        last = Math.max(last, log.endPs(id));
+      }
+    }
+    return last - first;
+  }
+}

@@ -1,0 +1,95 @@
+package org.kernbench.eval.benches;
+
+import java.util.List;
+import org.kernbench.device.Launch;
+import org.kernbench.eval.Bench;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.DeviceChoice;
+import org.kernbench.eval.Outcome;
+import org.kernbench.eval.Param;
+import org.kernbench.eval.Params;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.tl.CompositeGemm;
+import org.kernbench.tl.ShardedGemm;
+import org.kernbench.torch.Tensor;
+
+/**
+ * {@code gpt3-qkv}: the query, key and value projection of GPT-3 in decode, weights divided by
+ * columns over all PEs of a package. With {@code hidden=12288} the weights are 906 MB.
+ */
+final class Gpt3QkvBench implements Bench {
+  private static final Param<Integer> BATCH =
+      Param.integer("batch", 4, 1, 4096, "tokens that are decoded together");
+  private static final Param<Integer> HIDDEN =
+      Param.integer("hidden", 768, 8, 1 << 16, "model width; GPT-3 has 12288");
+
+  @Override
+  public String name() {
+    return "gpt3-qkv";
+  }
+
+  @Override
+  public String description() {
+    return "the QKV projection of GPT-3 in decode, weights over all PEs of a package";
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(BATCH, HIDDEN, KernelBed.DTYPE, DeviceChoice.PARAM);
+  }
+
+  @Override
+  public double productFlops(Params params) {
+    return 6.0 * params.get(BATCH) * params.get(HIDDEN) * params.get(HIDDEN);
+  }
+
+  /** Made again where they are compared: all of them as f64 would take four times their room. */
+  private static HostValues weights(KernelBed bed, int rank, int n, DType d) {
+    return bed.random(2 + rank, n, d);
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    try (KernelBed bed = KernelBed.open(context)) {
+      int m = context.param(BATCH);
+      int k = context.param(HIDDEN);
+      int n = 3 * k;
+      DType d = KernelBed.dtype(context);
+      List<Pe> pes = bed.places("package");
+      int p = pes.size();
+      HostValues x = bed.random(1, m * k, d);
+      Tensor[] as = new Tensor[p];
+      Tensor[] bs = new Tensor[p];
+      Tensor[] ys = new Tensor[p];
+      for (int r = 0; r < p; r++) {
+        int columns = ShardedGemm.start(n, r + 1, p) - ShardedGemm.start(n, r, p);
+        as[r] = bed.tensor(pes.get(r), "x" + r, d, x, m, k);
+        bs[r] = bed.tensor(pes.get(r), "w" + r, d, weights(bed, r, k * columns, d), k, columns);
+        ys[r] = bed.empty(pes.get(r), "y" + r, d, m, columns);
+      }
+      Launch launch =
+          bed.run(
+              "gpt3-qkv",
+              tl -> {
+                int r = pes.indexOf(tl.pe());
+                tl.composite(CompositeGemm.of(tl.load(as[r]), tl.ref(bs[r])).into(tl.ref(ys[r])));
+              });
+      for (int r = 0; r < p; r++) {
+        int columns = ys[r].shape().dim(1);
+        HostValues own = weights(bed, r, k * columns, d);
+        HostValues want = bed.values(() -> KernelBed.product(x.get(), own.get(), m, k, columns));
+        bed.check(ys[r], want, () -> KernelBed.productBound(d, k, want.get()));
+      }
+      int most = Math.ceilDiv(n, p);
+      double w = d.sizeBytes();
+      Outcome outcome =
+          bed.outcome(
+              launch,
+              new KernelBed.Work(
+                  2.0 * m * k * most,
+                  w * ((double) m * k + (double) k * most + (double) m * most)));
+      return outcome.condition("pes", p).condition("weight_bytes", (long) (w * k * n));
+    }
+  }
+}

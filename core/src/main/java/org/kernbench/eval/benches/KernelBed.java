@@ -1,0 +1,361 @@
+package org.kernbench.eval.benches;
+
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Launch;
+import org.kernbench.device.Mode;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.device.QueueSet;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.device.log.StreamCosts;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.DeviceChoice;
+import org.kernbench.eval.Outcome;
+import org.kernbench.eval.Param;
+import org.kernbench.eval.output.Numbers;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Numerics;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Kernel;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+
+/**
+ * What benches of kernels share: tensors on any PE, one launch, values against a reference in f64
+ * with the bound of the dtype, time against the roofline, and the engine that decides.
+ */
+final class KernelBed implements AutoCloseable {
+  static final Param<String> DTYPE =
+      Param.choice(
+          "dtype", "f16", List.of("f64", "f32", "f16", "bf16"), "type of the tensors' elements");
+
+  private static final double BUSY = 0.7;
+
+  final BenchContext context;
+  final Machine machine;
+  private final DeviceChoice device;
+  private final Torch torch;
+  private final List<Tensor> tensors = new ArrayList<>();
+  private final List<double[]> got = new ArrayList<>();
+  private final List<double[]> wanted = new ArrayList<>();
+  private double allowed;
+
+  private KernelBed(BenchContext context, Machine machine) {
+    this.context = context;
+    this.machine = machine;
+    this.device = DeviceChoice.of(context, machine);
+    this.torch =
+        Torch.open(
+            machine,
+            new TorchOptions(
+                context.mode(),
+                context.recording().withLines(),
+                Optional.of(new EveryPe(machine))));
+  }
+
+  static KernelBed open(BenchContext context) {
+    return new KernelBed(context, context.machine());
+  }
+
+  static DType dtype(BenchContext context) {
+    return DType.parse(context.param(DTYPE));
+  }
+
+  @Override
+  public void close() {
+    torch.close();
+  }
+
+  /**
+   * PEs of the package that the program runs on.
+   *
+   * @param over {@code cube}: those of its first cube; {@code cubes}: the first of each cube;
+   *     {@code package}: all; {@code packages}: the first of every package of the machine
+   * @throws UsageException if the user chose one package where all take part
+   */
+  List<Pe> places(String over) {
+    boolean everyPackage = over.equals("packages");
+    if (everyPackage && context.param(DeviceChoice.PARAM).isPresent()) {
+      throw new UsageException("--device " + device + ": all packages take part; leave it out");
+    }
+    List<Pe> pes = new ArrayList<>();
+    for (int i = 0; i < machine.peCount(); i++) {
+      Pe pe = machine.peAt(i);
+      boolean in =
+          switch (over) {
+            case "cube" -> pe.cube() == 0;
+            case "cubes" -> pe.pe() == 0;
+            case "package" -> true;
+            default -> pe.cube() == 0 && pe.pe() == 0;
+          };
+      if (in && (everyPackage || pe.sip() == device.sip())) {
+        pes.add(pe);
+      }
+    }
+    return pes;
+  }
+
+  // ---- data ----
+
+  /** Values of a dtype, uniform between -1 and 1. */
+  HostValues random(long seed, int n, DType d) {
+    return values(() -> uniform(seed, n, d));
+  }
+
+  /** Values that are computed where the run has values; to ask for them in mode time is a bug. */
+  HostValues values(Supplier<double[]> source) {
+    return HostValues.of(() -> {
+      if (context.mode() == Mode.TIME) {
+        throw new IllegalStateException("values on the host in mode time, which has none");
+      }
+      return source.get();
+    });
+  }
+
+  private static double[] uniform(long seed, int n, DType d) {
+    SplittableRandom random = new SplittableRandom(seed);
+    double[] values = new double[n];
+    for (int i = 0; i < n; i++) {
+      values[i] = random.nextDouble(-1, 1);
+    }
+    byte[] rounded = new byte[Math.multiplyExact(n, d.sizeBytes())];
+    Numerics.fromDoubles(d, values, rounded, 0);
+    Numerics.toDoubles(d, rounded, 0, values);
+    return values;
+  }
+
+  Tensor tensor(Pe pe, String name, DType d, HostValues values, int... dims) {
+    torch.ahbm().setDevice(machine.peIndex(pe));
+    Tensor t = torch.from(values::get, Shape.of(dims), d, name);
+    tensors.add(t);
+    return t;
+  }
+
+  Tensor empty(Pe pe, String name, DType d, int... dims) {
+    torch.ahbm().setDevice(machine.peIndex(pe));
+    Tensor t = torch.empty(Shape.of(dims), d, name);
+    tensors.add(t);
+    return t;
+  }
+
+  /** Rows {@code [from, to)} of a matrix with {@code columns} columns. */
+  static double[] rows(double[] matrix, int columns, int from, int to) {
+    return block(matrix, columns, from, to, 0, columns);
+  }
+
+  static double[] block(
+      double[] matrix, int width, int row, int rowEnd, int column, int columnEnd) {
+    int columns = columnEnd - column;
+    double[] part = new double[(rowEnd - row) * columns];
+    for (int r = row; r < rowEnd; r++) {
+      System.arraycopy(matrix, r * width + column, part, (r - row) * columns, columns);
+    }
+    return part;
+  }
+
+  /** {@code A B} in f64. */
+  static double[] product(double[] a, double[] b, int m, int k, int n) {
+    double[][] rows = new double[m][n]; // arrays of their own, so that the inner loop is vectorised
+    double[] right = new double[n];
+    for (int p = 0; p < k; p++) {
+      System.arraycopy(b, p * n, right, 0, n);
+      for (int i = 0; i < m; i++) {
+        addScaled(a[i * k + p], right, rows[i]);
+      }
+    }
+    double[] y = new double[m * n];
+    for (int i = 0; i < m; i++) {
+      System.arraycopy(rows[i], 0, y, i * n, n);
+    }
+    return y;
+  }
+
+  private static void addScaled(double factor, double[] x, double[] sum) {
+    for (int j = 0; j < x.length; j++) {
+      sum[j] += factor * x[j];
+    }
+  }
+
+  /**
+   * Bound of the error of a product of numbers of magnitude up to 1: k fused steps in the
+   * accumulator relative to the sum of magnitudes, and one rounding of the result.
+   *
+   * @param exact the product in f64
+   */
+  static double productBound(DType d, int k, double[] exact) {
+    double largest = 0;
+    for (double v : exact) {
+      largest = Math.max(largest, Math.abs(v));
+    }
+    double sums = k * (k + 1.0) * d.accumulator().unitRoundoff();
+    return sums + 1.01 * d.unitRoundoff() * (largest + sums);
+  }
+
+  // ---- one run ----
+
+  QueueSet connect(List<QueuePlan.Connection> connections) {
+    return torch.simulator().install(new QueuePlan(machine.ipcq(), connections));
+  }
+
+  /** PEs in a ring: {@code next} of each leads to {@code previous} of the one after it. */
+  QueueSet connectRing(List<Pe> pes) {
+    List<QueuePlan.Connection> all = new ArrayList<>();
+    for (int i = 0; i < pes.size() && pes.size() > 1; i++) {
+      all.add(
+          new QueuePlan.Connection(pes.get(i), "next", pes.get((i + 1) % pes.size()), "previous"));
+    }
+    return connect(all);
+  }
+
+  /** Launches a kernel on all PEs that hold a tensor, and waits. */
+  Launch run(String name, Kernel kernel) {
+    return run(name, kernel, Optional.empty());
+  }
+
+  Launch run(String name, Kernel kernel, QueueSet queues) {
+    return run(name, kernel, Optional.of(queues));
+  }
+
+  private Launch run(String name, Kernel kernel, Optional<QueueSet> queues) {
+    Tensor first = tensors.getFirst();
+    Tensor[] more = tensors.subList(1, tensors.size()).toArray(Tensor[]::new);
+    Launch launch =
+        queues.isPresent()
+            ? torch.launch(name, kernel, queues.get(), first, more)
+            : torch.launch(name, kernel, first, more);
+    torch.await(launch);
+    return launch;
+  }
+
+  /** Compares a tensor with what it should hold; does nothing where no values are computed. */
+  void check(Tensor t, HostValues expected, double bound) {
+    check(t, expected, () -> bound);
+  }
+
+  /** The same with a bound that follows from values. */
+  void check(Tensor t, HostValues expected, DoubleSupplier bound) {
+    if (context.mode() != Mode.TIME) {
+      got.add(t.toDoubles());
+      wanted.add(expected.get());
+      allowed = Math.max(allowed, bound.getAsDouble());
+    }
+  }
+
+  // ---- the outcome ----
+
+  /**
+   * What the busiest PE must do at least.
+   *
+   * @param flops floating-point operations of products
+   * @param bytes to and from its memory
+   */
+  record Work(double flops, double bytes) {}
+
+  Outcome outcome(Launch launch, Work work) {
+    Outcome outcome = Outcome.on(machine);
+    OpLog log = torch.simulator().opLog();
+    boolean timed = context.mode() != Mode.VALUES;
+    outcome.simulated(torch.simulator().eventCount(), timed ? log.hash() : "");
+    if (context.mode() != Mode.TIME) {
+      outcome.values(joined(got), joined(wanted), allowed);
+    }
+    if (timed) {
+      double peak = 0; // of the fastest PE and memory: which PE does most is not known here
+      double bytesPerPs = 0;
+      int sip = -1;
+      for (Pe pe : launch.pes()) {
+        if (pe.sip() == sip) {
+          continue; // all of a package are alike
+        }
+        sip = pe.sip();
+        peak = Math.max(peak, machine.pe(pe.sip()).gemm().peakFlops());
+        bytesPerPs = Math.max(bytesPerPs, StreamCosts.of(machine, pe).bytesPerPs());
+      }
+      double flopsPs = work.flops / peak * 1e12;
+      double bytesPs = work.bytes / bytesPerPs;
+      long bound = (long) Math.floor(Math.max(flopsPs, bytesPs) * (1 - 1e-9));
+      outcome.time(launch.criticalPs(), bound, flopsPs > bytesPs ? "compute" : "memory");
+      double seconds = launch.criticalPs() / 1e12;
+      if (work.flops > 0) {
+        outcome.metric("tflops_per_pe", Numbers.rounded(work.flops / seconds / 1e12));
+        outcome.metric("array_utilisation", Numbers.rounded(work.flops / peak / seconds));
+      }
+      outcome.metric("gb_per_s_per_pe", Numbers.rounded(work.bytes / seconds / 1e9));
+      cause(outcome, log, launch);
+      outcome.explained(log, launch, machine.ipcq());
+    }
+    return outcome;
+  }
+
+  private static double[] joined(List<double[]> parts) {
+    return parts.stream().flatMapToDouble(java.util.Arrays::stream).toArray();
+  }
+
+  /**
+   * Share of the time for which each kind of engine of the critical PE was busy, and the verdict.
+   */
+  private static void cause(Outcome outcome, OpLog log, Launch launch) {
+    int last = launch.criticalOp();
+    if (!log.has(last) || !log.isComplete()) {
+      return;
+    }
+    Map<OpKind, Long> busy = new EnumMap<>(OpKind.class);
+    Map<OpKind, Long> until = new EnumMap<>(OpKind.class);
+    Pe pe = log.pe(last);
+    List<Integer> ids = new ArrayList<>();
+    for (int id = 0; id < log.size(); id++) {
+      if (log.has(id) && log.pe(id).equals(pe) && log.startPs(id) >= launch.startPs()) {
+        ids.add(id);
+      }
+    }
+    ids.sort(java.util.Comparator.comparingLong(log::startPs));
+    for (int id : ids) {
+      OpKind kind = log.kind(id) == OpKind.STORE ? OpKind.LOAD : log.kind(id);
+      long from = Math.max(log.startPs(id), until.getOrDefault(kind, 0L));
+      long to = Math.max(from, log.endPs(id));
+      busy.merge(kind, to - from, Long::sum);
+      until.put(kind, to);
+    }
+    Map<OpKind, Double> shares = new EnumMap<>(OpKind.class);
+    for (Map.Entry<OpKind, Long> e : busy.entrySet()) {
+      double share = (double) e.getValue() / Math.max(1, launch.criticalPs());
+      String engine =
+          switch (e.getKey()) {
+            case LOAD, STORE -> "dma";
+            case MATH -> "math";
+            case GEMM -> "gemm";
+            case SEND -> "send";
+            case RECV -> "recv";
+          };
+      outcome.metric(engine + "_busy", Numbers.rounded(share));
+      shares.put(e.getKey(), share);
+    }
+    outcome.metric("cause", verdict(shares));
+  }
+
+  /** Loads are under way early, also where they wait for nothing, so the array is asked first. */
+  private static String verdict(Map<OpKind, Double> shares) {
+    if (shares.getOrDefault(OpKind.GEMM, 0.0) >= BUSY) {
+      return "compute-bound";
+    }
+    if (shares.getOrDefault(OpKind.MATH, 0.0) >= BUSY) {
+      return "MATH-bound";
+    }
+    if (shares.getOrDefault(OpKind.LOAD, 0.0) >= BUSY) {
+      return "DMA-bound";
+    }
+    double messages = shares.getOrDefault(OpKind.SEND, 0.0) + shares.getOrDefault(OpKind.RECV, 0.0);
+    return messages >= BUSY ? "message-bound" : "fill-bound";
+  }
+}

@@ -1,0 +1,218 @@
+package org.kernbench.eval.benches;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.kernbench.device.Launch;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.eval.Bench;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.DeviceChoice;
+import org.kernbench.eval.Outcome;
+import org.kernbench.eval.Param;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Shard;
+import org.kernbench.tl.Tl;
+import org.kernbench.tl.Value;
+import org.kernbench.torch.Tensor;
+
+/**
+ * {@code moe-dispatch}: tokens on the PEs of a cube go to the PE of their expert, through its two
+ * layers, and back, as in a mixture of experts with one expert per PE and token. The routing is
+ * unequal; at {@code skew} 1 all tokens go to one expert and the others idle.
+ */
+final class MoeDispatchBench implements Bench {
+  private static final Param<Integer> TOKENS =
+      Param.integer("tokens", 12, 1, 1024, "tokens of each PE");
+  private static final Param<Integer> HIDDEN = Param.integer("hidden", 64, 1, 4096, "model width");
+  private static final Param<Integer> INNER =
+      Param.integer("inner", 96, 1, 1 << 14, "width of an expert");
+  private static final Param<String> SKEW =
+      Param.choice(
+          "skew",
+          "half",
+          List.of("even", "half", "all"),
+          "tokens that go to expert 0 besides its share: none, half of them, all");
+
+  @Override
+  public String name() {
+    return "moe-dispatch";
+  }
+
+  @Override
+  public String description() {
+    return "mixture of experts: tokens to the PE of their expert and back";
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(TOKENS, HIDDEN, INNER, SKEW, KernelBed.DTYPE, DeviceChoice.PARAM);
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    try (KernelBed bed = KernelBed.open(context)) {
+      int t = context.param(TOKENS);
+      int h = context.param(HIDDEN);
+      int f = context.param(INNER);
+      DType d = KernelBed.dtype(context);
+      List<Pe> pes = bed.places("cube");
+      int p = pes.size();
+      int[][] expert = routing(p, t, context.param(SKEW));
+      HostValues[] x = new HostValues[p];
+      HostValues[] first = new HostValues[p];
+      HostValues[] second = new HostValues[p];
+      Tensor[] xs = new Tensor[p];
+      Tensor[] ys = new Tensor[p];
+      Tensor[] firsts = new Tensor[p];
+      Tensor[] seconds = new Tensor[p];
+      List<QueuePlan.Connection> pairs = new ArrayList<>();
+      for (int r = 0; r < p; r++) {
+        x[r] = bed.random(r, t * h, d);
+        first[r] = divided(bed.random(100 + r, h * f, d), Math.sqrt(h), d);
+        second[r] = divided(bed.random(200 + r, f * h, d), Math.sqrt(f), d);
+        xs[r] = bed.tensor(pes.get(r), "x" + r, d, x[r], t, h);
+        ys[r] = bed.empty(pes.get(r), "y" + r, d, t, h);
+        firsts[r] = bed.tensor(pes.get(r), "w1_" + r, d, first[r], h, f);
+        seconds[r] = bed.tensor(pes.get(r), "w2_" + r, d, second[r], f, h);
+        for (int other = r + 1; other < p; other++) {
+          pairs.add(new QueuePlan.Connection(pes.get(r), "to" + other, pes.get(other), "to" + r));
+        }
+      }
+      Launch launch =
+          bed.run(
+              "moe-dispatch",
+              tl -> {
+                int r = pes.indexOf(tl.pe());
+                new Rank(tl, r, p, expert, h, d)
+                    .run(tl.shard(xs[r]), tl.shard(ys[r]), tl.load(firsts[r]), tl.load(seconds[r]));
+              },
+              bed.connect(pairs));
+      int most = 0;
+      for (int e = 0; e < p; e++) {
+        int tokens = 0;
+        for (int[] of : expert) {
+          tokens += count(of, e);
+        }
+        most = Math.max(most, tokens);
+      }
+      for (int r = 0; r < p; r++) {
+        HostValues tokens = x[r];
+        int[] of = expert[r];
+        HostValues want = bed.values(() -> want(tokens.get(), of, first, second, h, f));
+        bed.check(ys[r], want, bound(d, h, f));
+      }
+      double w = d.sizeBytes();
+      return bed.outcome(launch, new KernelBed.Work(4.0 * most * h * f, 2 * w * h * f))
+          .condition("tokens_of_busiest_expert", most);
+    }
+  }
+
+  private static HostValues divided(HostValues values, double divisor, DType d) {
+    return values.map(v -> {
+      for (int i = 0; i < v.length; i++) {
+        v[i] = d.round(v[i] / divisor);
+      }
+      return v;
+    });
+  }
+
+  private static double bound(DType d, int h, int f) {
+    double u = 2 * d.unitRoundoff() + (h + f + 4) * d.accumulator().unitRoundoff();
+    return u * (Math.sqrt(f) * Math.sqrt(h) + 1);
+  }
+
+  private static double[] want(
+      double[] x, int[] expert, HostValues[] first, HostValues[] second, int h, int f) {
+    double[] want = new double[x.length];
+    for (int i = 0; i < expert.length; i++) {
+      double[] row = KernelBed.rows(x, h, i, i + 1);
+      double[] inner = KernelBed.product(row, first[expert[i]].get(), 1, h, f);
+      for (int j = 0; j < f; j++) {
+        inner[j] = Math.max(inner[j], 0);
+      }
+      double[] y = KernelBed.product(inner, second[expert[i]].get(), 1, f, h);
+      System.arraycopy(y, 0, want, i * h, h);
+    }
+    return want;
+  }
+
+  /** The expert of each token of each PE. */
+  private static int[][] routing(int p, int tokens, String skew) {
+    SplittableRandom random = new SplittableRandom(7);
+    int[][] expert = new int[p][tokens];
+    for (int[] of : expert) {
+      for (int i = 0; i < tokens; i++) {
+        boolean drawn = skew.equals("all") || (skew.equals("half") && random.nextBoolean());
+        of[i] = drawn ? 0 : random.nextInt(p);
+      }
+    }
+    return expert;
+  }
+
+  private static int count(int[] expert, int e) {
+    int n = 0;
+    for (int i : expert) {
+      n += i == e ? 1 : 0;
+    }
+    return n;
+  }
+
+  /** The program of one PE: sends its tokens, serves its expert, takes its results. */
+  private record Rank(Tl tl, int rank, int ranks, int[][] expert, int hidden, DType dtype) {
+    void run(Shard x, Shard y, Value first, Value second) {
+      for (int step = 1; step < ranks; step++) {
+        int to = (rank + step) % ranks;
+        if (count(expert[rank], to) > 0) {
+          tl.send("to" + to, gather(x, to));
+        }
+      }
+      if (count(expert[rank], rank) > 0) {
+        scatter(y, rank, serve(gather(x, rank), first, second));
+      }
+      for (int step = 1; step < ranks; step++) {
+        int from = Math.floorMod(rank - step, ranks);
+        int tokens = count(expert[from], rank);
+        if (tokens > 0) {
+          try (var turn = tl.scope()) {
+            Value arrived = tl.recv("to" + from, Shape.of(tokens, hidden), dtype);
+            tl.send("to" + from, serve(arrived, first, second));
+          }
+        }
+      }
+      for (int step = 1; step < ranks; step++) {
+        int from = (rank + step) % ranks;
+        int tokens = count(expert[rank], from);
+        if (tokens > 0) {
+          scatter(y, from, tl.recv("to" + from, Shape.of(tokens, hidden), dtype));
+        }
+      }
+    }
+
+    private Value serve(Value tokens, Value first, Value second) {
+      return tl.dot(tl.dot(tokens, first, dtype).relu(), second, dtype);
+    }
+
+    /** The tokens of an expert, one after the other. */
+    private Value gather(Shard x, int e) {
+      List<Value> rows = new ArrayList<>();
+      for (int i = 0; i < expert[rank].length; i++) {
+        if (expert[rank][i] == e) {
+          rows.add(tl.load(x.block(i, 1, 0, hidden)));
+        }
+      }
+      return tl.concat(0, rows.getFirst(), rows.subList(1, rows.size()).toArray(Value[]::new));
+    }
+
+    private void scatter(Shard y, int e, Value results) {
+      int next = 0;
+      for (int i = 0; i < expert[rank].length; i++) {
+        if (expert[rank][i] == e) {
+          tl.store(y.block(i, 1, 0, hidden), results.narrow(0, next++, 1));
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,401 @@
+package org.kernbench.eval.benches;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.DoubleSupplier;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Launch;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.eval.Bench;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.DeviceChoice;
+import org.kernbench.eval.Outcome;
+import org.kernbench.eval.Param;
+import org.kernbench.eval.Params;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.tl.CompositeGemm;
+import org.kernbench.tl.ShardedGemm;
+import org.kernbench.tl.Slice;
+import org.kernbench.tl.Tl;
+import org.kernbench.torch.Tensor;
+
+/**
+ * {@code gemm-sharded}: one product over the PEs of a cube, of a package, or over packages, divided
+ * by columns, by K with a reduction, in a grid (SUMMA), or with A going round a ring behind the
+ * products; or many products, batched or in groups of unequal size.
+ */
+final class ShardedGemmBench implements Bench {
+  private static final Param<Integer> M = Param.integer("m", 128, 1, 1 << 14, "rows of A");
+  private static final Param<Integer> K = Param.integer("k", 256, 1, 1 << 14, "columns of A");
+  private static final Param<Integer> N = Param.integer("n", 256, 1, 1 << 14, "columns of B");
+  private static final Param<String> SPLIT =
+      Param.choice(
+          "split",
+          "columns",
+          List.of("columns", "k", "summa", "ring", "batched", "grouped"),
+          "how the product is divided");
+  private static final Param<String> OVER =
+      Param.choice(
+          "over",
+          "cube",
+          List.of("cube", "cubes", "package", "packages"),
+          "PEs of a cube, one PE of each cube, all PEs of a package, one PE of each package");
+  private static final Param<Integer> PES =
+      Param.integer("pes", 0, 0, 1 << 14, "how many of them; 0: all, for summa the largest square");
+
+  @Override
+  public String name() {
+    return "gemm-sharded";
+  }
+
+  @Override
+  public String description() {
+    return "a product over PEs, cubes or packages: columns, K split, SUMMA, ring, batched, grouped";
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(M, K, N, KernelBed.DTYPE, SPLIT, OVER, PES, DeviceChoice.PARAM);
+  }
+
+  @Override
+  public double productFlops(Params params) {
+    return 2.0 * params.get(M) * params.get(K) * params.get(N);
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    try (KernelBed bed = KernelBed.open(context)) {
+      List<Pe> pes = bed.places(context.param(OVER));
+      int wanted = context.param(PES);
+      if (wanted > pes.size()) {
+        throw new UsageException(
+            "--param pes=" + wanted + ": " + context.param(OVER) + " has " + pes.size() + " PEs");
+      }
+      pes = pes.subList(0, wanted > 0 ? wanted : pes.size());
+      Job job = new Job(bed, context, pes);
+      Outcome outcome =
+          switch (context.param(SPLIT)) {
+            case "columns" -> job.columns();
+            case "k" -> job.splitK();
+            case "summa" -> job.summa();
+            case "ring" -> job.ring();
+            case "batched" -> job.groups(false);
+            default -> job.groups(true);
+          };
+      return outcome.condition("pes", job.pes.size());
+    }
+  }
+
+  /** One run: the operands as a whole and where their parts go. */
+  private static final class Job {
+    final KernelBed bed;
+    List<Pe> pes;
+    final int m;
+    final int k;
+    final int n;
+    final DType d;
+    final HostValues a;
+    final HostValues b;
+
+    Job(KernelBed bed, BenchContext context, List<Pe> pes) {
+      this.bed = bed;
+      this.pes = pes;
+      this.m = context.param(M);
+      this.k = context.param(K);
+      this.n = context.param(N);
+      this.d = KernelBed.dtype(context);
+      this.a = bed.random(1, m * k, d);
+      this.b = bed.random(2, k * n, d);
+    }
+
+    int start(int extent, int part) {
+      return ShardedGemm.start(extent, part, pes.size());
+    }
+
+    int size(int extent, int part) {
+      return start(extent, part + 1) - start(extent, part);
+    }
+
+    int rank(Tl tl) {
+      return pes.indexOf(tl.pe());
+    }
+
+    ShardedGemm.Ring ringOf(Tl tl) {
+      return new ShardedGemm.Ring(rank(tl), pes.size(), "next", "previous");
+    }
+
+    private HostValues want() {
+      return product(a, b, m);
+    }
+
+    private HostValues product(HostValues left, HostValues right, int rows) {
+      return bed.values(() -> KernelBed.product(left.get(), right.get(), rows, k, n));
+    }
+
+    private DoubleSupplier bound(HostValues want) {
+      return () -> KernelBed.productBound(d, k, want.get());
+    }
+
+    private KernelBed.Work work(int rows, int depth, int columns) {
+      double w = d.sizeBytes();
+      return new KernelBed.Work(
+          2.0 * rows * depth * columns,
+          w * ((double) rows * depth + (double) depth * columns + (double) rows * columns));
+    }
+
+    private void requireParts(int extent, String what) {
+      if (extent < pes.size()) {
+        throw new UsageException(
+            what
+                + " is "
+                + extent
+                + ", fewer than the "
+                + pes.size()
+                + " PEs it is divided over; use fewer PEs (--param pes) or a larger "
+                + what);
+      }
+    }
+
+    Outcome columns() {
+      requireParts(n, "n");
+      Tensor[] as = new Tensor[pes.size()];
+      Tensor[] bs = new Tensor[pes.size()];
+      Tensor[] ys = new Tensor[pes.size()];
+      for (int r = 0; r < pes.size(); r++) {
+        int c = start(n, r);
+        as[r] = bed.tensor(pes.get(r), "a" + r, d, a, m, k);
+        bs[r] =
+            bed.tensor(pes.get(r), "b" + r, d, b.block(n, 0, k, c, c + size(n, r)), k, size(n, r));
+        ys[r] = bed.empty(pes.get(r), "y" + r, d, m, size(n, r));
+      }
+      Launch launch =
+          bed.run(
+              "gemm-columns",
+              tl -> {
+                int r = rank(tl);
+                tl.composite(CompositeGemm.of(tl.ref(as[r]), tl.ref(bs[r])).into(tl.ref(ys[r])));
+              });
+      checkColumns(ys);
+      return bed.outcome(launch, work(m, k, size(n, 0)));
+    }
+
+    private void checkColumns(Tensor[] ys) {
+      HostValues want = want();
+      for (int r = 0; r < pes.size(); r++) {
+        int c = start(n, r);
+        bed.check(ys[r], want.block(n, 0, m, c, c + size(n, r)), bound(want));
+      }
+    }
+
+    Outcome splitK() {
+      requireParts(k, "k");
+      requireParts(m, "m");
+      int p = pes.size();
+      Tensor[] as = new Tensor[p];
+      Tensor[] bs = new Tensor[p];
+      Tensor[] partial = new Tensor[p];
+      Tensor[] ys = new Tensor[p];
+      for (int r = 0; r < p; r++) {
+        int from = start(k, r);
+        int depth = size(k, r);
+        as[r] = bed.tensor(pes.get(r), "a" + r, d, a.block(k, 0, m, from, from + depth), m, depth);
+        bs[r] = bed.tensor(pes.get(r), "b" + r, d, b.rows(n, from, from + depth), depth, n);
+        partial[r] = bed.empty(pes.get(r), "partial" + r, d.accumulator(), m, n);
+        ys[r] = bed.empty(pes.get(r), "y" + r, d, size(m, r), n);
+      }
+      Launch launch =
+          bed.run(
+              "gemm-split-k",
+              tl -> {
+                int r = rank(tl);
+                ShardedGemm.splitK(
+                    tl,
+                    ringOf(tl),
+                    tl.ref(as[r]),
+                    tl.ref(bs[r]),
+                    tl.ref(partial[r]),
+                    tl.ref(ys[r]));
+              },
+              bed.connectRing(pes));
+      HostValues want = want();
+      for (int r = 0; r < p; r++) {
+        bed.check(ys[r], want.rows(n, start(m, r), start(m, r + 1)), bound(want));
+      }
+      KernelBed.Work own = work(m, size(k, 0), n);
+      return bed.outcome(launch, own);
+    }
+
+    Outcome ring() {
+      requireParts(n, "n");
+      requireParts(m, "m");
+      int p = pes.size();
+      Tensor[] as = new Tensor[p];
+      Tensor[] bs = new Tensor[p];
+      Tensor[] ys = new Tensor[p];
+      for (int r = 0; r < p; r++) {
+        int c = start(n, r);
+        as[r] =
+            bed.tensor(
+                pes.get(r), "a" + r, d, a.rows(k, start(m, r), start(m, r + 1)), size(m, r), k);
+        bs[r] =
+            bed.tensor(pes.get(r), "b" + r, d, b.block(n, 0, k, c, c + size(n, r)), k, size(n, r));
+        ys[r] = bed.empty(pes.get(r), "y" + r, d, m, size(n, r));
+      }
+      Launch launch =
+          bed.run(
+              "gemm-ring",
+              tl -> {
+                int r = rank(tl);
+                ShardedGemm.ring(tl, ringOf(tl), tl.ref(as[r]), tl.ref(bs[r]), tl.ref(ys[r]));
+              },
+              bed.connectRing(pes));
+      checkColumns(ys);
+      return bed.outcome(
+          launch,
+          new KernelBed.Work(
+              2.0 * m * k * size(n, 0),
+              (double) d.sizeBytes() * (size(m, 0) * k + k * size(n, 0) + m * size(n, 0))));
+    }
+
+    Outcome summa() {
+      int side = (int) Math.sqrt(pes.size());
+      pes = pes.subList(0, side * side);
+      if (m < side || n < side || k < side) {
+        throw new UsageException(
+            String.format(
+                Locale.ROOT,
+                "m, k, n are %d, %d, %d; expected at least %d, the side of the grid",
+                m,
+                k,
+                n,
+                side));
+      }
+      int[] rows = new int[side];
+      int[] depths = new int[side];
+      int[] columns = new int[side];
+      for (int i = 0; i < side; i++) {
+        rows[i] = part(m, i, side);
+        depths[i] = part(k, i, side);
+        columns[i] = part(n, i, side);
+      }
+      Tensor[] as = new Tensor[side * side];
+      Tensor[] bs = new Tensor[side * side];
+      Tensor[] ys = new Tensor[side * side];
+      List<QueuePlan.Connection> connections = new ArrayList<>();
+      for (int r = 0; r < side * side; r++) {
+        int i = r / side;
+        int j = r % side;
+        as[r] = block("a", r, a, k, m, k, i, j, side);
+        bs[r] = block("b", r, b, n, k, n, i, j, side);
+        ys[r] = bed.empty(pes.get(r), "y" + r, d, rows[i], columns[j]);
+        if (side > 1) {
+          Pe east = pes.get(i * side + (j + 1) % side);
+          Pe south = pes.get((i + 1) % side * side + j);
+          connections.add(new QueuePlan.Connection(pes.get(r), "east", east, "west"));
+          connections.add(new QueuePlan.Connection(pes.get(r), "south", south, "north"));
+        }
+      }
+      Launch launch =
+          bed.run(
+              "gemm-summa",
+              tl -> {
+                int r = rank(tl);
+                ShardedGemm.summa(
+                    tl,
+                    new ShardedGemm.Grid(
+                        r / side, r % side, side, "east", "west", "south", "north"),
+                    tl.ref(as[r]),
+                    tl.ref(bs[r]),
+                    tl.ref(ys[r]),
+                    depths);
+              },
+              bed.connect(connections));
+      HostValues want = want();
+      for (int r = 0; r < side * side; r++) {
+        int i = ShardedGemm.start(m, r / side, side);
+        int j = ShardedGemm.start(n, r % side, side);
+        bed.check(
+            ys[r], want.block(n, i, i + rows[r / side], j, j + columns[r % side]), bound(want));
+      }
+      double w = d.sizeBytes();
+      return bed.outcome(
+          launch,
+          new KernelBed.Work(
+              2.0 * rows[0] * k * columns[0],
+              w * (rows[0] * depths[0] + depths[0] * columns[0] + (double) rows[0] * columns[0])));
+    }
+
+    private static int part(int extent, int i, int parts) {
+      return ShardedGemm.start(extent, i + 1, parts) - ShardedGemm.start(extent, i, parts);
+    }
+
+    private Tensor block(
+        String name,
+        int r,
+        HostValues whole,
+        int width,
+        int rows,
+        int columns,
+        int i,
+        int j,
+        int side) {
+      int row = ShardedGemm.start(rows, i, side);
+      int column = ShardedGemm.start(columns, j, side);
+      int h = part(rows, i, side);
+      int w = part(columns, j, side);
+      return bed.tensor(
+          pes.get(r), name + r, d, whole.block(width, row, row + h, column, column + w), h, w);
+    }
+
+    /** Two products per PE; in groups of unequal size, the first of which is empty. */
+    Outcome groups(boolean unequal) {
+      int each = 2;
+      int p = pes.size();
+      Tensor[][] as = new Tensor[p][each];
+      Tensor[][] bs = new Tensor[p][each];
+      Tensor[][] ys = new Tensor[p][each];
+      List<Runnable> checks = new ArrayList<>();
+      int most = 0;
+      for (int r = 0; r < p; r++) {
+        int all = 0;
+        for (int g = 0; g < each; g++) {
+          int number = r * each + g;
+          int rows = unequal ? (number * 37 + m) % (m + 1) * (number == 0 ? 0 : 1) : m;
+          HostValues x = bed.random(100 + number, rows * k, d);
+          HostValues weights = bed.random(1000 + number, k * n, d);
+          as[r][g] = bed.tensor(pes.get(r), "a" + number, d, x, rows, k);
+          bs[r][g] = bed.tensor(pes.get(r), "b" + number, d, weights, k, n);
+          ys[r][g] = bed.empty(pes.get(r), "y" + number, d, rows, n);
+          Tensor y = ys[r][g];
+          HostValues want = product(x, weights, rows);
+          checks.add(() -> bed.check(y, want, bound(want)));
+          all += rows;
+        }
+        most = Math.max(most, all);
+      }
+      Launch launch =
+          bed.run(
+              unequal ? "gemm-grouped" : "gemm-batched",
+              tl -> {
+                int r = rank(tl);
+                ShardedGemm.grouped(tl, refs(tl, as[r]), refs(tl, bs[r]), refs(tl, ys[r]));
+              });
+      checks.forEach(Runnable::run);
+      double w = d.sizeBytes();
+      return bed.outcome(
+          launch,
+          new KernelBed.Work(2.0 * most * k * n, w * ((double) most * k + (double) most * n)));
+    }
+
+    private static Slice[] refs(Tl tl, Tensor[] tensors) {
+      Slice[] slices = new Slice[tensors.length];
+      for (int i = 0; i < slices.length; i++) {
+        slices[i] = tl.ref(tensors[i]);
+      }
+      return slices;
+    }
+  }
+}

@@ -1,0 +1,161 @@
+package org.kernbench.eval.benches;
+
+import java.util.List;
+import org.kernbench.device.Launch;
+import org.kernbench.eval.Bench;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.DeviceChoice;
+import org.kernbench.eval.Outcome;
+import org.kernbench.eval.Param;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Shard;
+import org.kernbench.tl.ShardedGemm;
+import org.kernbench.tl.Tl;
+import org.kernbench.tl.Value;
+import org.kernbench.torch.Tensor;
+
+/**
+ * {@code softmax}: the softmax of each row of a matrix whose rows lie over the PEs of a cube. A
+ * mask hides columns; a row that is hidden altogether gives zeros. Rows are worked on in blocks,
+ * the last of which may be smaller.
+ */
+final class SoftmaxBench implements Bench {
+  private static final Param<Integer> ROWS = Param.integer("rows", 200, 1, 1 << 20, "rows");
+  private static final Param<Integer> COLUMNS =
+      Param.integer("columns", 300, 1, 1 << 14, "columns");
+  private static final Param<Integer> BLOCK =
+      Param.integer("block", 8, 1, 4096, "rows that a PE works on at once");
+  private static final Param<String> MASK =
+      Param.choice(
+          "mask",
+          "causal",
+          List.of("none", "causal", "hidden"),
+          "none; causal: row i sees columns up to i; hidden: every third row sees nothing");
+  private static final Param<String> INPUT =
+      Param.choice(
+          "input",
+          "uniform",
+          List.of("uniform", "large"),
+          "uniform in -4..4; large: near the largest number of the dtype, where exp overflows");
+
+  @Override
+  public String name() {
+    return "softmax";
+  }
+
+  @Override
+  public String description() {
+    return "softmax of rows over the PEs of a cube, with masks, hidden rows and large inputs";
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(ROWS, COLUMNS, BLOCK, MASK, INPUT, KernelBed.DTYPE, DeviceChoice.PARAM);
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    try (KernelBed bed = KernelBed.open(context)) {
+      int rows = context.param(ROWS);
+      int columns = context.param(COLUMNS);
+      int block = context.param(BLOCK);
+      String mask = context.param(MASK);
+      DType d = KernelBed.dtype(context);
+      double scale = context.param(INPUT).equals("large") ? Math.min(d.maxFinite(), 1e30) / 2 : 4;
+      HostValues x = FusedMlpBench.scaled(bed.random(1, rows * columns, d), scale, d);
+      List<Pe> all = bed.places("cube");
+      List<Pe> pes = all.subList(0, Math.min(all.size(), rows));
+      Tensor[] xs = new Tensor[pes.size()];
+      Tensor[] ys = new Tensor[pes.size()];
+      for (int r = 0; r < pes.size(); r++) {
+        int from = ShardedGemm.start(rows, r, pes.size());
+        int to = ShardedGemm.start(rows, r + 1, pes.size());
+        xs[r] = bed.tensor(pes.get(r), "x" + r, d, x.rows(columns, from, to), to - from, columns);
+        ys[r] = bed.empty(pes.get(r), "y" + r, d, to - from, columns);
+      }
+      Launch launch =
+          bed.run(
+              "softmax",
+              tl -> {
+                int r = pes.indexOf(tl.pe());
+                Shard in = tl.shard(xs[r]);
+                Shard out = tl.shard(ys[r]);
+                int first = ShardedGemm.start(rows, r, pes.size());
+                int mine = in.shape().dim(0);
+                for (int row = 0; row < mine; row += block) {
+                  try (var turn = tl.scope()) {
+                    int count = Math.min(block, mine - row);
+                    Value scores = wide(tl.load(in.block(row, count, 0, columns)));
+                    scores = masked(tl, mask, scores, first + row);
+                    tl.store(out.block(row, count, 0, columns), softmax(tl, scores).cast(d));
+                  }
+                }
+              });
+      HostValues want = bed.values(() -> want(x.get(), rows, columns, mask));
+      double rounding = (columns + 8 * scaleOf(d, scale)) * d.accumulator().unitRoundoff();
+      for (int r = 0; r < pes.size(); r++) {
+        int from = ShardedGemm.start(rows, r, pes.size());
+        int to = ShardedGemm.start(rows, r + 1, pes.size());
+        bed.check(ys[r], want.rows(columns, from, to), d.unitRoundoff() + rounding);
+      }
+      double mine = Math.ceilDiv(rows, pes.size());
+      return bed.outcome(launch, new KernelBed.Work(0, 2.0 * mine * columns * d.sizeBytes()));
+    }
+  }
+
+  private static double[] want(double[] x, int rows, int columns, String mask) {
+    double[] want = new double[rows * columns];
+    for (int i = 0; i < rows; i++) {
+      double[] row = KernelBed.rows(x, columns, i, i + 1);
+      for (int j = 0; j < columns; j++) {
+        if ((mask.equals("causal") && j > i) || (mask.equals("hidden") && i % 3 == 0)) {
+          row[j] = Double.NEGATIVE_INFINITY;
+        }
+      }
+      System.arraycopy(Reference.softmax(row), 0, want, i * columns, columns);
+    }
+    return want;
+  }
+
+  /**
+   * The difference of two large numbers is exact or far beyond the range of exp, so magnitude costs
+   * accuracy only up to what exp can still see.
+   */
+  private static double scaleOf(DType d, double scale) {
+    return Math.min(scale, d == DType.F64 ? 745 : 104);
+  }
+
+  /** In the type in which sums are kept. */
+  static Value wide(Value v) {
+    return v.cast(v.dtype().accumulator());
+  }
+
+  private static Value masked(Tl tl, String mask, Value scores, int firstRow) {
+    int rows = scores.shape().dim(0);
+    int columns = scores.shape().dim(1);
+    return switch (mask) {
+      case "causal" -> {
+        Value row = tl.arange(firstRow, firstRow + rows).expandDims(1);
+        Value column = tl.arange(0, columns).expandDims(0);
+        yield tl.where(row.ge(column), scores, Double.NEGATIVE_INFINITY);
+      }
+      case "hidden" -> {
+        Value row = tl.arange(firstRow, firstRow + rows).rem(3).expandDims(1);
+        Value shown = row.ne(0).broadcastTo(Shape.of(rows, columns));
+        yield tl.where(shown, scores, Double.NEGATIVE_INFINITY);
+      }
+      default -> scores;
+    };
+  }
+
+  /** Rows of -inf give zeros. */
+  private static Value softmax(Tl tl, Value scores) {
+    Value largest = scores.max(1).expandDims(1);
+    Value shift = tl.where(largest.eq(Double.NEGATIVE_INFINITY), 0.0, largest);
+    Value e = scores.sub(shift).exp();
+    Value sum = e.sum(1).expandDims(1);
+    return e.div(tl.where(sum.eq(0), 1.0, sum));
+  }
+}

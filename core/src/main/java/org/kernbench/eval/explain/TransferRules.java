@@ -1,0 +1,247 @@
+package org.kernbench.eval.explain;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.kernbench.device.log.Cost;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.device.log.TransferLog;
+import org.kernbench.eval.explain.CausalGraph.Piece;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.LinkKind;
+
+/** What the moments of bytes on their way followed from: fragments, chunks, slots and credits. */
+final class TransferRules {
+  private static final Piece[] NOTHING = {};
+
+  private final CausalGraph graph;
+  private final Machine machine;
+  private final OpLog log;
+  private final TransferLog ways;
+  private final boolean allTight;
+
+  TransferRules(CausalGraph graph, Machine machine, OpLog log, boolean allTight) {
+    this.graph = graph;
+    this.machine = machine;
+    this.log = log;
+    this.ways = log.transfers();
+    this.allTight = allTight;
+  }
+
+  private int at(Moment kind, int index) {
+    return graph.moment(kind.of(index));
+  }
+
+  /** When the last byte of a send had left its channel. */
+  long leftPs(int send) {
+    int part = ways.lastPart(send);
+    int entry = part < 0 ? -1 : ways.lastEntry(part);
+    return entry < 0 ? log.endPs(send) : ways.tailPs(entry);
+  }
+
+  void left(int m, int send) {
+    graph.same(m, at(Moment.TAIL_IN, ways.lastEntry(ways.lastPart(send))), send);
+  }
+
+  /** The last chunk of a part has crossed the last link, and then some. */
+  void arrival(int m, int op, int part, Piece... then) {
+    int service = part < 0 ? -1 : ways.lastService(part);
+    if (service < 0) {
+      graph.join(m, at(Moment.START, op), PathCause.OTHER, op);
+      return;
+    }
+    List<Piece> pieces = new ArrayList<>();
+    pieces.add(latency(ways.link(service), op));
+    pieces.addAll(Arrays.asList(then));
+    graph.join(m, at(Moment.TAIL_IN, service), between(), op, pieces.toArray(Piece[]::new));
+  }
+
+  private Piece latency(int link, int op) {
+    return new Piece(new Cost.LinkLatency(link), PathCause.LATENCY, op);
+  }
+
+  void partEnd(int m, int part) {
+    int op = ways.op(part);
+    boolean receives = log.kind(op) == OpKind.RECV;
+    int service = ways.lastService(part);
+    if (receives && service < 0) {
+      int start = at(Moment.PART_START, part);
+      graph.join(
+          m,
+          start,
+          PathCause.SLOT_ACCESS,
+          op,
+          slotCost(part, graph.timePs(m) - ways.startPs(part)));
+      return;
+    }
+    int after = ways.writtenAfter(part);
+    if (after >= 0) {
+      Piece[] access = slotCost(part, graph.timePs(m) - ways.endPs(after));
+      graph.join(m, at(Moment.PART_END, after), PathCause.SLOT_ACCESS, op, access);
+      return;
+    }
+    long arrived = ways.tailPs(service) + machine.link(ways.link(service)).latencyPs();
+    Piece[] then = graph.timePs(m) > arrived ? slotCost(part, graph.timePs(m) - arrived) : NOTHING;
+    arrival(m, op, part, then);
+  }
+
+  /** What an access to a slot was charged with: the kind of memory that explains the time. */
+  private Piece[] slotCost(int part, long ps) {
+    int op = ways.op(part);
+    List<Cost> candidates = new ArrayList<>();
+    candidates.add(new Cost.SlotAccess(machine.ipcq().bufferKind(), ways.bytes(part)));
+    candidates.add(new Cost.SlotCopy(ways.bytes(part)));
+    for (BufferKind kind : BufferKind.values()) {
+      candidates.add(new Cost.SlotAccess(kind, ways.bytes(part)));
+    }
+    for (Cost c : candidates) {
+      if (graph.psOf(c) == ps) {
+        return new Piece[] {new Piece(c, PathCause.SLOT_ACCESS, op)};
+      }
+    }
+    return NOTHING;
+  }
+
+  void partStart(int m, int part) {
+    int op = ways.op(part);
+    if (ways.number(part) == 0) {
+      graph.same(m, at(Moment.START, op), op);
+      return;
+    }
+    int previous = ways.previous(part);
+    int by = ways.by(part);
+    if (log.kind(op) == OpKind.SEND) {
+      if (by >= 0 && log.has(by)) {
+        credit(m, op, by);
+      } else {
+        graph.same(m, at(Moment.TAIL_IN, ways.lastEntry(previous)), op);
+      }
+      return;
+    }
+    int sent = ways.part(by, ways.number(part));
+    if (sent >= 0 && ways.endPs(sent) == graph.timePs(m)) {
+      graph.same(m, at(Moment.PART_END, sent), op);
+      if (!allTight) {
+        return;
+      }
+    }
+    if (ways.endPs(previous) == graph.timePs(m) || graph.firstEdge(m) == CausalGraph.NONE) {
+      graph.same(m, at(Moment.PART_END, previous), op);
+    }
+  }
+
+  /** A send, or its next fragment, started when a credit was back that {@code by} had freed. */
+  void credit(int m, int op, int by) {
+    Piece back =
+        new Piece(new Cost.CreditReturn(log.pe(by), log.pe(op)), PathCause.CREDIT_RETURN, op);
+    long freed = graph.timePs(m) - graph.psOf(back.cost());
+    graph.join(m, lastOf(by, freed), PathCause.SLOT_HELD, by, back);
+  }
+
+  /**
+   * The latest moment of an operation that is not after a time at which it was done with a slot.
+   */
+  private int lastOf(int op, long timePs) {
+    if (log.kind(op) == OpKind.SEND && leftPs(op) <= timePs) {
+      return at(Moment.LEFT, op);
+    }
+    if (log.kind(op) == OpKind.RECV) {
+      for (int p = ways.lastPart(op); p >= 0; p = ways.previous(p)) {
+        if (ways.endPs(p) <= timePs) {
+          return at(Moment.PART_END, p);
+        }
+      }
+    }
+    return log.endPs(op) <= timePs ? at(Moment.END, op) : at(Moment.START, op);
+  }
+
+  void headIn(int m, int service) {
+    int before = ways.before(service);
+    int part = ways.partOf(service);
+    int op = ways.op(part);
+    boolean waited = before >= 0 && ways.tailPs(before) == graph.timePs(m);
+    boolean arrived = ways.headPs(service) == graph.timePs(m);
+    boolean own = waited && ways.partOf(before) == part;
+    if (own || (waited && !arrived)) {
+      graph.same(m, at(Moment.TAIL_IN, before), op);
+      if (!allTight || !arrived) {
+        return;
+      }
+    }
+    comesFrom(m, service, part, op);
+    if (allTight && waited && !own) {
+      graph.same(m, at(Moment.TAIL_IN, before), op);
+    }
+  }
+
+  private void comesFrom(int m, int service, int part, int op) {
+    int from = ways.from(service);
+    if (!ways.isEntry(service)) {
+      graph.join(m, at(Moment.HEAD_IN, from), between(), op, latency(ways.link(from), op));
+    } else if (from >= 0) {
+      graph.join(m, at(Moment.TAIL_IN, from), between(), op);
+    } else {
+      graph.join(
+          m, at(Moment.PART_START, part), inside(ways.link(service)), op, offer(service, op));
+    }
+  }
+
+  /** What time on a link is called that neither its rate nor its latency explains. */
+  private PathCause inside(int link) {
+    boolean banks = machine.hbm().isBanked() && machine.linkKind(link) == LinkKind.HBM_PORT;
+    return banks ? PathCause.MEMORY : between();
+  }
+
+  /** Finite buffers hold flits up for credits and turns that the records do not have one by one. */
+  private PathCause between() {
+    return machine.fabric().isBuffered() ? PathCause.FLOW_CONTROL : PathCause.OTHER;
+  }
+
+  /** What passes from the start of a transfer until it offers its first byte. */
+  private Piece[] offer(int service, int op) {
+    return switch (log.kind(op)) {
+      case SEND ->
+          new Piece[] {new Piece(new Cost.MessageOverhead(), PathCause.MESSAGE_OVERHEAD, op)};
+      case LOAD -> before(op, request(service, op));
+      case RECV -> new Piece[] {request(service, op)};
+      default -> before(op);
+    };
+  }
+
+  /** What a load or store takes before its command or its data sets out. */
+  private Piece[] before(int op, Piece... then) {
+    List<Piece> pieces = new ArrayList<>();
+    pieces.add(new Piece(new Cost.DmaSetup(), PathCause.DMA_SETUP, op));
+    if (log.translationPs(op) > 0) {
+      long misses = log.translationPs(op) / machine.pe().mmu().missPs();
+      pieces.add(new Piece(new Cost.Translation(misses), PathCause.TRANSLATION, op));
+    }
+    pieces.addAll(Arrays.asList(then));
+    return pieces.toArray(new Piece[0]);
+  }
+
+  private Piece request(int service, int op) {
+    int memory = machine.link(ways.link(service)).toNode();
+    return new Piece(new Cost.Request(log.pe(op), memory), PathCause.LATENCY, op);
+  }
+
+  void tailIn(int m, int service) {
+    int link = ways.link(service);
+    int op = ways.op(ways.partOf(service));
+    Cost bytes = new Cost.LinkBytes(link, ways.chunkBytes(service));
+    int from = ways.from(service);
+    boolean upstream =
+        !ways.isEntry(service)
+            && ways.tailPs(from) + machine.link(ways.link(from)).latencyPs() == graph.timePs(m);
+    if (upstream) {
+      graph.join(m, at(Moment.TAIL_IN, from), between(), op, latency(ways.link(from), op));
+    }
+    boolean here = ways.startPsOf(service) + graph.psOf(bytes) == graph.timePs(m);
+    if (!upstream || (allTight && here)) {
+      Piece serial = new Piece(bytes, PathCause.SERIALISATION, op);
+      graph.join(m, at(Moment.HEAD_IN, service), inside(link), op, serial);
+    }
+  }
+}

@@ -1,0 +1,172 @@
+package org.kernbench.eval.explain;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.kernbench.eval.output.Numbers;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.LinkKind;
+
+/** A critical path in a few sentences. */
+public final class Why {
+  private static final int MOST_SENTENCES = 3;
+  private static final double ENOUGH = 0.75;
+  private static final Pattern SIP_LINK = Pattern.compile("sip(\\d+)\\.io.*->sip(\\d+)\\.io.*");
+  private static final double WORTH_SAYING = 0.1;
+
+  private Why() {}
+
+  /**
+   * Sentences on the causes that took most of the time, the largest first: at most three, fewer if
+   * they cover three quarters of it. Empty if the time is 0.
+   */
+  public static List<String> of(Breakdown path) {
+    List<String> sentences = new ArrayList<>();
+    window(path).ifPresent(sentences::add);
+    double covered = 0;
+    for (Breakdown.Share share : path.shares()) {
+      if (sentences.size() >= MOST_SENTENCES || covered >= ENOUGH) {
+        break;
+      }
+      sentences.add(sentence(path, share));
+      covered += share.share();
+    }
+    detour(path).ifPresent(sentences::add);
+    return sentences;
+  }
+
+  /** The messages on the path that went round a dead link, if there are any. */
+  private static Optional<String> detour(Breakdown path) {
+    Machine machine = path.machine();
+    if (machine.unequalSipLinks().stream().noneMatch(link -> link.endsWith("dead"))) {
+      return Optional.empty();
+    }
+    Machine whole = machine.with(List.of("system.sips.links=alike"));
+    Map<Integer, List<int[]>> hops = new LinkedHashMap<>();
+    for (Segment s : path.segments()) {
+      Matcher link = SIP_LINK.matcher(s.place());
+      if (s.cause().equals("latency") && link.matches()) {
+        int[] ends = {Integer.parseInt(link.group(1)), Integer.parseInt(link.group(2))};
+        hops.computeIfAbsent(s.op(), op -> new ArrayList<>()).add(ends);
+      }
+    }
+    String first = "";
+    int times = 0;
+    for (List<int[]> way : hops.values()) {
+      int usual = hops(whole, way.getFirst()[0], way.getLast()[1]);
+      if (way.size() > usual) {
+        times++;
+        first =
+            first.isEmpty()
+                ? "from sip"
+                    + way.getFirst()[0]
+                    + " to sip"
+                    + way.getLast()[1]
+                    + " over "
+                    + way.size()
+                    + " links between packages instead of "
+                    + usual
+                : first;
+      }
+    }
+    return times == 0
+        ? Optional.empty()
+        : Optional.of(
+            (times == 1 ? "one message" : times + " messages")
+                + " on this path went round a dead link, "
+                + first);
+  }
+
+  private static int hops(Machine machine, int from, int to) {
+    int count = 0;
+    int[] route =
+        machine.route(machine.peNode(new Pe(from, 0, 0)), machine.peNode(new Pe(to, 0, 0)));
+    for (int link : route) {
+      count += machine.linkKind(link) == LinkKind.SIP_TO_SIP ? 1 : 0;
+    }
+    return count;
+  }
+
+  /**
+   * That kernels were held up by their full command window, if that was a tenth of the time: the
+   * shares of the path say what the commands in the window took, but not that a larger one would
+   * have let more of them go on at once.
+   */
+  static Optional<String> window(Breakdown path) {
+    CriticalPath.Held held = path.windowLimited();
+    double share = held.ps() / (double) Math.max(1, path.totalPs());
+    if (share < WORTH_SAYING) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        String.format(
+            Locale.ROOT,
+            "%.0f %% of the time a kernel was held up by its full command window;"
+                + " pe.cpu.command_window is %d: with a larger one more commands go on at once",
+            100 * share,
+            path.machine().pe().cpu().commandWindow()));
+  }
+
+  /** The resource on which a cause took most time, and how often. */
+  private record Most(String resource, long ps, int times) {}
+
+  private static String sentence(Breakdown path, Breakdown.Share share) {
+    Map<String, Most> byResource = new LinkedHashMap<>();
+    for (Segment s : path.segments()) {
+      if (s.cause().equals(share.cause())) {
+        byResource.merge(
+            s.resource(),
+            new Most(s.resource(), s.ps(), 1),
+            (a, b) -> new Most(a.resource, a.ps + b.ps, a.times + 1));
+      }
+    }
+    Most most = byResource.values().stream().max(Comparator.comparingLong(Most::ps)).orElseThrow();
+    String percent = String.format(Locale.ROOT, "%.0f %% of the time ", 100 * share.share());
+    String amount = String.format(Locale.ROOT, "%,.3f ns", Numbers.ns(most.ps()));
+    String where = most.ps() == share.ps() ? "all " : "most ";
+    String times = most.times() == 1 ? "once" : most.times() + " times";
+    return percent
+        + switch (share.cause()) {
+          case "latency" ->
+              "bytes were on their way, " + where + thing(most) + ", " + times + ": " + amount;
+          case "serialisation" ->
+              "bytes entered links or memories one after the other, "
+                  + where
+                  + thing(most)
+                  + ": "
+                  + amount;
+          case "contention" ->
+              "transfers waited behind others, " + where + thing(most) + ": " + amount;
+          case "compute" ->
+              "went into computing, " + where + thing(most) + ": " + amount + ", " + times;
+          case "credit return" ->
+              "senders that had used all their slots waited for credits, " + times + ": " + amount;
+          case "flow control" ->
+              "flits waited for credits or turns, " + where + thing(most) + ": " + amount;
+          case "DMA setup" -> "went into setting up DMAs, " + times + ": " + amount;
+          case "message overhead" -> "went into starting messages, " + times + ": " + amount;
+          case "command issue" -> "a CPU was issuing commands: " + amount;
+          case "slot access" -> "messages were copied into or out of slots: " + amount;
+          case "address translation" -> "addresses were translated, " + times + ": " + amount;
+          default -> "is " + share.cause() + ", " + where + thing(most) + ": " + amount;
+        };
+  }
+
+  private static String thing(Most most) {
+    return switch (most.resource()) {
+      case "hbm_port" -> "in HBM";
+      case "sram_port" -> "in SRAM";
+      case "MATH", "GEMM", "CPU", "DMA" -> "by " + most.resource();
+      case "slots" -> "at message slots";
+      case "host" -> "at the host";
+      default -> "on links " + most.resource();
+    };
+  }
+}

@@ -1,0 +1,147 @@
+package org.kernbench.eval.training;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.kernbench.config.Suggest;
+import org.kernbench.config.UsageException;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.Param;
+import org.kernbench.eval.training.TrainingBench.Scope;
+import org.kernbench.eval.training.TrainingBench.Setup;
+import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.bridge.BridgePlan.Direction;
+import org.kernbench.nn.layers.TransformerConfig.Style;
+import org.kernbench.nn.multimodal.TwoModuleConfig;
+import org.kernbench.nn.multimodal.TwoModuleLayout;
+import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
+import org.kernbench.nn.parallel.RankGrid;
+
+/**
+ * Mistakes that are put into training benches on purpose, to see that their values are then wrong.
+ * A mistake that a bench or a layout leaves no room for is refused with the reason.
+ */
+final class Injection {
+  /** The mistake; {@code kernbench run --inject} sets it. */
+  static final Param<Optional<String>> PARAM =
+      Param.word(
+              "inject",
+              "",
+              "a mistake, e.g. skip-row-sum; kernbench run --help lists them",
+              "a mistake to make on purpose, to see that it is found")
+          .orFrom("--inject");
+
+  private Injection() {}
+
+  /** What the user chose. */
+  static Fault fault(BenchContext context) {
+    return context.param(PARAM).map(Injection::fault).orElse(Fault.NONE);
+  }
+
+  private static Fault fault(String id) {
+    List<String> known =
+        Arrays.stream(Fault.values()).filter(f -> f != Fault.NONE).map(Fault::id).toList();
+    return Arrays.stream(Fault.values())
+        .filter(
+            f -> f != Fault.NONE && f.id().equals(id.toLowerCase(Locale.ROOT).replace('_', '-')))
+        .findFirst()
+        .orElseThrow(() ->
+            new UsageException(
+                "--inject: got \""
+                    + id
+                    + "\"; expected one of "
+                    + String.join(", ", known)
+                    + Suggest.hint(id, known)));
+  }
+
+  /** Refuses a mistake that would change nothing. */
+  static void check(Setup setup) {
+    refuse(setup.scope().bench(), setup.fault(), invisible(setup));
+  }
+
+  /** Refuses a mistake that would change nothing. */
+  static void check(TwoModuleConfig model, TwoModuleLayout layout, Fault fault) {
+    refuse("mimo-train-step", fault, invisible(model, layout, fault));
+  }
+
+  private static void refuse(String bench, Fault fault, String reason) {
+    if (!reason.isEmpty()) {
+      throw new UsageException(
+          "--inject " + fault.id() + ": bench " + bench + " cannot show it here: " + reason);
+    }
+  }
+
+  private static String needs(boolean has, String what) {
+    return has ? "" : "it needs " + what;
+  }
+
+  /** Why a mistake changes nothing; empty if it does. */
+  static String invisible(Setup s) {
+    boolean plain = s.config().style() != Style.LLAMA;
+    boolean sequence = s.sp() && s.tp() > 1 && (plain || s.scope() != Scope.MLP);
+    return switch (s.fault()) {
+      case NONE -> "";
+      case SKIP_CP_REDUCE, REDUCE_OVER_DP_CP, ZERO_PAD, SWAP_SLOTS, CANONICAL_SLICES ->
+          "it has no bridge; mimo-train-step has one";
+      case AVERAGE_ENCODER, SKIP_ENCODER_SUM -> "it has no encoder; mimo-train-step has one";
+      case AVERAGE_LANGUAGE -> divided(s, s.dp() * s.cp() > 1, "dp or cp above 1");
+      case TOKENS_OVER_DP, LOSS_TIMES_CP -> divided(s, s.cp() > 1, "cp above 1");
+      case TOKENS_OVER_TP -> divided(s, s.tp() > 1, "tp above 1");
+      case BIAS_BEFORE_REDUCE -> needs(plain && s.tp() > 1, "a model with biases and tp above 1");
+      case SKIP_SEQUENCE_SUM -> needs(sequence, "sp on, tp above 1 and parameters of rows");
+      case SKIP_LANGUAGE_CP_SUM -> needs(s.cp() > 1, "cp above 1");
+      case SKIP_ROW_SUM, SKIP_COLUMN_SUM -> needs(s.tp() > 1, "tp above 1");
+      case SKIP_CONTEXT_SUM ->
+          s.scope() == Scope.MLP
+              ? "it has no attention; transformer-block has"
+              : needs(
+                  s.cp() > 1 && s.context() == ContextExchange.ALL_GATHER,
+                  "cp above 1 and context=all-gather");
+      case SKIP_GRADIENT_SUM ->
+          needs(s.dp() * s.cp() > 1 || sequence, "dp or cp above 1, or sp on and tp above 1");
+    };
+  }
+
+  private static String divided(Setup s, boolean has, String what) {
+    return s.scope() == Scope.STEP
+        ? needs(has, what)
+        : "it divides no gradients by tokens; train-step does";
+  }
+
+  /** Why a mistake changes nothing in training two modules; empty if it does. */
+  static String invisible(TwoModuleConfig model, TwoModuleLayout layout, Fault fault) {
+    RankGrid language = layout.language();
+    RankGrid encoder = layout.encoder();
+    boolean cp = language.size("cp") > 1;
+    boolean tp = language.size("tp") > 1;
+    boolean encoderTp = encoder.size("tp") > 1;
+    boolean plain = model.language().style() != Style.LLAMA;
+    Direction direction = layout.bridge().direction();
+    return switch (fault) {
+      case NONE -> "";
+      case SKIP_CP_REDUCE, TOKENS_OVER_DP, LOSS_TIMES_CP, SKIP_LANGUAGE_CP_SUM ->
+          needs(cp, "a language model with cp above 1");
+      case TOKENS_OVER_TP -> needs(tp, "a language model with tp above 1");
+      case REDUCE_OVER_DP_CP ->
+          needs(cp && language.size("dp") > 1, "a language model with cp and dp above 1");
+      case ZERO_PAD -> needs(direction == Direction.FAN_OUT, FAN_OUT);
+      case SWAP_SLOTS -> needs(direction != Direction.EQUAL, "modules with different dp");
+      case CANONICAL_SLICES ->
+          needs(cp && direction == Direction.FAN_OUT, FAN_OUT + ", and cp above 1 in it");
+      case AVERAGE_ENCODER, SKIP_ENCODER_SUM ->
+          needs(encoder.size("dp") > 1, "an encoder with dp above 1");
+      case AVERAGE_LANGUAGE ->
+          needs(cp || language.size("dp") > 1, "a language model with dp or cp above 1");
+      case BIAS_BEFORE_REDUCE ->
+          needs(encoderTp || (tp && plain), "tp above 1 in a module with biases");
+      case SKIP_SEQUENCE_SUM ->
+          needs(layout.sequenceParallel() && tp, "sp on and a language model with tp above 1");
+      case SKIP_ROW_SUM, SKIP_COLUMN_SUM -> needs(encoderTp || tp, "tp above 1");
+      case SKIP_CONTEXT_SUM -> needs(cp || encoder.size("cp") > 1, "a module with cp above 1");
+      case SKIP_GRADIENT_SUM -> needs(layout.ranks() > 1, "more than one rank");
+    };
+  }
+
+  private static final String FAN_OUT = "a language model with more dp than the encoder";
+}

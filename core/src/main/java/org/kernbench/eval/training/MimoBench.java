@@ -1,0 +1,362 @@
+package org.kernbench.eval.training;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import org.kernbench.ccl.bounds.Bounds;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.Bench;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.Outcome;
+import org.kernbench.eval.Param;
+import org.kernbench.eval.output.Numbers;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.autograd.Variable;
+import org.kernbench.nn.compare.StepCheck;
+import org.kernbench.nn.compare.StepRecord;
+import org.kernbench.nn.compare.StepRecord.Kind;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.multimodal.Microbatch;
+import org.kernbench.nn.multimodal.Microbatches;
+import org.kernbench.nn.multimodal.TwoModuleConfig;
+import org.kernbench.nn.multimodal.TwoModuleLayout;
+import org.kernbench.nn.multimodal.TwoModuleTraining;
+import org.kernbench.nn.optim.AdamW;
+import org.kernbench.nn.optim.Communication;
+import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.parallel.LayoutException;
+import org.kernbench.nn.parallel.RankGrid;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.Worker;
+import org.kernbench.torch.placement.RankLevel;
+
+/**
+ * {@code mimo-train-step}: a training step of two modules on the same ranks, an encoder and a
+ * language model in layouts of their own, with the bridge between them. The loss, all gradients and
+ * the stepped parameters are compared with the same step on one rank in f64 ({@link StepCheck}).
+ */
+public final class MimoBench implements Bench {
+  private static final long SEED = 7;
+  private static final double RATE = 1e-4;
+
+  private static final Param<String> MODEL =
+      Param.choice(
+          "model",
+          "tiny-gpt",
+          List.of("tiny-gpt", "tiny-llama", "vit-b-gpt2", "vit-l-llama-8b"),
+          "encoder and language model");
+  private static final Param<String> ENCODER =
+      Param.word("encoder", "tp=2,dp=4", "a layout, e.g. tp=2,dp=4", "layout of the encoder");
+  private static final Param<String> LANGUAGE =
+      Param.word(
+          "language",
+          "tp=2,cp=2,dp=2",
+          "a layout, e.g. tp=2,cp=2,dp=2",
+          "layout of the language model, on the same ranks");
+  private static final Param<String> SP =
+      Param.choice("sp", "on", List.of("on", "off"), "sequence parallelism of the language model");
+  private static final Param<Integer> SAMPLES =
+      Param.integer("samples", 4, 1, 1 << 16, "samples of a microbatch, over all ranks");
+  private static final Param<Integer> TOKENS =
+      Param.integer("tokens", 48, 4, 1 << 20, "length of a sample, placeholders included");
+  private static final Param<Integer> MICROBATCHES =
+      Param.integer("microbatches", 1, 1, 1 << 10, "microbatches of a step");
+  private static final Param<Integer> ENCODER_LAYERS =
+      Param.integer("encoder_layers", 0, 0, 1024, "blocks of the encoder; 0 for the model's");
+  private static final Param<Integer> LANGUAGE_LAYERS =
+      Param.integer("language_layers", 0, 0, 1024, "blocks of the language model; 0: the model's");
+  private static final Param<String> FROZEN =
+      Param.choice("frozen", "off", List.of("on", "off"), "whether the encoder is frozen");
+  private static final Param<String> DISTRIBUTED =
+      Param.choice(
+          "distributed_optimizer",
+          "off",
+          List.of("on", "off"),
+          "whether data-parallel ranks divide the optimizer");
+  private static final Param<String> LEVEL =
+      Param.choice(
+          "rank_level",
+          "cube",
+          List.of("pe", "cube", "sip"),
+          "what a rank owns; it computes on the first PE of it");
+  private static final Param<String> DTYPE =
+      Param.choice("dtype", "bf16", List.of("bf16", "f16", "f32", "f64"), "type of values");
+
+  @Override
+  public String name() {
+    return "mimo-train-step";
+  }
+
+  @Override
+  public String description() {
+    return "a training step of an encoder and a language model in layouts of their own";
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(
+        MODEL,
+        ENCODER,
+        LANGUAGE,
+        SP,
+        SAMPLES,
+        TOKENS,
+        MICROBATCHES,
+        ENCODER_LAYERS,
+        LANGUAGE_LAYERS,
+        FROZEN,
+        DISTRIBUTED,
+        LEVEL,
+        DTYPE,
+        Injection.PARAM);
+  }
+
+  /** The model of a name. */
+  static TwoModuleConfig model(String name) {
+    return switch (name) {
+      case "tiny-gpt" -> TwoModuleConfig.tinyGpt();
+      case "tiny-llama" -> TwoModuleConfig.tinyLlama();
+      case "vit-b-gpt2" -> TwoModuleConfig.vitBaseGpt2();
+      default -> TwoModuleConfig.vitLargeLlama8b();
+    };
+  }
+
+  /** What is run. */
+  private record Setup(
+      TwoModuleConfig model,
+      TwoModuleLayout layout,
+      TwoModuleTraining.Settings settings,
+      List<Microbatch> data) {
+    /** The same without mistake on one rank in another type, from the same first values. */
+    Setup onOneRank(DType type) {
+      return new Setup(
+          model,
+          TwoModuleLayout.ONE_RANK,
+          settings.in(type).withFault(Fault.NONE).withData(DataParallel.DEFAULT),
+          data);
+    }
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    Setup setup = setup(context);
+    Machine machine = context.machine();
+    TwoModuleLayout layout = setup.layout;
+    RankLevel level = RankLevel.valueOf(context.param(LEVEL).toUpperCase(Locale.ROOT));
+    Outcome outcome = Outcome.on(machine);
+    outcome
+        .condition("ranks", layout.ranks())
+        .condition("rank_level", context.param(LEVEL))
+        .condition("bridge", layout.bridge().toString())
+        .condition("encoder_layers_run", setup.model.encoder().layers())
+        .condition("language_layers_run", setup.model.language().layers());
+    StepRecord record = new StepRecord();
+    double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
+    StepBound step = new StepBound(machine, flops, layout.ranks());
+    TwoModuleStep.run(
+        machine,
+        context.ccl(TwoModuleStep.world(level, layout.worldSize())),
+        TorchOptions.DEFAULT.withMode(context.mode()).withSimulator(context.recording()),
+        layout.worldSize(),
+        w -> train(w, setup, record, step),
+        torch -> report(outcome, torch, setup, step));
+    if (context.mode() != Mode.TIME) {
+      DType dtype = setup.settings.dtype();
+      CclConfig one = context.ccl(TwoModuleStep.world(level, 1));
+      StepRecord reference = onOneRank(machine, one, setup.onOneRank(DType.F64));
+      StepRecord shadow = onOneRank(machine, one, setup.onOneRank(StepCheck.shadowType(dtype)));
+      outcome.values(
+          StepCheck.of(
+              record, reference, shadow, rounding(setup), Optional.of(AdamW.Settings.of(RATE))),
+          record.hash());
+    }
+    return outcome;
+  }
+
+  private static Setup setup(BenchContext context) {
+    TwoModuleConfig model = model(context.param(MODEL));
+    int encoderLayers = context.param(ENCODER_LAYERS);
+    int languageLayers = context.param(LANGUAGE_LAYERS);
+    model =
+        model.withLayers(
+            encoderLayers == 0 ? model.encoder().layers() : encoderLayers,
+            languageLayers == 0 ? model.language().layers() : languageLayers);
+    boolean frozen = context.param(FROZEN).equals("on");
+    boolean divided = context.param(DISTRIBUTED).equals("on");
+    TwoModuleLayout layout = layout(context);
+    int samples = context.param(SAMPLES);
+    int tokens = context.param(TOKENS);
+    check(model, layout, samples, tokens);
+    Fault fault = Injection.fault(context);
+    Injection.check(model, layout, fault);
+    return new Setup(
+        model,
+        layout,
+        TwoModuleTraining.Settings.of(DType.parse(context.param(DTYPE)))
+            .withInit(SEED, TrainingProgram.deviation(model.language().hidden()))
+            .withMethod(TwoModuleTraining.Method.ADAMW, RATE)
+            .withFault(fault)
+            .withFrozen(frozen)
+            .withData(DataParallel.DEFAULT.withDistributedOptimizer(divided)),
+        Microbatches.random(
+            model, samples, tokens, context.param(MICROBATCHES), Microbatches.Masks.UNEVEN, 1));
+  }
+
+  private static TwoModuleLayout layout(BenchContext context) {
+    try {
+      return new TwoModuleLayout(
+          RankGrid.parse(context.param(ENCODER)),
+          RankGrid.parse(context.param(LANGUAGE)),
+          context.param(SP).equals("on"));
+    } catch (LayoutException e) {
+      throw new UsageException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static void checkTp(String module, RankGrid grid, TransformerConfig c, int... widths) {
+    int tp = grid.size("tp");
+    boolean fits = c.heads() % tp == 0 && c.keyHeads() % tp == 0 && c.ffn() % tp == 0;
+    for (int width : widths) {
+      fits &= width % tp == 0;
+    }
+    if (!fits) {
+      throw new UsageException(
+          module
+              + " "
+              + grid
+              + ": tp is "
+              + tp
+              + "; expected a divisor of the "
+              + c.heads()
+              + " heads, "
+              + c.keyHeads()
+              + " key heads and all widths of "
+              + c.name());
+    }
+  }
+
+  /** Refuses what the layout cannot divide. */
+  public static void check(TwoModuleConfig model, TwoModuleLayout layout, int samples, int tokens) {
+    TransformerConfig e = model.encoder();
+    checkTp("encoder", layout.encoder(), e, e.hidden(), model.projector());
+    checkTp("language model", layout.language(), model.language(), model.language().vocabulary());
+    int encoderCp = layout.encoder().size("cp");
+    if (encoderCp > 1 && model.tokensPerSample() % (2 * encoderCp) != 0) {
+      throw new UsageException(
+          "encoder "
+              + layout.encoder()
+              + ": cp cannot divide its "
+              + model.tokensPerSample()
+              + " tokens; expected that twice cp divides them");
+    }
+    if (samples % layout.samplesFactor() != 0) {
+      throw new UsageException(
+          "samples is "
+              + samples
+              + "; expected a multiple of "
+              + layout.samplesFactor()
+              + ", so that every data-parallel rank of both modules has as many");
+    }
+    int factor = layout.sequenceFactor();
+    if (tokens % factor != 0 || tokens < model.tokensPerSample() + 2) {
+      throw new UsageException(
+          "tokens is "
+              + tokens
+              + "; expected "
+              + (factor == 1 ? "" : "a multiple of " + factor + ", and ")
+              + "at least "
+              + (model.tokensPerSample() + 2)
+              + " to hold the "
+              + model.tokensPerSample()
+              + " tokens of the encoder and some text");
+    }
+  }
+
+  /** Trains on a rank, and records what it has at the end. */
+  private static void train(Worker worker, Setup s, StepRecord record, StepBound step) {
+    TwoModuleTraining.create(worker, s.model, s.layout, s.settings)
+        .ifPresent(training -> {
+          try (training) {
+            OptionalDouble own = training.train(s.data); // other ranks go on meanwhile
+            step.changes(training.bytesRead(), training.bytesWritten());
+            if (own.isPresent()) {
+              if (s.layout.language().coordinate(worker.rank(), "tp") == 0) {
+                record.addToSum(Kind.LOSS, "loss", own.getAsDouble());
+              }
+              record.add(worker.rank(), training);
+            }
+          }
+        });
+  }
+
+  /** Trains on one rank; also records the losses of single tokens, and where parameters begin. */
+  private static StepRecord onOneRank(Machine machine, CclConfig ccl, Setup one) {
+    StepRecord record = new StepRecord();
+    TwoModuleStep.run(
+        machine,
+        ccl,
+        TorchOptions.DEFAULT.withMode(Mode.VALUES),
+        1,
+        w ->
+            TwoModuleTraining.create(w, one.model, one.layout, one.settings)
+                .ifPresent(training -> {
+                  try (training) {
+                    record.keepFirst(0, training);
+                    OptionalDouble sum = training.train(one.data, (i, of) -> seen(record, i, of));
+                    record.addToSum(Kind.LOSS, "loss", sum.orElseThrow());
+                    record.add(0, training);
+                  }
+                }),
+        torch -> {});
+    return record;
+  }
+
+  private static void seen(StepRecord record, int microbatch, Variable losses) {
+    double[] values = losses.value().toDoubles();
+    String name = "loss per token of microbatch " + microbatch;
+    record.add(Kind.OUTPUT, name, 0, values, values.length, i -> i);
+  }
+
+  private static StepCheck.Rounding rounding(Setup s) {
+    RankGrid encoder = s.layout.encoder();
+    RankGrid language = s.layout.language();
+    return StepCheck.Rounding.of(
+        s.settings.dtype(),
+        Math.max(encoder.size("tp"), language.size("tp")),
+        Math.max(encoder.size("cp"), language.size("cp")));
+  }
+
+  private static void report(Outcome outcome, Torch torch, Setup setup, StepBound step) {
+    boolean timed = torch.simulator().mode() != Mode.VALUES;
+    outcome.simulated(
+        torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");
+    if (!timed) {
+      return;
+    }
+    long total = torch.simulator().nowPs();
+    int ranks = setup.layout.ranks();
+    double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
+    Bounds.Bound bound = step.bound();
+    CommunicationSums costs = new CommunicationSums(Communication.of(torch), ranks);
+    outcome
+        .time(total, bound.ps(), bound.kind())
+        .metric("comm_ns", Numbers.ns(costs.timePs()))
+        .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
+        .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
+        .metric("rank_gflop", Numbers.rounded(flops / ranks / 1e9));
+    costs.rows().forEach(outcome::row);
+    IpcqSpec queues =
+        torch.distributed().history().stream()
+            .findFirst()
+            .map(run -> run.queues().spec())
+            .orElse(torch.machine().ipcq());
+    outcome.explainedRun(torch.simulator().opLog(), queues);
+  }
+}

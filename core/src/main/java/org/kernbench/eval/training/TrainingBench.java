@@ -1,0 +1,409 @@
+package org.kernbench.eval.training;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.kernbench.ccl.bounds.Bounds;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.Bench;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.Outcome;
+import org.kernbench.eval.Param;
+import org.kernbench.eval.Params;
+import org.kernbench.eval.output.Numbers;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.compare.StepCheck;
+import org.kernbench.nn.compare.StepRecord;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.optim.Communication;
+import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+
+/**
+ * {@code tp-mlp}, {@code transformer-block} and {@code train-step}: forward and backward pass of a
+ * part of a transformer in a parallel layout, with what its collectives cost and how much of that
+ * is exposed. Outputs or losses, all gradients and the stepped parameters are compared with the
+ * same part on one rank in f64 ({@link StepCheck}).
+ */
+public final class TrainingBench implements Bench {
+  /** How much of a model. */
+  public enum Scope {
+    /** The feed-forward part of a block. */
+    MLP("tp-mlp", "feed-forward part of a transformer block, forward and backward"),
+    /** One block. */
+    BLOCK("transformer-block", "one transformer block, forward and backward"),
+    /** A whole model with loss, gradient sums and AdamW. */
+    STEP("train-step", "a training step of a transformer: loss, gradients, AdamW");
+
+    private final String bench;
+    private final String description;
+
+    Scope(String bench, String description) {
+      this.bench = bench;
+      this.description = description;
+    }
+
+    String bench() {
+      return bench;
+    }
+  }
+
+  private static final TransformerConfig TINY_GPT =
+      new TransformerConfig("tiny-gpt", 48, 2, 12, 12, 4, 96, 96, 512, TransformerConfig.Style.GPT);
+  private static final TransformerConfig TINY_LLAMA =
+      new TransformerConfig(
+          "tiny-llama", 48, 2, 24, 12, 4, 96, 96, 512, TransformerConfig.Style.LLAMA);
+
+  private static final Param<String> MODEL =
+      Param.choice(
+          "model",
+          "tiny-gpt",
+          List.of("tiny-gpt", "tiny-llama", "gpt2-small", "llama-3.1-8b"),
+          "shape of the transformer");
+  private static final Param<Integer> TOKENS =
+      Param.integer("tokens", 48, 1, 1 << 20, "length of the sequence");
+  private static final Param<Integer> BATCH =
+      Param.integer("batch", 2, 1, 1 << 12, "samples over all data-parallel ranks");
+  private static final Param<Integer> LAYERS =
+      Param.integer("layers", 2, 1, 1024, "blocks of the model");
+  private static final Param<Integer> VOCABULARY =
+      Param.integer("vocabulary", 96, 2, 1 << 20, "ids of the vocabulary");
+  private static final Param<Integer> TP = Param.integer("tp", 2, 1, 4096, "tensor-parallel ranks");
+  private static final Param<Integer> CP =
+      Param.integer("cp", 1, 1, 4096, "context-parallel ranks");
+  private static final Param<Integer> DP = Param.integer("dp", 1, 1, 4096, "data-parallel ranks");
+  private static final Param<String> SP =
+      Param.choice("sp", "on", List.of("on", "off"), "sequence parallelism between tp regions");
+  private static final Param<String> LEVEL =
+      Param.choice(
+          "rank_level",
+          "pe",
+          List.of("pe", "cube", "sip"),
+          "what a rank owns; it computes on the first PE of it");
+  private static final Param<String> DTYPE =
+      Param.choice("dtype", "bf16", List.of("bf16", "f16", "f32", "f64"), "type of values");
+
+  private static final Param<String> CONTEXT =
+      Param.choice(
+          "context",
+          "all-gather",
+          List.of("all-gather", "ring"),
+          "how context-parallel ranks exchange keys and values");
+  private static final Param<String> OVERLAP =
+      Param.choice(
+          "overlap",
+          "on",
+          List.of("on", "off"),
+          "compute weight gradients beside collectives, and sum gradients beside the backward"
+              + " pass");
+  private static final Param<Integer> BUCKET =
+      Param.integer("bucket", 4096, 1, 1 << 20, "size of a bucket of gradients, KiB");
+  private static final Param<String> DIVIDED =
+      Param.choice(
+          "distributed_optimizer",
+          "off",
+          List.of("on", "off"),
+          "divide the optimizer over the data-parallel ranks");
+
+  private final Scope scope;
+
+  public TrainingBench(Scope scope) {
+    this.scope = scope;
+  }
+
+  @Override
+  public String name() {
+    return scope.bench;
+  }
+
+  @Override
+  public String description() {
+    return scope.description;
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    List<Param<?>> all = new ArrayList<>(List.of(MODEL, TOKENS, BATCH));
+    if (scope == Scope.STEP) {
+      all.addAll(List.of(LAYERS, VOCABULARY));
+    }
+    all.addAll(List.of(TP, CP, DP, SP, LEVEL, DTYPE, OVERLAP, BUCKET));
+    if (scope != Scope.MLP) {
+      all.add(CONTEXT);
+    }
+    if (scope == Scope.STEP) {
+      all.add(DIVIDED);
+    }
+    all.add(Injection.PARAM);
+    return all;
+  }
+
+  /** Forwards and twice that backwards, attention left out. */
+  @Override
+  public double productFlops(Params params) {
+    TransformerConfig c = model(params.get(MODEL));
+    double heads = 2.0 * c.hidden() * c.headSize() * (c.heads() + c.keyHeads());
+    double mlp = (c.style() == TransformerConfig.Style.LLAMA ? 3.0 : 2.0) * c.hidden() * c.ffn();
+    double layers = scope == Scope.STEP ? params.get(LAYERS) : 1;
+    return 6 * layers * (heads + mlp) * params.get(TOKENS) * params.get(BATCH);
+  }
+
+  private static TransformerConfig model(String name) {
+    return switch (name) {
+      case "tiny-gpt" -> TINY_GPT;
+      case "tiny-llama" -> TINY_LLAMA;
+      case "gpt2-small" -> TransformerConfig.gpt2Small();
+      default -> TransformerConfig.llama8b();
+    };
+  }
+
+  /** What is run. */
+  record Setup(
+      TransformerConfig config,
+      Scope scope,
+      int tokens,
+      int batch,
+      int tp,
+      int cp,
+      int dp,
+      boolean sp,
+      DType dtype,
+      DType first,
+      ContextExchange context,
+      DataParallel.Options data,
+      Fault fault) {
+    int ranks() {
+      return tp * cp * dp;
+    }
+
+    /** The same without mistake on one rank in another type, from the same first values. */
+    Setup onOneRank(DType type) {
+      return new Setup(
+          config,
+          scope,
+          tokens,
+          batch,
+          1,
+          1,
+          1,
+          false,
+          type,
+          first,
+          context,
+          DataParallel.DEFAULT,
+          Fault.NONE);
+    }
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    TransformerConfig config = model(context.param(MODEL));
+    if (scope == Scope.STEP) {
+      config = config.with(context.param(LAYERS), context.param(VOCABULARY));
+    }
+    DType dtype = DType.parse(context.param(DTYPE));
+    Setup setup =
+        new Setup(
+            config,
+            scope,
+            context.param(TOKENS),
+            context.param(BATCH),
+            context.param(TP),
+            context.param(CP),
+            context.param(DP),
+            context.param(SP).equals("on"),
+            dtype,
+            dtype,
+            scope != Scope.MLP && context.param(CONTEXT).equals("ring")
+                ? ContextExchange.RING
+                : ContextExchange.ALL_GATHER,
+            new DataParallel.Options(
+                context.param(BUCKET) * 1024L,
+                context.param(OVERLAP).equals("on"),
+                scope == Scope.STEP && context.param(DIVIDED).equals("on")),
+            Injection.fault(context));
+    check(setup);
+    Injection.check(setup);
+    Machine machine = context.machine();
+    CollectiveLibrary library = library(context, machine, setup);
+    Outcome outcome = Outcome.on(machine);
+    outcome
+        .condition("ranks", setup.ranks())
+        .condition("rank_level", context.param(LEVEL))
+        .condition("layers_run", scope == Scope.STEP ? config.layers() : 1);
+    try (Torch torch =
+        Torch.open(
+            machine,
+            TorchOptions.DEFAULT
+                .withMode(context.mode())
+                .withSimulator(context.recording())
+                .withCollectives(library))) {
+      TrainingProgram program = new TrainingProgram(setup);
+      torch.distributed().initProcessGroup(library.name());
+      torch.multiprocessing().spawn(program::body, setup.ranks());
+      torch.synchronize();
+      report(outcome, torch, setup, program);
+      if (context.mode() != Mode.TIME) {
+        values(outcome, context, machine, setup, program.record());
+      }
+    }
+    return outcome;
+  }
+
+  private static void check(Setup s) {
+    if (s.batch % s.dp != 0) {
+      throw new UsageException(
+          "batch is " + s.batch + ", dp " + s.dp + "; expected a batch that dp divides");
+    }
+    checkTensorParallel(s);
+    checkTokens(s);
+  }
+
+  private static void checkTensorParallel(Setup s) {
+    TransformerConfig c = s.config;
+    Map<String, Integer> divided = new LinkedHashMap<>();
+    if (s.scope != Scope.MLP) {
+      divided.put("heads", c.heads());
+      divided.put("heads of keys", c.keyHeads());
+    }
+    divided.put("inner features", c.ffn());
+    if (s.scope == Scope.STEP) {
+      divided.put("ids", c.vocabulary());
+    }
+    int most = divided.values().stream().reduce(0, TrainingBench::commonDivisor);
+    if (most % s.tp != 0) {
+      List<String> each = new ArrayList<>();
+      divided.forEach((what, n) -> each.add(n + " " + what));
+      throw new UsageException(
+          "tp is "
+              + s.tp
+              + "; expected a divisor of "
+              + most
+              + ", so that every rank has as many of "
+              + String.join(", ", each));
+    }
+  }
+
+  private static void checkTokens(Setup s) {
+    int rows = s.sp ? s.cp * s.tp : s.cp;
+    int chunks = s.cp > 1 ? 2 * s.cp : 1;
+    int multiple = rows / commonDivisor(rows, chunks) * chunks;
+    if (s.tokens % multiple != 0) {
+      throw new UsageException(
+          "tokens is "
+              + s.tokens
+              + "; expected a multiple of "
+              + multiple
+              + ", so that every rank has as many");
+    }
+    boolean learnsPositions =
+        s.scope == Scope.STEP && s.config.style() == TransformerConfig.Style.GPT;
+    if (learnsPositions && s.tokens > s.config.maxSequence()) {
+      throw new UsageException(
+          "tokens is "
+              + s.tokens
+              + "; expected at most "
+              + s.config.maxSequence()
+              + ", the positions that "
+              + s.config.name()
+              + " learns");
+    }
+  }
+
+  private static int commonDivisor(int a, int b) {
+    return b == 0 ? a : commonDivisor(b, a % b);
+  }
+
+  private static CollectiveLibrary library(BenchContext context, Machine machine, Setup setup) {
+    CclConfig ccl =
+        context.ccl(
+            List.of(
+                "defaults.algorithm=ring",
+                "algorithms.ring.rank_level=" + context.param(LEVEL),
+                "algorithms.ring.world_size=" + setup.ranks()));
+    return CollectiveLibrary.open(machine, ccl);
+  }
+
+  /** Compares everything the ranks have at the end with a run on one rank. */
+  private static void values(
+      Outcome outcome, BenchContext context, Machine machine, Setup setup, StepRecord subject) {
+    StepRecord reference = onOneRank(context, machine, setup.onOneRank(DType.F64));
+    StepRecord shadow =
+        onOneRank(context, machine, setup.onOneRank(StepCheck.shadowType(setup.dtype)));
+    boolean steps = setup.scope == Scope.STEP;
+    outcome.values(
+        StepCheck.of(
+            subject,
+            reference,
+            shadow,
+            StepCheck.Rounding.of(setup.dtype, setup.tp, setup.cp),
+            steps ? Optional.of(TrainingProgram.ADAM) : Optional.empty()),
+        subject.hash());
+  }
+
+  private static StepRecord onOneRank(BenchContext context, Machine machine, Setup one) {
+    TrainingProgram program = new TrainingProgram(one);
+    CollectiveLibrary library = library(context, machine, one);
+    try (Torch torch =
+        Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.VALUES).withCollectives(library))) {
+      torch.distributed().initProcessGroup(library.name());
+      torch.multiprocessing().spawn(program::body, 1);
+    }
+    return program.record();
+  }
+
+  // ---- time ----
+
+  private static void report(Outcome outcome, Torch torch, Setup setup, TrainingProgram program) {
+    boolean timed = torch.simulator().mode() != Mode.VALUES;
+    outcome.simulated(
+        torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");
+    if (!timed) {
+      return;
+    }
+    long total = torch.simulator().nowPs();
+    StepBound step = new StepBound(torch.machine(), flops(setup), setup.ranks());
+    program.bound(step);
+    Bounds.Bound bound = step.bound();
+    outcome.time(total, bound.ps(), bound.kind());
+    CommunicationSums costs = new CommunicationSums(Communication.of(torch), setup.ranks());
+    outcome
+        .metric("comm_ns", Numbers.ns(costs.timePs()))
+        .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
+        .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
+        .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9));
+    costs.rows().forEach(outcome::row);
+    IpcqSpec queues =
+        torch.distributed().history().stream()
+            .findFirst()
+            .map(run -> run.queues().spec())
+            .orElse(torch.machine().ipcq());
+    outcome.explainedRun(torch.simulator().opLog(), queues);
+  }
+
+  /** Multiply-adds count twice; the backward pass costs twice the forward pass. */
+  private static double flops(Setup s) {
+    TransformerConfig c = s.config;
+    double tokens = (double) s.tokens * s.batch;
+    double keys = (s.tokens + 1) / 2.0; // a query sees half of them on average
+    double forward =
+        switch (s.scope) {
+          case MLP -> TrainingFlops.mlp(c, tokens);
+          case BLOCK -> TrainingFlops.block(c, tokens, keys);
+          case STEP ->
+              c.layers() * TrainingFlops.block(c, tokens, keys)
+                  + TrainingFlops.linear(tokens, c.hidden(), c.vocabulary());
+        };
+    return 3 * forward;
+  }
+}

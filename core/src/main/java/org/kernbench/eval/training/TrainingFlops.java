@@ -1,0 +1,43 @@
+package org.kernbench.eval.training;
+
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.GemmSpec;
+import org.kernbench.nn.layers.TransformerConfig;
+
+/**
+ * Multiply-adds of a forward pass, each counted as two operations; norms and the like are left out.
+ */
+final class TrainingFlops {
+  private TrainingFlops() {}
+
+  /** The feed-forward part of a block. */
+  static double mlp(TransformerConfig c, double tokens) {
+    double matrices = c.style() == TransformerConfig.Style.LLAMA ? 3 : 2;
+    return 2 * tokens * matrices * c.hidden() * c.ffn();
+  }
+
+  /**
+   * A block.
+   *
+   * @param tokens of all samples
+   * @param keys that a query sees on average
+   */
+  static double block(TransformerConfig c, double tokens, double keys) {
+    double projections =
+        (double) c.hidden() * c.headSize() * (2.0 * c.heads() + 2.0 * c.keyHeads());
+    double attention = 2.0 * c.heads() * c.headSize() * keys;
+    return mlp(c, tokens) + 2 * tokens * (projections + attention);
+  }
+
+  /** A linear layer. */
+  static double linear(double tokens, double in, double out) {
+    return 2 * tokens * in * out;
+  }
+
+  /** The least time for so many on each of some ranks: their GEMM engines at their peak. */
+  static long boundPs(Machine machine, double flops, int ranks) {
+    GemmSpec gemm = machine.pe().gemm();
+    double perSecond = 2.0 * gemm.rows() * gemm.columns() * gemm.clockHz();
+    return (long) Math.floor(flops / ranks / perSecond * 1e12);
+  }
+}

@@ -1,0 +1,247 @@
+package org.kernbench.eval.training;
+
+import java.util.Arrays;
+import java.util.Random;
+import java.util.function.IntUnaryOperator;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.training.TrainingBench.Setup;
+import org.kernbench.nn.autograd.Graph;
+import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.nn.autograd.Variable;
+import org.kernbench.nn.compare.StepRecord;
+import org.kernbench.nn.compare.StepRecord.Kind;
+import org.kernbench.nn.layers.Init;
+import org.kernbench.nn.layers.Mlp;
+import org.kernbench.nn.layers.Module;
+import org.kernbench.nn.layers.Transformer;
+import org.kernbench.nn.layers.TransformerBlock;
+import org.kernbench.nn.optim.AdamW;
+import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.optim.Optimizer;
+import org.kernbench.nn.parallel.ParallelLayout;
+import org.kernbench.nn.parallel.SequencePart;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.Worker;
+
+/**
+ * The program of every rank of a {@link TrainingBench}, and what the ranks have at its end. Nothing
+ * is read before, so that reading changes no time.
+ */
+final class TrainingProgram {
+  /** The optimizer of a step. */
+  static final AdamW.Settings ADAM = AdamW.Settings.of(1e-3);
+
+  private static final double NORM = 1;
+
+  private final Setup setup;
+  private final StepRecord record = new StepRecord();
+
+  // what a rank's memory must do at least: in a pass, and in an optimizer's step
+  private long mostMoved;
+  private long mostRead;
+  private long mostWritten;
+
+  TrainingProgram(Setup setup) {
+    this.setup = setup;
+  }
+
+  /** What the ranks had at the end. */
+  StepRecord record() {
+    return record;
+  }
+
+  void body(Worker w) {
+    Setup s = setup;
+    ParallelLayout layout =
+        ParallelLayout.create(w.distributed(), s.tp(), s.cp(), s.dp(), s.sp()).with(s.context());
+    Init init =
+        new Init(w.torch(), s.dtype(), 7, deviation(s.config().hidden()))
+            .withSpread()
+            .roundedTo(s.first());
+    SequencePart part = new SequencePart(s.tokens(), s.cp(), layout.cp().rank());
+    switch (s.scope()) {
+      case MLP -> {
+        Mlp mlp = new Mlp("mlp", s.config(), layout, init);
+        pass(w, layout, part, mlp, mlp::forward);
+      }
+      case BLOCK -> {
+        TransformerBlock block = new TransformerBlock("layer", s.config(), layout, init);
+        pass(w, layout, part, block, (graph, x) -> block.forward(graph, x, part));
+      }
+      case STEP -> step(w, layout, part, init);
+    }
+  }
+
+  /**
+   * Standard deviation of first values: what a layer adds to its input is then about as large as
+   * the input, so that a mistake in it is no smaller than its rounding.
+   */
+  static double deviation(int hidden) {
+    return 1.4 / Math.sqrt(hidden);
+  }
+
+  private interface Forward {
+    Variable of(Graph graph, Variable x);
+  }
+
+  private Graph graph(Torch torch, ParallelLayout layout) {
+    return Graph.of(torch, layout, setup.fault()).withOverlap(setup.data().overlap());
+  }
+
+  private DataParallel data(Torch torch, ParallelLayout layout, Module module) {
+    return new DataParallel(torch, layout, module.parameters(), setup.data(), setup.fault());
+  }
+
+  private void pass(
+      Worker w, ParallelLayout layout, SequencePart part, Module module, Forward forward) {
+    int batch = setup.batch() / setup.dp();
+    int[] positions = positions(layout, part);
+    Shape shape = Shape.of(positions.length, batch, setup.config().hidden());
+    Torch torch = w.torch();
+    DataParallel data = data(torch, layout, module);
+    try (Graph graph = graph(torch, layout);
+        Tensor x = torch.empty(shape, setup.dtype(), "x");
+        Tensor dy = torch.empty(shape, setup.dtype(), "dy")) {
+      if (hasValues(torch)) {
+        x.copyInPlace(activations(positions, layout, 1));
+        dy.copyInPlace(activations(positions, layout, 2));
+      }
+      Variable in = graph.input(x);
+      Variable y = forward.of(graph, in);
+      data.backward(graph, y, dy);
+      mostMoved = Math.max(mostMoved, moved(module, 3 * x.shape().elements()));
+      if (hasValues(torch)) {
+        int dp = layout.dp().rank();
+        addRows(Kind.OUTPUT, "output", w.rank(), y.value(), positions, dp);
+        in.grad().ifPresent(g -> addRows(Kind.INPUT_GRADIENT, "x", w.rank(), g, positions, dp));
+        record.addGradients(w.rank(), data);
+      }
+    }
+  }
+
+  /** Tells a bound what the memory of a rank had to do. */
+  void bound(StepBound step) {
+    step.moves(mostMoved);
+    step.changes(mostRead, mostWritten);
+  }
+
+  /** Parameters and two inputs are read, a result of their size and gradients written. */
+  private long moved(Module module, long activations) {
+    long bytes = activations * setup.dtype().sizeBytes();
+    for (Parameter p : module.parameters()) {
+      long each = p.dtype().sizeBytes() + p.gradType().sizeBytes();
+      bytes += p.shape().elements() * each;
+    }
+    return bytes;
+  }
+
+  private static boolean hasValues(Torch torch) {
+    return torch.simulator().mode() != Mode.TIME;
+  }
+
+  /** Positions of the rows that the rank holds between tensor-parallel regions. */
+  private static int[] positions(ParallelLayout layout, SequencePart part) {
+    int[] own = part.own();
+    if (!layout.sequenceParallel()) {
+      return own;
+    }
+    int each = own.length / layout.tp().size();
+    return Arrays.copyOfRange(own, layout.tp().rank() * each, (layout.tp().rank() + 1) * each);
+  }
+
+  /**
+   * Records rows that go position by position, then sample by sample.
+   *
+   * @param dp the rank's number among those that divide the samples
+   */
+  private void addRows(Kind kind, String name, int rank, Tensor rows, int[] positions, int dp) {
+    int batch = setup.batch() / setup.dp();
+    int all = setup.tokens() * setup.batch();
+    double[] values = rows.toDoubles();
+    int columns = values.length / (positions.length * batch);
+    IntUnaryOperator at =
+        i -> {
+          int row = i / columns;
+          int sample = dp * batch + row % batch;
+          return (positions[row / batch] * setup.batch() + sample) * columns + i % columns;
+        };
+    record.add(kind, name, rank, values, all * columns, at);
+  }
+
+  /**
+   * Values that depend on position, sample and column only, whatever the layout, as the type of the
+   * run holds them.
+   */
+  private double[] activations(int[] positions, ParallelLayout layout, int seed) {
+    int batch = setup.batch() / setup.dp();
+    int hidden = setup.config().hidden();
+    double[] values = new double[positions.length * batch * hidden];
+    int at = 0;
+    for (int position : positions) {
+      for (int b = 0; b < batch; b++) {
+        long sample = (long) layout.dp().rank() * batch + b;
+        Random random = new Random((position * 65537L + sample) * 31 + seed);
+        for (int i = 0; i < hidden; i++) {
+          values[at++] = setup.first().round(random.nextGaussian());
+        }
+      }
+    }
+    return values;
+  }
+
+  private void step(Worker w, ParallelLayout layout, SequencePart part, Init init) {
+    Transformer model = new Transformer(setup.config(), layout, init);
+    int batch = setup.batch() / setup.dp();
+    int[] at = part.own();
+    int[] ids = new int[at.length * batch];
+    int[] targets = new int[ids.length];
+    double[] mask = new double[ids.length];
+    for (int i = 0; i < ids.length; i++) {
+      int position = at[i / batch];
+      int sample = layout.dp().rank() * batch + i % batch;
+      ids[i] = id(position, sample);
+      targets[i] = id(position + 1, sample);
+      mask[i] = position == setup.tokens() - 1 ? 0 : 1;
+    }
+    Torch torch = w.torch();
+    DataParallel data = data(torch, layout, model);
+    if (setup.ranks() == 1 && hasValues(torch)) {
+      record.keepFirst(w.rank(), data); // before the optimizer changes them
+    }
+    try (Graph graph = graph(torch, layout);
+        Optimizer optimizer = new AdamW(torch, data.owned(), ADAM)) {
+      Variable losses = model.forward(graph, ids, targets, batch, part);
+      Variable sum = graph.weightedSum(losses, mask);
+      data.backward(graph, sum);
+      data.divideByTokens((int) Arrays.stream(mask).filter(m -> m > 0).count());
+      try (Tensor square = data.clipAndKeepNorm(NORM)) {
+        optimizer.step();
+        data.gather();
+        mostRead = Math.max(mostRead, optimizer.bytesRead());
+        mostWritten = Math.max(mostWritten, optimizer.bytesWritten());
+        if (hasValues(torch)) {
+          record(w, layout, at, losses, sum, data);
+          record.addNorm(w.rank(), square);
+        }
+      }
+    }
+  }
+
+  private void record(
+      Worker w, ParallelLayout layout, int[] at, Variable losses, Variable sum, DataParallel data) {
+    addRows(Kind.OUTPUT, "loss per token", w.rank(), losses.value(), at, layout.dp().rank());
+    if (layout.tp().rank() == 0) {
+      double own = sum.value().get(0); // other ranks go on meanwhile
+      record.addToSum(Kind.LOSS, "loss", own);
+    }
+    record.addGradients(w.rank(), data);
+    record.addParameters(w.rank(), data);
+  }
+
+  private int id(int position, int sample) {
+    return Math.floorMod(
+        (position + 1) * 2654435761L + sample * 40503L, setup.config().vocabulary());
+  }
+}

@@ -1,0 +1,130 @@
+package org.kernbench.eval.training;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.multimodal.Microbatch;
+import org.kernbench.nn.multimodal.TwoModuleConfig;
+import org.kernbench.nn.multimodal.TwoModuleLayout;
+import org.kernbench.nn.multimodal.TwoModuleTraining;
+import org.kernbench.nn.optim.Communication;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.Worker;
+import org.kernbench.torch.placement.RankLevel;
+
+/** One training step of two modules on a machine. */
+public final class TwoModuleStep {
+  private TwoModuleStep() {}
+
+  /** What to change in a configuration for a world of some ranks; all-reduces are by ring. */
+  public static List<String> world(RankLevel level, int ranks) {
+    String name = level.name().toLowerCase(java.util.Locale.ROOT);
+    return List.of(
+        "defaults.algorithm=ring",
+        "algorithms.ring.rank_level=" + name,
+        "algorithms.ring.world_size=" + ranks);
+  }
+
+  /** Runs a program on every rank. */
+  public static void run(
+      Machine machine,
+      CclConfig ccl,
+      TorchOptions options,
+      int ranks,
+      Consumer<Worker> body,
+      Consumer<Torch> afterwards) {
+    CollectiveLibrary library = CollectiveLibrary.open(machine, ccl);
+    try (Torch torch = Torch.open(machine, options.withCollectives(library))) {
+      torch.distributed().initProcessGroup(library.name());
+      torch.multiprocessing().spawn(body, ranks);
+      torch.synchronize();
+      afterwards.accept(torch);
+    }
+  }
+
+  /**
+   * How long a step takes.
+   *
+   * @param ps from the first kernel to the last
+   * @param boundPs no run takes less
+   * @param communicationPs of its collectives
+   * @param exposedPs the part of these that no computation hides
+   */
+  public record Timing(long ps, long boundPs, long communicationPs, long exposedPs) {}
+
+  /** The time of one step, without values. */
+  public static Timing time(
+      Machine machine,
+      CclConfig ccl,
+      TwoModuleConfig model,
+      TwoModuleLayout layout,
+      TwoModuleTraining.Settings settings,
+      List<Microbatch> data) {
+    List<Timing> found = new ArrayList<>();
+    int ranks = layout.ranks();
+    StepBound bound = new StepBound(machine, flops(model, settings.frozen(), data), ranks);
+    run(
+        machine,
+        ccl,
+        TorchOptions.DEFAULT.withMode(Mode.TIME),
+        layout.worldSize(),
+        w -> body(w, model, layout, settings, data, bound),
+        torch -> found.add(timing(torch, bound, ranks)));
+    return found.getFirst();
+  }
+
+  private static Timing timing(Torch torch, StepBound bound, int ranks) {
+    CommunicationSums costs = new CommunicationSums(Communication.of(torch), ranks);
+    return new Timing(
+        torch.simulator().nowPs(), bound.bound().ps(), costs.timePs(), costs.exposedPs());
+  }
+
+  private static void body(
+      Worker worker,
+      TwoModuleConfig model,
+      TwoModuleLayout layout,
+      TwoModuleTraining.Settings settings,
+      List<Microbatch> data,
+      StepBound bound) {
+    TwoModuleTraining.create(worker, model, layout, settings)
+        .ifPresent(training -> {
+          try (training) {
+            training.train(data);
+            bound.changes(training.bytesRead(), training.bytesWritten());
+          }
+        });
+  }
+
+  /** The multiply-adds of a step: a backward pass costs two forward passes. */
+  static double flops(TwoModuleConfig model, boolean frozen, List<Microbatch> data) {
+    double samples = 0;
+    double textual = 0;
+    for (Microbatch m : data) {
+      samples += m.hasModality() ? m.samples() : 0;
+      textual += m.samples();
+    }
+    TransformerConfig e = model.encoder();
+    TransformerConfig l = model.language();
+    double patches = samples * model.tokensPerSample();
+    double sequence = data.getFirst().sequence();
+    double tokens = textual * sequence;
+    // the encoder's input has no gradient
+    double first = TrainingFlops.linear(patches, model.patch(), e.hidden());
+    double encoder = e.layers() * TrainingFlops.block(e, patches, model.tokensPerSample());
+    double projector =
+        TrainingFlops.linear(patches, e.hidden(), model.projector())
+            + TrainingFlops.linear(patches, model.projector(), l.hidden());
+    double language =
+        l.layers() * TrainingFlops.block(l, tokens, (sequence + 1) / 2)
+            + TrainingFlops.linear(tokens, l.hidden(), l.vocabulary());
+    return (frozen ? first + encoder : 2 * first + 3 * encoder)
+        + (frozen ? 2 : 3) * projector
+        + 3 * language;
+  }
+}

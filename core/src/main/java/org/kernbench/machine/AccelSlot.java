@@ -1,9 +1,0 @@
-package org.kernbench.machine;
-
-/** Whether the GEMM and the MATH engine of a PE can work at the same time. */
-public enum AccelSlot {
-  /** They exclude each other. */
-  SHARED,
-  /** They are independent. */
-  SEPARATE
-}

@@ -1,9 +1,0 @@
-package org.kernbench.machine;
-
-/** How a sender without a free slot waits. */
-public enum Backpressure {
-  /** It is woken by the credit. */
-  SLEEP,
-  /** It looks every poll interval. */
-  POLL
-}

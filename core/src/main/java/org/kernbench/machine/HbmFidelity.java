@@ -1,9 +1,0 @@
-package org.kernbench.machine;
-
-/** How closely HBM is modelled. */
-public enum HbmFidelity {
-  /** A rate, which an efficiency lowers, and a latency. */
-  FLAT,
-  /** Pseudo-channels of banks with rows, turn-around and refresh; see {@link DramSpec}. */
-  BANKED
-}

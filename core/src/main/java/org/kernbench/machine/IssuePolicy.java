@@ -1,9 +1,0 @@
-package org.kernbench.machine;
-
-/** When a PE's CPU issues its next command. */
-public enum IssuePolicy {
-  /** As soon as the last one is dispatched; engines work side by side. */
-  OVERLAPPED,
-  /** When the last one has finished. */
-  SERIAL
-}

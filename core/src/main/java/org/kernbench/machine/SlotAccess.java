@@ -1,9 +1,0 @@
-package org.kernbench.machine;
-
-/** When the memory behind a queue slot is charged. */
-public enum SlotAccess {
-  /** While data arrives. */
-  STREAMED,
-  /** After data has arrived, and again when it is read: {@link SlotCost}. */
-  SERIAL
-}

@@ -1,0 +1,439 @@
+package org.kernbench.machine.report;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.kernbench.config.Problem;
+import org.kernbench.config.Quantity;
+import org.kernbench.machine.AddressMap;
+import org.kernbench.machine.ChannelGraph;
+import org.kernbench.machine.Link;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Neighbours;
+import org.kernbench.machine.Pe;
+import org.kernbench.machine.QueueReach;
+import org.kernbench.machine.Side;
+import org.kernbench.machine.spec.GemmSpec;
+import org.kernbench.machine.spec.HbmSpec;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.machine.spec.LaunchSpec;
+import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.MathSpec;
+import org.kernbench.machine.spec.PeSpec;
+
+/**
+ * The text of {@code kernbench machine show}: what a machine is, and what follows from its numbers.
+ */
+public final class MachineReport {
+  /** Beyond this many PEs the farthest one is not searched. */
+  private static final int MAX_SEARCH = 20_000;
+
+  /** As if no package were slower than the others: the figures are those of a usual package. */
+  private final Machine machine;
+
+  private final Machine asItIs;
+  private final StringBuilder out = new StringBuilder();
+
+  private MachineReport(Machine machine) {
+    this.asItIs = machine;
+    this.machine =
+        machine.slowPackages().isEmpty()
+            ? machine
+            : machine.with(List.of("system.sips.slow=alike"));
+  }
+
+  /** The report, several lines, each ended by a newline. */
+  public static String text(Machine machine) {
+    MachineReport report = new MachineReport(machine);
+    report.title();
+    report.size();
+    report.memories();
+    report.engines();
+    report.bisections();
+    report.latencies();
+    report.launch();
+    report.bytesInFlight();
+    report.notes();
+    return report.out.toString();
+  }
+
+  private void title() {
+    line("machine " + machine.name() + "   (configuration " + asItIs.hash() + ")");
+    line(machine.description());
+  }
+
+  private void size() {
+    heading("Size");
+    String topology = machine.sipTopology().name().toLowerCase(Locale.ROOT);
+    String grid =
+        machine.sipTopology().isGrid()
+            ? ", " + machine.sipGridWidth() + " x " + machine.sipGridHeight()
+            : "";
+    row("sips", machine.sips() + "   " + topology + grid);
+    row(
+        "cubes per sip",
+        machine.cubesPerSip()
+            + "   mesh "
+            + machine.cubeMeshWidth()
+            + " x "
+            + machine.cubeMeshHeight());
+    row(
+        "PEs per cube",
+        machine.pesPerCube()
+            + "   on a mesh of "
+            + machine.nocWidth()
+            + " x "
+            + machine.nocHeight()
+            + " routers");
+    row(
+        "PEs",
+        machine.peCount() + "   " + machine.cubesPerSip() * machine.pesPerCube() + " per sip");
+    if (!asItIs.slowPackages().isEmpty()) {
+      row(
+          "slow packages",
+          String.join("; ", asItIs.slowPackages())
+              + "   all figures below are as if there were none");
+    }
+    if (machine.hasUnequalSipLinks()) {
+      row("unequal links", String.join("; ", machine.unequalSipLinks()));
+    }
+    row("graph", machine.nodeCount() + " nodes, " + machine.linkCount() + " links");
+    AddressMap map = machine.addresses();
+    row(
+        "addresses",
+        AddressMap.ADDRESS_BITS
+            + " bits: "
+            + map.sipBits()
+            + " sip, "
+            + map.dieBits()
+            + " die, "
+            + map.offsetBits()
+            + " offset");
+  }
+
+  private void memories() {
+    heading("Memory");
+    columns("", "per PE", "per cube", "per sip", "machine");
+    HbmSpec hbm = machine.hbm();
+    scaled("HBM", hbm.sizeBytes(), Quantity.SIZE);
+    scaled("HBM bandwidth, peak", hbm.peakRate().bytesPerSecond(), Quantity.BANDWIDTH);
+    scaled("HBM bandwidth, effective", hbm.rate().bytesPerSecond(), Quantity.BANDWIDTH);
+    scaled("TCM", machine.pe().tcm().sizeBytes(), Quantity.SIZE);
+    double sram = machine.sram().sizeBytes();
+    double cubes = machine.cubesPerSip();
+    columns("SRAM", "", size(sram), size(sram * cubes), size(sram * cubes * machine.sips()));
+  }
+
+  private void engines() {
+    heading("Engines");
+    columns("", "per PE", "per cube", "per sip", "machine");
+    GemmSpec gemm = machine.pe().gemm();
+    double flops = gemm.peakFlops();
+    double cube = flops * machine.pesPerCube();
+    double sip = cube * machine.cubesPerSip();
+    columns("GEMM peak", flops(flops), flops(cube), flops(sip), flops(sip * machine.sips()));
+    row(
+        "GEMM array",
+        gemm.rows()
+            + " x "
+            + gemm.columns()
+            + " at "
+            + Quantity.FREQUENCY.formatRounded((double) gemm.clockHz(), 2)
+            + ", "
+            + gemm.mode().name().toLowerCase(Locale.ROOT));
+    row(
+        "ridge",
+        number(flops / machine.hbm().rate().bytesPerSecond(), 0)
+            + " flop per HBM byte; below that HBM is the limit");
+    MathSpec math = machine.pe().math();
+    double lanes = (double) math.lanesBytesPerCycle() * math.clockHz();
+    double fed = math.operandRate().map(rate -> rate.bytesPerSecond() / 3.0).orElse(lanes);
+    row(
+        "MATH",
+        math.lanesBytesPerCycle()
+            + " B per cycle at "
+            + Quantity.FREQUENCY.formatRounded((double) math.clockHz(), 2)
+            + "; two operands in, "
+            + bandwidth(Math.min(lanes, fed))
+            + " of results out"
+            + (fed < lanes ? ", limited by the TCM" : ""));
+  }
+
+  private void bisections() {
+    heading("Cuts through the middle, per direction");
+    double hbm =
+        (double) machine.hbm().peakRate().bytesPerSecond()
+            * machine.pesPerCube()
+            * machine.cubesPerSip();
+    for (Bisection cut : Bisection.of(machine)) {
+      String share =
+          cut.ofSip()
+              ? ", " + number(100 * cut.bytesPerSecond() / hbm, 1) + " % of the sip's HBM"
+              : "";
+      row(
+          cut.name(),
+          bandwidth(cut.bytesPerSecond())
+              + "   "
+              + cut.links()
+              + (cut.links() == 1 ? " link" : " links")
+              + share);
+    }
+  }
+
+  private void latencies() {
+    heading("First byte, nothing else on the way");
+    PeSpec pe = machine.pe();
+    Pe first = new Pe(0, 0, 0);
+    int[] request = machine.route(machine.peNode(first), machine.hbmNode(first));
+    int[] data = machine.route(machine.hbmNode(first), machine.peNode(first));
+    long toMemory = machine.latencyPs(request) - machine.hbm().latencyPs();
+    long fixed = pe.cpu().dispatchPs() + pe.dma().setupPs();
+    row(
+        "read own HBM",
+        time(fixed + toMemory + machine.latencyPs(data))
+            + "   dispatch "
+            + ns(pe.cpu().dispatchPs())
+            + " + DMA setup "
+            + ns(pe.dma().setupPs())
+            + " + request "
+            + ns(toMemory)
+            + " + "
+            + breakdown(data));
+    for (Neighbours pair : Neighbours.of(machine)) {
+      distance("PE to " + pair.what().replace("the ", ""), pair.from(), pair.to());
+    }
+    farthest("farthest in the sip", machine.cubesPerSip() * machine.pesPerCube());
+    if (machine.sips() > 1) {
+      farthest("farthest PE", machine.peCount());
+    }
+  }
+
+  private void farthest(String label, int count) {
+    if (count > MAX_SEARCH || count < 2) {
+      return;
+    }
+    Pe first = new Pe(0, 0, 0);
+    long worst = -1;
+    Pe far = first;
+    for (int i = 1; i < count; i++) {
+      Pe each = machine.peAt(i);
+      long latency = machine.latencyPs(machine.route(machine.peNode(first), machine.peNode(each)));
+      if (latency > worst) {
+        worst = latency;
+        far = each;
+      }
+    }
+    distance(label, first, far);
+  }
+
+  private void distance(String label, Pe from, Pe to) {
+    int[] route = machine.route(machine.peNode(from), machine.peNode(to));
+    row(label, time(machine.latencyPs(route)) + "   " + breakdown(route));
+  }
+
+  private void launch() {
+    heading("Launch, host to PE");
+    Pe near = machine.peAt(0);
+    Pe far = near;
+    int inSip = machine.cubesPerSip() * machine.pesPerCube();
+    for (int i = 1; i < Math.min(inSip, MAX_SEARCH); i++) {
+      Pe each = machine.peAt(i);
+      near = machine.controlLatencyPs(each) < machine.controlLatencyPs(near) ? each : near;
+      far = machine.controlLatencyPs(each) > machine.controlLatencyPs(far) ? each : far;
+    }
+    launchRow("nearest", near);
+    launchRow("farthest", far);
+  }
+
+  private void launchRow(String label, Pe pe) {
+    LaunchSpec launch = machine.launch();
+    int[] toCube = machine.route(machine.ioNode(0, Side.N), machine.mCpuNode(0, pe.cube()));
+    int[] toPe = machine.route(machine.mCpuNode(0, pe.cube()), machine.peNode(pe));
+    row(
+        label,
+        time(machine.controlLatencyPs(pe))
+            + "   doorbell "
+            + ns(launch.doorbellPs())
+            + " + host link "
+            + ns(machine.spec(LinkKind.HOST_LINK).latencyPs())
+            + " + IO CPU "
+            + ns(launch.ioCpuPs())
+            + " + way "
+            + ns(machine.latencyPs(toCube))
+            + " + M_CPU "
+            + ns(launch.mCpuPs())
+            + " + way "
+            + ns(machine.latencyPs(toPe))
+            + " + PE CPU "
+            + ns(launch.peCpuPs()));
+  }
+
+  private void bytesInFlight() {
+    IpcqSpec ipcq = machine.ipcq();
+    heading(
+        "Queues, "
+            + ipcq.slots()
+            + " slots x "
+            + size((double) ipcq.slotBytes())
+            + " in "
+            + ipcq.bufferKind().name().toLowerCase(Locale.ROOT)
+            + " for each of "
+            + ipcq.directions()
+            + " directions");
+    for (Neighbours pair : Neighbours.of(machine)) {
+      QueueReach reach = QueueReach.of(machine, pair.from(), pair.to());
+      double slots = Math.ceil(reach.bytesInFlight() / ipcq.slotBytes());
+      row(
+          "to " + pair.what(),
+          bandwidth((double) reach.linkBytesPerSecond())
+              + " x "
+              + time(reach.roundTripPs())
+              + " round trip = "
+              + size(reach.bytesInFlight())
+              + " in flight, "
+              + number(slots, 0)
+              + (slots == 1 ? " slot" : " slots")
+              + "; one queue reaches "
+              + bandwidth(
+                  Math.min(reach.queueBytesPerSecond(), (double) reach.linkBytesPerSecond())));
+    }
+    if (machine.sips() > 1) {
+      halfPerformance();
+    }
+  }
+
+  /** Where a bidirectional ring all-reduce spends as long on latency as on bytes. */
+  private void halfPerformance() {
+    List<Neighbours> pairs = Neighbours.of(machine);
+    Neighbours pair = pairs.get(pairs.size() - 1);
+    int[] route = machine.route(machine.peNode(pair.from()), machine.peNode(pair.to()));
+    double hop = machine.latencyPs(route) + machine.pe().dma().messageOverheadPs();
+    double rate = QueueReach.of(machine, pair.from(), pair.to()).linkBytesPerSecond() * 1e-12;
+    double p = machine.sips();
+    row(
+        "half performance",
+        size(p * hop * rate / ((p - 1) / p))
+            + " per PE: a ring all-reduce over "
+            + machine.sips()
+            + " sips, both ways round, then waits as long as it sends");
+  }
+
+  private void notes() {
+    List<String> notes = new ArrayList<>();
+    for (Problem warning : machine.warnings()) {
+      notes.add("warning: " + warning);
+    }
+    int inSip = machine.cubesPerSip() * machine.pesPerCube();
+    if (machine.sips() <= ChannelGraph.MAX_SIPS && inSip <= 1024) {
+      List<Link> circle = ChannelGraph.findCircle(machine);
+      if (!circle.isEmpty()) {
+        notes.add(
+            "routes wait for each other in a circle of "
+                + circle.size()
+                + " links, from "
+                + circle.get(0).name()
+                + " on; finite buffers would need more virtual channels "
+                + "(buffers are unlimited now)");
+      }
+    }
+    if (!notes.isEmpty()) {
+      heading("Notes");
+      for (String note : notes) {
+        line("  " + note);
+      }
+    }
+  }
+
+  /** {@code PE link 2 + 3 x NoC 2 + into TCM 4}: links of a kind together, by first appearance. */
+  private String breakdown(int[] route) {
+    Map<String, Integer> counts = new LinkedHashMap<>();
+    for (int link : route) {
+      String term = label(machine.linkKind(link)) + " " + ns(machine.specOf(link).latencyPs());
+      counts.merge(term, 1, Integer::sum);
+    }
+    List<String> terms = new ArrayList<>();
+    counts.forEach((term, count) -> terms.add((count == 1 ? "" : count + " x ") + term));
+    return String.join(" + ", terms);
+  }
+
+  private static String label(LinkKind kind) {
+    return switch (kind) {
+      case NOC -> "NoC";
+      case PE_TO_ROUTER -> "PE link";
+      case ROUTER_TO_PE -> "into TCM";
+      case HBM_LINK -> "HBM link";
+      case HBM_PORT -> "HBM";
+      case SRAM_LINK -> "SRAM link";
+      case SRAM_PORT -> "SRAM";
+      case M_CPU_LINK -> "M_CPU link";
+      case CUBE_TO_CUBE -> "cube link";
+      case CUBE_TO_IO -> "IO link";
+      case SIP_TO_SIP -> "sip link";
+      case HOST_LINK -> "host link";
+    };
+  }
+
+  private void scaled(String label, long perPe, Quantity kind) {
+    int decimals = kind == Quantity.BANDWIDTH ? 2 : 1;
+    double cube = (double) perPe * machine.pesPerCube();
+    double sip = cube * machine.cubesPerSip();
+    columns(
+        label,
+        kind.formatRounded((double) perPe, decimals),
+        kind.formatRounded(cube, decimals),
+        kind.formatRounded(sip, decimals),
+        kind.formatRounded(sip * machine.sips(), decimals));
+  }
+
+  private static String flops(double flops) {
+    return flops >= 1e15
+        ? number(flops / 1e15, 2) + " PFLOP/s"
+        : number(flops / 1e12, 2) + " TFLOP/s";
+  }
+
+  private static String bandwidth(double bytesPerSecond) {
+    return Quantity.BANDWIDTH.formatRounded(bytesPerSecond, 2);
+  }
+
+  private static String size(double bytes) {
+    return Quantity.SIZE.formatRounded(bytes, 1);
+  }
+
+  private static String time(long ps) {
+    return ns(ps) + " ns";
+  }
+
+  private static String ns(long ps) {
+    return number(ps / 1000.0, 3);
+  }
+
+  private static String number(double value, int decimals) {
+    return Quantity.round(value, decimals);
+  }
+
+  private void heading(String text) {
+    out.append('\n').append(text).append('\n');
+  }
+
+  private void line(String text) {
+    out.append(text).append('\n');
+  }
+
+  private void row(String label, String text) {
+    out.append("  ").append(padded(label, 26)).append(text).append('\n');
+  }
+
+  private void columns(String label, String... cells) {
+    StringBuilder text = new StringBuilder();
+    for (String cell : cells) {
+      text.append(" ".repeat(Math.max(1, 15 - cell.length()))).append(cell);
+    }
+    row(label, text.toString());
+  }
+
+  private static String padded(String text, int width) {
+    return text + " ".repeat(Math.max(1, width - text.length()));
+  }
+}

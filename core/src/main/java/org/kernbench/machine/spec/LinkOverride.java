@@ -1,0 +1,82 @@
+package org.kernbench.machine.spec;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.kernbench.config.Quantity;
+import org.kernbench.sim.Rate;
+
+/**
+ * A link between two packages that is not as the others: slower, farther, or dead.
+ *
+ * @param from package it leaves
+ * @param to package it enters
+ * @param both whether the link back is so as well
+ * @param dead whether nothing can pass; routes then go round it
+ * @param rate if it differs
+ * @param latencyPs if it differs
+ */
+public record LinkOverride(
+    int from, int to, boolean both, boolean dead, Optional<Rate> rate, OptionalLong latencyPs) {
+  static final String FORM =
+      "two packages and what is different, e.g. \"0-1 50 GB/s\", \"2->3 dead\" (that direction"
+          + " only) or \"4-5 100 GB/s, 400 ns\"";
+
+  private static final Pattern TEXT = Pattern.compile("(\\d{1,6})\\s*(->|-)\\s*(\\d{1,6})\\s+(.+)");
+
+  /**
+   * Reads one.
+   *
+   * @throws IllegalArgumentException if the text has another form
+   */
+  public static LinkOverride parse(String text) {
+    Matcher m = TEXT.matcher(text.trim());
+    if (!m.matches()) {
+      throw new IllegalArgumentException("got \"" + text + "\"; expected " + FORM);
+    }
+    boolean dead = false;
+    Optional<Rate> rate = Optional.empty();
+    OptionalLong latency = OptionalLong.empty();
+    for (String part : m.group(4).split(",", -1)) {
+      String value = part.trim();
+      if (value.equals("dead")) {
+        dead = true;
+      } else if (value.endsWith("/s")) {
+        rate = Optional.of(Rate.ofBytesPerSecond(Quantity.BANDWIDTH.parse(value)));
+      } else {
+        latency = OptionalLong.of(Quantity.TIME.parse(value));
+        if (latency.getAsLong() < 1) {
+          throw new IllegalArgumentException("got \"" + value + "\"; expected at least 1 ps");
+        }
+      }
+    }
+    return new LinkOverride(
+        Integer.parseInt(m.group(1)),
+        Integer.parseInt(m.group(3)),
+        m.group(2).equals("-"),
+        dead,
+        rate,
+        latency);
+  }
+
+  /** As it is written in a configuration. */
+  @Override
+  public String toString() {
+    List<String> what = new ArrayList<>();
+    rate.ifPresent(r -> what.add(Quantity.BANDWIDTH.format(r.bytesPerSecond())));
+    latencyPs.ifPresent(ps -> what.add(Quantity.TIME.format(ps)));
+    return from + (both ? "-" : "->") + to + " " + (dead ? "dead" : String.join(", ", what));
+  }
+
+  /** Whether it speaks of the link from one package to another. */
+  public boolean concerns(int fromSip, int toSip) {
+    return (from == fromSip && to == toSip) || (both && from == toSip && to == fromSip);
+  }
+
+  public LinkSpec over(LinkSpec usual) {
+    return new LinkSpec(rate.orElse(usual.rate()), latencyPs.orElse(usual.latencyPs()));
+  }
+}

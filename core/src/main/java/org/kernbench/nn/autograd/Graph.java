@@ -1,0 +1,769 @@
+package org.kernbench.nn.autograd;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.nn.autograd.Compute.BlockCopy;
+import org.kernbench.nn.autograd.Compute.Matrix;
+import org.kernbench.nn.autograd.Compute.RowArg;
+import org.kernbench.nn.parallel.ParallelLayout;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tensor.ShapeException;
+import org.kernbench.tl.Value;
+import org.kernbench.torch.ProcessGroup;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+
+/**
+ * The computation of one step on one rank: records what is computed from what, and finds gradients
+ * by going backwards ({@code autograd} of PyTorch, but explicit: there is no global switch).
+ *
+ * <p>It owns every tensor made in it and closes them all when it is closed; {@link Parameter}s and
+ * their gradients live on. Operations return at once, kernels run in simulated time; nothing is
+ * computed on the host. Shapes follow PyTorch; matrices are the last two axes with all leading ones
+ * taken together as rows.
+ */
+public final class Graph implements AutoCloseable {
+  private final Torch torch;
+  private final Recipe recipe;
+  private final List<Tensor> owned = new ArrayList<>();
+  private final Deque<String> path = new ArrayDeque<>();
+  private final Compute compute;
+  private final Tape tape = new Tape(this);
+  private boolean overlaps = true;
+  private Finite finite = Finite.NOT_LOOKED_FOR;
+  private Watch watch = (place, value, what) -> {};
+  private boolean closed;
+
+  private Graph(Torch torch, Recipe recipe) {
+    this.torch = torch;
+    this.recipe = recipe;
+    this.compute = new Compute(torch, this::own);
+  }
+
+  /** An empty graph of the rank that owns this view of the runtime. */
+  public static Graph of(Torch torch) {
+    return of(torch, Recipe.STANDARD);
+  }
+
+  /** An empty graph of a model of one module that is trained with a mistake, to see it found. */
+  public static Graph of(Torch torch, ParallelLayout layout, Fault fault) {
+    return of(torch, TwoModuleRecipe.of(layout, fault));
+  }
+
+  /** An empty graph of a model that follows another recipe. */
+  public static Graph of(Torch torch, Recipe recipe) {
+    return new Graph(torch, recipe);
+  }
+
+  /** The rank's view of the runtime. */
+  public Torch torch() {
+    return torch;
+  }
+
+  // ---- recording ----
+
+  /** How gradients flow back through an operation. */
+  @FunctionalInterface
+  public interface Backward {
+    /**
+     * @param grad of the operation's result; must not be changed, others may hold it
+     * @param into takes the gradients of the operands
+     */
+    void run(Tensor grad, Sink into);
+  }
+
+  /** Takes gradients of an operation's operands, by position. */
+  public interface Sink {
+    /** Whether anybody wants this operand's gradient. */
+    boolean wants(int operand);
+
+    /** Adds to an operand's gradient. */
+    void give(int operand, Tensor grad);
+  }
+
+  public Compute compute() {
+    return compute;
+  }
+
+  /** How the parallel parts of the model hang together. */
+  public Recipe recipe() {
+    return recipe;
+  }
+
+  public Tensor own(Tensor tensor) {
+    if (closed) {
+      throw new SimulationException("the graph is closed; make a new one for each step");
+    }
+    owned.add(tensor);
+    return tensor;
+  }
+
+  /** A step of a path, for names of kernels; close it to leave. */
+  public interface Section extends AutoCloseable {
+    @Override
+    void close();
+  }
+
+  /**
+   * Names a part of the model: kernels recorded until the section is closed, and those of their
+   * gradients, have it in their names, so that reports can tell layers apart.
+   */
+  public Section section(String name) {
+    path.addLast(name);
+    return path::removeLast;
+  }
+
+  /** Is shown values at named places of a model. */
+  @FunctionalInterface
+  public interface Watch {
+    void see(String place, Variable value, Seen what);
+  }
+
+  /** What is shown. */
+  public enum Seen {
+    /** A value, and its gradient. */
+    WHOLE,
+    /**
+     * This tensor-parallel rank's part of a sum over the group; its gradient is that of the sum.
+     */
+    PART,
+    /** A value of a tensor-parallel region, of all rows of the group. */
+    REGION,
+    /** One whose gradient is this rank's part of a sum. */
+    ENTERED,
+    /** Rows of all context-parallel ranks: their gradient is this rank's part of a sum. */
+    GATHERED;
+
+    /** Whether only the gradient is to be looked at. */
+    public boolean isGradOnly() {
+      return this == ENTERED || this == GATHERED;
+    }
+  }
+
+  /** Shows values from now on. */
+  public void watch(Watch by) {
+    watch = by;
+  }
+
+  /** Shows a value to whoever watches; costs nothing on the device. */
+  public void see(String place, Variable value) {
+    see(place, value, Seen.WHOLE);
+  }
+
+  /** Shows a value or a part of one. */
+  public void see(String place, Variable value, Seen what) {
+    watch.see(place, value, what);
+  }
+
+  /** The name of a kernel of this part of the model. */
+  public String name(String kernel) {
+    return path.isEmpty() ? kernel : place() + "." + kernel;
+  }
+
+  /** Does something as another part of the model. */
+  void at(String place, Runnable work) {
+    at(
+        place,
+        () -> {
+          work.run();
+          return place;
+        });
+  }
+
+  <T> T at(String place, Supplier<T> work) {
+    List<String> before = List.copyOf(path);
+    path.clear();
+    path.addLast(place);
+    try {
+      return work.get();
+    } finally {
+      path.clear();
+      path.addAll(before);
+    }
+  }
+
+  /** The part of the model that is recorded now, or whose gradient is computed. */
+  String place() {
+    return String.join(".", path);
+  }
+
+  static boolean wants(Variable v) {
+    return v instanceof Parameter p ? !p.isFrozen() : v.requiresGrad();
+  }
+
+  /** Records an operation that is not in the list of this class, for example a collective. */
+  public Variable record(Tensor value, Shape shape, List<Variable> operands, Backward backward) {
+    boolean wanted = false;
+    for (Variable v : operands) {
+      wanted |= wants(v);
+    }
+    Variable result = new Variable(shaped(value, shape), shape, wanted);
+    if (wanted) {
+      tape.add(new Tape.Node(place(), result, List.copyOf(operands), backward));
+    }
+    finite.result(result, operands);
+    return result;
+  }
+
+  /** The same elements in a shape of their own, as users look at them. */
+  static Tensor shaped(Tensor tensor, Shape shape) {
+    return tensor.shape().equals(shape) ? tensor : tensor.view(0, shape, tensor.name());
+  }
+
+  /** A tensor as a constant: no gradient is computed for it. It stays the caller's. */
+  public Variable constant(Tensor tensor) {
+    return new Variable(tensor, tensor.shape(), false);
+  }
+
+  /** Host values as a constant, rounded to a type. */
+  public Variable constant(double[] values, Shape shape, DType dtype, String name) {
+    return constant(own(torch.from(values, shape, dtype, name)));
+  }
+
+  /** A tensor as an input whose gradient is wanted. It stays the caller's. */
+  public Variable input(Tensor tensor) {
+    return new Variable(tensor, tensor.shape(), true);
+  }
+
+  // ---- backwards ----
+
+  /** {@link #backward(Variable, Tensor)} with gradient 1 of a scalar. */
+  public void backward(Variable loss) {
+    backward(loss, one(loss));
+  }
+
+  public Tensor one(Variable loss) {
+    if (loss.shape().elements() != 1) {
+      throw new ShapeException(
+          "backward from "
+              + loss
+              + ": expected one element; reduce the loss, or give its gradient");
+    }
+    return own(torch.full(loss.shape(), loss.dtype(), 1, "d" + loss.value().name()));
+  }
+
+  /**
+   * Finds the gradients of everything that a result depends on, and adds them to those that {@link
+   * Variable#grad} and {@link Parameter#grad} hold. It can be called again, from the same result or
+   * another: what was recorded is kept until the graph is closed ({@code retain_graph} of PyTorch).
+   *
+   * @param grad of the result, as many elements
+   */
+  public void backward(Variable result, Tensor grad) {
+    tape.run(result, grad, p -> {});
+  }
+
+  /** The same; tells of each parameter when its gradient here is complete. */
+  public void backward(Variable result, Tensor grad, Consumer<Parameter> whenComplete) {
+    tape.run(result, grad, whenComplete);
+  }
+
+  /**
+   * Whether weight gradients of tensor-parallel layers are computed beside the collective on their
+   * input's gradient, rather than before it; on by default. Changes no value.
+   */
+  public Graph withOverlap(boolean beside) {
+    overlaps = beside;
+    return this;
+  }
+
+  /**
+   * Looks at every value and every gradient as soon as it is computed ({@code
+   * torch.autograd.set_detect_anomaly}): the first that is infinite or NaN is a {@link
+   * NotFiniteException} that names the operation, the tensor and the element. The host waits for
+   * every operation, so times are not those of a run without; without values there is nothing to
+   * see.
+   */
+  public Graph withAnomalyDetection() {
+    finite = Finite.of(torch);
+    return this;
+  }
+
+  Finite finite() {
+    return finite;
+  }
+
+  /** Does now, or beside the next collective of the backward pass. */
+  private void defer(boolean may, Runnable work) {
+    if (may && overlaps) {
+      tape.defer(work);
+    } else {
+      work.run();
+    }
+  }
+
+  void runDeferred() {
+    tape.runDeferred();
+  }
+
+  /** Closes every tensor that was made here. */
+  @Override
+  public void close() {
+    closed = true;
+    owned.forEach(Tensor::close);
+    owned.clear();
+    tape.clear();
+  }
+
+  // ---- element by element ----
+
+  private void checkEqual(String op, Variable a, Variable b) {
+    if (!a.shape().equals(b.shape()) || a.dtype() != b.dtype()) {
+      throw new ShapeException(op + " of " + a + " and " + b + ": expected equal shapes and types");
+    }
+  }
+
+  private Tensor map(String op, Variable like, List<Tensor> in, Compute.Formula formula) {
+    return compute.map(name(op), like.shape(), like.dtype(), in, formula);
+  }
+
+  /** {@code a + b}. */
+  public Variable add(Variable a, Variable b) {
+    checkEqual("add", a, b);
+    Tensor sum = map("add", a, List.of(a.value(), b.value()), x -> x.get(0).add(x.get(1)));
+    return record(
+        sum,
+        a.shape(),
+        List.of(a, b),
+        (grad, into) -> {
+          into.give(0, grad);
+          into.give(1, grad);
+        });
+  }
+
+  /** {@code a - b}. */
+  public Variable sub(Variable a, Variable b) {
+    return add(a, scale(b, -1));
+  }
+
+  /** {@code a b}, element by element. */
+  public Variable mul(Variable a, Variable b) {
+    checkEqual("mul", a, b);
+    Tensor product = map("mul", a, List.of(a.value(), b.value()), x -> x.get(0).mul(x.get(1)));
+    return record(
+        product,
+        a.shape(),
+        List.of(a, b),
+        (grad, into) -> {
+          for (int i = 0; i < 2; i++) {
+            if (into.wants(i)) {
+              Tensor other = i == 0 ? b.value() : a.value();
+              into.give(i, map("mul", a, List.of(grad, other), x -> x.get(0).mul(x.get(1))));
+            }
+          }
+        });
+  }
+
+  /** {@code factor a}. */
+  public Variable scale(Variable a, double factor) {
+    return record(
+        map("scale", a, List.of(a.value()), x -> x.get(0).mul(factor)),
+        a.shape(),
+        List.of(a),
+        (grad, into) -> into.give(0, map("scale", a, List.of(grad), x -> x.get(0).mul(factor))));
+  }
+
+  /** A value in another type; gradients go back in the old one. */
+  public Variable cast(Variable a, DType to) {
+    if (a.dtype() == to) {
+      return a;
+    }
+    return record(
+        compute.map(name("cast"), a.shape(), to, List.of(a.value()), x -> x.get(0)),
+        a.shape(),
+        List.of(a),
+        (grad, into) -> into.give(0, map("cast", a, List.of(grad), x -> x.get(0))));
+  }
+
+  /** A function of one element, with its derivative. */
+  private Variable unary(
+      String op,
+      Variable a,
+      java.util.function.UnaryOperator<Value> f,
+      java.util.function.UnaryOperator<Value> derivative) {
+    return record(
+        map(op, a, List.of(a.value()), x -> f.apply(x.get(0))),
+        a.shape(),
+        List.of(a),
+        (grad, into) ->
+            into.give(
+                0,
+                map(
+                    op,
+                    a,
+                    List.of(grad, a.value()),
+                    x -> x.get(0).mul(derivative.apply(x.get(1))))));
+  }
+
+  /** {@code max(a, 0)}; its derivative at 0 is 0. */
+  public Variable relu(Variable a) {
+    return unary("relu", a, Value::relu, x -> x.gt(0).cast(x.dtype()));
+  }
+
+  /** {@code a Phi(a)}, with the error function. */
+  public Variable gelu(Variable a) {
+    double half = Math.sqrt(0.5);
+    double density = 1 / Math.sqrt(2 * Math.PI);
+    return unary(
+        "gelu",
+        a,
+        Value::gelu,
+        x -> {
+          Value cdf = x.mul(half).erf().add(1).mul(0.5);
+          return cdf.add(x.mul(x).mul(-0.5).exp().mul(density).mul(x));
+        });
+  }
+
+  /** {@code a sigmoid(a)}. */
+  public Variable silu(Variable a) {
+    return unary(
+        "silu",
+        a,
+        Value::silu,
+        x -> {
+          Value s = x.sigmoid();
+          return s.add(x.mul(s).mul(s.rsub(1)));
+        });
+  }
+
+  // ---- matrices ----
+
+  private Matrix matrix(Variable a) {
+    return Matrix.of(a.value(), a.rows(), a.columns());
+  }
+
+  private static Shape withLast(Shape shape, int columns) {
+    int[] dims = shape.toArray();
+    dims[dims.length - 1] = columns;
+    return Shape.of(dims);
+  }
+
+  /**
+   * {@code x w^T}: the product of a linear layer.
+   *
+   * @param x {@code [..., in]}
+   * @param w {@code [out, in]}
+   * @return {@code [..., out]}
+   */
+  public Variable linear(Variable x, Variable w) {
+    return linear(x, w, false);
+  }
+
+  /**
+   * The same.
+   *
+   * @param beside whether a collective on the input's gradient follows, beside which that of the
+   *     weight can be computed
+   */
+  public Variable linear(Variable x, Variable w, boolean beside) {
+    if (w.shape().rank() != 2 || w.dim(1) != x.columns() || w.dtype() != x.dtype()) {
+      throw new ShapeException(
+          "linear of "
+              + x
+              + " with weight "
+              + w
+              + ": expected [..., in] and [out, in] of one type");
+    }
+    DType type = x.dtype();
+    Tensor y = compute.matmul(name("matmul"), matrix(x), matrix(w).transpose(), type);
+    return record(
+        y,
+        withLast(x.shape(), w.dim(0)),
+        List.of(x, w),
+        (grad, into) -> {
+          Matrix dy = Matrix.of(grad, x.rows(), w.dim(0));
+          if (into.wants(1)) {
+            x.value(); // if its elements are to be made again, that goes on beside dx
+          }
+          if (into.wants(0)) {
+            into.give(0, compute.matmul(name("dx"), dy, matrix(w), type));
+          }
+          if (into.wants(1)) {
+            defer(beside, () -> weightGrad(into, w, dy.transpose(), matrix(x)));
+          }
+        });
+  }
+
+  /** The gradient of a weight, which is added up in the parameter's memory. */
+  private void weightGrad(Sink into, Variable w, Matrix a, Matrix b) {
+    if (w instanceof Parameter p) {
+      boolean add = p.grad().isPresent();
+      Tensor to = p.grad().orElseGet(() -> p.startGrad(torch));
+      compute.matmulInto(name("dw"), a, b, to, add);
+    } else {
+      into.give(1, compute.matmul(name("dw"), a, b, gradType(w)));
+    }
+  }
+
+  /** Type in which the gradient of an operand is made. */
+  static DType gradType(Variable v) {
+    return v instanceof Parameter p ? p.gradType() : v.dtype();
+  }
+
+  /** {@code a b} of two matrices. */
+  public Variable matmul(Variable a, Variable b) {
+    if (b.shape().rank() != 2 || b.dim(0) != a.columns() || a.dtype() != b.dtype()) {
+      throw new ShapeException(
+          "matmul of " + a + " and " + b + ": expected [..., k] and [k, n] of one type");
+    }
+    DType type = a.dtype();
+    Tensor c = compute.matmul(name("matmul"), matrix(a), matrix(b), type);
+    return record(
+        c,
+        withLast(a.shape(), b.dim(1)),
+        List.of(a, b),
+        (grad, into) -> {
+          Matrix dc = Matrix.of(grad, a.rows(), b.dim(1));
+          if (into.wants(0)) {
+            into.give(0, compute.matmul(name("da"), dc, matrix(b).transpose(), type));
+          }
+          if (into.wants(1)) {
+            into.give(1, compute.matmul(name("db"), matrix(a).transpose(), dc, gradType(b)));
+          }
+        });
+  }
+
+  /** Adds a vector to every row. */
+  public Variable addBias(Variable x, Variable bias) {
+    int columns = x.columns();
+    if (bias.shape().elements() != columns) {
+      throw new ShapeException("bias " + bias + " of " + x + ": expected [" + columns + "]");
+    }
+    Tensor y = compute.empty(name("bias"), x.shape(), x.dtype());
+    compute.rows(
+        name("bias"),
+        x.rows(),
+        List.of(RowArg.rows(x.value(), columns), RowArg.once(bias.value(), columns)),
+        List.of(RowArg.rows(y, columns)),
+        (tl, v) -> List.of(v.get(0).add(v.get(1))));
+    return record(
+        y,
+        x.shape(),
+        List.of(x, bias),
+        (grad, into) -> {
+          into.give(0, grad);
+          if (into.wants(1)) {
+            into.give(1, columnSums(grad, x.rows(), columns, gradType(bias)));
+          }
+        });
+  }
+
+  private Tensor columnSums(Tensor x, int rows, int columns, DType dtype) {
+    Tensor sums = compute.empty(name("column-sum"), Shape.of(columns), dtype);
+    compute.rows(
+        name("column-sum"),
+        rows,
+        List.of(RowArg.rows(x, columns)),
+        List.of(RowArg.once(sums, columns)),
+        (tl, v) -> List.of(v.get(0).sum(0).reshape(1, columns)));
+    return sums;
+  }
+
+  /**
+   * Layer norm of each row: {@code (x - mean) / sqrt(variance + epsilon) weight + bias}.
+   *
+   * @param weight one factor per column
+   * @param bias one addend per column
+   */
+  public Variable layerNorm(Variable x, Variable weight, Variable bias, double epsilon) {
+    return new Norms(this, true, epsilon).apply(x, weight, bias);
+  }
+
+  /** RMS norm of each row: {@code x / sqrt(mean(x^2) + epsilon) weight}. */
+  public Variable rmsNorm(Variable x, Variable weight, double epsilon) {
+    return new Norms(this, false, epsilon).apply(x, weight, null);
+  }
+
+  // ---- attention ----
+
+  /**
+   * Causal scaled dot-product attention: a query sees the keys at its own and earlier positions;
+   * one that sees none gives zeros.
+   *
+   * @param q {@code [queries, batch, heads x size]}
+   * @param k {@code [keys, batch, keyHeads x size]}, where {@code keyHeads} divides {@code heads}
+   * @param v as k
+   * @param size elements of a head
+   * @param qAt position of each query in the whole sequence
+   * @param kAt position of each key
+   * @return as q
+   */
+  public Variable attention(Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
+    return Attention.of(this, q, k, v, size, qAt, kAt).apply(q, k, v, qAt, kAt);
+  }
+
+  /**
+   * Rotary embedding: turns each pair of elements {@code (i, i + size/2)} of every head by the
+   * angle {@code position base^(-2 i / size)}.
+   *
+   * @param x {@code [sequence, batch, heads x size]}
+   * @param size elements of a head, even
+   * @param at position of each row of the sequence
+   */
+  public Variable rotary(Variable x, int size, int[] at, double base) {
+    return new Rotary(this, x, size, at, base).apply();
+  }
+
+  // ---- losses ----
+
+  /**
+   * Cross entropy of each token over a vocabulary that is divided over a group.
+   *
+   * @param logits {@code [..., vocabulary / p]}
+   * @param targets one id per token; one that is negative has no target term, so that its loss must
+   *     be masked
+   * @param smoothing share of the probability that is spread over the vocabulary, 0 to below 1
+   * @return {@code [...]}, in f32, or f64 for f64
+   */
+  public Variable crossEntropy(
+      Variable logits, int[] targets, ProcessGroup tp, int vocabulary, double smoothing) {
+    try (Section section = section("cross_entropy")) {
+      return new CrossEntropy(this, tp, vocabulary, smoothing).apply(logits, targets);
+    }
+  }
+
+  /**
+   * {@code sum of weights x}: a masked sum. The weights are the host's.
+   *
+   * @return {@code [1]}
+   */
+  public Variable weightedSum(Variable x, double[] weights) {
+    int n = Math.toIntExact(x.shape().elements());
+    if (weights.length != n) {
+      throw new ShapeException(weights.length + " weights for " + x);
+    }
+    Tensor w = constant(weights, Shape.of(n), x.dtype(), name("weights")).value();
+    Tensor sum = compute.empty(name("sum"), Shape.of(1), x.dtype());
+    compute.rows(
+        name("sum"),
+        n,
+        List.of(RowArg.rows(x.value(), 1), RowArg.rows(w, 1)),
+        List.of(RowArg.once(sum, 1)),
+        (tl, v) -> List.of(v.get(0).mul(v.get(1)).sum(0).reshape(1, 1)));
+    return record(
+        sum,
+        Shape.of(1),
+        List.of(x),
+        (grad, into) -> {
+          Tensor dx = compute.empty(name("sum"), x.shape(), x.dtype());
+          compute.rows(
+              name("sum"),
+              n,
+              List.of(RowArg.rows(w, 1), RowArg.once(grad, 1)),
+              List.of(RowArg.rows(dx, 1)),
+              (tl, v) -> List.of(v.get(0).mul(v.get(1))));
+          into.give(0, dx);
+        });
+  }
+
+  /** Moves a value among the ranks of a group, and its gradient back. */
+  public Variable map(Mapping mapping, Variable x, ProcessGroup group) {
+    return Exchange.apply(this, mapping, x, group);
+  }
+
+  /**
+   * The same for ranks with different numbers of rows.
+   *
+   * @param mapping {@link Mapping#GATHER_FROM_SEQUENCE} or {@link
+   *     Mapping#REDUCE_SCATTER_TO_SEQUENCE}
+   * @param rows that each rank has when the rows are divided, in the order of the group
+   */
+  public Variable map(Mapping mapping, Variable x, ProcessGroup group, List<Integer> rows) {
+    return Exchange.apply(this, mapping, x, group, rows);
+  }
+
+  /**
+   * Exchanges blocks of rows among the ranks of a group; gradients go the way back.
+   *
+   * @param out rows that come from each rank
+   * @param in rows of {@code x} that go to each rank
+   */
+  public Variable allToAll(Variable x, ProcessGroup group, List<Integer> out, List<Integer> in) {
+    return Exchange.allToAll(this, x, group, out, in);
+  }
+
+  // ---- other shapes ----
+
+  /** The same elements, counted in another shape; costs nothing. */
+  public Variable reshape(Variable a, Shape shape) {
+    if (shape.elements() != a.shape().elements()) {
+      throw new ShapeException("reshape of " + a + " to " + shape + ": other number of elements");
+    }
+    return record(a.value(), shape, List.of(a), (grad, into) -> into.give(0, grad));
+  }
+
+  /** Rows {@code [start, start + count)}, along the first axis of a matrix of rows. */
+  public Variable narrowRows(Variable a, int start, int count) {
+    int[] rows = new int[count];
+    for (int i = 0; i < count; i++) {
+      rows[i] = start + i;
+    }
+    return selectRows(a, rows);
+  }
+
+  /**
+   * Rows of a matrix in any order, also repeatedly; the look-up of an embedding. The indices are
+   * the host's and known when the kernel is made; the device follows them by its load descriptors.
+   *
+   * @param rows index of each row of the result; negative for a row of zeros
+   * @return {@code [rows.length, columns]}
+   */
+  public Variable selectRows(Variable a, int[] rows) {
+    int columns = a.columns();
+    int height = a.rows();
+    for (int row : rows) {
+      if (row >= height) {
+        throw new ShapeException("row " + row + " of " + a + ": expected less than " + height);
+      }
+    }
+    int[] kept = rows.clone();
+    Tensor selected =
+        compute.assemble(
+            name("select"),
+            kept.length,
+            columns,
+            a.dtype(),
+            true,
+            RowRuns.gather(a.value(), columns, kept));
+    return record(
+        selected,
+        Shape.of(kept.length, columns),
+        List.of(a),
+        (grad, into) ->
+            into.give(0, RowRuns.scatterAdd(this, grad, columns, kept, height, gradType(a))));
+  }
+
+  /** Columns {@code [start, start + count)} of every row. */
+  public Variable narrowColumns(Variable a, int start, int count) {
+    int columns = a.columns();
+    int rows = a.rows();
+    Tensor part =
+        compute.assemble(
+            name("narrow"),
+            rows,
+            count,
+            a.dtype(),
+            false,
+            List.of(new BlockCopy(a.value(), columns, 0, start, rows, count, 0, 0)));
+    return record(
+        part,
+        withLast(a.shape(), count),
+        List.of(a),
+        (grad, into) ->
+            into.give(
+                0,
+                compute.assemble(
+                    name("pad"),
+                    rows,
+                    columns,
+                    grad.dtype(),
+                    true,
+                    List.of(new BlockCopy(grad, count, 0, 0, rows, count, 0, start)))));
+  }
+}

@@ -1,0 +1,135 @@
+package org.kernbench.nn.autograd;
+
+import java.util.Optional;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+
+/**
+ * A tensor that training changes. It outlives graphs, and its gradient adds up over them until
+ * {@link #zeroGrad}: in f64 for f64, else in f32, whatever the type of the value.
+ */
+public final class Parameter extends Variable {
+  private final String name;
+  private final Sharding sharding;
+  private final @Nullable Parameter whole;
+  private boolean frozen;
+  private @Nullable Tensor mainGrad;
+  private @Nullable Tensor gradHome;
+
+  /**
+   * How the ranks of a tensor-parallel group share a parameter.
+   *
+   * @param axis along which the whole parameter is cut into equal parts, one per rank; empty if
+   *     each rank has all of it
+   * @param sequenceParallel a replicated parameter that each rank applies to its own rows of the
+   *     sequence only, so that its gradient must be summed over the tensor-parallel group
+   * @param stride projections that are fused along the axis: each is cut by itself, and a rank has
+   *     its part of the first, then that of the second, and so on; 1 if it is a single one
+   */
+  public record Sharding(OptionalInt axis, boolean sequenceParallel, int stride) {
+    /** Every rank has all of it and computes the same gradient. */
+    public static final Sharding REPLICATED = new Sharding(OptionalInt.empty(), false, 1);
+
+    /** Every rank has all of it and computes the gradient of its rows of the sequence. */
+    public static final Sharding SEQUENCE = new Sharding(OptionalInt.empty(), true, 1);
+
+    /** Checks the stride. */
+    public Sharding {
+      if (stride < 1) {
+        throw new IllegalArgumentException("stride " + stride + "; expected 1 or more");
+      }
+    }
+
+    /** Cut along an axis. */
+    public static Sharding along(int axis) {
+      return along(axis, 1);
+    }
+
+    /** Cut along an axis, each of {@code stride} fused projections by itself. */
+    public static Sharding along(int axis, int stride) {
+      return new Sharding(OptionalInt.of(axis), false, stride);
+    }
+  }
+
+  /** A parameter; the tensor belongs to it from now on. */
+  public Parameter(String name, Tensor value, Sharding sharding) {
+    this(name, value, sharding, null);
+  }
+
+  private Parameter(String name, Tensor value, Sharding sharding, @Nullable Parameter whole) {
+    super(value, value.shape(), true);
+    this.name = name;
+    this.sharding = sharding;
+    this.whole = whole;
+  }
+
+  /** A piece of this parameter that a rank's optimizer changes, in a shape of its own. */
+  public Parameter piece(Tensor elements) {
+    return new Parameter(name, elements, sharding, this);
+  }
+
+  /** What it is a {@link #piece} of, if it is one. */
+  public Optional<Parameter> whole() {
+    return Optional.ofNullable(whole);
+  }
+
+  /** Its path in the model, for example {@code layers.0.mlp.up.weight}. */
+  @Override
+  public String name() {
+    return name;
+  }
+
+  /** How tensor-parallel ranks share it. */
+  public Sharding sharding() {
+    return sharding;
+  }
+
+  /** Whether it is frozen: no gradient is computed for it and no optimizer changes it. */
+  public boolean isFrozen() {
+    return frozen;
+  }
+
+  /** Freezes or thaws it. */
+  public void freeze(boolean freeze) {
+    frozen = freeze;
+  }
+
+  /** Type in which gradients add up. */
+  public DType gradType() {
+    return dtype() == DType.F64 ? DType.F64 : DType.F32;
+  }
+
+  /** The sum of the gradients since {@link #zeroGrad}; empty if there was none. */
+  @Override
+  public Optional<Tensor> grad() {
+    return Optional.ofNullable(mainGrad);
+  }
+
+  void setMainGrad(Tensor sum) {
+    mainGrad = sum;
+  }
+
+  /** Where gradients add up from now on, instead of in a tensor of the parameter's own. */
+  public void keepGradIn(Tensor home) {
+    zeroGrad();
+    gradHome = home;
+  }
+
+  /** Memory for the gradient, as the first one finds it: nothing that counts is written there. */
+  public Tensor startGrad(Torch torch) {
+    Tensor start = gradHome != null ? gradHome : torch.empty(shape(), gradType(), name + ".grad");
+    mainGrad = start;
+    return start;
+  }
+
+  /** Forgets the gradient. */
+  public void zeroGrad() {
+    if (mainGrad != null && mainGrad != gradHome) {
+      mainGrad.close();
+    }
+    mainGrad = null;
+  }
+}

@@ -1,0 +1,81 @@
+package org.kernbench.nn.autograd;
+
+import java.util.List;
+import org.kernbench.nn.autograd.Compute.RowArg;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tensor.ShapeException;
+import org.kernbench.tl.Value;
+import org.kernbench.torch.Tensor;
+
+/**
+ * Rotary position embedding (Su et al. 2021): each pair of elements of a head is turned by an angle
+ * that grows with the position. The gradient is turned back.
+ */
+final class Rotary {
+  private final Graph graph;
+  private final Variable x;
+  private final int size;
+  private final Tensor cos;
+  private final Tensor sin;
+
+  Rotary(Graph graph, Variable x, int size, int[] at, double base) {
+    this.graph = graph;
+    this.x = x;
+    this.size = size;
+    if (x.shape().rank() != 3
+        || x.columns() % size != 0
+        || size % 2 != 0
+        || x.dim(0) != at.length) {
+      throw new ShapeException(
+          "rotary of " + x + " with heads of " + size + " at " + at.length + " positions");
+    }
+    int half = size / 2;
+    double[] cosines = new double[x.rows() * half];
+    double[] sines = new double[x.rows() * half];
+    for (int row = 0; row < x.rows(); row++) {
+      for (int i = 0; i < half; i++) {
+        double angle = at[row / x.dim(1)] * Math.pow(base, -2.0 * i / size);
+        cosines[row * half + i] = Math.cos(angle);
+        sines[row * half + i] = Math.sin(angle);
+      }
+    }
+    DType working = Compute.working(x.dtype());
+    Shape angles = Shape.of(x.rows(), half);
+    this.cos = graph.constant(cosines, angles, working, graph.name("cos")).value();
+    this.sin = graph.constant(sines, angles, working, graph.name("sin")).value();
+  }
+
+  Variable apply() {
+    return graph.record(
+        turned(x.value(), 1),
+        x.shape(),
+        List.of(x),
+        (grad, into) -> into.give(0, turned(grad, -1)));
+  }
+
+  private Tensor turned(Tensor from, int direction) {
+    int columns = x.columns();
+    int half = size / 2;
+    Tensor y = graph.compute().empty(graph.name("rotary"), x.shape(), x.dtype());
+    graph
+        .compute()
+        .rows(
+            graph.name("rotary"),
+            x.rows(),
+            List.of(RowArg.rows(from, columns), RowArg.rows(cos, half), RowArg.rows(sin, half)),
+            List.of(RowArg.rows(y, columns)),
+            (tl, v) -> {
+              int rows = v.get(0).shape().dim(0);
+              Value pairs = v.get(0).reshape(rows, columns / size, 2, half);
+              Value a = pairs.narrow(2, 0, 1);
+              Value b = pairs.narrow(2, 1, 1);
+              Value c = v.get(1).reshape(rows, 1, 1, half);
+              Value s = v.get(2).mul(direction).reshape(rows, 1, 1, half);
+              Value first = a.mul(c).sub(b.mul(s));
+              Value second = a.mul(s).add(b.mul(c));
+              return List.of(tl.concat(2, first, second).reshape(rows, columns));
+            });
+    return y;
+  }
+}

@@ -1,0 +1,176 @@
+package org.kernbench.nn.autograd;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.torch.Tensor;
+
+/**
+ * What a {@link Graph} has recorded, and the way back through it: every operation is asked for the
+ * gradients of its operands, the last one first.
+ *
+ * <p>Gradients of weights may be put off until a collective has been handed to the device, so that
+ * they are computed beside it. A parameter's gradient is complete when all operations that use the
+ * parameter have been asked, and what they put off is done.
+ */
+public final class Tape {
+  /** Ends the place of what is computed on the way back. */
+  public static final String GRAD = "grad";
+
+  private final Graph graph;
+  private final List<Node> nodes = new ArrayList<>();
+  private final Deque<Late> late = new ArrayDeque<>();
+  private final Map<Parameter, Integer> uses = new IdentityHashMap<>();
+  private final Map<Variable, Tensor> found = new LinkedHashMap<>(); // by identity, in order
+  private Consumer<Parameter> whenComplete = p -> {};
+  private @Nullable Node current;
+
+  /** An operation: where in the model, what it made of what, and how gradients flow back. */
+  record Node(String path, Variable result, List<Variable> operands, Graph.Backward backward) {}
+
+  /** Something put off. */
+  private record Late(Node node, Runnable work) {}
+
+  Tape(Graph graph) {
+    this.graph = graph;
+  }
+
+  void add(Node node) {
+    nodes.add(node);
+  }
+
+  /**
+   * Goes backwards; tells of each parameter when its gradient is complete. What a pass finds is
+   * passed on by itself and added to earlier passes' gradients when it is complete: gradients of
+   * values between would otherwise go back twice.
+   */
+  void run(Variable result, Tensor grad, Consumer<Parameter> told) {
+    whenComplete = told;
+    countUses();
+    accumulate(result, grad);
+    for (int i = nodes.size() - 1; i >= 0; i--) {
+      Node node = nodes.get(i);
+      Tensor own = found.remove(node.result);
+      if (own != null) {
+        current = node;
+        addUp(node.result, own);
+        graph.at(place(node), () -> node.backward.run(own, sink(node)));
+      }
+      if (late.isEmpty() || late.getLast().node != node) {
+        done(node);
+      }
+    }
+    runDeferred();
+    found.forEach(this::addUp); // what no operation has made
+    found.clear();
+    current = null;
+  }
+
+  private void countUses() {
+    uses.clear();
+    for (Node node : nodes) {
+      for (Variable v : node.operands) {
+        if (v instanceof Parameter p) {
+          uses.merge(p, 1, Integer::sum);
+        }
+      }
+    }
+  }
+
+  /** Adds what a pass has found for a variable to what earlier ones have. */
+  private void addUp(Variable v, Tensor more) {
+    v.setGrad(v.grad().map(before -> sum(v, before, more)).orElse(more));
+  }
+
+  private Tensor sum(Variable v, Tensor a, Tensor b) {
+    return graph
+        .compute()
+        .map(graph.name("add"), v.shape(), b.dtype(), List.of(a, b), x -> x.get(0).add(x.get(1)));
+  }
+
+  /** Puts work of the present operation off until {@link #runDeferred}. */
+  void defer(Runnable work) {
+    if (current == null) {
+      throw new IllegalStateException("bug: nothing goes backwards");
+    }
+    late.addLast(new Late(current, work));
+  }
+
+  /** Does what was put off. */
+  void runDeferred() {
+    while (!late.isEmpty()) {
+      Late next = late.removeFirst();
+      graph.at(place(next.node), next.work);
+      if (late.isEmpty() || late.getFirst().node != next.node) {
+        done(next.node);
+      }
+    }
+  }
+
+  private static String place(Node node) {
+    return node.path.isEmpty() ? GRAD : node.path + "." + GRAD;
+  }
+
+  private void done(Node node) {
+    for (Variable v : node.operands) {
+      if (v instanceof Parameter p && uses.merge(p, -1, Integer::sum) == 0) {
+        if (p.grad().isPresent()) {
+          whenComplete.accept(p);
+        }
+      }
+    }
+  }
+
+  void clear() {
+    nodes.clear();
+    late.clear();
+    uses.clear();
+    found.clear();
+    current = null;
+  }
+
+  private Graph.Sink sink(Node node) {
+    return new Graph.Sink() {
+      @Override
+      public boolean wants(int operand) {
+        return Graph.wants(node.operands.get(operand));
+      }
+
+      @Override
+      public void give(int operand, Tensor grad) {
+        Variable v = node.operands.get(operand);
+        if (Graph.wants(v)) {
+          accumulate(v, grad);
+        }
+      }
+    };
+  }
+
+  private void accumulate(Variable v, Tensor grad) {
+    if (grad.shape().elements() != v.shape().elements()) {
+      throw new IllegalStateException("bug: gradient " + grad.shape() + " of " + v);
+    }
+    graph.finite().gradient(graph.place(), v, grad);
+    if (v instanceof Parameter p) {
+      Optional<Tensor> sum = p.grad();
+      List<Tensor> from = sum.isPresent() ? List.of(sum.get(), grad) : List.of(grad);
+      graph
+          .compute()
+          .mapInto(
+              graph.name("accumulate"),
+              sum.orElseGet(() -> p.startGrad(graph.torch())),
+              from,
+              x -> x.size() == 1 ? x.get(0) : x.get(0).add(x.get(1)));
+      return;
+    }
+    Tensor before = found.get(v);
+    found.put(v, before == null ? grad : sum(v, before, grad));
+  }
+}

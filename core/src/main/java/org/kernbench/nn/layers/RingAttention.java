@@ -1,0 +1,195 @@
+package org.kernbench.nn.layers;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.kernbench.nn.autograd.Attention;
+import org.kernbench.nn.autograd.Attention.Grads;
+import org.kernbench.nn.autograd.Attention.Partial;
+import org.kernbench.nn.autograd.Attention.Positions;
+import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.autograd.Graph;
+import org.kernbench.nn.autograd.Variable;
+import org.kernbench.nn.parallel.SequencePart;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.P2POp;
+import org.kernbench.torch.ProcessGroup;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Work;
+
+/**
+ * Attention over a sequence that is divided over the ranks of a group, whose keys and values go
+ * round a ring (Liu, Zaharia and Abbeel 2023). In step {@code t} rank {@code r} attends to the part
+ * of rank {@code r - t} while the next part is under way, and merges what it finds into what it
+ * has.
+ *
+ * <p>Backwards the parts go round again. The gradient of a part is begun by the rank after its
+ * owner, follows the part from rank to rank, each of which adds its share, and ends at the owner,
+ * who adds its own. So per rank the forward pass sends {@code (p - 1)} parts, the backward pass as
+ * many parts and as many gradients of parts, which are in f32 or f64.
+ */
+final class RingAttention {
+  private final Graph graph;
+  private final Compute compute;
+  private final ProcessGroup ring;
+  private final SequencePart part;
+  private final int next;
+  private final int previous;
+
+  RingAttention(Graph graph, ProcessGroup ring, SequencePart part) {
+    this.graph = graph;
+    this.compute = graph.compute();
+    this.ring = ring;
+    this.part = part;
+    this.next = ring.globalRank((ring.rank() + 1) % ring.size());
+    this.previous = ring.globalRank(Math.floorMod(ring.rank() - 1, ring.size()));
+  }
+
+  /** Tensors that travel together: keys and values, or their gradients. */
+  private record Pair(Tensor k, Tensor v) {
+    void close() {
+      k.close();
+      v.close();
+    }
+  }
+
+  /** Attention as an operation of the graph; operands and shapes as {@link Graph#attention}. */
+  Variable apply(Variable q, Variable k, Variable v, int size, int[] at) {
+    Attention attention = Attention.of(graph, q, k, v, size, at, at);
+    Positions queries = attention.positions(at);
+    Partial all = forward(attention, q, new Pair(k.value(), v.value()), queries);
+    Tensor output = attention.as(q, all.output());
+    return graph.record(
+        output,
+        q.shape(),
+        List.of(q, k, v),
+        (grad, into) -> {
+          Tensor inner = attention.inner(output, grad);
+          Grads g =
+              new Backward(attention, q.value(), queries, all.logSum(), inner, grad)
+                  .run(new Pair(k.value(), v.value()));
+          into.give(0, attention.as(q, g.q()));
+          into.give(1, attention.as(k, g.k()));
+          into.give(2, attention.as(v, g.v()));
+        });
+  }
+
+  private Partial forward(Attention attention, Variable q, Pair own, Positions queries) {
+    DType working = Compute.working(q.dtype());
+    Pair held = own;
+    Partial all = null;
+    for (int step = 0; step < ring.size(); step++) {
+      boolean last = step == ring.size() - 1;
+      Pair coming = last ? held : like(held, "keys", "values");
+      List<Work> works = last ? List.of() : pass(held, coming);
+      Partial some =
+          attention.forward(q.value(), held.k, held.v, queries, keys(attention, step), working);
+      all = all == null ? some : attention.merge(all, some);
+      works.forEach(Work::await);
+      if (held != own && !last) {
+        held.close();
+      }
+      held = coming;
+    }
+    if (all == null) {
+      throw new IllegalStateException("bug: a ring of no ranks");
+    }
+    return all;
+  }
+
+  /** Where the keys are that this rank holds in a step. */
+  private Positions keys(Attention attention, int step) {
+    int of = Math.floorMod(ring.rank() - step, ring.size());
+    return attention.positions(new SequencePart(part.sequence(), part.ranks(), of).own());
+  }
+
+  private Pair like(Pair pair, String k, String v) {
+    return new Pair(
+        compute.empty(graph.name(k), pair.k.shape(), pair.k.dtype()),
+        compute.empty(graph.name(v), pair.v.shape(), pair.v.dtype()));
+  }
+
+  /** Passes a pair on, and takes that of the rank before. */
+  private List<Work> pass(Pair going, Pair coming) {
+    return ring.batchIsendIrecv(
+        List.of(
+            P2POp.isend(going.k, next),
+            P2POp.isend(going.v, next),
+            P2POp.irecv(coming.k, previous),
+            P2POp.irecv(coming.v, previous)));
+  }
+
+  /** One backward pass. */
+  private final class Backward {
+    private final Attention attention;
+    private final Tensor q;
+    private final Positions queries;
+    private final Tensor logSum;
+    private final Tensor inner;
+    private final Tensor grad;
+
+    Backward(
+        Attention attention,
+        Tensor q,
+        Positions queries,
+        Tensor logSum,
+        Tensor inner,
+        Tensor grad) {
+      this.attention = attention;
+      this.q = q;
+      this.queries = queries;
+      this.logSum = logSum;
+      this.inner = inner;
+      this.grad = grad;
+    }
+
+    Grads run(Pair own) {
+      List<Work> parts = new ArrayList<>();
+      List<Work> sums = new ArrayList<>();
+      Pair held = own;
+      Pair coming = like(held, "keys", "values");
+      parts.addAll(pass(held, coming));
+      Grads first = share(held, 0);
+      Pair mine = new Pair(first.k(), first.v());
+      Pair arriving = mine; // gradients on their way here; none before the first step
+      for (int step = 1; step < ring.size(); step++) {
+        parts.forEach(Work::await);
+        parts.clear();
+        if (held != own) {
+          held.close();
+        }
+        held = coming;
+        if (step < ring.size() - 1) {
+          coming = like(held, "keys", "values");
+          parts.addAll(pass(held, coming));
+        }
+        Grads share = share(held, step);
+        add(first.q(), share.q());
+        Pair sum = new Pair(share.k(), share.v());
+        if (step > 1) {
+          sums.forEach(Work::await);
+          sums.clear();
+          add(sum, arriving);
+        }
+        arriving = like(mine, "dkeys", "dvalues");
+        sums.addAll(pass(sum, arriving));
+      }
+      sums.forEach(Work::await);
+      add(mine, arriving);
+      return first;
+    }
+
+    private Grads share(Pair held, int step) {
+      return attention.backward(
+          q, held.k, held.v, queries, keys(attention, step), logSum, inner, grad);
+    }
+  }
+
+  private void add(Pair to, Pair what) {
+    add(to.k, what.k);
+    add(to.v, what.v);
+  }
+
+  private void add(Tensor to, Tensor what) {
+    compute.mapInto(graph.name("add"), to, List.of(to, what), x -> x.get(0).add(x.get(1)));
+  }
+}

@@ -1,0 +1,138 @@
+package org.kernbench.nn.layers;
+
+import java.util.Arrays;
+import java.util.List;
+import org.kernbench.nn.autograd.Exchange;
+import org.kernbench.nn.autograd.Graph;
+import org.kernbench.nn.autograd.Mapping;
+import org.kernbench.nn.autograd.Recipe;
+import org.kernbench.nn.autograd.Variable;
+import org.kernbench.nn.parallel.ParallelLayout;
+import org.kernbench.nn.parallel.SequencePart;
+import org.kernbench.tensor.ShapeException;
+
+/**
+ * Self-attention, causal unless the style says otherwise: heads are divided over the
+ * tensor-parallel group, the sequence over the context-parallel group, whose ranks exchange keys
+ * and values.
+ */
+public final class SelfAttention implements Module {
+  /** Ends the place of keys or values of all of them. */
+  public static final String GATHERED = ".gathered";
+
+  private final Parts parts = new Parts();
+  private final String name;
+  private final TransformerConfig config;
+  private final ParallelLayout layout;
+  private final ColumnParallelLinear query;
+  private final ColumnParallelLinear key;
+  private final ColumnParallelLinear value;
+  private final RowParallelLinear output;
+
+  /** Self-attention of a layout. */
+  public SelfAttention(String name, TransformerConfig config, ParallelLayout layout, Init init) {
+    this.name = name;
+    this.config = config;
+    this.layout = layout;
+    int tp = layout.tp().size();
+    if (config.heads() % tp != 0 || config.keyHeads() % tp != 0) {
+      throw new ShapeException(
+          name
+              + ": "
+              + config.heads()
+              + " heads and "
+              + config.keyHeads()
+              + " key heads cannot be divided over "
+              + tp
+              + " ranks; expected multiples of "
+              + tp);
+    }
+    boolean isGpt = config.style().isPlain();
+    ColumnParallelLinear.Options column = ColumnParallelLinear.Options.INSIDE.withBias(isGpt);
+    int hidden = config.hidden();
+    int queries = config.heads() * config.headSize();
+    int keys = config.keyHeads() * config.headSize();
+    this.query =
+        parts.add(
+            new ColumnParallelLinear(name + ".query", hidden, queries, layout.tp(), init, column));
+    this.key =
+        parts.add(new ColumnParallelLinear(name + ".key", hidden, keys, layout.tp(), init, column));
+    this.value =
+        parts.add(
+            new ColumnParallelLinear(name + ".value", hidden, keys, layout.tp(), init, column));
+    this.output =
+        parts.add(
+            new RowParallelLinear(
+                name + ".output",
+                queries,
+                hidden,
+                layout.tp(),
+                init,
+                RowParallelLinear.Options.DEFAULT
+                    .withBias(isGpt)
+                    .withSequenceParallel(layout.sequenceParallel())));
+  }
+
+  /**
+   * Attends.
+   *
+   * @param x {@code [sequence, batch, hidden]}; with sequence parallelism this rank's rows
+   * @param part the positions of the sequence that this rank's context-parallel part holds
+   */
+  public Variable forward(Graph graph, Variable x, SequencePart part) {
+    List<Variable> projected =
+        ColumnParallelLinear.together(graph, name, x, layout, List.of(query, key, value));
+    Variable q = projected.get(0);
+    Variable k = projected.get(1);
+    Variable v = projected.get(2);
+    int size = config.headSize();
+    int[] at = graph.recipe().positions(part);
+    if (config.style() == TransformerConfig.Style.LLAMA) {
+      q = graph.rotary(q, size, at, TransformerConfig.ROTARY_BASE);
+      k = graph.rotary(k, size, at, TransformerConfig.ROTARY_BASE);
+    }
+    return output.forward(graph, attend(graph, q, k, v, seen(at, part), part));
+  }
+
+  private Variable attend(
+      Graph graph, Variable q, Variable k, Variable v, int[] seen, SequencePart part) {
+    int size = config.headSize();
+    boolean ring = layout.contextExchange() == ParallelLayout.ContextExchange.RING;
+    if (ring && layout.cp().size() > 1) {
+      try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {
+        return new RingAttention(graph, layout.cp(), part).apply(q, k, v, size, seen);
+      }
+    }
+    Variable allK;
+    Variable allV;
+    try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {
+      allK = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, k, layout.cp());
+      allV = Exchange.apply(graph, Mapping.GATHER_FROM_SEQUENCE, v, layout.cp());
+    }
+    seeGathered(graph, "key", k, allK);
+    seeGathered(graph, "value", v, allV);
+    try (Graph.Section section = graph.section(name)) {
+      return graph.attention(q, allK, allV, size, seen, part.all());
+    }
+  }
+
+  private void seeGathered(Graph graph, String what, Variable own, Variable all) {
+    String place = name + "." + Recipe.CONTEXT + "." + what;
+    graph.see(place, own, Graph.Seen.REGION);
+    graph.see(place + GATHERED, all, Graph.Seen.GATHERED);
+  }
+
+  /** The last position that each query sees. */
+  private int[] seen(int[] at, SequencePart part) {
+    int[] last = at.clone();
+    if (!config.style().isCausal()) {
+      Arrays.fill(last, part.sequence() - 1);
+    }
+    return last;
+  }
+
+  @Override
+  public Parts parts() {
+    return parts;
+  }
+}

@@ -1,0 +1,76 @@
+package org.kernbench.nn.layers;
+
+/**
+ * The shape of a transformer.
+ *
+ * @param name for reports
+ * @param hidden elements per token
+ * @param layers number of blocks
+ * @param heads of queries
+ * @param keyHeads heads of keys and values; divides {@code heads}
+ * @param headSize elements of a head
+ * @param ffn inner width of the feed-forward part
+ * @param vocabulary number of ids
+ * @param maxSequence longest sequence; positions that can be learned
+ * @param style which family
+ */
+public record TransformerConfig(
+    String name,
+    int hidden,
+    int layers,
+    int heads,
+    int keyHeads,
+    int headSize,
+    int ffn,
+    int vocabulary,
+    int maxSequence,
+    Style style) {
+  /** Families of blocks. */
+  public enum Style {
+    /** Layer norm, biases, learned positions, GELU: GPT-2 and GPT-3. */
+    GPT,
+    /** RMS norm, no biases, rotary positions, SwiGLU: Llama and its relatives. */
+    LLAMA,
+    /** As GPT, but every token sees all others: encoders of images, for example ViT. */
+    VIT;
+
+    /** Whether a token sees only itself and earlier ones. */
+    boolean isCausal() {
+      return this != VIT;
+    }
+
+    /** Whether layers have biases, layer norms, GELU and learned positions. */
+    public boolean isPlain() {
+      return this != LLAMA;
+    }
+  }
+
+  static final double EPSILON = 1e-5;
+  static final double ROTARY_BASE = 10000;
+
+  /** GPT-2 small: 124 million parameters. Shape: {@code docs/spec/models.md} 1. */
+  public static TransformerConfig gpt2Small() {
+    return new TransformerConfig("gpt2-small", 768, 12, 12, 12, 64, 3072, 50257, 1024, Style.GPT);
+  }
+
+  /** Llama 3.1 8B. Shape: {@code docs/spec/models.md} 1. */
+  public static TransformerConfig llama8b() {
+    return new TransformerConfig(
+        "llama-3.1-8b", 4096, 32, 32, 8, 128, 14336, 128256, 131072, Style.LLAMA);
+  }
+
+  /** A copy with other numbers of layers and ids. */
+  public TransformerConfig with(int otherLayers, int otherVocabulary) {
+    return new TransformerConfig(
+        name,
+        hidden,
+        otherLayers,
+        heads,
+        keyHeads,
+        headSize,
+        ffn,
+        otherVocabulary,
+        maxSequence,
+        style);
+  }
+}

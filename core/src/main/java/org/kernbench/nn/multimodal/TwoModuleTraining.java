@@ -1,0 +1,324 @@
+package org.kernbench.nn.multimodal;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.device.Mode;
+import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.autograd.Graph;
+import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.nn.autograd.Recipe;
+import org.kernbench.nn.autograd.TwoModuleRecipe;
+import org.kernbench.nn.autograd.Variable;
+import org.kernbench.nn.layers.Init;
+import org.kernbench.nn.optim.AdamW;
+import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.optim.GradientSync;
+import org.kernbench.nn.optim.MultiModuleOptimizer;
+import org.kernbench.nn.optim.Optimizer;
+import org.kernbench.nn.optim.Sgd;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tensor.ShapeException;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.Worker;
+
+/**
+ * Trains a model of two modules, on one rank. A step: gradients of the loss summed over tokens add
+ * up over microbatches; each module sums its own over its data- and context-parallel ranks, then
+ * over its tensor-parallel ranks where these have parts of a sum; all are divided by the tokens
+ * that counted in the language model, on all ranks and in all microbatches. Source: {@code
+ * docs/spec/megatron.md} 10.
+ */
+public final class TwoModuleTraining implements AutoCloseable {
+  private final Torch torch;
+  private final TwoModuleModel model;
+  private final Recipe recipe;
+  private final List<Parameter> encoder;
+  private final List<Parameter> language;
+  private final List<Parameter> all;
+  private final DataParallel encoderData;
+  private final DataParallel languageData;
+  private final MultiModuleOptimizer optimizer;
+  private final Settings settings;
+  private @Nullable Tensor square;
+
+  /** How parameters change. */
+  public enum Method {
+    /** {@link Sgd}. */
+    SGD,
+    /** {@link AdamW}. */
+    ADAMW
+  }
+
+  /**
+   * How a model is trained.
+   *
+   * @param dtype of parameters
+   * @param first type that their first values are rounded to before
+   * @param seed of their first values
+   * @param deviation standard deviation of these
+   * @param frozen whether the encoder, without the projector, stays as it is
+   * @param method how parameters change
+   * @param rate of change
+   * @param most norm of all gradients, to which they are shrunk
+   * @param data how gradients are summed
+   * @param fault what is done wrong on purpose
+   */
+  public record Settings(
+      DType dtype,
+      DType first,
+      long seed,
+      double deviation,
+      boolean frozen,
+      Method method,
+      double rate,
+      double most,
+      DataParallel.Options data,
+      Fault fault) {
+    /** AdamW at 1e-4, gradients shrunk to norm 1, first values of deviation 0.02, no mistake. */
+    public static Settings of(DType dtype) {
+      return new Settings(
+          dtype, dtype, 7, 0.02, false, Method.ADAMW, 1e-4, 1, DataParallel.DEFAULT, Fault.NONE);
+    }
+
+    /** A copy with other first values. */
+    public Settings withInit(long otherSeed, double otherDeviation) {
+      return new Settings(
+          dtype, first, otherSeed, otherDeviation, frozen, method, rate, most, data, fault);
+    }
+
+    /** A copy in another type, from the same first values. */
+    public Settings in(DType other) {
+      return new Settings(other, first, seed, deviation, frozen, method, rate, most, data, fault);
+    }
+
+    /** A copy whose encoder stays as it is, or does not. */
+    public Settings withFrozen(boolean freeze) {
+      return new Settings(dtype, first, seed, deviation, freeze, method, rate, most, data, fault);
+    }
+
+    /** A copy with another optimizer. */
+    public Settings withMethod(Method other, double otherRate) {
+      return new Settings(
+          dtype, first, seed, deviation, frozen, other, otherRate, most, data, fault);
+    }
+
+    /** A copy that sums gradients otherwise. */
+    public Settings withData(DataParallel.Options other) {
+      return new Settings(dtype, first, seed, deviation, frozen, method, rate, most, other, fault);
+    }
+
+    /** A copy with a mistake. */
+    public Settings withFault(Fault other) {
+      return new Settings(dtype, first, seed, deviation, frozen, method, rate, most, data, other);
+    }
+  }
+
+  /** Is shown what a microbatch computed. */
+  @FunctionalInterface
+  public interface Watched {
+    void see(int microbatch, NamedValues trace);
+  }
+
+  /**
+   * Makes the model on a rank; all ranks of the world call it alike.
+   *
+   * @return empty on a rank that the layout leaves out
+   */
+  public static Optional<TwoModuleTraining> create(
+      Worker worker, TwoModuleConfig config, TwoModuleLayout layout, Settings settings) {
+    TwoModuleModel.Groups groups =
+        TwoModuleModel.Groups.create(worker.distributed(), layout, settings.fault());
+    return layout.encoder().contains(worker.rank())
+        ? Optional.of(new TwoModuleTraining(worker, config, groups, settings))
+        : Optional.empty();
+  }
+
+  private TwoModuleTraining(
+      Worker worker, TwoModuleConfig config, TwoModuleModel.Groups groups, Settings settings) {
+    this.torch = worker.torch();
+    this.settings = settings;
+    Init init =
+        new Init(torch, settings.dtype(), settings.seed(), settings.deviation())
+            .withSpread()
+            .roundedTo(settings.first());
+    this.model = new TwoModuleModel(config, groups, init);
+    if (settings.frozen()) {
+      model.freezeEncoder();
+    }
+    this.encoder = model.encoderParameters();
+    this.language = model.languageParameters();
+    this.all = Stream.concat(encoder.stream(), language.stream()).toList();
+    this.recipe = new TwoModuleRecipe(false, groups.language(), settings.fault());
+    Recipe ofEncoder = new TwoModuleRecipe(true, groups.language(), settings.fault());
+    DataParallel.Options data = settings.data();
+    this.encoderData = new DataParallel(torch, groups.encoder(), encoder, data, ofEncoder);
+    this.languageData = new DataParallel(torch, groups.language(), language, data, recipe);
+    Map<String, MultiModuleOptimizer.Part> parts =
+        Map.of("encoder", part(encoderData), "language", part(languageData));
+    this.optimizer = new MultiModuleOptimizer(torch, groups.world(), new TreeMap<>(parts));
+  }
+
+  private MultiModuleOptimizer.Part part(DataParallel data) {
+    Optimizer own =
+        settings.method() == Method.SGD
+            ? new Sgd(torch, data.owned(), settings.rate())
+            : new AdamW(torch, data.owned(), AdamW.Settings.of(settings.rate()));
+    return new MultiModuleOptimizer.Part(data, own);
+  }
+
+  public List<Parameter> parameters() {
+    return all;
+  }
+
+  public List<Parameter> encoderParameters() {
+    return encoder;
+  }
+
+  public List<Parameter> languageParameters() {
+    return language;
+  }
+
+  /**
+   * The gradients of all microbatches on this rank, before any other rank's are added.
+   *
+   * @param watched is shown each microbatch's values and their gradients before they are freed
+   * @return tokens of this rank that counted
+   */
+  public int backward(List<Microbatch> microbatches, Watched watched) {
+    encoderData.zeroGrad();
+    languageData.zeroGrad();
+    int tokens = 0;
+    for (int i = 0; i < microbatches.size(); i++) {
+      NamedValues trace = new NamedValues();
+      try (Graph graph = Graph.of(torch, recipe)) {
+        TwoModuleModel.Loss loss = forward(graph, microbatches.get(i), i, trace, watched);
+        graph.backward(loss.sum());
+        tokens += loss.tokens();
+        watched.see(i, trace);
+      }
+    }
+    return tokens;
+  }
+
+  /** Also a pass that stops with an error shows how far it came. */
+  private TwoModuleModel.Loss forward(
+      Graph graph, Microbatch data, int index, NamedValues trace, Watched watched) {
+    try {
+      return model.forward(graph, data, trace);
+    } catch (IllegalArgumentException | ShapeException e) {
+      watched.see(index, trace);
+      throw e;
+    }
+  }
+
+  /** Makes them the gradients of the mean over all tokens of all ranks and microbatches. */
+  public void finish(int tokens) {
+    encoderData.sum();
+    languageData.sum();
+    divide(tokens);
+  }
+
+  private void divide(int tokens) {
+    encoderData.divideByTokens(tokens);
+    languageData.divideByTokens(tokens);
+  }
+
+  /** Shrinks them and changes the parameters by them. */
+  public void step() {
+    closeSquare();
+    square = optimizer.step(settings.most);
+  }
+
+  private void closeSquare() {
+    if (square != null) {
+      square.close();
+    }
+  }
+
+  /** The square of the norm of all gradients before the last step; empty before the first. */
+  public Optional<Tensor> squareOfNorm() {
+    return Optional.ofNullable(square);
+  }
+
+  /** How gradients of encoder and projector are summed. */
+  public DataParallel encoderData() {
+    return encoderData;
+  }
+
+  /** How those of the language model are. */
+  public DataParallel languageData() {
+    return languageData;
+  }
+
+  /**
+   * A whole step; sums of gradients go beside the backward pass of the last microbatch. All ranks
+   * of the layout call it.
+   *
+   * @return the sum of the losses of this rank's tokens; empty if there are no values
+   */
+  public OptionalDouble train(List<Microbatch> microbatches) {
+    return train(microbatches, (microbatch, losses) -> {});
+  }
+
+  /** Is shown the losses of a microbatch's tokens on this rank, before they are freed. */
+  @FunctionalInterface
+  public interface TokenLosses {
+    /** To read them, the host waits; so times differ if this happens in a step. */
+    void see(int microbatch, Variable losses);
+  }
+
+  /** The same; shows the losses of single tokens. */
+  public OptionalDouble train(List<Microbatch> microbatches, TokenLosses seen) {
+    encoderData.zeroGrad();
+    languageData.zeroGrad();
+    int tokens = 0;
+    try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
+      Tensor sum = scratch.compute.empty("loss", Shape.of(1), Compute.working(settings.dtype));
+      scratch.compute.zero("loss", sum);
+      for (int i = 0; i < microbatches.size(); i++) {
+        try (Graph graph = Graph.of(torch, recipe)) {
+          TwoModuleModel.Loss loss = model.forward(graph, microbatches.get(i), new NamedValues());
+          if (i == microbatches.size() - 1) {
+            DataParallel.backward(graph, loss.sum(), List.of(languageData, encoderData));
+          } else {
+            graph.backward(loss.sum());
+          }
+          tokens += loss.tokens();
+          seen.see(i, loss.perToken());
+          List<Tensor> both = List.of(sum, loss.sum().value());
+          scratch.compute.mapInto("loss", sum, both, x -> x.get(0).add(x.get(1)));
+        }
+      }
+      divide(tokens);
+      step();
+      return torch.simulator().mode() == Mode.TIME
+          ? OptionalDouble.empty()
+          : OptionalDouble.of(sum.get(0));
+    }
+  }
+
+  /** As {@link Optimizer#bytesRead}, of what this rank has of both modules. */
+  public long bytesRead() {
+    return optimizer.bytesRead();
+  }
+
+  /** As {@link Optimizer#bytesWritten}. */
+  public long bytesWritten() {
+    return optimizer.bytesWritten();
+  }
+
+  /** Frees what the optimizer keeps. */
+  @Override
+  public void close() {
+    closeSquare();
+    optimizer.close();
+  }
+}

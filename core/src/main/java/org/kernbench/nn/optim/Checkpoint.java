@@ -1,0 +1,436 @@
+package org.kernbench.nn.optim;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.nn.autograd.Parameter.Sharding;
+import org.kernbench.nn.layers.Module;
+import org.kernbench.nn.parallel.ParallelLayout;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Npy;
+import org.kernbench.tensor.NpyArray;
+import org.kernbench.tensor.Numerics;
+import org.kernbench.tensor.SafeTensors;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+
+/**
+ * Parameters of a model, and the state of its optimizer, in files that know nothing of a layout:
+ * every tensor is whole, and a rank of any layout finds its part in it ({@code
+ * docs/spec/megatron.md} 11).
+ *
+ * <p>A path that ends in {@code .safetensors} is one file of that format, in the types of the
+ * tensors. Any other is a folder with a {@code .npy} file for each tensor; NumPy has no bf16 and no
+ * 8-bit floats, which are kept as f32 there and come back the same.
+ *
+ * <p>Tensors of an optimizer are {@code optimizer.PARAMETER.STATE}; {@code optimizer.steps} counts
+ * steps. Such names in a file are passed over where no optimizer is asked for; any other difference
+ * of names is an error.
+ */
+public final class Checkpoint {
+  private static final String OPTIMIZER = "optimizer.";
+  private static final String STEPS = OPTIMIZER + "steps";
+  private static final String MASTER = ".master";
+  private static final String SAFETENSORS = ".safetensors";
+
+  private final Torch torch;
+  private final ParallelLayout layout;
+  private final Map<String, Entry> entries = new LinkedHashMap<>();
+  private final List<Optimizer> optimizers = new ArrayList<>();
+
+  /**
+   * A tensor to keep.
+   *
+   * @param shape of this tensor-parallel rank's part
+   * @param tensor that part, or this rank's piece of it; empty if it has no piece
+   * @param division of the part into pieces, if it is divided
+   */
+  private record Entry(
+      DType dtype,
+      Shape shape,
+      Sharding sharding,
+      Optional<Tensor> tensor,
+      Optional<Division> division) {}
+
+  /** Nothing yet, of a rank of a layout. */
+  public Checkpoint(Torch torch, ParallelLayout layout) {
+    this.torch = torch;
+    this.layout = layout;
+  }
+
+  /** With the parameters of a model. */
+  public Checkpoint with(Module model) {
+    model.parameters().forEach(p -> add(p.name(), p.value(), p.sharding()));
+    return this;
+  }
+
+  /**
+   * With the state of an optimizer, master copies included.
+   *
+   * @throws IllegalStateException if the optimizer is divided over ranks
+   */
+  public Checkpoint with(Optimizer optimizer) {
+    for (Optimizer.Slot slot : optimizer.slots()) {
+      Parameter p = slot.parameter();
+      if (p.whole().isPresent()) {
+        throw new IllegalStateException(
+            "the optimizer of "
+                + p.name()
+                + " is divided over the data-parallel ranks; say with(optimizer, data), with the"
+                + " DataParallel that divides it");
+      }
+      add(optimizer, slot);
+    }
+    optimizers.add(optimizer);
+    return this;
+  }
+
+  /**
+   * With the state of an optimizer that is divided over the data-parallel ranks, or not. The file
+   * is the same either way, so that a run can go on with other ranks, other buckets, or a whole
+   * optimizer.
+   *
+   * @param data of whose {@linkplain DataParallel#owned parameters} the optimizer was made
+   * @throws IllegalArgumentException if it was made of others
+   */
+  public Checkpoint with(Optimizer optimizer, DataParallel data) {
+    Map<Parameter, Optimizer.Slot> own = new IdentityHashMap<>();
+    for (Optimizer.Slot slot : optimizer.slots()) {
+      slot.parameter()
+          .whole()
+          .ifPresentOrElse(whole -> own.put(whole, slot), () -> add(optimizer, slot));
+    }
+    for (Division division : data.divisions()) {
+      add(optimizer, division, Optional.ofNullable(own.remove(division.parameter())));
+    }
+    if (!own.isEmpty()) {
+      throw isOfOthers(own.keySet().iterator().next());
+    }
+    optimizers.add(optimizer);
+    return this;
+  }
+
+  private static IllegalArgumentException isOfOthers(Parameter p) {
+    return new IllegalArgumentException(
+        "the optimizer and the DataParallel do not belong together: only one of them has a piece of "
+            + p.name()
+            + "; expected an optimizer of data.owned()");
+  }
+
+  private void add(Optimizer optimizer, Optimizer.Slot slot) {
+    Parameter p = slot.parameter();
+    if (slot.master() != p.value()) {
+      add(OPTIMIZER + p.name() + MASTER, slot.master(), p.sharding());
+    }
+    for (int i = 0; i < slot.state().size(); i++) {
+      add(nameOf(p, optimizer, i), slot.state().get(i), p.sharding());
+    }
+  }
+
+  private static String nameOf(Parameter p, Optimizer optimizer, int state) {
+    return OPTIMIZER + p.name() + "." + optimizer.states().get(state);
+  }
+
+  private void add(Optimizer optimizer, Division division, Optional<Optimizer.Slot> slot) {
+    Parameter p = division.parameter();
+    int rank = division.group().rank();
+    if (slot.isPresent() != division.from(rank) < division.to(rank)) {
+      throw isOfOthers(p);
+    }
+    if (p.dtype() != p.gradType()) {
+      add(OPTIMIZER + p.name() + MASTER, division, slot.map(Optimizer.Slot::master));
+    }
+    for (int i = 0; i < optimizer.states().size(); i++) {
+      int state = i;
+      add(nameOf(p, optimizer, i), division, slot.map(s -> s.state().get(state)));
+    }
+  }
+
+  private void add(String name, Division division, Optional<Tensor> piece) {
+    Parameter p = division.parameter();
+    add(name, new Entry(p.gradType(), p.shape(), p.sharding(), piece, Optional.of(division)));
+  }
+
+  private void add(String name, Tensor tensor, Sharding sharding) {
+    add(
+        name,
+        new Entry(tensor.dtype(), tensor.shape(), sharding, Optional.of(tensor), Optional.empty()));
+  }
+
+  private void add(String name, Entry entry) {
+    if (entries.put(name, entry) != null) {
+      throw new IllegalArgumentException(
+          "two tensors are named " + name + "; expected one of each name");
+    }
+  }
+
+  // ---- out ----
+
+  /**
+   * Writes everything. All ranks call it; the parts are gathered on the first, which writes. The
+   * file is there when it returns.
+   *
+   * @throws SimulationException if the mode has no values, or the file cannot be written
+   */
+  public void save(Path to) {
+    if (torch.simulator().mode() == Mode.TIME) {
+      throw new SimulationException(
+          "save to " + to + ": mode time has no values; use mode full or values");
+    }
+    Map<String, NpyArray> whole = new TreeMap<>();
+    entries.forEach((name, entry) -> whole(entry).ifPresent(array -> whole.put(name, array)));
+    if (isFirst()) {
+      for (Optimizer o : optimizers) {
+        byte[] steps = new byte[Long.BYTES];
+        DType.I64.putDouble(steps, 0, o.steps());
+        whole.put(STEPS, new NpyArray(DType.I64, Shape.of(1), steps));
+      }
+      write(to, whole);
+    }
+    layout.tp().barrier();
+    layout.dpCp().barrier();
+  }
+
+  private boolean isFirst() {
+    return layout.dpCp().rank() == 0 && layout.tp().rank() == 0;
+  }
+
+  /** The whole tensor, on the first rank of the layout. */
+  private Optional<NpyArray> whole(Entry entry) {
+    if (entry.division.isEmpty()) {
+      return layout.dpCp().rank() == 0
+          ? whole(entry.tensor.orElseThrow(), entry.sharding)
+          : Optional.empty();
+    }
+    Optional<Tensor> joined = entry.division.get().join(torch, entry.dtype, entry.tensor);
+    if (joined.isEmpty()) {
+      return Optional.empty();
+    }
+    try (Tensor part = joined.get()) {
+      return whole(part, entry.sharding);
+    }
+  }
+
+  /** The whole of what the tensor-parallel ranks have, on the first of them. */
+  private Optional<NpyArray> whole(Tensor t, Sharding sharding) {
+    int ranks = layout.tp().size();
+    if (sharding.axis().isEmpty() || ranks == 1) {
+      return isFirst()
+          ? Optional.of(new NpyArray(t.dtype(), t.shape(), t.toBytes()))
+          : Optional.empty();
+    }
+    int axis = sharding.axis().getAsInt();
+    Shape shape = t.shape().with(axis, t.shape().dim(axis) * ranks);
+    int root = layout.tp().globalRank(0);
+    if (!isFirst()) {
+      layout.tp().gather(t, root);
+      return Optional.empty();
+    }
+    Shape parts = t.shape().with(0, t.shape().dim(0) * ranks);
+    try (Tensor all = torch.empty(parts, t.dtype(), "gathered " + t.name())) {
+      layout.tp().gather(all, t, root);
+      byte[] from = all.toBytes();
+      byte[] to = new byte[from.length];
+      for (int r = 0; r < ranks; r++) {
+        int start = r * Math.toIntExact(t.sizeBytes());
+        part(shape, sharding, ranks, r, t.dtype())
+            .copy((inWhole, inPart, n) -> System.arraycopy(from, start + inPart, to, inWhole, n));
+      }
+      return Optional.of(new NpyArray(t.dtype(), shape, to));
+    }
+  }
+
+  private static void write(Path to, Map<String, NpyArray> tensors) {
+    try {
+      if (to.toString().endsWith(SAFETENSORS)) {
+        SafeTensors.write(to, tensors, Map.of());
+        return;
+      }
+      Files.createDirectories(to);
+      for (Map.Entry<String, NpyArray> e : tensors.entrySet()) {
+        NpyArray a = known(e.getValue());
+        Npy.write(to.resolve(e.getKey() + ".npy"), a.dtype(), a.shape(), a.bytes());
+      }
+    } catch (IOException e) {
+      throw new SimulationException(
+          "the checkpoint cannot be saved to " + to + ": " + e + "; expected a place to write to");
+    }
+  }
+
+  /** In a type that NumPy has, exactly. */
+  private static NpyArray known(NpyArray a) {
+    return switch (a.dtype()) {
+      case BF16, F8E4M3, F8E5M2 -> converted(a, DType.F32);
+      case F64, F32, F16, I8, I32, I64, BOOL -> a;
+    };
+  }
+
+  private static NpyArray converted(NpyArray a, DType to) {
+    int n = Math.toIntExact(a.shape().elements());
+    byte[] bytes = new byte[n * to.sizeBytes()];
+    Numerics.cast(a.dtype(), a.bytes(), 0, to, bytes, 0, n);
+    return new NpyArray(to, a.shape(), bytes);
+  }
+
+  // ---- in ----
+
+  /**
+   * Overwrites everything with what a file or folder has, each rank with its part, rounded to the
+   * types that are here. Load weights before an optimizer is made, or load the optimizer as well.
+   *
+   * @throws SimulationException if names or shapes differ, or the file cannot be read
+   */
+  public void load(Path from) {
+    try {
+      Source source = Source.of(from);
+      checkNames(from, source.names());
+      for (Map.Entry<String, Entry> e : entries.entrySet()) {
+        load(from, e.getKey(), e.getValue(), source.read(e.getKey()));
+      }
+      for (Optimizer o : optimizers) {
+        o.continueFrom((long) DType.I64.getDouble(source.read(STEPS).bytes(), 0));
+      }
+    } catch (IOException e) {
+      throw new SimulationException(
+          "the checkpoint "
+              + from
+              + " cannot be loaded: "
+              + (e.getMessage() == null ? e : e.getMessage())
+              + "; expected a .safetensors file, or a folder of .npy files");
+    }
+  }
+
+  private void checkNames(Path from, Set<String> found) {
+    Set<String> missing = new TreeSet<>(entries.keySet());
+    if (!optimizers.isEmpty()) {
+      missing.add(STEPS);
+    }
+    Set<String> surplus = new TreeSet<>(found);
+    surplus.removeAll(missing);
+    missing.removeAll(found);
+    if (optimizers.isEmpty()) {
+      surplus.removeIf(name -> name.startsWith(OPTIMIZER));
+    }
+    if (!missing.isEmpty() || !surplus.isEmpty()) {
+      throw new SimulationException(
+          "the checkpoint "
+              + from
+              + " is of another model: missing "
+              + missing
+              + ", not known here "
+              + surplus
+              + "; expected the names of this model's parameters");
+    }
+  }
+
+  private void load(Path from, String name, Entry entry, NpyArray whole) {
+    Shape shape = entry.shape;
+    int ranks = entry.sharding.axis().isEmpty() ? 1 : layout.tp().size();
+    int axis = entry.sharding.axis().orElse(0);
+    Shape expected = ranks == 1 ? shape : shape.with(axis, shape.dim(axis) * ranks);
+    if (!whole.shape().equals(expected)) {
+      throw new SimulationException(
+          "the checkpoint "
+              + from
+              + ": tensor "
+              + name
+              + " has shape "
+              + whole.shape()
+              + "; expected "
+              + expected
+              + (ranks == 1 ? "" : ", of which each of " + ranks + " ranks takes " + shape));
+    }
+    byte[] own = new byte[Math.toIntExact(shape.elements() * whole.dtype().sizeBytes())];
+    if (ranks == 1) {
+      System.arraycopy(whole.bytes(), 0, own, 0, own.length);
+    } else {
+      part(expected, entry.sharding, ranks, layout.tp().rank(), whole.dtype())
+          .copy((inWhole, inPart, n) -> System.arraycopy(whole.bytes(), inWhole, own, inPart, n));
+    }
+    double[] values = new double[Math.toIntExact(shape.elements())];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = whole.dtype().getDouble(own, i * whole.dtype().sizeBytes());
+    }
+    entry.tensor.ifPresent(
+        t -> t.copyInPlace(entry.division.map(d -> d.own(values)).orElse(values)));
+  }
+
+  /** Tensors by name, wherever they are kept. */
+  private interface Source {
+    Set<String> names();
+
+    NpyArray read(String name) throws IOException;
+
+    static Source of(Path from) throws IOException {
+      if (from.toString().endsWith(SAFETENSORS)) {
+        SafeTensors file = SafeTensors.open(from);
+        return new Source() {
+          @Override
+          public Set<String> names() {
+            return file.names();
+          }
+
+          @Override
+          public NpyArray read(String name) throws IOException {
+            return file.read(name);
+          }
+        };
+      }
+      Map<String, Path> files = new TreeMap<>();
+      try (var all = Files.newDirectoryStream(from, "*.npy")) {
+        all.forEach(f -> files.put(f.getFileName().toString().replaceFirst("\\.npy$", ""), f));
+      }
+      return new Source() {
+        @Override
+        public Set<String> names() {
+          return files.keySet();
+        }
+
+        @Override
+        public NpyArray read(String name) throws IOException {
+          Path file = files.get(name);
+          if (file == null) {
+            throw new IOException("no file " + name + ".npy");
+          }
+          return Npy.read(file);
+        }
+      };
+    }
+  }
+
+  // ---- parts ----
+
+  /** Runs of bytes that the ranks have in turn in the whole, and that one rank has in its part. */
+  private record Runs(int count, int bytes, int ranks, int rank) {
+    void copy(Copy copy) {
+      for (int i = 0; i < count; i++) {
+        copy.run((i * ranks + rank) * bytes, i * bytes, bytes);
+      }
+    }
+  }
+
+  private interface Copy {
+    void run(int inWhole, int inPart, int bytes);
+  }
+
+  private static Runs part(Shape whole, Sharding sharding, int ranks, int rank, DType dtype) {
+    int axis = sharding.axis().orElseThrow();
+    int cuts = ranks * sharding.stride();
+    long run = whole.dim(axis) / cuts * whole.inner(axis) * dtype.sizeBytes();
+    int count = Math.toIntExact(whole.outer(axis) * sharding.stride());
+    return new Runs(count, Math.toIntExact(run), ranks, rank);
+  }
+}

@@ -1,0 +1,149 @@
+package org.kernbench.nn.optim;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.function.UnaryOperator;
+import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.autograd.Compute.BlockCopy;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Value;
+import org.kernbench.torch.ProcessGroup;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.collective.ReduceKind;
+
+/**
+ * One optimizer step of several modules in layouts of their own: gradients of all are shrunk by one
+ * factor, from the norm of all of them, and either every rank changes its parameters or none does.
+ *
+ * <p>Each module finds the square of its own norm; the vector of these, in the order of the
+ * modules' names, is made known to all ranks by their maximum, as a rank need not have every
+ * module; its sum is the square of the norm. Source: {@code docs/spec/megatron.md} 10.4.
+ */
+public final class MultiModuleOptimizer implements AutoCloseable {
+  private final Torch torch;
+  private final ProcessGroup world;
+  private final SortedMap<String, Part> parts;
+
+  /** A module's gradients and what changes its parameters. */
+  public record Part(DataParallel data, Optimizer optimizer) {}
+
+  /**
+   * What a step did. The host knows only what it has waited for.
+   *
+   * @param success whether parameters were changed; not if a gradient of any rank overflowed
+   * @param norm of all gradients before they were shrunk; empty without success, or if not asked
+   *     for
+   * @param zeros number of gradients that are zero; empty likewise
+   */
+  record StepResult(boolean success, OptionalDouble norm, OptionalLong zeros) {}
+
+  /**
+   * An optimizer.
+   *
+   * @param world all ranks of all modules
+   * @param parts by module
+   */
+  public MultiModuleOptimizer(Torch torch, ProcessGroup world, SortedMap<String, Part> parts) {
+    this.torch = torch;
+    this.world = world;
+    this.parts = new TreeMap<>(parts);
+  }
+
+  /**
+   * Shrinks gradients and changes parameters, without the host's waiting for any. All ranks call
+   * it.
+   *
+   * @param most norm that gradients are shrunk to
+   * @return the square of the norm before, {@code [1]}, which the caller closes
+   */
+  public Tensor step(double most) {
+    Tensor square;
+    try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
+      square = scratch.release(shrink(scratch.compute, most));
+    }
+    change();
+    return square;
+  }
+
+  /**
+   * The same, but no rank changes anything if a gradient of any rank is infinite or no number; the
+   * host waits for that. Not without values.
+   */
+  StepResult stepChecked(double most) {
+    double norm;
+    long zeros;
+    try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
+      Compute compute = scratch.compute;
+      if (total(compute, "overflow", MultiModuleOptimizer::isUnfinite).get(0) > 0) {
+        return new StepResult(false, OptionalDouble.empty(), OptionalLong.empty());
+      }
+      zeros = (long) total(compute, "zeros", x -> x.eq(0).cast(x.dtype())).get(0);
+      norm = Math.sqrt(shrink(compute, most).get(0));
+    }
+    change();
+    return new StepResult(true, OptionalDouble.of(norm), OptionalLong.of(zeros));
+  }
+
+  /** Returns the square of the norm. */
+  private Tensor shrink(Compute compute, double most) {
+    Tensor square = total(compute, "norm", x -> x.mul(x));
+    Tensor factor = GradientSync.clipFactor(compute, square, most);
+    for (Part part : parts.values()) {
+      GradientSync.scale(compute, part.data.owned(), factor);
+    }
+    return square;
+  }
+
+  private void change() {
+    for (Part part : parts.values()) {
+      part.optimizer.step();
+      part.data.gather();
+    }
+  }
+
+  /** As {@link Optimizer#bytesRead}, of all modules. */
+  public long bytesRead() {
+    return parts.values().stream().mapToLong(part -> part.optimizer.bytesRead()).sum();
+  }
+
+  /** As {@link Optimizer#bytesWritten}. */
+  public long bytesWritten() {
+    return parts.values().stream().mapToLong(part -> part.optimizer.bytesWritten()).sum();
+  }
+
+  private static Value isUnfinite(Value x) {
+    return x.sub(x).ne(0).cast(x.dtype()); // infinity less infinity is not a number
+  }
+
+  /** A sum over the gradients of all modules, the same on all ranks. */
+  private Tensor total(Compute compute, String name, UnaryOperator<Value> of) {
+    List<BlockCopy> each = new ArrayList<>();
+    for (Part part : parts.values()) {
+      Tensor own = part.data.total(compute, name, of);
+      each.add(new BlockCopy(own, 1, 0, 0, 1, 1, 0, each.size()));
+    }
+    Tensor vector =
+        compute.assemble(name, 1, each.size(), each.getFirst().from().dtype(), false, each);
+    if (world.size() > 1) {
+      world.allReduce(vector, ReduceKind.MAX);
+    }
+    Tensor sum = compute.empty(name, Shape.of(1), vector.dtype());
+    compute.rows(
+        name,
+        1,
+        List.of(Compute.RowArg.rows(vector, each.size())),
+        List.of(Compute.RowArg.rows(sum, 1)),
+        (tl, x) -> List.of(x.get(0).sum(1).expandDims(1)));
+    return sum;
+  }
+
+  @Override
+  public void close() {
+    parts.values().forEach(part -> part.optimizer.close());
+  }
+}

@@ -1,0 +1,141 @@
+package org.kernbench.nn.optim;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+
+/**
+ * Changes parameters by their gradients. Keeps a master copy in f32 (f64 for f64) of every
+ * parameter of a shorter type, made when the optimizer is; so weights must be loaded before that.
+ */
+public abstract sealed class Optimizer implements AutoCloseable permits Sgd, AdamW {
+  private final Compute compute;
+  private final List<String> states;
+  private double rate;
+  private long steps;
+  private final List<Slot> slots = new ArrayList<>();
+  private long bytesRead;
+  private long bytesWritten;
+
+  /** A parameter, its master copy and the optimizer's own tensors for it. */
+  record Slot(Parameter parameter, Tensor master, List<Tensor> state) {}
+
+  /**
+   * An optimizer.
+   *
+   * @param rate learning rate
+   * @param states names of the tensors of the parameter's size that it keeps for each
+   */
+  Optimizer(Torch torch, List<Parameter> parameters, double rate, List<String> states) {
+    changeRate(rate);
+    this.states = List.copyOf(states);
+    this.compute = new Compute(torch, t -> t);
+    for (Parameter p : parameters) {
+      DType type = p.gradType();
+      Tensor master = p.value();
+      if (p.dtype() != type) {
+        master = torch.empty(p.shape(), type, p.name() + ".master");
+        compute.mapInto("master", master, List.of(p.value()), x -> x.get(0));
+      }
+      List<Tensor> state = new ArrayList<>();
+      for (String name : states) {
+        state.add(torch.zeros(p.shape(), type, p.name() + "." + name));
+      }
+      slots.add(new Slot(p, master, List.copyOf(state)));
+    }
+  }
+
+  final Compute compute() {
+    return compute;
+  }
+
+  /** Changes every parameter that has a gradient and is not frozen. */
+  public final void step() {
+    steps++;
+    for (Slot slot : slots) {
+      Parameter p = slot.parameter;
+      if (!p.isFrozen() && p.grad().isPresent()) {
+        update(slot, p.grad().get());
+        long kept = bytes(slot.master) + slot.state.stream().mapToLong(Optimizer::bytes).sum();
+        bytesRead += kept;
+        bytesWritten += kept;
+        if (slot.master != p.value()) {
+          bytesWritten += bytes(p.value());
+          compute.mapInto("round", p.value(), List.of(slot.master), x -> x.get(0));
+        }
+      }
+    }
+  }
+
+  private static long bytes(Tensor tensor) {
+    return tensor.shape().elements() * tensor.dtype().sizeBytes();
+  }
+
+  /**
+   * Bytes that the steps so far had to read from memory whatever computes them: master copies and
+   * the optimizer's own tensors. Gradients may not have left the PE.
+   */
+  public final long bytesRead() {
+    return bytesRead;
+  }
+
+  /** Bytes that they had to write: the same, and the parameters that have master copies. */
+  public final long bytesWritten() {
+    return bytesWritten;
+  }
+
+  /** Learning rate of the steps to come. */
+  public final double rate() {
+    return rate;
+  }
+
+  /**
+   * Changes the learning rate, for a schedule; a {@link Checkpoint} does not keep it.
+   *
+   * @throws IllegalArgumentException if it is negative or not finite
+   */
+  public final void changeRate(double next) {
+    if (!(next >= 0 && next < Double.POSITIVE_INFINITY)) {
+      throw new IllegalArgumentException(
+          "learning rate " + next + "; expected a finite number, 0 or more");
+    }
+    rate = next;
+  }
+
+  /** Steps taken, also before the state was {@linkplain Checkpoint loaded}. */
+  public final long steps() {
+    return steps;
+  }
+
+  final void continueFrom(long taken) {
+    steps = taken;
+  }
+
+  /** Names of {@link Slot#state}. */
+  final List<String> states() {
+    return states;
+  }
+
+  final List<Slot> slots() {
+    return slots;
+  }
+
+  /** Changes the master copy of one parameter. */
+  abstract void update(Slot slot, Tensor grad);
+
+  /** Frees what the optimizer keeps. */
+  @Override
+  public final void close() {
+    for (Slot slot : slots) {
+      slot.state.forEach(Tensor::close);
+      if (slot.master != slot.parameter.value()) {
+        slot.master.close();
+      }
+    }
+    slots.clear();
+  }
+}

@@ -1,0 +1,25 @@
+package org.kernbench.nn.optim;
+
+import java.util.List;
+import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+
+/** Plain gradient descent: {@code w -= rate grad}. */
+public final class Sgd extends Optimizer {
+  /** An optimizer of some parameters. */
+  public Sgd(Torch torch, List<Parameter> parameters, double rate) {
+    super(torch, parameters, rate, List.of());
+  }
+
+  @Override
+  void update(Slot slot, Tensor grad) {
+    double rate = rate();
+    compute()
+        .mapInto(
+            "sgd",
+            slot.master(),
+            List.of(slot.master(), grad),
+            x -> x.get(0).sub(x.get(1).mul(rate)));
+  }
+}

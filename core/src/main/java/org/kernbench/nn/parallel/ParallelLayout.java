@@ -1,0 +1,106 @@
+package org.kernbench.nn.parallel;
+
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.kernbench.torch.Distributed;
+import org.kernbench.torch.ProcessGroup;
+
+/**
+ * The groups of one rank in a parallel model: each rank of a group has another part of what the
+ * group divides. Groups of one divide nothing.
+ *
+ * @param tp tensor parallel: divides weights, and with sequence parallelism rows of activations
+ * @param cp context parallel: divides the sequence
+ * @param dp data parallel: divides samples
+ * @param dpCp both together: the ranks over which gradients of weights are summed
+ * @param sequenceParallel whether activations between tensor-parallel regions are divided by rows
+ *     over {@code tp}
+ * @param contextExchange how context-parallel ranks get at each other's keys and values
+ */
+public record ParallelLayout(
+    ProcessGroup tp,
+    ProcessGroup cp,
+    ProcessGroup dp,
+    ProcessGroup dpCp,
+    boolean sequenceParallel,
+    ContextExchange contextExchange) {
+  /** How context-parallel ranks get at each other's keys and values. */
+  public enum ContextExchange {
+    /** All of them are gathered, then attended to; gradients are reduced and scattered. */
+    ALL_GATHER,
+    /**
+     * Parts go round a ring, and each is attended to while the next one is under way; in the
+     * backward pass they go round again with their gradients. Needs room for two parts only.
+     */
+    RING
+  }
+
+  /** With sequence parallelism, which a group of one does not have. */
+  public ParallelLayout {
+    sequenceParallel = sequenceParallel && tp.size() > 1;
+  }
+
+  /** A layout whose context-parallel ranks gather keys and values. */
+  public ParallelLayout(
+      ProcessGroup tp,
+      ProcessGroup cp,
+      ProcessGroup dp,
+      ProcessGroup dpCp,
+      boolean sequenceParallel) {
+    this(tp, cp, dp, dpCp, sequenceParallel, ContextExchange.ALL_GATHER);
+  }
+
+  /** A copy whose context-parallel ranks exchange keys and values in another way. */
+  public ParallelLayout with(ContextExchange exchange) {
+    return new ParallelLayout(tp, cp, dp, dpCp, sequenceParallel, exchange);
+  }
+
+  /**
+   * Makes the groups of a layout over all ranks, in order {@code tp-cp-dp}: tensor-parallel ranks
+   * are neighbours. All ranks call it alike.
+   *
+   * @throws IllegalStateException if the sizes do not multiply to the number of ranks
+   */
+  public static ParallelLayout create(
+      Distributed distributed, int tp, int cp, int dp, boolean sequenceParallel) {
+    RankGenerator ranks = new RankGenerator("tp-cp-dp", Map.of("tp", tp, "cp", cp, "dp", dp));
+    if (ranks.worldSize() != distributed.getWorldSize()) {
+      throw new IllegalStateException(
+          "layout tp "
+              + tp
+              + " x cp "
+              + cp
+              + " x dp "
+              + dp
+              + " needs "
+              + ranks.worldSize()
+              + " ranks, there are "
+              + distributed.getWorldSize());
+    }
+    return of(new HyperCommGrid(distributed, ranks.grid()), sequenceParallel);
+  }
+
+  /**
+   * Makes the groups of a grid with dimensions {@code tp} and {@code dp}, and perhaps {@code cp},
+   * which it must not have made before. All ranks of the world call it alike; those outside of the
+   * grid get groups that they are no members of.
+   */
+  public static ParallelLayout of(HyperCommGrid grid, boolean sequenceParallel) {
+    boolean hasCp = grid.ranks().has("cp");
+    ProcessGroup dp = grid.create("dp");
+    return new ParallelLayout(
+        grid.create("tp"),
+        hasCp ? grid.create("cp") : alone(grid),
+        dp,
+        hasCp ? grid.create("dp", "cp") : dp,
+        sequenceParallel);
+  }
+
+  private static ProcessGroup alone(HyperCommGrid grid) {
+    RankGrid ranks = grid.ranks();
+    List<List<Integer>> each =
+        IntStream.range(ranks.offset(), ranks.offset() + ranks.size()).mapToObj(List::of).toList();
+    return grid.distributed().newSubgroupsByEnumeration(each).own();
+  }
+}

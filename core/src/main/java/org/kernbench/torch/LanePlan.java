@@ -1,7 +1,0 @@
-package org.kernbench.torch;
-
-import java.util.List;
-import org.kernbench.machine.Pe;
-
-/** How one lane of a collective is performed, and where. */
-record LanePlan(List<Pe> pes, CollectiveCall call, CollectivePlan plan) {}

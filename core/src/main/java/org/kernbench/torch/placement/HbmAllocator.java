@@ -1,0 +1,64 @@
+package org.kernbench.torch.placement;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.kernbench.machine.Pe;
+
+/**
+ * Hands out the HBM slice of each PE, aligned to 64 bytes. Slices that were never used cost
+ * nothing.
+ */
+public final class HbmAllocator {
+  static final long ALIGNMENT = 64;
+
+  private final long sliceBytes;
+  private final Map<Pe, RangeAllocator> slices = new HashMap<>();
+
+  public HbmAllocator(long sliceBytes) {
+    this.sliceBytes = sliceBytes;
+  }
+
+  /**
+   * Offset of {@code bytes} free bytes in the slice of a PE; 0 if no bytes are asked for.
+   *
+   * @throws OutOfHbmException naming what fills the slice
+   */
+  public long allocate(Pe pe, long bytes, String owner) {
+    if (bytes == 0) {
+      return 0;
+    }
+    RangeAllocator slice =
+        slices.computeIfAbsent(pe, p -> new RangeAllocator(0, sliceBytes, ALIGNMENT));
+    return slice
+        .allocate(bytes, owner)
+        .orElseThrow(() ->
+            new OutOfHbmException(
+                pe
+                    + ": out of HBM for tensor "
+                    + owner
+                    + ": requested "
+                    + Sizes.of(bytes)
+                    + ", "
+                    + slice.describe()
+                    + "; close tensors that are done with, divide this one over more PEs"
+                    + " (DpPolicy), or give the machine more HBM"));
+  }
+
+  /** Gives back what {@link #allocate} returned; does nothing for an empty block. */
+  public void free(Pe pe, long offset, long bytes) {
+    if (bytes == 0) {
+      return;
+    }
+    RangeAllocator slice = slices.get(pe);
+    if (slice == null) {
+      throw new IllegalStateException("nothing is allocated in the slice of " + pe);
+    }
+    slice.free(offset);
+  }
+
+  /** Bytes that no tensor holds in the slice of a PE. */
+  long freeBytes(Pe pe) {
+    RangeAllocator slice = slices.get(pe);
+    return slice == null ? sliceBytes : slice.freeBytes();
+  }
+}

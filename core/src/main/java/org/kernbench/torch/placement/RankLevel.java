@@ -1,0 +1,33 @@
+package org.kernbench.torch.placement;
+
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+
+/** What one rank owns, its device: chosen by {@code rank_level} of the collective configuration. */
+public enum RankLevel {
+  /** A processing element. */
+  PE,
+  /** A cube with its processing elements. */
+  CUBE,
+  /** A package with its cubes. */
+  SIP;
+
+  /** How many devices of this level a machine has. */
+  public int devices(Machine machine) {
+    return switch (this) {
+      case PE -> machine.peCount();
+      case CUBE -> machine.sips() * machine.cubesPerSip();
+      case SIP -> machine.sips();
+    };
+  }
+
+  /** The first PE of a device, by its number in structural order (package, cube, PE). */
+  public Pe lead(Machine machine, int device) {
+    int cubes = machine.cubesPerSip();
+    return switch (this) {
+      case PE -> machine.peAt(device);
+      case CUBE -> new Pe(device / cubes, device % cubes, 0);
+      case SIP -> new Pe(device, 0, 0);
+    };
+  }
+}

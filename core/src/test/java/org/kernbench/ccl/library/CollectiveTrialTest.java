@@ -1,0 +1,97 @@
+package org.kernbench.ccl.library;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.kernbench.ccl.AlgorithmConfig;
+import org.kernbench.ccl.Bed;
+import org.kernbench.ccl.CollectiveAlgorithm;
+import org.kernbench.ccl.CollectiveTrial;
+import org.kernbench.ccl.Group;
+import org.kernbench.ccl.Schedule;
+import org.kernbench.device.Mode;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
+
+/** What a trial says of barriers, right and wrong ones, in each mode. */
+final class CollectiveTrialTest {
+  private static final Machine RING = Machines.load("ring", List.of("system.sips.count=4"));
+  private static final CollectiveTrial.Question BARRIER =
+      new CollectiveTrial.Question(CollectiveOp.BARRIER, ReduceKind.SUM, DType.F32, -1, 0);
+
+  /** A barrier that lets everybody through. */
+  private record NoBarrier() implements CollectiveAlgorithm {
+    @Override
+    public String name() {
+      return "tree_barrier";
+    }
+
+    @Override
+    public Set<CollectiveOp> operations() {
+      return new HashSet<>(List.of(CollectiveOp.BARRIER));
+    }
+
+    @Override
+    public RankLevel defaultRankLevel() {
+      return RankLevel.SIP;
+    }
+
+    @Override
+    public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
+      return new Schedule() {
+        @Override
+        public List<QueuePlan.Connection> connections() {
+          return List.of();
+        }
+
+        @Override
+        public RankProgram program(CollectiveCall call) {
+          return (tl, rank, vector, reduction) -> {};
+        }
+      };
+    }
+  }
+
+  private static CollectiveTrial.Result run(CollectiveAlgorithm algorithm, Mode mode) {
+    AlgorithmConfig config = CclConfig.load(Optional.empty(), List.of()).of("tree_barrier");
+    return CollectiveTrial.of(
+            RING, algorithm, config, RankLevel.SIP, Bed.leads(RING, RankLevel.SIP, 4))
+        .run(BARRIER, mode);
+  }
+
+  private static CollectiveAlgorithm tree() {
+    return CollectiveLibrary.builtIn("tree_barrier");
+  }
+
+  @ParameterizedTest
+  @EnumSource(Mode.class)
+  void barrier_ofTheTree_holdsInEveryMode(Mode mode) {
+    assertThat(run(tree(), mode).problems()).isEmpty();
+  }
+
+  /** Three ranks leave before each that comes late. Without time there is no before. */
+  @Test
+  void barrier_thatIsNone_isSeenWhereThereIsTime() {
+    for (Mode mode : List.of(Mode.FULL, Mode.TIME)) {
+      List<String> problems = new ArrayList<>(run(new NoBarrier(), mode).problems());
+      assertThat(problems)
+          .anyMatch(p -> p.matches("rank \\d left the barrier at .* before rank .*"));
+    }
+    assertThat(run(new NoBarrier(), Mode.VALUES).problems())
+        .noneMatch(p -> p.contains("left the barrier"));
+  }
+}

@@ -1,0 +1,149 @@
+package org.kernbench.device.fabric;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.kernbench.device.FlitMesh;
+import org.kernbench.device.FlitMeshTraffic;
+import org.kernbench.machine.spec.FabricSpec;
+import org.kernbench.sim.Rate;
+import org.kernbench.sim.Simulation;
+
+/**
+ * The mesh of {@link FlitMesh} as links of a {@link Fabric}: one flit is {@value #FLIT_BYTES}
+ * bytes, one cycle {@value #CYCLE_PS} ps, a link passes one flit per cycle.
+ */
+public final class FabricMesh {
+  private static final int FLIT_BYTES = 64;
+  private static final long CYCLE_PS = 1_000;
+  private static final Rate FLIT_PER_CYCLE =
+      Rate.ofBytesPerSecond(FLIT_BYTES * 1_000_000_000_000L / CYCLE_PS);
+
+  private final int side;
+  private final int[][] linkTo;
+  private final List<Long> latencies = new ArrayList<>();
+
+  private FabricMesh(int side) {
+    this.side = side;
+    int nodes = side * side;
+    // Routers are 0 .. nodes-1, the nodes behind them nodes .. 2*nodes-1.
+    linkTo = new int[2 * nodes][2 * nodes];
+    // Into a router by number: from the east, west, south, north, from its node.
+    for (int[] step : new int[][] {{1, 0}, {-1, 0}, {0, 1}, {0, -1}}) {
+      for (int a = 0; a < nodes; a++) {
+        int x = a % side + step[0];
+        int y = a / side + step[1];
+        if (x >= 0 && x < side && y >= 0 && y < side) {
+          connect(y * side + x, a, FlitMesh.HOP_CYCLES);
+        }
+      }
+    }
+    for (int a = 0; a < nodes; a++) {
+      connect(nodes + a, a, FlitMesh.LOCAL_CYCLES);
+      connect(a, nodes + a, FlitMesh.LOCAL_CYCLES);
+    }
+  }
+
+  private void connect(int from, int to, int cycles) {
+    linkTo[from][to] = latencies.size();
+    latencies.add(cycles * CYCLE_PS);
+  }
+
+  private int[] route(int source, int destination) {
+    List<Integer> stops = new ArrayList<>(List.of(side * side + source, source));
+    int at = source;
+    while (at % side != destination % side) {
+      at += Integer.signum(destination % side - at % side);
+      stops.add(at);
+    }
+    while (at != destination) {
+      at += side * Integer.signum(destination - at);
+      stops.add(at);
+    }
+    stops.add(side * side + destination);
+    int[] links = new int[stops.size() - 1];
+    for (int i = 0; i < links.length; i++) {
+      links[i] = linkTo[stops.get(i)][stops.get(i + 1)];
+    }
+    return links;
+  }
+
+  /**
+   * Runs the traffic over a fabric, each packet one transfer.
+   *
+   * @param chunkFlits the fabric's chunk; at least the packet for virtual cut-through, where no
+   *     link lets another packet in between
+   * @return by packet, the cycle by whose beginning it was delivered
+   */
+  public static long[] run(FlitMeshTraffic traffic, int chunkFlits) {
+    return run(
+        traffic,
+        1,
+        (sim, rates, latenciesPs) ->
+            new Fabric(sim, (long) chunkFlits * FLIT_BYTES, rates, latenciesPs));
+  }
+
+  /**
+   * The same with finite buffers; packet {@code i} uses virtual channel {@code i mod channels}.
+   *
+   * @param depth flits that the buffer of a channel holds
+   */
+  static long[] runBuffered(FlitMeshTraffic traffic, int depth, int channels) {
+    FabricSpec spec =
+        new FabricSpec(
+            (long) traffic.packetFlits() * FLIT_BYTES,
+            (long) depth * FLIT_BYTES,
+            FLIT_BYTES,
+            channels);
+    return run(
+        traffic,
+        channels,
+        (sim, rates, latenciesPs) -> new BufferedFabric(sim, spec, rates, latenciesPs));
+  }
+
+  private interface Maker {
+    Interconnect make(Simulation sim, Rate[] rates, long[] latenciesPs);
+  }
+
+  private static long[] run(FlitMeshTraffic traffic, int channels, Maker maker) {
+    FabricMesh mesh = new FabricMesh(traffic.side());
+    long[] latenciesPs = mesh.latencies.stream().mapToLong(ps -> ps).toArray();
+    Rate[] rates = new Rate[latenciesPs.length];
+    Arrays.fill(rates, FLIT_PER_CYCLE);
+    Simulation sim = new Simulation();
+    Interconnect fabric = maker.make(sim, rates, latenciesPs);
+    int nodes = traffic.side() * traffic.side();
+    Route[][][] routes = new Route[channels][nodes][nodes];
+    for (int vc = 0; vc < channels; vc++) {
+      for (int a = 0; a < nodes; a++) {
+        for (int b = 0; b < nodes; b++) {
+          Route route = Route.of(mesh.route(a, b), rates, latenciesPs);
+          route.channels = new int[route.links.length];
+          Arrays.fill(route.channels, vc);
+          routes[vc][a][b] = route;
+        }
+      }
+    }
+    long[] delivered = new long[traffic.packets().size()];
+    Interconnect.Sink sink =
+        new Interconnect.Sink() {
+          @Override
+          public void onInjected(int arg, long timePs) {
+            throw new AssertionError("nobody asked");
+          }
+
+          @Override
+          public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {
+            delivered[arg] = Math.ceilDiv(timePs, CYCLE_PS);
+          }
+        };
+    for (int i = 0; i < delivered.length; i++) {
+      FlitMeshTraffic.Packet p = traffic.packets().get(i);
+      long bytes = (long) traffic.packetFlits() * FLIT_BYTES;
+      Route route = routes[i % channels][p.source()][p.destination()];
+      fabric.begin(i, route, bytes, p.cycle() * CYCLE_PS, sink, i, false, null);
+    }
+    sim.run();
+    return delivered;
+  }
+}

@@ -1,0 +1,78 @@
+package org.kernbench.device.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.kernbench.device.DeviceRig;
+import org.kernbench.device.Mode;
+import org.kernbench.device.RandomCase;
+import org.kernbench.device.SimulatorOptions;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+
+/** What a run records about itself never changes the run, and its hash tells runs apart. */
+final class OpLogTest {
+  private static final RandomCase CASE = RandomCase.of(4711);
+
+  private static DeviceRig run(SimulatorOptions options) {
+    Machine machine = Machines.load("ring", CASE.overrides());
+    DeviceRig rig = new DeviceRig(machine, Mode.TIME, options).connectRing(CASE.pes());
+    CASE.run(rig);
+    return rig;
+  }
+
+  @Test
+  void hash_linesAndLimits_doNotChangeIt() {
+    try (DeviceRig all = run(SimulatorOptions.DEFAULT);
+        DeviceRig lines = run(SimulatorOptions.DEFAULT.withLines());
+        DeviceRig none = run(SimulatorOptions.DEFAULT.withOpLogLimit(0));
+        DeviceRig some = run(SimulatorOptions.DEFAULT.withOpLogLimit(7))) {
+      String hash = all.sim.opLog().hash();
+      assertThat(hash).matches("[0-9a-f]{16}");
+      for (DeviceRig other : List.of(lines, none, some)) {
+        assertThat(other.sim.opLog().hash()).isEqualTo(hash);
+        assertThat(other.sim.opLog().completed()).isEqualTo(all.rows().size());
+      }
+      assertThat(some.rows()).isEqualTo(all.rows().subList(0, 7));
+      assertThat(none.rows()).isEmpty();
+      assertThat(some.sim.opLog().isComplete()).isFalse();
+      assertThat(all.sim.opLog().isComplete()).isTrue();
+      assertThat(lines.rows()).allMatch(r -> r.line().startsWith("RandomProgram.java:"));
+      assertThat(all.rows()).allMatch(r -> r.line().isEmpty());
+    }
+  }
+
+  @Test
+  void counts_aCutLog_coverEveryOperation() {
+    try (DeviceRig all = run(SimulatorOptions.DEFAULT);
+        DeviceRig none = run(SimulatorOptions.DEFAULT.withOpLogLimit(0));
+        DeviceRig some = run(SimulatorOptions.DEFAULT.withOpLogLimit(7))) {
+      for (OpKind kind : OpKind.values()) {
+        long rows = all.rows().stream().filter(r -> r.kind() == kind).count();
+        long bytes =
+            all.rows().stream().filter(r -> r.kind() == kind).mapToLong(DeviceRig.Row::bytes).sum();
+        for (DeviceRig rig : List.of(all, none, some)) {
+          assertThat(rig.sim.opLog().completed(kind)).isEqualTo(rows);
+          assertThat(rig.sim.opLog().bytes(kind)).isEqualTo(bytes);
+        }
+      }
+      assertThat(all.sim.opLog().bytes(OpKind.SEND)).isPositive();
+    }
+  }
+
+  @Test
+  void hash_otherProgramsOrMachines_differ() {
+    Set<String> hashes = new HashSet<>();
+    for (int seed = 0; seed < 50; seed++) {
+      RandomCase c = RandomCase.of(seed);
+      try (DeviceRig rig = c.rig(Mode.TIME)) {
+        c.run(rig);
+        hashes.add(rig.sim.opLog().hash());
+      }
+    }
+    assertThat(hashes).hasSize(50);
+  }
+}

@@ -1,0 +1,104 @@
+package org.kernbench.eval.benches;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.entry;
+
+import java.math.BigDecimal;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.RunResult;
+import org.kernbench.eval.Runner;
+
+/** The evaluation of matrix products against the predecessor's tiles and the bounds of a PE. */
+final class MilestoneGemmTest {
+  private static final RunResult RUN =
+      Runner.of("test", Progress.SILENT)
+          .run(new MilestoneGemmBench(), RunOptions.DEFAULT.withMode(Mode.TIME));
+
+  private static List<Map<String, Object>> rows(String sweep) {
+    return RUN.rows().stream().filter(r -> r.get("sweep").equals(sweep)).toList();
+  }
+
+  private static double number(Map<String, Object> row, String column) {
+    return ((BigDecimal) row.getOrDefault(column, BigDecimal.ZERO)).doubleValue();
+  }
+
+  @Test
+  void tiles_perShape_areThePublishedOnes() {
+    Map<Object, Object> tiles = new LinkedHashMap<>();
+    rows("shapes").forEach(r -> tiles.put(r.get("shape"), r.get("tiles")));
+
+    assertThat(tiles)
+        .containsExactly(
+            entry("32x32x32", 1),
+            entry("32x64x32", 1),
+            entry("32x128x32", 2),
+            entry("32x128x128", 8),
+            entry("32x3072x32", 48),
+            entry("8x128x128", 8),
+            entry("128x8x128", 16),
+            entry("512x512x512", 2048));
+  }
+
+  @Test
+  void everyPoint_isAboveItsRoofline_andNoEngineIsBusyLongerThanTheWindow() {
+    assertThat(rows("shapes")).hasSize(8 * 3);
+    for (Map<String, Object> r : RUN.rows()) {
+      if (!r.get("sweep").equals("timeline")) {
+        double window = number(r, "composite_window_ns");
+        assertThat(number(r, "pe_window_ns")).isGreaterThanOrEqualTo(number(r, "bound_ns"));
+        assertThat(number(r, "pe_window_ns")).isGreaterThanOrEqualTo(window);
+        for (String engine : List.of("dma_read", "gemm", "dma_write")) {
+          assertThat(number(r, engine + "_busy_ns")).isBetween(0.0, window);
+        }
+        assertThat(number(r, "tflop_per_s")).isLessThanOrEqualTo(number(r, "peak_tflop_per_s"));
+      }
+    }
+  }
+
+  /** 48 tiles of B of 4 KiB each at 256 GB/s, and nothing else for a reader with A at hand. */
+  @Test
+  void longK_withALoaded_readsATileIn16Nanoseconds() {
+    Map<String, Object> row =
+        rows("shapes").stream()
+            .filter(r -> r.get("shape").equals("32x3072x32") && r.get("staging").equals("load_ref"))
+            .findFirst()
+            .orElseThrow();
+
+    double tileNs = 64 * 32 * 2 / 256.0;
+    assertThat(number(row, "dma_read_busy_ns")).isBetween(48 * tileNs, 48 * tileNs * 1.05);
+    assertThat(row.get("cause")).isEqualTo("DMA-bound (reads)");
+  }
+
+  @Test
+  void busyEngines_areWhatATallyOfTheTimelineSays() {
+    Map<String, Object> row =
+        rows("shapes").stream()
+            .filter(r -> r.get("shape").equals("32x128x128") && r.get("staging").equals("ref_ref"))
+            .findFirst()
+            .orElseThrow();
+    double gemm = 0;
+    for (Map<String, Object> slice : rows("timeline")) {
+      if (slice.get("staging").equals("ref_ref") && slice.get("engine").equals("GEMM")) {
+        gemm += number(slice, "end_ns") - number(slice, "start_ns"); // one at a time
+      }
+    }
+    assertThat(number(row, "gemm_busy_ns")).isEqualTo(gemm).isPositive();
+  }
+
+  @Test
+  void columnsOverPes_scaleWithoutCommunication() {
+    List<Map<String, Object>> rows = rows("all_pes");
+    double one = number(rows.getFirst(), "tflop_per_s");
+    for (Map<String, Object> r : rows) {
+      int pes = (Integer) r.get("pes");
+      assertThat(number(r, "tflop_per_s")).isBetween(0.95 * one * pes, 1.05 * one * pes);
+    }
+    assertThat(rows).hasSize(4);
+  }
+}

@@ -1,0 +1,129 @@
+package org.kernbench.eval.probe;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.cli.Golden;
+import org.kernbench.device.CopyDirection;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.Pe;
+
+/** What the probe says of machines, and that its checks can fail. */
+class ProbeTest {
+  private static List<Map<String, String>> rows(Probe probe) {
+    List<String> lines = probe.csv().lines().toList();
+    String[] header = lines.getFirst().split(",", -1);
+    List<Map<String, String>> rows = new ArrayList<>();
+    for (String line : lines.subList(1, lines.size())) {
+      String[] cells = line.split(",(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)", -1);
+      Map<String, String> row = new HashMap<>();
+      for (int i = 0; i < header.length; i++) {
+        row.put(header[i], cells[i].replace("\"", ""));
+      }
+      rows.add(row);
+    }
+    return rows;
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "tiny |",
+        "ring |",
+        "tiny | cube.hbm.fidelity=banked",
+        "tiny | fabric.buffer=256 KiB",
+        "tiny | fabric.buffer=512 B",
+        "dgx-h100 |",
+        "kb-compat | sip.cube_mesh.w=2; sip.cube_mesh.h=2; system.sips.count=2"
+            + "; system.sips.w=auto; system.sips.h=auto",
+      })
+  void probe_everyKindOfMachine_allChecksHold(String preset, String overrides) {
+    List<String> all = overrides == null ? List.of() : List.of(overrides.split("; "));
+    Probe probe = Probe.of(Machines.load(preset, all));
+    assertThat(probe.problems()).isEmpty();
+    assertThat(probe.isOk()).isTrue();
+  }
+
+  /** All of what it says of a small machine, table by table. */
+  @Test
+  void text_andRows_areTheReviewedOnes() {
+    Probe probe = Probe.of(Machines.load("tiny", List.of()));
+    Golden.check("eval/probe-tiny.txt", probe.text());
+    Golden.check("eval/probe-tiny.csv", probe.csv());
+  }
+
+  /** By hand: 28 set-up, 9.25 there, 30.5 HBM, 11.25 back, n / 217.6 GB/s. */
+  @Test
+  void ownSlice_load_isTheSumOfItsParts() {
+    for (Map<String, String> row : rows(Probe.of(Machines.load("tiny", List.of())))) {
+      if (row.get("case").equals("own slice")) {
+        double expected = 79 + Double.parseDouble(row.get("bytes")) / 217.6;
+        assertThat(Double.parseDouble(row.get("simulated_ns"))).isEqualTo(expected, within(0.2));
+        assertThat(Double.parseDouble(row.get("formula_ns"))).isEqualTo(expected, within(0.2));
+      }
+    }
+  }
+
+  /** The predecessor's fault: cubes nearer than the other half of one's own. */
+  @Test
+  void checks_nearCubesFarRouters_failTheOrder() {
+    Probe probe =
+        Probe.of(
+            Machines.load(
+                "tiny",
+                List.of(
+                    "sip.links.cube_to_cube.latency=0.1 ns",
+                    "cube.noc.latency=50 ns",
+                    "cube.noc.w=8",
+                    "cube.pe_layout.pe_per_corner=3",
+                    "cube.memory_map.hbm_total_gb_per_cube=6",
+                    "cube.hbm.channels=48")));
+    assertThat(probe.problems()).anyMatch(p -> p.contains("farther is slower"));
+    assertThat(probe.text()).contains("FAILED farther is slower");
+  }
+
+  @Test
+  void accesses_everyPlaceAndCrowd_bringEveryByte() {
+    ProbePaths paths = new ProbePaths(Machines.load("tiny", List.of()));
+    Pe me = new Pe(0, 0, 0);
+    for (ProbePaths.Place place : paths.places(me)) {
+      for (OpKind kind : List.of(OpKind.LOAD, OpKind.STORE)) {
+        assertThat(paths.areExact(List.of(new ProbePaths.Access(me, place, 1000, kind))))
+            .as("%s from %s", kind, place.name())
+            .isTrue();
+      }
+    }
+    for (ProbePaths.Case each : paths.crowds(1000)) {
+      assertThat(paths.areExact(each.crowd())).as(each.name()).isTrue();
+    }
+  }
+
+  /** Host to device: link and way there, data, memory, and the acknowledgement. */
+  @Test
+  void hostCopy_toNearestSlice_isTheSumOfItsParts() {
+    Machine machine = Machines.load("tiny", List.of());
+    ProbePaths paths = new ProbePaths(machine);
+    var place = paths.slice("x", new Pe(0, 0, 0));
+    int[] there = machine.route(machine.hostNode(), place.node());
+    int[] back = machine.route(place.node(), machine.hostNode());
+    long bytes = 1 << 20;
+    long expected =
+        machine.latencyPs(there)
+            + machine.latencyPs(back)
+            - machine.hbm().latencyPs()
+            + bytes * 1_000_000 / 128_000;
+    for (CopyDirection direction : CopyDirection.values()) {
+      assertThat(paths.hostCopyPs(place, bytes, direction)).isEqualTo(expected);
+    }
+  }
+}

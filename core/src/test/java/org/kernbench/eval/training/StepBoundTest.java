@@ -1,0 +1,93 @@
+package org.kernbench.eval.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.math.BigDecimal;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.RunResult;
+import org.kernbench.eval.Runner;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+
+/** What a training step must move is in its bound. */
+final class StepBoundTest {
+  /**
+   * GPT of two layers: hidden 48, 12 heads of 4, inner 96, 96 ids, 512 positions, a head of its
+   * own.
+   */
+  private static final long PARAMETERS =
+      96 * 48
+          + 512 * 48
+          + 2 * (4 * 48 + 48 * 144 + 144 + 48 * 48 + 48 + 48 * 96 + 96 + 96 * 48 + 48)
+          + 2 * 48
+          + 48 * 96;
+
+  private static RunResult run(String bench, List<String> params, String... overrides) {
+    return Runner.of("test", Progress.SILENT)
+        .run(
+            BenchRegistry.standard().find(bench),
+            RunOptions.DEFAULT
+                .withMode(Mode.TIME)
+                .withParams(params)
+                .withOverrides(List.of(overrides)));
+  }
+
+  private static double boundNs(RunResult result) {
+    assertThat(result.isOk()).as("%s", result.problems()).isTrue();
+    return ((BigDecimal) result.metrics().get("bound_ns")).doubleValue();
+  }
+
+  /**
+   * AdamW reads and writes the master copy and two moments, each in f32, and writes the weights: 26
+   * B for a parameter of bf16, 24 B for one of f32, which is its own master copy.
+   */
+  @ParameterizedTest
+  @CsvSource({"bf16, 26", "f32, 24"})
+  void trainStep_slowMemory_isBoundByTheOptimizersTraffic(String dtype, int bytesEach) {
+    List<String> params = List.of("tp=1", "sp=off", "dtype=" + dtype);
+    RunResult result = run("train-step", params, "cube.hbm.efficiency=0.005");
+    double gigabytesPerSecond = 256 * 0.005;
+    assertThat(result.metrics()).containsEntry("bound_kind", "memory");
+    assertThat(boundNs(result))
+        .isBetween(
+            bytesEach * PARAMETERS / gigabytesPerSecond * (1 - 1e-6),
+            bytesEach * PARAMETERS / gigabytesPerSecond);
+  }
+
+  /** On a slow engine the optimizer's writes come after all products: 14 B a parameter of bf16. */
+  @Test
+  void trainStep_slowProducts_areFollowedByTheOptimizersWrites() {
+    List<String> params = List.of("tp=1", "sp=off");
+    String slow = "pe.gemm.clock=1 MHz";
+    double step = boundNs(run("train-step", params, slow));
+    Machine machine = Machines.load("sip-2026", List.of(slow));
+    double writes = 14 * PARAMETERS / (machine.hbm().rate().bytesPerSecond() / 1e9);
+    StepBound products = new StepBound(machine, 1e9, 1);
+    double perFlop = products.bound().ps() / 1e3 / 1e9;
+    RunResult again = run("train-step", params, slow);
+    double flops = 1e9 * ((BigDecimal) again.metrics().get("rank_gflop")).doubleValue();
+    assertThat(again.metrics()).containsEntry("bound_kind", "compute, then memory");
+    assertThat(step - flops * perFlop).isBetween(writes * 0.8, writes * 1.2);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "train-step, dp=2 batch=2 distributed_optimizer=on",
+    "train-step, tp=2 cp=2 dp=2",
+    "transformer-block, tp=2",
+    "tp-mlp, tp=2",
+    "mimo-train-step, distributed_optimizer=on"
+  })
+  void steps_withSlowMemory_areNotBelowTheirBound(String bench, String params) {
+    RunResult result = run(bench, List.of(params.split(" ")), "cube.hbm.efficiency=0.005");
+    assertThat(boundNs(result)).isPositive();
+    assertThat(result.metrics()).containsEntry("bound_kind", "memory");
+  }
+}

@@ -1,0 +1,57 @@
+package org.kernbench.machine.report;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.spec.LinkKind;
+
+/** The cuts through the middle of machines, and their links, counted by hand in drawings. */
+final class BisectionTest {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        // one package of 2 x 2 cubes with one link each way
+        "1 | ring_1d | 1 | 2 | 2 | cubes, across x: 2; cubes, across y: 2",
+        "1 | ring_1d | 1 | 3 | 1 | cubes, across x: 1",
+        "1 | ring_1d | 1 | 1 | 3 | cubes, across y: 1",
+        "1 | ring_1d | 1 | 1 | 1 |",
+        "1 | mesh_2d_no_wrap | 1 | 1 | 1 |",
+        "2 | ring_1d | auto | 1 | 1 | sips: 1",
+        "5 | ring_1d | auto | 1 | 1 | sips: 2",
+        "4 | switch | auto | 1 | 1 | sips: 2", // two of four have a link to the switch
+        "4 | fully_connected | auto | 1 | 1 | sips: 4",
+        "6 | mesh_2d_no_wrap | 3 | 1 | 1 | sips, across x: 2; sips, across y: 3",
+        "3 | mesh_2d_no_wrap | 1 | 1 | 1 | sips, across y: 1",
+        "3 | mesh_2d_no_wrap | 3 | 1 | 1 | sips, across x: 1",
+        "6 | torus_2d | 3 | 1 | 1 | sips, across x: 4; sips, across y: 3",
+      })
+  void of_gridsAndRings_cutEachAxisThatHasMoreThanOnePosition(
+      int sips, String topology, String width, int w, int h, String expected) {
+    Machine machine =
+        Machines.load(
+            "tiny",
+            List.of(
+                "system.sips.count=" + sips,
+                "system.sips.topology=" + topology,
+                "system.sips.w=" + width,
+                "system.sips.wrap_pairs=single",
+                "sip.cube_mesh.w=" + w,
+                "sip.cube_mesh.h=" + h));
+    List<Bisection> cuts = Bisection.of(machine);
+    assertThat(cuts.stream().map(c -> c.name() + ": " + c.links()))
+        .containsExactlyElementsOf(
+            expected == null ? List.of() : Arrays.asList(expected.split("; ")));
+    for (Bisection cut : cuts) {
+      LinkKind kind = cut.ofSip() ? LinkKind.CUBE_TO_CUBE : LinkKind.SIP_TO_SIP;
+      assertThat(cut.ofSip()).isEqualTo(cut.name().startsWith("cubes"));
+      assertThat(cut.bytesPerSecond())
+          .isEqualTo(cut.links() * (double) machine.spec(kind).rate().bytesPerSecond());
+    }
+  }
+}

@@ -1,0 +1,58 @@
+package org.kernbench.nn.autograd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.device.Mode;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+
+/** Products of a training step fill the array of the machine that they run on. */
+final class ComputeTest {
+  /** Extents are multiples of each array, so that nothing but the choice of tiles can waste it. */
+  @ParameterizedTest
+  @CsvSource({"dgx-a100, 1", "sip-2026, 1", "sip-2026-compute, 1", "kb-compat, 1", "tiny, 1"})
+  void matmul_anyMachine_fillsItsArray(String preset, double least) {
+    Machine machine = Machines.load(preset, List.of());
+    int m = 2 * common(machine.pe().gemm().rows(), 128);
+    int n = 2 * common(machine.pe().gemm().columns(), 128);
+    int k = 4096;
+    try (Torch torch = Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.TIME))) {
+      var a = torch.empty(Shape.of(m, k), DType.F16, "a");
+      var b = torch.empty(Shape.of(k, n), DType.F16, "b");
+      new Compute(torch, t -> t)
+          .matmul("product", Compute.Matrix.of(a, m, k), Compute.Matrix.of(b, k, n), DType.F16);
+      torch.synchronize();
+      double cycles = 0;
+      OpLog log = torch.simulator().opLog();
+      long fill = machine.pe().gemm().rows() + machine.pe().gemm().columns() - 2;
+      double cyclePs = 1e12 / machine.pe().gemm().clockHz();
+      for (int id = 0; id < log.size(); id++) {
+        if (log.kind(id) == OpKind.GEMM) {
+          cycles += (log.endPs(id) - log.startPs(id)) / cyclePs;
+          boolean fills = machine.pe().gemm().mode() != org.kernbench.machine.spec.GemmMode.FLAT;
+          cycles -= fills ? fill : 0; // filled and drained once, behind others
+        }
+      }
+      double whole =
+          (double) m * n * k / machine.pe().gemm().rows() / machine.pe().gemm().columns();
+      assertThat(whole / cycles).as("share of the array that works").isGreaterThan(0.99 * least);
+    }
+  }
+
+  private static int common(int a, int b) {
+    int multiple = a;
+    while (multiple % b != 0) {
+      multiple += a;
+    }
+    return multiple;
+  }
+}
