@@ -71,13 +71,13 @@ public final class CollectiveTrial {
 
     @Override
     public String toString() {
-      return op.word()
-          + (op.reduces() ? " " + reduce.name().toLowerCase(Locale.ROOT) : "")
-          + " of "
-          + elements
-          + " "
-          + dtype.code()
-          + (op.hasRoot() ? ", root " + root : "");
+      return "%s%s of %s %s%s"
+          .formatted(
+              op.word(),
+              op.reduces() ? " " + reduce.name().toLowerCase(Locale.ROOT) : "",
+              elements,
+              dtype.code(),
+              op.hasRoot() ? ", root " + root : "");
     }
   }
 

@@ -33,16 +33,16 @@ public final class SlotSpace {
         int count = ends.merge(memory, 1, Integer::sum);
         if (count > fitting) {
           throw new CollectiveException(
-              pe
-                  + ": message slots, "
-                  + queues.slots()
-                  + " x "
-                  + text(queues.slotBytes())
-                  + " for each direction, do not fit "
-                  + (sram ? "the cube's SRAM" : "the PE's HBM slice")
-                  + " of "
-                  + text(size)
-                  + "; use fewer or smaller slots (slots, slot_size) or another buffer_kind");
+              """
+              %s: message slots, %s x %s for each direction, do not fit %s of %s; use fewer \
+              or smaller slots (slots, slot_size) or another buffer_kind\
+              """
+                  .formatted(
+                      pe,
+                      queues.slots(),
+                      text(queues.slotBytes()),
+                      sram ? "the cube's SRAM" : "the PE's HBM slice",
+                      text(size)));
         }
       }
     }
@@ -67,16 +67,12 @@ public final class SlotSpace {
         int count = ends.merge(pe, 1, Integer::sum);
         if (count * each + queues.slotBytes() > size) {
           throw new CollectiveException(
-              pe
-                  + ": message slots, "
-                  + queues.slots()
-                  + " x "
-                  + text(queues.slotBytes())
-                  + " for each of "
-                  + count
-                  + " directions or more, leave no room for operands in the TCM of "
-                  + text(size)
-                  + "; use fewer or smaller slots (slots, slot_size) or another buffer_kind");
+              """
+              %s: message slots, %s x %s for each of %s directions or more, leave no room for \
+              operands in the TCM of %s; use fewer or smaller slots (slots, slot_size) or \
+              another buffer_kind\
+              """
+                  .formatted(pe, queues.slots(), text(queues.slotBytes()), count, text(size)));
         }
       }
     }

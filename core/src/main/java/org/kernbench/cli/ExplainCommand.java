@@ -161,11 +161,11 @@ final class ExplainCommand implements Callable<Integer> {
       String given = option.longestName();
       if (chosen.contains(given)) {
         throw new UsageException(
-            given
-                + ": "
-                + folder
-                + " is a run that is over, made with options of its own; leave it out, or name a"
-                + " bench instead of the folder");
+            """
+            %s: %s is a run that is over, made with options of its own; leave it out, or \
+            name a bench instead of the folder\
+            """
+                .formatted(given, folder));
       }
     }
   }
@@ -183,14 +183,12 @@ final class ExplainCommand implements Callable<Integer> {
         .namedSource(bench)
         .orElseThrow(() ->
             new UsageException(
-                "--verify-sensitivities: the run in "
-                    + folder
-                    + " was of "
-                    + bench
-                    + ", and code is taken from the command line only, never from a folder; add"
-                    + " --class-path "
-                    + bench
-                    + " if you trust that file"));
+                """
+                --verify-sensitivities: the run in %s was of %s, and code is taken from the \
+                command line only, never from a folder; add --class-path %s if you trust that \
+                file\
+                """
+                    .formatted(folder, bench, bench)));
   }
 
   private Explanation verified(

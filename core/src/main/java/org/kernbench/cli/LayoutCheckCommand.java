@@ -139,10 +139,11 @@ final class LayoutCheckCommand implements Callable<Integer> {
     boolean sp = parts.length == 3 && parts[2].equals("sp");
     if (parts.length != 2 && !sp) {
       throw new UsageException(
-          "layout \""
-              + text
-              + "\"; expected ENCODER:LANGUAGE or ENCODER:LANGUAGE:sp, e.g."
-              + " tp=2,dp=4:tp=2,cp=2,dp=2:sp");
+          """
+          layout "%s"; expected ENCODER:LANGUAGE or ENCODER:LANGUAGE:sp, e.g. \
+          tp=2,dp=4:tp=2,cp=2,dp=2:sp\
+          """
+              .formatted(text));
     }
     return new TwoModuleLayout(RankGrid.parse(parts[0]), RankGrid.parse(parts[1]), sp);
   }

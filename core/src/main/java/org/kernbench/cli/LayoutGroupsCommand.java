@@ -72,10 +72,11 @@ final class LayoutGroupsCommand implements Callable<Integer> {
       String[] parts = view.split(":", -1);
       if (parts.length < 2 || parts.length > 3) {
         throw new UsageException(
-            "--view: got \""
-                + view
-                + "\"; expected NAME:LAYOUT or NAME:LAYOUT:SHARED, e.g."
-                + " expert:expt_tp=2,ep=2,pp=2:pp");
+            """
+            --view: got "%s"; expected NAME:LAYOUT or NAME:LAYOUT:SHARED, e.g. \
+            expert:expt_tp=2,ep=2,pp=2:pp\
+            """
+                .formatted(view));
       }
       RankGrid other = RankGrid.parse(parts[1]);
       boolean shares = parts.length == 3 && !parts[2].isEmpty();

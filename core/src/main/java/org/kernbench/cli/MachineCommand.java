@@ -119,14 +119,13 @@ final class MachineCommand implements Callable<Integer> {
     terminal
         .out()
         .println(
-            machine.name()
-                + " is valid: configuration "
-                + machine.hash()
-                + ", "
-                + machine.peCount()
-                + " PEs, "
-                + machine.warnings().size()
-                + (machine.warnings().size() == 1 ? " warning" : " warnings"));
+            "%s is valid: configuration %s, %s PEs, %s%s"
+                .formatted(
+                    machine.name(),
+                    machine.hash(),
+                    machine.peCount(),
+                    machine.warnings().size(),
+                    machine.warnings().size() == 1 ? " warning" : " warnings"));
     return 0;
   }
 

@@ -210,9 +210,8 @@ public final class Main implements Runnable, IVersionProvider {
     }
     List<String> known = List.copyOf(command.getSubcommands().keySet());
     String hint = Suggest.hint(word, known);
-    return "unknown command "
-        + word
-        + (hint.isEmpty() ? "; expected one of " + String.join(", ", known) : hint);
+    return "unknown command %s%s"
+        .formatted(word, hint.isEmpty() ? "; expected one of " + String.join(", ", known) : hint);
   }
 
   private static String message(Exception e) {
@@ -225,10 +224,11 @@ public final class Main implements Runnable, IVersionProvider {
 
   private static int reportMemory(Terminal terminal) {
     terminal.say(
-        "out of memory: the heap is limited to "
-            + (Runtime.getRuntime().maxMemory() >> 20)
-            + " MiB; use --mode time, fewer elements or ranks, or more memory"
-            + " (KERNBENCH_JAVA_OPTS=-Xmx8g)");
+        """
+        out of memory: the heap is limited to %s MiB; use --mode time, fewer elements \
+        or ranks, or more memory (KERNBENCH_JAVA_OPTS=-Xmx8g)\
+        """
+            .formatted(Runtime.getRuntime().maxMemory() >> 20));
     return FAILED;
   }
 

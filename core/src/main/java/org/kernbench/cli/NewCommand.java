@@ -78,10 +78,10 @@ final class NewCommand implements Callable<Integer> {
   public Integer call() {
     if (!NAME.matcher(name).matches()) {
       throw new UsageException(
-          "name \""
-              + name
-              + "\": expected letters and digits, words joined by - or _, e.g. my-"
-              + kind.name().toLowerCase(Locale.ROOT));
+          """
+          name "%s": expected letters and digits, words joined by - or _, e.g. my-%s\
+          """
+              .formatted(name, kind.name().toLowerCase(Locale.ROOT)));
     }
     Path file =
         directory.resolve(kind == Kind.MACHINE ? dashed() + ".yaml" : className() + ".java");
@@ -98,12 +98,8 @@ final class NewCommand implements Callable<Integer> {
       case COLLECTIVE ->
           List.of(
               "kernbench run ccl-allreduce --class-path " + file + " \\",
-              "  --ccl-set defaults.algorithm="
-                  + ownName()
-                  + " --ccl-set algorithms."
-                  + ownName()
-                  + ".class=own."
-                  + className());
+              "  --ccl-set defaults.algorithm=%s --ccl-set algorithms.%s.class=own.%s"
+                  .formatted(ownName(), ownName(), className()));
     };
   }
 

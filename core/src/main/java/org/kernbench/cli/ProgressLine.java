@@ -111,11 +111,11 @@ final class ProgressLine implements Progress {
       if (now - since >= STUCK_NS && named.add(turn)) {
         erase();
         terminal.say(
-            "kernel "
-                + turn.kernel()
-                + " has run for 30 s without issuing a command, at "
-                + kernels.line(turn)
-                + "; if it never ends, end the run with Ctrl-C");
+            """
+            kernel %s has run for 30 s without issuing a command, at %s; if it never ends, \
+            end the run with Ctrl-C\
+            """
+                .formatted(turn.kernel(), kernels.line(turn)));
         terminal.err().flush();
       }
     }

@@ -176,12 +176,11 @@ final class ResultText {
           out.append('\n');
           line(
               "checked",
-              (found == 0 ? "no findings" : found + (found == 1 ? " finding" : " findings"))
-                  + " in "
-                  + grouped(c.accesses())
-                  + " accesses and "
-                  + grouped(c.messages())
-                  + " messages");
+              "%s in %s accesses and %s messages"
+                  .formatted(
+                      found == 0 ? "no findings" : found + (found == 1 ? " finding" : " findings"),
+                      grouped(c.accesses()),
+                      grouped(c.messages())));
         });
   }
 

@@ -222,10 +222,11 @@ final class RunCommand implements Callable<Integer> {
     }
     if (chosen.params().stream().noneMatch(p -> p.name().equals(INJECT))) {
       throw new UsageException(
-          "--inject: bench "
-              + chosen.name()
-              + " makes no mistakes; expected one that trains, e.g. transformer-block, train-step or"
-              + " mimo-train-step");
+          """
+          --inject: bench %s makes no mistakes; expected one that trains, e.g. \
+          transformer-block, train-step or mimo-train-step\
+          """
+              .formatted(chosen.name()));
     }
     List<String> params = new ArrayList<>(options.params());
     params.add(INJECT + "=" + fault.id());

@@ -186,11 +186,11 @@ final class TuneCommand implements Callable<Integer> {
     int devices = level.devices(machine);
     if (devices < 2) {
       throw new UsageException(
-          "--rank-level: machine "
-              + machine.name()
-              + " has one device of level "
-              + rankLevel
-              + "; expected a level, or a machine, with two or more");
+          """
+          --rank-level: machine %s has one device of level %s; expected a level, or a \
+          machine, with two or more\
+          """
+              .formatted(machine.name(), rankLevel));
     }
     int usual = level == RankLevel.PE ? machine.pesPerCube() : devices;
     int n = ranks != null ? ranks : usual;

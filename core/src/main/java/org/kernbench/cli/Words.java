@@ -33,11 +33,8 @@ final class Words {
 
   private static TypeConversionException unknown(String text, List<String> names) {
     return new TypeConversionException(
-        "got \""
-            + text
-            + "\"; expected one of "
-            + String.join(", ", names)
-            + Suggest.hint(text, names));
+        "got \"%s\"; expected one of %s%s"
+            .formatted(text, String.join(", ", names), Suggest.hint(text, names)));
   }
 
   /** {@link #read} of an option's value, which the error names. */

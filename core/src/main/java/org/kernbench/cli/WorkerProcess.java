@@ -128,10 +128,8 @@ final class WorkerProcess implements SweepRunner.Worker {
     return code == OUT_OF_MEMORY
         ? "its process ran out of memory; use --mode time, fewer --jobs, or more memory"
             + " (KERNBENCH_JAVA_OPTS=-Xmx8g)"
-        : "its process was killed or crashed (exit code "
-            + code
-            + ")"
-            + (complaint.isEmpty() ? "" : ": " + complaint);
+        : "its process was killed or crashed (exit code %s)%s"
+            .formatted(code, complaint.isEmpty() ? "" : ": " + complaint);
   }
 
   @Override

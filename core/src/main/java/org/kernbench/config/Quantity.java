@@ -88,13 +88,8 @@ public enum Quantity {
     }
     if (number.length() > LONGEST_NUMBER) {
       throw new IllegalArgumentException(
-          "got "
-              + "\""
-              + Shown.text(trimmed)
-              + "\", a number of more than "
-              + LONGEST_NUMBER
-              + " digits; expected "
-              + expectation());
+          "got \"%s\", a number of more than %s digits; expected %s"
+              .formatted(Shown.text(trimmed), LONGEST_NUMBER, expectation()));
     }
     return exact(new BigDecimal(number).multiply(BigDecimal.valueOf(factor)), trimmed);
   }
@@ -177,16 +172,9 @@ public enum Quantity {
       }
     }
     throw new IllegalArgumentException(
-        "got \""
-            + Shown.text(text)
-            + "\" with unknown unit \""
-            + Shown.text(unit)
-            + "\"; expected "
-            + expectation()
-            + " (units: "
-            + String.join(", ", units)
-            + ")"
-            + hint);
+        "got \"%s\" with unknown unit \"%s\"; expected %s (units: %s)%s"
+            .formatted(
+                Shown.text(text), Shown.text(unit), expectation(), String.join(", ", units), hint));
   }
 
   private String bits(String unit) {
@@ -227,22 +215,14 @@ public enum Quantity {
 
   private IllegalArgumentException tooFine(String text) {
     return new IllegalArgumentException(
-        "got \""
-            + Shown.text(text)
-            + "\", which is not a whole number of "
-            + base
-            + "; expected "
-            + expectation());
+        "got \"%s\", which is not a whole number of %s; expected %s"
+            .formatted(Shown.text(text), base, expectation()));
   }
 
   private IllegalArgumentException tooLarge(String text) {
     return new IllegalArgumentException(
-        "got \""
-            + Shown.text(text)
-            + "\", which is beyond the largest "
-            + noun
-            + " we can hold, "
-            + format(Long.MAX_VALUE));
+        "got \"%s\", which is beyond the largest %s we can hold, %s"
+            .formatted(Shown.text(text), noun, format(Long.MAX_VALUE)));
   }
 
   private IllegalArgumentException expected(String text, String why) {

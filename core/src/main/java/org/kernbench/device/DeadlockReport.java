@@ -30,11 +30,8 @@ final class DeadlockReport {
       names.add(s.direction);
       peers.add(s.peer + " (" + s.peerDirection + ")");
     }
-    return "recvAny "
-        + String.join(", ", names)
-        + atLine
-        + ": no message from "
-        + String.join(" or ", peers);
+    return "recvAny %s%s: no message from %s"
+        .formatted(String.join(", ", names), atLine, String.join(" or ", peers));
   }
 
   /** One program that waits. */
@@ -101,15 +98,16 @@ final class DeadlockReport {
 
     private String remedy(List<Wait> cycle) {
       if (neededSlots > 0) {
-        return "the sends above need "
-            + neededSlots
-            + " slots, the queues have "
-            + slots
-            + "; "
-            + (valuesHoldSlots
-                ? "release received values after their last use (or receive copies), or "
-                : "")
-            + "raise ipcq.slots, or receive before sending more";
+        return """
+        the sends above need %s slots, the queues have %s; %sraise ipcq.slots, or \
+        receive before sending more\
+        """
+            .formatted(
+                neededSlots,
+                slots,
+                valuesHoldSlots
+                    ? "release received values after their last use (or receive copies), or "
+                    : "");
       }
       if (tcmIsFull) {
         return "release values after their last use, keep fewer alive at once, or work on smaller tiles";

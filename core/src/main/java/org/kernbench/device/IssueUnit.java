@@ -230,14 +230,12 @@ final class IssueUnit {
     }
     if (bytes > tcm.capacity()) {
       throw new SimulationException(
-          context.pe.pe
-              + ": a value of "
-              + bytes
-              + " bytes"
-              + context.world().executor.atLine(op.line)
-              + " does not fit TCM, which has "
-              + tcm.capacity()
-              + " bytes beside the message slots; work on smaller tiles");
+          """
+          %s: a value of %s bytes%s does not fit TCM, which has %s bytes beside the \
+          message slots; work on smaller tiles\
+          """
+              .formatted(
+                  context.pe.pe, bytes, context.world().executor.atLine(op.line), tcm.capacity()));
     }
     long issuePs = Math.max(context.world().sim.nowPs(), Math.max(freePs, barrierPs));
     while (tcm.givesLater() && tcm.firstLaterPs() <= issuePs) {

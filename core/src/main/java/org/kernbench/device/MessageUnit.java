@@ -71,10 +71,10 @@ final class MessageUnit {
     QueueEnd q = new QueueEnd(id, p.index, at, direction, ends.size(), slots);
     if (ends.put(direction, q) != null) {
       throw new SimulationException(
-          at
-              + ": direction "
-              + direction
-              + " is connected twice; a direction name may be used once per PE");
+          """
+          %s: direction %s is connected twice; a direction name may be used once per PE\
+          """
+              .formatted(at, direction));
     }
     q.unit = this;
     queues[id] = q;
@@ -89,13 +89,11 @@ final class MessageUnit {
       long needed = p.tcm.slotBytes() + ends.size() * tcmBytesPerQueue();
       if (needed > total) {
         throw new SimulationException(
-            p.pe
-                + ": message slots need "
-                + needed
-                + " bytes of TCM, which has "
-                + total
-                + "; use fewer or smaller slots (ipcq.slots, ipcq.slot_size) or"
-                + " another buffer_kind");
+            """
+            %s: message slots need %s bytes of TCM, which has %s; use fewer or smaller \
+            slots (ipcq.slots, ipcq.slot_size) or another buffer_kind\
+            """
+                .formatted(p.pe, needed, total));
       }
     });
     for (QueueEnd q : queues) {
@@ -338,20 +336,19 @@ final class MessageUnit {
     boolean last = op.fragmentsStarted + 1 == op.fragments;
     if (q.visibleBytes() != expected || q.isLastFragment() != last) {
       throw new SimulationException(
-          "recv "
-              + q.direction
-              + " at "
-              + q.pe
-              + executor.atLine(op.line)
-              + " expects a message of "
-              + op.bytes
-              + " bytes, but "
-              + q.peer().pe
-              + " sent another size (a fragment of "
-              + q.visibleBytes()
-              + " bytes where "
-              + expected
-              + " were expected); let both sides agree on shape and dtype");
+          """
+          recv %s at %s%s expects a message of %s bytes, but %s sent another size (a \
+          fragment of %s bytes where %s were expected); let both sides agree on shape and \
+          dtype\
+          """
+              .formatted(
+                  q.direction,
+                  q.pe,
+                  executor.atLine(op.line),
+                  op.bytes,
+                  q.peer().pe,
+                  q.visibleBytes(),
+                  expected));
     }
   }
 

@@ -22,10 +22,11 @@ final class RegisterFile {
   void mayRead(Register r) {
     if (r.released && r.keepers == 0) {
       throw new SimulationException(
-          pe.pe
-              + ": the kernel reads a value"
-              + pe.world.executor.atLine(r.line)
-              + " that it has released; release it after its last use");
+          """
+          %s: the kernel reads a value%s that it has released; release it after its last \
+          use\
+          """
+              .formatted(pe.pe, pe.world.executor.atLine(r.line)));
     }
   }
 

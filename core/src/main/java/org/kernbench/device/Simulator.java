@@ -279,15 +279,11 @@ public final class Simulator implements AutoCloseable {
     int contexts = machine.pe().cpu().contexts();
     if (spec.stream() < 0 || spec.stream() >= contexts) {
       throw new SimulationException(
-          "kernel "
-              + name
-              + " is launched on stream "
-              + spec.stream()
-              + "; expected 0 to "
-              + (contexts - 1)
-              + " (pe.cpu.contexts of machine "
-              + machine.name()
-              + ")");
+          """
+          kernel %s is launched on stream %s; expected 0 to %s (pe.cpu.contexts of \
+          machine %s)\
+          """
+              .formatted(name, spec.stream(), contexts - 1, machine.name()));
     }
     if (pes.isEmpty()) {
       throw new SimulationException(

@@ -364,14 +364,8 @@ final class TimedPe {
     start = op.queue().inOrder(op, start);
     if (start < world.sim.nowPs()) {
       throw new IllegalStateException(
-          "bug: operation "
-              + op.id
-              + " ("
-              + kind
-              + ") could have started at "
-              + start
-              + " ps, now is "
-              + world.sim.nowPs());
+          "bug: operation %s (%s) could have started at %s ps, now is %s"
+              .formatted(op.id, kind, start, world.sim.nowPs()));
     }
     op.startPs = start;
     switch (kind) {

@@ -284,9 +284,11 @@ final class TimedPort implements PePort {
     refuseInSteps();
     if (world().mode == Mode.TIME) {
       throw new SimulationException(
-          pe
-              + ": the kernel looks at data, which mode time does not compute; run it in mode full"
-              + " or values");
+          """
+          %s: the kernel looks at data, which mode time does not compute; run it in mode \
+          full or values\
+          """
+              .formatted(pe));
     }
     registers.mayRead(register);
     waitForCpu();

@@ -67,14 +67,9 @@ final class TimedWaits {
     if (stalled != null) {
       report.waits(
           p.pe,
-          "needs "
-              + stalled.out.bytes
-              + " bytes of TCM"
-              + executor.atLine(stalled.line)
-              + "; "
-              + p.tcm.free()
-              + " are free beside live values "
-              + describeLive(p),
+          "needs %s bytes of TCM%s; %s are free beside live values %s"
+              .formatted(
+                  stalled.out.bytes, executor.atLine(stalled.line), p.tcm.free(), describeLive(p)),
           null);
       report.tcmIsFull();
     }
@@ -104,17 +99,13 @@ final class TimedWaits {
     QueueEnd end = op.end();
     report.waits(
         p.pe,
-        "recv "
-            + end.direction
-            + " of "
-            + op.bytes
-            + " B"
-            + executor.atLine(op.line)
-            + ": no message from "
-            + end.peer().pe
-            + " ("
-            + end.peer().direction
-            + ")",
+        "recv %s of %s B%s: no message from %s (%s)"
+            .formatted(
+                end.direction,
+                op.bytes,
+                executor.atLine(op.line),
+                end.peer().pe,
+                end.peer().direction),
         end.peer().pe);
   }
 
@@ -130,22 +121,16 @@ final class TimedWaits {
     int held = slotsHeld(peer);
     report.waits(
         p.pe,
-        "send "
-            + end.direction
-            + " of "
-            + op.bytes
-            + " B"
-            + executor.atLine(op.line)
-            + ": "
-            + end.slotsInUse(executor.latestPs())
-            + " of "
-            + end.slots
-            + " slots in use at "
-            + peer.pe
-            + " ("
-            + peer.direction
-            + ")"
-            + (held > 0 ? ", " + held + " of them held by received values" : ""),
+        "send %s of %s B%s: %s of %s slots in use at %s (%s)%s"
+            .formatted(
+                end.direction,
+                op.bytes,
+                executor.atLine(op.line),
+                end.slotsInUse(executor.latestPs()),
+                end.slots,
+                peer.pe,
+                peer.direction,
+                held > 0 ? ", " + held + " of them held by received values" : ""),
         peer.pe);
     if (held > 0) {
       report.valuesHoldSlots();

@@ -92,10 +92,10 @@ final class ValuesExecutor implements Executor {
       Integer old = directions.computeIfAbsent(pe, p -> new LinkedHashMap<>()).put(direction, id);
       if (old != null) {
         throw new SimulationException(
-            pe
-                + ": direction "
-                + direction
-                + " is connected twice; a direction name may be used once per PE");
+            """
+            %s: direction %s is connected twice; a direction name may be used once per PE\
+            """
+                .formatted(pe, direction));
       }
     }
   }
@@ -191,14 +191,8 @@ final class ValuesExecutor implements Executor {
         Inbox peer = p.mail.inboxes[box.peer];
         report.waits(
             box.owner,
-            "recv "
-                + box.direction
-                + atLine(p.line)
-                + ": no message from "
-                + peer.owner
-                + " ("
-                + peer.direction
-                + ")",
+            "recv %s%s: no message from %s (%s)"
+                .formatted(box.direction, atLine(p.line), peer.owner, peer.direction),
             peer.owner);
       }
     }
@@ -456,17 +450,12 @@ final class ValuesExecutor implements Executor {
       byte[] message = Objects.requireNonNull(from.messages.poll());
       if (message.length != bytes) {
         throw new SimulationException(
-            "recv "
-                + from.direction
-                + " at "
-                + pe
-                + " expects a message of "
-                + bytes
-                + " bytes, but "
-                + mail.inboxes[from.peer].owner
-                + " sent another size ("
-                + message.length
-                + " bytes); let both sides agree on shape and dtype");
+            """
+            recv %s at %s expects a message of %s bytes, but %s sent another size (%s \
+            bytes); let both sides agree on shape and dtype\
+            """
+                .formatted(
+                    from.direction, pe, bytes, mail.inboxes[from.peer].owner, message.length));
       }
       return value(message);
     }

@@ -152,12 +152,8 @@ public final class BenchContext {
       return "the bench has no points; leave it out";
     }
     String hint = Suggest.hint(given, points);
-    return "expected 1 to "
-        + points.size()
-        + " or a name, such as \""
-        + points.getFirst()
-        + "\""
-        + hint;
+    return "expected 1 to %s or a name, such as \"%s\"%s"
+        .formatted(points.size(), points.getFirst(), hint);
   }
 
   /** Whether to capture source lines: an earlier run of the same ended in a deadlock. */
@@ -198,11 +194,8 @@ public final class BenchContext {
     for (String given : options.overrides()) {
       if (given.replace(" ", "").startsWith(path) && !given.equals(own)) {
         throw new UsageException(
-            "--set "
-                + given
-                + ": the bench sets "
-                + own.substring(0, own.indexOf('='))
-                + " itself; leave this out");
+            "--set %s: the bench sets %s itself; leave this out"
+                .formatted(given, own.substring(0, own.indexOf('='))));
       }
     }
   }

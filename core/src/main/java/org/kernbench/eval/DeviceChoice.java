@@ -40,12 +40,11 @@ public record DeviceChoice(int sip) {
     DeviceChoice device = context.param(PARAM).orElse(new DeviceChoice(0));
     if (device.sip >= machine.sips()) {
       throw new UsageException(
-          "--device "
-              + device
-              + ": machine "
-              + machine.name()
-              + " has "
-              + (machine.sips() == 1 ? "sip:0 only" : "sip:0 to sip:" + (machine.sips() - 1)));
+          "--device %s: machine %s has %s"
+              .formatted(
+                  device,
+                  machine.name(),
+                  machine.sips() == 1 ? "sip:0 only" : "sip:0 to sip:" + (machine.sips() - 1)));
     }
     return device;
   }
@@ -58,10 +57,11 @@ public record DeviceChoice(int sip) {
   static void checkTakenBy(Bench bench) {
     if (!bench.params().contains(PARAM)) {
       throw new UsageException(
-          "--device: bench "
-              + bench.name()
-              + " does not run on one package; leave --device out, or choose one of the benches with"
-              + " a parameter device (kernbench list)");
+          """
+          --device: bench %s does not run on one package; leave --device out, or choose \
+          one of the benches with a parameter device (kernbench list)\
+          """
+              .formatted(bench.name()));
     }
   }
 

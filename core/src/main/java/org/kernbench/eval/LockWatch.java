@@ -56,9 +56,12 @@ final class LockWatch implements AutoCloseable {
   }
 
   private static String message(Coroutine stuck) {
-    return UserFault.firstUserPlace(stuck.stackTrace()).map(place -> place + ": ").orElse("")
-        + "waits for a lock that is not given back; another rank or kernel holds it while it waits"
-        + " itself. Hold no lock across a collective, a read or a launch: two ranks, or two kernels,"
-        + " never run at the same time";
+    return """
+    %swaits for a lock that is not given back; another rank or kernel holds it \
+    while it waits itself. Hold no lock across a collective, a read or a launch: \
+    two ranks, or two kernels, never run at the same time\
+    """
+        .formatted(
+            UserFault.firstUserPlace(stuck.stackTrace()).map(place -> place + ": ").orElse(""));
   }
 }

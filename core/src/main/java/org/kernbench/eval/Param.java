@@ -105,11 +105,8 @@ public final class Param<T> {
       }
     }
     throw new IllegalArgumentException(
-        "got \""
-            + text
-            + "\"; expected one of "
-            + String.join(", ", known)
-            + Suggest.hint(text, known));
+        "got \"%s\"; expected one of %s%s"
+            .formatted(text, String.join(", ", known), Suggest.hint(text, known)));
   }
 
   /** A PE, such as {@code sip0.cube3.pe1} or {@code 0.3.1}. */

@@ -48,13 +48,8 @@ public final class Params {
       String before = texts.putIfAbsent(param, text);
       if (before != null) {
         problems.add(
-            "--param "
-                + param.name()
-                + ": given twice, \""
-                + before
-                + "\" and \""
-                + text
-                + "\"; expected one value");
+            "--param %s: given twice, \"%s\" and \"%s\"; expected one value"
+                .formatted(param.name(), before, text));
         continue;
       }
       try {
@@ -79,12 +74,8 @@ public final class Params {
   private static String unknown(Bench bench, String name, Map<String, Param<?>> known) {
     String hint = Suggest.hint(name, known.keySet());
     String list = known.isEmpty() ? "none" : String.join(", ", known.keySet());
-    return "--param "
-        + name
-        + ": unknown parameter of bench "
-        + bench.name()
-        + hint
-        + (hint.isEmpty() ? "; expected one of " + list : "");
+    return "--param %s: unknown parameter of bench %s%s%s"
+        .formatted(name, bench.name(), hint, hint.isEmpty() ? "; expected one of " + list : "");
   }
 
   /** The value of a parameter that the bench declares. */

@@ -185,10 +185,11 @@ public final class Runner {
     Optional<Findings> findings = attempt.context().findings();
     if (findings.isPresent() && findings.get().simulators() == 0 && result.isOk()) {
       throw new UsageException(
-          "bench "
-              + bench.name()
-              + " opens its machines without context.recording(), so nothing can be checked; use"
-              + " that, or leave --check out");
+          """
+          bench %s opens its machines without context.recording(), so nothing can be \
+          checked; use that, or leave --check out\
+          """
+              .formatted(bench.name()));
     }
     return findings.map(result::checkedBy).orElse(result);
   }
@@ -229,9 +230,10 @@ public final class Runner {
   private static RunResult.Status check(Bench bench, Outcome outcome, List<String> problems) {
     if (outcome.events() == 0) {
       problems.add(
-          "bench "
-              + bench.name()
-              + " submitted no work; a bench launches at least one kernel or collective");
+          """
+          bench %s submitted no work; a bench launches at least one kernel or collective\
+          """
+              .formatted(bench.name()));
       return RunResult.Status.FAILED;
     }
     Optional<ValueCheck> values = outcome.values();
@@ -241,14 +243,14 @@ public final class Runner {
     }
     if (outcome.critPs() < outcome.boundPs()) {
       problems.add(
-          "simulated time "
-              + Numbers.ns(outcome.critPs())
-              + " ns is below its lower bound "
-              + Numbers.ns(outcome.boundPs())
-              + " ns ("
-              + outcome.boundKind()
-              + "): one of the two is wrong, which is a bug in kernbench; please report it with"
-              + " this command");
+          """
+          simulated time %s ns is below its lower bound %s ns (%s): one of the two is \
+          wrong, which is a bug in kernbench; please report it with this command\
+          """
+              .formatted(
+                  Numbers.ns(outcome.critPs()),
+                  Numbers.ns(outcome.boundPs()),
+                  outcome.boundKind()));
       return RunResult.Status.BOUND_VIOLATED;
     }
     if (!outcome.problem().isEmpty()) {
@@ -355,17 +357,17 @@ public final class Runner {
     }
     verified.put(name, "differ");
     problems.add(
-        "modes full and "
-            + word(mode)
-            + " disagree: "
-            + what
-            + " hash "
-            + expected
-            + " and "
-            + (got.isEmpty()
-                ? "none: " + other.error().map(Throwable::getMessage).orElse("no result")
-                : got)
-            + "; the program depends on the order of simulated time, or this is a bug");
+        """
+        modes full and %s disagree: %s hash %s and %s; the program depends on the order \
+        of simulated time, or this is a bug\
+        """
+            .formatted(
+                word(mode),
+                what,
+                expected,
+                got.isEmpty()
+                    ? "none: " + other.error().map(Throwable::getMessage).orElse("no result")
+                    : got));
   }
 
   // ---- errors ----

@@ -123,10 +123,11 @@ public final class UserClasses {
     }
     if (all.isEmpty()) {
       throw new UsageException(
-          source
-              + ": holds no bench; expected a class that implements "
-              + Bench.class.getName()
-              + " and has a constructor without arguments (kernbench new bench NAME writes one)");
+          """
+          %s: holds no bench; expected a class that implements %s and has a constructor \
+          without arguments (kernbench new bench NAME writes one)\
+          """
+              .formatted(source, Bench.class.getName()));
     }
     String name = String.valueOf(source.getFileName()).replaceAll("\\.java$", "");
     for (Bench bench : all) {
@@ -135,13 +136,12 @@ public final class UserClasses {
       }
     }
     throw new UsageException(
-        source
-            + ": holds "
-            + all.size()
-            + " benches, "
-            + String.join(", ", all.stream().map(Bench::name).toList())
-            + "; name one with --bench NAME --class-path "
-            + source);
+        "%s: holds %s benches, %s; name one with --bench NAME --class-path %s"
+            .formatted(
+                source,
+                all.size(),
+                String.join(", ", all.stream().map(Bench::name).toList()),
+                source));
   }
 
   /**
@@ -185,18 +185,19 @@ public final class UserClasses {
     if (isSource(entry)) {
       if (!Files.isRegularFile(entry)) {
         throw new UsageException(
-            entry
-                + ": no such file; expected Java source code (kernbench new bench NAME writes"
-                + " some)");
+            """
+            %s: no such file; expected Java source code (kernbench new bench NAME writes \
+            some)\
+            """
+                .formatted(entry));
       }
     } else if (!Files.isDirectory(entry)
         && !(Files.isRegularFile(entry) && entry.toString().endsWith(".jar"))) {
       throw new UsageException(
-          "--class-path "
-              + entry
-              + ": "
-              + (Files.exists(entry) ? "is none of the three" : "no such file")
-              + "; expected a jar, a directory of classes or a .java file");
+          """
+          --class-path %s: %s; expected a jar, a directory of classes or a .java file\
+          """
+              .formatted(entry, Files.exists(entry) ? "is none of the three" : "no such file"));
     }
   }
 

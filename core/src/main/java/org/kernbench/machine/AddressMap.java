@@ -124,15 +124,7 @@ public final class AddressMap {
     if (value < 0 || sip >= sips || die >= cubes) {
       throw unmapped(
           address,
-          "sip "
-              + sip
-              + ", die "
-              + die
-              + "; the machine has "
-              + sips
-              + " sips of "
-              + cubes
-              + " cubes");
+          "sip %s, die %s; the machine has %s sips of %s cubes".formatted(sip, die, sips, cubes));
     }
     int base = (int) sip * template.nodes;
     int cube = (int) die;
@@ -152,16 +144,16 @@ public final class AddressMap {
     }
     throw unmapped(
         address,
-        "offset 0x"
-            + Long.toHexString(offset)
-            + " of sip"
-            + sip
-            + ".cube"
-            + die
-            + "; mapped are HBM from 0x0, SRAM from 0x"
-            + Long.toHexString(sramBase)
-            + " and TCM from 0x"
-            + Long.toHexString(tcmBase));
+        """
+        offset 0x%s of sip%s.cube%s; mapped are HBM from 0x0, SRAM from 0x%s and TCM \
+        from 0x%s\
+        """
+            .formatted(
+                Long.toHexString(offset),
+                sip,
+                die,
+                Long.toHexString(sramBase),
+                Long.toHexString(tcmBase)));
   }
 
   private PhysicalAddress address(int sip, int cube, long offset) {
@@ -171,15 +163,8 @@ public final class AddressMap {
   private void checkPe(int sip, int cube, int pe) {
     if (sip < 0 || sip >= sips || cube < 0 || cube >= cubes || pe < 0 || pe >= pes) {
       throw new MachineException(
-          "no such place: "
-              + new Pe(sip, cube, pe)
-              + "; the machine has "
-              + sips
-              + " sips of "
-              + cubes
-              + " cubes of "
-              + pes
-              + " PEs");
+          "no such place: %s; the machine has %s sips of %s cubes of %s PEs"
+              .formatted(new Pe(sip, cube, pe), sips, cubes, pes));
     }
   }
 

@@ -565,11 +565,11 @@ public final class Machine {
     checkNode(toNode);
     if (fromNode == toNode || (fromNode >= host && toNode >= host)) {
       throw new MachineException(
-          "no route from "
-              + nodeName(fromNode)
-              + " to "
-              + nodeName(toNode)
-              + "; a route joins two places, of which at most one is the host or the switch");
+          """
+          no route from %s to %s; a route joins two places, of which at most one is the \
+          host or the switch\
+          """
+              .formatted(nodeName(fromNode), nodeName(toNode)));
     }
     RouteWalk walk = new RouteWalk(template, network, firstHostLink, firstSipLink);
     int fromLocal = fromNode % template.nodes;
@@ -784,17 +784,8 @@ public final class Machine {
             && pe < pesPerCube();
     if (!exists) {
       throw new MachineException(
-          "no such place: "
-              + new Pe(sip, cube, pe)
-              + "; "
-              + name()
-              + " has "
-              + sips()
-              + " sips of "
-              + cubesPerSip()
-              + " cubes of "
-              + pesPerCube()
-              + " PEs, numbered from 0");
+          "no such place: %s; %s has %s sips of %s cubes of %s PEs, numbered from 0"
+              .formatted(new Pe(sip, cube, pe), name(), sips(), cubesPerSip(), pesPerCube()));
     }
   }
 }

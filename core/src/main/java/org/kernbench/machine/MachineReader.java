@@ -171,16 +171,15 @@ final class MachineReader {
     if (readable && topology.isGrid() && wanted * (long) other != sips) {
       sipsMap.problem(
           width > 0 || height <= 0 ? "w" : "h",
-          "got a grid of w "
-              + (width > 0 ? width : "auto")
-              + " x h "
-              + (height > 0 ? height : "auto")
-              + " for "
-              + sips
-              + " sips; expected w x h = count, e.g. w: "
-              + sips / shorter
-              + ", h: "
-              + shorter);
+          """
+          got a grid of w %s x h %s for %s sips; expected w x h = count, e.g. w: %s, h: %s\
+          """
+              .formatted(
+                  width > 0 ? width : "auto",
+                  height > 0 ? height : "auto",
+                  sips,
+                  sips / shorter,
+                  shorter));
     }
     return new int[] {wanted, other};
   }
@@ -223,17 +222,11 @@ final class MachineReader {
     if (problems.isClean("cube.noc.w", "cube.noc.h", "cube.pe_layout") && perCorner > capacity) {
       layout.problem(
           "pe_per_corner",
-          "got "
-              + perCorner
-              + " PEs at each of "
-              + corners
-              + " corners; expected at most "
-              + capacity
-              + ": each PE needs a router of its own in its part of the "
-              + width
-              + " x "
-              + height
-              + " mesh; enlarge cube.noc.w or .h");
+          """
+          got %s PEs at each of %s corners; expected at most %s: each PE needs a router \
+          of its own in its part of the %s x %s mesh; enlarge cube.noc.w or .h\
+          """
+              .formatted(perCorner, corners, capacity, width, height));
     }
     return new CubeConfig(width, height, corners, perCorner);
   }
@@ -249,27 +242,19 @@ final class MachineReader {
     if (layoutKnown && problems.isClean(memory.path("hbm_slices_per_cube")) && !perPe) {
       memory.problem(
           "hbm_slices_per_cube",
-          "got "
-              + slices
-              + " slices for "
-              + pes
-              + " PEs ("
-              + cube.corners()
-              + " corners x "
-              + cube.pesPerCorner()
-              + "); expected one each: "
-              + pes
-              + ", or per_pe");
+          """
+          got %s slices for %s PEs (%s corners x %s); expected one each: %s, or per_pe\
+          """
+              .formatted(slices, pes, cube.corners(), cube.pesPerCorner(), pes));
     }
     if (layoutKnown && problems.isClean(memory.path("hbm_total_gb_per_cube")) && total % pes != 0) {
       memory.problem(
           "hbm_total_gb_per_cube",
-          "got "
-              + (total >> 30)
-              + " GiB, which "
-              + pes
-              + " PEs cannot share in whole bytes; expected "
-              + "a multiple of the number of PEs");
+          """
+          got %s GiB, which %s PEs cannot share in whole bytes; expected a multiple of \
+          the number of PEs\
+          """
+              .formatted(total >> 30, pes));
     }
     return hbmPort(cubeMap.map("hbm"), total, cube);
   }
@@ -290,13 +275,11 @@ final class MachineReader {
       if (!divides || Integer.bitCount(channels / pes) != 1) {
         map.problem(
             "channels",
-            "got "
-                + channels
-                + " pseudo-channels for "
-                + pes
-                + " PEs; expected a power of two for "
-                + "each PE, e.g. "
-                + pes * Integer.highestOneBit(Math.max(1, channels / pes)));
+            """
+            got %s pseudo-channels for %s PEs; expected a power of two for each PE, e.g. %s\
+            """
+                .formatted(
+                    channels, pes, pes * Integer.highestOneBit(Math.max(1, channels / pes))));
       }
     }
     checkPowerOfTwo(map, "burst", burst);
@@ -359,31 +342,26 @@ final class MachineReader {
     if (checkPowerOfTwo(map, "access", spec.accessBytes()) && spec.accessBytes() > stripe) {
       map.problem(
           "access",
-          "got "
-              + spec.accessBytes()
-              + " B; expected at most the stripe, cube.hbm.burst: "
-              + stripe
-              + " B");
+          "got %s B; expected at most the stripe, cube.hbm.burst: %s B"
+              .formatted(spec.accessBytes(), stripe));
     }
     if (spec.bankGroups() % spec.interleave() != 0) {
       map.problem(
           "bank_groups",
-          "got "
-              + spec.bankGroups()
-              + " bank groups; expected a multiple of tCCDL / tCCDS = "
-              + spec.interleave()
-              + ", over which bursts alternate");
+          """
+          got %s bank groups; expected a multiple of tCCDL / tCCDS = %s, over which \
+          bursts alternate\
+          """
+              .formatted(spec.bankGroups(), spec.interleave()));
     }
     if (spec.rowBytes() * spec.interleave() < stripe) {
       map.problem(
           "row",
-          "got "
-              + spec.rowBytes()
-              + " B; expected rows that hold a stripe, cube.hbm.burst: "
-              + stripe
-              + " B over "
-              + spec.interleave()
-              + " bank groups");
+          """
+          got %s B; expected rows that hold a stripe, cube.hbm.burst: %s B over %s bank \
+          groups\
+          """
+              .formatted(spec.rowBytes(), stripe, spec.interleave()));
     }
     if (!problems.isClean(map.path("access"))) {
       return spec;
@@ -392,28 +370,26 @@ final class MachineReader {
     if (problems.isClean("cube.hbm.channel_bandwidth") && spec.tCcdS() < burstPs) {
       map.problem(
           "tCCDS",
-          "got "
-              + Quantity.TIME.format(spec.tCcdS())
-              + ": a burst of "
-              + spec.accessBytes()
-              + " B every tCCDS is more than cube.hbm.channel_bandwidth; expected at least "
-              + Quantity.TIME.format(burstPs));
+          """
+          got %s: a burst of %s B every tCCDS is more than cube.hbm.channel_bandwidth; \
+          expected at least %s\
+          """
+              .formatted(
+                  Quantity.TIME.format(spec.tCcdS()),
+                  spec.accessBytes(),
+                  Quantity.TIME.format(burstPs)));
     }
     if (spec.tRefi() / spec.banks() <= spec.tRrefd()) {
       map.problem(
           "tREFI",
-          "got "
-              + Quantity.TIME.format(spec.tRefi())
-              + " for "
-              + spec.banks()
-              + " banks; expected more than tRREFD for each");
+          "got %s for %s banks; expected more than tRREFD for each"
+              .formatted(Quantity.TIME.format(spec.tRefi()), spec.banks()));
     }
     if (spec.tRfcPb() >= spec.tRefi()) {
       map.problem(
           "tRFCpb",
-          "got "
-              + Quantity.TIME.format(spec.tRfcPb())
-              + "; expected less than tREFI: a bank would do nothing but refresh");
+          "got %s; expected less than tREFI: a bank would do nothing but refresh"
+              .formatted(Quantity.TIME.format(spec.tRfcPb())));
     }
     return spec;
   }
@@ -557,11 +533,8 @@ final class MachineReader {
     if (checkPowerOfTwo(map, "chunk", chunk) && burstKnown && chunk < hbm.burstBytes()) {
       map.problem(
           "chunk",
-          "got "
-              + chunk
-              + " B; expected at least the HBM burst, cube.hbm.burst: "
-              + hbm.burstBytes()
-              + " B");
+          "got %s B; expected at least the HBM burst, cube.hbm.burst: %s B"
+              .formatted(chunk, hbm.burstBytes()));
     }
     long flit = map.size("flit");
     int channels = map.integerOr("virtual_channels", "auto", 1, Machine.PHASES);
@@ -577,11 +550,8 @@ final class MachineReader {
     if (finite && (buffer < flit || buffer % flit != 0)) {
       map.problem(
           "buffer",
-          "got "
-              + buffer
-              + " B; expected a multiple of fabric.flit, e.g. "
-              + Math.ceilDiv(buffer, flit) * flit
-              + " B");
+          "got %s B; expected a multiple of fabric.flit, e.g. %s B"
+              .formatted(buffer, Math.ceilDiv(buffer, flit) * flit));
     }
     return new FabricSpec(chunk, buffer, flit, channels);
   }
@@ -596,27 +566,23 @@ final class MachineReader {
       problems.add(
           tree.positionOf("fabric.buffer"),
           "fabric.buffer",
-          "finite buffers are checked for deadlock on up to "
-              + ChannelGraph.MAX_SIPS
-              + " sips; this machine has "
-              + machine.sips()
-              + "; expected unlimited");
+          """
+          finite buffers are checked for deadlock on up to %s sips; this machine has %s; \
+          expected unlimited\
+          """
+              .formatted(ChannelGraph.MAX_SIPS, machine.sips()));
     } else {
       List<Link> circle = ChannelGraph.findCircle(machine);
       if (!circle.isEmpty()) {
         problems.add(
             tree.positionOf("fabric.virtual_channels"),
             "fabric.virtual_channels",
-            "got "
-                + fabric.virtualChannels()
-                + ": with finite buffers these "
-                + circle.size()
-                + " links can wait for each other for ever: "
-                + names(circle)
-                + "; expected "
-                + "auto (here "
-                + machine.phaseCount()
-                + "), or fabric.buffer: unlimited");
+            """
+            got %s: with finite buffers these %s links can wait for each other for ever: \
+            %s; expected auto (here %s), or fabric.buffer: unlimited\
+            """
+                .formatted(
+                    fabric.virtualChannels(), circle.size(), names(circle), machine.phaseCount()));
       }
     }
     problems.throwIfAny();
@@ -675,19 +641,17 @@ final class MachineReader {
       problems.add(
           tree.positionOf("ipcq.slot_size"),
           "ipcq.slot_size",
-          "got "
-              + ipcq.slots()
-              + " slots x "
-              + binary((double) ipcq.slotBytes())
-              + " x "
-              + ipcq.directions()
-              + " directions = "
-              + binary((double) slots * ipcq.slotBytes())
-              + "; expected at most "
-              + memory
-              + " = "
-              + binary((double) size)
-              + "; use fewer or smaller slots, or another ipcq.buffer_kind");
+          """
+          got %s slots x %s x %s directions = %s; expected at most %s = %s; use fewer or \
+          smaller slots, or another ipcq.buffer_kind\
+          """
+              .formatted(
+                  ipcq.slots(),
+                  binary((double) ipcq.slotBytes()),
+                  ipcq.directions(),
+                  binary((double) slots * ipcq.slotBytes()),
+                  memory,
+                  binary((double) size)));
     }
   }
 
@@ -708,11 +672,11 @@ final class MachineReader {
       problems.add(
           tree.positionOf("system.sips.count"),
           "system.sips.count",
-          "the machine would have "
-              + Math.round(nodes / 1e6)
-              + " million nodes; expected at most "
-              + MAX_NODES / 1_000_000
-              + " million; use fewer sips, cubes, routers or PEs");
+          """
+          the machine would have %s million nodes; expected at most %s million; use fewer \
+          sips, cubes, routers or PEs\
+          """
+              .formatted(Math.round(nodes / 1e6), MAX_NODES / 1_000_000));
     }
   }
 
@@ -721,16 +685,15 @@ final class MachineReader {
       problems.add(
           tree.positionOf("cube.memory_map"),
           "cube.memory_map",
-          "the memories need "
-              + addresses.excessBits()
-              + " more address bits than the "
-              + AddressMap.ADDRESS_BITS
-              + " there are ("
-              + addresses.sipBits()
-              + " for sips, "
-              + addresses.dieBits()
-              + " for dies); expected smaller memories, fewer cubes or fewer "
-              + "sips");
+          """
+          the memories need %s more address bits than the %s there are (%s for sips, %s \
+          for dies); expected smaller memories, fewer cubes or fewer sips\
+          """
+              .formatted(
+                  addresses.excessBits(),
+                  AddressMap.ADDRESS_BITS,
+                  addresses.sipBits(),
+                  addresses.dieBits()));
     }
   }
 }

@@ -47,14 +47,15 @@ final class MachineWarnings {
       add(
           path,
           List.of("cube.hbm.channels", "cube.hbm.channel_bandwidth", "cube.hbm.efficiency"),
-          what
-              + " carries "
-              + bandwidth(way)
-              + ", less than a PE's slice of HBM gives, "
-              + bandwidth(slice)
-              + "; a PE gets at most "
-              + percent(way, slice)
-              + (kind == LinkKind.NOC ? " of another PE's slice" : " of its own"));
+          """
+          %s carries %s, less than a PE's slice of HBM gives, %s; a PE gets at most %s%s\
+          """
+              .formatted(
+                  what,
+                  bandwidth(way),
+                  bandwidth(slice),
+                  percent(way, slice),
+                  kind == LinkKind.NOC ? " of another PE's slice" : " of its own"));
     }
   }
 
@@ -68,15 +69,12 @@ final class MachineWarnings {
       add(
           "pe.tcm.bandwidth",
           List.of("pe.gemm.rows", "pe.gemm.columns", "pe.gemm.clock", "cube.links.pe_to_router"),
-          "the port gives "
-              + bandwidth(port)
-              + "; the GEMM engine takes "
-              + bandwidth(feed)
-              + " of f16 operands and the DMA "
-              + bandwidth(dma)
-              + "; together at most "
-              + percent(port, feed + dma)
-              + " of their peak");
+          """
+          the port gives %s; the GEMM engine takes %s of f16 operands and the DMA %s; \
+          together at most %s of their peak\
+          """
+              .formatted(
+                  bandwidth(port), bandwidth(feed), bandwidth(dma), percent(port, feed + dma)));
     }
   }
 
@@ -100,16 +98,16 @@ final class MachineWarnings {
         add(
             "fabric.buffer",
             List.of(key + ".latency", key + ".bandwidth"),
-            size((double) fabric.bufferBytes())
-                + " are fewer bytes than a round trip of "
-                + key
-                + " holds, "
-                + size(link.rate().bytesPerSecond() * (roundTripPs / 1e12))
-                + "; that link can reach at most "
-                + bandwidth(reach)
-                + " of its "
-                + bandwidth((double) link.rate().bytesPerSecond())
-                + " per virtual channel");
+            """
+            %s are fewer bytes than a round trip of %s holds, %s; that link can reach at \
+            most %s of its %s per virtual channel\
+            """
+                .formatted(
+                    size((double) fabric.bufferBytes()),
+                    key,
+                    size(link.rate().bytesPerSecond() * (roundTripPs / 1e12)),
+                    bandwidth(reach),
+                    bandwidth((double) link.rate().bytesPerSecond())));
       }
     });
   }
@@ -133,17 +131,18 @@ final class MachineWarnings {
                 "sip.links.cube_to_cube.bandwidth",
                 "cube.noc.latency",
                 "cube.noc.bandwidth"),
-            machine.ipcq().slots()
-                + (machine.ipcq().slots() == 1 ? " slot x " : " slots x ")
-                + size((double) machine.ipcq().slotBytes())
-                + " are fewer bytes in flight than the way to "
-                + pair.what()
-                + " holds, "
-                + size(reach.bytesInFlight())
-                + "; one queue can reach at most "
-                + bandwidth(reach.queueBytesPerSecond())
-                + " of its "
-                + bandwidth((double) reach.linkBytesPerSecond()));
+            """
+            %s%s%s are fewer bytes in flight than the way to %s holds, %s; one queue can \
+            reach at most %s of its %s\
+            """
+                .formatted(
+                    machine.ipcq().slots(),
+                    machine.ipcq().slots() == 1 ? " slot x " : " slots x ",
+                    size((double) machine.ipcq().slotBytes()),
+                    pair.what(),
+                    size(reach.bytesInFlight()),
+                    bandwidth(reach.queueBytesPerSecond()),
+                    bandwidth((double) reach.linkBytesPerSecond())));
       }
     }
   }

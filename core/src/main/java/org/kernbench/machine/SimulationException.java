@@ -17,10 +17,10 @@ public class SimulationException extends RuntimeException {
   /** A step of a {@link Steps} program does what only a program with a thread can. */
   public static SimulationException ofStepThatWaits(Pe pe, String line) {
     return new SimulationException(
-        pe
-            + ": a kernel in steps waits at "
-            + line
-            + ", which it has no thread for; one that looks at data, at the clock or for any message"
-            + " must be written in one piece");
+        """
+        %s: a kernel in steps waits at %s, which it has no thread for; one that looks \
+        at data, at the clock or for any message must be written in one piece\
+        """
+            .formatted(pe, line));
   }
 }

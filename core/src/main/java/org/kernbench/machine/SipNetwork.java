@@ -164,11 +164,11 @@ final class SipNetwork {
       int from = pair / sips;
       int to = pair % sips;
       if (from != to && detours[pair] == NONE) {
-        return "with these links dead no way is left from sip "
-            + from
-            + " to sip "
-            + to
-            + "; leave one of them alive, or make it slow instead, e.g. 1 GB/s";
+        return """
+        with these links dead no way is left from sip %s to sip %s; leave one of them \
+        alive, or make it slow instead, e.g. 1 GB/s\
+        """
+            .formatted(from, to);
       }
     }
     return "";

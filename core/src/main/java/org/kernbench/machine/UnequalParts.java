@@ -63,11 +63,11 @@ final class UnequalParts {
       if (each.last() < each.first() || each.last() >= config.sips()) {
         sipsMap.problem(
             "slow",
-            "got \""
-                + each
-                + "\"; expected "
-                + (config.sips() == 1 ? "package 0" : "packages 0 to " + (config.sips() - 1))
-                + (each.last() < each.first() ? ", the lower one first" : ""));
+            "got \"%s\"; expected %s%s"
+                .formatted(
+                    each,
+                    config.sips() == 1 ? "package 0" : "packages 0 to " + (config.sips() - 1),
+                    each.last() < each.first() ? ", the lower one first" : ""));
       } else if (each.first() <= named) {
         sipsMap.problem(
             "slow", "got package " + each.first() + " twice; say all of a package in one entry");
@@ -92,22 +92,19 @@ final class UnequalParts {
       if (!network.isLink(each.from(), each.to())) {
         sipsMap.problem(
             "links",
-            "got a link "
-                + each.from()
-                + " to "
-                + each.to()
-                + "; the packages of this network are joined otherwise, e.g. "
-                + network.someLink());
+            """
+            got a link %s to %s; the packages of this network are joined otherwise, e.g. %s\
+            """
+                .formatted(each.from(), each.to(), network.someLink()));
       } else if (each.dead() && !network.canGoRound()) {
         sipsMap.problem(
             "links",
-            "link "
-                + each.from()
-                + " to "
-                + each.to()
-                + " is dead, and routes cannot go round it in a "
-                + config.topology().name().toLowerCase(Locale.ROOT)
-                + " network; make it slow instead, or use ring_1d, torus_2d or mesh_2d_no_wrap");
+            """
+            link %s to %s is dead, and routes cannot go round it in a %s network; make it \
+            slow instead, or use ring_1d, torus_2d or mesh_2d_no_wrap\
+            """
+                .formatted(
+                    each.from(), each.to(), config.topology().name().toLowerCase(Locale.ROOT)));
       }
     }
     if (problemFree(config, network)) {

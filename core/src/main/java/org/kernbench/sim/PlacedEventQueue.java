@@ -40,13 +40,8 @@ final class PlacedEventQueue {
   void push(int place, long timePs, long eventOrder, long what) {
     if (timePs < clocksPs[place]) {
       throw new IllegalStateException(
-          "bug: an event for "
-              + timePs
-              + " ps comes to place "
-              + (firstPlace + place)
-              + ", which is at "
-              + clocksPs[place]
-              + " ps already");
+          "bug: an event for %s ps comes to place %s, which is at %s ps already"
+              .formatted(timePs, firstPlace + place, clocksPs[place]));
     }
     long[] e = events[place];
     int end = ends[place];

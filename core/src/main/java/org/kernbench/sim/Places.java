@@ -40,13 +40,8 @@ public final class Places {
     for (int arc = 0; arc < to.length; arc++) {
       if (lookaheadPs[arc] <= 0) {
         throw new IllegalArgumentException(
-            "lookahead from place "
-                + from[arc]
-                + " to place "
-                + to[arc]
-                + ": got "
-                + lookaheadPs[arc]
-                + " ps; expected more than 0");
+            "lookahead from place %s to place %s: got %s ps; expected more than 0"
+                .formatted(from[arc], to[arc], lookaheadPs[arc]));
       }
       start[to[arc] + 1]++;
     }

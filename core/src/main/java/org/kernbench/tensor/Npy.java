@@ -126,11 +126,8 @@ public final class Npy {
     String tuple =
         Arrays.stream(dims).mapToObj(Integer::toString).collect(Collectors.joining(", "));
     String dict =
-        "{'descr': '"
-            + descr(where, array.dtype())
-            + "', 'fortran_order': False, 'shape': ("
-            + tuple
-            + (dims.length == 1 ? ",), }" : "), }");
+        "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s"
+            .formatted(descr(where, array.dtype()), tuple, dims.length == 1 ? ",), }" : "), }");
     if (dims.length > 0) {
       dict += " ".repeat(GROWTH_DIGITS - Integer.toString(dims[0]).length());
     }
@@ -203,15 +200,8 @@ public final class Npy {
     boolean more = in.read() >= 0;
     if (bytes.length < expected || more) {
       throw new NpyFormatException(
-          where
-              + ": "
-              + dtype
-              + " "
-              + shape
-              + " needs "
-              + expected
-              + " bytes after the header; found "
-              + (more ? "more" : bytes.length));
+          "%s: %s %s needs %s bytes after the header; found %s"
+              .formatted(where, dtype, shape, expected, more ? "more" : bytes.length));
     }
     if (descr.startsWith(">")) {
       swapBytes(bytes, dtype.sizeBytes());
@@ -263,11 +253,11 @@ public final class Npy {
       case "b1" -> DType.BOOL;
       default ->
           throw new NpyFormatException(
-              where
-                  + ": element type '"
-                  + ArrayFile.shown(descr)
-                  + "' has no counterpart; save as float64, float32, float16, int8, int32, int64 or bool,"
-                  + " e.g. numpy.save(file, x.astype('float32'))");
+              """
+              %s: element type '%s' has no counterpart; save as float64, float32, float16, \
+              int8, int32, int64 or bool, e.g. numpy.save(file, x.astype('float32'))\
+              """
+                  .formatted(where, ArrayFile.shown(descr)));
     };
   }
 

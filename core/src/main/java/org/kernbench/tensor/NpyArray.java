@@ -14,13 +14,8 @@ public final class NpyArray {
   public NpyArray(DType dtype, Shape shape, byte[] bytes) {
     if (shape.elements() * dtype.sizeBytes() != bytes.length) {
       throw new ShapeException(
-          dtype
-              + " "
-              + shape
-              + " needs "
-              + shape.elements() * dtype.sizeBytes()
-              + " bytes; got "
-              + bytes.length);
+          "%s %s needs %s bytes; got %s"
+              .formatted(dtype, shape, shape.elements() * dtype.sizeBytes(), bytes.length));
     }
     this.dtype = dtype;
     this.shape = shape;

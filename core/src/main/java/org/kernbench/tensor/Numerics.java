@@ -511,13 +511,11 @@ public final class Numerics {
       long[] dstStrides) {
     if (srcStrides.length != extents.rank() || dstStrides.length != extents.rank()) {
       throw new ShapeException(
-          "strided copy of "
-              + extents
-              + " with "
-              + srcStrides.length
-              + " source and "
-              + dstStrides.length
-              + " destination strides; expected one per axis");
+          """
+          strided copy of %s with %s source and %s destination strides; expected one per \
+          axis\
+          """
+              .formatted(extents, srcStrides.length, dstStrides.length));
     }
     if (extents.elements() == 0) {
       return;
@@ -539,31 +537,16 @@ public final class Numerics {
     }
     if (low < 0 || high > bytes.length) {
       throw new IndexOutOfBoundsException(
-          "strided copy: "
-              + what
-              + " reaches bytes "
-              + low
-              + " to "
-              + high
-              + "; the array has "
-              + bytes.length);
+          "strided copy: %s reaches bytes %s to %s; the array has %s"
+              .formatted(what, low, high, bytes.length));
     }
   }
 
   private static void check(String what, DType t, byte[] bytes, int offset, int n) {
     if (offset < 0 || n < 0 || offset + (long) n * t.sizeBytes() > bytes.length) {
       throw new IndexOutOfBoundsException(
-          "operand "
-              + what
-              + ": "
-              + n
-              + " x "
-              + t
-              + " at byte "
-              + offset
-              + "; the array has "
-              + bytes.length
-              + " bytes");
+          "operand %s: %s x %s at byte %s; the array has %s bytes"
+              .formatted(what, n, t, offset, bytes.length));
     }
   }
 
@@ -577,10 +560,8 @@ public final class Numerics {
   private static void requireSupported(boolean supported, Object function, DType t) {
     if (!supported) {
       throw new IllegalArgumentException(
-          function.toString().toLowerCase(Locale.ROOT)
-              + " is not defined on "
-              + t
-              + "; cast the operands first");
+          "%s is not defined on %s; cast the operands first"
+              .formatted(function.toString().toLowerCase(Locale.ROOT), t));
     }
   }
 

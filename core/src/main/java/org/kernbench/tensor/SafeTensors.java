@@ -104,16 +104,9 @@ public final class SafeTensors {
       }
       long end = at + a.bytes().length;
       fields.add(
-          quoted(e.getKey())
-              + ":{\"dtype\":"
-              + quoted(name(a.dtype()))
-              + ",\"shape\":["
-              + String.join(",", dims)
-              + "],\"data_offsets\":["
-              + at
-              + ","
-              + end
-              + "]}");
+          "%s:{\"dtype\":%s,\"shape\":[%s],\"data_offsets\":[%s,%s]}"
+              .formatted(
+                  quoted(e.getKey()), quoted(name(a.dtype())), String.join(",", dims), at, end));
       at = end;
     }
     String json = "{" + String.join(",", fields) + "}";
@@ -154,14 +147,11 @@ public final class SafeTensors {
       long length = read(in, 0, LENGTH_BYTES).getLong();
       if (length < 2 || length > LONGEST_HEADER || length > size - LENGTH_BYTES) {
         throw new SafeTensorsFormatException(
-            file
-                + ": header of "
-                + Long.toUnsignedString(length)
-                + " bytes in a file of "
-                + size
-                + "; expected one that fits, of at most "
-                + LONGEST_HEADER
-                + "; is this a .safetensors file?");
+            """
+            %s: header of %s bytes in a file of %s; expected one that fits, of at most %s; \
+            is this a .safetensors file?\
+            """
+                .formatted(file, Long.toUnsignedString(length), size, LONGEST_HEADER));
       }
       byte[] header = read(in, LENGTH_BYTES, (int) length).array();
       return parse(
@@ -192,12 +182,8 @@ public final class SafeTensors {
       String name = String.valueOf(field.getKey());
       if (!(field.getValue() instanceof Map<?, ?> value)) {
         throw new SafeTensorsFormatException(
-            file
-                + ": "
-                + name
-                + ": "
-                + ArrayFile.shown(String.valueOf(field.getValue()))
-                + "; expected a JSON object");
+            "%s: %s: %s; expected a JSON object"
+                .formatted(file, name, ArrayFile.shown(String.valueOf(field.getValue()))));
       }
       if (name.equals(METADATA)) {
         value.forEach((k, v) -> metadata.put(String.valueOf(k), String.valueOf(v)));
@@ -212,10 +198,8 @@ public final class SafeTensors {
   private static Entry entry(String where, Map<?, ?> fields) throws SafeTensorsFormatException {
     if (!fields.keySet().equals(Set.of("dtype", "shape", "data_offsets"))) {
       throw new SafeTensorsFormatException(
-          where
-              + ": fields "
-              + ArrayFile.shown(fields.keySet().toString())
-              + "; expected dtype, shape and data_offsets");
+          "%s: fields %s; expected dtype, shape and data_offsets"
+              .formatted(where, ArrayFile.shown(fields.keySet().toString())));
     }
     DType dtype = null;
     for (DType known : DType.values()) {
@@ -229,11 +213,8 @@ public final class SafeTensors {
         known.add(name(d));
       }
       throw new SafeTensorsFormatException(
-          where
-              + ": dtype "
-              + ArrayFile.shown(String.valueOf(fields.get("dtype")))
-              + "; expected one of "
-              + known);
+          "%s: dtype %s; expected one of %s"
+              .formatted(where, ArrayFile.shown(String.valueOf(fields.get("dtype"))), known));
     }
     long[] dims = numbers(where + ": shape", fields.get("shape"));
     long[] offsets = numbers(where + ": data_offsets", fields.get("data_offsets"));
@@ -247,26 +228,20 @@ public final class SafeTensors {
     String refusal = ArrayFile.refusal(extents, dtype, Long.MAX_VALUE);
     if (refusal != null) {
       throw new SafeTensorsFormatException(
-          where
-              + ": shape "
-              + ArrayFile.shown(String.valueOf(fields.get("shape")))
-              + ": "
-              + refusal);
+          "%s: shape %s: %s"
+              .formatted(where, ArrayFile.shown(String.valueOf(fields.get("shape"))), refusal));
     }
     Shape shape = Shape.of(extents);
     long bytes = shape.elements() * dtype.sizeBytes();
     if (offsets.length != 2 || offsets[1] - offsets[0] != bytes) {
       throw new SafeTensorsFormatException(
-          where
-              + ": "
-              + name(dtype)
-              + " "
-              + shape
-              + " lies at "
-              + ArrayFile.shown(String.valueOf(fields.get("data_offsets")))
-              + "; expected "
-              + bytes
-              + " bytes");
+          "%s: %s %s lies at %s; expected %s bytes"
+              .formatted(
+                  where,
+                  name(dtype),
+                  shape,
+                  ArrayFile.shown(String.valueOf(fields.get("data_offsets"))),
+                  bytes));
     }
     return new Entry(dtype, shape, offsets[0], offsets[1]);
   }
@@ -278,10 +253,8 @@ public final class SafeTensors {
       return list.stream().mapToLong(v -> ((BigDecimal) v).longValueExact()).toArray();
     }
     throw new SafeTensorsFormatException(
-        where
-            + ": "
-            + ArrayFile.shown(String.valueOf(value))
-            + "; expected a list of numbers, 0 or more");
+        "%s: %s; expected a list of numbers, 0 or more"
+            .formatted(where, ArrayFile.shown(String.valueOf(value))));
   }
 
   private static boolean isLong(BigDecimal n) {
@@ -299,14 +272,11 @@ public final class SafeTensors {
     for (Map.Entry<String, Entry> e : inOrder) {
       if (e.getValue().begin != at) {
         throw new SafeTensorsFormatException(
-            file
-                + ": tensor "
-                + e.getKey()
-                + " begins at byte "
-                + e.getValue().begin
-                + " of the data; expected "
-                + at
-                + ", where the one before ends");
+            """
+            %s: tensor %s begins at byte %s of the data; expected %s, where the one before \
+            ends\
+            """
+                .formatted(file, e.getKey(), e.getValue().begin, at));
       }
       at = e.getValue().end;
     }

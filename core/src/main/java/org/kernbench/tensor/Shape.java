@@ -15,13 +15,8 @@ public final class Shape {
     for (int axis = 0; axis < dims.length; axis++) {
       if (dims[axis] < 0) {
         throw new ShapeException(
-            "shape "
-                + Arrays.toString(dims)
-                + ": axis "
-                + axis
-                + " is "
-                + dims[axis]
-                + "; expected 0 or more");
+            "shape %s: axis %s is %s; expected 0 or more"
+                .formatted(Arrays.toString(dims), axis, dims[axis]));
       }
       product = Math.multiplyExact(product, (long) dims[axis]);
     }
@@ -57,14 +52,8 @@ public final class Shape {
     int axis = i < 0 ? i + dims.length : i;
     if (axis < 0 || axis >= dims.length) {
       throw new ShapeException(
-          "axis "
-              + i
-              + " of shape "
-              + this
-              + ": expected "
-              + -dims.length
-              + " to "
-              + (dims.length - 1));
+          "axis %s of shape %s: expected %s to %s"
+              .formatted(i, this, -dims.length, dims.length - 1));
     }
     return axis;
   }
@@ -137,17 +126,11 @@ public final class Shape {
       int y = back <= b.rank() ? b.dim(-back) : 1;
       if (x != y && x != 1 && y != 1) {
         throw new ShapeException(
-            "cannot broadcast "
-                + a
-                + " with "
-                + b
-                + ": axis "
-                + -back
-                + " is "
-                + x
-                + " against "
-                + y
-                + "; expected equal extents or 1");
+            """
+            cannot broadcast %s with %s: axis %s is %s against %s; expected equal extents \
+            or 1\
+            """
+                .formatted(a, b, -back, x, y));
       }
       common[rank - back] = x == 1 ? y : x;
     }

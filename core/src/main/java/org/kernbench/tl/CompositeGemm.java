@@ -130,13 +130,11 @@ public final class CompositeGemm {
         || a.dtype() != b.dtype()
         || !a.dtype().isFloatingPoint()) {
       throw new ShapeException(
-          "composite product of "
-              + a.dtype()
-              + a.shape()
-              + " and "
-              + b.dtype()
-              + b.shape()
-              + ": expected [m, k] and [k, n] of one floating-point dtype");
+          """
+          composite product of %s%s and %s%s: expected [m, k] and [k, n] of one \
+          floating-point dtype\
+          """
+              .formatted(a.dtype(), a.shape(), b.dtype(), b.shape()));
     }
     return new CompositeGemm(a, b, null, Optional.empty(), OptionalInt.empty(), List.of());
   }
@@ -145,16 +143,10 @@ public final class CompositeGemm {
   public CompositeGemm into(Slice newOut) {
     if (!newOut.shape().equals(Shape.of(m(), n())) || !newOut.shard().dtype().isFloatingPoint()) {
       throw new ShapeException(
-          "composite product into "
-              + newOut.shard().name()
-              + ": the slice is "
-              + newOut.shard().dtype()
-              + newOut.shape()
-              + "; expected a floating-point ["
-              + m()
-              + ", "
-              + n()
-              + "]");
+          """
+          composite product into %s: the slice is %s%s; expected a floating-point [%s, %s]\
+          """
+              .formatted(newOut.shard().name(), newOut.shard().dtype(), newOut.shape(), m(), n()));
     }
     return new CompositeGemm(a, b, newOut, tile, buffers, epilogues);
   }
@@ -234,16 +226,12 @@ public final class CompositeGemm {
     }
     if (!fits) {
       throw new ShapeException(
-          "epilogue "
-              + next.getClass().getSimpleName()
-              + " of scope "
-              + scope
-              + ": its operand is "
-              + given
-              + ", the output "
-              + Shape.of(m(), n())
-              + "; expected [N] for bias and dequant ([steps, N] or [steps, 1] per K tile), [M, N]"
-              + " for add, which is not for K tiles");
+          """
+          epilogue %s of scope %s: its operand is %s, the output %s; expected [N] for \
+          bias and dequant ([steps, N] or [steps, 1] per K tile), [M, N] for add, which \
+          is not for K tiles\
+          """
+              .formatted(next.getClass().getSimpleName(), scope, given, Shape.of(m(), n())));
     }
   }
 

@@ -32,17 +32,10 @@ public record Shard(String name, MemoryAddress address, Shape shape, DType dtype
     long elements = shape.elements();
     if (start < 0 || count < 0 || (long) start + count > elements) {
       throw new RangeException(
-          "tensor "
-              + name
-              + ": elements ["
-              + start
-              + ", "
-              + ((long) start + count)
-              + ") are out of range; the shard "
-              + shape
-              + " has "
-              + elements
-              + " elements");
+          """
+          tensor %s: elements [%s, %s) are out of range; the shard %s has %s elements\
+          """
+              .formatted(name, start, (long) start + count, shape, elements));
     }
     return new Slice(this, start, 1, count, count, Shape.of(count));
   }
@@ -73,18 +66,8 @@ public record Shard(String name, MemoryAddress address, Shape shape, DType dtype
   void checkAxis(String axis, int start, int count, int extent) {
     if (start < 0 || count < 0 || (long) start + count > extent) {
       throw new RangeException(
-          "tensor "
-              + name
-              + ": "
-              + axis
-              + "s ["
-              + start
-              + ", "
-              + ((long) start + count)
-              + ") are out of range; the shard "
-              + shape
-              + " has "
-              + extent);
+          "tensor %s: %ss [%s, %s) are out of range; the shard %s has %s"
+              .formatted(name, axis, start, (long) start + count, shape, extent));
     }
   }
 }

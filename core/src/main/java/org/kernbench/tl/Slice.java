@@ -31,14 +31,12 @@ public record Slice(Shard shard, int start, int rows, int columns, int stride, S
     Shape to = Shape.of(dims);
     if (!isDense() || to.elements() != shape.elements()) {
       throw new RangeException(
-          "tensor "
-              + shard.name()
-              + ": a slice "
-              + shape
-              + (isDense() ? "" : " of rows that are not consecutive")
-              + " cannot be seen as "
-              + to
-              + "; expected as many consecutive elements");
+          """
+          tensor %s: a slice %s%s cannot be seen as %s; expected as many consecutive \
+          elements\
+          """
+              .formatted(
+                  shard.name(), shape, isDense() ? "" : " of rows that are not consecutive", to));
     }
     return new Slice(shard, start, rows, columns, stride, to);
   }

@@ -245,13 +245,11 @@ final class TileStream {
     }
     if (scales.shape().dim(0) != stepsOfOutput) {
       throw new org.kernbench.tensor.ShapeException(
-          "dequant per K tile: the scales are "
-              + scales
-              + ", tile "
-              + tile
-              + " makes "
-              + stepsOfOutput
-              + " steps along K; expected one row for each");
+          """
+          dequant per K tile: the scales are %s, tile %s makes %s steps along K; expected \
+          one row for each\
+          """
+              .formatted(scales, tile, stepsOfOutput));
     }
     Value row = inSumType(scales).narrow(0, s % stepsOfOutput, 1);
     return scales.shape().dim(1) == 1 ? row : row.narrow(1, column(s), columns(s));

@@ -104,12 +104,11 @@ public final class Tl {
         .shardOn(port.pe())
         .orElseThrow(() ->
             new SimulationException(
-                "tensor "
-                    + tensor.name()
-                    + " has no shard at "
-                    + port.pe()
-                    + "; launch only where it lies, or return early for other"
-                    + " program ids"));
+                """
+                tensor %s has no shard at %s; launch only where it lies, or return early for \
+                other program ids\
+                """
+                    .formatted(tensor.name(), port.pe())));
   }
 
   /**
@@ -215,14 +214,8 @@ public final class Tl {
     if (slice.shape().elements() != value.shape().elements()
         || slice.shard().dtype() != value.dtype()) {
       throw new ShapeException(
-          "store to "
-              + slice.shard().name()
-              + ": value is "
-              + value
-              + ", the slice is "
-              + slice.shard().dtype()
-              + slice.shape()
-              + "; cast or reshape the value");
+          "store to %s: value is %s, the slice is %s%s; cast or reshape the value"
+              .formatted(slice.shard().name(), value, slice.shard().dtype(), slice.shape()));
     }
   }
 
@@ -273,13 +266,11 @@ public final class Tl {
         || b.shape().rank() != s.rank()
         || !b.shape().with(at, 1).equals(s.with(at, 1))) {
       throw new ShapeException(
-          "concat of "
-              + a
-              + " and "
-              + b
-              + " along axis "
-              + axis
-              + ": expected equal dtypes and equal extents on the other axes");
+          """
+          concat of %s and %s along axis %s: expected equal dtypes and equal extents on \
+          the other axes\
+          """
+              .formatted(a, b, axis));
     }
     int outer = Math.toIntExact(s.outer(at));
     int inner = Math.toIntExact(s.inner(at));
@@ -497,19 +488,8 @@ public final class Tl {
     DType kept = a.dtype().accumulator();
     if (acc.dtype() != kept || !acc.shape().equals(Shape.of(gemm.m(), gemm.n()))) {
       throw new ShapeException(
-          "dot of "
-              + a
-              + " and "
-              + b
-              + ": accumulator is "
-              + acc
-              + "; expected "
-              + kept
-              + "["
-              + gemm.m()
-              + ", "
-              + gemm.n()
-              + "]");
+          "dot of %s and %s: accumulator is %s; expected %s[%s, %s]"
+              .formatted(a, b, acc, kept, gemm.m(), gemm.n()));
     }
   }
 
@@ -676,13 +656,13 @@ public final class Tl {
     if (queue < 0) {
       List<String> known = port.directions();
       throw new SimulationException(
-          port.pe()
-              + " has no message queue in direction "
-              + direction
-              + "; "
-              + (known.isEmpty()
-                  ? "none are installed: call initProcessGroup first"
-                  : "installed are " + String.join(", ", known)));
+          "%s has no message queue in direction %s; %s"
+              .formatted(
+                  port.pe(),
+                  direction,
+                  known.isEmpty()
+                      ? "none are installed: call initProcessGroup first"
+                      : "installed are " + String.join(", ", known)));
     }
     if (knownDirections < queues.length) {
       directions[knownDirections] = direction;
@@ -703,13 +683,11 @@ public final class Tl {
         .shardOn(at)
         .orElseThrow(() ->
             new SimulationException(
-                "tensor "
-                    + tensor.name()
-                    + " has no shard at "
-                    + at
-                    + ", where the kernel at "
-                    + port.pe()
-                    + " wants to reach it; name a PE on which it lies"));
+                """
+                tensor %s has no shard at %s, where the kernel at %s wants to reach it; name a \
+                PE on which it lies\
+                """
+                    .formatted(tensor.name(), at, port.pe())));
   }
 
   /**

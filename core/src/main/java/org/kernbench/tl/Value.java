@@ -122,14 +122,8 @@ public final class Value {
   public Value range(int start, int count) {
     if (start < 0 || count < 0 || (long) start + count > shape.elements()) {
       throw new RangeException(
-          "value "
-              + shape
-              + ": elements ["
-              + start
-              + ", "
-              + ((long) start + count)
-              + ") are out of range; it has "
-              + shape.elements());
+          "value %s: elements [%s, %s) are out of range; it has %s"
+              .formatted(shape, start, (long) start + count, shape.elements()));
     }
     Value from = dense();
     return from.view(Shape.of(count), new long[] {1}, start);
@@ -140,15 +134,8 @@ public final class Value {
     Shape to = Shape.of(dims);
     if (to.elements() != shape.elements()) {
       throw new IllegalArgumentException(
-          "cannot reshape "
-              + shape
-              + " to "
-              + to
-              + ": "
-              + shape.elements()
-              + " against "
-              + to.elements()
-              + " elements");
+          "cannot reshape %s to %s: %s against %s elements"
+              .formatted(shape, to, shape.elements(), to.elements()));
     }
     return dense().view(to, to.strides(), 0);
   }
@@ -163,16 +150,8 @@ public final class Value {
     int a = axis(axis);
     if (start < 0 || count < 0 || (long) start + count > shape.dim(a)) {
       throw new RangeException(
-          "value "
-              + shape
-              + ": ["
-              + start
-              + ", "
-              + ((long) start + count)
-              + ") is out of range along axis "
-              + axis
-              + ", which has "
-              + shape.dim(a));
+          "value %s: [%s, %s) is out of range along axis %s, which has %s"
+              .formatted(shape, start, (long) start + count, axis, shape.dim(a)));
     }
     return view(shape.with(a, count), strides(), start * strides()[a]);
   }
@@ -186,14 +165,8 @@ public final class Value {
     int a = axis(axis);
     if (Arrays.stream(sizes).sum() != shape.dim(a)) {
       throw new ShapeException(
-          "split of "
-              + this
-              + " along axis "
-              + axis
-              + " into "
-              + Arrays.toString(sizes)
-              + ": expected sizes that add up to "
-              + shape.dim(a));
+          "split of %s along axis %s into %s: expected sizes that add up to %s"
+              .formatted(this, axis, Arrays.toString(sizes), shape.dim(a)));
     }
     List<Value> parts = new ArrayList<>();
     int start = 0;
@@ -228,13 +201,8 @@ public final class Value {
     Arrays.setAll(all, i -> i);
     if (!Arrays.equals(sorted, all)) {
       throw new ShapeException(
-          "permute of "
-              + this
-              + " by "
-              + Arrays.toString(axes)
-              + ": expected each of 0.."
-              + (shape.rank() - 1)
-              + " once");
+          "permute of %s by %s: expected each of 0..%s once"
+              .formatted(this, Arrays.toString(axes), shape.rank() - 1));
     }
     int[] dims = new int[axes.length];
     long[] to = new long[axes.length];
@@ -278,11 +246,8 @@ public final class Value {
     }
     if (to.rank() < shape.rank() || !Shape.broadcast(shape, to).equals(to)) {
       throw new ShapeException(
-          "broadcast of "
-              + this
-              + " to "
-              + to
-              + ": expected equal extents or 1, from the last axis");
+          "broadcast of %s to %s: expected equal extents or 1, from the last axis"
+              .formatted(this, to));
     }
     long[] repeated = new long[to.rank()];
     int missing = to.rank() - shape.rank();

@@ -19,14 +19,9 @@ public final class Ahbm {
   public void setDevice(int index) {
     if (index < 0 || index >= deviceCount()) {
       throw new SimulationException(
-          "setDevice: got "
-              + index
-              + "; expected 0 to "
-              + (deviceCount() - 1)
-              + ", the "
-              + session.rankLevelName()
-              + "s of machine "
-              + session.machine.name());
+          "setDevice: got %s; expected 0 to %s, the %ss of machine %s"
+              .formatted(
+                  index, deviceCount() - 1, session.rankLevelName(), session.machine.name()));
     }
     device = index;
   }

@@ -56,12 +56,11 @@ public final class Distributed {
   private void meet(CollectiveBackend found, Worker worker) {
     if (worker.worldSize() != found.worldSize()) {
       throw new SimulationException(
-          "initProcessGroup: "
-              + worker.worldSize()
-              + " ranks were spawned, but the world size is "
-              + found.worldSize()
-              + "; spawn as many, or set world_size of the collective"
-              + " configuration");
+          """
+          initProcessGroup: %s ranks were spawned, but the world size is %s; spawn as \
+          many, or set world_size of the collective configuration\
+          """
+              .formatted(worker.worldSize(), found.worldSize()));
     }
     Fingerprint mine = new Fingerprint("initProcessGroup", "world", 0, found.name());
     Rendezvous meeting = session.opening;
@@ -87,12 +86,8 @@ public final class Distributed {
     if (!found.get().name().equals(name)) {
       List<String> known = List.of(found.get().name());
       throw new SimulationException(
-          "initProcessGroup: unknown backend \""
-              + name
-              + "\""
-              + Suggest.hint(name, known)
-              + "; expected "
-              + known.getFirst());
+          "initProcessGroup: unknown backend \"%s\"%s; expected %s"
+              .formatted(name, Suggest.hint(name, known), known.getFirst()));
     }
     return found.get();
   }
@@ -102,14 +97,10 @@ public final class Distributed {
     int devices = session.deviceCount();
     if (size < 1 || size > devices) {
       throw new SimulationException(
-          "initProcessGroup: world size "
-              + size
-              + "; expected 1 to "
-              + devices
-              + ", one per "
-              + session.rankLevelName()
-              + " of machine "
-              + session.machine.name());
+          """
+          initProcessGroup: world size %s; expected 1 to %s, one per %s of machine %s\
+          """
+              .formatted(size, devices, session.rankLevelName(), session.machine.name()));
     }
     session.groups.open(backend, size);
   }
@@ -163,18 +154,11 @@ public final class Distributed {
       for (int rank : ranks) {
         if (listOf[rank] >= 0) {
           throw new SimulationException(
-              method
-                  + ": rank "
-                  + rank
-                  + " is in list "
-                  + listOf[rank]
-                  + ", "
-                  + lists.get(listOf[rank])
-                  + ", and in list "
-                  + i
-                  + ", "
-                  + lists.get(i)
-                  + "; expected each rank in one list at most");
+              """
+              %s: rank %s is in list %s, %s, and in list %s, %s; expected each rank in one \
+              list at most\
+              """
+                  .formatted(method, rank, listOf[rank], lists.get(listOf[rank]), i, lists.get(i)));
         }
         listOf[rank] = i;
       }
@@ -229,12 +213,8 @@ public final class Distributed {
     }
     if (sorted.size() > world.size()) {
       throw new SimulationException(
-          method
-              + ": "
-              + sorted.size()
-              + " ranks; expected at most the "
-              + world.size()
-              + " of the world");
+          "%s: %s ranks; expected at most the %s of the world"
+              .formatted(method, sorted.size(), world.size()));
     }
     for (int i = 0; i < sorted.size(); i++) {
       int rank = sorted.get(i);
@@ -450,9 +430,11 @@ public final class Distributed {
     Worker worker = session.current();
     if (worker == null) {
       throw new SimulationException(
-          op
-              + " in the host program, which is no rank; call it in a body given to"
-              + " multiprocessing().spawn");
+          """
+          %s in the host program, which is no rank; call it in a body given to \
+          multiprocessing().spawn\
+          """
+              .formatted(op));
     }
     return worker;
   }

@@ -140,10 +140,11 @@ final class Groups {
               .map(session.simulator::installApart)
               .orElseThrow(() ->
                   new SimulationException(
-                      "queues: algorithm "
-                          + w.handle().algorithm()
-                          + " has none before its first call; install a QueuePlan of your own with"
-                          + " simulator().install"));
+                      """
+                      queues: algorithm %s has none before its first call; install a QueuePlan of \
+                      your own with simulator().install\
+                      """
+                          .formatted(w.handle().algorithm())));
       ownQueues = own;
     }
     return own;

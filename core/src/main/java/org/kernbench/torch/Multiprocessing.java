@@ -28,25 +28,20 @@ public final class Multiprocessing {
     int devices = session.deviceCount();
     if (worldSize < 1 || worldSize > devices) {
       throw new SimulationException(
-          "spawn of "
-              + worldSize
-              + " ranks: expected 1 to "
-              + devices
-              + ", one per "
-              + session.rankLevelName()
-              + " of machine "
-              + session.machine.name()
-              + "; spawn fewer, choose a finer rank_level or a larger machine");
+          """
+          spawn of %s ranks: expected 1 to %s, one per %s of machine %s; spawn fewer, \
+          choose a finer rank_level or a larger machine\
+          """
+              .formatted(worldSize, devices, session.rankLevelName(), session.machine.name()));
     }
     Members before = session.groups.world();
     if (before != null && before.size() != worldSize) {
       throw new SimulationException(
-          "spawn of "
-              + worldSize
-              + " ranks, but the process group has "
-              + before.size()
-              + "; spawn as many, or set world_size of the collective configuration to "
-              + worldSize);
+          """
+          spawn of %s ranks, but the process group has %s; spawn as many, or set \
+          world_size of the collective configuration to %s\
+          """
+              .formatted(worldSize, before.size(), worldSize));
     }
     session.scheduler = new Scheduler(session, worldSize, body);
     try {

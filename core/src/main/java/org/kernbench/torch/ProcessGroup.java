@@ -491,15 +491,8 @@ public final class ProcessGroup {
         throw members.error(
             method,
             rank,
-            "input "
-                + in.name()
-                + " is "
-                + in.dtype()
-                + ", output "
-                + out.name()
-                + " is "
-                + out.dtype()
-                + "; expected one dtype");
+            "input %s is %s, output %s is %s; expected one dtype"
+                .formatted(in.name(), in.dtype(), out.name(), out.dtype()));
       }
       TensorChecks.checkRows(members, method, rank, in, out);
     }
@@ -539,9 +532,8 @@ public final class ProcessGroup {
           rank,
           isRoot
               ? "the root gives no output; expected gather(output, input, dst)"
-              : "an output on another rank than the root "
-                  + r.root
-                  + "; expected gather(input, dst)");
+              : "an output on another rank than the root %s; expected gather(input, dst)"
+                  .formatted(r.root));
     }
     if (r.op == CollectiveOp.SCATTER && isRoot != (r.in != null)) {
       throw members.error(
@@ -549,9 +541,8 @@ public final class ProcessGroup {
           rank,
           isRoot
               ? "the root gives no input; expected scatter(output, input, src)"
-              : "an input on another rank than the root "
-                  + r.root
-                  + "; expected scatter(output, src)");
+              : "an input on another rank than the root %s; expected scatter(output, src)"
+                  .formatted(r.root));
     }
   }
 
@@ -567,22 +558,15 @@ public final class ProcessGroup {
         throw members.error(
             method,
             rank,
-            r.rows.size()
-                + " numbers of rows; expected one for each of "
-                + members.size()
-                + " members");
+            "%s numbers of rows; expected one for each of %s members"
+                .formatted(r.rows.size(), members.size()));
       }
       if (r.rows.get(member) != rows) {
         throw members.error(
             method,
             rank,
-            "tensor "
-                + part.name()
-                + " has "
-                + rows
-                + " rows; expected "
-                + r.rows.get(member)
-                + ", as the list of rows says");
+            "tensor %s has %s rows; expected %s, as the list of rows says"
+                .formatted(part.name(), rows, r.rows.get(member)));
       }
       expected = r.rows.stream().mapToLong(Long::longValue).sum();
     }
@@ -590,19 +574,16 @@ public final class ProcessGroup {
       throw members.error(
           method,
           rank,
-          "tensor "
-              + whole.name()
-              + " has shape "
-              + whole.shape()
-              + ", the part "
-              + part.name()
-              + " has "
-              + part.shape()
-              + ", in a group of "
-              + members.size()
-              + "; expected "
-              + expected
-              + " rows");
+          """
+          tensor %s has shape %s, the part %s has %s, in a group of %s; expected %s rows\
+          """
+              .formatted(
+                  whole.name(),
+                  whole.shape(),
+                  part.name(),
+                  part.shape(),
+                  members.size(),
+                  expected));
     }
   }
 
@@ -618,14 +599,11 @@ public final class ProcessGroup {
         throw members.error(
             "allToAll",
             rank,
-            "input "
-                + in.shape()
-                + " and output "
-                + out.shape()
-                + " in a group of "
-                + members.size()
-                + "; expected equal shapes with rows that divide by the members,"
-                + " or numbers of rows for each member");
+            """
+            input %s and output %s in a group of %s; expected equal shapes with rows that \
+            divide by the members, or numbers of rows for each member\
+            """
+                .formatted(in.shape(), out.shape(), members.size()));
       }
       return;
     }
@@ -640,16 +618,12 @@ public final class ProcessGroup {
       throw members.error(
           "allToAll",
           rank,
-          what
-              + " "
-              + tensor.name()
-              + " has shape "
-              + tensor.shape()
-              + ", its rows for each member "
-              + Arrays.toString(rows)
-              + "; expected "
-              + members.size()
-              + " numbers that add up to its rows");
+          """
+          %s %s has shape %s, its rows for each member %s; expected %s numbers that add \
+          up to its rows\
+          """
+              .formatted(
+                  what, tensor.name(), tensor.shape(), Arrays.toString(rows), members.size()));
     }
   }
 
@@ -658,17 +632,21 @@ public final class ProcessGroup {
     Worker worker = session.current();
     if (worker == null) {
       throw new SimulationException(
-          method
-              + " in the host program, which is no rank; call it in a body given to"
-              + " multiprocessing().spawn");
+          """
+          %s in the host program, which is no rank; call it in a body given to \
+          multiprocessing().spawn\
+          """
+              .formatted(method));
     }
     if (!usable || members.member(worker.rank()) < 0) {
       throw members.error(
           method,
           worker.rank(),
-          "the rank is not a member, of "
-              + shown()
-              + "; check isMember() before, or give the rank a group of its own");
+          """
+          the rank is not a member, of %s; check isMember() before, or give the rank a \
+          group of its own\
+          """
+              .formatted(shown()));
     }
     if (!members.isOpenFor(worker.rank())) {
       throw members.error(method, worker.rank(), "the group has been destroyed");

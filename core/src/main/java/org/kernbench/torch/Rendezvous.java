@@ -60,20 +60,14 @@ final class Rendezvous implements Wait {
   static CollectiveMismatchException mismatch(
       int one, Object first, String firstPlace, int other, Object second, String secondPlace) {
     return new CollectiveMismatchException(
-        "ranks disagree on what they do together:\n  rank "
-            + one
-            + ": "
-            + first
-            + ", at "
-            + firstPlace
-            + "\n  rank "
-            + other
-            + ": "
-            + second
-            + ", at "
-            + secondPlace
-            + "\n  expected the same operation, shape, dtype and reduction on every rank of the"
-            + " group, in the same order");
+        """
+        ranks disagree on what they do together:
+        \s rank %s: %s, at %s
+        \s rank %s: %s, at %s
+        \s expected the same operation, shape, dtype and reduction on every rank of the \
+        group, in the same order\
+        """
+            .formatted(one, first, firstPlace, other, second, secondPlace));
   }
 
   boolean isFull() {

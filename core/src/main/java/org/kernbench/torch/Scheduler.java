@@ -221,9 +221,11 @@ final class Scheduler {
     }
     if (!s.isEmpty()) {
       throw new CollectiveMismatchException(
-          "all ranks have ended, but not all came to what others have begun"
-              + s
-              + "\n  remedy: every rank must make the same collective calls, equally often");
+          """
+          all ranks have ended, but not all came to what others have begun%s
+          \s remedy: every rank must make the same collective calls, equally often\
+          """
+              .formatted(s));
     }
   }
 
@@ -268,18 +270,18 @@ final class Scheduler {
       waiting += w.isEnded() ? 0 : 1;
       messages |= !w.isEnded() && w.waitingFor() instanceof Post;
     }
-    return "deadlock at "
-        + session.now()
-        + ": no event is queued and "
-        + waiting
-        + " of "
-        + workers.length
-        + " ranks wait"
-        + waits("\n  ")
-        + "\n  remedy: every rank must make the same collective calls, equally often"
-        + (messages
-            ? "; ranks that send to each other need batchIsendIrecv, or isend before recv"
-            : "");
+    return """
+    deadlock at %s: no event is queued and %s of %s ranks wait%s
+    \s remedy: every rank must make the same collective calls, equally often%s\
+    """
+        .formatted(
+            session.now(),
+            waiting,
+            workers.length,
+            waits("\n  "),
+            messages
+                ? "; ranks that send to each other need batchIsendIrecv, or isend before recv"
+                : "");
   }
 
   /** One line for each thing that ranks wait for, and one for those that have ended. */

@@ -367,14 +367,11 @@ final class Session {
     Use use = running.get();
     if (use != null && use.declared && !use.tensors.contains(tensor)) {
       throw new SimulationException(
-          "kernel "
-              + use.kernel
-              + " at "
-              + pe
-              + " uses tensor "
-              + tensor.name()
-              + ", which it was not launched with; pass it to launch, so that reads of the host"
-              + " wait for the kernel");
+          """
+          kernel %s at %s uses tensor %s, which it was not launched with; pass it to \
+          launch, so that reads of the host wait for the kernel\
+          """
+              .formatted(use.kernel, pe, tensor.name()));
     }
   }
 
@@ -425,18 +422,20 @@ final class Session {
   private void checkUsable(String what) {
     if (driving) {
       throw new SimulationException(
-          what
-              + " from inside a kernel; a kernel looks at values with tl.item and launches"
-              + " nothing");
+          """
+          %s from inside a kernel; a kernel looks at values with tl.item and launches \
+          nothing\
+          """
+              .formatted(what));
     }
     Throwable cause = stopped;
     if (cause != null) {
       String text = String.valueOf(cause.getMessage());
       throw new SimulationException(
-          what
-              + ": the simulation has stopped after an error ("
-              + text.lines().findFirst().orElse("")
-              + "); open a new Torch to go on");
+          """
+          %s: the simulation has stopped after an error (%s); open a new Torch to go on\
+          """
+              .formatted(what, text.lines().findFirst().orElse("")));
     }
   }
 
@@ -606,12 +605,8 @@ final class Session {
       Work work = written.get(t.owner());
       if (work != null) {
         throw new SimulationException(
-            what
-                + " of tensor "
-                + t.name()
-                + ", which is being written by "
-                + work
-                + "; await() that work first");
+            "%s of tensor %s, which is being written by %s; await() that work first"
+                .formatted(what, t.name(), work));
       }
     }
   }

@@ -195,27 +195,15 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     checkUsable("view");
     if (specs.size() != 1) {
       throw new SimulationException(
-          "view of tensor "
-              + name
-              + ", which is spread over "
-              + specs.size()
-              + " PEs; expected a tensor on one PE");
+          """
+          view of tensor %s, which is spread over %s PEs; expected a tensor on one PE\
+          """
+              .formatted(name, specs.size()));
     }
     if (start < 0 || start + part.elements() > shape.elements()) {
       throw new ShapeException(
-          "view "
-              + partName
-              + " "
-              + part
-              + " of tensor "
-              + name
-              + " "
-              + shape
-              + " from element "
-              + start
-              + ": expected at most "
-              + shape.elements()
-              + " elements");
+          "view %s %s of tensor %s %s from element %s: expected at most %s elements"
+              .formatted(partName, part, name, shape, start, shape.elements()));
     }
     ShardSpec place = specs.getFirst();
     ShardSpec spec =
@@ -343,15 +331,10 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     source.checkUsable("copyInPlace from");
     if (!source.shape.equals(shape)) {
       throw new ShapeException(
-          "copyInPlace: source "
-              + source.name
-              + " has shape "
-              + source.shape
-              + ", target "
-              + name
-              + " has "
-              + shape
-              + "; expected equal shapes");
+          """
+          copyInPlace: source %s has shape %s, target %s has %s; expected equal shapes\
+          """
+              .formatted(source.name, source.shape, name, shape));
     }
     source.settle();
     settle();
@@ -464,15 +447,11 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     }
     if (!inside) {
       throw new ShapeException(
-          "tensor "
-              + name
-              + ": index "
-              + Arrays.toString(index)
-              + " is out of range for shape "
-              + shape
-              + "; expected "
-              + shape.rank()
-              + " indices, each from 0 to its extent less one");
+          """
+          tensor %s: index %s is out of range for shape %s; expected %s indices, each \
+          from 0 to its extent less one\
+          """
+              .formatted(name, Arrays.toString(index), shape, shape.rank()));
     }
     settle();
     return element(index);
@@ -525,13 +504,11 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
       Npy.write(file, dtype, shape, bytes);
     } catch (IOException e) {
       throw new SimulationException(
-          "tensor "
-              + name
-              + " cannot be saved to "
-              + file
-              + ": "
-              + Torch.reason(e)
-              + "; expected a file that can be written, in a folder that exists");
+          """
+          tensor %s cannot be saved to %s: %s; expected a file that can be written, in a \
+          folder that exists\
+          """
+              .formatted(name, file, Torch.reason(e)));
     }
   }
 
@@ -610,14 +587,11 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
 
   private SimulationException unwritten(int[] index, ShardSpec spec) {
     return new SimulationException(
-        "tensor "
-            + name
-            + ": element "
-            + Arrays.toString(index)
-            + " at "
-            + spec.place()
-            + " is read before anything was written to it; make the tensor with zeros or full, or"
-            + " let a kernel store all of it");
+        """
+        tensor %s: element %s at %s is read before anything was written to it; make the \
+        tensor with zeros or full, or let a kernel store all of it\
+        """
+            .formatted(name, Arrays.toString(index), spec.place()));
   }
 
   /** The host-read barrier. */
@@ -633,12 +607,11 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     long bytes = shape.elements() * elementBytes;
     if (bytes > Integer.MAX_VALUE) {
       throw new SimulationException(
-          "tensor "
-              + name
-              + " has "
-              + Sizes.of(bytes)
-              + ", more than the host moves at once (2 GiB); use several tensors, or get and"
-              + " fillInPlace");
+          """
+          tensor %s has %s, more than the host moves at once (2 GiB); use several \
+          tensors, or get and fillInPlace\
+          """
+              .formatted(name, Sizes.of(bytes)));
     }
     return (int) bytes;
   }
@@ -646,15 +619,8 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   private void checkCount(long values) {
     if (values != shape.elements()) {
       throw new ShapeException(
-          "tensor "
-              + name
-              + " of shape "
-              + shape
-              + " has "
-              + shape.elements()
-              + " elements, got "
-              + values
-              + " values; expected as many");
+          "tensor %s of shape %s has %s elements, got %s values; expected as many"
+              .formatted(name, shape, shape.elements(), values));
     }
   }
 }

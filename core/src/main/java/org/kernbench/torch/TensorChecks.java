@@ -25,11 +25,11 @@ final class TensorChecks {
             method,
             rank,
             tensor,
-            ": it lies at "
-                + spec.place()
-                + "; expected "
-                + device.lead()
-                + ", on the rank's own device: make it there, or set the device back");
+            """
+            : it lies at %s; expected %s, on the rank's own device: make it there, or set \
+            the device back\
+            """
+                .formatted(spec.place(), device.lead()));
       }
     }
     if (tensor.shape().elements() > Integer.MAX_VALUE) {
@@ -71,15 +71,11 @@ final class TensorChecks {
       throw group.error(
           method,
           rank,
-          "input "
-              + in.name()
-              + " has shape "
-              + a
-              + ", output "
-              + out.name()
-              + " has "
-              + b
-              + "; expected shapes that differ in the first axis only");
+          """
+          input %s has shape %s, output %s has %s; expected shapes that differ in the \
+          first axis only\
+          """
+              .formatted(in.name(), a, out.name(), b));
     }
   }
 
@@ -109,11 +105,11 @@ final class TensorChecks {
           throw group.error(
               method,
               rank,
-              "tensor "
-                  + tensor.name()
-                  + " is spread along its first axis, which "
-                  + method
-                  + " cuts; place it on one PE, replicate it, or spread another axis");
+              """
+              tensor %s is spread along its first axis, which %s cuts; place it on one PE, \
+              replicate it, or spread another axis\
+              """
+                  .formatted(tensor.name(), method));
         }
       }
     }
@@ -121,11 +117,8 @@ final class TensorChecks {
       throw group.error(
           method,
           rank,
-          "tensors "
-              + tensor.name()
-              + " and "
-              + alike.name()
-              + " are placed differently; expected one placement");
+          "tensors %s and %s are placed differently; expected one placement"
+              .formatted(tensor.name(), alike.name()));
     }
   }
 

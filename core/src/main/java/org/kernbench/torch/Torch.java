@@ -173,11 +173,11 @@ public final class Torch implements AutoCloseable {
       Npy.writeArchive(file, arrays);
     } catch (IOException e) {
       throw new SimulationException(
-          "tensors cannot be saved to "
-              + file
-              + ": "
-              + reason(e)
-              + "; expected a file that can be written, in a folder that exists");
+          """
+          tensors cannot be saved to %s: %s; expected a file that can be written, in a \
+          folder that exists\
+          """
+              .formatted(file, reason(e)));
     }
   }
 
@@ -209,15 +209,8 @@ public final class Torch implements AutoCloseable {
   private static void checkCount(int values, Shape shape, String name) {
     if (values != shape.elements()) {
       throw new SimulationException(
-          "tensor "
-              + name
-              + " of shape "
-              + shape
-              + " has "
-              + shape.elements()
-              + " elements, got "
-              + values
-              + " values; expected as many");
+          "tensor %s of shape %s has %s elements, got %s values; expected as many"
+              .formatted(name, shape, shape.elements(), values));
     }
   }
 

@@ -88,14 +88,14 @@ public final class Work {
     Worker worker = session.current();
     if (worker == null || worker.rank() != rank) {
       throw new SimulationException(
-          method
-              + " of "
-              + what
-              + ", which belongs to rank "
-              + rank
-              + ", by "
-              + (worker == null ? "the host program" : "rank " + worker.rank())
-              + "; each rank waits for its own work");
+          """
+          %s of %s, which belongs to rank %s, by %s; each rank waits for its own work\
+          """
+              .formatted(
+                  method,
+                  what,
+                  rank,
+                  worker == null ? "the host program" : "rank " + worker.rank()));
     }
     return worker;
   }

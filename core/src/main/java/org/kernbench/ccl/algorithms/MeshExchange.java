@@ -45,11 +45,11 @@ public final class MeshExchange implements CollectiveAlgorithm {
   public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
     if (group.size() != RANKS) {
       throw new CollectiveException(
-          "algorithm "
-              + config.name()
-              + " is for 4 ranks in a 2 x 2 mesh, the group has "
-              + group.size()
-              + "; use world_size: 4, or ring or tree");
+          """
+          algorithm %s is for 4 ranks in a 2 x 2 mesh, the group has %s; use world_size: \
+          4, or ring or tree\
+          """
+              .formatted(config.name(), group.size()));
     }
     RootExchange exchange = new TorusExchange(new int[][] {{0, 1}, {2, 3}}, RANKS, "", queues);
     Tree roots = new Tree(RANKS);

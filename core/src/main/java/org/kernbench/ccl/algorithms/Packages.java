@@ -50,12 +50,11 @@ final class Packages {
       int[][] other = cubes(sip);
       if (other.length != first.length || other[0].length != first[0].length) {
         throw refused(
-            "sip "
-                + sip
-                + " takes part with other cubes than sip "
-                + order.get(0)
-                + "; use a world_size that is a multiple of the cubes of a sip, "
-                + machine().cubesPerSip());
+            """
+            sip %s takes part with other cubes than sip %s; use a world_size that is a \
+            multiple of the cubes of a sip, %s\
+            """
+                .formatted(sip, order.get(0), machine().cubesPerSip()));
       }
     }
     SipTopology topology = config.topology().orElse(machine().sipTopology());
@@ -113,12 +112,11 @@ final class Packages {
     for (int i = 0; i < x.length; i++) {
       if (taken[y[i] - top][x[i] - left]) {
         throw refused(
-            "ranks "
-                + result[y[i] - top][x[i] - left]
-                + " and "
-                + things.get(i)
-                + " are on one cube; it needs rank_level cube or sip; for PEs of a cube use ring or"
-                + " tree");
+            """
+            ranks %s and %s are on one cube; it needs rank_level cube or sip; for PEs of a \
+            cube use ring or tree\
+            """
+                .formatted(result[y[i] - top][x[i] - left], things.get(i)));
       }
       taken[y[i] - top][x[i] - left] = true;
       result[y[i] - top][x[i] - left] = things.get(i);
@@ -172,12 +170,8 @@ final class Packages {
     }
     int last = group.lead(ranks[ranks.length - 1][ranks[0].length - 1]).cube();
     throw refused(
-        "root_cube is "
-            + cube
-            + ", which takes no part; expected one of the cubes "
-            + group.lead(ranks[0][0]).cube()
-            + " to "
-            + last);
+        "root_cube is %s, which takes no part; expected one of the cubes %s to %s"
+            .formatted(cube, group.lead(ranks[0][0]).cube(), last));
   }
 
   List<Integer> sips() {

@@ -68,16 +68,12 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     int c = config.subChunks().orElse(0);
     if (c > queues.slots()) {
       throw new CollectiveException(
-          "algorithms."
-              + config.name()
-              + ".sub_chunks: got "
-              + c
-              + ", but queues have "
-              + queues.slots()
-              + " slots; all ranks send a whole segment before they receive, which"
-              + " needs a slot for each sub-chunk: use at most "
-              + queues.slots()
-              + " sub_chunks, or more slots");
+          """
+          algorithms.%s.sub_chunks: got %s, but queues have %s slots; all ranks send a \
+          whole segment before they receive, which needs a slot for each sub-chunk: use \
+          at most %s sub_chunks, or more slots\
+          """
+              .formatted(config.name(), c, queues.slots(), queues.slots()));
     }
     return new Ring(group, queues, config);
   }

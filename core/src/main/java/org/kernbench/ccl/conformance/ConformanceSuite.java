@@ -274,13 +274,10 @@ final class ConformanceSuite {
     if (factor > Auto.TRUSTED) {
       fail(
           place.name() + ", " + question + slots,
-          "a forecast that is used is off by more than "
-              + Auto.TRUSTED
-              + " times: forecast "
-              + forecast.getAsLong()
-              + " ps, took "
-              + ps
-              + " ps");
+          """
+          a forecast that is used is off by more than %s times: forecast %s ps, took %s ps\
+          """
+              .formatted(Auto.TRUSTED, forecast.getAsLong(), ps));
     }
   }
 

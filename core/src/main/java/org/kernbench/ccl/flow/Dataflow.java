@@ -198,11 +198,11 @@ public final class Dataflow {
     }
     if (parts.size() == MOST_PARTS) {
       throw new CollectiveException(
-          "this algorithm has too many messages for "
-              + ranks
-              + " ranks: more than "
-              + MOST_PARTS
-              + " steps of its ranks for one chunk; use ring, or one of several levels");
+          """
+          this algorithm has too many messages for %s ranks: more than %s steps of its \
+          ranks for one chunk; use ring, or one of several levels\
+          """
+              .formatted(ranks, MOST_PARTS));
     }
     Part part =
         new Part(parts.size(), kind, rank, first, count, step, sent, from, localCount[rank]++);

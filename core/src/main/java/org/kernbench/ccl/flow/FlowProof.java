@@ -46,12 +46,8 @@ final class FlowProof {
         for (int unit = p.first; unit < p.end(); unit++) {
           if (results[p.rank][unit] != null) {
             throw new IllegalStateException(
-                "unit "
-                    + unit
-                    + " is stored twice at rank "
-                    + p.rank
-                    + ", the second time by "
-                    + p);
+                "unit %s is stored twice at rank %s, the second time by %s"
+                    .formatted(unit, p.rank, p));
           }
           results[p.rank][unit] = in[p.id][unit - p.first];
         }

@@ -320,32 +320,21 @@ public final class FlowSchedule implements Schedule {
     }
     if (best == null) {
       throw new CollectiveException(
-          "algorithm "
-              + config.name()
-              + ": "
-              + call.op().word()
-              + " over "
-              + group.size()
-              + " ranks: its message slots leave "
-              + Math.max(0, tcm)
-              + " bytes of TCM; use fewer or smaller slots (slots, slot_size), another buffer_kind"
-              + " or another algorithm");
+          """
+          algorithm %s: %s over %s ranks: its message slots leave %s bytes of TCM; use \
+          fewer or smaller slots (slots, slot_size), another buffer_kind or another \
+          algorithm\
+          """
+              .formatted(config.name(), call.op().word(), group.size(), Math.max(0, tcm)));
     }
     if (least > queues.slots()) {
       throw new CollectiveException(
-          "algorithm "
-              + config.name()
-              + ": "
-              + call.op().word()
-              + " over "
-              + group.size()
-              + " ranks needs "
-              + least
-              + " message slots per direction, queues have "
-              + queues.slots()
-              + "; use slots: "
-              + least
-              + ", or another algorithm");
+          """
+          algorithm %s: %s over %s ranks needs %s message slots per direction, queues \
+          have %s; use slots: %s, or another algorithm\
+          """
+              .formatted(
+                  config.name(), call.op().word(), group.size(), least, queues.slots(), least));
     }
     return best;
   }

@@ -229,12 +229,12 @@ public final class Auto implements CollectiveAlgorithm {
       Map<String, Schedule> able = candidates(call.op());
       if (able.isEmpty()) {
         throw new CollectiveException(
-            "auto: no algorithm can do "
-                + call.op().word()
-                + " in this group of "
-                + group.size()
-                + " ranks; those of the configuration are "
-                + String.join(", ", ccl.names(call.op())));
+            """
+            auto: no algorithm can do %s in this group of %s ranks; those of the \
+            configuration are %s\
+            """
+                .formatted(
+                    call.op().word(), group.size(), String.join(", ", ccl.names(call.op()))));
       }
       Found trials = new Found(call, refusals);
       Optional<String> tabled = table.flatMap(t -> t.algorithm(call.op(), call.bytes()));

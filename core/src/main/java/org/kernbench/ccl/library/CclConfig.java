@@ -199,11 +199,8 @@ public final class CclConfig {
     if (!name.isEmpty() && !known.contains(name)) {
       map.problem(
           key,
-          "got \""
-              + name
-              + "\"; expected one of "
-              + String.join(", ", known)
-              + Suggest.hint(name, known));
+          "got \"%s\"; expected one of %s%s"
+              .formatted(name, String.join(", ", known), Suggest.hint(name, known)));
     }
   }
 
@@ -217,12 +214,13 @@ public final class CclConfig {
       String hint = Suggest.hint(className, CollectiveLibrary.builtIn());
       map.problem(
           "class",
-          (map.has("class")
-                  ? "got \"" + className + "\""
-                  : "missing, and \"" + name + "\" is not built in")
-              + "; expected a class name with its package, or one of "
-              + known
-              + hint);
+          "%s; expected a class name with its package, or one of %s%s"
+              .formatted(
+                  map.has("class")
+                      ? "got \"" + className + "\""
+                      : "missing, and \"" + name + "\" is not built in",
+                  known,
+                  hint));
     }
     Keys own = Keys.common(map);
     Specific specific = Specific.of(map);
@@ -277,11 +275,11 @@ public final class CclConfig {
     AlgorithmConfig config = algorithms.get(name);
     if (config == null) {
       throw new CollectiveException(
-          "no collective algorithm \""
-              + name
-              + "\"; expected one of "
-              + String.join(", ", algorithms.keySet())
-              + Suggest.hint(name, algorithms.keySet()));
+          "no collective algorithm \"%s\"; expected one of %s%s"
+              .formatted(
+                  name,
+                  String.join(", ", algorithms.keySet()),
+                  Suggest.hint(name, algorithms.keySet())));
     }
     return config;
   }

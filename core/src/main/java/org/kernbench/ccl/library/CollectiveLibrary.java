@@ -196,11 +196,8 @@ public final class CollectiveLibrary implements CollectiveBackend {
     } catch (ClassCastException e) {
       throw ccl.problem(
           path,
-          "class "
-              + config.className()
-              + " is no "
-              + CollectiveAlgorithm.class.getName()
-              + "; expected one that implements it");
+          "class %s is no %s; expected one that implements it"
+              .formatted(config.className(), CollectiveAlgorithm.class.getName()));
     } catch (ClassNotFoundException | NoClassDefFoundError e) {
       throw ccl.problem(path, "no class " + config.className() + " on the class path");
     } catch (InvocationTargetException e) {
@@ -208,10 +205,11 @@ public final class CollectiveLibrary implements CollectiveBackend {
     } catch (ReflectiveOperationException e) {
       throw ccl.problem(
           path,
-          "class "
-              + config.className()
-              + " cannot be made; expected a public class with a public constructor without"
-              + " arguments");
+          """
+          class %s cannot be made; expected a public class with a public constructor \
+          without arguments\
+          """
+              .formatted(config.className()));
     } catch (LinkageError e) {
       throw ccl.problem(path, "class " + config.className() + " cannot be loaded: " + e);
     }
@@ -236,14 +234,8 @@ public final class CollectiveLibrary implements CollectiveBackend {
   private static String cannot(String name, CollectiveAlgorithm algorithm, CollectiveOp op) {
     List<String> can = algorithm.operations().stream().sorted().map(CollectiveOp::word).toList();
     List<String> able = builtIn(op).stream().sorted().toList();
-    return "got \""
-        + name
-        + "\", which can do "
-        + String.join(", ", can)
-        + "; expected one that can do "
-        + op.word()
-        + ", e.g. "
-        + String.join(", ", able);
+    return "got \"%s\", which can do %s; expected one that can do %s, e.g. %s"
+        .formatted(name, String.join(", ", can), op.word(), String.join(", ", able));
   }
 
   private int worldSize(CclConfig ccl) {
@@ -256,16 +248,8 @@ public final class CollectiveLibrary implements CollectiveBackend {
       if (wanted > devices) {
         throw ccl.problem(
             "algorithms." + config.name() + ".world_size",
-            "got "
-                + wanted
-                + " ranks of level "
-                + name(rankLevel)
-                + "; machine "
-                + machine.name()
-                + " has "
-                + devices
-                + " of those: use at most "
-                + devices);
+            "got %s ranks of level %s; machine %s has %s of those: use at most %s"
+                .formatted(wanted, name(rankLevel), machine.name(), devices, devices));
       }
       return wanted;
     }
@@ -350,11 +334,8 @@ public final class CollectiveLibrary implements CollectiveBackend {
     public CollectivePlan plan(CollectiveCall call) {
       if (call.ranks() != group.size()) {
         throw new CollectiveException(
-            call.op().word()
-                + ": the call has "
-                + call.ranks()
-                + " ranks, the group "
-                + group.size());
+            "%s: the call has %s ranks, the group %s"
+                .formatted(call.op().word(), call.ranks(), group.size()));
       }
       if (call.op() == CollectiveOp.POINT_TO_POINT) {
         return messages().plan(call);

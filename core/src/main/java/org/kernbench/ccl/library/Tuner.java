@@ -128,9 +128,11 @@ public final class Tuner {
     candidates.sort(Comparator.comparingLong(c -> c.ps.orElse(Long.MAX_VALUE)));
     if (candidates.getFirst().ps.isEmpty()) {
       throw new CollectiveException(
-          "every algorithm that can do "
-              + question
-              + " comes to a deadlock with these slots; use more of them (ipcq.slots)");
+          """
+          every algorithm that can do %s comes to a deadlock with these slots; use more \
+          of them (ipcq.slots)\
+          """
+              .formatted(question));
     }
     return new Comparison(question, auto.bound(question), chosen, List.copyOf(candidates));
   }

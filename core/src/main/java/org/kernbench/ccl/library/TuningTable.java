@@ -80,13 +80,11 @@ public final class TuningTable {
     String hash = shortHash(group.machine());
     if (!machineHash.equals(hash)) {
       throw new CollectiveException(
-          "defaults.table: made for machine "
-              + machineHash
-              + ", this one ("
-              + group.machine().name()
-              + ") is "
-              + hash
-              + "; run kernbench tune for it, or leave the table out");
+          """
+          defaults.table: made for machine %s, this one (%s) is %s; run kernbench tune \
+          for it, or leave the table out\
+          """
+              .formatted(machineHash, group.machine().name(), hash));
     }
     return group.level() == level && group.size() == ranks;
   }
@@ -157,10 +155,7 @@ public final class TuningTable {
   }
 
   private static String unknown(String name, Set<String> known) {
-    return "got \""
-        + name
-        + "\"; expected one of "
-        + String.join(", ", known)
-        + Suggest.hint(name, known);
+    return "got \"%s\"; expected one of %s%s"
+        .formatted(name, String.join(", ", known), Suggest.hint(name, known));
   }
 }

@@ -539,17 +539,9 @@ final class Checker implements Watch {
   private void message(
       Finding.Kind kind, CheckedQueues.Queue q, Finding.Party by, Finding.Party other) {
     String counts =
-        q.sender
-            + " has sent "
-            + q.sent
-            + " to "
-            + q.senderDirection
-            + ", "
-            + q.receiver
-            + " has asked for "
-            + q.received
-            + " from "
-            + q.receiverDirection;
+        "%s has sent %s to %s, %s has asked for %s from %s"
+            .formatted(
+                q.sender, q.sent, q.senderDirection, q.receiver, q.received, q.receiverDirection);
     findings.add(new Finding(kind, Optional.empty(), by, Optional.of(other), counts), other.line());
   }
 }

@@ -374,15 +374,11 @@ public final class Fabric implements Interconnect, EventHandler {
     while ((bytes - 1) >> Long.numberOfTrailingZeros(chunk) >= MOST_CHUNKS) {
       chunk *= 2;
     }
-    return "a transfer of "
-        + bytes
-        + " bytes is more than "
-        + MOST_CHUNKS
-        + " chunks of "
-        + chunkBytes
-        + " bytes; raise fabric.chunk to "
-        + chunk
-        + " B, or move the data in parts";
+    return """
+    a transfer of %s bytes is more than %s chunks of %s bytes; raise fabric.chunk \
+    to %s B, or move the data in parts\
+    """
+        .formatted(bytes, MOST_CHUNKS, chunkBytes, chunk);
   }
 
   private void offer(int t, long number, long timePs) {

@@ -21,13 +21,8 @@ public record AddressMapping(String name, VirtualAddress at, long bytes, List<Co
     copies = List.copyOf(copies);
     if (bytes < 1 || copies.isEmpty()) {
       throw new IllegalArgumentException(
-          "mapping of "
-              + name
-              + ": got "
-              + bytes
-              + " bytes in "
-              + copies.size()
-              + " copies; expected at least one of each");
+          "mapping of %s: got %s bytes in %s copies; expected at least one of each"
+              .formatted(name, bytes, copies.size()));
     }
   }
 

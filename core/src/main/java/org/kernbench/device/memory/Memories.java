@@ -104,17 +104,12 @@ public final class Memories {
     long size = machine.memoryBytes(place.nodeId());
     if (place.offset() + bytes > size) {
       throw new SimulationException(
-          "access of "
-              + bytes
-              + " bytes at offset "
-              + place.offset()
-              + " of "
-              + machine.node(place.nodeId()).name()
-              + " ("
-              + address
-              + ") runs over its end; the memory has "
-              + size
-              + " bytes");
+          """
+          access of %s bytes at offset %s of %s (%s) runs over its end; the memory has %s \
+          bytes\
+          """
+              .formatted(
+                  bytes, place.offset(), machine.node(place.nodeId()).name(), address, size));
     }
   }
 }

@@ -68,10 +68,8 @@ public final class PageMap {
         }
         if (place.offset() + mapping.bytes() > machine.memoryBytes(place.nodeId())) {
           throw new IllegalArgumentException(
-              "mapping of "
-                  + name
-                  + " runs over the end of "
-                  + machine.node(place.nodeId()).name());
+              "mapping of %s runs over the end of %s"
+                  .formatted(name, machine.node(place.nodeId()).name()));
         }
       }
     }

@@ -15,14 +15,11 @@ public record Region(MemoryAddress address, int rows, int rowBytes, long strideB
   public Region {
     if (rows < 0 || rowBytes < 0 || (rows > 1 && strideBytes < rowBytes)) {
       throw new IllegalArgumentException(
-          "region of "
-              + rows
-              + " rows of "
-              + rowBytes
-              + " bytes, stride "
-              + strideBytes
-              + ": expected sizes of at least 0 and a stride"
-              + " of at least one row");
+          """
+          region of %s rows of %s bytes, stride %s: expected sizes of at least 0 and a \
+          stride of at least one row\
+          """
+              .formatted(rows, rowBytes, strideBytes));
     }
     Math.multiplyExact(rows, rowBytes);
   }

@@ -167,12 +167,12 @@ public record AllReduceRun(
   private void checkRanks(CollectiveBackend collectives) {
     if (collectives.worldSize() == 1) {
       throw new UsageException(
-          "one rank only, of level "
-              + collectives.rankLevel().name().toLowerCase(Locale.ROOT)
-              + " on machine "
-              + machine.name()
-              + ", so there is nothing to reduce; use a finer rank_level, a larger world_size"
-              + " (--ccl-set algorithms.NAME.rank_level=pe), or a larger machine");
+          """
+          one rank only, of level %s on machine %s, so there is nothing to reduce; use a \
+          finer rank_level, a larger world_size (--ccl-set \
+          algorithms.NAME.rank_level=pe), or a larger machine\
+          """
+              .formatted(collectives.rankLevel().name().toLowerCase(Locale.ROOT), machine.name()));
     }
   }
 
@@ -181,9 +181,8 @@ public record AllReduceRun(
     double limit = dtype.maxFinite();
     if (largest > limit) {
       String smaller =
-          "smaller values (--param pattern="
-              + (pattern == Pattern.RANK ? "mixed" : "sparse")
-              + "), ";
+          "smaller values (--param pattern=%s), "
+              .formatted(pattern == Pattern.RANK ? "mixed" : "sparse");
       throw new UsageException(
           String.format(
               Locale.ROOT,
@@ -223,9 +222,8 @@ public record AllReduceRun(
       outcome.values(results.comparison.result(), results.digest.text());
       if (results.differing >= 0) {
         outcome.problem(
-            "ranks 0 and "
-                + results.differing
-                + " hold different results; expected the same bits on all");
+            "ranks 0 and %s hold different results; expected the same bits on all"
+                .formatted(results.differing));
       }
     }
     if (mode != Mode.VALUES) {

@@ -20,13 +20,8 @@ public final class BenchRegistry {
       Bench other = this.benches.putIfAbsent(Suggest.fold(bench.name()), bench);
       if (other != null) {
         throw new IllegalArgumentException(
-            "two benches are called "
-                + bench.name()
-                + ": "
-                + other.getClass().getName()
-                + " and "
-                + bench.getClass().getName()
-                + "; rename one of them");
+            "two benches are called %s: %s and %s; rename one of them"
+                .formatted(bench.name(), other.getClass().getName(), bench.getClass().getName()));
       }
     }
   }
@@ -104,9 +99,9 @@ public final class BenchRegistry {
       benches.values().forEach(b -> names.add(b.name()));
       String hint = Suggest.hint(name, names);
       throw new UsageException(
-          "unknown bench "
-              + name
-              + (hint.isEmpty() ? "; expected one of " + String.join(", ", names) : hint));
+          "unknown bench %s%s"
+              .formatted(
+                  name, hint.isEmpty() ? "; expected one of " + String.join(", ", names) : hint));
     }
     return bench;
   }

@@ -184,13 +184,8 @@ final class CollectiveBench implements Bench {
       }
     }
     throw new UsageException(
-        "--param algorithm: got \""
-            + wanted
-            + "\"; expected one that can do "
-            + op.word()
-            + ": "
-            + String.join(", ", able)
-            + Suggest.hint(wanted, able));
+        "--param algorithm: got \"%s\"; expected one that can do %s: %s%s"
+            .formatted(wanted, op.word(), String.join(", ", able), Suggest.hint(wanted, able)));
   }
 
   private static List<Pe> leads(BenchContext context, Machine machine, RankLevel level) {
@@ -200,16 +195,14 @@ final class CollectiveBench implements Bench {
     int ranks = context.param(RANKS) == 0 ? most : context.param(RANKS);
     if (ranks < 2 || ranks > most) {
       throw new UsageException(
-          "--param ranks: got "
-              + ranks
-              + "; machine "
-              + machine.name()
-              + " has "
-              + (devices == 1 ? "one device" : devices + " devices")
-              + " of level "
-              + level.name().toLowerCase(Locale.ROOT)
-              + (stride > 1 ? ", of which one in " + stride + " is taken" : "")
-              + (most < 2 ? ": expected one with two or more" : ": expected 2 to " + most));
+          "--param ranks: got %s; machine %s has %s of level %s%s%s"
+              .formatted(
+                  ranks,
+                  machine.name(),
+                  devices == 1 ? "one device" : devices + " devices",
+                  level.name().toLowerCase(Locale.ROOT),
+                  stride > 1 ? ", of which one in " + stride + " is taken" : "",
+                  most < 2 ? ": expected one with two or more" : ": expected 2 to " + most));
     }
     List<Pe> leads = new ArrayList<>();
     for (int i = 0; i < ranks; i++) {

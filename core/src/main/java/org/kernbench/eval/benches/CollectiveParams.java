@@ -108,12 +108,11 @@ final class CollectiveParams {
     boolean given = context.param(ROOT).isPresent() || context.param(ROOT_CUBE).isPresent();
     if (given && !className.startsWith("root_center")) {
       throw new UsageException(
-          "--param "
-              + (context.param(ROOT).isPresent() ? "root" : "root_cube")
-              + ": algorithm "
-              + className
-              + " has no root that can be chosen; leave it out, or use root_center or"
-              + " root_center_pipelined");
+          """
+          --param %s: algorithm %s has no root that can be chosen; leave it out, or use \
+          root_center or root_center_pipelined\
+          """
+              .formatted(context.param(ROOT).isPresent() ? "root" : "root_cube", className));
     }
   }
 
@@ -126,12 +125,7 @@ final class CollectiveParams {
       }
     }
     throw new UsageException(
-        "--param "
-            + param
-            + ": got \""
-            + name
-            + "\"; expected one of "
-            + String.join(", ", names)
-            + Suggest.hint(name, names));
+        "--param %s: got \"%s\"; expected one of %s%s"
+            .formatted(param, name, String.join(", ", names), Suggest.hint(name, names)));
   }
 }

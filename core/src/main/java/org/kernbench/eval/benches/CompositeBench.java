@@ -198,13 +198,11 @@ final class CompositeBench implements Bench {
     int given = (tm > 0 ? 1 : 0) + (tk > 0 ? 1 : 0) + (tn > 0 ? 1 : 0);
     if (given % 3 != 0) {
       throw new UsageException(
-          "tile_m, tile_k and tile_n are "
-              + tm
-              + ", "
-              + tk
-              + ", "
-              + tn
-              + "; give all three, or none for the machine's choice");
+          """
+          tile_m, tile_k and tile_n are %s, %s, %s; give all three, or none for the \
+          machine's choice\
+          """
+              .formatted(tm, tk, tn));
     }
     CompositeGemm tiled = given == 3 ? gemm.tile(tm, tk, tn) : gemm;
     int buffers = context.param(BUFFERS);

@@ -60,13 +60,7 @@ final class FusedMlpBench implements Bench {
       int p = pes.size();
       if (m < p || f < p) {
         throw new UsageException(
-            "tokens and inner are "
-                + m
-                + " and "
-                + f
-                + "; expected at least "
-                + p
-                + ", one per PE");
+            "tokens and inner are %s and %s; expected at least %s, one per PE".formatted(m, f, p));
       }
       double scale = 1 / Math.sqrt(h);
       HostValues x = bed.random(1, m * h, d);

@@ -75,14 +75,9 @@ public final class MilestoneCclBench implements Illustrated {
     }
 
     String name() {
-      return sweep
-          + " "
-          + network
-          + " "
-          + algorithm()
-          + (root().isEmpty() ? "" : " root=" + root())
-          + " n_elem="
-          + elements;
+      return "%s %s %s%s n_elem=%s"
+          .formatted(
+              sweep, network, algorithm(), root().isEmpty() ? "" : " root=" + root(), elements);
     }
   }
 

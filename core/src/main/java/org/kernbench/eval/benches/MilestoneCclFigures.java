@@ -110,11 +110,10 @@ final class MilestoneCclFigures {
     drawn.forEach(r -> values.add(of(r, column)));
     if (values.size() > 1) {
       throw new UsageException(
-          "the rows of one figure differ in "
-              + column
-              + ": "
-              + String.join(", ", values)
-              + "; run the bench again, or draw them apart");
+          """
+          the rows of one figure differ in %s: %s; run the bench again, or draw them apart\
+          """
+              .formatted(column, String.join(", ", values)));
     }
     return values.stream().findFirst().orElse("");
   }
@@ -171,9 +170,12 @@ final class MilestoneCclFigures {
         "allreduce-" + topology.replace('_', '-'),
         new Plots.Words(
             "All-reduce on a " + words(topology) + " of six packages",
-            conditions(here)
-                + ".\nLower bound: what no program on this machine can beat (docs/results.md). Formula:"
-                + " no waiting on the way.",
+            """
+            %s.
+            Lower bound: what no program on this machine can beat (docs/results.md). \
+            Formula: no waiting on the way.\
+            """
+                .formatted(conditions(here)),
             SIZE,
             TIME),
         curves);
@@ -222,12 +224,12 @@ final class MilestoneCclFigures {
         "allreduce-buffer-kinds",
         new Plots.Words(
             "Where message slots lie: TCM, SRAM or HBM",
-            conditions(drawn)
-                + ".\nNetwork "
-                + words(only(drawn, "topology"))
-                + ", algorithm "
-                + only(drawn, "algorithm")
-                + ".",
+            """
+            %s.
+            Network %s, algorithm %s.\
+            """
+                .formatted(
+                    conditions(drawn), words(only(drawn, "topology")), only(drawn, "algorithm")),
             SIZE,
             TIME),
         curves);
@@ -263,18 +265,17 @@ final class MilestoneCclFigures {
         "allreduce-against-references",
         new Plots.Words(
             "96 KiB per rank, beside published numbers",
-            "Blue: "
-                + only(drawn, "machine")
-                + ", six packages, "
-                + ranks(drawn)
-                + ", f16, algorithm "
-                + only(drawn, "algorithm")
-                + ", "
-                + checked(drawn)
-                + ". Grey: published numbers, no targets; the axis is broken.\n"
-                + "External simulator: "
-                + external.status()
-                + ".",
+            """
+            Blue: %s, six packages, %s, f16, algorithm %s, %s. Grey: published numbers, no \
+            targets; the axis is broken.
+            External simulator: %s.\
+            """
+                .formatted(
+                    only(drawn, "machine"),
+                    ranks(drawn),
+                    only(drawn, "algorithm"),
+                    checked(drawn),
+                    external.status()),
             "",
             "time (µs)"),
         bars,

@@ -87,9 +87,12 @@ final class MilestoneGemmFigures {
         "gemm-utilisation-" + staging.replace('_', '-'),
         new Plots.Words(
             "Busy engines during the product: " + words(staging),
-            conditions()
-                + ".\nShape M x K x N and what decides (fill: the pipeline never fills). Busy: share of"
-                + " the time from the first operation of the product to its last.",
+            """
+            %s.
+            Shape M x K x N and what decides (fill: the pipeline never fills). Busy: share \
+            of the time from the first operation of the product to its last.\
+            """
+                .formatted(conditions()),
             "",
             "busy (%)"),
         bars,
@@ -182,9 +185,12 @@ final class MilestoneGemmFigures {
         "gemm-theory-simulated",
         new Plots.Words(
             "Pipeline formula and simulation",
-            conditions()
-                + ".\nFormula: the prediction that tiles are chosen by (tl.TileSearch), without"
-                + " simulating. Simulated: the product alone.",
+            """
+            %s.
+            Formula: the prediction that tiles are chosen by (tl.TileSearch), without \
+            simulating. Simulated: the product alone.\
+            """
+                .formatted(conditions()),
             "formula (log scale)",
             "simulated (log scale)"),
         Plots::time,

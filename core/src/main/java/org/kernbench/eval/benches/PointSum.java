@@ -51,14 +51,8 @@ final class PointSum {
     }
     if (problem.isEmpty() && o.critPs() < o.boundPs()) {
       problem =
-          point
-              + ": simulated time "
-              + Numbers.ns(o.critPs())
-              + " ns is below its lower bound "
-              + Numbers.ns(o.boundPs())
-              + " ns ("
-              + o.boundKind()
-              + ")";
+          "%s: simulated time %s ns is below its lower bound %s ns (%s)"
+              .formatted(point, Numbers.ns(o.critPs()), Numbers.ns(o.boundPs()), o.boundKind());
     } else if (problem.isEmpty() && !o.problem().isEmpty()) {
       problem = point + ": " + o.problem();
     }

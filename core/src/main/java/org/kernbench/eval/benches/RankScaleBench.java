@@ -76,11 +76,8 @@ final class RankScaleBench implements Bench {
     int row = context.param(GROUP);
     if (ranks % row != 0) {
       throw new UsageException(
-          "--param group: got "
-              + row
-              + ", which does not divide "
-              + ranks
-              + " ranks; use a divisor");
+          "--param group: got %s, which does not divide %s ranks; use a divisor"
+              .formatted(row, ranks));
     }
     CclConfig config = context.ccl(List.of("defaults.algorithm=ring"));
     Machine machine = context.machine("ring", List.of("system.sips.count=" + ranks));

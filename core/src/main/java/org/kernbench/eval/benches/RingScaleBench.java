@@ -52,12 +52,10 @@ final class RingScaleBench implements Bench {
     long bytes = context.param(BYTES);
     if (bytes % dtype.sizeBytes() != 0) {
       throw new UsageException(
-          "--param bytes: got "
-              + bytes
-              + " B; expected a multiple of "
-              + dtype.sizeBytes()
-              + " B, the elements are "
-              + dtype.code());
+          """
+          --param bytes: got %s B; expected a multiple of %s B, the elements are %s\
+          """
+              .formatted(bytes, dtype.sizeBytes(), dtype.code()));
     }
     CclConfig config =
         context.ccl(

@@ -149,13 +149,11 @@ final class ShardedGemmBench implements Bench {
     private void requireParts(int extent, String what) {
       if (extent < pes.size()) {
         throw new UsageException(
-            what
-                + " is "
-                + extent
-                + ", fewer than the "
-                + pes.size()
-                + " PEs it is divided over; use fewer PEs (--param pes) or a larger "
-                + what);
+            """
+            %s is %s, fewer than the %s PEs it is divided over; use fewer PEs (--param pes) \
+            or a larger %s\
+            """
+                .formatted(what, extent, pes.size(), what));
       }
     }
 

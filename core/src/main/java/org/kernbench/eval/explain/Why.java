@@ -65,23 +65,16 @@ public final class Why {
         times++;
         first =
             first.isEmpty()
-                ? "from sip"
-                    + way.getFirst()[0]
-                    + " to sip"
-                    + way.getLast()[1]
-                    + " over "
-                    + way.size()
-                    + " links between packages instead of "
-                    + usual
+                ? "from sip%s to sip%s over %s links between packages instead of %s"
+                    .formatted(way.getFirst()[0], way.getLast()[1], way.size(), usual)
                 : first;
       }
     }
     return times == 0
         ? Optional.empty()
         : Optional.of(
-            (times == 1 ? "one message" : times + " messages")
-                + " on this path went round a dead link, "
-                + first);
+            "%s on this path went round a dead link, %s"
+                .formatted(times == 1 ? "one message" : times + " messages", first));
   }
 
   private static int hops(Machine machine, int from, int to) {
@@ -137,11 +130,8 @@ public final class Why {
           case "latency" ->
               "bytes were on their way, " + where + thing(most) + ", " + times + ": " + amount;
           case "serialisation" ->
-              "bytes entered links or memories one after the other, "
-                  + where
-                  + thing(most)
-                  + ": "
-                  + amount;
+              "bytes entered links or memories one after the other, %s%s: %s"
+                  .formatted(where, thing(most), amount);
           case "contention" ->
               "transfers waited behind others, " + where + thing(most) + ": " + amount;
           case "compute" ->

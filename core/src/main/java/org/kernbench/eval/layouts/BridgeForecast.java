@@ -79,11 +79,11 @@ public final class BridgeForecast {
     void checkDivides(int replicas) {
       if (samples % replicas != 0) {
         throw new UsageException(
-            "batch is "
-                + samples
-                + "; expected a multiple of "
-                + replicas
-                + ", the larger dp, so that every replica has as many samples");
+            """
+            batch is %s; expected a multiple of %s, the larger dp, so that every replica \
+            has as many samples\
+            """
+                .formatted(samples, replicas));
       }
     }
 
@@ -111,15 +111,12 @@ public final class BridgeForecast {
       int devices = level.devices(machine);
       if (world > devices) {
         throw new UsageException(
-            "the layouts need ranks 0 to "
-                + (world - 1)
-                + "; machine "
-                + machine.name()
-                + " has "
-                + devices
-                + " devices of level "
-                + level.name().toLowerCase(Locale.ROOT)
-                + "; choose a smaller --rank-level, another machine, or --no-time");
+            """
+            the layouts need ranks 0 to %s; machine %s has %s devices of level %s; choose a \
+            smaller --rank-level, another machine, or --no-time\
+            """
+                .formatted(
+                    world - 1, machine.name(), devices, level.name().toLowerCase(Locale.ROOT)));
       }
     }
   }
@@ -157,11 +154,8 @@ public final class BridgeForecast {
     int parts = plan.source().size("cp");
     if (parts > 1 && batch.tokens % (2 * parts) != 0) {
       throw new UsageException(
-          "tokens is "
-              + batch.tokens
-              + "; expected a multiple of "
-              + 2 * parts
-              + ", twice the cp of the source");
+          "tokens is %s; expected a multiple of %s, twice the cp of the source"
+              .formatted(batch.tokens, 2 * parts));
     }
     hardware.ifPresent(h -> h.check(world()));
   }

@@ -106,17 +106,16 @@ public final class LayoutCheck {
       int devices = hardware.level.devices(hardware.machine);
       if (layout.worldSize() > devices) {
         throw new UsageException(
-            "layout "
-                + layout
-                + " needs "
-                + layout.worldSize()
-                + " ranks; machine "
-                + hardware.machine.name()
-                + " has "
-                + devices
-                + " devices of level "
-                + hardware.level.name().toLowerCase(Locale.ROOT)
-                + "; choose a smaller --rank-level or another machine");
+            """
+            layout %s needs %s ranks; machine %s has %s devices of level %s; choose a \
+            smaller --rank-level or another machine\
+            """
+                .formatted(
+                    layout,
+                    layout.worldSize(),
+                    hardware.machine.name(),
+                    devices,
+                    hardware.level.name().toLowerCase(Locale.ROOT)));
       }
     }
     LayoutCheck check = new LayoutCheck(problem, hardware);

@@ -69,9 +69,10 @@ final class TwoPasses {
     OpLog log = torch.simulator().opLog();
     if (!log.isComplete()) {
       throw new UsageException(
-          "the op log "
-              + log.lack()
-              + ", so what the passes took is not known; use a smaller problem");
+          """
+          the op log %s, so what the passes took is not known; use a smaller problem\
+          """
+              .formatted(log.lack()));
     }
     long[] end = {0, after};
     long[] sent = new long[2];
@@ -119,14 +120,11 @@ final class TwoPasses {
       row.add(bytes(predictedBytes.getOrDefault(pass, 0L)));
       table.add(row);
     });
-    return "on "
-        + hardware.machine().name()
-        + ", a rank is a "
-        + level()
-        + ", all-reduce by "
-        + hardware.ccl().algorithm()
-        + "\n"
-        + table;
+    return """
+    on %s, a rank is a %s, all-reduce by %s
+    %s\
+    """
+        .formatted(hardware.machine().name(), level(), hardware.ccl().algorithm(), table);
   }
 
   /** A number of bytes, its thousands apart. */

@@ -231,15 +231,9 @@ public final class Probe {
   private String told(@Nullable Row r) {
     return r == null
         ? rows.size() + " measured"
-        : r.name
-            + ", "
-            + r.operation
-            + " of "
-            + r.bytes
-            + " B: "
-            + Numbers.ns(r.simulatedPs)
-            + " ns, closed form "
-            + Numbers.ns(r.formulaPs);
+        : "%s, %s of %s B: %s ns, closed form %s"
+            .formatted(
+                r.name, r.operation, r.bytes, Numbers.ns(r.simulatedPs), Numbers.ns(r.formulaPs));
   }
 
   private boolean d2hNotFaster() {

@@ -65,9 +65,9 @@ public final class Artefacts {
       }
     } catch (IOException | CsvParseException e) {
       throw new UsageException(
-          table
-              + (Files.exists(table) ? ": cannot be read as a table" : ": no such file")
-              + "; --fast draws from the rows of an earlier run: run without it first");
+          "%s%s; --fast draws from the rows of an earlier run: run without it first"
+              .formatted(
+                  table, Files.exists(table) ? ": cannot be read as a table" : ": no such file"));
     }
     if (rows.isEmpty() || !bench.name().equals(rows.getFirst().get("bench"))) {
       throw new UsageException(

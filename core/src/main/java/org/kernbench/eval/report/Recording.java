@@ -163,10 +163,11 @@ public record Recording(String bench, RunOptions options, RunResult result) {
       throw e;
     } catch (RuntimeException | StackOverflowError e) {
       throw new UsageException(
-          folder
-              + ": the tables of its run.log contradict each other ("
-              + UserFault.told(e)
-              + "); run the bench again with --out, and if the same happens then, please report it");
+          """
+          %s: the tables of its run.log contradict each other (%s); run the bench again \
+          with --out, and if the same happens then, please report it\
+          """
+              .formatted(folder, UserFault.told(e)));
     }
   }
 
@@ -188,12 +189,11 @@ public record Recording(String bench, RunOptions options, RunResult result) {
       int version = new DataInputStream(in).readInt();
       if (version != VERSION) {
         throw new UsageException(
-            file
-                + ": is a recording of format "
-                + version
-                + "; this kernbench reads format "
-                + VERSION
-                + "; run the bench again with --out");
+            """
+            %s: is a recording of format %s; this kernbench reads format %s; run the bench \
+            again with --out\
+            """
+                .formatted(file, version, VERSION));
       }
       CheckedInputStream checked =
           new CheckedInputStream(
@@ -207,10 +207,11 @@ public record Recording(String bench, RunOptions options, RunResult result) {
       return recording;
     } catch (NoSuchFileException e) {
       throw new UsageException(
-          file.getParent()
-              + ": has no "
-              + file.getFileName()
-              + "; expected the folder of a run that kept its operations (kernbench run --out)");
+          """
+          %s: has no %s; expected the folder of a run that kept its operations (kernbench \
+          run --out)\
+          """
+              .formatted(file.getParent(), file.getFileName()));
     } catch (EOFException | ZipException | StreamCorruptedException e) {
       throw damaged(file, e instanceof EOFException ? "it ends early" : reason(e));
     } catch (ConfigException | MachineException e) {

@@ -53,11 +53,12 @@ public final class Report {
     String sweep = text(directory.resolve(SWEEP));
     if (run.equals(NOTHING) && sweep.equals(NOTHING)) {
       throw new UsageException(
-          directory
-              + (Files.isDirectory(directory)
-                  ? ": holds neither " + RUN + " nor " + SWEEP
-                  : Files.exists(directory) ? ": is a file" : ": no such directory")
-              + "; expected a folder that run --out DIR or sweep --out DIR wrote");
+          "%s%s; expected a folder that run --out DIR or sweep --out DIR wrote"
+              .formatted(
+                  directory,
+                  Files.isDirectory(directory)
+                      ? ": holds neither " + RUN + " nor " + SWEEP
+                      : Files.exists(directory) ? ": is a file" : ": no such directory"));
     }
     checkObject(directory.resolve(RUN), run);
     checkObject(directory.resolve(SWEEP), sweep);

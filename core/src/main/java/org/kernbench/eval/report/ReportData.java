@@ -88,11 +88,12 @@ final class ReportData {
         .values()
         .map(v ->
             v.isCorrect()
-                ? v.checked()
-                    + " values compared, "
-                    + (v.allowed() == 0
-                        ? "all exact"
-                        : "all within " + BigDecimal.valueOf(v.allowed()))
+                ? "%s values compared, %s"
+                    .formatted(
+                        v.checked(),
+                        v.allowed() == 0
+                            ? "all exact"
+                            : "all within " + BigDecimal.valueOf(v.allowed()))
                 : v.wrong() + " of " + v.checked() + " values are wrong")
         .orElse("no values were compared");
   }

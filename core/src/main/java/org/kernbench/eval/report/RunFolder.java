@@ -50,11 +50,10 @@ public final class RunFolder {
           "--out " + directory + ": is a file; expected a directory, or a name that is free");
     } catch (IOException e) {
       throw new UsageException(
-          "--out "
-              + directory
-              + ": cannot write there ("
-              + WholeFile.reason(e)
-              + "); name a directory that you can write to");
+          """
+          --out %s: cannot write there (%s); name a directory that you can write to\
+          """
+              .formatted(directory, WholeFile.reason(e)));
     }
     return new RunFolder(directory);
   }

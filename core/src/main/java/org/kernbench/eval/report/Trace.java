@@ -78,11 +78,8 @@ final class Trace {
   static Trace of(Machine machine, OpLog log) {
     if (!log.isComplete() || !log.transfers().isComplete()) {
       throw new OutputException(
-          "--trace: the op log kept "
-              + log.size()
-              + " of "
-              + log.completed()
-              + " operations; trace a smaller run");
+          "--trace: the op log kept %s of %s operations; trace a smaller run"
+              .formatted(log.size(), log.completed()));
     }
     Trace trace = new Trace(machine, log);
     trace.messages();

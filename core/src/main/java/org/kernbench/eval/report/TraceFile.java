@@ -59,11 +59,11 @@ public final class TraceFile {
   public static Size write(RunResult result, Path file) {
     if (result.log().isEmpty() || result.machine().isEmpty()) {
       throw new OutputException(
-          "--trace: bench "
-              + result.bench()
-              + " keeps no operations"
-              + (result.mode().equals("values") ? " in mode values" : "")
-              + "; trace a bench of a single run, such as ccl-allreduce, in mode full or time");
+          """
+          --trace: bench %s keeps no operations%s; trace a bench of a single run, such as \
+          ccl-allreduce, in mode full or time\
+          """
+              .formatted(result.bench(), result.mode().equals("values") ? " in mode values" : ""));
     }
     Trace trace = Trace.of(result.machine().get(), result.log().get());
     long bytes =

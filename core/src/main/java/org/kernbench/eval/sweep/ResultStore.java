@@ -120,12 +120,11 @@ public final class ResultStore implements AutoCloseable {
         if (version > SCHEMA) {
           connection.close();
           throw new OutputException(
-              file
-                  + ": was written by a later kernbench (tables of version "
-                  + version
-                  + "); expected "
-                  + SCHEMA
-                  + " or older: use that kernbench, or another file");
+              """
+              %s: was written by a later kernbench (tables of version %s); expected %s or \
+              older: use that kernbench, or another file\
+              """
+                  .formatted(file, version, SCHEMA));
         }
         for (String each : TABLES.split(";\\s*\\n")) {
           if (!each.isBlank()) {

@@ -153,15 +153,14 @@ public record Sweep(
       known.add(TOPOLOGY);
       String hint = Suggest.hint(name, known);
       problems.add(
-          "--vary "
-              + name
-              + ": unknown"
+          "--vary %s: unknown".formatted(name)
               + (hint.isEmpty()
-                  ? "; expected a parameter of bench "
-                      + bench.name()
-                      + " ("
-                      + String.join(", ", known.subList(0, known.size() - 1))
-                      + "), topology, set:PATH for a value of the machine, or ccl:PATH"
+                  ? """
+                  ; expected a parameter of bench %s (%s), topology, set:PATH for a value of the \
+                  machine, or ccl:PATH\
+                  """
+                      .formatted(
+                          bench.name(), String.join(", ", known.subList(0, known.size() - 1)))
                   : hint));
     }
   }

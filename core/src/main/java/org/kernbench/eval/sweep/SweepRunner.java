@@ -93,13 +93,14 @@ public final class SweepRunner {
     int reused = points.size() - missing.size();
     if (reused > 0 && !resume) {
       throw new UsageException(
-          store.file()
-              + " has "
-              + (reused == points.size() ? "all " : reused + " of the ")
-              + points.size()
-              + " points already; use --resume to take them over"
-              + (missing.isEmpty() ? "" : " and run the rest")
-              + ", or another --out");
+          """
+          %s has %s%s points already; use --resume to take them over%s, or another --out\
+          """
+              .formatted(
+                  store.file(),
+                  reused == points.size() ? "all " : reused + " of the ",
+                  points.size(),
+                  missing.isEmpty() ? "" : " and run the rest"));
     }
     store.plan(sweep, points);
     Crew crew = new Crew(missing, workers);

@@ -60,14 +60,13 @@ final class SweepWarnings {
         .filter(values -> values.size() > 1)
         .findFirst()
         .map(values ->
-            axis.name()
-                + " also changes "
-                + what
-                + " ("
-                + String.join(", ", values)
-                + "), so its rows compare different things"
-                + (sweep.bench().params().stream().anyMatch(p -> p.name().equals(what))
-                    ? "; --param " + what + "=… holds it"
-                    : ""));
+            "%s also changes %s (%s), so its rows compare different things%s"
+                .formatted(
+                    axis.name(),
+                    what,
+                    String.join(", ", values),
+                    sweep.bench().params().stream().anyMatch(p -> p.name().equals(what))
+                        ? "; --param " + what + "=… holds it"
+                        : ""));
   }
 }

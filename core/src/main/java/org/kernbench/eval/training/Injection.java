@@ -48,11 +48,8 @@ final class Injection {
         .findFirst()
         .orElseThrow(() ->
             new UsageException(
-                "--inject: got \""
-                    + id
-                    + "\"; expected one of "
-                    + String.join(", ", known)
-                    + Suggest.hint(id, known)));
+                "--inject: got \"%s\"; expected one of %s%s"
+                    .formatted(id, String.join(", ", known), Suggest.hint(id, known))));
   }
 
   /** Refuses a mistake that would change nothing. */

@@ -228,17 +228,11 @@ public final class MimoBench implements Bench {
     }
     if (!fits) {
       throw new UsageException(
-          module
-              + " "
-              + grid
-              + ": tp is "
-              + tp
-              + "; expected a divisor of the "
-              + c.heads()
-              + " heads, "
-              + c.keyHeads()
-              + " key heads and all widths of "
-              + c.name());
+          """
+          %s %s: tp is %s; expected a divisor of the %s heads, %s key heads and all \
+          widths of %s\
+          """
+              .formatted(module, grid, tp, c.heads(), c.keyHeads(), c.name()));
     }
   }
 
@@ -250,32 +244,31 @@ public final class MimoBench implements Bench {
     int encoderCp = layout.encoder().size("cp");
     if (encoderCp > 1 && model.tokensPerSample() % (2 * encoderCp) != 0) {
       throw new UsageException(
-          "encoder "
-              + layout.encoder()
-              + ": cp cannot divide its "
-              + model.tokensPerSample()
-              + " tokens; expected that twice cp divides them");
+          """
+          encoder %s: cp cannot divide its %s tokens; expected that twice cp divides them\
+          """
+              .formatted(layout.encoder(), model.tokensPerSample()));
     }
     if (samples % layout.samplesFactor() != 0) {
       throw new UsageException(
-          "samples is "
-              + samples
-              + "; expected a multiple of "
-              + layout.samplesFactor()
-              + ", so that every data-parallel rank of both modules has as many");
+          """
+          samples is %s; expected a multiple of %s, so that every data-parallel rank of \
+          both modules has as many\
+          """
+              .formatted(samples, layout.samplesFactor()));
     }
     int factor = layout.sequenceFactor();
     if (tokens % factor != 0 || tokens < model.tokensPerSample() + 2) {
       throw new UsageException(
-          "tokens is "
-              + tokens
-              + "; expected "
-              + (factor == 1 ? "" : "a multiple of " + factor + ", and ")
-              + "at least "
-              + (model.tokensPerSample() + 2)
-              + " to hold the "
-              + model.tokensPerSample()
-              + " tokens of the encoder and some text");
+          """
+          tokens is %s; expected %sat least %s to hold the %s tokens of the encoder and \
+          some text\
+          """
+              .formatted(
+                  tokens,
+                  factor == 1 ? "" : "a multiple of " + factor + ", and ",
+                  model.tokensPerSample() + 2,
+                  model.tokensPerSample()));
     }
   }
 

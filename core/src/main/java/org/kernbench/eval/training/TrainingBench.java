@@ -285,12 +285,8 @@ public final class TrainingBench implements Bench {
       List<String> each = new ArrayList<>();
       divided.forEach((what, n) -> each.add(n + " " + what));
       throw new UsageException(
-          "tp is "
-              + s.tp
-              + "; expected a divisor of "
-              + most
-              + ", so that every rank has as many of "
-              + String.join(", ", each));
+          "tp is %s; expected a divisor of %s, so that every rank has as many of %s"
+              .formatted(s.tp, most, String.join(", ", each)));
     }
   }
 
@@ -300,23 +296,15 @@ public final class TrainingBench implements Bench {
     int multiple = rows / commonDivisor(rows, chunks) * chunks;
     if (s.tokens % multiple != 0) {
       throw new UsageException(
-          "tokens is "
-              + s.tokens
-              + "; expected a multiple of "
-              + multiple
-              + ", so that every rank has as many");
+          "tokens is %s; expected a multiple of %s, so that every rank has as many"
+              .formatted(s.tokens, multiple));
     }
     boolean learnsPositions =
         s.scope == Scope.STEP && s.config.style() == TransformerConfig.Style.GPT;
     if (learnsPositions && s.tokens > s.config.maxSequence()) {
       throw new UsageException(
-          "tokens is "
-              + s.tokens
-              + "; expected at most "
-              + s.config.maxSequence()
-              + ", the positions that "
-              + s.config.name()
-              + " learns");
+          "tokens is %s; expected at most %s, the positions that %s learns"
+              .formatted(s.tokens, s.config.maxSequence(), s.config.name()));
     }
   }
 

@@ -258,14 +258,14 @@ public final class MachineDiagram {
     double top = HEADER + around + 8;
     title(
         "sip",
-        machine.cubesPerSip()
-            + plural(machine.cubesPerSip(), " cube")
-            + " and four IO chiplets; "
-            + bandwidth(
-                (double) machine.hbm().peakRate().bytesPerSecond()
-                    * machine.pesPerCube()
-                    * machine.cubesPerSip())
-            + " of HBM");
+        "%s%s and four IO chiplets; %s of HBM"
+            .formatted(
+                machine.cubesPerSip(),
+                plural(machine.cubesPerSip(), " cube"),
+                bandwidth(
+                    (double) machine.hbm().peakRate().bytesPerSecond()
+                        * machine.pesPerCube()
+                        * machine.cubesPerSip())));
     for (int id = 0; id < machine.linkCount(); id++) {
       LinkKind kind = machine.linkKind(id);
       boolean inSip = kind == LinkKind.CUBE_TO_CUBE || kind == LinkKind.CUBE_TO_IO;
@@ -337,15 +337,14 @@ public final class MachineDiagram {
     double top = HEADER + around + 20;
     title(
         "cube",
-        machine.pesPerCube()
-            + plural(machine.pesPerCube(), " PE")
-            + " on a mesh of "
-            + machine.nocWidth()
-            + " x "
-            + machine.nocHeight()
-            + " routers; "
-            + bandwidth((double) machine.hbm().peakRate().bytesPerSecond() * machine.pesPerCube())
-            + " of HBM");
+        "%s%s on a mesh of %s x %s routers; %s of HBM"
+            .formatted(
+                machine.pesPerCube(),
+                plural(machine.pesPerCube(), " PE"),
+                machine.nocWidth(),
+                machine.nocHeight(),
+                bandwidth(
+                    (double) machine.hbm().peakRate().bytesPerSecond() * machine.pesPerCube())));
     svg.frame(left - around, top - around, spanX + 2 * around, spanY + 2 * around, "#9aa5b1");
     for (int id = 0; id < machine.linkCount(); id++) {
       Link link = machine.link(id);
@@ -471,12 +470,8 @@ public final class MachineDiagram {
         56,
         NodeKind.IO,
         "DMA",
-        dma.readQueues()
-            + " read, "
-            + dma.writeQueues()
-            + " write, "
-            + dma.messageChannels()
-            + " message",
+        "%s read, %s write, %s message"
+            .formatted(dma.readQueues(), dma.writeQueues(), dma.messageChannels()),
         "setup " + time(dma.setupPs()) + ", message " + time(dma.messageOverheadPs()));
     GemmSpec gemm = pe.gemm();
     block(
@@ -486,11 +481,11 @@ public final class MachineDiagram {
         56,
         NodeKind.PE,
         "GEMM",
-        gemm.rows()
-            + " x "
-            + gemm.columns()
-            + " at "
-            + Quantity.FREQUENCY.formatRounded((double) gemm.clockHz(), 2),
+        "%s x %s at %s"
+            .formatted(
+                gemm.rows(),
+                gemm.columns(),
+                Quantity.FREQUENCY.formatRounded((double) gemm.clockHz(), 2)),
         Quantity.round(gemm.peakFlops() / 1e12, 2) + " TFLOP/s, " + name(gemm.mode()));
     MathSpec math = pe.math();
     block(
@@ -500,9 +495,10 @@ public final class MachineDiagram {
         56,
         NodeKind.PE,
         "MATH",
-        math.lanesBytesPerCycle()
-            + " B per cycle at "
-            + Quantity.FREQUENCY.formatRounded((double) math.clockHz(), 2),
+        "%s B per cycle at %s"
+            .formatted(
+                math.lanesBytesPerCycle(),
+                Quantity.FREQUENCY.formatRounded((double) math.clockHz(), 2)),
         "start " + math.startupCycles() + " cycles, slot " + name(pe.accelSlot()));
     IpcqSpec ipcq = machine.ipcq();
     block(
@@ -599,11 +595,9 @@ public final class MachineDiagram {
         };
     LinkSpec spec = machine.spec(kind);
     String each = kind.isMemoryPort() ? ", " : " per direction, ";
-    return text
-        + ": "
-        + bandwidth((double) spec.rate().bytesPerSecond())
-        + each
-        + time(spec.latencyPs());
+    return "%s: %s%s%s"
+        .formatted(
+            text, bandwidth((double) spec.rate().bytesPerSecond()), each, time(spec.latencyPs()));
   }
 
   private LineStyle style(LinkKind kind) {

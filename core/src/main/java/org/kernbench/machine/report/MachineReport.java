@@ -74,19 +74,12 @@ public final class MachineReport {
     row("sips", machine.sips() + "   " + topology + grid);
     row(
         "cubes per sip",
-        machine.cubesPerSip()
-            + "   mesh "
-            + machine.cubeMeshWidth()
-            + " x "
-            + machine.cubeMeshHeight());
+        "%s   mesh %s x %s"
+            .formatted(machine.cubesPerSip(), machine.cubeMeshWidth(), machine.cubeMeshHeight()));
     row(
         "PEs per cube",
-        machine.pesPerCube()
-            + "   on a mesh of "
-            + machine.nocWidth()
-            + " x "
-            + machine.nocHeight()
-            + " routers");
+        "%s   on a mesh of %s x %s routers"
+            .formatted(machine.pesPerCube(), machine.nocWidth(), machine.nocHeight()));
     row(
         "PEs",
         machine.peCount() + "   " + machine.cubesPerSip() * machine.pesPerCube() + " per sip");
@@ -103,14 +96,8 @@ public final class MachineReport {
     AddressMap map = machine.addresses();
     row(
         "addresses",
-        AddressMap.ADDRESS_BITS
-            + " bits: "
-            + map.sipBits()
-            + " sip, "
-            + map.dieBits()
-            + " die, "
-            + map.offsetBits()
-            + " offset");
+        "%s bits: %s sip, %s die, %s offset"
+            .formatted(AddressMap.ADDRESS_BITS, map.sipBits(), map.dieBits(), map.offsetBits()));
   }
 
   private void memories() {
@@ -136,13 +123,12 @@ public final class MachineReport {
     columns("GEMM peak", flops(flops), flops(cube), flops(sip), flops(sip * machine.sips()));
     row(
         "GEMM array",
-        gemm.rows()
-            + " x "
-            + gemm.columns()
-            + " at "
-            + Quantity.FREQUENCY.formatRounded((double) gemm.clockHz(), 2)
-            + ", "
-            + gemm.mode().name().toLowerCase(Locale.ROOT));
+        "%s x %s at %s, %s"
+            .formatted(
+                gemm.rows(),
+                gemm.columns(),
+                Quantity.FREQUENCY.formatRounded((double) gemm.clockHz(), 2),
+                gemm.mode().name().toLowerCase(Locale.ROOT)));
     row(
         "ridge",
         number(flops / machine.hbm().rate().bytesPerSecond(), 0)
@@ -152,13 +138,12 @@ public final class MachineReport {
     double fed = math.operandRate().map(rate -> rate.bytesPerSecond() / 3.0).orElse(lanes);
     row(
         "MATH",
-        math.lanesBytesPerCycle()
-            + " B per cycle at "
-            + Quantity.FREQUENCY.formatRounded((double) math.clockHz(), 2)
-            + "; two operands in, "
-            + bandwidth(Math.min(lanes, fed))
-            + " of results out"
-            + (fed < lanes ? ", limited by the TCM" : ""));
+        "%s B per cycle at %s; two operands in, %s of results out%s"
+            .formatted(
+                math.lanesBytesPerCycle(),
+                Quantity.FREQUENCY.formatRounded((double) math.clockHz(), 2),
+                bandwidth(Math.min(lanes, fed)),
+                fed < lanes ? ", limited by the TCM" : ""));
   }
 
   private void bisections() {
@@ -174,11 +159,12 @@ public final class MachineReport {
               : "";
       row(
           cut.name(),
-          bandwidth(cut.bytesPerSecond())
-              + "   "
-              + cut.links()
-              + (cut.links() == 1 ? " link" : " links")
-              + share);
+          "%s   %s%s%s"
+              .formatted(
+                  bandwidth(cut.bytesPerSecond()),
+                  cut.links(),
+                  cut.links() == 1 ? " link" : " links",
+                  share));
     }
   }
 
@@ -192,15 +178,13 @@ public final class MachineReport {
     long fixed = pe.cpu().dispatchPs() + pe.dma().setupPs();
     row(
         "read own HBM",
-        time(fixed + toMemory + machine.latencyPs(data))
-            + "   dispatch "
-            + ns(pe.cpu().dispatchPs())
-            + " + DMA setup "
-            + ns(pe.dma().setupPs())
-            + " + request "
-            + ns(toMemory)
-            + " + "
-            + breakdown(data));
+        "%s   dispatch %s + DMA setup %s + request %s + %s"
+            .formatted(
+                time(fixed + toMemory + machine.latencyPs(data)),
+                ns(pe.cpu().dispatchPs()),
+                ns(pe.dma().setupPs()),
+                ns(toMemory),
+                breakdown(data)));
     for (Neighbours pair : Neighbours.of(machine)) {
       distance("PE to " + pair.what().replace("the ", ""), pair.from(), pair.to());
     }
@@ -253,51 +237,44 @@ public final class MachineReport {
     int[] toPe = machine.route(machine.mCpuNode(0, pe.cube()), machine.peNode(pe));
     row(
         label,
-        time(machine.controlLatencyPs(pe))
-            + "   doorbell "
-            + ns(launch.doorbellPs())
-            + " + host link "
-            + ns(machine.spec(LinkKind.HOST_LINK).latencyPs())
-            + " + IO CPU "
-            + ns(launch.ioCpuPs())
-            + " + way "
-            + ns(machine.latencyPs(toCube))
-            + " + M_CPU "
-            + ns(launch.mCpuPs())
-            + " + way "
-            + ns(machine.latencyPs(toPe))
-            + " + PE CPU "
-            + ns(launch.peCpuPs()));
+        """
+        %s   doorbell %s + host link %s + IO CPU %s + way %s + M_CPU %s + way %s + PE \
+        CPU %s\
+        """
+            .formatted(
+                time(machine.controlLatencyPs(pe)),
+                ns(launch.doorbellPs()),
+                ns(machine.spec(LinkKind.HOST_LINK).latencyPs()),
+                ns(launch.ioCpuPs()),
+                ns(machine.latencyPs(toCube)),
+                ns(launch.mCpuPs()),
+                ns(machine.latencyPs(toPe)),
+                ns(launch.peCpuPs())));
   }
 
   private void bytesInFlight() {
     IpcqSpec ipcq = machine.ipcq();
     heading(
-        "Queues, "
-            + ipcq.slots()
-            + " slots x "
-            + size((double) ipcq.slotBytes())
-            + " in "
-            + ipcq.bufferKind().name().toLowerCase(Locale.ROOT)
-            + " for each of "
-            + ipcq.directions()
-            + " directions");
+        "Queues, %s slots x %s in %s for each of %s directions"
+            .formatted(
+                ipcq.slots(),
+                size((double) ipcq.slotBytes()),
+                ipcq.bufferKind().name().toLowerCase(Locale.ROOT),
+                ipcq.directions()));
     for (Neighbours pair : Neighbours.of(machine)) {
       QueueReach reach = QueueReach.of(machine, pair.from(), pair.to());
       double slots = Math.ceil(reach.bytesInFlight() / ipcq.slotBytes());
       row(
           "to " + pair.what(),
-          bandwidth((double) reach.linkBytesPerSecond())
-              + " x "
-              + time(reach.roundTripPs())
-              + " round trip = "
-              + size(reach.bytesInFlight())
-              + " in flight, "
-              + number(slots, 0)
-              + (slots == 1 ? " slot" : " slots")
-              + "; one queue reaches "
-              + bandwidth(
-                  Math.min(reach.queueBytesPerSecond(), (double) reach.linkBytesPerSecond())));
+          "%s x %s round trip = %s in flight, %s%s; one queue reaches %s"
+              .formatted(
+                  bandwidth((double) reach.linkBytesPerSecond()),
+                  time(reach.roundTripPs()),
+                  size(reach.bytesInFlight()),
+                  number(slots, 0),
+                  slots == 1 ? " slot" : " slots",
+                  bandwidth(
+                      Math.min(reach.queueBytesPerSecond(), (double) reach.linkBytesPerSecond()))));
     }
     if (machine.sips() > 1) {
       halfPerformance();
@@ -314,10 +291,11 @@ public final class MachineReport {
     double p = machine.sips();
     row(
         "half performance",
-        size(p * hop * rate / ((p - 1) / p))
-            + " per PE: a ring all-reduce over "
-            + machine.sips()
-            + " sips, both ways round, then waits as long as it sends");
+        """
+        %s per PE: a ring all-reduce over %s sips, both ways round, then waits as long \
+        as it sends\
+        """
+            .formatted(size(p * hop * rate / ((p - 1) / p)), machine.sips()));
   }
 
   private void notes() {
@@ -330,12 +308,11 @@ public final class MachineReport {
       List<Link> circle = ChannelGraph.findCircle(machine);
       if (!circle.isEmpty()) {
         notes.add(
-            "routes wait for each other in a circle of "
-                + circle.size()
-                + " links, from "
-                + circle.get(0).name()
-                + " on; finite buffers would need more virtual channels "
-                + "(buffers are unlimited now)");
+            """
+            routes wait for each other in a circle of %s links, from %s on; finite buffers \
+            would need more virtual channels (buffers are unlimited now)\
+            """
+                .formatted(circle.size(), circle.get(0).name()));
       }
     }
     if (!notes.isEmpty()) {

@@ -64,11 +64,10 @@ public record SlowPackage(int first, int last, Map<Part, BigDecimal> factors) {
       BigDecimal factor = new BigDecimal(part.group(2));
       if (factor.signum() <= 0 || factor.compareTo(BigDecimal.ONE) > 0) {
         throw new IllegalArgumentException(
-            "got "
-                + part.group(2)
-                + " in \""
-                + text
-                + "\"; expected what is left of the speed, above 0 and at most 1");
+            """
+            got %s in "%s"; expected what is left of the speed, above 0 and at most 1\
+            """
+                .formatted(part.group(2), text));
       }
       if (factors.put(part(part.group(1), text), factor) != null) {
         throw new IllegalArgumentException("got " + part.group(1) + " twice in \"" + text + "\"");

@@ -43,10 +43,8 @@ public final class Attention {
     Heads {
       if (keyHeads < 1 || queryHeads % keyHeads != 0) {
         throw new ShapeException(
-            queryHeads
-                + " query heads cannot share "
-                + keyHeads
-                + " key heads evenly; expected a divisor");
+            "%s query heads cannot share %s key heads evenly; expected a divisor"
+                .formatted(queryHeads, keyHeads));
       }
     }
 
@@ -74,15 +72,11 @@ public final class Attention {
         || q.columns() % size != 0
         || k.columns() % size != 0) {
       throw new ShapeException(
-          "attention of "
-              + q
-              + ", "
-              + k
-              + " and "
-              + v
-              + " with heads of "
-              + size
-              + ": expected [sequence, batch, heads x size], and one position per query and key");
+          """
+          attention of %s, %s and %s with heads of %s: expected [sequence, batch, heads x \
+          size], and one position per query and key\
+          """
+              .formatted(q, k, v, size));
     }
     return new Attention(graph, new Heads(q.dim(1), q.columns() / size, k.columns() / size, size));
   }

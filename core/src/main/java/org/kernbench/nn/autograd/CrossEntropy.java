@@ -48,17 +48,11 @@ final class CrossEntropy {
     int columns = logits.columns();
     if (columns * tp.size() != vocabulary || targets.length != rows) {
       throw new ShapeException(
-          "cross entropy of "
-              + logits
-              + " with "
-              + targets.length
-              + " targets over "
-              + tp.size()
-              + " ranks: expected "
-              + vocabulary
-              + " / "
-              + tp.size()
-              + " logits for each target; do not gather them before");
+          """
+          cross entropy of %s with %s targets over %s ranks: expected %s / %s logits for \
+          each target; do not gather them before\
+          """
+              .formatted(logits, targets.length, tp.size(), vocabulary, tp.size()));
     }
     DType working = Compute.working(logits.dtype());
     Tensor target = targets(targets);
@@ -138,14 +132,11 @@ final class CrossEntropy {
     for (int i = 0; i < targets.length; i++) {
       if (targets[i] >= vocabulary) {
         throw new ShapeException(
-            graph.place()
-                + ": target "
-                + targets[i]
-                + " at "
-                + i
-                + "; expected 0 to "
-                + (vocabulary - 1)
-                + ", or a negative number for a token whose loss is masked");
+            """
+            %s: target %s at %s; expected 0 to %s, or a negative number for a token whose \
+            loss is masked\
+            """
+                .formatted(graph.place(), targets[i], i, vocabulary - 1));
       }
     }
     return graph.own(

@@ -99,14 +99,7 @@ public final class EmbeddingMerge {
     int found = rows.shape().elements() == 0 ? 0 : rows.rows();
     if (found != expected) {
       throw new ShapeException(
-          "merge of embeddings: "
-              + found
-              + " rows of "
-              + what
-              + ", but "
-              + expected
-              + " "
-              + places);
+          "merge of embeddings: %s rows of %s, but %s %s".formatted(found, what, expected, places));
     }
   }
 }

@@ -62,9 +62,11 @@ public final class Exchange {
     boolean gathers = mapping == Mapping.GATHER_FROM_SEQUENCE;
     if (!gathers && mapping != Mapping.REDUCE_SCATTER_TO_SEQUENCE) {
       throw new IllegalArgumentException(
-          mapping
-              + " with a number of rows for each rank; expected GATHER_FROM_SEQUENCE or"
-              + " REDUCE_SCATTER_TO_SEQUENCE");
+          """
+          %s with a number of rows for each rank; expected GATHER_FROM_SEQUENCE or \
+          REDUCE_SCATTER_TO_SEQUENCE\
+          """
+              .formatted(mapping));
     }
     if (group.size() == 1) {
       return x;

@@ -241,9 +241,10 @@ public final class Graph implements AutoCloseable {
   public Tensor one(Variable loss) {
     if (loss.shape().elements() != 1) {
       throw new ShapeException(
-          "backward from "
-              + loss
-              + ": expected one element; reduce the loss, or give its gradient");
+          """
+          backward from %s: expected one element; reduce the loss, or give its gradient\
+          """
+              .formatted(loss));
     }
     return own(torch.full(loss.shape(), loss.dtype(), 1, "d" + loss.value().name()));
   }
@@ -464,11 +465,10 @@ public final class Graph implements AutoCloseable {
   public Variable linear(Variable x, Variable w, boolean beside) {
     if (w.shape().rank() != 2 || w.dim(1) != x.columns() || w.dtype() != x.dtype()) {
       throw new ShapeException(
-          "linear of "
-              + x
-              + " with weight "
-              + w
-              + ": expected [..., in] and [out, in] of one type");
+          """
+          linear of %s with weight %s: expected [..., in] and [out, in] of one type\
+          """
+              .formatted(x, w));
     }
     DType type = x.dtype();
     Tensor y = compute.matmul(name("matmul"), matrix(x), matrix(w).transpose(), type);

@@ -155,17 +155,10 @@ public enum Mapping {
   private void check(Variable x, int ranks, int axis) {
     if (x.dim(axis) % ranks != 0) {
       throw new ShapeException(
-          this
-              + " of "
-              + x
-              + " over "
-              + ranks
-              + " ranks: axis "
-              + axis
-              + " has "
-              + x.dim(axis)
-              + " elements, which is not divisible by "
-              + ranks);
+          """
+          %s of %s over %s ranks: axis %s has %s elements, which is not divisible by %s\
+          """
+              .formatted(this, x, ranks, axis, x.dim(axis), ranks));
     }
   }
 }

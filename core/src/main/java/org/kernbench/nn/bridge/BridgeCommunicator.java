@@ -120,11 +120,8 @@ public final class BridgeCommunicator {
             .grad()
             .orElseThrow(() ->
                 LayoutException.state(
-                    "bridge "
-                        + plan
-                        + ": sendBackward of "
-                        + received
-                        + ", which has no gradient; run backward first"));
+                    "bridge %s: sendBackward of %s, which has no gradient; run backward first"
+                        .formatted(plan, received)));
     ProcessGroup group = context;
     if (group != null && group.ranks().contains(side.lane().leader())) {
       grad = new Exchange(graph, group).move(Move.ALL_REDUCE, grad, received.shape());
@@ -170,16 +167,13 @@ public final class BridgeCommunicator {
       this.lane = BridgeLanes.laneOf(lanes, rank);
       if (lane < 0) {
         throw LayoutException.argument(
-            "bridge "
-                + plan
-                + ": "
-                + method
-                + " on rank "
-                + rank
-                + "; expected a rank of the "
-                + (isSource ? "source's last" : "destination's first")
-                + " stage, one of "
-                + lanes.stream().map(Lane::boundary).toList());
+            "bridge %s: %s on rank %s; expected a rank of the %s stage, one of %s"
+                .formatted(
+                    plan,
+                    method,
+                    rank,
+                    isSource ? "source's last" : "destination's first",
+                    lanes.stream().map(Lane::boundary).toList()));
       }
       ProcessGroup own = stage;
       if (own == null) {
@@ -202,11 +196,11 @@ public final class BridgeCommunicator {
       }
       if (shape.rank() != 3 || tokens != null) {
         throw new ShapeException(
-            method
-                + " of "
-                + shape
-                + ": expected three axes, or a matrix [rows, h], which alone has tokens per"
-                + " sample");
+            """
+            %s of %s: expected three axes, or a matrix [rows, h], which alone has tokens \
+            per sample\
+            """
+                .formatted(method, shape));
       }
       return plan.options().dims().b();
     }
@@ -223,18 +217,14 @@ public final class BridgeCommunicator {
       }
       if (units % peers != 0) {
         throw LayoutException.argument(
-            "bridge "
-                + plan
-                + ": "
-                + method
-                + " of "
-                + shape
-                + ": "
-                + units
-                + (t == null ? " along the axis of samples" : " samples")
-                + " cannot be divided by "
-                + peers
-                + " lanes");
+            "bridge %s: %s of %s: %s%s cannot be divided by %s lanes"
+                .formatted(
+                    plan,
+                    method,
+                    shape,
+                    units,
+                    t == null ? " along the axis of samples" : " samples",
+                    peers));
       }
       int each = units / peers;
       List<Integer> pieces =
@@ -256,13 +246,8 @@ public final class BridgeCommunicator {
         int expected = t.rows(t.isUniform() ? 0 : lane % lanes * each, each);
         if (expected != extent) {
           throw new ShapeException(
-              method
-                  + " of "
-                  + extent
-                  + " rows; expected "
-                  + expected
-                  + ", by tokens per sample "
-                  + t);
+              "%s of %s rows; expected %s, by tokens per sample %s"
+                  .formatted(method, extent, expected, t));
         }
       }
     }

@@ -72,25 +72,18 @@ public final class BridgeLanes {
         src.offset() + src.size() <= dest.offset() || dest.offset() + dest.size() <= src.offset();
     if (!isApart) {
       throw wrong(
-          "source "
-              + options.source()
-              + " has ranks "
-              + src.span()
-              + ", destination "
-              + options.dest()
-              + " has "
-              + dest.span()
-              + "; expected none in both: modules on the same ranks take the colocated bridge");
+          """
+          source %s has ranks %s, destination %s has %s; expected none in both: modules \
+          on the same ranks take the colocated bridge\
+          """
+              .formatted(options.source(), src.span(), options.dest(), dest.span()));
     }
     if (src.size("cp") > 1) {
       throw wrong(
-          "source "
-              + options.source()
-              + " ("
-              + src
-              + ") has cp "
-              + src.size("cp")
-              + "; expected 1: its leader must have the whole sequence");
+          """
+          source %s (%s) has cp %s; expected 1: its leader must have the whole sequence\
+          """
+              .formatted(options.source(), src, src.size("cp")));
     }
     int a = src.size("dp");
     int b = dest.size("dp");
@@ -103,14 +96,11 @@ public final class BridgeLanes {
     for (String dim : List.of("tp", "dp")) {
       if (!grid.has(dim)) {
         throw wrong(
-            side
-                + " ("
-                + grid
-                + ") has no dimension "
-                + dim
-                + "; its dimensions are "
-                + grid.names()
-                + "; list it, with size 1 if it divides nothing");
+            """
+            %s (%s) has no dimension %s; its dimensions are %s; list it, with size 1 if it \
+            divides nothing\
+            """
+                .formatted(side, grid, dim, grid.names()));
       }
     }
     for (String dim : grid.names()) {
@@ -192,16 +182,7 @@ public final class BridgeLanes {
   /** For example {@code fan-in 2: encoder tp=1,dp=4 -> language tp=2,dp=2,offset=4}. */
   @Override
   public String toString() {
-    return direction
-        + " "
-        + scale
-        + ": "
-        + options.source()
-        + " "
-        + src
-        + " -> "
-        + options.dest()
-        + " "
-        + dest;
+    return "%s %s: %s %s -> %s %s"
+        .formatted(direction, scale, options.source(), src, options.dest(), dest);
   }
 }

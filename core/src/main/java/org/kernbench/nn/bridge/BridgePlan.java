@@ -143,35 +143,28 @@ public final class BridgePlan {
     checkHas(false, dest);
     if (src.size() != dest.size()) {
       throw wrong(
-          side(true)
-              + " has "
-              + src.size()
-              + " ranks, "
-              + side(false)
-              + " has "
-              + dest.size()
-              + "; expected as many: both modules lie on the same ranks");
+          """
+          %s has %s ranks, %s has %s; expected as many: both modules lie on the same ranks\
+          """
+              .formatted(side(true), src.size(), side(false), dest.size()));
     }
     if (src.offset() != dest.offset()) {
       throw wrong(
-          side(true)
-              + " starts at rank "
-              + src.offset()
-              + ", "
-              + side(false)
-              + " at rank "
-              + dest.offset()
-              + "; expected the same: both modules lie on the same ranks");
+          """
+          %s starts at rank %s, %s at rank %s; expected the same: both modules lie on the \
+          same ranks\
+          """
+              .formatted(side(true), src.offset(), side(false), dest.offset()));
     }
     checkNoPipeline(true, src);
     checkNoPipeline(false, dest);
     if (src.size("cp") > 1 && !options.sourceContextParallel()) {
       throw wrong(
-          side(true)
-              + " has cp "
-              + src.size("cp")
-              + "; expected 1, or the option sourceContextParallel (--source-cp) if its ranks hold"
-              + " parts of the sequence");
+          """
+          %s has cp %s; expected 1, or the option sourceContextParallel (--source-cp) if \
+          its ranks hold parts of the sequence\
+          """
+              .formatted(side(true), src.size("cp")));
     }
     checkContextBeforeData(true, src);
     checkContextBeforeData(false, dest);
@@ -179,15 +172,8 @@ public final class BridgePlan {
     int b = dest.size("dp");
     if (a % b != 0 && b % a != 0) {
       throw wrong(
-          "dp is "
-              + a
-              + " in "
-              + side(true)
-              + " and "
-              + b
-              + " in "
-              + side(false)
-              + "; expected that one divides the other");
+          "dp is %s in %s and %s in %s; expected that one divides the other"
+              .formatted(a, side(true), b, side(false)));
     }
     checkNoOthers(true, src);
     checkNoOthers(false, dest);
@@ -197,12 +183,11 @@ public final class BridgePlan {
     for (String dim : List.of("tp", "dp")) {
       if (!grid.has(dim)) {
         throw wrong(
-            side(isSource)
-                + " has no dimension "
-                + dim
-                + "; its dimensions are "
-                + grid.names()
-                + "; list it, with size 1 if it divides nothing");
+            """
+            %s has no dimension %s; its dimensions are %s; list it, with size 1 if it \
+            divides nothing\
+            """
+                .formatted(side(isSource), dim, grid.names()));
       }
     }
   }
@@ -210,10 +195,8 @@ public final class BridgePlan {
   private void checkNoPipeline(boolean isSource, RankGrid grid) {
     if (grid.size("pp") > 1) {
       throw wrong(
-          side(isSource)
-              + " has pp "
-              + grid.size("pp")
-              + "; expected 1: colocated modules have no pipeline");
+          "%s has pp %s; expected 1: colocated modules have no pipeline"
+              .formatted(side(isSource), grid.size("pp")));
     }
   }
 
@@ -221,10 +204,11 @@ public final class BridgePlan {
     boolean applies = !isSource || options.sourceContextParallel();
     if (applies && grid.has("cp") && grid.names().indexOf("cp") > grid.names().indexOf("dp")) {
       throw wrong(
-          side(isSource)
-              + " lists cp after dp; expected cp before dp in "
-              + grid.names()
-              + ", so that ranks of one replica are neighbours");
+          """
+          %s lists cp after dp; expected cp before dp in %s, so that ranks of one replica \
+          are neighbours\
+          """
+              .formatted(side(isSource), grid.names()));
     }
   }
 
@@ -232,12 +216,8 @@ public final class BridgePlan {
     for (String dim : grid.names()) {
       if (!KNOWN.contains(dim) && grid.size(dim) > 1) {
         throw wrong(
-            side(isSource)
-                + " has "
-                + dim
-                + " "
-                + grid.size(dim)
-                + "; expected 1: ranks are told apart by tp, cp and dp only");
+            "%s has %s %s; expected 1: ranks are told apart by tp, cp and dp only"
+                .formatted(side(isSource), dim, grid.size(dim)));
       }
     }
   }
@@ -250,17 +230,11 @@ public final class BridgePlan {
       int fine = direction == Direction.FAN_OUT ? d : s;
       if (fine / scale != coarse) {
         throw wrong(
-            "rank "
-                + rank
-                + " is in replica "
-                + s
-                + " of "
-                + side(true)
-                + " and in replica "
-                + d
-                + " of "
-                + side(false)
-                + ", which do not share samples; list dp last on both sides");
+            """
+            rank %s is in replica %s of %s and in replica %s of %s, which do not share \
+            samples; list dp last on both sides\
+            """
+                .formatted(rank, s, side(true), d, side(false)));
       }
     }
   }
@@ -309,11 +283,8 @@ public final class BridgePlan {
     for (int i = 0; i < found.length && direction != Direction.EQUAL; i++) {
       if (found[i] < 0) {
         throw wrong(
-            "rank "
-                + (src.offset() + i)
-                + " is in none of the gather groups "
-                + gatherGroups
-                + "; expected every rank in one");
+            "rank %s is in none of the gather groups %s; expected every rank in one"
+                .formatted(src.offset() + i, gatherGroups));
       }
     }
     return found;
@@ -429,13 +400,10 @@ public final class BridgePlan {
   public SliceInfo slice(int rank, int batch) {
     if (batch % scale != 0) {
       throw wrong(
-          direction
-              + " with scale "
-              + scale
-              + ": a batch of "
-              + batch
-              + " cannot be divided; expected a multiple of "
-              + scale);
+          """
+          %s with scale %s: a batch of %s cannot be divided; expected a multiple of %s\
+          """
+              .formatted(direction, scale, batch, scale));
     }
     boolean isMissing =
         fault == BridgeFault.CANONICAL_SLICES
@@ -488,16 +456,7 @@ public final class BridgePlan {
   /** For example {@code fan-in 4: encoder tp=1,dp=8 -> language tp=2,cp=2,dp=2}. */
   @Override
   public String toString() {
-    return direction
-        + " "
-        + scale
-        + ": "
-        + options.source()
-        + " "
-        + src
-        + " -> "
-        + options.dest()
-        + " "
-        + dest;
+    return "%s %s: %s %s -> %s %s"
+        .formatted(direction, scale, options.source(), src, options.dest(), dest);
   }
 }

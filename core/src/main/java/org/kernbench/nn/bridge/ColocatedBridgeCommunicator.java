@@ -140,18 +140,18 @@ public final class ColocatedBridgeCommunicator {
     boolean isMatrix = x.shape().rank() == 2;
     if (!isMatrix && (x.shape().rank() != 3 || tokens != null)) {
       throw new ShapeException(
-          "bridge of "
-              + x
-              + ": expected three axes"
-              + (tokens == null ? ", or a matrix [rows, h]" : " to go without tokens per sample"));
+          "bridge of %s: expected three axes%s"
+              .formatted(
+                  x,
+                  tokens == null ? ", or a matrix [rows, h]" : " to go without tokens per sample"));
     }
     if (isMatrix && b != 0) {
       throw new ShapeException(
-          "bridge of matrix "
-              + x
-              + " with samples along axis "
-              + b
-              + ": expected axis 0; a matrix [rows, h] has the rows of each sample together");
+          """
+          bridge of matrix %s with samples along axis %s: expected axis 0; a matrix \
+          [rows, h] has the rows of each sample together\
+          """
+              .formatted(x, b));
     }
     return new Carriage(graph, x, tokens).run();
   }
@@ -162,13 +162,10 @@ public final class ColocatedBridgeCommunicator {
     }
     if (!plan.source().contains(rank)) {
       throw LayoutException.state(
-          "bridge "
-              + plan
-              + ": rank "
-              + rank
-              + " is not one of its ranks, "
-              + plan.source().span()
-              + "; call communicate on these only");
+          """
+          bridge %s: rank %s is not one of its ranks, %s; call communicate on these only\
+          """
+              .formatted(plan, rank, plan.source().span()));
     }
   }
 
@@ -293,13 +290,8 @@ public final class ColocatedBridgeCommunicator {
       if (t.isUniform()) {
         if (rows % t.every() != 0) {
           throw new ShapeException(
-              "bridge of "
-                  + x
-                  + ": "
-                  + rows
-                  + " rows are no whole samples of "
-                  + t.every()
-                  + " tokens");
+              "bridge of %s: %s rows are no whole samples of %s tokens"
+                  .formatted(x, rows, t.every()));
         }
         return;
       }
@@ -310,14 +302,8 @@ public final class ColocatedBridgeCommunicator {
               : t.rows(0, t.samples(rows));
       if (rows != expected) {
         throw new ShapeException(
-            "bridge of "
-                + x
-                + ": "
-                + rows
-                + " rows; expected "
-                + expected
-                + ", by tokens per sample "
-                + t);
+            "bridge of %s: %s rows; expected %s, by tokens per sample %s"
+                .formatted(x, rows, expected, t));
       }
     }
 
@@ -333,23 +319,20 @@ public final class ColocatedBridgeCommunicator {
       if (shape.rank() == 2) {
         if (t == null || !t.isUniform()) {
           throw new ShapeException(
-              "bridge of matrix "
-                  + x
-                  + " from a context-parallel source: expected uniform tokens per sample, to know"
-                  + " which rows are whose positions");
+              """
+              bridge of matrix %s from a context-parallel source: expected uniform tokens per \
+              sample, to know which rows are whose positions\
+              """
+                  .formatted(x));
         }
         int each = t.every() / group.size();
         if (t.every() % group.size() != 0 || shape.dim(0) % each != 0) {
           throw new ShapeException(
-              "bridge of "
-                  + x
-                  + ": "
-                  + shape.dim(0)
-                  + " rows are no samples of "
-                  + t.every()
-                  + " tokens, divided over "
-                  + group.size()
-                  + " context-parallel ranks");
+              """
+              bridge of %s: %s rows are no samples of %s tokens, divided over %s \
+              context-parallel ranks\
+              """
+                  .formatted(x, shape.dim(0), t.every(), group.size()));
         }
         shape = Shape.of(shape.dim(0) / each, each, shape.dim(1));
         s = 1;

@@ -58,15 +58,11 @@ public final class ModulePlacement {
                 || second.offset() + second.size() <= first.offset();
         if (!equal && !apart) {
           throw LayoutException.argument(
-              "modules "
-                  + a
-                  + " (ranks "
-                  + first.span()
-                  + ") and "
-                  + b
-                  + " (ranks "
-                  + second.span()
-                  + ") share some ranks; expected the same ranks or none in common");
+              """
+              modules %s (ranks %s) and %s (ranks %s) share some ranks; expected the same \
+              ranks or none in common\
+              """
+                  .formatted(a, first.span(), b, second.span()));
         }
         same &= equal;
       }

@@ -192,14 +192,12 @@ final class LayoutComparison {
       if (rows != null) {
         int row = at / stage.columns(rank);
         where +=
-            ", microbatch "
-                + stage.microbatch()
-                + ", sample "
-                + rows[rank].samples()[row]
-                + ", position "
-                + rows[rank].positions()[row]
-                + ", column "
-                + at % stage.columns(rank);
+            ", microbatch %s, sample %s, position %s, column %s"
+                .formatted(
+                    stage.microbatch(),
+                    rows[rank].samples()[row],
+                    rows[rank].positions()[row],
+                    at % stage.columns(rank));
       } else {
         where += ", element " + at;
       }

@@ -161,11 +161,10 @@ final class Suspects {
     return agree(stage.got()[rank], part, stage.floor())
         ? verdict(
             cause,
-            "the rank has its own part; the sum of the parts of its "
-                + dim
-                + " group "
-                + names(group(grid, rank, dim), grid.offset())
-                + " is right")
+            """
+            the rank has its own part; the sum of the parts of its %s group %s is right\
+            """
+                .formatted(dim, names(group(grid, rank, dim), grid.offset())))
         : Optional.empty();
   }
 
@@ -212,12 +211,8 @@ final class Suspects {
     if (got.length != stage.expected()[rank].length) {
       return verdict(
           Mistake.SLICE_BY_CANONICAL_RANK,
-          got.length / columns
-              + " rows instead of "
-              + rows[rank].count()
-              + "; ranks with "
-              + wrongCoordinates(stage)
-              + " have too many");
+          "%s rows instead of %s; ranks with %s have too many"
+              .formatted(got.length / columns, rows[rank].count(), wrongCoordinates(stage)));
     }
     List<Integer> found = samplesOf(stage, rank);
     List<Integer> expected = samples(rows[rank].samples());
@@ -319,11 +314,8 @@ final class Suspects {
         if (agree(sum, stage.expected()[rank], stage.floor())) {
           return verdict(
               Mistake.SUM_MISSING,
-              "the sum over the "
-                  + dims.getKey()
-                  + " group "
-                  + names(group, grid.offset())
-                  + " of what its ranks have is right");
+              "the sum over the %s group %s of what its ranks have is right"
+                  .formatted(dims.getKey(), names(group, grid.offset())));
         }
       }
     }
@@ -341,9 +333,10 @@ final class Suspects {
     if (gives(stage, before, r -> before.got()[r])) {
       return verdict(
           Mistake.CP_SUM_MISSING,
-          "the rank has its own positions' part of what the sum over its cp group "
-              + names(cp, language.offset())
-              + " gives");
+          """
+          the rank has its own positions' part of what the sum over its cp group %s gives\
+          """
+              .formatted(names(cp, language.offset())));
     }
     for (Map.Entry<String, String[]> dims : dimensions(language).entrySet()) {
       boolean other = !dims.getKey().equals("cp");
@@ -352,11 +345,8 @@ final class Suspects {
           && gives(stage, before, r -> sum(q -> before.got()[q], group(language, r, names)))) {
         return verdict(
             Mistake.SUM_OVER_WRONG_GROUP,
-            "a sum over "
-                + dims.getKey()
-                + ", ranks "
-                + names(group(language, rank, names), language.offset())
-                + ", instead of cp gives what the rank has");
+            "a sum over %s, ranks %s, instead of cp gives what the rank has"
+                .formatted(dims.getKey(), names(group(language, rank, names), language.offset())));
       }
     }
     return Optional.empty();
@@ -494,12 +484,10 @@ final class Suspects {
     if ((near(language, 1) || near(encoder, 1)) && near(own, 1.0 / ranks)) {
       return verdict(
           Mistake.MODULE_AVERAGED,
-          "all gradients of the module "
-              + module
-              + " are 1/"
-              + ranks
-              + " of what they should be: dp x cp is "
-              + ranks);
+          """
+          all gradients of the module %s are 1/%s of what they should be: dp x cp is %s\
+          """
+              .formatted(module, ranks, ranks));
     }
     return verdict(
         Mistake.SKEW,

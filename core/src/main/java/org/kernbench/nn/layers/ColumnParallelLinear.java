@@ -121,16 +121,16 @@ public final class ColumnParallelLinear implements Module {
     int multiple = tp.size() * options.stride;
     if (out % multiple != 0) {
       throw new ShapeException(
-          "column-parallel layer "
-              + name
-              + ": "
-              + out
-              + " output features"
-              + (options.stride > 1 ? " of " + options.stride + " projections" : "")
-              + " cannot be divided over "
-              + tp.size()
-              + " ranks; expected a multiple of "
-              + multiple);
+          """
+          column-parallel layer %s: %s output features%s cannot be divided over %s ranks; \
+          expected a multiple of %s\
+          """
+              .formatted(
+                  name,
+                  out,
+                  options.stride > 1 ? " of " + options.stride + " projections" : "",
+                  tp.size(),
+                  multiple));
     }
     this.weightShape = Shape.of(out / tp.size(), in);
     Sharding cut = Sharding.along(0, options.stride);
@@ -154,10 +154,8 @@ public final class ColumnParallelLinear implements Module {
     Parameter own = weight;
     if (own == null) {
       throw new IllegalStateException(
-          "column-parallel layer "
-              + name
-              + " has no weight of its own; give it one of "
-              + weightShape);
+          "column-parallel layer %s has no weight of its own; give it one of %s"
+              .formatted(name, weightShape));
     }
     return own;
   }
@@ -183,12 +181,9 @@ public final class ColumnParallelLinear implements Module {
   public Result apply(Graph graph, Variable x, Variable with, boolean gather) {
     if ((weight != null && weight != with) || !with.shape().equals(weightShape)) {
       throw new IllegalStateException(
-          "column-parallel layer "
-              + name
-              + " with weight "
-              + with
-              + ": expected "
-              + (weight == null ? "one of " + weightShape : "its own, " + weight));
+          "column-parallel layer %s with weight %s: expected %s"
+              .formatted(
+                  name, with, weight == null ? "one of " + weightShape : "its own, " + weight));
     }
     try (Graph.Section section = graph.section(name)) {
       Variable in = entered(graph, x);

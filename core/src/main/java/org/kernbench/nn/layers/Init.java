@@ -101,16 +101,11 @@ public final class Init {
     int multiple = ranks * sharding.stride();
     if (whole.dim(axis) % multiple != 0) {
       throw new ShapeException(
-          "parameter "
-              + name
-              + ": axis "
-              + axis
-              + " of "
-              + whole
-              + " cannot be cut into "
-              + multiple
-              + " equal parts; expected a multiple of "
-              + multiple);
+          """
+          parameter %s: axis %s of %s cannot be cut into %s equal parts; expected a \
+          multiple of %s\
+          """
+              .formatted(name, axis, whole, multiple, multiple));
     }
     Shape part = whole.with(axis, whole.dim(axis) / ranks);
     long run = whole.dim(axis) / multiple * whole.inner(axis);

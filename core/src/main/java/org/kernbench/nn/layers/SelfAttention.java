@@ -37,15 +37,11 @@ public final class SelfAttention implements Module {
     int tp = layout.tp().size();
     if (config.heads() % tp != 0 || config.keyHeads() % tp != 0) {
       throw new ShapeException(
-          name
-              + ": "
-              + config.heads()
-              + " heads and "
-              + config.keyHeads()
-              + " key heads cannot be divided over "
-              + tp
-              + " ranks; expected multiples of "
-              + tp);
+          """
+          %s: %s heads and %s key heads cannot be divided over %s ranks; expected \
+          multiples of %s\
+          """
+              .formatted(name, config.heads(), config.keyHeads(), tp, tp));
     }
     boolean isGpt = config.style().isPlain();
     ColumnParallelLinear.Options column = ColumnParallelLinear.Options.INSIDE.withBias(isGpt);

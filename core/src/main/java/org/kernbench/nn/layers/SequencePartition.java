@@ -35,12 +35,8 @@ public record SequencePartition(ParallelLayout layout, SequencePart part) {
               ? "2 x cp x tp (cp " + cp + ", tp " + tp + ", sequence parallel)"
               : cp > 1 ? "2 x cp (cp " + cp + ")" : "tp (tp " + tp + ", sequence parallel)";
       throw new ShapeException(
-          "a sequence of "
-              + sequence
-              + " cannot be divided: expected a multiple of "
-              + factor
-              + ", "
-              + why);
+          "a sequence of %s cannot be divided: expected a multiple of %s, %s"
+              .formatted(sequence, factor, why));
     }
     return new SequencePartition(layout, new SequencePart(sequence, cp, layout.cp().rank()));
   }

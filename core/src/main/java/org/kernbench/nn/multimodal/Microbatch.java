@@ -30,15 +30,10 @@ public final class Microbatch {
     int n = samples * sequence;
     if (ids.length != n || targets.length != n || mask.length != n) {
       throw new IllegalArgumentException(
-          ids.length
-              + " ids, "
-              + targets.length
-              + " targets and "
-              + mask.length
-              + " elements of the mask; expected "
-              + samples
-              + " samples of "
-              + sequence);
+          """
+          %s ids, %s targets and %s elements of the mask; expected %s samples of %s\
+          """
+              .formatted(ids.length, targets.length, mask.length, samples, sequence));
     }
     this.samples = samples;
     this.sequence = sequence;

@@ -29,13 +29,11 @@ public final class Microbatches {
   private Microbatches(TwoModuleConfig config, int samples, int sequence, Masks masks) {
     if (sequence < config.tokensPerSample() + 2) {
       throw new IllegalArgumentException(
-          "a sequence of "
-              + sequence
-              + " has no room for "
-              + config.tokensPerSample()
-              + " tokens of the other modality and two of text; expected "
-              + (config.tokensPerSample() + 2)
-              + " or more");
+          """
+          a sequence of %s has no room for %s tokens of the other modality and two of \
+          text; expected %s or more\
+          """
+              .formatted(sequence, config.tokensPerSample(), config.tokensPerSample() + 2));
     }
     this.config = config;
     this.samples = samples;

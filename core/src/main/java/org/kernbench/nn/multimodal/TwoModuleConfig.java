@@ -24,10 +24,8 @@ public record TwoModuleConfig(
   public TwoModuleConfig {
     if (placeholder < 0 || placeholder >= language.vocabulary()) {
       throw new IllegalArgumentException(
-          "placeholder "
-              + placeholder
-              + "; expected an id of the vocabulary, 0 to "
-              + (language.vocabulary() - 1));
+          "placeholder %s; expected an id of the vocabulary, 0 to %s"
+              .formatted(placeholder, language.vocabulary() - 1));
     }
   }
 

@@ -130,12 +130,11 @@ final class TwoModuleModel {
     int dp = layout.dp().size();
     if (data.samples() % dp != 0) {
       throw new IllegalArgumentException(
-          "a microbatch of "
-              + data.samples()
-              + " samples cannot be divided over "
-              + dp
-              + " data-parallel ranks; expected a multiple of "
-              + dp);
+          """
+          a microbatch of %s samples cannot be divided over %s data-parallel ranks; \
+          expected a multiple of %s\
+          """
+              .formatted(data.samples(), dp, dp));
     }
     return data.samples() / dp;
   }

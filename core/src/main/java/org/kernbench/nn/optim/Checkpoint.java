@@ -87,10 +87,11 @@ public final class Checkpoint {
       Parameter p = slot.parameter();
       if (p.whole().isPresent()) {
         throw new IllegalStateException(
-            "the optimizer of "
-                + p.name()
-                + " is divided over the data-parallel ranks; say with(optimizer, data), with the"
-                + " DataParallel that divides it");
+            """
+            the optimizer of %s is divided over the data-parallel ranks; say \
+            with(optimizer, data), with the DataParallel that divides it\
+            """
+                .formatted(p.name()));
       }
       add(optimizer, slot);
     }
@@ -125,9 +126,11 @@ public final class Checkpoint {
 
   private static IllegalArgumentException isOfOthers(Parameter p) {
     return new IllegalArgumentException(
-        "the optimizer and the DataParallel do not belong together: only one of them has a piece of "
-            + p.name()
-            + "; expected an optimizer of data.owned()");
+        """
+        the optimizer and the DataParallel do not belong together: only one of them has \
+        a piece of %s; expected an optimizer of data.owned()\
+        """
+            .formatted(p.name()));
   }
 
   private void add(Optimizer optimizer, Optimizer.Slot slot) {
@@ -305,11 +308,11 @@ public final class Checkpoint {
       }
     } catch (IOException e) {
       throw new SimulationException(
-          "the checkpoint "
-              + from
-              + " cannot be loaded: "
-              + (e.getMessage() == null ? e : e.getMessage())
-              + "; expected a .safetensors file, or a folder of .npy files");
+          """
+          the checkpoint %s cannot be loaded: %s; expected a .safetensors file, or a \
+          folder of .npy files\
+          """
+              .formatted(from, e.getMessage() == null ? e : e.getMessage()));
     }
   }
 
@@ -326,13 +329,11 @@ public final class Checkpoint {
     }
     if (!missing.isEmpty() || !surplus.isEmpty()) {
       throw new SimulationException(
-          "the checkpoint "
-              + from
-              + " is of another model: missing "
-              + missing
-              + ", not known here "
-              + surplus
-              + "; expected the names of this model's parameters");
+          """
+          the checkpoint %s is of another model: missing %s, not known here %s; expected \
+          the names of this model's parameters\
+          """
+              .formatted(from, missing, surplus));
     }
   }
 
@@ -343,15 +344,13 @@ public final class Checkpoint {
     Shape expected = ranks == 1 ? shape : shape.with(axis, shape.dim(axis) * ranks);
     if (!whole.shape().equals(expected)) {
       throw new SimulationException(
-          "the checkpoint "
-              + from
-              + ": tensor "
-              + name
-              + " has shape "
-              + whole.shape()
-              + "; expected "
-              + expected
-              + (ranks == 1 ? "" : ", of which each of " + ranks + " ranks takes " + shape));
+          "the checkpoint %s: tensor %s has shape %s; expected %s%s"
+              .formatted(
+                  from,
+                  name,
+                  whole.shape(),
+                  expected,
+                  ranks == 1 ? "" : ", of which each of " + ranks + " ranks takes " + shape));
     }
     byte[] own = new byte[Math.toIntExact(shape.elements() * whole.dtype().sizeBytes())];
     if (ranks == 1) {

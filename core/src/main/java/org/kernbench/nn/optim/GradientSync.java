@@ -65,10 +65,11 @@ public final class GradientSync {
     return p.grad()
         .orElseThrow(() ->
             new IllegalStateException(
-                "parameter "
-                    + p.name()
-                    + " has no gradient to sum; run backward() of a loss that depends on it on"
-                    + " every rank first, freeze it, or use DataParallel, which takes zeros"));
+                """
+                parameter %s has no gradient to sum; run backward() of a loss that depends on \
+                it on every rank first, freeze it, or use DataParallel, which takes zeros\
+                """
+                    .formatted(p.name())));
   }
 
   /**

@@ -38,16 +38,10 @@ public final class HyperCommGrid {
     int world = distributed.getWorldSize();
     if (grid.size() > world - grid.offset()) {
       throw LayoutException.state(
-          "grid "
-              + grid
-              + " of shape "
-              + grid.shape()
-              + " needs "
-              + grid.size()
-              + " ranks, more than the world of "
-              + world
-              + " less the offset "
-              + grid.offset());
+          """
+          grid %s of shape %s needs %s ranks, more than the world of %s less the offset %s\
+          """
+              .formatted(grid, grid.shape(), grid.size(), world, grid.offset()));
     }
     this.distributed = distributed;
     this.rank = distributed.getRank();
@@ -112,11 +106,8 @@ public final class HyperCommGrid {
     String key = grid.key(view, asked);
     if (groups.containsKey(key)) {
       throw LayoutException.key(
-          "grid "
-              + grid
-              + ": groups "
-              + key
-              + " exist; use get, or destroy before the next create");
+          "grid %s: groups %s exist; use get, or destroy before the next create"
+              .formatted(grid, key));
     }
     ProcessGroup own = distributed.newSubgroupsByEnumeration(grid.enumerateIn(view, asked)).own();
     groups.put(key, own);
@@ -138,12 +129,11 @@ public final class HyperCommGrid {
     ProcessGroup found = groups.get(key);
     if (found == null) {
       throw LayoutException.key(
-          "grid "
-              + grid
-              + ": no groups "
-              + key
-              + "; create them first, on every rank of the world; there are "
-              + groups.keySet());
+          """
+          grid %s: no groups %s; create them first, on every rank of the world; there are \
+          %s\
+          """
+              .formatted(grid, key, groups.keySet()));
     }
     return found;
   }

@@ -67,16 +67,8 @@ public record ParallelLayout(
     RankGenerator ranks = new RankGenerator("tp-cp-dp", Map.of("tp", tp, "cp", cp, "dp", dp));
     if (ranks.worldSize() != distributed.getWorldSize()) {
       throw new IllegalStateException(
-          "layout tp "
-              + tp
-              + " x cp "
-              + cp
-              + " x dp "
-              + dp
-              + " needs "
-              + ranks.worldSize()
-              + " ranks, there are "
-              + distributed.getWorldSize());
+          "layout tp %s x cp %s x dp %s needs %s ranks, there are %s"
+              .formatted(tp, cp, dp, ranks.worldSize(), distributed.getWorldSize()));
     }
     return of(new HyperCommGrid(distributed, ranks.grid()), sequenceParallel);
   }

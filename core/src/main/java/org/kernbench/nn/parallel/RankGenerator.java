@@ -26,11 +26,11 @@ public final class RankGenerator {
     Map<String, Integer> known = new LinkedHashMap<>(sizes);
     if (known.getOrDefault("ep", 1) > 1 && known.getOrDefault("cp", 1) > 1) {
       throw new IllegalStateException(
-          "one rank generator cannot have ep "
-              + known.get("ep")
-              + " and cp "
-              + known.get("cp")
-              + "; attention takes one with ep 1, experts one with cp 1");
+          """
+          one rank generator cannot have ep %s and cp %s; attention takes one with ep 1, \
+          experts one with cp 1\
+          """
+              .formatted(known.get("ep"), known.get("cp")));
     }
     known.forEach((name, size) -> {
       if (size < 1) {
@@ -50,13 +50,11 @@ public final class RankGenerator {
       Integer size = known.get(name);
       if (size == null || inOrder.indexOf(name) != i) {
         throw new IllegalArgumentException(
-            "order "
-                + order
-                + ": "
-                + (size == null ? "unknown dimension " + name : name + " occurs twice")
-                + "; expected each of "
-                + String.join(", ", known.keySet())
-                + " once");
+            "order %s: %s; expected each of %s once"
+                .formatted(
+                    order,
+                    size == null ? "unknown dimension " + name : name + " occurs twice",
+                    String.join(", ", known.keySet())));
       }
       shape.add(size);
     }

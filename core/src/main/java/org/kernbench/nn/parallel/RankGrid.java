@@ -64,11 +64,8 @@ public final class RankGrid {
     check("grid", shape, names);
     if (offset < 0) {
       throw LayoutException.argument(
-          "grid "
-              + text(names, shape)
-              + ": offset "
-              + offset
-              + "; expected the number of a rank, 0 or more");
+          "grid %s: offset %s; expected the number of a rank, 0 or more"
+              .formatted(text(names, shape), offset));
     }
     return unchecked(shape, names, offset);
   }
@@ -94,12 +91,11 @@ public final class RankGrid {
       int value = pair.length == 2 && !pair[0].isBlank() ? number(pair[1].strip()) : -1;
       if (value < 0) {
         throw LayoutException.argument(
-            "grid \""
-                + text
-                + "\": got \""
-                + items[i].strip()
-                + "\"; expected dimension=size, e.g. tp=2,cp=2,dp=2, at the end offset=8 if the"
-                + " first rank is not 0");
+            """
+            grid "%s": got "%s"; expected dimension=size, e.g. tp=2,cp=2,dp=2, at the end \
+            offset=8 if the first rank is not 0\
+            """
+                .formatted(text, items[i].strip()));
       }
       String name = pair[0].strip();
       if (name.equals(OFFSET) && i == items.length - 1) {
@@ -128,16 +124,10 @@ public final class RankGrid {
   private static void check(String what, List<Integer> shape, List<String> names) {
     if (shape.size() != names.size()) {
       throw LayoutException.argument(
-          what
-              + ": shape "
-              + shape
-              + " has "
-              + shape.size()
-              + " sizes, names "
-              + names
-              + " are "
-              + names.size()
-              + "; expected one size for each name");
+          """
+          %s: shape %s has %s sizes, names %s are %s; expected one size for each name\
+          """
+              .formatted(what, shape, shape.size(), names, names.size()));
     }
     if (names.isEmpty()) {
       throw LayoutException.argument(what + ": no dimension; expected at least one");
@@ -147,31 +137,21 @@ public final class RankGrid {
     for (int i = 0; i < names.size(); i++) {
       if (names.get(i).equals(OFFSET)) {
         throw LayoutException.argument(
-            what
-                + " "
-                + text(names, shape)
-                + ": offset is no dimension; expected offset=... once, at the end, if the first"
-                + " rank is not 0");
+            """
+            %s %s: offset is no dimension; expected offset=... once, at the end, if the \
+            first rank is not 0\
+            """
+                .formatted(what, text(names, shape)));
       }
       if (!seen.add(names.get(i))) {
         throw LayoutException.argument(
-            what
-                + " "
-                + text(names, shape)
-                + ": dimension "
-                + names.get(i)
-                + " occurs twice; expected each name once");
+            "%s %s: dimension %s occurs twice; expected each name once"
+                .formatted(what, text(names, shape), names.get(i)));
       }
       if (shape.get(i) < 1) {
         throw LayoutException.argument(
-            what
-                + " "
-                + text(names, shape)
-                + ": "
-                + names.get(i)
-                + " has size "
-                + shape.get(i)
-                + "; expected 1 or more");
+            "%s %s: %s has size %s; expected 1 or more"
+                .formatted(what, text(names, shape), names.get(i), shape.get(i)));
       }
       product *= shape.get(i);
       if (product > Integer.MAX_VALUE) {
@@ -196,24 +176,15 @@ public final class RankGrid {
     String what = "view \"" + view + "\" of grid " + this;
     if (view.equals(BASE) || views.containsKey(view)) {
       throw LayoutException.argument(
-          what
-              + ": the name is "
-              + (view.equals(BASE) ? "empty" : "taken")
-              + "; expected another than "
-              + views.keySet());
+          "%s: the name is %s; expected another than %s"
+              .formatted(what, view.equals(BASE) ? "empty" : "taken", views.keySet()));
     }
     check(what, viewShape, viewNames);
     RankGrid grid = unchecked(viewShape, viewNames, offset);
     if (grid.size != size) {
       throw LayoutException.argument(
-          what
-              + ": shape "
-              + viewShape
-              + " has "
-              + grid.size
-              + " ranks, the grid has "
-              + size
-              + "; expected as many");
+          "%s: shape %s has %s ranks, the grid has %s; expected as many"
+              .formatted(what, viewShape, grid.size, size));
     }
     checkShared(what, grid, shared);
     Map<String, View> all = new LinkedHashMap<>(views);
@@ -234,11 +205,8 @@ public final class RankGrid {
       }
       if (!view.names.contains(name)) {
         throw LayoutException.argument(
-            what
-                + ": shared dimension "
-                + name
-                + " is not in the view; expected some of "
-                + view.names);
+            "%s: shared dimension %s is not in the view; expected some of %s"
+                .formatted(what, name, view.names));
       }
       checkSame(what, view, name);
     }
@@ -252,14 +220,11 @@ public final class RankGrid {
     List<List<Integer>> other = view.enumerate(dim);
     if (!base.equals(other)) {
       throw LayoutException.argument(
-          what
-              + ": the groups of shared "
-              + dim
-              + " are "
-              + base
-              + " in the grid and "
-              + other
-              + " in the view; expected the same");
+          """
+          %s: the groups of shared %s are %s in the grid and %s in the view; expected the \
+          same\
+          """
+              .formatted(what, dim, base, other));
     }
   }
 
@@ -426,13 +391,8 @@ public final class RankGrid {
       int at = names.indexOf(dim);
       if (at < 0) {
         throw LayoutException.argument(
-            "grid "
-                + this
-                + (view.equals(BASE) ? "" : ", view \"" + view + "\"")
-                + ": unknown dimension "
-                + dim
-                + "; expected some of "
-                + names);
+            "grid %s%s: unknown dimension %s; expected some of %s"
+                .formatted(this, view.equals(BASE) ? "" : ", view \"" + view + "\"", dim, names));
       }
       if (selected[at]) {
         throw LayoutException.argument(

@@ -16,12 +16,11 @@ public record SequencePart(int sequence, int ranks, int rank) {
   public SequencePart {
     if (ranks > 1 && sequence % (2 * ranks) != 0) {
       throw new ShapeException(
-          "a sequence of "
-              + sequence
-              + " cannot be cut over "
-              + ranks
-              + " context-parallel ranks: expected a multiple of "
-              + 2 * ranks);
+          """
+          a sequence of %s cannot be cut over %s context-parallel ranks: expected a \
+          multiple of %s\
+          """
+              .formatted(sequence, ranks, 2 * ranks));
     }
   }
 

@@ -57,14 +57,10 @@ public record CollectiveCall(
     outputs = List.copyOf(outputs);
     if (inputs.size() != outputs.size() || parts.size() != inputs.size()) {
       throw new IllegalArgumentException(
-          op
-              + ": "
-              + inputs.size()
-              + " inputs, "
-              + outputs.size()
-              + " outputs and "
-              + parts.size()
-              + " parts; expected one of each for each rank");
+          """
+          %s: %s inputs, %s outputs and %s parts; expected one of each for each rank\
+          """
+              .formatted(op, inputs.size(), outputs.size(), parts.size()));
     }
   }
 

@@ -117,21 +117,16 @@ public record DpPolicy(Split cube, Split pe, OptionalInt numCubes, OptionalInt n
       case "num_pes" -> withPes(count(part, value));
       case "sip", "num_sips" ->
           throw new SimulationException(
-              "placement \""
-                  + text
-                  + "\": "
-                  + part
-                  + " asks for a split across packages, which a placement does not have: a tensor"
-                  + " lies on the one device that setDevice chooses; make one tensor per rank");
+              """
+              placement "%s": %s asks for a split across packages, which a placement does not \
+              have: a tensor lies on the one device that setDevice chooses; make one tensor \
+              per rank\
+              """
+                  .formatted(text, part));
       default ->
           throw new SimulationException(
-              "placement \""
-                  + text
-                  + "\": unknown key in "
-                  + part
-                  + Suggest.hint(key, KEYS)
-                  + "; expected "
-                  + String.join(", ", KEYS));
+              "placement \"%s\": unknown key in %s%s; expected %s"
+                  .formatted(text, part, Suggest.hint(key, KEYS), String.join(", ", KEYS)));
     };
   }
 
@@ -143,12 +138,8 @@ public record DpPolicy(Split cube, Split pe, OptionalInt numCubes, OptionalInt n
     }
     List<String> known = Arrays.stream(Split.values()).map(Split::word).toList();
     throw new SimulationException(
-        "placement "
-            + part
-            + ": unknown split"
-            + Suggest.hint(canonical(value), known)
-            + "; expected "
-            + String.join(", ", known));
+        "placement %s: unknown split%s; expected %s"
+            .formatted(part, Suggest.hint(canonical(value), known), String.join(", ", known)));
   }
 
   private static int count(String part, String value) {
@@ -166,12 +157,12 @@ public record DpPolicy(Split cube, Split pe, OptionalInt numCubes, OptionalInt n
   /** For example {@code cube=row_wise pe=column_wise num_pes=4}. */
   @Override
   public String toString() {
-    return "cube="
-        + cube.word()
-        + " pe="
-        + pe.word()
-        + (numCubes.isPresent() ? " num_cubes=" + numCubes.getAsInt() : "")
-        + (numPes.isPresent() ? " num_pes=" + numPes.getAsInt() : "");
+    return "cube=%s pe=%s%s%s"
+        .formatted(
+            cube.word(),
+            pe.word(),
+            numCubes.isPresent() ? " num_cubes=" + numCubes.getAsInt() : "",
+            numPes.isPresent() ? " num_pes=" + numPes.getAsInt() : "");
   }
 
   /** A copy that uses the first {@code count} cubes. */

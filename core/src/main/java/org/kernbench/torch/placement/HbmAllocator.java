@@ -33,15 +33,11 @@ public final class HbmAllocator {
         .allocate(bytes, owner)
         .orElseThrow(() ->
             new OutOfHbmException(
-                pe
-                    + ": out of HBM for tensor "
-                    + owner
-                    + ": requested "
-                    + Sizes.of(bytes)
-                    + ", "
-                    + slice.describe()
-                    + "; close tensors that are done with, divide this one over more PEs"
-                    + " (DpPolicy), or give the machine more HBM"));
+                """
+                %s: out of HBM for tensor %s: requested %s, %s; close tensors that are done \
+                with, divide this one over more PEs (DpPolicy), or give the machine more HBM\
+                """
+                    .formatted(pe, owner, Sizes.of(bytes), slice.describe())));
   }
 
   /** Gives back what {@link #allocate} returned; does nothing for an empty block. */

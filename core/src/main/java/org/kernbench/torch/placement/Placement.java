@@ -54,20 +54,11 @@ public final class Placement {
     int count = wanted.orElse(available);
     if (count > available) {
       throw new SimulationException(
-          "tensor "
-              + name
-              + ": placement over "
-              + count
-              + " "
-              + what
-              + ", but "
-              + device
-              + " has "
-              + available
-              + "; ask for at most "
-              + available
-              + ". A tensor lies on one device: for"
-              + " more, make one tensor per rank");
+          """
+          tensor %s: placement over %s %s, but %s has %s; ask for at most %s. A tensor \
+          lies on one device: for more, make one tensor per rank\
+          """
+              .formatted(name, count, what, device, available, available));
     }
     return count;
   }
@@ -79,11 +70,11 @@ public final class Placement {
     int rank = whole.extent.length;
     if (rank == 0) {
       throw new SimulationException(
-          "tensor "
-              + name
-              + ": a scalar cannot be divided over "
-              + parts
-              + " places; replicate it or place it on one PE");
+          """
+          tensor %s: a scalar cannot be divided over %s places; replicate it or place it \
+          on one PE\
+          """
+              .formatted(name, parts));
     }
     int last = rank - 1;
     return switch (split) {
@@ -105,10 +96,11 @@ public final class Placement {
   private static int tileRows(String name, int rank, int parts) {
     if (rank < 2) {
       throw new SimulationException(
-          "tensor "
-              + name
-              + ": a vector cannot be divided into tiles; expected at least two axes, or a row-wise"
-              + " split");
+          """
+          tensor %s: a vector cannot be divided into tiles; expected at least two axes, \
+          or a row-wise split\
+          """
+              .formatted(name));
     }
     int rows = (int) Math.sqrt(parts);
     while (parts % rows != 0) {
