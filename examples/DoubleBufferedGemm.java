@@ -9,8 +9,8 @@
  * Expected: (checked by ExamplesTest)
  *   one after the other   4160.384 ns, 29.9 % of the roofline; c[63, 63] = 128.0
  *   double-buffered       1688.376 ns, 73.6 % of the roofline; c[63, 63] = 128.0
- *   composite             1591.702 ns, 78.1 % of the roofline; c[63, 63] = 128.0
- *   composite with relu   1665.702 ns, 74.6 % of the roofline; c[63, 63] = 128.0
+ *   composite             1609.593 ns, 77.2 % of the roofline; c[63, 63] = 128.0
+ *   composite with relu   1683.593 ns, 73.8 % of the roofline; c[63, 63] = 128.0
  */
 import java.util.List;
 import java.util.Locale;

@@ -11,9 +11,9 @@
  *
  * Run:      scripts/run-java examples/TrainingStep.java
  * Expected: (checked by ExamplesTest)
- *   one after the other  step  128.357 us, communicates   18.033 us, exposed  17.411 us
- *   overlapping          step  122.312 us, communicates   18.348 us, exposed  10.363 us
- *   divided optimizer    step  103.880 us, communicates   22.541 us, exposed  14.428 us
+ *   one after the other  step  125.574 us, communicates   17.443 us, exposed  16.822 us
+ *   overlapping          step  119.808 us, communicates   17.850 us, exposed  10.133 us
+ *   divided optimizer    step  100.298 us, communicates   19.738 us, exposed  13.017 us
  *   weights and state of the optimizer after the step: equal
  *   loaded by four tensor-parallel ranks, steps taken: 1
  */

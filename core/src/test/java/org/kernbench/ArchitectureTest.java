@@ -108,8 +108,10 @@ final class ArchitectureTest {
               "MemoryAddress",
               "Pe",
               "PhysicalAddress",
+              "SimulationException",
               "VirtualAddress")
-          .because("device's door names places in machine's words; costs are device's business");
+          .because(
+              "device's door names places and errors in machine's words; costs are device's business");
 
   @ArchTest
   static final ArchRule torch_knowsNoAlgorithm =

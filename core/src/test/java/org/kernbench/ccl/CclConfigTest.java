@@ -135,7 +135,7 @@ final class CclConfigTest {
     Path missing = folder.resolve("ccl.yaml");
     assertThatThrownBy(() -> CclConfig.load(Optional.of(missing), List.of()))
         .isInstanceOf(ConfigException.class)
-        .hasMessage(missing + ":1:1: no such file");
+        .hasMessage(missing + ":1:1: no such file; expected a YAML file");
     assertThatThrownBy(() -> CclConfig.load(Optional.of(folder), List.of()))
         .hasMessage(folder + ":1:1: is a directory; expected a YAML file");
   }
@@ -193,7 +193,9 @@ final class CclConfigTest {
             CollectiveLibrary.open(
                 TORUS,
                 CclConfig.parse(
-                    "my.yaml", yaml.replace("ccl.RingAllReduce", "ccl.Ring"), List.of())))
+                    "my.yaml",
+                    yaml.replace("ccl.algorithms.RingAllReduce", "ccl.Ring"),
+                    List.of())))
         .hasMessage(
             "my.yaml:3:17: algorithms.mine.class: no class org.kernbench.ccl.Ring on the class"
                 + " path");

@@ -40,7 +40,7 @@ final class ReadmeTest {
     Matcher step = STEP.matcher(readme);
     assertThat(step.find()).isTrue();
     String kernels = step.group().substring(step.group().indexOf("The kernel is"));
-    List<String> named = all(Pattern.compile("`ccl/(\\w+)`"), kernels);
+    List<String> named = all(Pattern.compile("`ccl/algorithms/(\\w+)`"), kernels);
     assertThat(named).contains(shown.getFirst()).allMatch(shown::contains);
   }
 

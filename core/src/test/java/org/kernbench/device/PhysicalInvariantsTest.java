@@ -193,7 +193,9 @@ final class PhysicalInvariantsTest {
         }
       }
       for (LinkKind kind : LinkKind.values()) {
-        assertThat(m.spec(kind).latencyPs()).as("%s of %s", kind, preset).isPositive();
+        if (kind != LinkKind.HBM_PORT) { // a memory may answer at once: the way to it takes time
+          assertThat(m.spec(kind).latencyPs()).as("%s of %s", kind, preset).isPositive();
+        }
       }
     }
   }

@@ -62,11 +62,11 @@ final class TimeModeNumericsTest {
   private static final Map<String, Long> ALLOWED =
       Map.of(
           "tensor/MiniFloat.<init>", 600L, // decoding tables of the 8-bit types
-          "eval/AllReduceRun$Results.<init>", 2L, // empty arrays
+          "eval/benches/AllReduceRun$Results.<init>", 2L, // empty arrays
           // weights of the loss, one per token: an argument of the step, as the ids are
-          "eval/TrainingBench$Program.step", 200L,
-          "nn/Microbatch", 200L,
-          "nn/TwoModuleModel", 300L);
+          "eval/training/TrainingProgram.step", 200L,
+          "nn/multimodal/Microbatch", 200L,
+          "nn/multimodal/TwoModuleModel", 300L);
 
   private static Map<String, Long> run(String bench, Mode mode)
       throws ReflectiveOperationException {
@@ -100,8 +100,8 @@ final class TimeModeNumericsTest {
     assertThat(run("softmax", Mode.FULL))
         .containsKeys(
             "device/ComputeKernels.run",
-            "eval/KernelBed.uniform",
-            "eval/Reference.softmax",
-            "eval/SoftmaxBench.want");
+            "eval/benches/KernelBed.uniform",
+            "eval/benches/Reference.softmax",
+            "eval/benches/SoftmaxBench.want");
   }
 }

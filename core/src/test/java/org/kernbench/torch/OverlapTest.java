@@ -127,7 +127,7 @@ final class OverlapTest {
     int additions = 0; // of one rank's collective
     for (int i = 0; i < 2; i++) {
       int times = i * 1000;
-      try (Torch torch = Rooms.ring(RANKS, Mode.TIME)) {
+      try (Torch torch = Rooms.ringOfShortWindows(RANKS, Mode.TIME)) {
         Rooms.spawn(
             torch,
             w -> {

@@ -19,6 +19,13 @@ final class Rooms {
     return open(Machines.load("ring", List.of("system.sips.count=" + ranks)), mode, settings);
   }
 
+  /** The same, with so few commands under way that TCM never holds one up. */
+  static Torch ringOfShortWindows(int ranks, Mode mode) {
+    return open(
+        Machines.load("ring", List.of("system.sips.count=" + ranks, "pe.cpu.command_window=8")),
+        mode);
+  }
+
   /** A package of cubes with two PEs each, a rank for each cube. */
   static Torch cubes(int width, int height, Mode mode, String... settings) {
     List<String> all = new ArrayList<>(List.of(settings));

@@ -38,13 +38,15 @@ final class SpawnExceptionTest {
   }
 
   @Test
-  void otherErrors_areToldWithTheirClass_andOneIsEnough() {
-    SpawnException e =
-        of(Map.of(1, new SimulationException("a"), 5, new IllegalStateException("b")));
+  void otherErrors_areToldWithTheirClassAndPlace_andOneIsEnough() {
+    IllegalStateException thrown = new IllegalStateException("b");
+    SpawnException e = of(Map.of(1, new SimulationException("a"), 5, thrown));
     assertThat(e.isUserError()).isFalse();
     assertThat(e)
         .hasMessage(
-            "2 of 8 ranks failed\n  rank 1: a\n  rank 5: java.lang.IllegalStateException: b");
+            "2 of 8 ranks failed\n  rank 1: a\n  rank 5: SpawnExceptionTest.java:%d:"
+                    .formatted(thrown.getStackTrace()[0].getLineNumber())
+                + " java.lang.IllegalStateException: b");
   }
 
   @Test

@@ -21,6 +21,7 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tl.CompositeGemm;
 import org.kernbench.tl.Handle;
 import org.kernbench.tl.Slice;
+import org.kernbench.tl.TileShape;
 import org.kernbench.tl.Value;
 
 /**
@@ -442,7 +443,7 @@ final class WrongKernels {
     Tensor c = matrix(bed, "c");
     bed.run(tl -> {
       Value next = tl.full(Shape.of(32, 32), 2, DType.F32);
-      tl.composite(CompositeGemm.of(tl.ref(a), tl.ref(a)).into(tl.ref(c))); // gemm
+      tl.composite(whole(tl.ref(a), tl.ref(a)).into(tl.ref(c))); // gemm
       tl.store(a, next); // store
     });
   }
@@ -662,8 +663,13 @@ final class WrongKernels {
     Tensor a = matrix(bed, "a");
     Tensor b = bed.torch.empty(Shape.of(32, 32), DType.F32, "b");
     bed.run(tl -> {
-      tl.await(tl.composite(CompositeGemm.of(tl.ref(a), tl.ref(b)).into(tl.ref(a)))); // gemm
+      tl.await(tl.composite(whole(tl.ref(a), tl.ref(b)).into(tl.ref(a)))); // gemm
     });
+  }
+
+  /** A product in one tile, so that every operand is read at once. */
+  private static CompositeGemm whole(Slice a, Slice b) {
+    return CompositeGemm.of(a, b).tile(new TileShape(32, 32, 32));
   }
 
   @Expect(kind = RACE, at = "put", with = "load", pe = 0, otherPe = 1, tensor = "y", end = 64)

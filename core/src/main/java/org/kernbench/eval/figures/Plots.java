@@ -87,7 +87,36 @@ public final class Plots {
   }
 
   /** A line: label and points, in data units. */
-  public record Curve(String label, Style style, double[] x, double[] y) {}
+  public static final class Curve {
+    private final String label;
+    private final Style style;
+    private final double[] x;
+    private final double[] y;
+
+    /** The points one after the other. */
+    public Curve(String label, Style style, double[] x, double[] y) {
+      this.label = label;
+      this.style = style;
+      this.x = x;
+      this.y = y;
+    }
+
+    String label() {
+      return label;
+    }
+
+    Style style() {
+      return style;
+    }
+
+    double[] x() {
+      return x;
+    }
+
+    double[] y() {
+      return y;
+    }
+  }
 
   /** Words around a plot; the caption says the conditions. */
   public record Words(String title, String caption, String x, String y) {}
@@ -102,7 +131,30 @@ public final class Plots {
   }
 
   /** A word, and the points that it belongs to: it stands at one, rather the first. */
-  public record Label(String text, double[] x, double[] y) {}
+  public static final class Label {
+    private final String text;
+    private final double[] x;
+    private final double[] y;
+
+    /** At one of the points. */
+    public Label(String text, double[] x, double[] y) {
+      this.text = text;
+      this.x = x;
+      this.y = y;
+    }
+
+    String text() {
+      return text;
+    }
+
+    double[] x() {
+      return x;
+    }
+
+    double[] y() {
+      return y;
+    }
+  }
 
   /** Points and lines over two logarithmic axes to base ten; series of points have a legend. */
   public static Figure logLog(

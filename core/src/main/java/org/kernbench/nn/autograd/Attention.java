@@ -22,7 +22,7 @@ import org.kernbench.torch.Tensor;
  * 2023). Every query of a call may see any subset of its keys, also none; results over parts of the
  * keys can be {@linkplain #merge merged}, so a ring over parts gives what one call over all does.
  */
-public final class Attention {
+final class Attention {
   private static final int TILE = 128;
 
   private final Graph graph;
@@ -61,7 +61,7 @@ public final class Attention {
   }
 
   /** Attention for operands of these shapes. */
-  public static Attention of(
+  static Attention of(
       Graph graph, Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
     if (q.shape().rank() != 3
         || !k.shape().equals(v.shape())
@@ -108,7 +108,7 @@ public final class Attention {
   }
 
   /** A gradient in the type of its variable. */
-  public Tensor as(Variable of, Tensor grad) {
+  Tensor as(Variable of, Tensor grad) {
     return grad.dtype() == of.dtype()
         ? grad
         : compute.map(graph.name("cast"), of.shape(), of.dtype(), List.of(grad), x -> x.get(0));
@@ -121,16 +121,16 @@ public final class Attention {
    * @param logSum of the exponentials of each query's scores, {@code [sequence x batch x
    *     queryHeads]} in the working type; {@code -inf} where a query sees none of the keys
    */
-  public record Partial(Tensor output, Tensor logSum) {}
+  record Partial(Tensor output, Tensor logSum) {}
 
   /** Positions on the device, and on the host to know which tiles the mask leaves out. */
-  public record Positions(int[] host, Tensor device) {
+  record Positions(int[] host, Tensor device) {
     int count() {
       return host.length;
     }
   }
 
-  public Positions positions(int[] of) {
+  Positions positions(int[] of) {
     int[] host = of.clone();
     return new Positions(
         host,
@@ -199,7 +199,7 @@ public final class Attention {
    *
    * @param type of the output
    */
-  public Partial forward(Tensor q, Tensor k, Tensor v, Positions qAt, Positions kAt, DType type) {
+  Partial forward(Tensor q, Tensor k, Tensor v, Positions qAt, Positions kAt, DType type) {
     DType working = Compute.working(q.dtype());
     int n = qAt.count();
     Tensor out =
@@ -283,7 +283,7 @@ public final class Attention {
   private static final double NEVER = Double.NEGATIVE_INFINITY;
 
   /** The result over the keys of two results together. */
-  public Partial merge(Partial a, Partial b) {
+  Partial merge(Partial a, Partial b) {
     int size = heads.size;
     int rows = Math.toIntExact(a.output.shape().elements() / size);
     Tensor out = compute.empty(graph.name("merge"), a.output.shape(), a.output.dtype());
@@ -314,13 +314,13 @@ public final class Attention {
   // ---- backward ----
 
   /** Gradients with respect to queries, keys and values. */
-  public record Grads(Tensor q, Tensor k, Tensor v) {}
+  record Grads(Tensor q, Tensor k, Tensor v) {}
 
   /**
    * Each query's inner product of the output with its gradient, which the gradient of softmax
    * needs; as long as {@link Partial#logSum}.
    */
-  public Tensor inner(Tensor output, Tensor grad) {
+  Tensor inner(Tensor output, Tensor grad) {
     int rows = Math.toIntExact(output.shape().elements() / heads.size);
     Tensor inner =
         compute.empty(graph.name("inner"), Shape.of(rows), Compute.working(output.dtype()));
@@ -339,7 +339,7 @@ public final class Attention {
    * @param logSum over all keys, not only these
    * @param inner see {@link #inner}
    */
-  public Grads backward(
+  Grads backward(
       Tensor q,
       Tensor k,
       Tensor v,

@@ -195,8 +195,8 @@ final class LayoutComparison {
             ", microbatch %s, sample %s, position %s, column %s"
                 .formatted(
                     stage.microbatch(),
-                    rows[rank].samples()[row],
-                    rows[rank].positions()[row],
+                    rows[rank].sample(row),
+                    rows[rank].position(row),
                     at % stage.columns(rank));
       } else {
         where += ", element " + at;
@@ -374,7 +374,7 @@ final class LayoutComparison {
     int columns = whole.rows().count() == 0 ? 0 : all.length / whole.rows().count();
     double[] picked = new double[rows.count() * columns];
     for (int i = 0; i < rows.count(); i++) {
-      int from = row(whole, rows.samples()[i], rows.positions()[i]);
+      int from = row(whole, rows.sample(i), rows.position(i));
       if (from < 0) {
         return new double[0];
       }
@@ -391,7 +391,7 @@ final class LayoutComparison {
             p -> {
               Map<Long, Integer> at = new HashMap<>();
               for (int i = 0; i < p.rows().count(); i++) {
-                at.put(key(p.rows().samples()[i], p.rows().positions()[i]), i);
+                at.put(key(p.rows().sample(i), p.rows().position(i)), i);
               }
               return at;
             })
@@ -425,8 +425,8 @@ final class LayoutComparison {
     Arrays.stream(part.own()).forEach(own::add);
     int columns = expected.length / rows.count();
     for (int i = 0; i < rows.count(); i++) {
-      int token = rows.positions()[i];
-      int[] ids = data.ids(rows.samples()[i], 1);
+      int token = rows.position(i);
+      int[] ids = data.ids(rows.sample(i), 1);
       int position = 0;
       for (int seen = -1; position < ids.length; position++) {
         seen += ids[position] == subject.config().placeholder() ? 1 : 0;

@@ -237,7 +237,7 @@ final class Suspects {
     int[] previous = {-1};
     for (int i = 0; i < rows[rank].count(); i++) {
       double[] row = Arrays.copyOfRange(got, i * columns, (i + 1) * columns);
-      int position = rows[rank].positions()[i];
+      int position = rows[rank].position(i);
       int sample = -1;
       for (int k = 0; k < total && sample < 0; k++) {
         int s = (previous[0] + k + total) % total;
@@ -382,8 +382,8 @@ final class Suspects {
       double[] have = dest.apply(r);
       for (int i = 0; i < to[rank].count(); i++) {
         for (int j = 0; j < from[r].count(); j++) {
-          if (to[rank].samples()[i] == from[r].samples()[j]
-              && to[rank].positions()[i] == from[r].positions()[j]
+          if (to[rank].sample(i) == from[r].sample(j)
+              && to[rank].position(i) == from[r].position(j)
               && have.length >= (j + 1) * columns) {
             System.arraycopy(have, j * columns, rows, i * columns, columns);
           }
@@ -407,7 +407,7 @@ final class Suspects {
     for (int i = 0; i < rows[rank].count(); i++) {
       double[] row = Arrays.copyOfRange(got, i * columns, (i + 1) * columns);
       double[] want = Arrays.copyOfRange(expected, i * columns, (i + 1) * columns);
-      int sample = rows[rank].samples()[i];
+      int sample = rows[rank].sample(i);
       if (agree(row, want, stage.floor() * 1e-6)) {
         if (Vectors.norm(want) > 0) {
           right.add(sample);

@@ -6,6 +6,7 @@ import org.kernbench.nn.autograd.Exchange;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Mapping;
 import org.kernbench.nn.autograd.Recipe;
+import org.kernbench.nn.autograd.RingAttention;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.SequencePart;

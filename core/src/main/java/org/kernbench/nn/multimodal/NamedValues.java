@@ -15,13 +15,16 @@ public final class NamedValues implements Graph.Watch {
   private Rows ofRegion = rows;
   private Rows ofContext = rows;
 
-  /**
-   * Which sample and position each row belongs to.
-   *
-   * @param samples by row
-   * @param positions by row
-   */
-  public record Rows(int[] samples, int[] positions) {
+  /** Which sample and position each row belongs to. */
+  public static final class Rows {
+    private final int[] samples;
+    private final int[] positions;
+
+    private Rows(int[] samples, int[] positions) {
+      this.samples = samples;
+      this.positions = positions;
+    }
+
     /** Rows that go position by position. */
     public static Rows of(int firstSample, int samples, int[] positions) {
       int n = samples * positions.length;
@@ -46,8 +49,24 @@ public final class NamedValues implements Graph.Watch {
       return new Rows(s, p);
     }
 
+    /** How many rows. */
     public int count() {
       return samples.length;
+    }
+
+    /** The samples of all rows, in their order. */
+    public int[] samples() {
+      return samples.clone();
+    }
+
+    /** The sample of a row. */
+    public int sample(int row) {
+      return samples[row];
+    }
+
+    /** The position of a row in its sample. */
+    public int position(int row) {
+      return positions[row];
     }
   }
 

@@ -2,6 +2,7 @@ package org.kernbench.eval.benches;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.entry;
+import static org.assertj.core.api.Assertions.within;
 
 import java.math.BigDecimal;
 import java.util.LinkedHashMap;
@@ -35,14 +36,14 @@ final class MilestoneGemmTest {
 
     assertThat(tiles)
         .containsExactly(
-            entry("32x32x32", 1),
-            entry("32x64x32", 1),
-            entry("32x128x32", 2),
-            entry("32x128x128", 8),
-            entry("32x3072x32", 48),
-            entry("8x128x128", 8),
-            entry("128x8x128", 16),
-            entry("512x512x512", 2048));
+            entry("32x32x32", 1L),
+            entry("32x64x32", 1L),
+            entry("32x128x32", 2L),
+            entry("32x128x128", 8L),
+            entry("32x3072x32", 48L),
+            entry("8x128x128", 8L),
+            entry("128x8x128", 16L),
+            entry("512x512x512", 2048L));
   }
 
   @Test
@@ -61,9 +62,12 @@ final class MilestoneGemmTest {
     }
   }
 
-  /** 48 tiles of B of 4 KiB each at 256 GB/s, and nothing else for a reader with A at hand. */
+  /**
+   * 48 tiles of B of 4 KiB each at 256 GB/s, and the 4.5 ns of a command beside its bytes: the one
+   * reader is held until its data is there.
+   */
   @Test
-  void longK_withALoaded_readsATileIn16Nanoseconds() {
+  void longK_withALoaded_readsATileIn20Nanoseconds() {
     Map<String, Object> row =
         rows("shapes").stream()
             .filter(r -> r.get("shape").equals("32x3072x32") && r.get("staging").equals("load_ref"))
@@ -71,7 +75,7 @@ final class MilestoneGemmTest {
             .orElseThrow();
 
     double tileNs = 64 * 32 * 2 / 256.0;
-    assertThat(number(row, "dma_read_busy_ns")).isBetween(48 * tileNs, 48 * tileNs * 1.05);
+    assertThat(number(row, "dma_read_busy_ns")).isCloseTo(48 * (tileNs + 4.5), within(48 * 0.05));
     assertThat(row.get("cause")).isEqualTo("DMA-bound (reads)");
   }
 
@@ -88,7 +92,7 @@ final class MilestoneGemmTest {
         gemm += number(slice, "end_ns") - number(slice, "start_ns"); // one at a time
       }
     }
-    assertThat(number(row, "gemm_busy_ns")).isEqualTo(gemm).isPositive();
+    assertThat(number(row, "gemm_busy_ns")).isPositive().isCloseTo(gemm, within(1e-6));
   }
 
   @Test

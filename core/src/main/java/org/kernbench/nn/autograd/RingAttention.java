@@ -1,14 +1,10 @@
-package org.kernbench.nn.layers;
+package org.kernbench.nn.autograd;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kernbench.nn.autograd.Attention;
 import org.kernbench.nn.autograd.Attention.Grads;
 import org.kernbench.nn.autograd.Attention.Partial;
 import org.kernbench.nn.autograd.Attention.Positions;
-import org.kernbench.nn.autograd.Compute;
-import org.kernbench.nn.autograd.Graph;
-import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.P2POp;
@@ -27,7 +23,7 @@ import org.kernbench.torch.Work;
  * who adds its own. So per rank the forward pass sends {@code (p - 1)} parts, the backward pass as
  * many parts and as many gradients of parts, which are in f32 or f64.
  */
-final class RingAttention {
+public final class RingAttention {
   private final Graph graph;
   private final Compute compute;
   private final ProcessGroup ring;
@@ -35,7 +31,8 @@ final class RingAttention {
   private final int next;
   private final int previous;
 
-  RingAttention(Graph graph, ProcessGroup ring, SequencePart part) {
+  /** Attention of a rank whose part of the sequence this is. */
+  public RingAttention(Graph graph, ProcessGroup ring, SequencePart part) {
     this.graph = graph;
     this.compute = graph.compute();
     this.ring = ring;
@@ -53,7 +50,7 @@ final class RingAttention {
   }
 
   /** Attention as an operation of the graph; operands and shapes as {@link Graph#attention}. */
-  Variable apply(Variable q, Variable k, Variable v, int size, int[] at) {
+  public Variable apply(Variable q, Variable k, Variable v, int size, int[] at) {
     Attention attention = Attention.of(graph, q, k, v, size, at, at);
     Positions queries = attention.positions(at);
     Partial all = forward(attention, q, new Pair(k.value(), v.value()), queries);
