@@ -32,7 +32,7 @@ public final class Axes {
   public record Axis(int size, boolean closed, Level level) {}
 
   /** What differs along an axis. */
-  enum Level {
+  public enum Level {
     PE,
     CUBE,
     SIP,

@@ -26,7 +26,7 @@ public record SlowPackage(int first, int last, Map<Part, BigDecimal> factors) {
   private static final Pattern FACTOR = Pattern.compile("([a-z]+)\\s+(\\d{1,3}(?:\\.\\d{1,9})?)");
 
   /** What of a package may be slow. */
-  enum Part {
+  public enum Part {
     /** The rate of the HBM behind its controllers. */
     HBM,
     /** The rate of all links inside the package. */
