@@ -5,7 +5,7 @@
  *
  * Run:      scripts/run-java examples/star/StarAllReduce.java
  * In a bench, which checks every value and says where the time went:
- *           scripts/run-java examples/star/StarAllReduce.java run ccl-allreduce \
+ *           ./kernbench run ccl-allreduce --class-path examples/star/StarAllReduce.java \
  *             --ccl-set defaults.algorithm=star --ccl-set algorithms.star.class=star.StarAllReduce
  * Is it right everywhere?
  *           ./kernbench conformance star.StarAllReduce --class-path examples/star/StarAllReduce.java
@@ -35,7 +35,6 @@ import org.kernbench.ccl.Payload;
 import org.kernbench.ccl.Reduction;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.Segments;
-import org.kernbench.cli.Main;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.machine.Machine;
@@ -139,9 +138,6 @@ public final class StarAllReduce implements CollectiveAlgorithm {
   }
 
   public static void main(String[] args) {
-    if (args.length > 0) {
-      Main.main(args); // the command line, with this class at hand
-    }
     Machine machine = Machines.load("sip-2026", List.of());
     CclConfig ccl = CclConfig.load(Optional.empty(), CONFIGURATION);
     CollectiveLibrary library = CollectiveLibrary.open(machine, ccl);

@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.CodeSource;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -23,6 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.stream.Stream;
@@ -35,6 +37,7 @@ import javax.tools.JavaFileManager;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.StandardJavaFileManager;
+import javax.tools.StandardLocation;
 import javax.tools.ToolProvider;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.config.FilesRead;
@@ -45,7 +48,7 @@ import org.kernbench.eval.output.Digest;
 /**
  * Classes that a user adds to a run: jars and directories of classes, and {@code .java} files,
  * which are compiled in memory. Only what the user named is loaded; no file that is read can name
- * another one to load.
+ * another one to load. Of kernbench they see the rooms for users ({@code docs/rooms.md}).
  *
  * <p>Benches of a {@code .java} file are found by looking at its classes; benches of a jar or a
  * directory by their entry in {@code META-INF/services/org.kernbench.eval.Bench}. Collective
@@ -82,9 +85,10 @@ public final class UserClasses {
       check(entry);
       (isSource(entry) ? sources : libraries).add(entry);
     }
+    RoomsForUsers rooms = RoomsForUsers.ofThisProgram();
     Map<String, Compiled> compiled =
-        sources.isEmpty() ? Map.of() : new Compilation(libraries).compile(sources);
-    MemoryLoader loader = new MemoryLoader(urls(libraries), compiled);
+        sources.isEmpty() ? Map.of() : new Compilation(rooms, libraries).compile(sources);
+    MemoryLoader loader = new MemoryLoader(rooms, urls(libraries), compiled);
     UserClasses classes = new UserClasses(entries, loader);
     for (Path source : sources) {
       classes.fromSources.put(source, benchesOf(source, compiled, loader));
@@ -142,6 +146,31 @@ public final class UserClasses {
                 all.size(),
                 String.join(", ", all.stream().map(Bench::name).toList()),
                 source));
+  }
+
+  /**
+   * The classes that a source file declares at its top, that named like the file first.
+   *
+   * @throws UsageException if one cannot be loaded
+   */
+  public List<Class<?>> programsOf(Path source) {
+    List<Class<?>> types = new ArrayList<>();
+    loader.compiled.forEach((name, code) -> {
+      if (code.source.equals(source) && !name.contains("$")) {
+        types.add(load(source, name, loader));
+      }
+    });
+    String first = String.valueOf(source.getFileName()).replaceAll("\\.java$", "");
+    types.sort(Comparator.comparing(type -> !type.getSimpleName().equals(first)));
+    return types;
+  }
+
+  private static Class<?> load(Path source, String name, ClassLoader loader) {
+    try {
+      return Class.forName(name, false, loader);
+    } catch (ClassNotFoundException | LinkageError e) {
+      throw new UsageException(source + ": class " + name + " cannot be loaded: " + reason(e));
+    }
   }
 
   /**
@@ -218,7 +247,7 @@ public final class UserClasses {
     try {
       ServiceLoader.load(Bench.class, loader).forEach(benches::add);
     } catch (ServiceConfigurationError e) {
-      throw new UsageException("--class-path: " + e.getMessage());
+      throw new UsageException("--class-path: " + e.getMessage() + behind(e));
     }
     return benches;
   }
@@ -257,6 +286,13 @@ public final class UserClasses {
     }
   }
 
+  /** The refusal of a room that is not for users, if that is why a class was not found. */
+  private static String behind(Throwable error) {
+    return UserFault.chain(error).getLast() instanceof RoomsForUsers.Refused refused
+        ? ": " + UserFault.told(refused)
+        : "";
+  }
+
   private static String reason(Throwable error) {
     return UserFault.told(UserFault.chain(error).getLast());
   }
@@ -279,10 +315,12 @@ public final class UserClasses {
 
   /** Loads compiled classes from memory; jars and directories after them. */
   private static final class MemoryLoader extends URLClassLoader {
+    private final RoomsForUsers rooms;
     private final Map<String, Compiled> compiled;
 
-    MemoryLoader(List<URL> libraries, Map<String, Compiled> compiled) {
-      super(LOADER, libraries.toArray(URL[]::new), UserClasses.class.getClassLoader());
+    MemoryLoader(RoomsForUsers rooms, List<URL> libraries, Map<String, Compiled> compiled) {
+      super(LOADER, libraries.toArray(URL[]::new), rooms.door());
+      this.rooms = rooms;
       this.compiled = compiled;
     }
 
@@ -290,6 +328,9 @@ public final class UserClasses {
     protected Class<?> findClass(String name) throws ClassNotFoundException {
       Compiled code = compiled.get(name);
       if (code == null) {
+        if (rooms.hidesClass(name)) {
+          throw new RoomsForUsers.Refused(rooms.refusal(name));
+        }
         return super.findClass(name);
       }
       byte[] bytes = code.bytes.toByteArray();
@@ -298,7 +339,7 @@ public final class UserClasses {
   }
 
   /** One run of the compiler of this Java. */
-  private record Compilation(List<Path> libraries) {
+  private record Compilation(RoomsForUsers rooms, List<Path> libraries) {
     Map<String, Compiled> compile(List<Path> sources) {
       JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
       if (compiler == null) {
@@ -310,7 +351,7 @@ public final class UserClasses {
       Map<String, Compiled> classes = new TreeMap<>();
       try (StandardJavaFileManager files =
           compiler.getStandardFileManager(problems, Locale.ROOT, StandardCharsets.UTF_8)) {
-        Output output = new Output(files, sources, classes);
+        Output output = new Output(files, rooms, sources, classes);
         boolean ok =
             compiler
                 .getTask(
@@ -370,7 +411,7 @@ public final class UserClasses {
       return root == null ? "." : root.toString();
     }
 
-    private static String explain(List<Diagnostic<? extends JavaFileObject>> problems) {
+    private String explain(List<Diagnostic<? extends JavaFileObject>> problems) {
       List<String> lines = new ArrayList<>();
       for (Diagnostic<? extends JavaFileObject> d : problems) {
         if (d.getKind() == Diagnostic.Kind.ERROR) {
@@ -380,7 +421,7 @@ public final class UserClasses {
       return String.join("\n", lines);
     }
 
-    private static String explain(Diagnostic<? extends JavaFileObject> d) {
+    private String explain(Diagnostic<? extends JavaFileObject> d) {
       String message = d.getMessage(Locale.ROOT).replace("\r\n", "\n");
       @Nullable JavaFileObject file = d.getSource();
       if (file == null || d.getLineNumber() < 1) {
@@ -388,7 +429,8 @@ public final class UserClasses {
       }
       String place =
           shown(file) + ":" + d.getLineNumber() + ":" + d.getColumnNumber() + ": " + message;
-      return place + quoted(file, d);
+      String refusal = rooms.behind(message);
+      return place + (refusal.isEmpty() ? "" : ": " + refusal) + quoted(file, d);
     }
 
     private static String shown(JavaFileObject file) {
@@ -416,15 +458,34 @@ public final class UserClasses {
     }
   }
 
-  /** Keeps what the compiler writes. */
+  /** Shows the compiler the rooms for users, and keeps what it writes. */
   private static final class Output extends ForwardingJavaFileManager<StandardJavaFileManager> {
+    private final RoomsForUsers rooms;
     private final List<Path> sources;
     private final Map<String, Compiled> classes;
 
-    Output(StandardJavaFileManager files, List<Path> sources, Map<String, Compiled> classes) {
+    Output(
+        StandardJavaFileManager files,
+        RoomsForUsers rooms,
+        List<Path> sources,
+        Map<String, Compiled> classes) {
       super(files);
+      this.rooms = rooms;
       this.sources = sources;
       this.classes = classes;
+    }
+
+    /** What a package holds; nothing where the compiler may not look for a user. */
+    @Override
+    public Iterable<JavaFileObject> list(
+        JavaFileManager.Location location,
+        String packageName,
+        Set<JavaFileObject.Kind> kinds,
+        boolean recurse)
+        throws IOException {
+      return location == StandardLocation.CLASS_PATH && rooms.hides(packageName)
+          ? List.of()
+          : super.list(location, packageName, kinds, recurse);
     }
 
     @Override

@@ -84,6 +84,9 @@ public final class UserFault {
       }
     }
     List<String> places = new ArrayList<>(lines);
+    if (cause(error) instanceof RoomsForUsers.Refused refused) {
+      return places.getFirst() + ": " + told(refused);
+    }
     String told = told(error);
     String name = error.getClass().getName();
     StringBuilder text = new StringBuilder(places.getFirst()).append(": ").append(name);

@@ -199,7 +199,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
           "class %s is no %s; expected one that implements it"
               .formatted(config.className(), CollectiveAlgorithm.class.getName()));
     } catch (ClassNotFoundException | NoClassDefFoundError e) {
-      throw ccl.problem(path, "no class " + config.className() + " on the class path");
+      throw ccl.problem(path, notFound(config.className(), e));
     } catch (InvocationTargetException e) {
       throw ccl.problem(path, "class " + config.className() + " failed to start: " + e.getCause());
     } catch (ReflectiveOperationException e) {
@@ -213,6 +213,16 @@ public final class CollectiveLibrary implements CollectiveBackend {
     } catch (LinkageError e) {
       throw ccl.problem(path, "class " + config.className() + " cannot be loaded: " + e);
     }
+  }
+
+  /** What could not be found: the class, one that it uses, or one that is not for users. */
+  private static String notFound(String className, Throwable error) {
+    @Nullable Throwable cause = error.getCause();
+    String told = String.valueOf((cause == null ? error : cause).getMessage());
+    if (error instanceof ClassNotFoundException) {
+      return told.equals(className) ? "no class " + className + " on the class path" : told;
+    }
+    return "class %s cannot be loaded: it uses what is not there: %s".formatted(className, told);
   }
 
   /** The running program's loader: classes compiled in memory are not on the class path. */
