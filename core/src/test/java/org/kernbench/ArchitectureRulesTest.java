@@ -1,6 +1,7 @@
 package org.kernbench;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import com.tngtech.archunit.core.domain.JavaClasses;
@@ -225,6 +226,19 @@ final class ArchitectureRulesTest {
       assertThat(report.lines().filter(line -> line.matches(".*[.>]ok[A-Z]\\w*.* in \\(.*")))
           .isEmpty();
     }
+  }
+
+  /** A room that was renamed or has gone takes its rules with it, or they fail. */
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("rules")
+  void rule_nothingToLookAt_fails(String name, List<String> unused)
+      throws ReflectiveOperationException {
+    ArchRule rule = rule(name);
+    JavaClasses nothing = new ClassFileImporter().importClasses();
+
+    assertThatThrownBy(() -> rule.check(nothing))
+        .isInstanceOf(AssertionError.class)
+        .hasMessageContaining("failed to check any");
   }
 
   @Test

@@ -76,7 +76,6 @@ final class ArchitectureTest {
           .that(resideOutsideOfPackage(ROOT + "config.."))
           .should()
           .dependOnClassesThat(resideInAPackage("org.snakeyaml.."))
-          .allowEmptyShould(true)
           .because("one style of message for every file: nobody else reads YAML (ADR 0009)");
 
   @ArchTest
@@ -128,7 +127,6 @@ final class ArchitectureTest {
                   .and(
                       describe(
                           "are not Coroutine", type -> !type.getSimpleName().equals("Coroutine"))))
-          .allowEmptyShould(true)
           .because("ranks pass a baton as kernels do; clock and queue belong to the machine");
 
   @ArchTest
@@ -152,7 +150,6 @@ final class ArchitectureTest {
           .that(resideInAPackage(ROOT + "eval.."))
           .should()
           .dependOnClassesThat(resideInAnyPackage(ROOT + "cli..", "picocli.."))
-          .allowEmptyShould(true)
           .because("benches and reports return data, so that tests and sweeps use them unchanged");
 
   @ArchTest
@@ -161,7 +158,6 @@ final class ArchitectureTest {
           .that(resideOutsideOfPackage(ROOT + "cli.."))
           .should()
           .dependOnClassesThat(resideInAnyPackage(ROOT + "cli..", "picocli.."))
-          .allowEmptyShould(true)
           .because("the composition root is the end of all arrows");
 
   @ArchTest
@@ -170,7 +166,6 @@ final class ArchitectureTest {
           .that(resideInAPackage(ROOT + "cli.."))
           .should()
           .dependOnClassesThat(resideInAnyPackage(ROOT + "sim..", ROOT + "tl.."))
-          .allowEmptyShould(true)
           .because(
               "a command that needs the engine or a kernel is a bench, and benches live in eval");
 
@@ -180,7 +175,6 @@ final class ArchitectureTest {
           .matching(ROOT + "(**)")
           .should()
           .beFreeOfCycles()
-          .allowEmptyShould(true)
           .because("a room is understood from what it uses, never from what uses it");
 
   // Conduct --------------------------------------------------------------------------------------
@@ -203,7 +197,6 @@ final class ArchitectureTest {
                       "java.lang.Runtime.halt",
                       "java.lang.Throwable.printStackTrace"),
                   access -> true))
-          .allowEmptyShould(true)
           .because("standard output is a contract (text, json, csv) that one room can keep");
 
   @ArchTest
@@ -223,7 +216,6 @@ final class ArchitectureTest {
                       "java.time.Clock.systemUTC",
                       "java.time.Clock.systemDefaultZone"),
                   access -> true))
-          .allowEmptyShould(true)
           .because(
               "same inputs give the same bytes on any machine; wall time is eval's to measure");
 
@@ -249,7 +241,6 @@ final class ArchitectureTest {
                               instanceof AccessTarget.ConstructorCallTarget constructor)
                           || constructor.getRawParameterTypes().isEmpty()
                           || constructor.getOwner().getSimpleName().equals("SecureRandom")))
-          .allowEmptyShould(true)
           .because("every seed is an explicit input of the run");
 
   @ArchTest
@@ -259,7 +250,6 @@ final class ArchitectureTest {
           .areStatic()
           .and(describe("are written in source", field -> !isSynthetic(field)))
           .should(beConstant())
-          .allowEmptyShould(true)
           .because("two simulations in one process must not see each other");
 
   @ArchTest
@@ -268,7 +258,6 @@ final class ArchitectureTest {
           .that(describe("are not VectorGemm", type -> !type.getName().equals(VECTOR_GEMM)))
           .should()
           .dependOnClassesThat(resideInAPackage("jdk.incubator.."))
-          .allowEmptyShould(true)
           .because("unfinished modules may change or warn, so one class holds them and has a twin");
 
   // Doors ----------------------------------------------------------------------------------------
@@ -279,7 +268,6 @@ final class ArchitectureTest {
           .that()
           .arePublic()
           .should(beClosed())
-          .allowEmptyShould(true)
           .because("a door promises behaviour; open classes promise whatever a subclass does");
 
   @ArchTest
@@ -294,7 +282,6 @@ final class ArchitectureTest {
           .and()
           .areNotStatic()
           .should(haveNoArrayType())
-          .allowEmptyShould(true)
           .because(
               "an array component is shared and compared by identity; wrap it in a final class");
 
@@ -303,7 +290,6 @@ final class ArchitectureTest {
       classes()
           .that(describe("are not package-info", type -> !isPackageInfo(type)))
           .should(liveInADescribedPackage())
-          .allowEmptyShould(true)
           .because("package-info says purpose, door and arrows, and marks the package null-free");
 
   @ArchTest
@@ -339,8 +325,7 @@ final class ArchitectureTest {
             resideInAnyPackage(allowed.toArray(String[]::new))
                 .or(inJavaBase())
                 .or(describe("the Vector API, by its own rule", ArchitectureTest::isIncubating))
-                .as("are in java.base or %s", allowed))
-        .allowEmptyShould(true);
+                .as("are in java.base or %s", allowed));
   }
 
   /** The rule that of another room's types a room uses none but the named ones. */
@@ -355,8 +340,7 @@ final class ArchitectureTest {
                 .and(
                     describe(
                         "are not " + String.join(", ", types),
-                        type -> !named.contains(type.getBaseComponentType().getSimpleName()))))
-        .allowEmptyShould(true);
+                        type -> !named.contains(type.getBaseComponentType().getSimpleName()))));
   }
 
   private static String[] rooms(String... names) {

@@ -13,7 +13,7 @@ import org.kernbench.machine.Machine;
 
 /**
  * What checked execution finds, over all simulators that are opened with it ({@link
- * SimulatorOptions#checkedBy}). One finding for each pair of source lines and tensor, in the order
+ * org.kernbench.device.SimulatorOptions#checkedBy}). One finding for each pair of source lines and tensor, in the order
  * in which they are found; complete when the simulators are closed.
  */
 public final class Findings implements Watch.Source {
