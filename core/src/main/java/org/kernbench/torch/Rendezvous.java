@@ -62,8 +62,8 @@ final class Rendezvous implements Wait {
     return new CollectiveMismatchException(
         """
         ranks disagree on what they do together:
-        \s rank %s: %s, at %s
-        \s rank %s: %s, at %s
+          rank %s: %s, at %s
+          rank %s: %s, at %s
         \s expected the same operation, shape, dtype and reduction on every rank of the \
         group, in the same order\
         """

@@ -223,7 +223,7 @@ final class Scheduler {
       throw new CollectiveMismatchException(
           """
           all ranks have ended, but not all came to what others have begun%s
-          \s remedy: every rank must make the same collective calls, equally often\
+            remedy: every rank must make the same collective calls, equally often\
           """
               .formatted(s));
     }
@@ -272,7 +272,7 @@ final class Scheduler {
     }
     return """
     deadlock at %s: no event is queued and %s of %s ranks wait%s
-    \s remedy: every rank must make the same collective calls, equally often%s\
+      remedy: every rank must make the same collective calls, equally often%s\
     """
         .formatted(
             session.now(),
