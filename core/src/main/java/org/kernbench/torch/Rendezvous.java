@@ -64,7 +64,7 @@ final class Rendezvous implements Wait {
         ranks disagree on what they do together:
           rank %s: %s, at %s
           rank %s: %s, at %s
-        \s expected the same operation, shape, dtype and reduction on every rank of the \
+          expected the same operation, shape, dtype and reduction on every rank of the \
         group, in the same order\
         """
             .formatted(one, first, firstPlace, other, second, secondPlace));
