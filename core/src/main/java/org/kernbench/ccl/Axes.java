@@ -10,6 +10,7 @@ import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.Route;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.torch.placement.RankLevel;
@@ -213,11 +214,8 @@ public final class Axes {
       for (int i = 0; i < 2 * line.length; i++) {
         Pe here = group.lead(line[i / 2]);
         Pe next = group.lead(line[(i / 2 + 1) % line.length]);
-        int[] route =
-            i % 2 == 0
-                ? m.route(m.peNode(here), m.peNode(next))
-                : m.route(m.peNode(next), m.peNode(here));
-        for (int link : route) {
+        Route route = i % 2 == 0 ? m.route(here, next) : m.route(next, here);
+        for (int link : route.links()) {
           LinkKind kind = m.linkKind(link);
           boolean port = kind == LinkKind.PE_TO_ROUTER || kind == LinkKind.ROUTER_TO_PE;
           if (!port && !used.add(link)) {

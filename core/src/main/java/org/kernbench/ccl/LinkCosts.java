@@ -2,7 +2,7 @@ package org.kernbench.ccl;
 
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.machine.Route;
 import org.kernbench.machine.spec.PeSpec;
 import org.kernbench.sim.Rate;
 
@@ -18,18 +18,11 @@ import org.kernbench.sim.Rate;
  */
 public record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long overheadPs) {
 
+  /** Those of a message from one PE to another. */
   public static LinkCosts between(Machine machine, Pe from, Pe to) {
-    int[] route = machine.route(machine.peNode(from), machine.peNode(to));
-    LinkSpec first = machine.specOf(route[0]);
-    Rate narrowest = first.rate();
-    for (int id : route) {
-      Rate rate = machine.specOf(id).rate();
-      if (rate.bytesPerSecond() < narrowest.bytesPerSecond()) {
-        narrowest = rate;
-      }
-    }
+    Route route = machine.route(from, to);
     return new LinkCosts(
-        machine.latencyPs(route), narrowest, first.rate(), machine.pe().dma().messageOverheadPs());
+        route.latencyPs(), route.narrowest(), route.injection(), route.overheadPs());
   }
 
   /** The slower and farther of the two, term by term. */

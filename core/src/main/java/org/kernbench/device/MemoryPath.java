@@ -1,6 +1,6 @@
 package org.kernbench.device;
 
-import org.kernbench.device.fabric.Route;
+import org.kernbench.device.fabric.FabricRoute;
 
 /**
  * The ways between a PE and a memory.
@@ -10,4 +10,4 @@ import org.kernbench.device.fabric.Route;
  * @param requestPs latency of a command to the memory, without the memory's own access time
  * @param replyPs latency of an acknowledgement from the memory
  */
-record MemoryPath(Route there, Route back, long requestPs, long replyPs) {}
+record MemoryPath(FabricRoute there, FabricRoute back, long requestPs, long replyPs) {}

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.device.fabric.Route;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -127,8 +126,8 @@ final class MessageUnit {
     int own = machine.peNode(q.pe);
     boolean otherMemory = streamed && ipcq.bufferKind() != BufferKind.TCM;
     q.out = executor.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer));
-    Route credit = executor.route(own, machine.peNode(peer));
-    q.creditLatencyPs = credit.uncontendedPs(ipcq.creditBytes()) + ipcq.creditOverheadPs();
+    long back = machine.route(q.pe, peer).alonePs(ipcq.creditBytes());
+    q.creditLatencyPs = back + ipcq.creditOverheadPs();
     if (otherMemory) {
       q.slotRead = executor.route(slotNode(q.pe), own);
       q.slotReadRequestPs = executor.path(own, slotNode(q.pe)).requestPs();
@@ -215,7 +214,7 @@ final class MessageUnit {
     }
     int bytes = op.fragmentBytes(op.fragmentsStarted++, ipcq.slotBytes());
     int part = world.part(op, bytes, startPs, creditBy);
-    world.transfer(part, q.out, bytes, startPs + machine.pe().dma().messageOverheadPs(), op, true);
+    world.transfer(part, q.out, bytes, startPs + q.out.overheadPs, op, true);
   }
 
   /**

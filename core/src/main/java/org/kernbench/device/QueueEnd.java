@@ -1,7 +1,7 @@
 package org.kernbench.device;
 
 import org.jspecify.annotations.Nullable;
-import org.kernbench.device.fabric.Route;
+import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.machine.Pe;
 
 /**
@@ -42,12 +42,12 @@ final class QueueEnd {
   @Nullable Engine receiver;
 
   /** The way of the data to the peer's slots, and the time a credit takes back to the peer. */
-  Route out = Route.EMPTY;
+  FabricRoute out = FabricRoute.EMPTY;
 
   long creditLatencyPs;
 
   /** For slots in SRAM or HBM: how the owner of this end reads its own slots. */
-  Route slotRead = Route.EMPTY;
+  FabricRoute slotRead = FabricRoute.EMPTY;
 
   long slotReadRequestPs;
 

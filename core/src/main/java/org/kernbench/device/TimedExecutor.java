@@ -9,9 +9,9 @@ import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.fabric.Fabric;
+import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.MemorySpan;
-import org.kernbench.device.fabric.Route;
 import org.kernbench.device.log.CostModel;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.TransferLog;
@@ -75,7 +75,7 @@ final class TimedExecutor implements Executor, EventHandler {
   private int openLaunches;
 
   private final @Nullable TimedPe[] pes;
-  private final Map<Integer, Map<Integer, Route>> routes = new HashMap<>();
+  private final Map<Integer, Map<Integer, FabricRoute>> routes = new HashMap<>();
 
   /** Launches whose start is scheduled, by the argument of the event. */
   private final Map<Integer, Launch> starting = new HashMap<>();
@@ -204,19 +204,16 @@ final class TimedExecutor implements Executor, EventHandler {
 
   // ---- routes ----
 
-  synchronized Route route(int from, int to) {
+  synchronized FabricRoute route(int from, int to) {
     return routes
         .computeIfAbsent(from, f -> new HashMap<>())
-        .computeIfAbsent(to, t -> Route.of(machine, machine.route(from, to)));
+        .computeIfAbsent(to, t -> FabricRoute.of(machine, machine.route(from, to)));
   }
 
   MemoryPath path(int pe, int memory) {
-    Route there = route(pe, memory);
-    Route back = route(memory, pe);
-    int port = there.links[there.links.length - 1];
-    long access = machine.specOf(port).latencyPs();
-    long reply = back.latencyPs - (back.readPort < 0 ? access : 0);
-    return new MemoryPath(there, back, there.latencyPs - access, reply);
+    long request = machine.route(pe, memory).requestPs();
+    long reply = machine.route(memory, pe).replyPs();
+    return new MemoryPath(route(pe, memory), route(memory, pe), request, reply);
   }
 
   // ---- commands ----
@@ -347,7 +344,7 @@ final class TimedExecutor implements Executor, EventHandler {
     long start = sim.nowPs();
     MemoryPath path = path(machine.hostNode(), memories.node(at));
     boolean read = direction == CopyDirection.DEVICE_TO_HOST;
-    Route route = read ? path.back() : path.there();
+    FabricRoute route = read ? path.back() : path.there();
     long offered = start + (read ? path.requestPs() : 0);
     HostCopy copy = new HostCopy();
     MemorySpan span =

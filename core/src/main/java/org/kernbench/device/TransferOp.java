@@ -1,6 +1,6 @@
 package org.kernbench.device;
 
-import org.kernbench.device.fabric.Route;
+import org.kernbench.device.fabric.FabricRoute;
 
 /** A command that moves bytes over the fabric. */
 abstract class TransferOp extends Op {
@@ -18,7 +18,7 @@ abstract class TransferOp extends Op {
   }
 
   /** Notes the way that the bytes take: its narrowest link unless contention names another. */
-  void moves(Route route, long serialPs) {
+  void moves(FabricRoute route, long serialPs) {
     serialisationPs = serialPs;
     if (link < 0) {
       link = route.narrowestLink;

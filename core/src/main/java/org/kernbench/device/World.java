@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.fabric.Fabric;
+import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.MemorySpan;
-import org.kernbench.device.fabric.Route;
 import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.CostModel;
 import org.kernbench.device.log.LaunchLog;
@@ -137,14 +137,14 @@ final class World implements EventHandler, Interconnect.Sink {
   // ---- transfers ----
 
   /** Notes the way that the bytes of an operation take. */
-  void moves(TransferOp op, Route route) {
+  void moves(TransferOp op, FabricRoute route) {
     op.moves(route, fabric.serialPs(route, op.bytes));
   }
 
   /**
    * @param part of the log of transfers
    */
-  void transfer(int part, Route route, int bytes, long timePs, Op op, boolean tellInjected) {
+  void transfer(int part, FabricRoute route, int bytes, long timePs, Op op, boolean tellInjected) {
     int t = fabric.begin(transferId(op), route, bytes, timePs, this, op.index, tellInjected, null);
     transfers.travels(part, t);
   }
@@ -239,7 +239,7 @@ final class World implements EventHandler, Interconnect.Sink {
     access(path.there(), beginPs(op), op);
   }
 
-  private void access(Route route, long timePs, AccessOp op) {
+  private void access(FabricRoute route, long timePs, AccessOp op) {
     int part = part(op, op.bytes, op.startPs, -1);
     MemorySpan span = banked ? span(op) : null;
     int t = fabric.begin(transferId(op), route, op.bytes, timePs, this, op.index, false, span);

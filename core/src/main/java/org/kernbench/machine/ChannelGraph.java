@@ -53,7 +53,7 @@ public final class ChannelGraph {
   private void addRoute(int fromPe, int toPe) {
     if (fromPe != toPe) {
       int from = machine.peNode(machine.peAt(fromPe));
-      int[] route = machine.route(from, machine.peNode(machine.peAt(toPe)));
+      int[] route = machine.route(from, machine.peNode(machine.peAt(toPe))).links();
       int[] channel = machine.virtualChannels(route);
       for (int i = 1; i < route.length; i++) {
         addEdge(route[i - 1] * channels + channel[i - 1], route[i] * channels + channel[i]);

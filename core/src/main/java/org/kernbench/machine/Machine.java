@@ -28,8 +28,8 @@ import org.kernbench.machine.spec.SramSpec;
  * An immutable machine: packages (SIPs) of cubes of processing elements, joined by directed links.
  *
  * <p>Nodes and links have dense ids. Packages are alike, so what this holds hardly grows with their
- * number, and {@link #node} and {@link #link} make their records when asked. {@link #route} is a
- * pure function that builds its answer each time; callers that ask often keep it.
+ * number, and {@link #node} and {@link #link} make their records when asked. {@link #route(int,
+ * int)} is a pure function that builds its answer each time; callers that ask often keep it.
  */
 public final class Machine {
   private static final Side[] SIDES = Side.values();
@@ -551,7 +551,7 @@ public final class Machine {
   }
 
   /**
-   * The links from one node to another, in order.
+   * The way from one node to another.
    *
    * <p>Along x first, then y, for packages, cubes and routers; on rings and wrapped axes the
    * shorter way, on a tie the positive one (E, S). A route to or from a memory ends or begins with
@@ -560,7 +560,7 @@ public final class Machine {
    *
    * @throws MachineException if the two are the same, do not exist, or are the host and the switch
    */
-  public int[] route(int fromNode, int toNode) {
+  public Route route(int fromNode, int toNode) {
     checkNode(fromNode);
     checkNode(toNode);
     if (fromNode == toNode || (fromNode >= host && toNode >= host)) {
@@ -587,7 +587,12 @@ public final class Machine {
     } else {
       walk.walk(fromSip, fromLocal, toSip, toLocal);
     }
-    return walk.links();
+    return new Route(walk.links(), this::specOf, config.pe().dma().messageOverheadPs());
+  }
+
+  /** The links from one PE to another, see {@link #route(int, int)}. */
+  public Route route(Pe from, Pe to) {
+    return route(peNode(from), peNode(to));
   }
 
   /**
@@ -681,26 +686,17 @@ public final class Machine {
     };
   }
 
-  /** Sum of the latencies of some links, ps. */
-  public long latencyPs(int[] links) {
-    long sum = 0;
-    for (int link : links) {
-      sum += specOf(link).latencyPs();
-    }
-    return sum;
-  }
-
   /** Uncontended time of a launch from the host to a PE, over IO CPU and M_CPU, ps. */
   public long controlLatencyPs(Pe pe) {
     LaunchSpec launch = config.launch();
     int io = ioNode(pe.sip(), Side.N);
     int mCpu = mCpuNode(pe.sip(), pe.cube());
     return launch.doorbellPs()
-        + latencyPs(route(host, io))
+        + route(host, io).latencyPs()
         + launch.ioCpuPs()
-        + latencyPs(route(io, mCpu))
+        + route(io, mCpu).latencyPs()
         + launch.mCpuPs()
-        + latencyPs(route(mCpu, peNode(pe)))
+        + route(mCpu, peNode(pe)).latencyPs()
         + launch.peCpuPs();
   }
 

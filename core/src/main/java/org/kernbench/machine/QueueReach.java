@@ -1,7 +1,6 @@
 package org.kernbench.machine;
 
 import org.kernbench.machine.spec.IpcqSpec;
-import org.kernbench.machine.spec.LinkSpec;
 
 /**
  * What a queue between two PEs can carry: {@code min(B, slots x size / RTT)}, where a round trip is
@@ -14,34 +13,17 @@ import org.kernbench.machine.spec.LinkSpec;
 public record QueueReach(long roundTripPs, long linkBytesPerSecond, double queueBytesPerSecond) {
   public static QueueReach of(Machine machine, Pe from, Pe to) {
     IpcqSpec ipcq = machine.ipcq();
-    int[] there = machine.route(machine.peNode(from), machine.peNode(to));
-    int[] back = machine.route(machine.peNode(to), machine.peNode(from));
-    LinkSpec narrowest = narrowest(machine, there);
-    LinkSpec narrowestBack = narrowest(machine, back);
+    Route there = machine.route(from, to);
     long roundTrip =
-        machine.pe().dma().messageOverheadPs()
-            + narrowest.rate().durationPs(ipcq.slotBytes())
-            + machine.latencyPs(there)
-            + ipcq.creditOverheadPs()
-            + narrowestBack.rate().durationPs(ipcq.creditBytes())
-            + machine.latencyPs(back);
+        there.messagePs(ipcq.slotBytes())
+            + machine.route(to, from).alonePs(ipcq.creditBytes())
+            + ipcq.creditOverheadPs();
     double reach = (double) ipcq.slots() * ipcq.slotBytes() * 1e12 / roundTrip;
-    return new QueueReach(roundTrip, narrowest.rate().bytesPerSecond(), reach);
+    return new QueueReach(roundTrip, there.narrowest().bytesPerSecond(), reach);
   }
 
   /** Bytes that fill the way for a whole round trip. */
   public double bytesInFlight() {
     return linkBytesPerSecond * 1e-12 * roundTripPs;
-  }
-
-  private static LinkSpec narrowest(Machine machine, int[] links) {
-    LinkSpec narrowest = machine.specOf(links[0]);
-    for (int link : links) {
-      LinkSpec spec = machine.specOf(link);
-      if (spec.rate().bytesPerSecond() < narrowest.rate().bytesPerSecond()) {
-        narrowest = spec;
-      }
-    }
-    return narrowest;
   }
 }

@@ -5,6 +5,7 @@ import java.util.List;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.Route;
 
 /**
  * Machines that fulfil the assumptions of the closed forms: one link counts, with latency {@code L}
@@ -124,9 +125,9 @@ public record Ideal(
   /** A load from the own HBM: request there, data back. */
   public long loadPs(Machine machine, long bytes) {
     Pe pe = new Pe(0, 0, 0);
-    int[] there = machine.route(machine.peNode(pe), machine.hbmNode(pe));
-    int[] back = machine.route(machine.hbmNode(pe), machine.peNode(pe));
-    return machine.latencyPs(there) + machine.latencyPs(back) + memoryWirePs(bytes);
+    Route there = machine.route(machine.peNode(pe), machine.hbmNode(pe));
+    Route back = machine.route(machine.hbmNode(pe), machine.peNode(pe));
+    return there.latencyPs() + back.latencyPs() + memoryWirePs(bytes);
   }
 
   /** A store to the own HBM: data there, acknowledgement back. */

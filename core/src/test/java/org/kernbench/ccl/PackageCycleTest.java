@@ -61,7 +61,7 @@ final class PackageCycleTest {
       Pe from = new Pe(cycle[i], 0, 0);
       Pe to = new Pe(cycle[(i + 1) % cycle.length], 0, 0);
       int hops = 0;
-      for (int link : machine.route(machine.peNode(from), machine.peNode(to))) {
+      for (int link : machine.route(from, to).links()) {
         hops += machine.linkKind(link) == org.kernbench.machine.spec.LinkKind.SIP_TO_SIP ? 1 : 0;
       }
       if (hops != 1) {

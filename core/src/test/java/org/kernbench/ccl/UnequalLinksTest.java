@@ -161,7 +161,7 @@ final class UnequalLinksTest {
   @Test
   void route_deadLink_takesTheShortestOtherWay() {
     Machine machine = machine("torus_2d", 6, "3", "0-1 dead");
-    int[] route = machine.route(machine.peNode(new Pe(0, 0, 0)), machine.peNode(new Pe(1, 0, 0)));
+    int[] route = machine.route(new Pe(0, 0, 0), new Pe(1, 0, 0)).links();
     long hops =
         java.util.Arrays.stream(route)
             .filter(l -> machine.linkKind(l) == org.kernbench.machine.spec.LinkKind.SIP_TO_SIP)

@@ -96,10 +96,7 @@ final class GateRulesTest {
           } else if (row.cause() == Cause.ENGINE) {
             assertThat(row.startPs()).as(what).isEqualTo(cause.endPs());
           } else {
-            long latency =
-                rig.machine.latencyPs(
-                    rig.machine.route(
-                        rig.machine.peNode(cause.pe()), rig.machine.peNode(row.pe())));
+            long latency = rig.machine.route(cause.pe(), row.pe()).latencyPs();
             assertThat(row.startPs()).as(what).isGreaterThanOrEqualTo(cause.startPs() + latency);
           }
         }
@@ -366,10 +363,7 @@ final class GateRulesTest {
         DeviceRig.Row recv = rows.get(east).get(j);
         int n = (int) fragments(recv.bytes());
         if (had < at + n) {
-          long latency =
-              rig.machine.latencyPs(
-                  rig.machine.route(
-                      rig.machine.peNode(rig.pe(east)), rig.machine.peNode(rig.pe(pe))));
+          long latency = rig.machine.route(rig.pe(east), rig.pe(pe)).latencyPs();
           long credit =
               freedPs(east, j, n, had - at, latency + 80 + 2_000, unknown) + latency + 80 + 2_000;
           if (ipcq.backpressure() == Backpressure.POLL && credit > ready) {

@@ -91,7 +91,7 @@ final class PhysicalInvariantsTest {
     if (cubes > 0) {
       return 100 * cubes;
     }
-    int links = machine.route(machine.peNode(new Pe(0, 0, 0)), machine.hbmNode(to)).length;
+    int links = machine.route(machine.peNode(new Pe(0, 0, 0)), machine.hbmNode(to)).length();
     return links - 3; // PE to router, router to controller, port
   }
 
@@ -186,7 +186,7 @@ final class PhysicalInvariantsTest {
       for (int from : nodes) {
         for (int to : nodes) {
           if (from != to) {
-            assertThat(m.latencyPs(m.route(from, to)))
+            assertThat(m.route(from, to).latencyPs())
                 .as("%s to %s", m.node(from).name(), m.node(to).name())
                 .isPositive();
           }

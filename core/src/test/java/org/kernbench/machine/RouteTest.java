@@ -65,13 +65,13 @@ class RouteTest {
   }
 
   private static void checkRoute(Machine machine, int from, int to) {
-    int[] route = machine.route(from, to);
+    int[] route = machine.route(from, to).links();
     List<Integer> nodes = nodes(machine, from, route);
     assertThat(nodes.get(nodes.size() - 1)).isEqualTo(to);
     assertThat(new HashSet<>(nodes)).as("no node twice").hasSameSizeAs(nodes);
-    assertThat(machine.latencyPs(route)).isPositive();
+    assertThat(machine.route(from, to).latencyPs()).isPositive();
     // XY routes turn in other cubes and packages on the way back, so only these are symmetric.
-    int[] back = machine.route(to, from);
+    int[] back = machine.route(to, from).links();
     boolean sameSip = machine.node(from).sip() == machine.node(to).sip();
     boolean sameCube = sameSip && machine.node(from).cube() == machine.node(to).cube();
     for (LinkKind kind : LinkKind.values()) {
@@ -160,8 +160,7 @@ class RouteTest {
       }
       for (int to = 0; to < machine.sips(); to++) {
         if (from != to) {
-          int[] route =
-              machine.route(machine.peNode(new Pe(from, 0, 0)), machine.peNode(new Pe(to, 0, 0)));
+          int[] route = machine.route(new Pe(from, 0, 0), new Pe(to, 0, 0)).links();
           assertThat(count(machine, route, LinkKind.SIP_TO_SIP)).isEqualTo((long) distance.get(to));
         }
       }
@@ -182,7 +181,7 @@ class RouteTest {
         }
         Pe from = machine.peAt(a);
         Pe to = machine.peAt(b);
-        int[] route = machine.route(machine.peNode(from), machine.peNode(to));
+        int[] route = machine.route(from, to).links();
         int dx = Math.abs(from.cube() % 4 - to.cube() % 4);
         int dy = Math.abs(from.cube() / 4 - to.cube() / 4);
         assertThat(count(machine, route, LinkKind.CUBE_TO_CUBE)).isEqualTo(dx + dy);
@@ -208,7 +207,7 @@ class RouteTest {
         continue;
       }
       Map<String, Boolean> turned = new HashMap<>();
-      List<Integer> nodes = nodes(machine, from, machine.route(from, to));
+      List<Integer> nodes = nodes(machine, from, machine.route(from, to).links());
       for (int k = 1; k < nodes.size(); k++) {
         Node a = machine.node(nodes.get(k - 1));
         Node b = machine.node(nodes.get(k));
@@ -240,8 +239,7 @@ class RouteTest {
       int sips, String pairs, int from, int to, Side expected) {
     Machine machine =
         machine("ring", "system.sips.count=" + sips + "; system.sips.wrap_pairs=" + pairs);
-    int[] route =
-        machine.route(machine.peNode(new Pe(from, 0, 0)), machine.peNode(new Pe(to, 0, 0)));
+    int[] route = machine.route(new Pe(from, 0, 0), new Pe(to, 0, 0)).links();
     for (int id : route) {
       if (machine.linkKind(id) == LinkKind.SIP_TO_SIP) {
         Link link = machine.link(id);
@@ -287,15 +285,15 @@ class RouteTest {
   void route_toAMemory_endsWithItsPortAndComesBackThroughIt() {
     Machine machine = machine("sip-2026");
     Pe pe = new Pe(0, 5, 3);
-    int[] there = machine.route(machine.peNode(pe), machine.hbmNode(pe));
-    int[] back = machine.route(machine.hbmNode(pe), machine.peNode(pe));
+    int[] there = machine.route(machine.peNode(pe), machine.hbmNode(pe)).links();
+    int[] back = machine.route(machine.hbmNode(pe), machine.peNode(pe)).links();
     assertThat(there).hasSize(3);
     assertThat(machine.linkKind(there[2])).isEqualTo(LinkKind.HBM_PORT);
     assertThat(back[0]).isEqualTo(there[2]);
     assertThat(machine.link(there[2]).rate().bytesPerSecond()).isEqualTo(217_600_000_000L);
     assertThat(machine.linkKind(back[2])).isEqualTo(LinkKind.ROUTER_TO_PE);
     assertThat(machine.link(back[2]).latencyPs()).isEqualTo(2000 + 2000);
-    int[] sram = machine.route(machine.peNode(pe), machine.sramNode(3, 9));
+    int[] sram = machine.route(machine.peNode(pe), machine.sramNode(3, 9)).links();
     assertThat(machine.linkKind(sram[sram.length - 1])).isEqualTo(LinkKind.SRAM_PORT);
   }
 
@@ -305,9 +303,9 @@ class RouteTest {
     Machine machine = machine("sip-2026");
     Pe pe = new Pe(0, 0, 0);
     long request =
-        machine.latencyPs(machine.route(machine.peNode(pe), machine.hbmNode(pe)))
+        machine.route(machine.peNode(pe), machine.hbmNode(pe)).latencyPs()
             - machine.hbm().latencyPs();
-    long data = machine.latencyPs(machine.route(machine.hbmNode(pe), machine.peNode(pe)));
+    long data = machine.route(machine.hbmNode(pe), machine.peNode(pe)).latencyPs();
     assertThat(machine.pe().cpu().dispatchPs() + machine.pe().dma().setupPs() + request + data)
         .isEqualTo(80_000);
   }
@@ -322,6 +320,47 @@ class RouteTest {
     long toPe = 2_000 + 4 * 2_000 + 4_000;
     assertThat(machine.controlLatencyPs(new Pe(4, 12, 4)))
         .isEqualTo(450_000 + 250_000 + 120_000 + toMCpu + 40_000 + toPe + 10_000);
+  }
+
+  /**
+   * With a slow package and a slow, long link between two: each answer against what the links say
+   * one by one.
+   */
+  @Test
+  void route_whatItCosts_isTheSumOverItsLinks() {
+    Machine machine =
+        machine("sip-2026", "system.sips.slow=1 links 0.25; system.sips.links=0-1 50 GB/s, 400 ns");
+    SplittableRandom random = new SplittableRandom(17);
+    for (int i = 0; i < 500; i++) {
+      Pe a = machine.peAt(random.nextInt(machine.peCount()));
+      Pe b = machine.peAt(random.nextInt(machine.peCount()));
+      int from = random.nextBoolean() ? machine.hbmNode(a) : machine.peNode(a);
+      int to = random.nextBoolean() ? machine.hbmNode(b) : machine.peNode(b);
+      if (from != to) {
+        checkCosts(machine, machine.route(from, to), random.nextLong(1 << 24));
+      }
+    }
+  }
+
+  private static void checkCosts(Machine machine, Route route, long bytes) {
+    int[] links = route.links();
+    long latency = 0;
+    long slowest = 0;
+    for (int id : links) {
+      latency += machine.link(id).latencyPs();
+      slowest = Math.max(slowest, machine.link(id).rate().durationPs(bytes));
+    }
+    long first = machine.link(links[0]).latencyPs();
+    long last = machine.link(links[links.length - 1]).latencyPs();
+    long overhead = machine.pe().dma().messageOverheadPs();
+    assertThat(route.latencyPs()).isEqualTo(latency);
+    assertThat(route.replyPs()).isEqualTo(latency - first);
+    assertThat(route.requestPs()).isEqualTo(latency - last);
+    assertThat(route.alonePs(bytes)).isEqualTo(latency + slowest);
+    assertThat(route.messagePs(bytes)).isEqualTo(overhead + latency + slowest);
+    assertThat(route.narrowest()).isEqualTo(machine.link(route.narrowestLink()).rate());
+    assertThat(route.injection()).isEqualTo(machine.link(links[0]).rate());
+    assertThat(route.length()).isEqualTo(links.length);
   }
 
   @Test
@@ -343,7 +382,7 @@ class RouteTest {
     assertThat(machine.peCount()).isEqualTo(4096);
     assertThat(machine.nodeCount()).isEqualTo(4096 * 11 + 1);
     assertThat(machine.linkCount()).isEqualTo(4096 * (18 + 2 + 2));
-    int[] wrap = machine.route(machine.peNode(new Pe(4095, 0, 0)), machine.peNode(new Pe(0, 0, 0)));
+    int[] wrap = machine.route(new Pe(4095, 0, 0), new Pe(0, 0, 0)).links();
     assertThat(wrap).hasSize(5);
     checkRoute(machine, machine.peNode(new Pe(17, 0, 0)), machine.peNode(new Pe(2064, 0, 0)));
   }
@@ -368,10 +407,13 @@ class RouteTest {
     Machine machine = machine("sip-2026");
     List<String> places = new ArrayList<>();
     for (int pe = 0; pe < 8; pe++) {
-      int[] route =
+      Route route =
           machine.route(machine.peNode(new Pe(0, 0, pe)), machine.hbmNode(new Pe(0, 0, pe)));
       places.add(
-          machine.node(machine.link(route[0]).toNode()).name().replace("sip0.cube0.router", ""));
+          machine
+              .node(machine.link(route.first()).toNode())
+              .name()
+              .replace("sip0.cube0.router", ""));
     }
     assertThat(places).containsExactly("0_0", "1_0", "2_0", "3_0", "0_3", "1_3", "2_3", "3_3");
   }

@@ -69,7 +69,7 @@ class VirtualChannelsTest {
   void channels_alongARoute_onlyGoUp() {
     Machine m = load("sip-2026");
     for (int i = 0; i < m.peCount(); i += 7) {
-      int[] route = m.route(m.peNode(m.peAt(0)), m.hbmNode(m.peAt(m.peCount() - 1 - i)));
+      int[] route = m.route(m.peNode(m.peAt(0)), m.hbmNode(m.peAt(m.peCount() - 1 - i))).links();
       int[] channels = m.virtualChannels(route);
       for (int k = 1; k < channels.length; k++) {
         assertThat(channels[k]).isGreaterThanOrEqualTo(channels[k - 1]);

@@ -280,7 +280,7 @@ final class GemmClosedFormTest {
     Case c = Case.random(random);
     Bed bed = bed(rig, c, 0); // one slice of HBM for all
     Machine machine = rig.machine;
-    int[] port = machine.route(machine.hbmNode(rig.pe(0)), machine.peNode(rig.pe(0)));
+    int[] port = machine.route(machine.hbmNode(rig.pe(0)), machine.peNode(rig.pe(0))).links();
     Function<Long, Long> transfer =
         bytes -> {
           long slowest = 0;

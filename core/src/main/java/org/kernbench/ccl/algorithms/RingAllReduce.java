@@ -119,7 +119,7 @@ public final class RingAllReduce implements CollectiveAlgorithm {
         Pe here = group.lead(order.rankAt(i));
         Pe next = group.lead(order.rankAt((i + 1) % p));
         costs.add(LinkCosts.between(m, here, next));
-        for (int link : m.route(m.peNode(here), m.peNode(next))) {
+        for (int link : m.route(here, next).links()) {
           if (!used.add(link)) {
             return false;
           }

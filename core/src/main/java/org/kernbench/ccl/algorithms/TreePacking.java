@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import org.kernbench.ccl.Group;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Route;
 
 /**
  * Spanning trees that together use the links of a group as fully as possible.
@@ -94,8 +95,8 @@ final class TreePacking {
     }
     for (int a = 0; a < n; a++) {
       for (int b = a + 1; b < n; b++) {
-        int[] route = route(a, b);
-        pairs.add(new Near(a, b, machine.latencyPs(route), route.length));
+        Route route = route(a, b);
+        pairs.add(new Near(a, b, route.latencyPs(), route.length()));
       }
     }
     pairs.sort(
@@ -126,17 +127,14 @@ final class TreePacking {
 
   /** The first node beyond a rank's PE. */
   private int routerOf(int rank) {
-    int lead = machine.peNode(group.lead(rank));
-    int other = machine.peNode(group.lead(rank == 0 ? 1 : 0));
-    return machine.link(machine.route(lead, other)[0]).toNode();
+    return machine.link(route(rank, rank == 0 ? 1 : 0).first()).toNode();
   }
 
   /** Whether a pair's route goes through the router of a third rank, which could have helped. */
   private boolean passes(Near pair, Set<Integer> routers) {
-    int[] route = route(pair.a, pair.b);
     int from = routerOf(pair.a);
     int to = routerOf(pair.b);
-    for (int link : route) {
+    for (int link : route(pair.a, pair.b).links()) {
       int node = machine.link(link).toNode();
       if (node != from && node != to && routers.contains(node)) {
         return true;
@@ -145,8 +143,8 @@ final class TreePacking {
     return false;
   }
 
-  private int[] route(int a, int b) {
-    return machine.route(machine.peNode(group.lead(a)), machine.peNode(group.lead(b)));
+  private Route route(int a, int b) {
+    return machine.route(group.lead(a), group.lead(b));
   }
 
   // ---- rows ----
@@ -155,8 +153,8 @@ final class TreePacking {
     Map<Integer, int[]> byLink = new LinkedHashMap<>();
     for (int e = 0; e < edges.size(); e++) {
       Edge edge = edges.get(e);
-      for (int[] route : List.of(route(edge.a, edge.b), route(edge.b, edge.a))) {
-        for (int link : route) {
+      for (Route route : List.of(route(edge.a, edge.b), route(edge.b, edge.a))) {
+        for (int link : route.links()) {
           byLink.computeIfAbsent(link, l -> new int[edges.size()])[e]++;
         }
       }
@@ -165,10 +163,10 @@ final class TreePacking {
     for (int rank = 0; rank < n; rank++) {
       int pe = machine.peNode(group.lead(rank));
       int hbm = machine.hbmNode(group.lead(rank));
-      for (int link : machine.route(pe, hbm)) {
+      for (int link : machine.route(pe, hbm).links()) {
         vectors.merge(link, 1, Integer::sum);
       }
-      for (int link : machine.route(hbm, pe)) {
+      for (int link : machine.route(hbm, pe).links()) {
         vectors.merge(link, 1, Integer::sum);
       }
     }

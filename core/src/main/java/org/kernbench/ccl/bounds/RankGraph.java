@@ -134,7 +134,7 @@ public final class RankGraph {
 
   /** The controller of a PE's slice of HBM. */
   private static int controller(Machine machine, Pe pe) {
-    int[] route = machine.route(machine.peNode(pe), machine.hbmNode(pe));
+    int[] route = machine.route(machine.peNode(pe), machine.hbmNode(pe)).links();
     for (int link : route) {
       if (machine.linkKind(link).isMemoryPort()) {
         return machine.linkFrom(link);
@@ -167,7 +167,7 @@ public final class RankGraph {
   }
 
   private static void mark(Machine machine, int from, int to, BitSet used) {
-    for (int link : machine.route(from, to)) {
+    for (int link : machine.route(from, to).links()) {
       used.set(link);
     }
   }

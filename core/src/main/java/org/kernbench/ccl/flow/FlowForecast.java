@@ -16,6 +16,8 @@ import org.kernbench.ccl.flow.Dataflow.Part;
 import org.kernbench.ccl.flow.FlowSteps.Action;
 import org.kernbench.ccl.flow.FlowSteps.Verb;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.machine.Route;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.machine.spec.IssuePolicy;
@@ -44,6 +46,7 @@ final class FlowForecast {
   /** Ways of a directed queue. */
   private static final class Way {
     final int[] route;
+    final long overheadPs;
     final long creditPs;
     final int channel;
 
@@ -51,8 +54,9 @@ final class FlowForecast {
     final long[] credits;
     long sent;
 
-    Way(int[] route, long creditPs, int channel, int slots) {
-      this.route = route;
+    Way(Route route, long creditPs, int channel, int slots) {
+      this.route = route.links();
+      this.overheadPs = route.overheadPs();
       this.creditPs = creditPs;
       this.channel = channel;
       this.credits = new long[slots];
@@ -93,6 +97,8 @@ final class FlowForecast {
   private final List<Way> allWays;
   private final int[][] toMemory;
   private final int[][] fromMemory;
+  private final long[] toMemoryPs;
+  private final long[] fromMemoryPs;
   private final long[] linkLatency;
   private final Rate[] linkRate;
   private final long chunkBytes;
@@ -146,11 +152,17 @@ final class FlowForecast {
             - (inTcm ? (long) most * queues.slots() * queues.slotBytes() : 0);
     this.toMemory = new int[n][];
     this.fromMemory = new int[n][];
+    this.toMemoryPs = new long[n];
+    this.fromMemoryPs = new long[n];
     for (int rank = 0; rank < n; rank++) {
       int pe = machine.peNode(group.lead(rank));
       int memory = machine.hbmNode(group.lead(rank));
-      toMemory[rank] = machine.route(pe, memory);
-      fromMemory[rank] = machine.route(memory, pe);
+      Route there = machine.route(pe, memory);
+      Route back = machine.route(memory, pe);
+      toMemory[rank] = there.links();
+      fromMemory[rank] = back.links();
+      toMemoryPs[rank] = there.latencyPs();
+      fromMemoryPs[rank] = back.latencyPs();
     }
     this.linkLatency = new long[machine.linkCount()];
     this.linkRate = new Rate[machine.linkCount()];
@@ -203,18 +215,9 @@ final class FlowForecast {
   }
 
   private Way way(int from, int to, int channel) {
-    int a = machine.peNode(group.lead(from));
-    int b = machine.peNode(group.lead(to));
-    int[] back = machine.route(b, a);
-    Rate narrowest = machine.link(back[0]).rate();
-    for (int link : back) {
-      Rate rate = machine.link(link).rate();
-      narrowest = rate.bytesPerSecond() < narrowest.bytesPerSecond() ? rate : narrowest;
-    }
-    long credit =
-        machine.latencyPs(back)
-            + narrowest.durationPs(queues.creditBytes())
-            + queues.creditOverheadPs();
+    Pe a = group.lead(from);
+    Pe b = group.lead(to);
+    long credit = machine.route(b, a).alonePs(queues.creditBytes()) + queues.creditOverheadPs();
     return new Way(machine.route(a, b), credit, channel, queues.slots());
   }
 
@@ -333,7 +336,7 @@ final class FlowForecast {
           done = Math.max(done, c.ready[stored.id]);
         }
         done = Math.max(done, issue[rank]) + machine.pe().dma().setupPs();
-        done += machine.latencyPs(toMemory[rank]) + machine.hbm().latencyPs();
+        done += toMemoryPs[rank] + machine.hbm().latencyPs();
         c.ready[p.id] = cross(fromMemory[rank], done, bytes);
         takeTcm(c, p, bytes);
       }
@@ -354,7 +357,7 @@ final class FlowForecast {
       }
       case STORE -> {
         done = Math.max(ready(c, p.source()), issue[rank]) + machine.pe().dma().setupPs();
-        done = cross(toMemory[rank], done, bytes) + machine.latencyPs(fromMemory[rank]);
+        done = cross(toMemory[rank], done, bytes) + fromMemoryPs[rank];
         done += machine.hbm().latencyPs();
         c.ready[p.id] = done;
       }
@@ -392,7 +395,7 @@ final class FlowForecast {
       if (serialIssue) {
         issue[rank] = Math.max(issue[rank], start);
       }
-      start += machine.pe().dma().messageOverheadPs();
+      start += way.overheadPs;
       way.credits[slot] = bytes <= slotBytes ? NEVER : 0;
       arrived = cross(way.route, start, Math.min(rest, slotBytes));
       free = entered;

@@ -261,7 +261,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     return new BufferedFabric(sim, machine.fabric(), rates, latencies, machine);
   }
 
-  /** Links given as a table; the channels of a route are given by {@link Route#channels}. */
+  /** Links given as a table; the channels of a route are given by {@link FabricRoute#channels}. */
   BufferedFabric(Simulation sim, FabricSpec spec, Rate[] rates, long[] latenciesPs) {
     this(sim, spec, rates, latenciesPs, null);
   }
@@ -311,7 +311,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
   @Override
   public int begin(
       long id,
-      Route route,
+      FabricRoute route,
       long bytes,
       long timePs,
       Sink sink,
@@ -354,7 +354,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     return t.index;
   }
 
-  private int[] channelsOf(Route route) {
+  private int[] channelsOf(FabricRoute route) {
     if (route.channels.length == 0 && machine != null) {
       route.channels = machine.virtualChannels(route.links);
     }
@@ -362,7 +362,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
   }
 
   @Override
-  public long serialPs(Route route, long bytes) {
+  public long serialPs(FabricRoute route, long bytes) {
     long rest = bytes % flitBytes;
     return bytes / flitBytes * route.narrowest.durationPs(flitBytes)
         + route.narrowest.durationPs(rest);

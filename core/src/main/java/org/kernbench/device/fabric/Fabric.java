@@ -287,14 +287,20 @@ public final class Fabric implements Interconnect, EventHandler {
    * @throws SimulationException if it is cut into more chunks than the order of events can number
    */
   int begin(
-      long id, Route route, long bytes, long timePs, Sink sink, int sinkArg, boolean tellInjected) {
+      long id,
+      FabricRoute route,
+      long bytes,
+      long timePs,
+      Sink sink,
+      int sinkArg,
+      boolean tellInjected) {
     return begin(id, route, bytes, timePs, sink, sinkArg, tellInjected, null);
   }
 
   @Override
   public int begin(
       long id,
-      Route route,
+      FabricRoute route,
       long bytes,
       long timePs,
       Sink sink,
@@ -342,7 +348,7 @@ public final class Fabric implements Interconnect, EventHandler {
    * latencies it is exactly when the transfer arrives alone, and never later than it does.
    */
   @Override
-  public long serialPs(Route route, long bytes) {
+  public long serialPs(FabricRoute route, long bytes) {
     long rest = bytes & (chunkBytes - 1);
     long chunkPs = links[(route.narrowestLink << LINK_SHIFT) + CHUNK_PS];
     return (bytes >> chunkBytesShift) * chunkPs

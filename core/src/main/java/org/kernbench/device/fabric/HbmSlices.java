@@ -42,7 +42,7 @@ final class HbmSlices {
   }
 
   /** Notes a transfer; false if it neither begins nor ends in HBM. */
-  boolean begin(int t, long id, Route route, long bytes, @Nullable MemorySpan span) {
+  boolean begin(int t, long id, FabricRoute route, long bytes, @Nullable MemorySpan span) {
     if (t >= ports.length) {
       ports = Arrays.copyOf(ports, Math.max(t + 1, 2 * t));
       writes = Arrays.copyOf(writes, ports.length);

@@ -45,7 +45,7 @@ public interface Interconnect {
    */
   int begin(
       long id,
-      Route route,
+      FabricRoute route,
       long bytes,
       long timePs,
       Sink sink,
@@ -57,7 +57,7 @@ public interface Interconnect {
    * Time that the chunks of a transfer take on the narrowest link of its way, each rounded up to a
    * picosecond as links do it.
    */
-  long serialPs(Route route, long bytes);
+  long serialPs(FabricRoute route, long bytes);
 
   /** Writes down every chunk on every link from now on. */
   void recordIn(TransferLog log);

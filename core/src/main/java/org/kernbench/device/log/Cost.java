@@ -4,7 +4,7 @@ import java.util.List;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.BufferKind;
-import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.machine.spec.SlotCost;
 
 /**
@@ -54,8 +54,7 @@ public sealed interface Cost {
   record Request(Pe pe, int memory) implements Cost {
     @Override
     public long on(Machine machine) {
-      int[] there = machine.route(machine.peNode(pe), memory);
-      return machine.latencyPs(there) - accessPs(machine, there[there.length - 1]);
+      return machine.route(machine.peNode(pe), memory).requestPs();
     }
   }
 
@@ -63,13 +62,8 @@ public sealed interface Cost {
   record Reply(Pe pe, int memory) implements Cost {
     @Override
     public long on(Machine machine) {
-      int[] back = machine.route(memory, machine.peNode(pe));
-      return machine.latencyPs(back) - accessPs(machine, back[0]);
+      return machine.route(memory, machine.peNode(pe)).replyPs();
     }
-  }
-
-  private static long accessPs(Machine machine, int port) {
-    return machine.specOf(port).latencyPs();
   }
 
   /** Commands that a CPU issues one after the other. */
@@ -116,13 +110,8 @@ public sealed interface Cost {
   record CreditReturn(Pe from, Pe to) implements Cost {
     @Override
     public long on(Machine machine) {
-      int[] route = machine.route(machine.peNode(from), machine.peNode(to));
-      long serial = 0;
-      for (int id : route) {
-        LinkSpec link = machine.specOf(id);
-        serial = Math.max(serial, link.rate().durationPs(machine.ipcq().creditBytes()));
-      }
-      return machine.latencyPs(route) + serial + machine.ipcq().creditOverheadPs();
+      IpcqSpec ipcq = machine.ipcq();
+      return machine.route(from, to).alonePs(ipcq.creditBytes()) + ipcq.creditOverheadPs();
     }
   }
 

@@ -2,6 +2,7 @@ package org.kernbench.device.log;
 
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.Route;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.machine.spec.DmaSpec;
 import org.kernbench.machine.spec.GemmSpec;
@@ -43,16 +44,15 @@ public record StreamCosts(
 
   /** The costs of a PE. */
   public static StreamCosts of(Machine machine, Pe pe) {
-    int[] back = machine.route(machine.hbmNode(pe), machine.peNode(pe));
-    int[] there = machine.route(machine.peNode(pe), machine.hbmNode(pe));
-    long access = machine.link(back[0]).latencyPs(); // on both ways, once in a round trip
+    Route back = machine.route(machine.hbmNode(pe), machine.peNode(pe));
+    Route there = machine.route(machine.peNode(pe), machine.hbmNode(pe));
     DmaSpec dma = machine.pe().dma();
     GemmSpec gemm = machine.pe().gemm();
     boolean slotsInTcm = machine.ipcq().bufferKind() == BufferKind.TCM;
     return new StreamCosts(
         new CostModel(machine.pe(pe.sip())),
-        slowest(machine, back),
-        dma.setupPs() + machine.latencyPs(back) + machine.latencyPs(there) - access,
+        (double) SAMPLE_BYTES / Math.max(1, back.narrowest().durationPs(SAMPLE_BYTES)),
+        dma.setupPs() + there.requestPs() + back.latencyPs(),
         dma.readQueues(),
         dma.writeQueues(),
         machine.pe().cpu().schedulerDispatchPs(),
@@ -64,13 +64,5 @@ public record StreamCosts(
         gemm.hasDefaultTile() ? gemm.tileK() : 0,
         gemm.hasDefaultTile() ? gemm.tileN() : 0,
         gemm.buffers());
-  }
-
-  private static double slowest(Machine machine, int[] route) {
-    long ps = 1;
-    for (int link : route) {
-      ps = Math.max(ps, machine.link(link).rate().durationPs(SAMPLE_BYTES));
-    }
-    return (double) SAMPLE_BYTES / ps;
   }
 }

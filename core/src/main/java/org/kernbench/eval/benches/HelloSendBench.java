@@ -125,12 +125,7 @@ final class HelloSendBench implements Bench {
 
   /** The message alone, with nothing in its way. */
   private static long boundPs(Machine machine, Pe from, Pe to, long bytes) {
-    int[] route = machine.route(machine.peNode(from), machine.peNode(to));
-    long narrowest = 0;
-    for (int link : route) {
-      narrowest = Math.max(narrowest, machine.link(link).rate().durationPs(bytes));
-    }
-    return machine.pe().dma().messageOverheadPs() + machine.latencyPs(route) + narrowest;
+    return machine.route(from, to).messagePs(bytes);
   }
 
   private static long messagePs(OpLog log) {

@@ -26,6 +26,7 @@ import org.kernbench.eval.output.Numbers;
 import org.kernbench.eval.probe.ProbePaths;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.Route;
 
 /**
  * {@code pe2pe}: bytes from the HBM of one PE into that of another, over a message queue and by raw
@@ -154,14 +155,9 @@ final class PeToPeBench implements Bench {
    * The request and data of a load from the own slice, and the way of the bytes to the other PE.
    */
   private static long boundPs(Machine machine, Pe from, Pe to, long bytes) {
-    int own = machine.peNode(from);
-    int[] back = machine.route(machine.hbmNode(from), own);
-    int[] way = machine.route(own, machine.peNode(to));
-    long narrowest = 0;
-    for (int link : way) {
-      narrowest = Math.max(narrowest, machine.link(link).rate().durationPs(bytes));
-    }
-    return machine.latencyPs(back) + machine.latencyPs(way) / 2 + narrowest;
+    Route back = machine.route(machine.hbmNode(from), machine.peNode(from));
+    Route way = machine.route(from, to);
+    return back.latencyPs() + way.latencyPs() / 2 + way.narrowest().durationPs(bytes);
   }
 
   private static Map<String, Object> row(Pair pair, long bytes, long queuePs, long dmaPs) {

@@ -239,21 +239,13 @@ final class VaOffsetBench implements Bench {
     long request = new Cost.Request(pe, memory).on(machine);
     return new Cost.DmaSetup().on(machine)
         + request
-        + movePs(machine, machine.route(memory, machine.peNode(pe)), bytes);
+        + machine.route(memory, machine.peNode(pe)).alonePs(bytes);
   }
 
   private static long storePs(Machine machine, Pe pe, long bytes) {
     int memory = machine.hbmNode(pe);
     return new Cost.DmaSetup().on(machine)
-        + movePs(machine, machine.route(machine.peNode(pe), memory), bytes)
+        + machine.route(machine.peNode(pe), memory).alonePs(bytes)
         + new Cost.Reply(pe, memory).on(machine);
-  }
-
-  private static long movePs(Machine machine, int[] route, long bytes) {
-    long narrowest = 0;
-    for (int link : route) {
-      narrowest = Math.max(narrowest, machine.link(link).rate().durationPs(bytes));
-    }
-    return machine.latencyPs(route) + narrowest;
   }
 }

@@ -79,9 +79,7 @@ public final class Why {
 
   private static int hops(Machine machine, int from, int to) {
     int count = 0;
-    int[] route =
-        machine.route(machine.peNode(new Pe(from, 0, 0)), machine.peNode(new Pe(to, 0, 0)));
-    for (int link : route) {
+    for (int link : machine.route(new Pe(from, 0, 0), new Pe(to, 0, 0)).links()) {
       count += machine.linkKind(link) == LinkKind.SIP_TO_SIP ? 1 : 0;
     }
     return count;

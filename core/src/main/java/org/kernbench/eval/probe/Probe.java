@@ -153,7 +153,7 @@ public final class Probe {
                     bytes,
                     paths.hostFormulaPs(place, bytes, direction),
                     paths.hostCopyPs(place, bytes, direction),
-                    paths.peak(paths.hostRoute(place, direction))));
+                    paths.hostRoute(place, direction).narrowest().bytesPerSecond()));
           }
         }
       }

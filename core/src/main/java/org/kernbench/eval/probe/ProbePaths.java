@@ -24,7 +24,9 @@ import org.kernbench.device.memory.Region;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.Route;
 import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.sim.Rate;
 import org.kernbench.tensor.DType;
 
 /**
@@ -119,8 +121,7 @@ public final class ProbePaths {
   }
 
   private long wayPs(int from, int memory) {
-    return machine.latencyPs(machine.route(from, memory))
-        + machine.latencyPs(machine.route(memory, from));
+    return machine.route(from, memory).latencyPs() + machine.route(memory, from).latencyPs();
   }
 
   // ---- closed forms ----
@@ -138,16 +139,12 @@ public final class ProbePaths {
   }
 
   private long wayAndBytesPs(int from, int memory, long bytes, boolean write) {
-    int[] there = machine.route(from, memory);
-    int[] back = machine.route(memory, from);
-    int port = there[there.length - 1];
-    long access = accessPs(port, write && bytes <= machine.fabric().chunkBytes(), write);
-    long portPs = machine.link(port).latencyPs();
-    return machine.latencyPs(there)
-        - portPs
-        + access
-        + machine.latencyPs(back)
-        - portPs
+    Route there = machine.route(from, memory);
+    Route back = machine.route(memory, from);
+    boolean oneChunkIn = write && bytes <= machine.fabric().chunkBytes();
+    return there.requestPs()
+        + accessPs(there.last(), oneChunkIn, write)
+        + back.replyPs()
         + serialPs(write ? there : back, bytes);
   }
 
@@ -168,40 +165,26 @@ public final class ProbePaths {
   }
 
   /** On the narrowest link, each piece rounded up to a picosecond as links do it. */
-  private long serialPs(int[] route, long bytes) {
+  private long serialPs(Route route, long bytes) {
     var fabric = machine.fabric();
     long piece = fabric.isBuffered() ? fabric.flitBytes() : fabric.chunkBytes();
-    long longest = 0;
-    for (int link : route) {
-      var rate = machine.link(link).rate();
-      longest =
-          Math.max(
-              longest, bytes / piece * rate.durationPs(piece) + rate.durationPs(bytes % piece));
-    }
-    return longest;
+    Rate rate = route.narrowest();
+    return bytes / piece * rate.durationPs(piece) + rate.durationPs(bytes % piece);
   }
 
   /** Bytes per second of the narrowest link that the data of an access crosses. */
   public long peak(Access a) {
-    return peak(dataRoute(a));
+    return dataRoute(a).narrowest().bytesPerSecond();
   }
 
-  long peak(int[] route) {
-    long least = Long.MAX_VALUE;
-    for (int link : route) {
-      least = Math.min(least, machine.link(link).rate().bytesPerSecond());
-    }
-    return least;
-  }
-
-  int[] dataRoute(Access a) {
+  Route dataRoute(Access a) {
     int pe = machine.peNode(a.pe);
     return a.kind == OpKind.STORE
         ? machine.route(pe, a.place.node)
         : machine.route(a.place.node, pe);
   }
 
-  int[] hostRoute(Place place, CopyDirection direction) {
+  Route hostRoute(Place place, CopyDirection direction) {
     return direction == CopyDirection.HOST_TO_DEVICE
         ? machine.route(machine.hostNode(), place.node)
         : machine.route(place.node, machine.hostNode());
@@ -216,7 +199,7 @@ public final class ProbePaths {
     long bound = 0;
     for (Access a : crowd) {
       bound = Math.max(bound, formulaPs(a));
-      for (int link : dataRoute(a)) {
+      for (int link : dataRoute(a).links()) {
         bytesOn.merge(link, a.bytes, Long::sum);
       }
     }
@@ -234,7 +217,7 @@ public final class ProbePaths {
     double longest = 0;
     for (Access a : crowd) {
       all += a.bytes;
-      for (int link : dataRoute(a)) {
+      for (int link : dataRoute(a).links()) {
         bytesOn.merge(link, a.bytes, Long::sum);
       }
     }

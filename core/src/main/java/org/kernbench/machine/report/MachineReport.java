@@ -14,6 +14,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Neighbours;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.QueueReach;
+import org.kernbench.machine.Route;
 import org.kernbench.machine.Side;
 import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.machine.spec.HbmSpec;
@@ -172,15 +173,15 @@ public final class MachineReport {
     heading("First byte, nothing else on the way");
     PeSpec pe = machine.pe();
     Pe first = new Pe(0, 0, 0);
-    int[] request = machine.route(machine.peNode(first), machine.hbmNode(first));
-    int[] data = machine.route(machine.hbmNode(first), machine.peNode(first));
-    long toMemory = machine.latencyPs(request) - machine.hbm().latencyPs();
+    Route request = machine.route(machine.peNode(first), machine.hbmNode(first));
+    Route data = machine.route(machine.hbmNode(first), machine.peNode(first));
+    long toMemory = request.requestPs();
     long fixed = pe.cpu().dispatchPs() + pe.dma().setupPs();
     row(
         "read own HBM",
         "%s   dispatch %s + DMA setup %s + request %s + %s"
             .formatted(
-                time(fixed + toMemory + machine.latencyPs(data)),
+                time(fixed + toMemory + data.latencyPs()),
                 ns(pe.cpu().dispatchPs()),
                 ns(pe.dma().setupPs()),
                 ns(toMemory),
@@ -203,7 +204,7 @@ public final class MachineReport {
     Pe far = first;
     for (int i = 1; i < count; i++) {
       Pe each = machine.peAt(i);
-      long latency = machine.latencyPs(machine.route(machine.peNode(first), machine.peNode(each)));
+      long latency = machine.route(first, each).latencyPs();
       if (latency > worst) {
         worst = latency;
         far = each;
@@ -213,8 +214,8 @@ public final class MachineReport {
   }
 
   private void distance(String label, Pe from, Pe to) {
-    int[] route = machine.route(machine.peNode(from), machine.peNode(to));
-    row(label, time(machine.latencyPs(route)) + "   " + breakdown(route));
+    Route route = machine.route(from, to);
+    row(label, time(route.latencyPs()) + "   " + breakdown(route));
   }
 
   private void launch() {
@@ -233,8 +234,8 @@ public final class MachineReport {
 
   private void launchRow(String label, Pe pe) {
     LaunchSpec launch = machine.launch();
-    int[] toCube = machine.route(machine.ioNode(0, Side.N), machine.mCpuNode(0, pe.cube()));
-    int[] toPe = machine.route(machine.mCpuNode(0, pe.cube()), machine.peNode(pe));
+    Route toCube = machine.route(machine.ioNode(0, Side.N), machine.mCpuNode(0, pe.cube()));
+    Route toPe = machine.route(machine.mCpuNode(0, pe.cube()), machine.peNode(pe));
     row(
         label,
         """
@@ -246,9 +247,9 @@ public final class MachineReport {
                 ns(launch.doorbellPs()),
                 ns(machine.spec(LinkKind.HOST_LINK).latencyPs()),
                 ns(launch.ioCpuPs()),
-                ns(machine.latencyPs(toCube)),
+                ns(toCube.latencyPs()),
                 ns(launch.mCpuPs()),
-                ns(machine.latencyPs(toPe)),
+                ns(toPe.latencyPs()),
                 ns(launch.peCpuPs())));
   }
 
@@ -285,9 +286,9 @@ public final class MachineReport {
   private void halfPerformance() {
     List<Neighbours> pairs = Neighbours.of(machine);
     Neighbours pair = pairs.get(pairs.size() - 1);
-    int[] route = machine.route(machine.peNode(pair.from()), machine.peNode(pair.to()));
-    double hop = machine.latencyPs(route) + machine.pe().dma().messageOverheadPs();
-    double rate = QueueReach.of(machine, pair.from(), pair.to()).linkBytesPerSecond() * 1e-12;
+    Route route = machine.route(pair.from(), pair.to());
+    double hop = route.messagePs(0);
+    double rate = route.narrowest().bytesPerSecond() * 1e-12;
     double p = machine.sips();
     row(
         "half performance",
@@ -324,9 +325,9 @@ public final class MachineReport {
   }
 
   /** {@code PE link 2 + 3 x NoC 2 + into TCM 4}: links of a kind together, by first appearance. */
-  private String breakdown(int[] route) {
+  private String breakdown(Route route) {
     Map<String, Integer> counts = new LinkedHashMap<>();
-    for (int link : route) {
+    for (int link : route.links()) {
       String term = label(machine.linkKind(link)) + " " + ns(machine.specOf(link).latencyPs());
       counts.merge(term, 1, Integer::sum);
     }

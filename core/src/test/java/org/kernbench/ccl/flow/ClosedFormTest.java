@@ -32,6 +32,7 @@ import org.kernbench.device.QueuePlan;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.Route;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.Kernel;
@@ -507,7 +508,7 @@ final class ClosedFormTest {
     for (Pe from : group.leads()) {
       for (Pe to : group.leads()) {
         if (!from.equals(to)) {
-          for (int link : machine.route(machine.peNode(from), machine.peNode(to))) {
+          for (int link : machine.route(from, to).links()) {
             if (machine.linkKind(link) == LinkKind.SIP_TO_SIP) {
               routes.merge(link, 1, Integer::sum);
             }
@@ -638,10 +639,8 @@ final class ClosedFormTest {
 
   /** From the centre cube of a package to that of another: {@code o + latencies + S/B}. */
   private static long betweenCentres(Machine machine, int centre, int from, int to, long s) {
-    int[] route =
-        machine.route(
-            machine.peNode(new Pe(from, centre, 0)), machine.peNode(new Pe(to, centre, 0)));
-    return O + machine.latencyPs(route) + IDEAL.wirePs(s);
+    Route route = machine.route(new Pe(from, centre, 0), new Pe(to, centre, 0));
+    return O + route.latencyPs() + IDEAL.wirePs(s);
   }
 
   /** O19 with one rank for each package link: the inner and the outer reduce-scatter and back. */

@@ -8,6 +8,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.Route;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.sim.Simulation;
 
@@ -21,7 +22,7 @@ final class BankedPortTest {
     Simulation sim = new Simulation();
     Fabric fabric = Fabric.of(sim, machine);
     Pe pe = new Pe(0, 0, 0);
-    int[] links =
+    Route route =
         writes
             ? machine.route(machine.peNode(pe), machine.hbmNode(pe))
             : machine.route(machine.hbmNode(pe), machine.peNode(pe));
@@ -33,10 +34,10 @@ final class BankedPortTest {
           @Override
           public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {}
         };
-    fabric.begin(1, Route.of(machine, links), bytes, 0, sink, 0, true, null);
-    fabric.begin(2, Route.of(machine, links), bytes, 0, sink, 0, true, null);
+    fabric.begin(1, FabricRoute.of(machine, route), bytes, 0, sink, 0, true, null);
+    fabric.begin(2, FabricRoute.of(machine, route), bytes, 0, sink, 0, true, null);
     sim.run();
-    int port = links[writes ? links.length - 1 : 0];
+    int port = writes ? route.last() : route.first();
     assertThat(machine.linkKind(port)).isEqualTo(LinkKind.HBM_PORT);
     assertThat(fabric.bytesOn(port)).isEqualTo(2L * bytes);
     long chunk = machine.fabric().chunkBytes();

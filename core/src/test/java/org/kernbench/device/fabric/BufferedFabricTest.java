@@ -65,7 +65,7 @@ class BufferedFabricTest {
         };
     for (int i = 0; i < delivered.length; i++) {
       Transfer t = rig.transfers().get(i);
-      Route route = Route.of(t.route(), rates, rig.latencyPs());
+      FabricRoute route = FabricRig.route(t.route(), rates, rig.latencyPs());
       route.channels = channels.length == 0 ? new int[t.route().length] : channels[i];
       fabric.begin(i, route, t.bytes(), t.timePs(), sink, i, true, null);
     }

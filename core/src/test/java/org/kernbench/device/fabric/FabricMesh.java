@@ -113,11 +113,11 @@ public final class FabricMesh {
     Simulation sim = new Simulation();
     Interconnect fabric = maker.make(sim, rates, latenciesPs);
     int nodes = traffic.side() * traffic.side();
-    Route[][][] routes = new Route[channels][nodes][nodes];
+    FabricRoute[][][] routes = new FabricRoute[channels][nodes][nodes];
     for (int vc = 0; vc < channels; vc++) {
       for (int a = 0; a < nodes; a++) {
         for (int b = 0; b < nodes; b++) {
-          Route route = Route.of(mesh.route(a, b), rates, latenciesPs);
+          FabricRoute route = FabricRig.route(mesh.route(a, b), rates, latenciesPs);
           route.channels = new int[route.links.length];
           Arrays.fill(route.channels, vc);
           routes[vc][a][b] = route;
@@ -140,7 +140,7 @@ public final class FabricMesh {
     for (int i = 0; i < delivered.length; i++) {
       FlitMeshTraffic.Packet p = traffic.packets().get(i);
       long bytes = (long) traffic.packetFlits() * FLIT_BYTES;
-      Route route = routes[i % channels][p.source()][p.destination()];
+      FabricRoute route = routes[i % channels][p.source()][p.destination()];
       fabric.begin(i, route, bytes, p.cycle() * CYCLE_PS, sink, i, false, null);
     }
     sim.run();

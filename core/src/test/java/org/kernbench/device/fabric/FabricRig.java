@@ -74,6 +74,19 @@ public record FabricRig(
     return Arrays.stream(bytesPerSecond).mapToObj(Rate::ofBytesPerSecond).toArray(Rate[]::new);
   }
 
+  /** A route over links that are given as a table: rate and latency by link id. */
+  static FabricRoute route(int[] links, Rate[] rates, long[] latenciesPs) {
+    long latency = 0;
+    int narrowest = links[0];
+    for (int id : links) {
+      latency += latenciesPs[id];
+      if (rates[id].bytesPerSecond() < rates[narrowest].bytesPerSecond()) {
+        narrowest = id;
+      }
+    }
+    return new FabricRoute(links, latency, rates[narrowest], narrowest, 0, -1);
+  }
+
   Outcome run() {
     return run(new WheelEventQueue(), noFeeders());
   }
@@ -145,7 +158,7 @@ public record FabricRig(
         };
     for (int i = 0; i < transfers.size(); i++) {
       Transfer t = transfers.get(i);
-      fabric.begin(i, Route.of(t.route, rates, latencyPs), t.bytes, t.timePs, sink, i, true);
+      fabric.begin(i, route(t.route, rates, latencyPs), t.bytes, t.timePs, sink, i, true);
     }
     sim.run();
     long endPs = Stream.of(delivered).mapToLong(Long::longValue).max().orElse(0);

@@ -197,13 +197,13 @@ class FabricTest {
         new Source(
             sim,
             fabric,
-            Route.of(new int[] {1, 2}, rates, latencies),
+            FabricRig.route(new int[] {1, 2}, rates, latencies),
             new SplittableRandom(1),
             new ArrayList<>(),
             1);
     source.onInjected(0, 0);
     assertThatThrownBy(sim::run).hasMessageContaining("link 2").hasMessageContaining("feeder is 0");
-    Route middle = Route.of(new int[] {2}, rates, latencies);
+    FabricRoute middle = FabricRig.route(new int[] {2}, rates, latencies);
     assertThatThrownBy(() -> fabric.begin(0, middle, 1, sim.nowPs(), source, 0, false))
         .hasMessageContaining("link 2");
   }
@@ -216,7 +216,7 @@ class FabricTest {
     Rate[] rates = {Rate.ofBytesPerSecond(1L << 40)};
     long[] latencies = {1};
     Fabric fabric = new Fabric(new Simulation(), 64, rates, latencies);
-    Route route = Route.of(new int[] {0}, rates, latencies);
+    FabricRoute route = FabricRig.route(new int[] {0}, rates, latencies);
     Fabric.Sink sink =
         new Fabric.Sink() {
           @Override
@@ -351,11 +351,11 @@ class FabricTest {
       Simulation sim = new Simulation();
       Fabric fabric = new Fabric(sim, 256, rates, latencies);
       List<Integer> arrived = new ArrayList<>();
-      Route route = Route.of(new int[] {0, 1, 2, 3}, rates, latencies);
+      FabricRoute route = FabricRig.route(new int[] {0, 1, 2, 3}, rates, latencies);
       Source source = new Source(sim, fabric, route, random.split(), arrived, 30);
       source.onInjected(0, 0);
       for (int[] crossing : new int[][] {{4, 1, 5}, {5, 2}, {4, 3}}) {
-        Route other = Route.of(crossing, rates, latencies);
+        FabricRoute other = FabricRig.route(crossing, rates, latencies);
         new Source(sim, fabric, other, random.split(), new ArrayList<>(), 40).onInjected(0, 0);
       }
       sim.run();
@@ -367,7 +367,7 @@ class FabricTest {
   private static final class Source implements Fabric.Sink {
     private final Simulation sim;
     private final Fabric fabric;
-    private final Route route;
+    private final FabricRoute route;
     private final SplittableRandom random;
     private final List<Integer> arrived;
     private final int count;
@@ -376,7 +376,7 @@ class FabricTest {
     Source(
         Simulation sim,
         Fabric fabric,
-        Route route,
+        FabricRoute route,
         SplittableRandom random,
         List<Integer> arrived,
         int count) {

@@ -167,8 +167,7 @@ final class LaunchPathTest {
 
       Breakdown path = wholeRun(torch);
       assertCovers(path, 0, torch.simulator().nowPs());
-      assertThat(ps(path, "latency"))
-          .isEqualTo(machine.latencyPs(machine.route(machine.peNode(A), machine.peNode(far))));
+      assertThat(ps(path, "latency")).isEqualTo(machine.route(A, far).latencyPs());
     }
   }
 

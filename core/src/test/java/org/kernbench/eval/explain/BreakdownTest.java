@@ -18,6 +18,7 @@ import org.kernbench.device.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.Route;
 import org.kernbench.machine.spec.Backpressure;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.DType;
@@ -137,13 +138,13 @@ final class BreakdownTest {
               }
             });
 
-    int[] route = machine.route(machine.peNode(A), machine.peNode(B));
+    Route route = machine.route(A, B);
     long serialisation = 0;
-    for (int link : route) {
+    for (int link : route.links()) {
       serialisation = Math.max(serialisation, machine.link(link).rate().durationPs(2L * n));
     }
     assertCovers(run);
-    assertThat(run.ps("latency")).isEqualTo(machine.latencyPs(route));
+    assertThat(run.ps("latency")).isEqualTo(route.latencyPs());
     assertThat(run.ps("serialisation")).isEqualTo(serialisation);
     assertThat(run.ps("message overhead")).isEqualTo(machine.pe().dma().messageOverheadPs());
     assertThat(run.ps("contention")).isZero();
@@ -200,12 +201,12 @@ final class BreakdownTest {
             });
 
     int slot = kind.equals("hbm") ? machine.hbmNode(B) : machine.sramNode(0, 0);
-    int[] there = machine.route(machine.peNode(A), slot);
-    int[] request = machine.route(machine.peNode(B), slot);
-    int[] back = machine.route(slot, machine.peNode(B));
-    long access = machine.link(request[request.length - 1]).latencyPs();
-    long latency = machine.latencyPs(there);
-    latency += machine.latencyPs(request) - access + machine.latencyPs(back);
+    Route there = machine.route(machine.peNode(A), slot);
+    Route request = machine.route(machine.peNode(B), slot);
+    Route back = machine.route(slot, machine.peNode(B));
+    long access = machine.link(request.last()).latencyPs();
+    long latency = there.latencyPs();
+    latency += request.latencyPs() - access + back.latencyPs();
     assertCovers(run);
     assertThat(run.ps("latency")).isEqualTo(latency);
     assertThat(run.ps("credit inside a message")).isZero();
@@ -273,12 +274,12 @@ final class BreakdownTest {
               }
             });
 
-    int[] back = machine.route(machine.peNode(B), machine.peNode(A));
+    Route back = machine.route(B, A);
     IpcqSpec ipcq = machine.ipcq();
-    long credit = machine.latencyPs(back) + ipcq.creditOverheadPs();
-    for (int link : back) {
+    long credit = back.latencyPs() + ipcq.creditOverheadPs();
+    for (int link : back.links()) {
       long bytes = machine.link(link).rate().durationPs(ipcq.creditBytes());
-      credit = Math.max(credit, machine.latencyPs(back) + ipcq.creditOverheadPs() + bytes);
+      credit = Math.max(credit, back.latencyPs() + ipcq.creditOverheadPs() + bytes);
     }
     assertCovers(run);
     assertThat(run.ps("credit return")).isEqualTo((messages - 1) * credit);

@@ -16,6 +16,7 @@ import org.kernbench.device.log.OpKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.Route;
 
 /** What the probe says of machines, and that its checks can fail. */
 class ProbeTest {
@@ -114,12 +115,12 @@ class ProbeTest {
     Machine machine = Machines.load("tiny", List.of());
     ProbePaths paths = new ProbePaths(machine);
     var place = paths.slice("x", new Pe(0, 0, 0));
-    int[] there = machine.route(machine.hostNode(), place.node());
-    int[] back = machine.route(place.node(), machine.hostNode());
+    Route there = machine.route(machine.hostNode(), place.node());
+    Route back = machine.route(place.node(), machine.hostNode());
     long bytes = 1 << 20;
     long expected =
-        machine.latencyPs(there)
-            + machine.latencyPs(back)
+        there.latencyPs()
+            + back.latencyPs()
             - machine.hbm().latencyPs()
             + bytes * 1_000_000 / 128_000;
     for (CopyDirection direction : CopyDirection.values()) {

@@ -1,0 +1,62 @@
+package org.kernbench.device.fabric;
+
+import java.util.Arrays;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Route;
+import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.sim.Rate;
+
+/**
+ * A route as the fabric serves it, its answers at hand: the port of a banked memory that it begins
+ * at is no link of it, for the banks say when the bytes come out.
+ */
+public final class FabricRoute {
+  public static final FabricRoute EMPTY =
+      new FabricRoute(new int[0], 0, Rate.ofBytesPerSecond(Long.MAX_VALUE), -1, 0, -1);
+
+  public final int[] links;
+
+  /** Sum of the link latencies. */
+  public final long latencyPs;
+
+  /** The slowest link, the port of banks included. */
+  final Rate narrowest;
+
+  public final int narrowestLink;
+
+  /** What a message on this route costs its sender besides its bytes. */
+  public final long overheadPs;
+
+  /** The port of the banked memory that the data comes from, which is no link of it; -1 if none. */
+  public final int readPort;
+
+  /** The virtual channel of each link, for finite buffers; worked out when first asked for. */
+  int[] channels = {};
+
+  FabricRoute(
+      int[] links,
+      long latencyPs,
+      Rate narrowest,
+      int narrowestLink,
+      long overheadPs,
+      int readPort) {
+    this.links = links;
+    this.latencyPs = latencyPs;
+    this.narrowest = narrowest;
+    this.narrowestLink = narrowestLink;
+    this.overheadPs = overheadPs;
+    this.readPort = readPort;
+  }
+
+  public static FabricRoute of(Machine machine, Route route) {
+    int[] links = route.links();
+    boolean fromBanks = machine.hbm().isBanked() && machine.linkKind(links[0]) == LinkKind.HBM_PORT;
+    return new FabricRoute(
+        fromBanks ? Arrays.copyOfRange(links, 1, links.length) : links,
+        fromBanks ? route.replyPs() : route.latencyPs(),
+        route.narrowest(),
+        route.narrowestLink(),
+        route.overheadPs(),
+        fromBanks ? links[0] : -1);
+  }
+}

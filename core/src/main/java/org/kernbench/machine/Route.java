@@ -1,0 +1,125 @@
+package org.kernbench.machine;
+
+import java.util.function.IntFunction;
+import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.sim.Rate;
+
+/**
+ * The way of a transfer over a machine, and what it costs there when it meets nobody, by the
+ * streaming rule of {@code docs/spec/machine-and-timing.md}: the latencies of its links, its bytes
+ * at the rate of the narrowest of them, and for a message what its sender pays before the first
+ * byte leaves.
+ *
+ * <p>Forecasts, bounds, benches, probe and simulator ask here, so a cost that a machine gets anew
+ * for a way or a message is added here once. Answers are worked out when asked for; callers that
+ * ask often keep them. Times in picoseconds.
+ */
+public final class Route {
+  private final int[] links;
+  private final IntFunction<LinkSpec> specOf;
+  private final long overheadPs;
+
+  /**
+   * A route over links, of which there is at least one.
+   *
+   * @param specOf rate and latency of a link
+   * @param overheadPs what a message on this route costs its sender besides its bytes
+   */
+  Route(int[] links, IntFunction<LinkSpec> specOf, long overheadPs) {
+    this.links = links;
+    this.specOf = specOf;
+    this.overheadPs = overheadPs;
+  }
+
+  /** The ids of the links, in order; a copy. */
+  public int[] links() {
+    return links.clone();
+  }
+
+  /** How many links there are, at least one. */
+  public int length() {
+    return links.length;
+  }
+
+  /** The link by which it leaves its source. */
+  public int first() {
+    return links[0];
+  }
+
+  /** The link by which it enters its target. */
+  public int last() {
+    return links[links.length - 1];
+  }
+
+  /** The time of a transfer of no bytes: the sum of the latencies. */
+  public long latencyPs() {
+    long sum = 0;
+    for (int link : links) {
+      sum += specOf.apply(link).latencyPs();
+    }
+    return sum;
+  }
+
+  /**
+   * The time of a request to the memory at the end: the latency without that of the last link, its
+   * port, which the answer pays with its first.
+   */
+  public long requestPs() {
+    return latencyPs() - specOf.apply(last()).latencyPs();
+  }
+
+  /**
+   * The time of an acknowledgement by the memory at the beginning: the latency without that of the
+   * first link, its port, which the access has paid.
+   */
+  public long replyPs() {
+    return latencyPs() - specOf.apply(first()).latencyPs();
+  }
+
+  /** The link of the lowest rate, the first of them if there are several. */
+  public int narrowestLink() {
+    int narrowest = links[0];
+    long least = Long.MAX_VALUE;
+    for (int link : links) {
+      long rate = specOf.apply(link).rate().bytesPerSecond();
+      if (rate < least) {
+        least = rate;
+        narrowest = link;
+      }
+    }
+    return narrowest;
+  }
+
+  /** The rate of the narrowest link. */
+  public Rate narrowest() {
+    return specOf.apply(narrowestLink()).rate();
+  }
+
+  /** The rate of the first link, which all messages of a PE share. */
+  public Rate injection() {
+    return specOf.apply(first()).rate();
+  }
+
+  /** What a message costs its sender's channel before its first byte leaves. */
+  public long overheadPs() {
+    return overheadPs;
+  }
+
+  /**
+   * From the first byte's leaving until the last one's arrival, with nobody in the way.
+   *
+   * @param bytes at least 0
+   */
+  public long alonePs(long bytes) {
+    return latencyPs() + narrowest().durationPs(bytes);
+  }
+
+  /**
+   * From the start of a message until it is whole at the far side, with nobody in the way.
+   *
+   * @param bytes at least 0
+   */
+  public long messagePs(long bytes) {
+    return overheadPs + alonePs(bytes);
+  }
+}
