@@ -136,7 +136,7 @@ final class ArchitectureTest {
 
   @ArchTest
   static final ArchRule ccl_takesOnlyRatesFromSim =
-      takesOnly("ccl", "sim", "Rate")
+      takesOnly("ccl", "sim", "Rate", "ClockRate")
           .because("closed forms and bounds are computed from links; clock and queue move them");
 
   @ArchTest

@@ -4,6 +4,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.Route;
 import org.kernbench.machine.spec.PeSpec;
+import org.kernbench.sim.ClockRate;
 import org.kernbench.sim.Rate;
 
 /**
@@ -64,7 +65,7 @@ public record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long ove
   public static long additionPs(PeSpec pe, long bytes) {
     var math = pe.math();
     long cycles = math.startupCycles() + Math.ceilDiv(bytes, math.lanesBytesPerCycle());
-    long compute = Rate.ofBytesPerSecond(math.clockHz()).durationPs(cycles);
+    long compute = ClockRate.ofHz(math.clockHz()).durationPs(cycles);
     return math.operandRate().isPresent()
         ? Math.max(compute, math.operandRate().get().durationPs(3 * bytes))
         : compute;

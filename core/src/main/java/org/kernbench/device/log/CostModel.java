@@ -5,7 +5,7 @@ import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.machine.spec.MathRate;
 import org.kernbench.machine.spec.MathSpec;
 import org.kernbench.machine.spec.PeSpec;
-import org.kernbench.sim.Rate;
+import org.kernbench.sim.ClockRate;
 import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.UnaryOp;
@@ -43,12 +43,10 @@ import org.kernbench.tensor.UnaryOp;
  * rate whatever the shape.
  */
 public final class CostModel {
-  private static final Rate PS_PER_SECOND = Rate.ofBytesPerSecond(1_000_000_000_000L);
-
   private final MathSpec math;
   private final GemmSpec gemm;
-  private final Rate mathClock;
-  private final Rate gemmClock;
+  private final ClockRate mathClock;
+  private final ClockRate gemmClock;
   private final int divide;
   private final int squareRoot;
   private final int transcendental;
@@ -57,11 +55,11 @@ public final class CostModel {
   public CostModel(PeSpec pe) {
     this.math = pe.math();
     this.gemm = pe.gemm();
-    this.mathClock = Rate.ofBytesPerSecond(math.clockHz());
+    this.mathClock = ClockRate.ofHz(math.clockHz());
     this.divide = math.slowdown().getOrDefault(MathRate.DIVIDE, 1);
     this.squareRoot = math.slowdown().getOrDefault(MathRate.SQUARE_ROOT, 1);
     this.transcendental = math.slowdown().getOrDefault(MathRate.TRANSCENDENTAL, 1);
-    this.gemmClock = Rate.ofBytesPerSecond(gemm.clockHz());
+    this.gemmClock = ClockRate.ofHz(gemm.clockHz());
   }
 
   /** Time on its engine, in picoseconds; above 0. */
@@ -178,7 +176,7 @@ public final class CostModel {
   /** Useful multiply-accumulates over those the array could have done in the time, 0 to 1. */
   public static double utilisation(ComputeOp.Gemm g, GemmSpec spec, long durationPs) {
     double macs = (double) g.m() * g.n() * g.k();
-    double cycles = durationPs * (double) spec.clockHz() / PS_PER_SECOND.bytesPerSecond();
+    double cycles = ClockRate.ofHz(spec.clockHz()).cyclesIn(durationPs);
     return macs / (cycles * spec.rows() * spec.columns());
   }
 }
