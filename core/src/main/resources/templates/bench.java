@@ -86,7 +86,7 @@ public final class ${Class} implements Bench {
     Pe pe = launch.pes().getFirst();
     long bytes = matrix.sizeBytes() / launch.pes().size();
     long narrowest = 0;
-    for (int link : machine.route(machine.hbmNode(pe), machine.peNode(pe))) {
+    for (int link : machine.route(machine.hbmNode(pe), machine.peNode(pe)).links()) {
       narrowest = Math.max(narrowest, machine.link(link).rate().durationPs(bytes));
     }
     return narrowest;

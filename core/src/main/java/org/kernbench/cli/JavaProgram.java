@@ -47,7 +47,8 @@ final class JavaProgram {
       terminal.say(UserFault.message(thrown).orElseGet(() -> UserFault.told(thrown)));
       return 1;
     } catch (ReflectiveOperationException | LinkageError e) {
-      terminal.say(args[0] + ": cannot be started: " + UserFault.told(UserFault.chain(e).getLast()));
+      terminal.say(
+          args[0] + ": cannot be started: " + UserFault.told(UserFault.chain(e).getLast()));
       return 1;
     }
   }

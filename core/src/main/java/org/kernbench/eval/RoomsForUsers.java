@@ -28,7 +28,9 @@ record RoomsForUsers(Set<String> open, ClassLoader own) {
         throw new IllegalStateException("kernbench is incomplete: no " + LIST);
       }
       Set<String> open =
-          new String(list.readAllBytes(), StandardCharsets.UTF_8).lines().collect(Collectors.toSet());
+          new String(list.readAllBytes(), StandardCharsets.UTF_8)
+              .lines()
+              .collect(Collectors.toSet());
       return new RoomsForUsers(open, RoomsForUsers.class.getClassLoader());
     } catch (IOException e) {
       throw new IllegalStateException(e);
