@@ -1,4 +1,4 @@
-package org.kernbench.device;
+package org.kernbench.device.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -16,8 +16,6 @@ import java.util.function.IntFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
-import org.kernbench.device.log.ComputeOp;
-import org.kernbench.device.log.CostModel;
 import org.kernbench.machine.Machines;
 import org.kernbench.tensor.ArgReduceOp;
 import org.kernbench.tensor.BinaryOp;
@@ -30,7 +28,8 @@ import org.kernbench.tensor.UnaryOp;
 final class CostTableTest {
   private static final Path SOURCE =
       Path.of(
-          System.getProperty("basedir", "."), "src/main/java/org/kernbench/device/CostModel.java");
+          System.getProperty("basedir", "."),
+          "src/main/java/org/kernbench/device/log/CostModel.java");
 
   private static final Pattern ROW =
       Pattern.compile("<tr><td>(.*?)</td>\\s*<td>(.*?)</td></tr>", Pattern.DOTALL);
