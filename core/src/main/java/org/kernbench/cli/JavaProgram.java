@@ -33,6 +33,7 @@ final class JavaProgram {
   }
 
   static int run(Terminal terminal, String... args) {
+    ClassLoader before = Thread.currentThread().getContextClassLoader();
     try {
       Path source = Path.of(args[0]);
       UserClasses classes = UserClasses.load(List.of(source));
@@ -50,6 +51,8 @@ final class JavaProgram {
       terminal.say(
           args[0] + ": cannot be started: " + UserFault.told(UserFault.chain(e).getLast()));
       return 1;
+    } finally {
+      Thread.currentThread().setContextClassLoader(before);
     }
   }
 

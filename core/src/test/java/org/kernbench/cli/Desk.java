@@ -86,6 +86,9 @@ final class Desk {
     if (words.getFirst().equals("new")) {
       there.addAll(List.of("--dir", folder.toString()));
     }
+    words.stream()
+        .filter(word -> word.startsWith("milestone-") && !words.contains("--out"))
+        .forEach(bench -> there.addAll(List.of("--out", folder.resolve(bench).toString())));
     Session session = Session.of(there.toArray(String[]::new));
     String said = (session.out() + session.err()).replace(folder + "/", "");
     said =

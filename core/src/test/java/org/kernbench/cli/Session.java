@@ -16,7 +16,12 @@ record Session(int exitCode, String out, String err) {
     StringWriter err = new StringWriter();
     Terminal terminal =
         new Terminal(new PrintWriter(out), new PrintWriter(err), false, false, Optional::empty);
-    int exitCode = Main.execute(terminal, benches, args);
-    return new Session(exitCode, out.toString(), err.toString());
+    ClassLoader before = Thread.currentThread().getContextClassLoader();
+    try {
+      int exitCode = Main.execute(terminal, benches, args);
+      return new Session(exitCode, out.toString(), err.toString());
+    } finally { // a process would end here, with the classes that the line named
+      Thread.currentThread().setContextClassLoader(before);
+    }
   }
 }
