@@ -314,7 +314,7 @@ final class MilestoneCclFigures {
                     Locale.ROOT,
                     "Six packages, %s, f16, algorithm %s, %s; mode %s. Machine and network: below the"
                         + " bars.\nPublished: the predecessor before and after the change; kb-compat is"
-                        + " its machine, with one constant fitted to other times.",
+                        + " its machine, with four constants fitted to other times.",
                     ranks(drawn),
                     only(drawn, "algorithm"),
                     checked(drawn),
