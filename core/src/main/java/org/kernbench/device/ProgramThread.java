@@ -160,7 +160,7 @@ final class ProgramThread {
 
   /** Makes room on the tape for one more entry; for a step, which cannot wait, it grows. */
   void makeRoomOnTape() {
-    if (watch != null) {
+    if (watch != null && !isInSteps()) { // one in steps never has control for long
       watch.said(context.pe.place);
     }
     if (tape.isFull() && !isInSteps()) {
