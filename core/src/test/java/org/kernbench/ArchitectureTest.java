@@ -4,6 +4,7 @@ import static com.tngtech.archunit.base.DescribedPredicate.describe;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackages;
 import static com.tngtech.archunit.core.domain.properties.CanBeAnnotated.Predicates.annotatedWith;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.fields;
@@ -62,7 +63,7 @@ final class ArchitectureTest {
 
   @ArchTest
   static final ArchRule tensor_usesNothing =
-      room("tensor")
+      room("tensor", "tools.jackson.core")
           .because("numbers and their rounding are a leaf: every mode and every room shares them");
 
   @ArchTest
@@ -77,6 +78,15 @@ final class ArchitectureTest {
           .should()
           .dependOnClassesThat(resideInAPackage("org.snakeyaml.."))
           .because("one style of message for every file: nobody else reads YAML (ADR 0009)");
+
+  @ArchTest
+  static final ArchRule jsonTypes_stayWhereFilesAreReadAndWritten =
+      noClasses()
+          .that(
+              resideOutsideOfPackages(ROOT + "tensor", ROOT + "eval.output", ROOT + "eval.report"))
+          .should()
+          .dependOnClassesThat(resideInAPackage("tools.jackson.."))
+          .because("values become JSON in eval.output.Json, a header in SafeTensors (ADR 0093)");
 
   @ArchTest
   static final ArchRule machine_isADescription =

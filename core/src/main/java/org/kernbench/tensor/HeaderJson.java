@@ -5,163 +5,98 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.StreamReadConstraints;
+import tools.jackson.core.TokenStreamLocation;
+import tools.jackson.core.json.JsonFactory;
 
 /**
  * Reads JSON (RFC 8259) into maps, lists, text, numbers and truth values; refuses duplicate keys.
  * Just for headers of files: it is strict, and messages name the position in the header.
  */
 final class HeaderJson {
-  private static final int DEEPEST = 16;
-  private static final int LONGEST_NUMBER = 40;
+  /** What a header may need and more: it has three levels, and offsets of 19 digits. */
+  private static final StreamReadConstraints LIMITS =
+      StreamReadConstraints.builder()
+          .maxNestingDepth(16)
+          .maxNumberLength(40)
+          .maxStringLength(Integer.MAX_VALUE)
+          .maxNameLength(Integer.MAX_VALUE)
+          .build();
 
   private final String file;
-  private final String text;
-  private int at;
+  private final JsonParser in;
 
-  private HeaderJson(String file, String text) {
+  private HeaderJson(String file, JsonParser in) {
     this.file = file;
-    this.text = text;
+    this.in = in;
   }
 
   /** The value that a text is; blanks may follow it. */
   static Object parse(String file, String text) throws SafeTensorsFormatException {
-    HeaderJson json = new HeaderJson(file, text);
-    Object value = json.value(0);
-    json.blanks();
-    if (json.at < text.length()) {
-      throw json.error("the end of the header");
+    JsonFactory json = JsonFactory.builder().streamReadConstraints(LIMITS).build();
+    try (JsonParser in = json.createParser(ObjectReadContext.empty(), text)) {
+      return new HeaderJson(file, in).whole();
     }
-    return value;
   }
 
-  private SafeTensorsFormatException error(String expected) {
-    String got = at < text.length() ? "'" + text.charAt(at) + "'" : "the end";
+  private Object whole() throws SafeTensorsFormatException {
+    try {
+      Object value = value(in.nextToken());
+      if (in.nextToken() != null) {
+        throw error("got '" + in.getString() + "'; expected the end of the header");
+      }
+      return value;
+    } catch (JacksonException e) {
+      boolean isLimit = e.getLocation() == null; // a limit is told without its place
+      throw error(isLimit ? in.currentLocation() : e.getLocation(), e.getOriginalMessage());
+    }
+  }
+
+  private SafeTensorsFormatException error(String what) {
+    return error(in.currentTokenLocation(), what);
+  }
+
+  private SafeTensorsFormatException error(TokenStreamLocation at, String what) {
     return new SafeTensorsFormatException(
-        file + ": header, character " + at + ": got " + got + "; expected " + expected);
+        "%s: header, character %s: %s".formatted(file, at.getCharOffset(), ArrayFile.shown(what)));
   }
 
-  private void blanks() {
-    while (at < text.length() && " \t\r\n".indexOf(text.charAt(at)) >= 0) {
-      at++;
-    }
-  }
-
-  private boolean skip(char c) {
-    blanks();
-    if (at < text.length() && text.charAt(at) == c) {
-      at++;
-      return true;
-    }
-    return false;
-  }
-
-  private void expect(char c) throws SafeTensorsFormatException {
-    if (!skip(c)) {
-      throw error("'" + c + "'");
-    }
-  }
-
-  private Object value(int depth) throws SafeTensorsFormatException {
-    blanks();
-    if (depth > DEEPEST) {
-      throw error("at most " + DEEPEST + " levels");
-    }
-    char c = at < text.length() ? text.charAt(at) : '\0';
-    return switch (c) {
-      case '{' -> object(depth);
-      case '[' -> array(depth);
-      case '"' -> string();
-      case 't' -> word("true", true);
-      case 'f' -> word("false", false);
-      default -> number();
+  private Object value(JsonToken token) throws SafeTensorsFormatException {
+    return switch (token) {
+      case START_OBJECT -> object();
+      case START_ARRAY -> array();
+      case VALUE_STRING -> in.getString();
+      case VALUE_TRUE -> true;
+      case VALUE_FALSE -> false;
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> new BigDecimal(in.getString());
+      case null -> throw error("got the end; expected a value");
+      case VALUE_NULL -> throw error("got null; expected a value");
+      case END_OBJECT, END_ARRAY, PROPERTY_NAME, VALUE_EMBEDDED_OBJECT, NOT_AVAILABLE ->
+          throw new AssertionError(token);
     };
   }
 
-  private Map<String, Object> object(int depth) throws SafeTensorsFormatException {
+  private Map<String, Object> object() throws SafeTensorsFormatException {
     Map<String, Object> map = new LinkedHashMap<>();
-    expect('{');
-    if (skip('}')) {
-      return map;
-    }
-    do {
-      blanks();
-      int start = at;
-      String key = string();
-      expect(':');
-      if (map.put(key, value(depth + 1)) != null) {
-        at = start;
-        throw error("each name once, not \"" + ArrayFile.shown(key) + "\" again");
+    while (in.nextToken() == JsonToken.PROPERTY_NAME) {
+      String name = in.currentName();
+      if (map.containsKey(name)) {
+        throw error("expected each name once, not \"" + ArrayFile.shown(name) + "\" again");
       }
-    } while (skip(','));
-    expect('}');
+      map.put(name, value(in.nextToken()));
+    }
     return map;
   }
 
-  private List<Object> array(int depth) throws SafeTensorsFormatException {
+  private List<Object> array() throws SafeTensorsFormatException {
     List<Object> list = new ArrayList<>();
-    expect('[');
-    if (skip(']')) {
-      return list;
+    while (in.nextToken() != JsonToken.END_ARRAY) {
+      list.add(value(in.currentToken()));
     }
-    do {
-      list.add(value(depth + 1));
-    } while (skip(','));
-    expect(']');
     return list;
-  }
-
-  private Object word(String word, Object meaning) throws SafeTensorsFormatException {
-    if (!text.startsWith(word, at)) {
-      throw error(word);
-    }
-    at += word.length();
-    return meaning;
-  }
-
-  private BigDecimal number() throws SafeTensorsFormatException {
-    int start = at;
-    while (at < text.length() && "+-.eE0123456789".indexOf(text.charAt(at)) >= 0) {
-      at++;
-    }
-    if (at - start > LONGEST_NUMBER) {
-      at = start;
-      throw error("a number of at most " + LONGEST_NUMBER + " characters");
-    }
-    try {
-      return new BigDecimal(text.substring(start, at));
-    } catch (NumberFormatException e) {
-      at = start;
-      throw error("a value");
-    }
-  }
-
-  private String string() throws SafeTensorsFormatException {
-    expect('"');
-    StringBuilder s = new StringBuilder();
-    while (at < text.length() && text.charAt(at) != '"') {
-      char c = text.charAt(at++);
-      s.append(c == '\\' ? escape() : c);
-    }
-    expect('"');
-    return s.toString();
-  }
-
-  private char escape() throws SafeTensorsFormatException {
-    char c = at < text.length() ? text.charAt(at) : '\0';
-    int known = "\"\\/bfnrt".indexOf(c);
-    if (known >= 0) {
-      at++;
-      return "\"\\/\b\f\n\r\t".charAt(known);
-    }
-    if (c == 'u' && at + 5 <= text.length()) {
-      try {
-        char code = (char) Integer.parseInt(text.substring(at + 1, at + 5), 16);
-        at += 5;
-        return code;
-      } catch (NumberFormatException e) {
-        throw error("four hexadecimal digits");
-      }
-    }
-    throw error("an escape of JSON");
   }
 }

@@ -2,6 +2,7 @@ package org.kernbench.tensor;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.StringWriter;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -16,6 +17,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import tools.jackson.core.JsonGenerator;
+import tools.jackson.core.ObjectWriteContext;
+import tools.jackson.core.json.JsonFactory;
+import tools.jackson.core.json.JsonWriteFeature;
 
 /**
  * A {@code .safetensors} file: eight bytes with the length of a header, the header in JSON, and the
@@ -89,44 +94,43 @@ public final class SafeTensors {
 
   private static String header(
       List<Map.Entry<String, NpyArray>> tensors, Map<String, String> metadata) {
-    List<String> fields = new ArrayList<>();
-    if (!metadata.isEmpty()) {
-      List<String> texts = new ArrayList<>();
-      metadata.forEach((key, text) -> texts.add(quoted(key) + ":" + quoted(text)));
-      fields.add(quoted(METADATA) + ":{" + String.join(",", texts) + "}");
-    }
-    long at = 0;
-    for (Map.Entry<String, NpyArray> e : tensors) {
-      NpyArray a = e.getValue();
-      List<String> dims = new ArrayList<>();
-      for (int axis = 0; axis < a.shape().rank(); axis++) {
-        dims.add(String.valueOf(a.shape().dim(axis)));
+    StringWriter text = new StringWriter();
+    JsonFactory json =
+        JsonFactory.builder()
+            .disable(JsonWriteFeature.ESCAPE_FORWARD_SLASHES)
+            .disable(JsonWriteFeature.WRITE_HEX_UPPER_CASE)
+            .build();
+    try (JsonGenerator out = json.createGenerator(ObjectWriteContext.empty(), text)) {
+      out.writeStartObject();
+      if (!metadata.isEmpty()) {
+        out.writeObjectPropertyStart(METADATA);
+        metadata.forEach(out::writeStringProperty);
+        out.writeEndObject();
       }
-      long end = at + a.bytes().length;
-      fields.add(
-          "%s:{\"dtype\":%s,\"shape\":[%s],\"data_offsets\":[%s,%s]}"
-              .formatted(
-                  quoted(e.getKey()), quoted(name(a.dtype())), String.join(",", dims), at, end));
-      at = end;
+      long at = 0;
+      for (Map.Entry<String, NpyArray> e : tensors) {
+        field(out, e.getKey(), e.getValue(), at);
+        at += e.getValue().bytes().length;
+      }
+      out.writeEndObject();
     }
-    String json = "{" + String.join(",", fields) + "}";
-    int bytes = json.getBytes(StandardCharsets.UTF_8).length;
-    return json + " ".repeat(Math.floorMod(-bytes, ALIGNMENT));
+    int bytes = text.toString().getBytes(StandardCharsets.UTF_8).length;
+    return text + " ".repeat(Math.floorMod(-bytes, ALIGNMENT));
   }
 
-  private static String quoted(String text) {
-    StringBuilder s = new StringBuilder("\"");
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (c == '"' || c == '\\') {
-        s.append('\\').append(c);
-      } else if (c < ' ') {
-        s.append(String.format(java.util.Locale.ROOT, "\\u%04x", (int) c));
-      } else {
-        s.append(c);
-      }
+  private static void field(JsonGenerator out, String name, NpyArray array, long at) {
+    out.writeObjectPropertyStart(name);
+    out.writeStringProperty("dtype", name(array.dtype()));
+    out.writeArrayPropertyStart("shape");
+    for (int axis = 0; axis < array.shape().rank(); axis++) {
+      out.writeNumber(array.shape().dim(axis));
     }
-    return s.append('"').toString();
+    out.writeEndArray();
+    out.writeArrayPropertyStart("data_offsets");
+    out.writeNumber(at);
+    out.writeNumber(at + array.bytes().length);
+    out.writeEndArray();
+    out.writeEndObject();
   }
 
   // ---- reading ----

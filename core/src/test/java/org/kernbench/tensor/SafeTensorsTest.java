@@ -122,10 +122,14 @@ final class SafeTensorsTest {
         "{\"x\":3}|0|expected a JSON object",
         "{\"x\":{},\"x\":{}}|0|each name once",
         "[1]|0|no JSON object",
-        "{\"x\" 1}|0|character 5: got '1'; expected ':'",
-        "{\"x|0|got the end; expected '\"'",
+        "{\"x\" 1}|0|character 5: Unexpected character ('1'",
+        "{\"x|0|character 3: Unexpected end-of-input in property name",
         "{}{}|0|expected the end of the header",
-        "{\"x\":nul}|0|expected a value",
+        "{\"x\":nul}|0|character 5: Unrecognized token 'nul'",
+        "{\"x\":null}|0|character 5: got null; expected a value",
+        "{\"x\":01}|0|character 6: Invalid numeric value",
+        "`  `|0|got the end; expected a value",
+        "{\"x\":[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]}|0|depth",
       })
   void open_damagedHeader_isRefusedWithThePlace(String header, int data, String message)
       throws IOException {
