@@ -34,7 +34,7 @@ final class PerfettoSchema {
     Message<Descriptor, Process> PROCESS = new Message<>(3);
     Varint<Descriptor> PARENT_UUID = new Varint<>(5);
     Message<Descriptor, Counter> COUNTER = new Message<>(8);
-    Varint<Descriptor> SIBLING_MERGE_BEHAVIOR = new Varint<>(13);
+    Varint<Descriptor> SIBLING_MERGE_BEHAVIOR = new Varint<>(15);
   }
 
   /** Perfetto's {@code ProcessDescriptor}. */

@@ -13,7 +13,7 @@ import org.kernbench.eval.report.PerfettoSchema.Packet;
  * Writes a {@link Trace} as packets of Perfetto's protobuf, in the words of {@link PerfettoSchema}.
  */
 final class PerfettoTrace {
-  private static final long NEVER_MERGED = 1; // with a track of the same name
+  private static final long NEVER_MERGED = 2; // with a track of the same name
   private static final long SEQUENCE = 1;
 
   private final Trace trace;
