@@ -1,6 +1,7 @@
 package org.kernbench.eval;
 
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.regex.Matcher;
@@ -84,24 +85,65 @@ public final class Param<T> {
     return value;
   }
 
-  /** One of some words; {@code -} and {@code _} are alike, case does not matter. */
-  public static Param<String> choice(
-      String name, String defaultValue, List<String> choices, String description) {
-    List<String> known = List.copyOf(choices);
+  /** One of the constants of an enumeration; see the other {@code choice}. */
+  public static <E extends Enum<E>> Param<E> choice(
+      String name, E defaultValue, Class<E> choices, String description) {
+    return choice(name, defaultValue, List.of(choices.getEnumConstants()), description);
+  }
+
+  /**
+   * One of some constants of an enumeration, by their {@link #word}; {@code -} and {@code _} are
+   * alike, case does not matter.
+   */
+  public static <E extends Enum<E>> Param<E> choice(
+      String name, E defaultValue, List<E> choices, String description) {
+    List<E> known = List.copyOf(choices);
     return new Param<>(
         name,
         description,
-        String.join(", ", known),
-        defaultValue,
+        String.join(", ", known.stream().map(Param::word).toList()),
+        word(defaultValue),
         defaultValue,
         text -> readChoice(text, known));
   }
 
-  private static String readChoice(String text, List<String> known) {
+  /** {@code on} or {@code off}. */
+  public static Param<Boolean> onOff(String name, boolean defaultValue, String description) {
+    List<Switch> known = List.of(Switch.values());
+    return new Param<>(
+        name,
+        description,
+        String.join(", ", known.stream().map(Param::word).toList()),
+        (String) shown(defaultValue),
+        defaultValue,
+        text -> readChoice(text, known) == Switch.ON);
+  }
+
+  private enum Switch {
+    ON,
+    OFF
+  }
+
+  /** What users write for a constant: its text in small letters. */
+  public static String word(Enum<?> constant) {
+    return constant.toString().toLowerCase(Locale.ROOT);
+  }
+
+  /** A value as results show it. */
+  static Object shown(Object value) {
+    return switch (value) {
+      case Enum<?> constant -> word(constant);
+      case Boolean isOn -> word(isOn ? Switch.ON : Switch.OFF);
+      default -> value;
+    };
+  }
+
+  private static <E extends Enum<E>> E readChoice(String text, List<E> constants) {
     String wanted = Suggest.fold(text);
-    for (String each : known) {
-      if (Suggest.fold(each).equals(wanted)) {
-        return each;
+    List<String> known = constants.stream().map(Param::word).toList();
+    for (int i = 0; i < known.size(); i++) {
+      if (Suggest.fold(known.get(i)).equals(wanted)) {
+        return constants.get(i);
       }
     }
     throw new IllegalArgumentException(

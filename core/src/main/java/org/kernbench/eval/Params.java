@@ -97,9 +97,9 @@ public final class Params {
     Map<String, Object> result = new LinkedHashMap<>();
     values.forEach((param, value) -> {
       if (value instanceof Optional<?> optional) {
-        optional.ifPresent(v -> result.put(param.name(), v));
+        optional.ifPresent(v -> result.put(param.name(), Param.shown(v)));
       } else {
-        result.put(param.name(), value);
+        result.put(param.name(), Param.shown(value));
       }
     });
     return result;

@@ -32,8 +32,8 @@ final class AttentionDecodeBench implements Bench {
       Param.integer("head_dim", 64, 1, 1024, "width of a head");
   private static final Param<Integer> TILE_K =
       Param.integer("tile_k", 64, 1, 4096, "keys of a tile");
-  private static final Param<String> OVER =
-      Param.choice("over", "cube", List.of("cube", "cubes"), "ranks: PEs of a cube, or cubes");
+  private static final Param<KernelBed.Over> OVER =
+      Param.choice("over", KernelBed.Over.CUBE, List.of(KernelBed.Over.CUBE, KernelBed.Over.CUBES), "ranks: PEs of a cube, or cubes");
 
   @Override
   public String name() {

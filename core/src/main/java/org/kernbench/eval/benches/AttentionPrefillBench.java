@@ -58,7 +58,7 @@ final class AttentionPrefillBench implements Bench {
       int tileQ = context.param(TILE_Q);
       int tileK = context.param(TILE_K);
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = bed.places("cube");
+      List<Pe> pes = bed.places(KernelBed.Over.CUBE);
       int p = pes.size();
       Tensor[] qs = new Tensor[p];
       Tensor[] ks = new Tensor[p];

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -34,13 +33,12 @@ import org.kernbench.torch.placement.RankLevel;
  * sizes; a table as nccl-tests prints it, with the lower bound beside each time.
  */
 final class CollectiveBench implements Bench {
-  private static final Param<String> OP =
+  private static final Param<CollectiveOp> OP =
       Param.choice(
           "op",
-          "all_reduce",
+          CollectiveOp.ALL_REDUCE,
           Arrays.stream(CollectiveOp.values())
               .filter(op -> op != CollectiveOp.POINT_TO_POINT)
-              .map(CollectiveOp::word)
               .toList(),
           "operation");
 
@@ -55,15 +53,15 @@ final class CollectiveBench implements Bench {
   private static final Param<Integer> FACTOR =
       Param.integer("factor", 8, 2, 1024, "each size is so many times the one before");
 
-  private static final Param<String> REDUCE =
+  private static final Param<ReduceKind> REDUCE =
       Param.choice(
           "reduce",
-          "sum",
-          Arrays.stream(ReduceKind.values()).map(k -> k.name().toLowerCase(Locale.ROOT)).toList(),
+          ReduceKind.SUM,
+          ReduceKind.class,
           "how elements combine, if they do");
 
-  private static final Param<String> RANK_LEVEL =
-      Param.choice("rank_level", "sip", List.of("pe", "cube", "sip"), "what a rank owns");
+  private static final Param<RankLevel> RANK_LEVEL =
+      Param.choice("rank_level", RankLevel.SIP, RankLevel.class, "what a rank owns");
 
   private static final Param<Integer> RANKS =
       Param.integer("ranks", 0, 0, 16384, "ranks: the first devices; 0 for all of the level");
@@ -107,8 +105,8 @@ final class CollectiveBench implements Bench {
     }
     Machine machine = context.machine();
     CclConfig config = context.ccl(List.of());
-    CollectiveOp op = CollectiveOp.valueOf(context.param(OP).toUpperCase(Locale.ROOT));
-    RankLevel level = RankLevel.valueOf(context.param(RANK_LEVEL).toUpperCase(Locale.ROOT));
+    CollectiveOp op = context.param(OP);
+    RankLevel level = context.param(RANK_LEVEL);
     List<Pe> leads = leads(context, machine, level);
     int root = op.hasRoot() ? context.param(ROOT) : -1;
     if (root >= leads.size()) {
@@ -117,14 +115,14 @@ final class CollectiveBench implements Bench {
     }
     String algorithm = algorithm(context, config, op);
     DType dtype = CollectiveParams.dtype(context);
-    ReduceKind reduce = ReduceKind.valueOf(context.param(REDUCE).toUpperCase(Locale.ROOT));
+    ReduceKind reduce = context.param(REDUCE);
     CollectiveTrial trial = trial(machine, config, algorithm, level, leads);
     Outcome outcome =
         Outcome.on(machine)
             .condition("op", op.word())
             .condition("algorithm", algorithm)
             .condition("ranks", leads.size())
-            .condition("rank_level", level.name().toLowerCase(Locale.ROOT))
+            .condition("rank_level", Param.word(level))
             .condition("dtype", dtype.code());
     Sum sum = new Sum();
     List<Long> sizes = sizes(context, op, dtype, leads.size());
@@ -200,7 +198,7 @@ final class CollectiveBench implements Bench {
                   ranks,
                   machine.name(),
                   devices == 1 ? "one device" : devices + " devices",
-                  level.name().toLowerCase(Locale.ROOT),
+                  Param.word(level),
                   stride > 1 ? ", of which one in " + stride + " is taken" : "",
                   most < 2 ? ": expected one with two or more" : ": expected 2 to " + most));
     }

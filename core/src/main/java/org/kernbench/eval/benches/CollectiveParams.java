@@ -3,11 +3,14 @@ package org.kernbench.eval.benches;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Param;
+import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.CollectiveOp;
 
@@ -15,27 +18,28 @@ import org.kernbench.torch.collective.CollectiveOp;
 final class CollectiveParams {
   static final int MAX_ELEMENTS = 1 << 26;
 
-  static final Param<String> DTYPE =
+  static final Param<DType> DTYPE =
       Param.choice(
           "dtype",
-          "f16",
-          List.of("f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i32", "i64"),
+          DType.F16,
+          List.of(
+              DType.F64, DType.F32, DType.F16, DType.BF16, DType.F8E4M3, DType.F8E5M2, DType.I8, DType.I32, DType.I64),
           "type of the elements");
 
-  static final Param<String> PATTERN =
+  static final Param<PatternChoice> PATTERN =
       Param.choice(
           "pattern",
-          "auto",
-          List.of("auto", "rank", "mixed", "sparse"),
+          PatternChoice.AUTO,
+          PatternChoice.class,
           "rank: rank r holds r+1; mixed: every element differs; sparse: sums at most 8; auto: the"
               + " first whose sums are exact");
 
   static final Param<Optional<String>> ALGORITHM =
       Param.word("algorithm", "", "a name in ccl.yaml", "collective algorithm").orFrom("ccl.yaml");
 
-  static final Param<Optional<String>> BUFFER_KIND =
+  static final Param<Optional<BufferKind>> BUFFER_KIND =
       Param.choice(
-              "buffer_kind", "tcm", List.of("tcm", "sram", "hbm"), "memory of the message slots")
+              "buffer_kind", BufferKind.TCM, BufferKind.class, "memory of the message slots")
           .orFrom("ccl.yaml");
 
   static final Param<Optional<Integer>> SLOTS =
@@ -44,19 +48,19 @@ final class CollectiveParams {
   static final Param<Optional<Long>> SLOT_SIZE =
       Param.size("slot_size", "16 KiB", 1, 1 << 30, "size of a slot").orFrom("ccl.yaml");
 
-  static final Param<Optional<String>> RANK_LEVEL =
-      Param.choice("rank_level", "cube", List.of("pe", "cube", "sip"), "what a rank owns")
+  static final Param<Optional<RankLevel>> RANK_LEVEL =
+      Param.choice("rank_level", RankLevel.CUBE, RankLevel.class, "what a rank owns")
           .orFrom("ccl.yaml");
 
   static final Param<Optional<Integer>> RANKS =
       Param.integer("ranks", 96, 2, 16384, "ranks: the first devices of that level")
           .orFrom("ccl.yaml");
 
-  static final Param<Optional<String>> ROOT =
+  static final Param<Optional<AlgorithmConfig.Root>> ROOT =
       Param.choice(
               "root",
-              "center",
-              List.of("center", "corner"),
+              AlgorithmConfig.Root.CENTER,
+              AlgorithmConfig.Root.class,
               "of root_center: the root among the cubes of a package")
           .orFrom("ccl.yaml");
 
@@ -68,19 +72,27 @@ final class CollectiveParams {
   static final List<Param<?>> OF_ALGORITHM =
       List.of(ALGORITHM, RANK_LEVEL, RANKS, ROOT, ROOT_CUBE, BUFFER_KIND, SLOTS, SLOT_SIZE);
 
+  /** A {@link Pattern}, or the choice of one. */
+  enum PatternChoice {
+    AUTO,
+    RANK,
+    MIXED,
+    SPARSE
+  }
+
   private CollectiveParams() {}
 
   static DType dtype(BenchContext context) {
-    return DType.parse(context.param(DTYPE));
+    return context.param(DTYPE);
   }
 
   /** The pattern for a number of ranks. */
   static Pattern pattern(BenchContext context, int ranks) {
     return switch (context.param(PATTERN)) {
-      case "rank" -> Pattern.RANK;
-      case "mixed" -> Pattern.MIXED;
-      case "sparse" -> Pattern.SPARSE;
-      default -> Pattern.exactIn(dtype(context), ranks);
+      case RANK -> Pattern.RANK;
+      case MIXED -> Pattern.MIXED;
+      case SPARSE -> Pattern.SPARSE;
+      case AUTO -> Pattern.exactIn(dtype(context), ranks);
     };
   }
 
@@ -94,11 +106,11 @@ final class CollectiveParams {
     List<String> overrides = new ArrayList<>();
     overrides.add("defaults.algorithm=" + algorithm);
     checkRoot(context, file.of(algorithm).className());
-    context.param(RANK_LEVEL).ifPresent(level -> overrides.add(entry + "rank_level=" + level));
+    context.param(RANK_LEVEL).ifPresent(level -> overrides.add(entry + "rank_level=" + Param.word(level)));
     context.param(RANKS).ifPresent(n -> overrides.add(entry + "world_size=" + n));
-    context.param(ROOT).ifPresent(root -> overrides.add(entry + "root=" + root));
+    context.param(ROOT).ifPresent(root -> overrides.add(entry + "root=" + Param.word(root)));
     context.param(ROOT_CUBE).ifPresent(n -> overrides.add(entry + "root_cube=" + n));
-    context.param(BUFFER_KIND).ifPresent(k -> overrides.add(entry + "buffer_kind=" + k));
+    context.param(BUFFER_KIND).ifPresent(k -> overrides.add(entry + "buffer_kind=" + Param.word(k)));
     context.param(SLOTS).ifPresent(n -> overrides.add(entry + "slots=" + n));
     context.param(SLOT_SIZE).ifPresent(n -> overrides.add(entry + "slot_size=" + n + " B"));
     return context.ccl(overrides);

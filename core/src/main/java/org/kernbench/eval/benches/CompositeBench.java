@@ -32,11 +32,11 @@ final class CompositeBench implements Bench {
       Param.integer("tile_n", 0, 0, 65_536, "columns of a tile; 0: the machine's choice");
   private static final Param<Integer> BUFFERS =
       Param.integer("buffers", 0, 0, 64, "tiles of each operand in TCM; 0: the machine's choice");
-  private static final Param<String> EPILOGUE =
+  private static final Param<Finish> EPILOGUE =
       Param.choice(
           "epilogue",
-          "none",
-          List.of("none", "bias", "bias_relu", "bias_gelu", "add"),
+          Finish.NONE,
+          Finish.class,
           "what is applied to each output tile");
   private static final int UNDER_FED = 32;
 
@@ -45,9 +45,9 @@ final class CompositeBench implements Bench {
   private final Param<Integer> m;
   private final Param<Integer> k;
   private final Param<Integer> n;
-  private final Param<String> variant;
+  private final Param<Staging> variant;
 
-  private CompositeBench(String name, String description, int m, int k, int n, String variant) {
+  private CompositeBench(String name, String description, int m, int k, int n, Staging variant) {
     this.name = name;
     this.description = description;
     this.m = Param.integer("m", m, 1, 1 << 14, "rows of A and of the result");
@@ -57,24 +57,41 @@ final class CompositeBench implements Bench {
         Param.choice(
             "variant",
             variant,
-            List.of("ref_ref", "load_ref", "ref_load", "load_load"),
+            Staging.class,
             "operands A_B: ref is streamed from memory, load lies in TCM before");
+  }
+
+  /** What is applied to each output tile. */
+  private enum Finish {
+    NONE,
+    BIAS,
+    BIAS_RELU,
+    BIAS_GELU,
+    ADD
+  }
+
+  /** Where A and B come from. */
+  private enum Staging {
+    REF_REF,
+    LOAD_REF,
+    REF_LOAD,
+    LOAD_LOAD
   }
 
   /** The benches of this class. */
   static List<Bench> all() {
     return List.of(
         new CompositeBench(
-            "gemm-single-pe", "one small product on one PE, 32x128x32", 32, 128, 32, "ref_ref"),
+            "gemm-single-pe", "one small product on one PE, 32x128x32", 32, 128, 32, Staging.REF_REF),
         new CompositeBench(
             "matmul-composite",
             "a product streamed through one PE: staging, tiles, epilogue",
             32,
             3072,
             32,
-            "ref_ref"),
+            Staging.REF_REF),
         new CompositeBench(
-            "qkv-gemm", "128x256x128 on one PE, A in TCM, B streamed", 128, 256, 128, "load_ref"));
+            "qkv-gemm", "128x256x128 on one PE, A in TCM, B streamed", 128, 256, 128, Staging.LOAD_REF));
   }
 
   @Override
@@ -119,15 +136,15 @@ final class CompositeBench implements Bench {
       HostValues bv = bed.random(2, depth * columns, d);
       HostValues biasValues = bed.random(3, columns, d);
       HostValues moreValues = bed.random(4, rows * columns, d);
-      Pe pe = bed.places("cube").getFirst();
+      Pe pe = bed.places(KernelBed.Over.CUBE).getFirst();
       Tensor a = bed.tensor(pe, "a", d, av, rows, depth);
       Tensor b = bed.tensor(pe, "b", d, bv, depth, columns);
       Tensor bias = bed.tensor(pe, "bias", d, biasValues, columns);
       Tensor more = bed.tensor(pe, "more", d, moreValues, rows, columns);
       Tensor y = bed.empty(pe, "y", d, rows, columns);
 
-      String how = context.param(variant);
-      String epilogue = context.param(EPILOGUE);
+      Staging how = context.param(variant);
+      Finish epilogue = context.param(EPILOGUE);
       Launch launch =
           bed.run(
               name,
@@ -135,13 +152,13 @@ final class CompositeBench implements Bench {
                 CompositeGemm gemm = tiled(context, staged(tl, how, a, b)).into(tl.ref(y));
                 gemm =
                     switch (epilogue) {
-                      case "bias" -> gemm.epilogue(Epilogue.bias(tl.load(bias)));
-                      case "bias_relu" ->
+                      case BIAS -> gemm.epilogue(Epilogue.bias(tl.load(bias)));
+                      case BIAS_RELU ->
                           gemm.epilogue(Epilogue.bias(tl.load(bias))).epilogue(Epilogue.relu());
-                      case "bias_gelu" ->
+                      case BIAS_GELU ->
                           gemm.epilogue(Epilogue.bias(tl.load(bias))).epilogue(Epilogue.gelu());
-                      case "add" -> gemm.epilogue(Epilogue.add(tl.ref(more)));
-                      default -> gemm;
+                      case ADD -> gemm.epilogue(Epilogue.add(tl.ref(more)));
+                      case NONE -> gemm;
                     };
                 tl.composite(gemm);
               });
@@ -167,27 +184,27 @@ final class CompositeBench implements Bench {
   }
 
   /** What an epilogue makes of a product, in place; the bias has an element per column. */
-  private static double[] finished(String epilogue, double[] y, double[] bias, double[] more) {
+  private static double[] finished(Finish epilogue, double[] y, double[] bias, double[] more) {
     for (int i = 0; i < y.length; i++) {
       double biased = y[i] + bias[i % bias.length];
       y[i] =
           switch (epilogue) {
-            case "bias" -> biased;
-            case "bias_relu" -> Math.max(biased, 0);
-            case "bias_gelu" -> Reference.gelu(biased);
-            case "add" -> y[i] + more[i];
-            default -> y[i];
+            case BIAS -> biased;
+            case BIAS_RELU -> Math.max(biased, 0);
+            case BIAS_GELU -> Reference.gelu(biased);
+            case ADD -> y[i] + more[i];
+            case NONE -> y[i];
           };
     }
     return y;
   }
 
-  private static CompositeGemm staged(Tl tl, String variant, Tensor a, Tensor b) {
+  private static CompositeGemm staged(Tl tl, Staging variant, Tensor a, Tensor b) {
     return switch (variant) {
-      case "load_ref" -> CompositeGemm.of(tl.load(a), tl.ref(b));
-      case "ref_load" -> CompositeGemm.of(tl.ref(a), tl.load(b));
-      case "load_load" -> CompositeGemm.of(tl.load(a), tl.load(b));
-      default -> CompositeGemm.of(tl.ref(a), tl.ref(b));
+      case LOAD_REF -> CompositeGemm.of(tl.load(a), tl.ref(b));
+      case REF_LOAD -> CompositeGemm.of(tl.ref(a), tl.load(b));
+      case LOAD_LOAD -> CompositeGemm.of(tl.load(a), tl.load(b));
+      case REF_REF -> CompositeGemm.of(tl.ref(a), tl.ref(b));
     };
   }
 

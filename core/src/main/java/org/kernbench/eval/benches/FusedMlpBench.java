@@ -56,7 +56,7 @@ final class FusedMlpBench implements Bench {
       int h = context.param(HIDDEN);
       int f = context.param(INNER);
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = bed.places("cube");
+      List<Pe> pes = bed.places(KernelBed.Over.CUBE);
       int p = pes.size();
       if (m < p || f < p) {
         throw new UsageException(

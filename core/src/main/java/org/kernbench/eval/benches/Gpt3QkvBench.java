@@ -56,7 +56,7 @@ final class Gpt3QkvBench implements Bench {
       int k = context.param(HIDDEN);
       int n = 3 * k;
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = bed.places("package");
+      List<Pe> pes = bed.places(KernelBed.Over.PACKAGE);
       int p = pes.size();
       HostValues x = bed.random(1, m * k, d);
       Tensor[] as = new Tensor[p];

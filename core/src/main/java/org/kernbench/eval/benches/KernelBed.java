@@ -36,9 +36,21 @@ import org.kernbench.torch.TorchOptions;
  * with the bound of the dtype, time against the roofline, and the engine that decides.
  */
 final class KernelBed implements AutoCloseable {
-  static final Param<String> DTYPE =
+  static final Param<DType> DTYPE =
       Param.choice(
-          "dtype", "f16", List.of("f64", "f32", "f16", "bf16"), "type of the tensors' elements");
+          "dtype", DType.F16, List.of(DType.F64, DType.F32, DType.F16, DType.BF16), "type of the tensors' elements");
+
+  /** Which PEs take part. */
+  enum Over {
+    /** Those of the first cube. */
+    CUBE,
+    /** The first of each cube. */
+    CUBES,
+    /** All of the package. */
+    PACKAGE,
+    /** The first of every package of the machine. */
+    PACKAGES
+  }
 
   private static final double BUSY = 0.7;
 
@@ -69,7 +81,7 @@ final class KernelBed implements AutoCloseable {
   }
 
   static DType dtype(BenchContext context) {
-    return DType.parse(context.param(DTYPE));
+    return context.param(DTYPE);
   }
 
   @Override
@@ -80,12 +92,10 @@ final class KernelBed implements AutoCloseable {
   /**
    * PEs of the package that the program runs on.
    *
-   * @param over {@code cube}: those of its first cube; {@code cubes}: the first of each cube;
-   *     {@code package}: all; {@code packages}: the first of every package of the machine
    * @throws UsageException if the user chose one package where all take part
    */
-  List<Pe> places(String over) {
-    boolean everyPackage = over.equals("packages");
+  List<Pe> places(Over over) {
+    boolean everyPackage = over == Over.PACKAGES;
     if (everyPackage && context.param(DeviceChoice.PARAM).isPresent()) {
       throw new UsageException("--device " + device + ": all packages take part; leave it out");
     }
@@ -94,10 +104,10 @@ final class KernelBed implements AutoCloseable {
       Pe pe = machine.peAt(i);
       boolean in =
           switch (over) {
-            case "cube" -> pe.cube() == 0;
-            case "cubes" -> pe.pe() == 0;
-            case "package" -> true;
-            default -> pe.cube() == 0 && pe.pe() == 0;
+            case CUBE -> pe.cube() == 0;
+            case CUBES -> pe.pe() == 0;
+            case PACKAGE -> true;
+            case PACKAGES -> pe.cube() == 0 && pe.pe() == 0;
           };
       if (in && (everyPackage || pe.sip() == device.sip())) {
         pes.add(pe);

@@ -51,7 +51,7 @@ final class LayerNormBench implements Bench {
       HostValues x = bed.random(1, rows * columns, d);
       HostValues gamma = bed.random(2, columns, d);
       HostValues beta = bed.random(3, columns, d);
-      List<Pe> all = bed.places("cube");
+      List<Pe> all = bed.places(KernelBed.Over.CUBE);
       List<Pe> pes = all.subList(0, Math.min(all.size(), rows));
       int p = pes.size();
       Tensor[] xs = new Tensor[p];

@@ -29,12 +29,18 @@ final class MoeDispatchBench implements Bench {
   private static final Param<Integer> HIDDEN = Param.integer("hidden", 64, 1, 4096, "model width");
   private static final Param<Integer> INNER =
       Param.integer("inner", 96, 1, 1 << 14, "width of an expert");
-  private static final Param<String> SKEW =
+  private static final Param<Skew> SKEW =
       Param.choice(
           "skew",
-          "half",
-          List.of("even", "half", "all"),
+          Skew.HALF,
+          Skew.class,
           "tokens that go to expert 0 besides its share: none, half of them, all");
+
+  private enum Skew {
+    EVEN,
+    HALF,
+    ALL
+  }
 
   @Override
   public String name() {
@@ -58,7 +64,7 @@ final class MoeDispatchBench implements Bench {
       int h = context.param(HIDDEN);
       int f = context.param(INNER);
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = bed.places("cube");
+      List<Pe> pes = bed.places(KernelBed.Over.CUBE);
       int p = pes.size();
       int[][] expert = routing(p, t, context.param(SKEW));
       HostValues[] x = new HostValues[p];
@@ -140,12 +146,17 @@ final class MoeDispatchBench implements Bench {
   }
 
   /** The expert of each token of each PE. */
-  private static int[][] routing(int p, int tokens, String skew) {
+  private static int[][] routing(int p, int tokens, Skew skew) {
     SplittableRandom random = new SplittableRandom(7);
     int[][] expert = new int[p][tokens];
     for (int[] of : expert) {
       for (int i = 0; i < tokens; i++) {
-        boolean drawn = skew.equals("all") || (skew.equals("half") && random.nextBoolean());
+        boolean drawn =
+            switch (skew) {
+              case EVEN -> false;
+              case HALF -> random.nextBoolean();
+              case ALL -> true;
+            };
         of[i] = drawn ? 0 : random.nextInt(p);
       }
     }

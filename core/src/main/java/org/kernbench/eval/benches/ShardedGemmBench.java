@@ -30,20 +30,29 @@ final class ShardedGemmBench implements Bench {
   private static final Param<Integer> M = Param.integer("m", 128, 1, 1 << 14, "rows of A");
   private static final Param<Integer> K = Param.integer("k", 256, 1, 1 << 14, "columns of A");
   private static final Param<Integer> N = Param.integer("n", 256, 1, 1 << 14, "columns of B");
-  private static final Param<String> SPLIT =
+  private static final Param<Split> SPLIT =
       Param.choice(
           "split",
-          "columns",
-          List.of("columns", "k", "summa", "ring", "batched", "grouped"),
+          Split.COLUMNS,
+          Split.class,
           "how the product is divided");
-  private static final Param<String> OVER =
+  private static final Param<KernelBed.Over> OVER =
       Param.choice(
           "over",
-          "cube",
-          List.of("cube", "cubes", "package", "packages"),
+          KernelBed.Over.CUBE,
+          KernelBed.Over.class,
           "PEs of a cube, one PE of each cube, all PEs of a package, one PE of each package");
   private static final Param<Integer> PES =
       Param.integer("pes", 0, 0, 1 << 14, "how many of them; 0: all, for summa the largest square");
+
+  private enum Split {
+    COLUMNS,
+    K,
+    SUMMA,
+    RING,
+    BATCHED,
+    GROUPED
+  }
 
   @Override
   public String name() {
@@ -72,18 +81,18 @@ final class ShardedGemmBench implements Bench {
       int wanted = context.param(PES);
       if (wanted > pes.size()) {
         throw new UsageException(
-            "--param pes=" + wanted + ": " + context.param(OVER) + " has " + pes.size() + " PEs");
+            "--param pes=" + wanted + ": " + Param.word(context.param(OVER)) + " has " + pes.size() + " PEs");
       }
       pes = pes.subList(0, wanted > 0 ? wanted : pes.size());
       Job job = new Job(bed, context, pes);
       Outcome outcome =
           switch (context.param(SPLIT)) {
-            case "columns" -> job.columns();
-            case "k" -> job.splitK();
-            case "summa" -> job.summa();
-            case "ring" -> job.ring();
-            case "batched" -> job.groups(false);
-            default -> job.groups(true);
+            case COLUMNS -> job.columns();
+            case K -> job.splitK();
+            case SUMMA -> job.summa();
+            case RING -> job.ring();
+            case BATCHED -> job.groups(false);
+            case GROUPED -> job.groups(true);
           };
       return outcome.condition("pes", job.pes.size());
     }

@@ -27,18 +27,29 @@ final class SoftmaxBench implements Bench {
       Param.integer("columns", 300, 1, 1 << 14, "columns");
   private static final Param<Integer> BLOCK =
       Param.integer("block", 8, 1, 4096, "rows that a PE works on at once");
-  private static final Param<String> MASK =
+  private static final Param<Mask> MASK =
       Param.choice(
           "mask",
-          "causal",
-          List.of("none", "causal", "hidden"),
+          Mask.CAUSAL,
+          Mask.class,
           "none; causal: row i sees columns up to i; hidden: every third row sees nothing");
-  private static final Param<String> INPUT =
+  private static final Param<Input> INPUT =
       Param.choice(
           "input",
-          "uniform",
-          List.of("uniform", "large"),
+          Input.UNIFORM,
+          Input.class,
           "uniform in -4..4; large: near the largest number of the dtype, where exp overflows");
+
+  private enum Mask {
+    NONE,
+    CAUSAL,
+    HIDDEN
+  }
+
+  private enum Input {
+    UNIFORM,
+    LARGE
+  }
 
   @Override
   public String name() {
@@ -61,11 +72,11 @@ final class SoftmaxBench implements Bench {
       int rows = context.param(ROWS);
       int columns = context.param(COLUMNS);
       int block = context.param(BLOCK);
-      String mask = context.param(MASK);
+      Mask mask = context.param(MASK);
       DType d = KernelBed.dtype(context);
-      double scale = context.param(INPUT).equals("large") ? Math.min(d.maxFinite(), 1e30) / 2 : 4;
+      double scale = context.param(INPUT) == Input.LARGE ? Math.min(d.maxFinite(), 1e30) / 2 : 4;
       HostValues x = FusedMlpBench.scaled(bed.random(1, rows * columns, d), scale, d);
-      List<Pe> all = bed.places("cube");
+      List<Pe> all = bed.places(KernelBed.Over.CUBE);
       List<Pe> pes = all.subList(0, Math.min(all.size(), rows));
       Tensor[] xs = new Tensor[pes.size()];
       Tensor[] ys = new Tensor[pes.size()];
@@ -105,12 +116,12 @@ final class SoftmaxBench implements Bench {
     }
   }
 
-  private static double[] want(double[] x, int rows, int columns, String mask) {
+  private static double[] want(double[] x, int rows, int columns, Mask mask) {
     double[] want = new double[rows * columns];
     for (int i = 0; i < rows; i++) {
       double[] row = KernelBed.rows(x, columns, i, i + 1);
       for (int j = 0; j < columns; j++) {
-        if ((mask.equals("causal") && j > i) || (mask.equals("hidden") && i % 3 == 0)) {
+        if ((mask == Mask.CAUSAL && j > i) || (mask == Mask.HIDDEN && i % 3 == 0)) {
           row[j] = Double.NEGATIVE_INFINITY;
         }
       }
@@ -132,21 +143,21 @@ final class SoftmaxBench implements Bench {
     return v.cast(v.dtype().accumulator());
   }
 
-  private static Value masked(Tl tl, String mask, Value scores, int firstRow) {
+  private static Value masked(Tl tl, Mask mask, Value scores, int firstRow) {
     int rows = scores.shape().dim(0);
     int columns = scores.shape().dim(1);
     return switch (mask) {
-      case "causal" -> {
+      case CAUSAL -> {
         Value row = tl.arange(firstRow, firstRow + rows).expandDims(1);
         Value column = tl.arange(0, columns).expandDims(0);
         yield tl.where(row.ge(column), scores, Double.NEGATIVE_INFINITY);
       }
-      case "hidden" -> {
+      case HIDDEN -> {
         Value row = tl.arange(firstRow, firstRow + rows).rem(3).expandDims(1);
         Value shown = row.ne(0).broadcastTo(Shape.of(rows, columns));
         yield tl.where(shown, scores, Double.NEGATIVE_INFINITY);
       }
-      default -> scores;
+      case NONE -> scores;
     };
   }
 

@@ -1,7 +1,6 @@
 package org.kernbench.eval.training;
 
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import org.kernbench.ccl.bounds.Bounds;
@@ -46,11 +45,32 @@ public final class MimoBench implements Bench {
   private static final long SEED = 7;
   private static final double RATE = 1e-4;
 
-  private static final Param<String> MODEL =
+  /** Pairs of an encoder and a language model. */
+  private enum Model {
+    TINY_GPT("tiny-gpt", TwoModuleConfig.tinyGpt()),
+    TINY_LLAMA("tiny-llama", TwoModuleConfig.tinyLlama()),
+    VIT_B_GPT2("vit-b-gpt2", TwoModuleConfig.vitBaseGpt2()),
+    VIT_L_LLAMA_8B("vit-l-llama-8b", TwoModuleConfig.vitLargeLlama8b());
+
+    private final String word;
+    private final TwoModuleConfig config;
+
+    Model(String word, TwoModuleConfig config) {
+      this.word = word;
+      this.config = config;
+    }
+
+    @Override
+    public String toString() {
+      return word;
+    }
+  }
+
+  private static final Param<Model> MODEL =
       Param.choice(
           "model",
-          "tiny-gpt",
-          List.of("tiny-gpt", "tiny-llama", "vit-b-gpt2", "vit-l-llama-8b"),
+          Model.TINY_GPT,
+          Model.class,
           "encoder and language model");
   private static final Param<String> ENCODER =
       Param.word("encoder", "tp=2,dp=4", "a layout, e.g. tp=2,dp=4", "layout of the encoder");
@@ -60,8 +80,8 @@ public final class MimoBench implements Bench {
           "tp=2,cp=2,dp=2",
           "a layout, e.g. tp=2,cp=2,dp=2",
           "layout of the language model, on the same ranks");
-  private static final Param<String> SP =
-      Param.choice("sp", "on", List.of("on", "off"), "sequence parallelism of the language model");
+  private static final Param<Boolean> SP =
+      Param.onOff("sp", true, "sequence parallelism of the language model");
   private static final Param<Integer> SAMPLES =
       Param.integer("samples", 4, 1, 1 << 16, "samples of a microbatch, over all ranks");
   private static final Param<Integer> TOKENS =
@@ -72,22 +92,12 @@ public final class MimoBench implements Bench {
       Param.integer("encoder_layers", 0, 0, 1024, "blocks of the encoder; 0 for the model's");
   private static final Param<Integer> LANGUAGE_LAYERS =
       Param.integer("language_layers", 0, 0, 1024, "blocks of the language model; 0: the model's");
-  private static final Param<String> FROZEN =
-      Param.choice("frozen", "off", List.of("on", "off"), "whether the encoder is frozen");
-  private static final Param<String> DISTRIBUTED =
-      Param.choice(
-          "distributed_optimizer",
-          "off",
-          List.of("on", "off"),
-          "whether data-parallel ranks divide the optimizer");
-  private static final Param<String> LEVEL =
-      Param.choice(
-          "rank_level",
-          "cube",
-          List.of("pe", "cube", "sip"),
-          "what a rank owns; it computes on the first PE of it");
-  private static final Param<String> DTYPE =
-      Param.choice("dtype", "bf16", List.of("bf16", "f16", "f32", "f64"), "type of values");
+  private static final Param<Boolean> FROZEN =
+      Param.onOff("frozen", false, "whether the encoder is frozen");
+  private static final Param<Boolean> DISTRIBUTED =
+      Param.onOff("distributed_optimizer", false, "whether data-parallel ranks divide the optimizer");
+  private static final Param<RankLevel> LEVEL =
+      TrainingParams.rankLevel(RankLevel.CUBE);
 
   @Override
   public String name() {
@@ -114,18 +124,8 @@ public final class MimoBench implements Bench {
         FROZEN,
         DISTRIBUTED,
         LEVEL,
-        DTYPE,
+        TrainingParams.DTYPE,
         Injection.PARAM);
-  }
-
-  /** The model of a name. */
-  static TwoModuleConfig model(String name) {
-    return switch (name) {
-      case "tiny-gpt" -> TwoModuleConfig.tinyGpt();
-      case "tiny-llama" -> TwoModuleConfig.tinyLlama();
-      case "vit-b-gpt2" -> TwoModuleConfig.vitBaseGpt2();
-      default -> TwoModuleConfig.vitLargeLlama8b();
-    };
   }
 
   /** What is run. */
@@ -149,11 +149,11 @@ public final class MimoBench implements Bench {
     Setup setup = setup(context);
     Machine machine = context.machine();
     TwoModuleLayout layout = setup.layout;
-    RankLevel level = RankLevel.valueOf(context.param(LEVEL).toUpperCase(Locale.ROOT));
+    RankLevel level = context.param(LEVEL);
     Outcome outcome = Outcome.on(machine);
     outcome
         .condition("ranks", layout.ranks())
-        .condition("rank_level", context.param(LEVEL))
+        .condition("rank_level", Param.word(context.param(LEVEL)))
         .condition("bridge", layout.bridge().toString())
         .condition("encoder_layers_run", setup.model.encoder().layers())
         .condition("language_layers_run", setup.model.language().layers());
@@ -181,15 +181,15 @@ public final class MimoBench implements Bench {
   }
 
   private static Setup setup(BenchContext context) {
-    TwoModuleConfig model = model(context.param(MODEL));
+    TwoModuleConfig model = context.param(MODEL).config;
     int encoderLayers = context.param(ENCODER_LAYERS);
     int languageLayers = context.param(LANGUAGE_LAYERS);
     model =
         model.withLayers(
             encoderLayers == 0 ? model.encoder().layers() : encoderLayers,
             languageLayers == 0 ? model.language().layers() : languageLayers);
-    boolean frozen = context.param(FROZEN).equals("on");
-    boolean divided = context.param(DISTRIBUTED).equals("on");
+    boolean frozen = context.param(FROZEN);
+    boolean divided = context.param(DISTRIBUTED);
     TwoModuleLayout layout = layout(context);
     int samples = context.param(SAMPLES);
     int tokens = context.param(TOKENS);
@@ -199,7 +199,7 @@ public final class MimoBench implements Bench {
     return new Setup(
         model,
         layout,
-        TwoModuleTraining.Settings.of(DType.parse(context.param(DTYPE)))
+        TwoModuleTraining.Settings.of(context.param(TrainingParams.DTYPE))
             .withInit(SEED, TrainingProgram.deviation(model.language().hidden()))
             .withMethod(TwoModuleTraining.Method.ADAMW, RATE)
             .withFault(fault)
@@ -214,7 +214,7 @@ public final class MimoBench implements Bench {
       return new TwoModuleLayout(
           RankGrid.parse(context.param(ENCODER)),
           RankGrid.parse(context.param(LANGUAGE)),
-          context.param(SP).equals("on"));
+          context.param(SP));
     } catch (LayoutException e) {
       throw new UsageException(String.valueOf(e.getMessage()));
     }

@@ -28,6 +28,7 @@ import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * {@code tp-mlp}, {@code transformer-block} and {@code train-step}: forward and backward pass of a
@@ -58,17 +59,57 @@ public final class TrainingBench implements Bench {
     }
   }
 
-  private static final TransformerConfig TINY_GPT =
-      new TransformerConfig("tiny-gpt", 48, 2, 12, 12, 4, 96, 96, 512, TransformerConfig.Style.GPT);
-  private static final TransformerConfig TINY_LLAMA =
-      new TransformerConfig(
-          "tiny-llama", 48, 2, 24, 12, 4, 96, 96, 512, TransformerConfig.Style.LLAMA);
+  /** Shapes of transformers. */
+  private enum Model {
+    TINY_GPT(
+        "tiny-gpt",
+        new TransformerConfig(
+            "tiny-gpt", 48, 2, 12, 12, 4, 96, 96, 512, TransformerConfig.Style.GPT)),
+    TINY_LLAMA(
+        "tiny-llama",
+        new TransformerConfig(
+            "tiny-llama", 48, 2, 24, 12, 4, 96, 96, 512, TransformerConfig.Style.LLAMA)),
+    GPT2_SMALL("gpt2-small", TransformerConfig.gpt2Small()),
+    LLAMA_8B("llama-3.1-8b", TransformerConfig.llama8b());
 
-  private static final Param<String> MODEL =
+    private final String word;
+    private final TransformerConfig config;
+
+    Model(String word, TransformerConfig config) {
+      this.word = word;
+      this.config = config;
+    }
+
+    @Override
+    public String toString() {
+      return word;
+    }
+  }
+
+  /** How context-parallel ranks exchange keys and values. */
+  private enum Keys {
+    ALL_GATHER("all-gather", ContextExchange.ALL_GATHER),
+    RING("ring", ContextExchange.RING);
+
+    private final String word;
+    private final ContextExchange exchange;
+
+    Keys(String word, ContextExchange exchange) {
+      this.word = word;
+      this.exchange = exchange;
+    }
+
+    @Override
+    public String toString() {
+      return word;
+    }
+  }
+
+  private static final Param<Model> MODEL =
       Param.choice(
           "model",
-          "tiny-gpt",
-          List.of("tiny-gpt", "tiny-llama", "gpt2-small", "llama-3.1-8b"),
+          Model.TINY_GPT,
+          Model.class,
           "shape of the transformer");
   private static final Param<Integer> TOKENS =
       Param.integer("tokens", 48, 1, 1 << 20, "length of the sequence");
@@ -82,38 +123,24 @@ public final class TrainingBench implements Bench {
   private static final Param<Integer> CP =
       Param.integer("cp", 1, 1, 4096, "context-parallel ranks");
   private static final Param<Integer> DP = Param.integer("dp", 1, 1, 4096, "data-parallel ranks");
-  private static final Param<String> SP =
-      Param.choice("sp", "on", List.of("on", "off"), "sequence parallelism between tp regions");
-  private static final Param<String> LEVEL =
-      Param.choice(
-          "rank_level",
-          "pe",
-          List.of("pe", "cube", "sip"),
-          "what a rank owns; it computes on the first PE of it");
-  private static final Param<String> DTYPE =
-      Param.choice("dtype", "bf16", List.of("bf16", "f16", "f32", "f64"), "type of values");
+  private static final Param<Boolean> SP =
+      Param.onOff("sp", true, "sequence parallelism between tp regions");
+  private static final Param<RankLevel> LEVEL =
+      TrainingParams.rankLevel(RankLevel.PE);
 
-  private static final Param<String> CONTEXT =
+  private static final Param<Keys> CONTEXT =
       Param.choice(
           "context",
-          "all-gather",
-          List.of("all-gather", "ring"),
+          Keys.ALL_GATHER,
+          Keys.class,
           "how context-parallel ranks exchange keys and values");
-  private static final Param<String> OVERLAP =
-      Param.choice(
-          "overlap",
-          "on",
-          List.of("on", "off"),
-          "compute weight gradients beside collectives, and sum gradients beside the backward"
+  private static final Param<Boolean> OVERLAP =
+      Param.onOff("overlap", true, "compute weight gradients beside collectives, and sum gradients beside the backward"
               + " pass");
   private static final Param<Integer> BUCKET =
       Param.integer("bucket", 4096, 1, 1 << 20, "size of a bucket of gradients, KiB");
-  private static final Param<String> DIVIDED =
-      Param.choice(
-          "distributed_optimizer",
-          "off",
-          List.of("on", "off"),
-          "divide the optimizer over the data-parallel ranks");
+  private static final Param<Boolean> DIVIDED =
+      Param.onOff("distributed_optimizer", false, "divide the optimizer over the data-parallel ranks");
 
   private final Scope scope;
 
@@ -137,7 +164,7 @@ public final class TrainingBench implements Bench {
     if (scope == Scope.STEP) {
       all.addAll(List.of(LAYERS, VOCABULARY));
     }
-    all.addAll(List.of(TP, CP, DP, SP, LEVEL, DTYPE, OVERLAP, BUCKET));
+    all.addAll(List.of(TP, CP, DP, SP, LEVEL, TrainingParams.DTYPE, OVERLAP, BUCKET));
     if (scope != Scope.MLP) {
       all.add(CONTEXT);
     }
@@ -151,20 +178,11 @@ public final class TrainingBench implements Bench {
   /** Forwards and twice that backwards, attention left out. */
   @Override
   public double productFlops(Params params) {
-    TransformerConfig c = model(params.get(MODEL));
+    TransformerConfig c = params.get(MODEL).config;
     double heads = 2.0 * c.hidden() * c.headSize() * (c.heads() + c.keyHeads());
     double mlp = (c.style() == TransformerConfig.Style.LLAMA ? 3.0 : 2.0) * c.hidden() * c.ffn();
     double layers = scope == Scope.STEP ? params.get(LAYERS) : 1;
     return 6 * layers * (heads + mlp) * params.get(TOKENS) * params.get(BATCH);
-  }
-
-  private static TransformerConfig model(String name) {
-    return switch (name) {
-      case "tiny-gpt" -> TINY_GPT;
-      case "tiny-llama" -> TINY_LLAMA;
-      case "gpt2-small" -> TransformerConfig.gpt2Small();
-      default -> TransformerConfig.llama8b();
-    };
   }
 
   /** What is run. */
@@ -207,11 +225,11 @@ public final class TrainingBench implements Bench {
 
   @Override
   public Outcome run(BenchContext context) {
-    TransformerConfig config = model(context.param(MODEL));
+    TransformerConfig config = context.param(MODEL).config;
     if (scope == Scope.STEP) {
       config = config.with(context.param(LAYERS), context.param(VOCABULARY));
     }
-    DType dtype = DType.parse(context.param(DTYPE));
+    DType dtype = context.param(TrainingParams.DTYPE);
     Setup setup =
         new Setup(
             config,
@@ -221,16 +239,14 @@ public final class TrainingBench implements Bench {
             context.param(TP),
             context.param(CP),
             context.param(DP),
-            context.param(SP).equals("on"),
+            context.param(SP),
             dtype,
             dtype,
-            scope != Scope.MLP && context.param(CONTEXT).equals("ring")
-                ? ContextExchange.RING
-                : ContextExchange.ALL_GATHER,
+            scope == Scope.MLP ? ContextExchange.ALL_GATHER : context.param(CONTEXT).exchange,
             new DataParallel.Options(
                 context.param(BUCKET) * 1024L,
-                context.param(OVERLAP).equals("on"),
-                scope == Scope.STEP && context.param(DIVIDED).equals("on")),
+                context.param(OVERLAP),
+                scope == Scope.STEP && context.param(DIVIDED)),
             Injection.fault(context));
     check(setup);
     Injection.check(setup);
@@ -239,7 +255,7 @@ public final class TrainingBench implements Bench {
     Outcome outcome = Outcome.on(machine);
     outcome
         .condition("ranks", setup.ranks())
-        .condition("rank_level", context.param(LEVEL))
+        .condition("rank_level", Param.word(context.param(LEVEL)))
         .condition("layers_run", scope == Scope.STEP ? config.layers() : 1);
     try (Torch torch =
         Torch.open(
@@ -317,7 +333,7 @@ public final class TrainingBench implements Bench {
         context.ccl(
             List.of(
                 "defaults.algorithm=ring",
-                "algorithms.ring.rank_level=" + context.param(LEVEL),
+                "algorithms.ring.rank_level=" + Param.word(context.param(LEVEL)),
                 "algorithms.ring.world_size=" + setup.ranks()));
     return CollectiveLibrary.open(machine, ccl);
   }
