@@ -145,10 +145,6 @@ final class SipTemplate {
     return cubesWidth * cubesHeight;
   }
 
-  int router(int cubeIndex, int x, int y) {
-    return cubeIndex * nodesPerCube + cube.router(x, y);
-  }
-
   int portRouter(int cubeIndex, Side side) {
     return cubeIndex * nodesPerCube + cube.portRouter(side);
   }

@@ -4,7 +4,6 @@ import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
 import org.kernbench.tensor.DType;
-import org.kernbench.tensor.Shape;
 
 /**
  * The commands of a {@link CompositeGemm}, as the tile scheduler issues them.
@@ -258,10 +257,5 @@ final class TileStream {
   /** A vector of the kernel in the type of the sums; converted once. */
   private Value inSumType(Value vector) {
     return inSumType.computeIfAbsent(vector, v -> tl.cast(v, sumType));
-  }
-
-  /** Extents of an output tile. */
-  Shape outputTile(int s) {
-    return Shape.of(rows(s), columns(s));
   }
 }

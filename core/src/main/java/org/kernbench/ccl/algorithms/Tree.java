@@ -90,15 +90,6 @@ final class Tree {
     return height;
   }
 
-  /** Edges from a rank up to its root. */
-  int depth(int rank) {
-    int depth = 0;
-    for (int at = rank; parent[at] != NONE; at = parent[at]) {
-      depth++;
-    }
-    return depth;
-  }
-
   void wire(Wiring wiring) {
     for (int rank = 0; rank < parent.length; rank++) {
       for (Edge e : children.get(rank)) {

@@ -56,22 +56,4 @@ public enum CollectiveOp {
   public boolean hasParts() {
     return this == REDUCE_SCATTER || this == ALL_GATHER || this == GATHER || this == SCATTER;
   }
-
-  /** Whether a rank gives data. */
-  boolean takesFrom(int rank, int root) {
-    return switch (this) {
-      case BROADCAST, SCATTER -> rank == root;
-      case BARRIER, POINT_TO_POINT -> false;
-      default -> true;
-    };
-  }
-
-  /** Whether a rank gets data. */
-  boolean givesTo(int rank, int root) {
-    return switch (this) {
-      case REDUCE, GATHER -> rank == root;
-      case BARRIER, POINT_TO_POINT -> false;
-      default -> true;
-    };
-  }
 }
