@@ -89,7 +89,7 @@ final class ExplanationText {
     List<String> percent = Percent.of(ps);
     for (int i = 0; i < Math.min(rows, shares.size()); i++) {
       Breakdown.Share s = shares.get(i);
-      table.add(List.of(percent.get(i), ns(s.ps()), s.cause(), s.place(), s.line()));
+      table.add(List.of(percent.get(i), ns(s.ps()), s.cause().text(), s.place(), s.line()));
     }
     if (rest > 0) {
       String more = "(" + (shares.size() - rows) + " more)";

@@ -240,7 +240,7 @@ final class ResultText {
           List.of(
               String.format(Locale.ROOT, "%.1f %%", 100 * s.share()),
               ns(BigDecimal.valueOf(s.ps(), 3)),
-              s.cause(),
+              s.cause().text(),
               s.place(),
               s.line()));
     }

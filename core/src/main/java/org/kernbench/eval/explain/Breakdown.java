@@ -43,7 +43,7 @@ public final class Breakdown {
    * @param line the kernel's source line where most of it was spent; empty if lines were not
    *     captured
    */
-  public record Share(String cause, long ps, double share, String place, String line) {}
+  public record Share(PathCause cause, long ps, double share, String place, String line) {}
 
   /**
    * The part of the time that went through one kernel.
@@ -54,6 +54,9 @@ public final class Breakdown {
    * @param share of the whole, 0 to 1
    */
   public record KernelShare(String kernel, int launches, long ps, double share) {}
+
+  private static final Comparator<Share> LARGEST_FIRST =
+      Comparator.comparingLong(Share::ps).reversed().thenComparing(s -> s.cause().text());
 
   private final Machine machine;
   private final OpLog log;
@@ -229,7 +232,7 @@ public final class Breakdown {
     int hash = 1;
     for (Segment s : segments) {
       hash = 31 * hash + s.op();
-      hash = 31 * hash + s.cause().hashCode();
+      hash = 31 * hash + s.cause().text().hashCode();
       hash = 31 * hash + s.place().hashCode();
     }
     return hash;
@@ -257,12 +260,12 @@ public final class Breakdown {
 
   /** The segments summed by cause, place and kernel line, the largest first. */
   public List<Share> places() {
-    return by(s -> List.of(s.cause(), s.place(), s.line()));
+    return by(s -> new Key(s.cause(), s.place(), s.line()));
   }
 
   /** The segments summed by cause and resource, which stands for the place; the largest first. */
   public List<Share> resources() {
-    return by(s -> List.of(s.cause(), s.resource(), ""));
+    return by(s -> new Key(s.cause(), s.resource(), ""));
   }
 
   /** The segments summed by kernel, the largest first. */
@@ -286,19 +289,19 @@ public final class Breakdown {
     return shares;
   }
 
-  private List<Share> by(Function<Segment, List<String>> key) {
-    Map<List<String>, Long> sums = new LinkedHashMap<>();
+  private record Key(PathCause cause, String place, String line) {}
+
+  private List<Share> by(Function<Segment, Key> key) {
+    Map<Key, Long> sums = new LinkedHashMap<>();
     for (Segment s : segments) {
       sums.merge(key.apply(s), s.ps(), Long::sum);
     }
     long total = Math.max(1, totalPs());
     List<Share> shares = new ArrayList<>();
     sums.forEach(
-        (k, ps) -> shares.add(new Share(k.get(0), ps, (double) ps / total, k.get(1), k.get(2))));
+        (k, ps) -> shares.add(new Share(k.cause, ps, (double) ps / total, k.place, k.line)));
     shares.sort(
-        Comparator.comparingLong(Share::ps)
-            .reversed()
-            .thenComparing(Share::cause)
+        LARGEST_FIRST
             .thenComparing(Share::place)
             .thenComparing(Share::line));
     return shares;
@@ -306,7 +309,7 @@ public final class Breakdown {
 
   /** The segments summed by cause, the largest first. */
   public List<Share> shares() {
-    Map<String, List<Segment>> byCause = new LinkedHashMap<>();
+    Map<PathCause, List<Segment>> byCause = new LinkedHashMap<>();
     for (Segment s : segments) {
       byCause.computeIfAbsent(s.cause(), c -> new ArrayList<>()).add(s);
     }
@@ -317,7 +320,7 @@ public final class Breakdown {
       Segment most = mostOf(all);
       shares.add(new Share(cause, ps, (double) ps / total, most.place(), most.line()));
     });
-    shares.sort(Comparator.comparingLong(Share::ps).reversed().thenComparing(Share::cause));
+    shares.sort(LARGEST_FIRST);
     return shares;
   }
 

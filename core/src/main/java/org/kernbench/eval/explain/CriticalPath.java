@@ -100,7 +100,18 @@ final class CriticalPath {
           switch (graph.kind(m)) {
             case START -> graph.index(m);
             case PART_START -> log.transfers().op(graph.index(m));
-            default -> NO_OP;
+            case BETWEEN,
+                END,
+                LEFT,
+                FREED,
+                PART_END,
+                HEAD_IN,
+                TAIL_IN,
+                CALLED,
+                STARTED,
+                DONE_THERE,
+                DONE ->
+                NO_OP;
           };
       if (op >= 0 && log.kind(op) == OpKind.SEND && log.pe(op).equals(sender)) {
         return m;
@@ -157,7 +168,7 @@ final class CriticalPath {
     return new Segment(
         graph.timePs(graph.from(e)),
         graph.timePs(m),
-        waiting >= 0 ? "contention" : cause.text,
+        waiting >= 0 ? PathCause.CONTENTION : cause,
         place(cost, cause, op),
         resource(cost, op),
         line(waiting >= 0 ? waiting : op),
@@ -175,7 +186,9 @@ final class CriticalPath {
       case Cost.CreditReturn c -> c.from() + "->" + c.to();
       case Cost.Dispatch d -> log.pe(op) + " CPU";
       case Cost.TileDispatch d -> log.pe(op) + " scheduler";
-      default ->
+      case Cost.LaunchCall _, Cost.Request _, Cost.Reply _, Cost.DmaSetup _, Cost.Translation _,
+          Cost.MessageOverhead _, Cost.SlotCopy _, Cost.SlotAccess _, Cost.Compute _,
+          Cost.Occupancy _, Cost.Fixed _ ->
           op < 0 || !log.has(op)
               ? "host"
               : cause == PathCause.COMMAND_ISSUE || cause == PathCause.LOOK
@@ -193,12 +206,13 @@ final class CriticalPath {
       case Cost.SlotAccess c -> "slots";
       case Cost.Dispatch d -> "CPU";
       case Cost.TileDispatch d -> "CPU";
-      default ->
+      case Cost.LaunchCall _, Cost.Request _, Cost.Reply _, Cost.DmaSetup _, Cost.Translation _,
+          Cost.MessageOverhead _, Cost.Compute _, Cost.Occupancy _, Cost.Fixed _ ->
           op < 0 || !log.has(op)
               ? "host"
               : switch (log.kind(op)) {
                 case MATH, GEMM -> log.kind(op).name();
-                default -> "DMA";
+                case LOAD, STORE, SEND, RECV -> "DMA";
               };
     };
   }
@@ -208,7 +222,7 @@ final class CriticalPath {
     for (Segment s : segments) {
       if (!result.isEmpty()) {
         Segment last = result.getLast();
-        if (last.cause().equals(s.cause())
+        if (last.cause() == s.cause()
             && last.place().equals(s.place())
             && last.line().equals(s.line())
             && last.op() == s.op()) {

@@ -54,7 +54,7 @@ final class OperationRules {
       }
       case LOAD -> transfers.arrival(m, op, part);
       case STORE -> transfers.arrival(m, op, part, reply(op, part));
-      default -> graph.join(m, start, PathCause.COMPUTE, op, compute(op));
+      case MATH, GEMM -> graph.join(m, start, PathCause.COMPUTE, op, compute(op));
     }
   }
 
@@ -109,7 +109,7 @@ final class OperationRules {
               PathCause.OTHER);
       case TCM_SPACE, FENCE, WINDOW -> issued(m, at(released(by, m), by), op, PathCause.OTHER);
       case LOOK -> issued(m, at(Moment.END, by), op, PathCause.LOOK);
-      default -> issued(m, at(Moment.END, by), op, PathCause.OTHER);
+      case KERNEL_START -> issued(m, at(Moment.END, by), op, PathCause.OTHER);
     }
   }
 

@@ -6,7 +6,7 @@ package org.kernbench.eval.explain;
  *
  * @param fromPs simulated time, picoseconds
  * @param toPs simulated time, picoseconds; not before {@code fromPs}
- * @param cause what the time went to, such as {@code latency}
+ * @param cause what the time went to
  * @param place the link or the engine, such as {@code sip0.ioE->sip1.ioW}
  * @param resource what kind of thing of the machine that is: a kind of link ({@code sip_to_sip}),
  *     an engine ({@code DMA}, {@code MATH}, {@code GEMM}, {@code CPU}), or {@code slots}
@@ -14,7 +14,7 @@ package org.kernbench.eval.explain;
  * @param op the operation, an id of the op log; -1 if none
  */
 public record Segment(
-    long fromPs, long toPs, String cause, String place, String resource, String line, int op) {
+    long fromPs, long toPs, PathCause cause, String place, String resource, String line, int op) {
   /** Its length in picoseconds. */
   public long ps() {
     return toPs - fromPs;

@@ -206,7 +206,7 @@ final class TransferRules {
           new Piece[] {new Piece(new Cost.MessageOverhead(), PathCause.MESSAGE_OVERHEAD, op)};
       case LOAD -> before(op, request(service, op));
       case RECV -> new Piece[] {request(service, op)};
-      default -> before(op);
+      case STORE, MATH, GEMM -> before(op);
     };
   }
 

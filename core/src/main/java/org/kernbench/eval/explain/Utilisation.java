@@ -104,7 +104,7 @@ public final class Utilisation {
       case STORE -> "DMA write";
       case SEND -> "message channel";
       case RECV -> "receive";
-      default -> kind.name();
+      case MATH, GEMM -> kind.name();
     };
   }
 

@@ -52,7 +52,7 @@ public final class Why {
     Map<Integer, List<int[]>> hops = new LinkedHashMap<>();
     for (Segment s : path.segments()) {
       Matcher link = SIP_LINK.matcher(s.place());
-      if (s.cause().equals("latency") && link.matches()) {
+      if (s.cause() == PathCause.LATENCY && link.matches()) {
         int[] ends = {Integer.parseInt(link.group(1)), Integer.parseInt(link.group(2))};
         hops.computeIfAbsent(s.op(), op -> new ArrayList<>()).add(ends);
       }
@@ -111,7 +111,7 @@ public final class Why {
   private static String sentence(Breakdown path, Breakdown.Share share) {
     Map<String, Most> byResource = new LinkedHashMap<>();
     for (Segment s : path.segments()) {
-      if (s.cause().equals(share.cause())) {
+      if (s.cause() == share.cause()) {
         byResource.merge(
             s.resource(),
             new Most(s.resource(), s.ps(), 1),
@@ -125,25 +125,26 @@ public final class Why {
     String times = most.times() == 1 ? "once" : most.times() + " times";
     return percent
         + switch (share.cause()) {
-          case "latency" ->
+          case LATENCY ->
               "bytes were on their way, " + where + thing(most) + ", " + times + ": " + amount;
-          case "serialisation" ->
+          case SERIALISATION ->
               "bytes entered links or memories one after the other, %s%s: %s"
                   .formatted(where, thing(most), amount);
-          case "contention" ->
+          case CONTENTION ->
               "transfers waited behind others, " + where + thing(most) + ": " + amount;
-          case "compute" ->
+          case COMPUTE ->
               "went into computing, " + where + thing(most) + ": " + amount + ", " + times;
-          case "credit return" ->
+          case CREDIT_RETURN ->
               "senders that had used all their slots waited for credits, " + times + ": " + amount;
-          case "flow control" ->
+          case FLOW_CONTROL ->
               "flits waited for credits or turns, " + where + thing(most) + ": " + amount;
-          case "DMA setup" -> "went into setting up DMAs, " + times + ": " + amount;
-          case "message overhead" -> "went into starting messages, " + times + ": " + amount;
-          case "command issue" -> "a CPU was issuing commands: " + amount;
-          case "slot access" -> "messages were copied into or out of slots: " + amount;
-          case "address translation" -> "addresses were translated, " + times + ": " + amount;
-          default -> "is " + share.cause() + ", " + where + thing(most) + ": " + amount;
+          case DMA_SETUP -> "went into setting up DMAs, " + times + ": " + amount;
+          case MESSAGE_OVERHEAD -> "went into starting messages, " + times + ": " + amount;
+          case COMMAND_ISSUE -> "a CPU was issuing commands: " + amount;
+          case SLOT_ACCESS -> "messages were copied into or out of slots: " + amount;
+          case TRANSLATION -> "addresses were translated, " + times + ": " + amount;
+          case SLOT_HELD, LOOK, MEMORY, LAUNCH, HOST, OTHER ->
+              "is " + share.cause() + ", " + where + thing(most) + ": " + amount;
         };
   }
 

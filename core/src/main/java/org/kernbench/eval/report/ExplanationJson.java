@@ -70,7 +70,7 @@ public final class ExplanationJson {
     List<Object> list = new ArrayList<>();
     for (Breakdown.Share s : shares) {
       Map<String, Object> json = new LinkedHashMap<>();
-      json.put("cause", s.cause());
+      json.put("cause", s.cause().text());
       json.put(what, s.place());
       if (what.equals("place")) {
         json.put("line", s.line());

@@ -102,7 +102,7 @@ final class ReportData {
     List<Object> list = new ArrayList<>();
     for (Breakdown.Share s : result.breakdown()) {
       list.add(
-          List.of(s.cause(), Numbers.ns(s.ps()), Numbers.share(s.share()), s.place(), s.line()));
+          List.of(s.cause().text(), Numbers.ns(s.ps()), Numbers.share(s.share()), s.place(), s.line()));
     }
     return list;
   }
@@ -123,7 +123,7 @@ final class ReportData {
     List<Segment> path = result.path().map(Breakdown::segments).orElse(List.of());
     List<Object> segments = new ArrayList<>();
     for (Segment s : path) {
-      segments.add(List.of(s.fromPs(), s.toPs(), s.cause(), s.place(), s.line()));
+      segments.add(List.of(s.fromPs(), s.toPs(), s.cause().text(), s.place(), s.line()));
     }
     json.put("path", segments);
     if (!log.isComplete() || !log.transfers().isComplete()) {

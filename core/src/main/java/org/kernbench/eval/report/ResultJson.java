@@ -91,7 +91,7 @@ public final class ResultJson {
   private static List<Object> breakdown(RunResult r) {
     List<Object> list = new ArrayList<>();
     for (Breakdown.Share s : r.breakdown()) {
-      Map<String, Object> json = object("cause", s.cause(), "ns", Numbers.ns(s.ps()));
+      Map<String, Object> json = object("cause", s.cause().text(), "ns", Numbers.ns(s.ps()));
       json.put("share", Numbers.share(s.share()));
       json.put("place", s.place());
       json.put("line", s.line());

@@ -126,7 +126,7 @@ public record RunDiff(
   private static void add(
       List<Segment> segments, int side, boolean byResource, Map<List<String>, long[]> sums) {
     for (Segment s : segments) {
-      List<String> key = List.of(byResource ? s.resource() : s.place(), s.cause());
+      List<String> key = List.of(byResource ? s.resource() : s.place(), s.cause().text());
       sums.computeIfAbsent(key, k -> new long[2])[side] += s.ps();
     }
   }

@@ -62,7 +62,7 @@ final class LaunchPathTest {
 
   private static long ps(Breakdown path, String cause) {
     return path.segments().stream()
-        .filter(s -> s.cause().equals(cause))
+        .filter(s -> s.cause().text().equals(cause))
         .mapToLong(Segment::ps)
         .sum();
   }

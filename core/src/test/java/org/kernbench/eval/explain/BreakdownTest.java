@@ -46,7 +46,7 @@ final class BreakdownTest {
   private record Run(Machine machine, Launch launch, Breakdown breakdown) {
     long ps(String cause) {
       return breakdown.segments().stream()
-          .filter(s -> s.cause().equals(cause))
+          .filter(s -> s.cause().text().equals(cause))
           .mapToLong(Segment::ps)
           .sum();
     }
@@ -78,7 +78,7 @@ final class BreakdownTest {
   private static long untilNextPoll(Run run) {
     boolean polls = run.machine.ipcq().backpressure() == Backpressure.POLL;
     return run.breakdown.segments().stream()
-        .filter(s -> polls && s.cause().equals("slot held"))
+        .filter(s -> polls && s.cause().text().equals("slot held"))
         .mapToLong(s -> s.toPs() - s.fromPs())
         .sum();
   }
@@ -285,7 +285,7 @@ final class BreakdownTest {
     assertThat(run.ps("credit return")).isEqualTo((messages - 1) * credit);
     assertThat(run.breakdown.shares())
         .extracting(Breakdown.Share::cause)
-        .contains("credit return", "latency");
+        .contains(PathCause.CREDIT_RETURN, PathCause.LATENCY);
   }
 
   @Test
@@ -327,7 +327,7 @@ final class BreakdownTest {
     assertCovers(run);
     assertThat(run.breakdown.shares())
         .extracting(Breakdown.Share::cause)
-        .containsExactly("compute", "command issue");
+        .containsExactly(PathCause.COMPUTE, PathCause.COMMAND_ISSUE);
     assertThat(run.ps("command issue")).isEqualTo(machine.pe().cpu().dispatchPs());
   }
 

@@ -22,7 +22,7 @@ final class CausesInGuidesTest {
   @ValueSource(strings = {"results.md", "explain-guide.md"})
   void table_ofCauses_hasEachAndNoOther(String page) throws IOException {
     Set<String> causes = new TreeSet<>(Set.of("contention")); // serialisation of other transfers
-    Arrays.stream(PathCause.values()).forEach(cause -> causes.add(cause.text));
+    Arrays.stream(PathCause.values()).forEach(cause -> causes.add(cause.text()));
     assertThat(table(Files.readString(DOCS.resolve(page)))).isEqualTo(causes);
   }
 

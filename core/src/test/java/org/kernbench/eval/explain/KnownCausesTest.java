@@ -63,7 +63,7 @@ final class KnownCausesTest {
 
   private static double ns(Explanation e, String cause, String place) {
     return e.breakdown().places().stream()
-            .filter(s -> s.cause().equals(cause) && s.place().equals(place))
+            .filter(s -> s.cause().text().equals(cause) && s.place().equals(place))
             .mapToLong(Breakdown.Share::ps)
             .sum()
         / 1e3;
@@ -71,7 +71,7 @@ final class KnownCausesTest {
 
   private static double ns(Explanation e, String cause) {
     return e.breakdown().shares().stream()
-            .filter(s -> s.cause().equals(cause))
+            .filter(s -> s.cause().text().equals(cause))
             .mapToLong(Breakdown.Share::ps)
             .sum()
         / 1e3;
@@ -132,7 +132,7 @@ final class KnownCausesTest {
     double message = 8 + 2 + 12 + 250 + 12 + 4 + bytes;
     double store = 28 + 2 + 7.25 + 30.5 + 16 * CHUNK_OF_HBM + 7.25 + 4;
     assertThat(totalNs(e)).isEqualTo(1 + load + message + store, EXACT);
-    assertThat(largest(e).cause()).isEqualTo("serialisation");
+    assertThat(largest(e).cause().text()).isEqualTo("serialisation");
     assertThat(largest(e).place()).isEqualTo("sip0.ioE->sip1.ioW");
     assertThat(largest(e).line()).startsWith("KnownCausesTest.java");
     assertThat(largest(e).ps() / 1e3).isEqualTo(bytes, EXACT);
@@ -207,7 +207,7 @@ final class KnownCausesTest {
     assertThat(totalNs(e)).isEqualTo(time, EXACT);
     String back = "sip1.cube0.pe0->sip0.cube0.pe0";
     assertThat(ns(e, "credit return", back)).isEqualTo(9 * credit, EXACT);
-    assertThat(largest(e).cause()).isEqualTo("credit return");
+    assertThat(largest(e).cause().text()).isEqualTo("credit return");
     assertThat(largest(e).share()).isEqualTo(9 * credit / time, EXACT);
 
     // message 19 is then the second of the seventh three: 6 round trips before it
@@ -283,7 +283,7 @@ final class KnownCausesTest {
     assertThat(ns(e, "compute")).isEqualTo(product, EXACT);
     assertThat(ns(e, "DMA setup")).isEqualTo(16 * 28, EXACT);
     Breakdown.Share most = e.breakdown().shares().getFirst();
-    assertThat(most.cause()).isEqualTo("serialisation");
+    assertThat(most.cause().text()).isEqualTo("serialisation");
     assertThat(most.place()).isEqualTo(port);
     assertThat(most.share()).isEqualTo(16 * bytes / time, EXACT);
     Utilisation.EngineUse busiest = e.utilisation().engines().getFirst();
@@ -323,7 +323,7 @@ final class KnownCausesTest {
     double message = 8 + 280 + 8192 / 200.0;
     double time = 1 + zeros + 50 * addition + message;
     assertThat(totalNs(e)).isEqualTo(time, EXACT);
-    assertThat(largest(e).cause()).isEqualTo("compute");
+    assertThat(largest(e).cause().text()).isEqualTo("compute");
     assertThat(largest(e).place()).isEqualTo("sip1.cube0.pe0 MATH");
     assertThat(largest(e).ps() / 1e3).isEqualTo(50 * addition, EXACT);
     assertThat(largest(e).share()).isEqualTo(50 * addition / time, EXACT);
