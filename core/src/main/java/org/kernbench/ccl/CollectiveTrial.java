@@ -447,7 +447,7 @@ public final class CollectiveTrial {
       return switch (q.op) {
         case BROADCAST, SCATTER -> rank == q.root;
         case BARRIER, POINT_TO_POINT -> false;
-        default -> true;
+        case ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, REDUCE, GATHER, ALL_TO_ALL -> true;
       };
     }
 
@@ -455,7 +455,7 @@ public final class CollectiveTrial {
       return switch (q.op) {
         case REDUCE, GATHER -> rank == q.root;
         case BARRIER, POINT_TO_POINT -> false;
-        default -> true;
+        case ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BROADCAST, SCATTER, ALL_TO_ALL -> true;
       };
     }
 
@@ -463,7 +463,8 @@ public final class CollectiveTrial {
       return switch (q.op) {
         case ALL_GATHER, GATHER -> parts.get(rank).count();
         case ALL_TO_ALL -> splits.sent(rank);
-        default -> q.elements;
+        case ALL_REDUCE, REDUCE_SCATTER, BROADCAST, REDUCE, SCATTER, POINT_TO_POINT, BARRIER ->
+            q.elements;
       };
     }
 
@@ -471,7 +472,8 @@ public final class CollectiveTrial {
       return switch (q.op) {
         case REDUCE_SCATTER, SCATTER -> parts.get(rank).count();
         case ALL_TO_ALL -> splits.received(rank);
-        default -> q.elements;
+        case ALL_REDUCE, ALL_GATHER, BROADCAST, REDUCE, GATHER, POINT_TO_POINT, BARRIER ->
+            q.elements;
       };
     }
 

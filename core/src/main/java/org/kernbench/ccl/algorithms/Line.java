@@ -87,7 +87,8 @@ public final class Line implements CollectiveAlgorithm {
         case REDUCE -> reduce();
         case GATHER -> gather();
         case SCATTER -> scatter();
-        default -> throw new CollectiveException("line has no " + call.op().word());
+        case ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, ALL_TO_ALL, POINT_TO_POINT, BARRIER ->
+            throw new CollectiveException("line has no " + call.op().word());
       }
     }
 
