@@ -142,6 +142,11 @@ public final class Machine {
     return warnings;
   }
 
+  /** The values as they were read, for what this room derives from them. */
+  MachineConfig config() {
+    return config;
+  }
+
   /** Number of packages. */
   public int sips() {
     return config.system().sips();
@@ -587,7 +592,7 @@ public final class Machine {
     } else {
       walk.walk(fromSip, fromLocal, toSip, toLocal);
     }
-    return new Route(walk.links(), this::specOf, config.pe().dma().messageOverheadPs());
+    return new Route(this, walk.links());
   }
 
   /** The links from one PE to another, see {@link #route(int, int)}. */

@@ -1,7 +1,9 @@
 package org.kernbench.machine;
 
-import java.util.function.IntFunction;
-import org.kernbench.machine.spec.LinkSpec;
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.sim.Rate;
 
 /**
@@ -15,20 +17,13 @@ import org.kernbench.sim.Rate;
  * ask often keep them. Times in picoseconds.
  */
 public final class Route {
+  private final Machine machine;
   private final int[] links;
-  private final IntFunction<LinkSpec> specOf;
-  private final long overheadPs;
 
-  /**
-   * A route over links, of which there is at least one.
-   *
-   * @param specOf rate and latency of a link
-   * @param overheadPs what a message on this route costs its sender besides its bytes
-   */
-  Route(int[] links, IntFunction<LinkSpec> specOf, long overheadPs) {
+  /** A route over links of a machine, of which there is at least one. */
+  Route(Machine machine, int[] links) {
+    this.machine = machine;
     this.links = links;
-    this.specOf = specOf;
-    this.overheadPs = overheadPs;
   }
 
   /** The ids of the links, in order; a copy. */
@@ -55,7 +50,7 @@ public final class Route {
   public long latencyPs() {
     long sum = 0;
     for (int link : links) {
-      sum += specOf.apply(link).latencyPs();
+      sum += machine.specOf(link).latencyPs();
     }
     return sum;
   }
@@ -65,7 +60,7 @@ public final class Route {
    * port, which the answer pays with its first.
    */
   public long requestPs() {
-    return latencyPs() - specOf.apply(last()).latencyPs();
+    return latencyPs() - machine.specOf(last()).latencyPs();
   }
 
   /**
@@ -73,7 +68,7 @@ public final class Route {
    * first link, its port, which the access has paid.
    */
   public long replyPs() {
-    return latencyPs() - specOf.apply(first()).latencyPs();
+    return latencyPs() - machine.specOf(first()).latencyPs();
   }
 
   /** The link of the lowest rate, the first of them if there are several. */
@@ -81,7 +76,7 @@ public final class Route {
     int narrowest = links[0];
     long least = Long.MAX_VALUE;
     for (int link : links) {
-      long rate = specOf.apply(link).rate().bytesPerSecond();
+      long rate = machine.specOf(link).rate().bytesPerSecond();
       if (rate < least) {
         least = rate;
         narrowest = link;
@@ -92,17 +87,31 @@ public final class Route {
 
   /** The rate of the narrowest link. */
   public Rate narrowest() {
-    return specOf.apply(narrowestLink()).rate();
+    return machine.specOf(narrowestLink()).rate();
   }
 
   /** The rate of the first link, which all messages of a PE share. */
   public Rate injection() {
-    return specOf.apply(first()).rate();
+    return machine.specOf(first()).rate();
   }
 
-  /** What a message costs its sender's channel before its first byte leaves. */
+  /** Whether it leads over a link of a kind. */
+  boolean passes(LinkKind kind) {
+    return IntStream.of(links).anyMatch(link -> machine.linkKind(link) == kind);
+  }
+
+  /** What a message on it costs its sender's channel before its first byte leaves, by cause. */
+  public List<Overhead> overheads() {
+    return Stream.of(Overhead.values()).filter(each -> each.isPaidOn(this)).toList();
+  }
+
+  /** The sum of its {@link #overheads}. */
   public long overheadPs() {
-    return overheadPs;
+    long sum = 0;
+    for (Overhead each : Overhead.values()) {
+      sum += each.isPaidOn(this) ? each.ps(machine) : 0;
+    }
+    return sum;
   }
 
   /**
@@ -120,6 +129,6 @@ public final class Route {
    * @param bytes at least 0
    */
   public long messagePs(long bytes) {
-    return overheadPs + alonePs(bytes);
+    return overheadPs() + alonePs(bytes);
   }
 }

@@ -357,6 +357,8 @@ class RouteTest {
     assertThat(route.replyPs()).isEqualTo(latency - first);
     assertThat(route.requestPs()).isEqualTo(latency - last);
     assertThat(route.alonePs(bytes)).isEqualTo(latency + slowest);
+    assertThat(route.overheads()).containsExactly(Overhead.DMA);
+    assertThat(route.overheadPs()).isEqualTo(overhead);
     assertThat(route.messagePs(bytes)).isEqualTo(overhead + latency + slowest);
     assertThat(route.narrowest()).isEqualTo(machine.link(route.narrowestLink()).rate());
     assertThat(route.injection()).isEqualTo(machine.link(links[0]).rate());

@@ -1,6 +1,7 @@
 package org.kernbench.ccl.bounds;
 
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.kernbench.machine.Machine;
@@ -94,7 +95,7 @@ public final class Bounds {
     this.graph = new RankGraph(machine, leads);
     this.cuts = new Cuts(graph);
     DmaSpec dma = machine.pe().dma();
-    long message = dma.messageOverheadPs();
+    long message = leastOverheadPs(machine, leads);
     this.fixedPs = inMemory ? 2 * dma.setupPs() : message;
     this.handOverPs = inMemory ? Math.min(message, dma.setupPs()) : message;
     this.memoryRates = leads.stream().mapToDouble(pe -> portRate(machine, pe)).toArray();
@@ -117,6 +118,18 @@ public final class Bounds {
    */
   public static Bound allReduce(Machine machine, List<Pe> leads, long bytes) {
     return of(machine, leads).allReduce(bytes);
+  }
+
+  /**
+   * The least that a message of one rank to another pays, relays or not: the least on the routes
+   * between neighbours in the order of PEs, of which two are in one package if any two ranks are.
+   */
+  private static long leastOverheadPs(Machine machine, List<Pe> leads) {
+    List<Pe> inOrder = leads.stream().sorted(Comparator.comparingInt(machine::peNode)).toList();
+    return IntStream.range(1, inOrder.size())
+        .mapToLong(i -> machine.route(inOrder.get(i - 1), inOrder.get(i)).overheadPs())
+        .min()
+        .orElse(0);
   }
 
   /** What a PE's slice of HBM can give and take, in bytes per second. */

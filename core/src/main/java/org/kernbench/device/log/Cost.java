@@ -2,6 +2,7 @@ package org.kernbench.device.log;
 
 import java.util.List;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Overhead;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.machine.spec.IpcqSpec;
@@ -98,11 +99,11 @@ public sealed interface Cost {
     }
   }
 
-  /** What a message costs its channel before its first byte leaves. */
-  record MessageOverhead() implements Cost {
+  /** What a message costs its channel before its first byte leaves, by one cause. */
+  record MessageOverhead(Overhead overhead) implements Cost {
     @Override
     public long on(Machine machine) {
-      return machine.pe().dma().messageOverheadPs();
+      return overhead.ps(machine);
     }
   }
 

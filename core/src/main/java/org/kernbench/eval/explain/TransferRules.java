@@ -202,12 +202,19 @@ final class TransferRules {
   /** What passes from the start of a transfer until it offers its first byte. */
   private Piece[] offer(int service, int op) {
     return switch (log.kind(op)) {
-      case SEND ->
-          new Piece[] {new Piece(new Cost.MessageOverhead(), PathCause.MESSAGE_OVERHEAD, op)};
+      case SEND -> overheads(ways.partOf(service), op);
       case LOAD -> before(op, request(service, op));
       case RECV -> new Piece[] {request(service, op)};
       case STORE, MATH, GEMM -> before(op);
     };
+  }
+
+  /** What a message pays on its route, which the link that its part entered last ends. */
+  private Piece[] overheads(int part, int op) {
+    int target = machine.link(ways.link(ways.lastService(part))).toNode();
+    return machine.route(machine.peNode(log.pe(op)), target).overheads().stream()
+        .map(each -> new Piece(new Cost.MessageOverhead(each), PathCause.MESSAGE_OVERHEAD, op))
+        .toArray(Piece[]::new);
   }
 
   /** What a load or store takes before its command or its data sets out. */
