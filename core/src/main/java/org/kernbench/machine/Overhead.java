@@ -1,5 +1,8 @@
 package org.kernbench.machine;
 
+import java.util.Set;
+import org.kernbench.machine.spec.LinkKind;
+
 /**
  * What a message costs the channel of its sender before its first byte leaves, by cause. A {@link
  * Route} lists those that its messages pay; time, forecasts, bounds and explanations go by that
@@ -9,7 +12,7 @@ public enum Overhead {
   /** The DMA of the sender: {@code pe.dma.message_overhead}, of every message. */
   DMA {
     @Override
-    boolean isPaidOn(Route route) {
+    boolean isPaidOver(Set<LinkKind> kinds) {
       return true;
     }
 
@@ -19,8 +22,8 @@ public enum Overhead {
     }
   };
 
-  /** Whether messages on a route pay it. The longer of two routes on one way pays no less. */
-  abstract boolean isPaidOn(Route route);
+  /** Whether messages pay it on a route over links of these kinds; over more kinds no less. */
+  abstract boolean isPaidOver(Set<LinkKind> kinds);
 
   /** Picoseconds on a machine. */
   public abstract long ps(Machine machine);

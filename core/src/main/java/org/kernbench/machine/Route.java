@@ -1,7 +1,8 @@
 package org.kernbench.machine;
 
+import java.util.EnumSet;
 import java.util.List;
-import java.util.stream.IntStream;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.sim.Rate;
@@ -95,21 +96,20 @@ public final class Route {
     return machine.specOf(first()).rate();
   }
 
-  /** Whether it leads over a link of a kind. */
-  boolean passes(LinkKind kind) {
-    return IntStream.of(links).anyMatch(link -> machine.linkKind(link) == kind);
-  }
-
   /** What a message on it costs its sender's channel before its first byte leaves, by cause. */
   public List<Overhead> overheads() {
-    return Stream.of(Overhead.values()).filter(each -> each.isPaidOn(this)).toList();
+    Set<LinkKind> kinds = EnumSet.noneOf(LinkKind.class);
+    for (int link : links) {
+      kinds.add(machine.linkKind(link));
+    }
+    return Stream.of(Overhead.values()).filter(each -> each.isPaidOver(kinds)).toList();
   }
 
   /** The sum of its {@link #overheads}. */
   public long overheadPs() {
     long sum = 0;
-    for (Overhead each : Overhead.values()) {
-      sum += each.isPaidOn(this) ? each.ps(machine) : 0;
+    for (Overhead each : overheads()) {
+      sum += each.ps(machine);
     }
     return sum;
   }
