@@ -33,7 +33,11 @@ final class AttentionDecodeBench implements Bench {
   private static final Param<Integer> TILE_K =
       Param.integer("tile_k", 64, 1, 4096, "keys of a tile");
   private static final Param<KernelBed.Over> OVER =
-      Param.choice("over", KernelBed.Over.CUBE, List.of(KernelBed.Over.CUBE, KernelBed.Over.CUBES), "ranks: PEs of a cube, or cubes");
+      Param.choice(
+          "over",
+          KernelBed.Over.CUBE,
+          List.of(KernelBed.Over.CUBE, KernelBed.Over.CUBES),
+          "ranks: PEs of a cube, or cubes");
 
   @Override
   public String name() {

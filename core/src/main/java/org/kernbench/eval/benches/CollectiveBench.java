@@ -54,11 +54,7 @@ final class CollectiveBench implements Bench {
       Param.integer("factor", 8, 2, 1024, "each size is so many times the one before");
 
   private static final Param<ReduceKind> REDUCE =
-      Param.choice(
-          "reduce",
-          ReduceKind.SUM,
-          ReduceKind.class,
-          "how elements combine, if they do");
+      Param.choice("reduce", ReduceKind.SUM, ReduceKind.class, "how elements combine, if they do");
 
   private static final Param<RankLevel> RANK_LEVEL =
       Param.choice("rank_level", RankLevel.SIP, RankLevel.class, "what a rank owns");

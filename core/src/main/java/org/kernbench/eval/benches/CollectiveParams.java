@@ -3,7 +3,6 @@ package org.kernbench.eval.benches;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.kernbench.torch.placement.RankLevel;
 import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.config.Suggest;
@@ -13,6 +12,7 @@ import org.kernbench.eval.Param;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.placement.RankLevel;
 
 /** Parameters that benches of collectives share. */
 final class CollectiveParams {
@@ -23,7 +23,15 @@ final class CollectiveParams {
           "dtype",
           DType.F16,
           List.of(
-              DType.F64, DType.F32, DType.F16, DType.BF16, DType.F8E4M3, DType.F8E5M2, DType.I8, DType.I32, DType.I64),
+              DType.F64,
+              DType.F32,
+              DType.F16,
+              DType.BF16,
+              DType.F8E4M3,
+              DType.F8E5M2,
+              DType.I8,
+              DType.I32,
+              DType.I64),
           "type of the elements");
 
   static final Param<PatternChoice> PATTERN =
@@ -38,8 +46,7 @@ final class CollectiveParams {
       Param.word("algorithm", "", "a name in ccl.yaml", "collective algorithm").orFrom("ccl.yaml");
 
   static final Param<Optional<BufferKind>> BUFFER_KIND =
-      Param.choice(
-              "buffer_kind", BufferKind.TCM, BufferKind.class, "memory of the message slots")
+      Param.choice("buffer_kind", BufferKind.TCM, BufferKind.class, "memory of the message slots")
           .orFrom("ccl.yaml");
 
   static final Param<Optional<Integer>> SLOTS =
@@ -106,11 +113,15 @@ final class CollectiveParams {
     List<String> overrides = new ArrayList<>();
     overrides.add("defaults.algorithm=" + algorithm);
     checkRoot(context, file.of(algorithm).className());
-    context.param(RANK_LEVEL).ifPresent(level -> overrides.add(entry + "rank_level=" + Param.word(level)));
+    context
+        .param(RANK_LEVEL)
+        .ifPresent(level -> overrides.add(entry + "rank_level=" + Param.word(level)));
     context.param(RANKS).ifPresent(n -> overrides.add(entry + "world_size=" + n));
     context.param(ROOT).ifPresent(root -> overrides.add(entry + "root=" + Param.word(root)));
     context.param(ROOT_CUBE).ifPresent(n -> overrides.add(entry + "root_cube=" + n));
-    context.param(BUFFER_KIND).ifPresent(k -> overrides.add(entry + "buffer_kind=" + Param.word(k)));
+    context
+        .param(BUFFER_KIND)
+        .ifPresent(k -> overrides.add(entry + "buffer_kind=" + Param.word(k)));
     context.param(SLOTS).ifPresent(n -> overrides.add(entry + "slots=" + n));
     context.param(SLOT_SIZE).ifPresent(n -> overrides.add(entry + "slot_size=" + n + " B"));
     return context.ccl(overrides);

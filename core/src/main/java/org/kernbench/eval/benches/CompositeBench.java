@@ -33,11 +33,7 @@ final class CompositeBench implements Bench {
   private static final Param<Integer> BUFFERS =
       Param.integer("buffers", 0, 0, 64, "tiles of each operand in TCM; 0: the machine's choice");
   private static final Param<Finish> EPILOGUE =
-      Param.choice(
-          "epilogue",
-          Finish.NONE,
-          Finish.class,
-          "what is applied to each output tile");
+      Param.choice("epilogue", Finish.NONE, Finish.class, "what is applied to each output tile");
   private static final int UNDER_FED = 32;
 
   private final String name;
@@ -82,7 +78,12 @@ final class CompositeBench implements Bench {
   static List<Bench> all() {
     return List.of(
         new CompositeBench(
-            "gemm-single-pe", "one small product on one PE, 32x128x32", 32, 128, 32, Staging.REF_REF),
+            "gemm-single-pe",
+            "one small product on one PE, 32x128x32",
+            32,
+            128,
+            32,
+            Staging.REF_REF),
         new CompositeBench(
             "matmul-composite",
             "a product streamed through one PE: staging, tiles, epilogue",
@@ -91,7 +92,12 @@ final class CompositeBench implements Bench {
             32,
             Staging.REF_REF),
         new CompositeBench(
-            "qkv-gemm", "128x256x128 on one PE, A in TCM, B streamed", 128, 256, 128, Staging.LOAD_REF));
+            "qkv-gemm",
+            "128x256x128 on one PE, A in TCM, B streamed",
+            128,
+            256,
+            128,
+            Staging.LOAD_REF));
   }
 
   @Override

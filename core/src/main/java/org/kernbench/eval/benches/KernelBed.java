@@ -38,7 +38,10 @@ import org.kernbench.torch.TorchOptions;
 final class KernelBed implements AutoCloseable {
   static final Param<DType> DTYPE =
       Param.choice(
-          "dtype", DType.F16, List.of(DType.F64, DType.F32, DType.F16, DType.BF16), "type of the tensors' elements");
+          "dtype",
+          DType.F16,
+          List.of(DType.F64, DType.F32, DType.F16, DType.BF16),
+          "type of the tensors' elements");
 
   /** Which PEs take part. */
   enum Over {

@@ -31,11 +31,7 @@ final class ShardedGemmBench implements Bench {
   private static final Param<Integer> K = Param.integer("k", 256, 1, 1 << 14, "columns of A");
   private static final Param<Integer> N = Param.integer("n", 256, 1, 1 << 14, "columns of B");
   private static final Param<Split> SPLIT =
-      Param.choice(
-          "split",
-          Split.COLUMNS,
-          Split.class,
-          "how the product is divided");
+      Param.choice("split", Split.COLUMNS, Split.class, "how the product is divided");
   private static final Param<KernelBed.Over> OVER =
       Param.choice(
           "over",
@@ -81,7 +77,13 @@ final class ShardedGemmBench implements Bench {
       int wanted = context.param(PES);
       if (wanted > pes.size()) {
         throw new UsageException(
-            "--param pes=" + wanted + ": " + Param.word(context.param(OVER)) + " has " + pes.size() + " PEs");
+            "--param pes="
+                + wanted
+                + ": "
+                + Param.word(context.param(OVER))
+                + " has "
+                + pes.size()
+                + " PEs");
       }
       pes = pes.subList(0, wanted > 0 ? wanted : pes.size());
       Job job = new Job(bed, context, pes);

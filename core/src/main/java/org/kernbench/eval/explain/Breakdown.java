@@ -300,10 +300,7 @@ public final class Breakdown {
     List<Share> shares = new ArrayList<>();
     sums.forEach(
         (k, ps) -> shares.add(new Share(k.cause, ps, (double) ps / total, k.place, k.line)));
-    shares.sort(
-        LARGEST_FIRST
-            .thenComparing(Share::place)
-            .thenComparing(Share::line));
+    shares.sort(LARGEST_FIRST.thenComparing(Share::place).thenComparing(Share::line));
     return shares;
   }
 

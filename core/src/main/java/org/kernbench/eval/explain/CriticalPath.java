@@ -186,9 +186,17 @@ final class CriticalPath {
       case Cost.CreditReturn c -> c.from() + "->" + c.to();
       case Cost.Dispatch d -> log.pe(op) + " CPU";
       case Cost.TileDispatch d -> log.pe(op) + " scheduler";
-      case Cost.LaunchCall _, Cost.Request _, Cost.Reply _, Cost.DmaSetup _, Cost.Translation _,
-          Cost.MessageOverhead _, Cost.SlotCopy _, Cost.SlotAccess _, Cost.Compute _,
-          Cost.Occupancy _, Cost.Fixed _ ->
+      case Cost.LaunchCall _,
+          Cost.Request _,
+          Cost.Reply _,
+          Cost.DmaSetup _,
+          Cost.Translation _,
+          Cost.MessageOverhead _,
+          Cost.SlotCopy _,
+          Cost.SlotAccess _,
+          Cost.Compute _,
+          Cost.Occupancy _,
+          Cost.Fixed _ ->
           op < 0 || !log.has(op)
               ? "host"
               : cause == PathCause.COMMAND_ISSUE || cause == PathCause.LOOK
@@ -206,8 +214,15 @@ final class CriticalPath {
       case Cost.SlotAccess c -> "slots";
       case Cost.Dispatch d -> "CPU";
       case Cost.TileDispatch d -> "CPU";
-      case Cost.LaunchCall _, Cost.Request _, Cost.Reply _, Cost.DmaSetup _, Cost.Translation _,
-          Cost.MessageOverhead _, Cost.Compute _, Cost.Occupancy _, Cost.Fixed _ ->
+      case Cost.LaunchCall _,
+          Cost.Request _,
+          Cost.Reply _,
+          Cost.DmaSetup _,
+          Cost.Translation _,
+          Cost.MessageOverhead _,
+          Cost.Compute _,
+          Cost.Occupancy _,
+          Cost.Fixed _ ->
           op < 0 || !log.has(op)
               ? "host"
               : switch (log.kind(op)) {

@@ -102,7 +102,8 @@ final class ReportData {
     List<Object> list = new ArrayList<>();
     for (Breakdown.Share s : result.breakdown()) {
       list.add(
-          List.of(s.cause().text(), Numbers.ns(s.ps()), Numbers.share(s.share()), s.place(), s.line()));
+          List.of(
+              s.cause().text(), Numbers.ns(s.ps()), Numbers.share(s.share()), s.place(), s.line()));
     }
     return list;
   }

@@ -67,11 +67,7 @@ public final class MimoBench implements Bench {
   }
 
   private static final Param<Model> MODEL =
-      Param.choice(
-          "model",
-          Model.TINY_GPT,
-          Model.class,
-          "encoder and language model");
+      Param.choice("model", Model.TINY_GPT, Model.class, "encoder and language model");
   private static final Param<String> ENCODER =
       Param.word("encoder", "tp=2,dp=4", "a layout, e.g. tp=2,dp=4", "layout of the encoder");
   private static final Param<String> LANGUAGE =
@@ -95,9 +91,9 @@ public final class MimoBench implements Bench {
   private static final Param<Boolean> FROZEN =
       Param.onOff("frozen", false, "whether the encoder is frozen");
   private static final Param<Boolean> DISTRIBUTED =
-      Param.onOff("distributed_optimizer", false, "whether data-parallel ranks divide the optimizer");
-  private static final Param<RankLevel> LEVEL =
-      TrainingParams.rankLevel(RankLevel.CUBE);
+      Param.onOff(
+          "distributed_optimizer", false, "whether data-parallel ranks divide the optimizer");
+  private static final Param<RankLevel> LEVEL = TrainingParams.rankLevel(RankLevel.CUBE);
 
   @Override
   public String name() {

@@ -106,11 +106,7 @@ public final class TrainingBench implements Bench {
   }
 
   private static final Param<Model> MODEL =
-      Param.choice(
-          "model",
-          Model.TINY_GPT,
-          Model.class,
-          "shape of the transformer");
+      Param.choice("model", Model.TINY_GPT, Model.class, "shape of the transformer");
   private static final Param<Integer> TOKENS =
       Param.integer("tokens", 48, 1, 1 << 20, "length of the sequence");
   private static final Param<Integer> BATCH =
@@ -125,8 +121,7 @@ public final class TrainingBench implements Bench {
   private static final Param<Integer> DP = Param.integer("dp", 1, 1, 4096, "data-parallel ranks");
   private static final Param<Boolean> SP =
       Param.onOff("sp", true, "sequence parallelism between tp regions");
-  private static final Param<RankLevel> LEVEL =
-      TrainingParams.rankLevel(RankLevel.PE);
+  private static final Param<RankLevel> LEVEL = TrainingParams.rankLevel(RankLevel.PE);
 
   private static final Param<Keys> CONTEXT =
       Param.choice(
@@ -135,12 +130,16 @@ public final class TrainingBench implements Bench {
           Keys.class,
           "how context-parallel ranks exchange keys and values");
   private static final Param<Boolean> OVERLAP =
-      Param.onOff("overlap", true, "compute weight gradients beside collectives, and sum gradients beside the backward"
+      Param.onOff(
+          "overlap",
+          true,
+          "compute weight gradients beside collectives, and sum gradients beside the backward"
               + " pass");
   private static final Param<Integer> BUCKET =
       Param.integer("bucket", 4096, 1, 1 << 20, "size of a bucket of gradients, KiB");
   private static final Param<Boolean> DIVIDED =
-      Param.onOff("distributed_optimizer", false, "divide the optimizer over the data-parallel ranks");
+      Param.onOff(
+          "distributed_optimizer", false, "divide the optimizer over the data-parallel ranks");
 
   private final Scope scope;
 
