@@ -85,7 +85,10 @@ final class ArchitectureRulesTest {
           """,
           """
           package org.kernbench.tensor;
-          final class VectorGemm { jdk.incubator.vector.FloatVector okVector; }
+          final class VectorGemm {
+            jdk.incubator.vector.FloatVector okVector;
+            tools.jackson.core.JsonParser okJson;
+          }
           """,
           """
           package org.kernbench.config;
@@ -140,6 +143,7 @@ final class ArchitectureRulesTest {
           public final class UsesTerminal {
             picocli.CommandLine terminal;
             org.snakeyaml.engine.v2.api.Load yaml;
+            tools.jackson.core.JsonParser json;
           }
           """,
           """
@@ -188,6 +192,7 @@ final class ArchitectureRulesTest {
         arguments("ccl_takesOnlyRatesFromSim", List.of("ccl.UsesClock.clock")),
         arguments("nn_trainsThroughTorch", List.of("UsesAlgorithm.algorithm")),
         arguments("yamlTypes_stayInConfig", List.of("UsesTerminal.yaml", "UsesClock.yaml")),
+        arguments("jsonTypes_stayWhereFilesAreReadAndWritten", List.of("UsesTerminal.json")),
         arguments("eval_knowsNoTerminal", List.of("UsesTerminal.terminal")),
         arguments("cli_isUsedByNobody", List.of("UsesTerminal.terminal")),
         arguments("cli_asksEvalForResults", List.of("UsesEngine.engine")),
