@@ -74,7 +74,7 @@ public final class Cuts {
     if (nodes == n) {
       return entering(u -> part[u] == inside);
     }
-    MaxFlow flow = new MaxFlow(nodes + 2);
+    MaxFlow flow = new MaxFlow(nodes + 2, n + graph.edges());
     for (int u = 0; u < n; u++) {
       if (part[u] == inside) {
         flow.edge(u, nodes + 1, Double.POSITIVE_INFINITY);
@@ -126,7 +126,7 @@ public final class Cuts {
     int[] part = new int[n];
     for (int v = 0; v < n; v++) {
       // The least in(X) - lambda - y(X - v) over sets X of the first ranks with v among them.
-      MaxFlow flow = new MaxFlow(nodes + 2);
+      MaxFlow flow = new MaxFlow(nodes + 2, n + graph.edges());
       int source = nodes;
       int sink = nodes + 1;
       flow.edge(source, v, Double.POSITIVE_INFINITY);
@@ -299,7 +299,7 @@ public final class Cuts {
   }
 
   private MaxFlow flowOf(double times, int nodes) {
-    MaxFlow flow = new MaxFlow(nodes);
+    MaxFlow flow = new MaxFlow(nodes, graph.edges() + n);
     for (int e = 0; e < graph.edges(); e++) {
       flow.edge(graph.from(e), graph.to(e), graph.rate(e) * times);
     }

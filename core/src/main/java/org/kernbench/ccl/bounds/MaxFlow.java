@@ -6,17 +6,28 @@ import java.util.Arrays;
 final class MaxFlow {
   private final int nodes;
   private final int[] first;
-  private int[] next = new int[64];
-  private int[] head = new int[64];
-  private double[] left = new double[64];
+  private final int[] level;
+  private final int[] queue;
+  private int[] next;
+  private int[] head;
+  private double[] left;
   private int count;
-  private int[] level = new int[0];
   private int source;
   private double zero;
 
-  MaxFlow(int nodes) {
+  /**
+   * A network without edges.
+   *
+   * @param edges for how many there is room at first
+   */
+  MaxFlow(int nodes, int edges) {
     this.nodes = nodes;
     this.first = new int[nodes];
+    this.level = new int[nodes];
+    this.queue = new int[nodes];
+    this.next = new int[2 * edges];
+    this.head = new int[2 * edges];
+    this.left = new double[2 * edges];
     Arrays.fill(first, -1);
   }
 
@@ -26,9 +37,10 @@ final class MaxFlow {
 
   void edge(int from, int to, double capacity, double back) {
     if (count + 2 > head.length) {
-      next = Arrays.copyOf(next, 2 * count);
-      head = Arrays.copyOf(head, 2 * count);
-      left = Arrays.copyOf(left, 2 * count);
+      int length = Math.max(count + 2, 2 * count);
+      next = Arrays.copyOf(next, length);
+      head = Arrays.copyOf(head, length);
+      left = Arrays.copyOf(left, length);
     }
     half(from, to, capacity);
     half(to, from, back);
@@ -57,14 +69,13 @@ final class MaxFlow {
     return flow;
   }
 
+  /** Numbers the nodes by their distance, as far as the sink: what is beyond leads nowhere. */
   private boolean reaches(int to) {
-    level = new int[nodes];
     Arrays.fill(level, -1);
-    int[] queue = new int[nodes];
     int end = 0;
     queue[end++] = source;
     level[source] = 0;
-    for (int i = 0; i < end; i++) {
+    for (int i = 0; i < end && level[to] < 0; i++) {
       for (int e = first[queue[i]]; e >= 0; e = next[e]) {
         if (left[e] > zero && level[head[e]] < 0) {
           level[head[e]] = level[queue[i]] + 1;

@@ -5,16 +5,15 @@ import java.util.BitSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.spec.LinkSpec;
 import org.kernbench.torch.placement.RankLevel;
 
@@ -32,11 +31,6 @@ import org.kernbench.torch.placement.RankLevel;
  * another way.
  */
 public final class RankGraph {
-  /** Ranks up to which the links of all routes are collected; beyond, all but the host's count. */
-  private static final int ALL_ROUTES = 128;
-
-  private static final long MOST_ROUTES = 1 << 16;
-
   /** Ranks up to which the distances of all pairs are computed. */
   private static final int ALL_DISTANCES = 32;
 
@@ -61,13 +55,16 @@ public final class RankGraph {
 
   private final double[] portIn;
 
+  private long[] ownRoundTripsPs = {};
+  private long[] foreignRepliesPs = {};
+
   public RankGraph(Machine machine, List<Pe> leads) {
     ranks = leads.size();
     leadNodes = leads.stream().mapToInt(machine::peNode).toArray();
     memories = leads.stream().mapToInt(pe -> controller(machine, pe)).toArray();
     sips = sips(leads);
     RankLevel level = level(leads);
-    links = new Directed(machine, usedLinks(machine, leads, level));
+    links = new Directed(machine, UsedLinks.of(machine, leads, level));
     backwards = new Directed(links);
     for (int lead : leadNodes) {
       isLead.set(lead);
@@ -141,61 +138,6 @@ public final class RankGraph {
       }
     }
     throw new IllegalStateException("bug: no memory port on the way from " + pe + " to its slice");
-  }
-
-  // ---- which links count ----
-
-  private static BitSet usedLinks(Machine machine, List<Pe> leads, RankLevel level) {
-    BitSet used = new BitSet(machine.linkCount());
-    int[] places = leads.size() > ALL_ROUTES ? new int[0] : places(machine, leads, level);
-    if (places.length == 0 || (long) leads.size() * places.length > MOST_ROUTES) {
-      for (int link = 0; link < machine.linkCount(); link++) {
-        used.set(link, machine.linkKind(link) != LinkKind.HOST_LINK);
-      }
-      return used;
-    }
-    for (Pe lead : leads) {
-      int here = machine.peNode(lead);
-      for (int there : places) {
-        if (there != here) {
-          mark(machine, here, there, used);
-          mark(machine, there, here, used);
-        }
-      }
-    }
-    return used;
-  }
-
-  private static void mark(Machine machine, int from, int to, BitSet used) {
-    for (int link : machine.route(from, to).links()) {
-      used.set(link);
-    }
-  }
-
-  /**
-   * Where bytes can come from and go to: the ranks, and one memory of every cube; where PEs of a
-   * cube are different ranks, all memories of it.
-   */
-  private static int[] places(Machine machine, List<Pe> leads, RankLevel level) {
-    Set<Integer> places = new LinkedHashSet<>();
-    Set<Integer> cubes = new HashSet<>();
-    for (Pe lead : leads) {
-      places.add(machine.peNode(lead));
-      places.add(machine.hbmNode(lead));
-      cubes.add(lead.sip() * machine.cubesPerSip() + lead.cube());
-    }
-    for (int cube = 0; cube < machine.sips() * machine.cubesPerSip(); cube++) {
-      int sip = cube / machine.cubesPerSip();
-      int at = cube % machine.cubesPerSip();
-      boolean apart = level == RankLevel.PE && cubes.contains(cube);
-      for (int pe = 0; pe < (apart ? machine.pesPerCube() : 1); pe++) {
-        places.add(machine.hbmNode(new Pe(sip, at, pe)));
-      }
-      if (apart) {
-        places.add(machine.sramNode(sip, at));
-      }
-    }
-    return places.stream().mapToInt(p -> p).toArray();
   }
 
   // ---- whose a node is ----
@@ -450,10 +392,26 @@ public final class RankGraph {
     long[] written = links.distances(loaded);
     long[] result = new long[ranks];
     for (int to = 0; to < ranks; to++) {
-      long ownStore = sum(loaded[leadNodes[to]], ownRoundTripPs(to));
-      result[to] = Math.min(ownStore, sum(written[memories[to]], foreignReplyPs(to)));
+      long ownStore = sum(loaded[leadNodes[to]], ownRoundTripsPs()[to]);
+      result[to] = Math.min(ownStore, sum(written[memories[to]], foreignRepliesPs()[to]));
     }
     return result;
+  }
+
+  /** By rank, worked out once: every distance asks for those of all ranks. */
+  private long[] ownRoundTripsPs() {
+    if (ownRoundTripsPs.length < ranks) {
+      ownRoundTripsPs = IntStream.range(0, ranks).mapToLong(this::ownRoundTripPs).toArray();
+    }
+    return ownRoundTripsPs;
+  }
+
+  /** By rank, likewise. */
+  private long[] foreignRepliesPs() {
+    if (foreignRepliesPs.length < ranks) {
+      foreignRepliesPs = IntStream.range(0, ranks).mapToLong(this::foreignReplyPs).toArray();
+    }
+    return foreignRepliesPs;
   }
 
   /** A store to a rank's memory by its own PE: the way there and back. */
