@@ -198,8 +198,10 @@ final class MessageUnit {
 
   void startSend(MessageOp op, long startPs) {
     op.firstFragment = op.end().fragmentsSent();
-    op.payload = op.a.data();
-    op.payloadOffset = op.a.dataOffset() + op.aOffset;
+    if (values) {
+      op.payload = op.a.data();
+      op.payloadOffset = op.a.dataOffset() + op.aOffset;
+    }
     sendFragment(op, startPs);
   }
 

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,7 +10,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Register {
   static final byte[] NO_DATA = new byte[0];
-  static final Op[] NO_OPS = new Op[0];
 
   /** Stands for an operand that is not there. */
   public static final Register NONE = new Register(0, false);
@@ -54,10 +54,11 @@ public final class Register {
   int lastReader = -1;
 
   /** Commands that need it and cannot start before it is ready. */
-  @Nullable Op waiter;
+  private @Nullable Op waiter;
 
-  Op[] moreWaiters = NO_OPS;
-  int moreWaiterCount;
+  private @Nullable Op secondWaiter; // a message that is both passed on and stored has two
+
+  private @Nullable List<Op> moreWaiters;
 
   /** Whether the program has given it up; the CPU may not have come to that point yet. */
   boolean released;
@@ -80,11 +81,39 @@ public final class Register {
   void addWaiter(Op op) {
     if (waiter == null) {
       waiter = op;
+    } else if (secondWaiter == null) {
+      secondWaiter = op;
     } else {
-      if (moreWaiterCount == moreWaiters.length) {
-        moreWaiters = Arrays.copyOf(moreWaiters, Math.max(2, moreWaiterCount * 2));
+      List<Op> more = moreWaiters;
+      if (more == null) {
+        more = new ArrayList<>();
+        moreWaiters = more;
       }
-      moreWaiters[moreWaiterCount++] = op;
+      more.add(op);
+    }
+  }
+
+  /**
+   * Tells the commands that wait for it, in the order in which they were taken; none waits then.
+   */
+  void tellWaiters() {
+    final Op first = waiter;
+    if (first == null) {
+      return;
+    }
+    final Op second = secondWaiter;
+    final List<Op> more = moreWaiters;
+    waiter = null;
+    secondWaiter = null;
+    moreWaiters = null;
+    first.pe.isThere(this, first);
+    if (second != null) {
+      second.pe.isThere(this, second);
+    }
+    if (more != null) {
+      for (Op op : more) {
+        op.pe.isThere(this, op);
+      }
     }
   }
 

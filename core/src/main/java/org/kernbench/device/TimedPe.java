@@ -467,31 +467,15 @@ final class TimedPe {
     recycle(op);
     context.cpu.pump();
     world.tryStart(engine);
-    tellWaiters(out);
+    out.tellWaiters();
     if (task != null) {
       scheduler().ended(task, id, endPs);
     }
     context.program.completed(out);
   }
 
-  /** Tells the commands that wait for a register; those at the head of their engine may start. */
-  private void tellWaiters(Register ready) {
-    if (ready.waiter == null) {
-      return;
-    }
-    Op first = ready.waiter;
-    Op[] more = ready.moreWaiters;
-    int moreCount = ready.moreWaiterCount;
-    ready.waiter = null;
-    ready.moreWaiterCount = 0;
-    ready.moreWaiters = Register.NO_OPS;
-    tellWaiter(first, ready);
-    for (int i = 0; i < moreCount; i++) {
-      tellWaiter(more[i], ready);
-    }
-  }
-
-  private void tellWaiter(Op op, Register ready) {
+  /** A register that a command waits for is there; at the head of its engine it may start. */
+  void isThere(Register ready, Op op) {
     if (!op.takesSumsFrom(ready)) {
       op.operandReady(ready.readyPs, ready.producer);
     }

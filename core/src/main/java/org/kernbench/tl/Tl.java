@@ -46,6 +46,9 @@ public final class Tl {
   /** How often flags are known to have been raised. */
   private final Map<String, Integer> raised = new HashMap<>();
 
+  /** The shape asked for last by {@link #vector}: kernels cut vectors into equal parts. */
+  private Shape vector = Shape.of(0);
+
   /** The view of one program instance; kernels are handed theirs. */
   public Tl(PePort port, LaunchGrid grid) {
     this.port = port;
@@ -576,6 +579,14 @@ public final class Tl {
       layouts.add(v.layout());
     }
     return new ComputeOp.Strided(op, layouts);
+  }
+
+  /** The shape of a vector. */
+  Shape vector(int count) {
+    if (vector.elements() != count) {
+      vector = Shape.of(count);
+    }
+    return vector;
   }
 
   private Value made(Register register, Shape shape, DType dtype) {

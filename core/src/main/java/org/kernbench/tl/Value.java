@@ -126,7 +126,7 @@ public final class Value {
               .formatted(shape, start, (long) start + count, shape.elements()));
     }
     Value from = dense();
-    return from.view(Shape.of(count), new long[] {1}, start);
+    return from.view(tl.vector(count), new long[] {1}, start);
   }
 
   /** A view with another shape of as many elements. */

@@ -164,6 +164,7 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     private int block;
     private int step;
     private Segments segments;
+    private Shape shape = Shape.of(0);
 
     Passes(
         Tl tl,
@@ -215,6 +216,14 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       return true;
     }
 
+    /** Segments have two lengths at most, one after the other for long: no new shape for each. */
+    private Shape vector(int count) {
+      if (shape.elements() != count) {
+        shape = Shape.of(count);
+      }
+      return shape;
+    }
+
     private Segments pieces(int segment) {
       return segments.of(segment, plan.pieces());
     }
@@ -234,7 +243,7 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     private void reduceScatter(Segments s, int lowest, boolean last) {
       Value mine = own.elements(s.start(), s.total(), lowest);
       for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
-        Value partial = tl.recv(PREVIOUS, Shape.of(s.count(j)), dtype);
+        Value partial = tl.recv(PREVIOUS, vector(s.count(j)), dtype);
         Value sum = reduction.combine(partial, mine.range(s.start(j) - s.start(), s.count(j)));
         tl.release(partial);
         if (last) {
@@ -253,8 +262,8 @@ public final class RingAllReduce implements CollectiveAlgorithm {
         boolean copy = plan.copy() && !last;
         Value result =
             copy
-                ? tl.recvCopy(PREVIOUS, Shape.of(s.count(j)), dtype)
-                : tl.recv(PREVIOUS, Shape.of(s.count(j)), dtype);
+                ? tl.recvCopy(PREVIOUS, vector(s.count(j)), dtype)
+                : tl.recv(PREVIOUS, vector(s.count(j)), dtype);
         if (!last) {
           tl.send(NEXT, result);
         }
