@@ -143,33 +143,45 @@ final class RandomMutants {
     }
   }
 
-  /** Compiles product and tests, unless they are as they were. */
+  /** Compiles product and tests, each unless it is as it was. */
   private void build() throws IOException {
     List<String> tests = new ArrayList<>();
     for (Path file : javaFiles(TESTS)) {
       tests.add(Files.readString(file));
     }
     String main = hash(sources.values());
-    String key = main + " " + hash(tests);
-    Path stamp = WORK.resolve("built");
-    if (Files.exists(stamp) && Files.readString(stamp).equals(key)) {
+    once("the product", "built", main, this::buildProduct);
+    once("the tests", "built-tests", main + " " + hash(tests), this::buildTests);
+  }
+
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  private static void once(String what, String stamp, String key, Step step) throws IOException {
+    Path file = WORK.resolve(stamp);
+    if (Files.exists(file) && Files.readString(file).equals(key)) {
       return;
     }
-    say("compiling product and tests");
+    say("compiling %s", what);
     Files.createDirectories(WORK);
-    Files.deleteIfExists(stamp);
+    Files.deleteIfExists(file);
+    step.run();
+    Files.writeString(file, key);
+  }
+
+  private void buildProduct() throws IOException {
     compileAll(MAIN, CLASSES, libraries, Path.of("src/main/resources"));
     for (Path file : yaml()) {
       Path to = file.startsWith("../machines") ? CLASSES.resolve("machines") : CLASSES;
       Files.createDirectories(to);
       Files.copy(file, to.resolve(file.getFileName()));
     }
-    compileAll(
-        TESTS,
-        TEST_CLASSES,
-        CLASSES + File.pathSeparator + libraries,
-        Path.of("src/test/resources"));
-    Files.writeString(stamp, key);
+  }
+
+  private void buildTests() throws IOException {
+    String path = CLASSES + File.pathSeparator + libraries;
+    compileAll(TESTS, TEST_CLASSES, path, Path.of("src/test/resources"));
   }
 
   private static List<Path> yaml() throws IOException {
@@ -304,7 +316,7 @@ final class RandomMutants {
     for (Path file : javaFiles(TESTS)) {
       String name = TESTS.relativize(file).toString().replaceFirst("\\.java$", "");
       String simple = file.getFileName().toString().replaceFirst("Test\\.java$", "");
-      boolean isTest = file.toString().endsWith("Test.java") && name.split("/").length == 4;
+      boolean isTest = file.toString().endsWith("Test.java") && name.split("/").length >= 4;
       if (isTest && !LEFT_OUT.contains(simple)) {
         classes.put(name.replace('/', '.'), hash(List.of(Files.readString(file))));
       }

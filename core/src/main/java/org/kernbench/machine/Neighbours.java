@@ -3,7 +3,6 @@ package org.kernbench.machine;
 import java.util.ArrayList;
 import java.util.List;
 import org.kernbench.machine.spec.LinkKind;
-import org.kernbench.machine.spec.SipTopology;
 
 /**
  * Two PEs that show one of a machine's distances.
@@ -47,9 +46,6 @@ public record Neighbours(Pe from, Pe to, String what) {
         boolean better = found < 0 || rank(machine, id) < rank(machine, found);
         found = better ? id : found;
       }
-    }
-    if (machine.sipTopology() == SipTopology.SWITCH) {
-      return nextSip(machine);
     }
     int from = machine.packageOf(machine.linkFrom(found));
     int to = machine.packageOf(machine.linkTo(found));
