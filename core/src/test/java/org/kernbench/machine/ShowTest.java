@@ -54,6 +54,11 @@ class ShowTest {
         "switch | extends: dgx-h100",
         "many | extends: ring; system.sips.count=100",
         "slow | extends: tiny; system.sips.count=3; system.sips.slow=1 compute 0.8, links 0.25",
+        "torus | extends: ring; system.sips.count=12; system.sips.topology=torus_2d; system.sips.w=4",
+        "notes | extends: tiny; system.sips.count=5; system.sips.topology=ring_1d;"
+            + " fabric.virtual_channels=1; ipcq.slots=1; cube.noc.bandwidth=20 GB/s",
+        "banked | extends: sip-2026-hbm3e; cube.hbm.fidelity=banked; ipcq.buffer_kind=sram;"
+            + " system.sips.topology=mesh_2d_no_wrap; system.sips.links=4-5 400 ns",
       })
   void text_andDrawings_areTheReviewedOnes(String name, String settings) {
     Machine machine = machine(name, settings);
