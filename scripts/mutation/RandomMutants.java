@@ -1,5 +1,8 @@
 package mutation;
 
+import static java.nio.file.StandardOpenOption.CREATE;
+import static java.nio.file.StandardOpenOption.WRITE;
+
 import com.sun.source.tree.CompilationUnitTree;
 import com.sun.source.util.JavacTask;
 import com.sun.source.util.Trees;
@@ -11,6 +14,7 @@ import java.net.MalformedURLException;
 import java.net.URI;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -95,19 +99,29 @@ final class RandomMutants {
 
   public static void main(String[] args) throws Exception {
     RandomMutants run = new RandomMutants();
-    run.readSources();
-    run.build();
-    run.learn();
-    boolean all;
-    if (args[0].equals("--unreached")) {
-      run.coverage.unreached(args[1], false).forEach(line -> say("%s", line));
-      all = true;
-    } else if (args[0].equals("--at")) {
-      all = run.judge(run.at(Arrays.asList(args).subList(1, args.length)));
-    } else {
-      all = run.judge(run.draw(Long.parseLong(args[1]), Integer.parseInt(args[2])));
+    Files.createDirectories(WORK);
+    try (var lock = FileChannel.open(WORK.resolve("lock"), CREATE, WRITE).tryLock()) {
+      if (lock == null) {
+        say("another scripts/mutants is at work in %s; wait for its end", WORK);
+        System.exit(2);
+      }
+      System.exit(run.perform(args) ? 0 : 1);
     }
-    System.exit(all ? 0 : 1);
+  }
+
+  /** What the arguments ask for; false if a change was not noticed. */
+  private boolean perform(String[] args) throws Exception {
+    readSources();
+    build();
+    learn();
+    if (args[0].equals("--unreached")) {
+      coverage.unreached(args[1], false).forEach(line -> say("%s", line));
+      return true;
+    }
+    return judge(
+        args[0].equals("--at")
+            ? at(Arrays.asList(args).subList(1, args.length))
+            : draw(Long.parseLong(args[1]), Integer.parseInt(args[2])));
   }
 
   private static void say(String format, Object... values) {

@@ -190,7 +190,9 @@ final class TestRuns {
       if (outcome.getStatus() == Status.FAILED) {
         String why = outcome.getThrowable().map(Throwable::toString).orElse("");
         String line = why.strip().replaceAll("\\s+", " ");
-        end("noticed", test.getUniqueId(), line.substring(0, Math.min(160, line.length())));
+        // what fails as a whole is not a test, but a test class that cannot be found
+        String how = test.getParentId().isEmpty() ? "could not be run:" : "noticed";
+        end(how, test.getUniqueId(), line.substring(0, Math.min(160, line.length())));
       }
     }
   }
