@@ -53,6 +53,11 @@ final class OutputTest {
   }
 
   @Test
+  void text_ofACheckedRun() {
+    check("hello-send-checked.txt", run("hello-send", "--topology", "tiny", "--check"));
+  }
+
+  @Test
   void text_ofAllReduce() {
     check("ccl-allreduce.txt", run("ccl-allreduce", SMALL));
   }

@@ -56,6 +56,34 @@ class ConfigTreeTest {
     assertThat(problems.isEmpty()).isFalse();
   }
 
+  /** Eighteen times twice as many: 36 aliases stand for a quarter of a million values. */
+  @Test
+  void parse_aliasesThatStandForTooMuch_isOneProblemWhereItBecomesTooMuch() {
+    StringBuilder bomb = new StringBuilder("first: 1\na0: &a0 [x, x]\n");
+    for (int i = 1; i <= 17; i++) {
+      bomb.append("a%d: &a%d [*a%d, *a%d]\n".formatted(i, i, i - 1, i - 1));
+    }
+    bomb.append("last: {b: *a17, c: *a17}\n");
+    ConfigTree tree = parse(bomb.toString());
+    assertThat(only()).contains("more than 100000 values (aliases counted each time)");
+    assertThat(tree.topLevelText("first")).contains("1");
+    assertThat(tree.has("a10")).isTrue();
+    assertThat(tree.has("last")).isFalse();
+  }
+
+  /** Each alias is one level of the text, but as deep as what it stands for. */
+  @Test
+  void parse_aliasesThatNestTooDeeply_isOneProblem() {
+    StringBuilder deep = new StringBuilder("a0: &a0 [[[[[[[[[[x]]]]]]]]]]\n");
+    for (int i = 1; i <= 45; i++) {
+      deep.append("a%d: &a%d [*a%d]\n".formatted(i, i, i - 1));
+    }
+    ConfigTree tree = parse(deep + "last: 1\n");
+    assertThat(only()).startsWith("f.yaml:1:").contains("or 50 levels");
+    assertThat(tree.has("a39")).isTrue();
+    assertThat(tree.has("last")).isFalse();
+  }
+
   @Test
   void parse_notAMapping_isAProblem() {
     parse("- 1\n- 2\n");

@@ -21,6 +21,12 @@ class AddressMapTest {
     "sip-2026, system.sips.count=18, 5, 5, 41",
     "ring, system.sips.count=4096, 12, 3, 36",
     "sip-2026, sip.cube_mesh.w=8, 3, 6, 42",
+    // 2 TiB of HBM with SRAM and TCMs behind it just fit 42 bits, 4 TiB need one more
+    "sip-2026, cube.memory_map.hbm_total_gb_per_cube=2048, 4, 5, 42",
+    "sip-2026, cube.memory_map.hbm_total_gb_per_cube=4096, 3, 5, 43",
+    "sip-2026, system.sips.count=1, 4, 5, 42",
+    "sip-2026, system.sips.count=17, 5, 5, 41",
+    "sip-2026, sip.cube_mesh.w=7, 4, 5, 42",
   })
   void bits_ofAMachine_holdItsSipsAndDies(
       String preset, String override, int sip, int die, int offset) {

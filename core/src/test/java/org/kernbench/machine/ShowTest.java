@@ -86,6 +86,19 @@ class ShowTest {
     assertThat(text).doesNotContain("next").contains("read own HBM");
   }
 
+  /** Beyond 1024 PEs in a package the search for circles would take minutes; it is left out. */
+  @Test
+  void text_packageOfVeryManyPes_saysNothingOfCircles() {
+    String buffers = "fabric.virtual_channels=1";
+    String ring = "system.sips.topology=ring_1d";
+    for (int width : new int[] {4, 36}) {
+      String cubes = "sip.cube_mesh.w=" + width;
+      Machine machine = Machines.load("sip-2026", List.of(ring, buffers, cubes));
+      assertThat(MachineReport.text(machine).contains("wait for each other in a circle"))
+          .isEqualTo(width == 4);
+    }
+  }
+
   @ParameterizedTest
   @EnumSource(MachineDiagram.View.class)
   void svg_everyPresetAndTopology_isXmlAndStaysInItsFrame(MachineDiagram.View view)

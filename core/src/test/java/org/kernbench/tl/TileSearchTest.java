@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
@@ -96,6 +97,59 @@ final class TileSearchTest {
       Product product = new Product(rig, m, k, n, loaded);
 
       assertThat((double) product.chosenPs()).isLessThanOrEqualTo(1.02 * product.quickestPs());
+    }
+  }
+
+  /** All that is ranked fits, the quickest first; and what is ranked is what is predicted. */
+  @Test
+  void search_ofAProduct_ranksWhatFits() {
+    try (KernelRig rig = rig(4, 4, "1 GHz")) {
+      Product product = new Product(rig, 40, 24, 56, 0);
+      TileSearch search = new TileSearch(rig.machine, rig.pe(0));
+      rig.run(tl -> {
+        CompositeGemm gemm = product.gemm(tl);
+        List<TileSearch.Prediction> found = search.search(gemm);
+        assertThat(found).hasSizeGreaterThan(100);
+        TileSearch.Prediction before = found.getFirst();
+        for (TileSearch.Prediction p : found) {
+          assertThat(p).isEqualTo(search.predict(gemm, p.tile(), p.buffers()));
+          assertThat(p.tcmBytes()).isLessThanOrEqualTo(rig.machine.pe().tcm().sizeBytes() * 3 / 4);
+          // loads of both operands in each buffer, and sums in f32 twice
+          TileShape t = p.tile();
+          long loads = 2L * (t.m() * t.k() + t.k() * t.n());
+          assertThat(p.tcmBytes()).isEqualTo(p.buffers() * loads + 8L * t.m() * t.n());
+          assertThat(p.ps()).isGreaterThanOrEqualTo(before.ps());
+          before = p;
+        }
+      });
+    }
+  }
+
+  /** Tiles of 2 x 2 x 2 are the smallest that are tried: 2 buffers of 16 B, and 32 B of sums. */
+  @Test
+  void search_nothingFits_takesTheSmallest() {
+    try (KernelRig rig =
+        new KernelRig(
+            Mode.TIME,
+            "pe.tcm.size=64 B",
+            "ipcq.slots=1",
+            "ipcq.slot_size=16 B",
+            "ipcq.directions=1",
+            "pe.gemm.rows=64",
+            "pe.gemm.columns=64")) {
+      TileSearch.Prediction[] found = new TileSearch.Prediction[2];
+      Product product = new Product(rig, 64, 64, 64, 0);
+      rig.run(tl -> {
+        TileSearch search = new TileSearch(rig.machine, rig.pe(0));
+        List<TileSearch.Prediction> all = search.search(product.gemm(tl));
+        assertThat(all).hasSize(1);
+        found[0] = all.getFirst();
+        found[1] = search.choose(product.gemm(tl));
+      });
+      assertThat(found[0].tile()).isEqualTo(new TileShape(2, 2, 2));
+      assertThat(found[0].buffers()).isEqualTo(2);
+      assertThat(found[0].tcmBytes()).isEqualTo(2 * 16 + 32);
+      assertThat(found[1]).isEqualTo(found[0]);
     }
   }
 

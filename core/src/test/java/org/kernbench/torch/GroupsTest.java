@@ -263,6 +263,7 @@ final class GroupsTest {
             SubGroups s =
                 w.distributed().newSubgroupsByEnumeration(List.of(List.of(0), List.of(1)));
             ProcessGroup g = s.own();
+            assertThat(g.algorithm()).isEqualTo("copy");
             Tensor t = one(w);
             Tensor u = w.torch().zeros(Shape.of(2), DType.F32, "u");
             g.allReduce(t, ReduceKind.AVG);

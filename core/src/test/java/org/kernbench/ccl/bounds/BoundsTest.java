@@ -3,6 +3,8 @@ package org.kernbench.ccl.bounds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import java.util.Random;
+import java.util.Collections;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -226,6 +228,19 @@ final class BoundsTest {
     long ps = bounds(machine, RankLevel.SIP, count).latencyPs(0);
     // A package on the way is crossed without its PE: two picoseconds less than L for each.
     assertThat(ps).isEqualTo(7000 + diameter * 100_000L - 2L * (diameter - 1));
+  }
+
+  /** Ranks that are many and lie in no order: the ends of the line are still found. */
+  @Test
+  void latency_ranksInAnyOrder_isThatOfTheLine() {
+    Ideal ideal = new Ideal(7000, 100_000, 128, 512, Ideal.Bottleneck.LINK);
+    Machine machine =
+        ideal.ring(40, "system.sips.topology=mesh_2d_no_wrap", "system.sips.w=40");
+    for (int seed = 0; seed < 5; seed++) {
+      List<Pe> leads = new ArrayList<>(Bed.leads(machine, RankLevel.SIP, 40));
+      Collections.shuffle(leads, new Random(seed));
+      assertThat(new Bounds(machine, leads).latencyPs(0)).isEqualTo(7000 + 39 * 100_000L - 2 * 38);
+    }
   }
 
   /** Two ranks that exchange one message each: o + L + S/B, and then an addition. */

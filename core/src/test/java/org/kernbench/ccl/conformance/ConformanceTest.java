@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.ccl.BrokenAllReduce;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.Sabotaged;
@@ -54,6 +55,16 @@ final class ConformanceTest {
     System.out.println(name + ": " + report);
     assertThat(report.failures()).isEmpty();
     assertThat(report.passes()).isTrue();
+  }
+
+  /** All that is tried in full, of the quickest: which places, calls and counts. */
+  @ParameterizedTest
+  @ValueSource(strings = "tree_barrier")
+  void algorithm_inFull_conforms(String name) {
+    Conformance.Report report = run(name, Conformance.Extent.FULL);
+    assertThat(report.failures()).isEmpty();
+    Golden.check(
+        "ccl/conformance/" + name + "-full.txt", report.toString().replace(", ", ",\n") + "\n");
   }
 
   private static Conformance.Report broken(BrokenAllReduce.Flaw flaw) {
