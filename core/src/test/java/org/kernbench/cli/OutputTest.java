@@ -53,6 +53,19 @@ final class OutputTest {
   }
 
   @Test
+  void tune_ofCubes_writesTheTable() throws IOException {
+    Path table = directory.resolve("table.yaml");
+    String[] words = {"tune", "--topology", "tiny", "--rank-level", "cube", "--out"};
+    String[] calls = {"--op", "all_reduce,broadcast", "--sizes", "64 B,6 KiB", "--dtype", "f32"};
+    Session session = Session.of(concat(concat(words, table.toString()), calls));
+    assertThat(session.exitCode()).as(session.err()).isZero();
+    Golden.check("output/tune.txt", session.out().replace(directory.toString(), "$DIR"));
+    Golden.check("output/tune-table.txt", Files.readString(table));
+    String[] less = {"tune", "--topology", "tiny", "--rank-level", "pe", "--ranks", "4", "--all"};
+    check("tune-all.txt", Session.of(concat(less, "--sizes", "100 B")));
+  }
+
+  @Test
   void text_ofACheckedRun() {
     check("hello-send-checked.txt", run("hello-send", "--topology", "tiny", "--check"));
   }

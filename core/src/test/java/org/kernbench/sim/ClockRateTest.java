@@ -24,6 +24,14 @@ class ClockRateTest {
   }
 
   @Test
+  void limits_areTaken() {
+    assertThat(ClockRate.ofHz(5).durationPs(0)).isZero();
+    assertThat(ClockRate.ofHz(1).durationPs(1)).isEqualTo(1_000_000_000_000L);
+    assertThat(ClockRate.ofHz(7).hz()).isEqualTo(7);
+    assertThatThrownBy(() -> ClockRate.ofHz(-1)).hasMessageContaining("got -1 cycles per second");
+  }
+
+  @Test
   void cyclesIn_aDuration_countsFractions() {
     assertThat(ClockRate.ofHz(2_000_000_000L).cyclesIn(1_250)).isEqualTo(2.5);
   }
