@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.log.Cause;
 import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.OpKind;
@@ -102,6 +103,25 @@ final class TileSchedulerTest {
         p.fence(p.schedule(List.of(), s -> s.load(rig.hbm(0, 65_536, 4096))));
       });
       assertThat(rig.row(1).issuePs()).isLessThan(rig.row(0).endPs());
+    }
+  }
+
+  /** A task is a command like any other: it leaves the window when it is done, and no sooner. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 64})
+  void schedule_windowIsFull_waitsUntilHalfOfTheTasksAreDone(int window) {
+    try (DeviceRig rig = DeviceRig.ring("pe.cpu.command_window=" + window)) {
+      rig.run(p -> {
+        for (int i = 0; i < 5; i++) {
+          int from = i * 65_536;
+          p.schedule(List.of(), s -> s.load(rig.hbm(0, from, 65_536)));
+        }
+      });
+      var loads = rig.rows(OpKind.LOAD);
+      assertThat(loads).hasSize(5);
+      boolean waits = loads.get(2).issuePs() >= loads.get(0).endPs();
+      assertThat(waits).isEqualTo(window == 2);
+      assertThat(loads.get(4).issuePs() >= loads.get(2).endPs()).isEqualTo(window == 2);
     }
   }
 

@@ -1,7 +1,15 @@
 package org.kernbench.device.log;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.StreamCorruptedException;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -60,6 +68,60 @@ final class OpLogTest {
         }
       }
       assertThat(all.sim.opLog().bytes(OpKind.SEND)).isPositive();
+    }
+  }
+
+  private static byte[] written(OpLog log) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (DataOutputStream out = new DataOutputStream(bytes)) {
+      log.write(out);
+    }
+    return bytes.toByteArray();
+  }
+
+  private static OpLog read(byte[] bytes, Machine machine) throws IOException {
+    return OpLog.read(new DataInputStream(new ByteArrayInputStream(bytes)), machine);
+  }
+
+  /** Written and read again, everything that can be asked has the same answer. */
+  @Test
+  void write_read_givesTheSameLog() throws IOException {
+    Machine machine = Machines.load("ring", CASE.overrides());
+    try (DeviceRig rig = run(SimulatorOptions.DEFAULT.withLines())) {
+      OpLog log = rig.sim.opLog();
+      byte[] bytes = written(log);
+      OpLog again = read(bytes, machine);
+      assertThat(written(again)).isEqualTo(bytes);
+      assertThat(again.hash()).isEqualTo(log.hash());
+      assertThat(again.completed()).isEqualTo(log.completed());
+      assertThat(again.isComplete()).isTrue();
+      for (OpKind kind : OpKind.values()) {
+        assertThat(again.completed(kind)).isEqualTo(log.completed(kind));
+        assertThat(again.bytes(kind)).isEqualTo(log.bytes(kind));
+      }
+      assertThat(again.size()).isEqualTo(log.size());
+      for (int id = 0; id < log.size(); id++) {
+        assertThat(again.has(id)).isEqualTo(log.has(id));
+        assertThat(again.kind(id)).isEqualTo(log.kind(id));
+        assertThat(again.bytes(id)).isEqualTo(log.bytes(id));
+      }
+      assertThat(again.transfers().services()).isEqualTo(log.transfers().services());
+      assertThat(again.launches().size()).isEqualTo(log.launches().size());
+    }
+  }
+
+  /** Cut short anywhere, or of a larger machine: refused, and never taken for another log. */
+  @Test
+  void read_ofSomethingElse_isRefused() throws IOException {
+    Machine machine = Machines.load("ring", CASE.overrides());
+    try (DeviceRig rig = run(SimulatorOptions.DEFAULT)) {
+      byte[] bytes = written(rig.sim.opLog());
+      for (int length = 0; length < bytes.length; length += 1 + bytes.length / 200) {
+        byte[] cut = Arrays.copyOf(bytes, length);
+        assertThatThrownBy(() -> read(cut, machine)).isInstanceOf(IOException.class);
+      }
+      Machine small = Machines.load("ring", List.of("system.sips.count=1"));
+      assertThatThrownBy(() -> read(bytes, small)).isInstanceOf(StreamCorruptedException.class);
     }
   }
 
