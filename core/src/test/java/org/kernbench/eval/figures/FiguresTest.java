@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
 import javax.xml.parsers.DocumentBuilderFactory;
@@ -138,6 +139,51 @@ final class FiguresTest {
     var svg =
         xml.newDocumentBuilder().parse(new ByteArrayInputStream(figure.svg().getBytes("UTF-8")));
     assertThat(svg.getDocumentElement().getAttribute("viewBox")).isEqualTo("0 0 860 520");
+  }
+
+  private static List<String> ticks(Figure figure, String unit) {
+    List<String> ticks = new ArrayList<>();
+    Pattern.compile(">(\\d+ " + unit + ")<")
+        .matcher(figure.svg())
+        .results()
+        .forEach(m -> ticks.add(m.group(1)));
+    return ticks;
+  }
+
+  private static Figure over(double[] bytes, double[] ns) {
+    return Plots.timeOverBytes(
+        "f",
+        new Plots.Words("title", "caption", "x", "y"),
+        List.of(new Plots.Curve("a", Plots.Style.MEASURED, bytes, ns)));
+  }
+
+  /** Every second power of two up to the last point; 1, 2 and 5 of each power of ten around. */
+  @Test
+  void ticks_ofBothAxes_areRoundNumbersInTheRange() {
+    Figure figure = over(new double[] {16, 4096}, new double[] {5, 90});
+    assertThat(ticks(figure, "(?:B|KiB)"))
+        .containsExactly("16 B", "64 B", "256 B", "1 KiB", "4 KiB");
+    assertThat(ticks(figure, "ns"))
+        .containsExactlyInAnyOrder("2 ns", "5 ns", "10 ns", "20 ns", "50 ns", "100 ns");
+    Figure other = over(new double[] {64, 1 << 21}, new double[] {1050, 20_000});
+    assertThat(ticks(other, "(?:B|KiB|MiB)"))
+        .containsExactly(
+            "64 B", "256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB");
+    assertThat(ticks(other, "(?:ns|µs)"))
+        .containsExactlyInAnyOrder("500 ns", "1 µs", "2 µs", "5 µs", "10 µs", "20 µs");
+  }
+
+  @Test
+  void numbers_atTheEdgesOfTheirUnits() {
+    assertThat(Stream.of(0.0, 1023.0, 1024.0, 1536.0, 1048576.0, 1073741824.0).map(Plots::bytes))
+        .containsExactly("0 B", "1023 B", "1 KiB", "1.5 KiB", "1 MiB", "1 GiB");
+    assertThat(Plots.bytes(Math.pow(2, 50))).isEqualTo("1024 TiB");
+    assertThat(Stream.of(1.0, 1000.0, 2.5e6, 1e9, 1e13).map(Plots::time))
+        .containsExactly("1 ns", "1 µs", "2.5 ms", "1 s", "10000 s");
+    assertThat(Stream.of(0.0, 0.05, 0.1234, 1.0, 9.999, 10.26, 99.9, 100.4, -2.5).map(Plots::plain))
+        .containsExactly("0", "0.05", "0.12", "1", "10", "10.3", "99.9", "100", "-2.5");
+    assertThat(Stream.of(0.0, 9.994, 9.995, 99.94, 99.95, -15.0).map(Plots::threeDigits))
+        .containsExactly("0.00", "9.99", "10.0", "99.9", "100", "-15.0");
   }
 
   @Test
