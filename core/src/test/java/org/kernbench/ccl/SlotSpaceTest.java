@@ -50,17 +50,15 @@ final class SlotSpaceTest {
     Machine machine = machine(kind, size, slots);
     IpcqSpec queues = machine.ipcq();
     Pe other = new Pe(0, cube, pe);
-    assertThatCode(() ->
-            SlotSpace.check(machine, queues, pairs(pairs, new Pe(0, 0, 0), other)))
+    assertThatCode(() -> SlotSpace.check(machine, queues, pairs(pairs, new Pe(0, 0, 0), other)))
         .doesNotThrowAnyException();
-    assertThatThrownBy(() ->
-            SlotSpace.check(machine, queues, pairs(pairs + 1, new Pe(0, 0, 0), other)))
+    assertThatThrownBy(
+            () -> SlotSpace.check(machine, queues, pairs(pairs + 1, new Pe(0, 0, 0), other)))
         .isInstanceOf(CollectiveException.class)
         .hasMessageContaining(
             "message slots, %d x %s for each direction, do not fit %s;"
                 .formatted(slots, size, memory));
-    assertThatCode(() ->
-            SlotSpace.checkTcm(machine, queues, pairs(100, new Pe(0, 0, 0), other)))
+    assertThatCode(() -> SlotSpace.checkTcm(machine, queues, pairs(100, new Pe(0, 0, 0), other)))
         .as("checked elsewhere")
         .doesNotThrowAnyException();
   }
@@ -73,16 +71,14 @@ final class SlotSpaceTest {
     Pe other = new Pe(0, 2, 1);
     assertThatCode(() -> SlotSpace.checkTcm(machine, queues, pairs(3, new Pe(0, 0, 0), other)))
         .doesNotThrowAnyException();
-    assertThatThrownBy(() ->
-            SlotSpace.checkTcm(machine, queues, pairs(4, new Pe(0, 0, 0), other)))
+    assertThatThrownBy(() -> SlotSpace.checkTcm(machine, queues, pairs(4, new Pe(0, 0, 0), other)))
         .isInstanceOf(CollectiveException.class)
         .hasMessageContaining("sip0.cube0.pe0: message slots, 4 x 128 KiB for each of 4 directions")
         .hasMessageContaining("in the TCM of 2 MiB");
     assertThatCode(() -> SlotSpace.check(machine, queues, pairs(99, new Pe(0, 0, 0), other)))
         .doesNotThrowAnyException();
     Machine exact = machine("tcm", "1 MiB", 1);
-    assertThatCode(() ->
-            SlotSpace.checkTcm(exact, exact.ipcq(), pairs(1, new Pe(0, 0, 0), other)))
+    assertThatCode(() -> SlotSpace.checkTcm(exact, exact.ipcq(), pairs(1, new Pe(0, 0, 0), other)))
         .doesNotThrowAnyException();
   }
 }

@@ -19,7 +19,8 @@ final class ShownTest {
   @Test
   void controlCharacters_areEscaped_lineEndsOfMessagesStay() {
     String all = "a\u001b[31m\n\tb\u007f\u0080\u009f\u00a0 ~é";
-    assertThat(Shown.text(all)).isEqualTo("a\\u001b[31m\\u000a\\u0009b\\u007f\\u0080\\u009f\u00a0 ~é");
+    assertThat(Shown.text(all))
+        .isEqualTo("a\\u001b[31m\\u000a\\u0009b\\u007f\\u0080\\u009f\u00a0 ~é");
     assertThat(Shown.message(all)).isEqualTo("a\\u001b[31m\n\tb\\u007f\\u0080\\u009f\u00a0 ~é");
     String plain = "nothing to see";
     assertThat(Shown.message(plain)).isSameAs(plain);
@@ -39,8 +40,7 @@ final class ShownTest {
     problems.add(new Position("f", 102, 2), "k102", "wrong");
     List<Problem> told = problems.sorted();
     assertThat(told).hasSize(101);
-    assertThat(told.getLast())
-        .hasToString("f:100:2: and 2 more problems; mend those above first");
+    assertThat(told.getLast()).hasToString("f:100:2: and 2 more problems; mend those above first");
     assertThat(told.get(99)).hasToString("f:100:2: k100: wrong");
   }
 

@@ -77,7 +77,9 @@ final class UserFileTest {
     byte[] bytes = new byte[UserFile.LONGEST_TEXT + 1];
     Files.write(file, bytes);
     refused(
-        false, "is larger than 16 MiB; expected a text below that", () -> UserFile.text(file, "a text"));
+        false,
+        "is larger than 16 MiB; expected a text below that",
+        () -> UserFile.text(file, "a text"));
   }
 
   @Test
@@ -85,7 +87,9 @@ final class UserFileTest {
     Path device = Path.of("/dev/null");
     if (Files.exists(device)) {
       refused(
-          false, "is a device or a pipe; expected a list", () -> UserFile.bytes(device, 1, "a list"));
+          false,
+          "is a device or a pipe; expected a list",
+          () -> UserFile.bytes(device, 1, "a list"));
     }
   }
 

@@ -51,8 +51,7 @@ final class MachineKeysTest {
 
   private Machine machine() {
     return Machines.load(
-        "sip-2026",
-        values.entrySet().stream().map(e -> e.getKey() + "=" + e.getValue()).toList());
+        "sip-2026", values.entrySet().stream().map(e -> e.getKey() + "=" + e.getValue()).toList());
   }
 
   @Test
@@ -332,20 +331,46 @@ final class MachineKeysTest {
   /** Times may be 0 unless a machine would stand still; rates, sizes and clocks never. */
   @ParameterizedTest
   @CsvSource({
-    "system.links.sip_to_sip.latency, ns, 1", "system.links.host_to_sip.latency, ns, 1",
-    "sip.links.cube_to_cube.latency, ns, 1", "cube.noc.latency, ns, 1",
-    "cube.links.pe_to_router.latency, ns, 1", "cube.hbm.dram.tCL, ns, 1",
-    "cube.hbm.dram.tCWL, ns, 1", "cube.hbm.dram.tBL, ns, 1", "cube.hbm.dram.tCCDS, ns, 1",
-    "cube.hbm.dram.tCCDL, ns, 1", "ipcq.poll_interval, ns, 1", "pe.math.width, B, 1",
-    "pe.math.clock, Hz, 1", "pe.gemm.clock, Hz, 1", "pe.tcm.size, B, 1", "cube.sram.size, B, 1",
-    "ipcq.credit_size, B, 1", "ipcq.slot_size, B, 1", "cube.hbm.burst, B, 1",
-    "cube.hbm.dram.row, B, 1", "cube.noc.bandwidth, B/s, 1", "pe.tcm.bandwidth, B/s, 1",
-    "cube.hbm.channel_bandwidth, B/s, 1", "fabric.chunk, B, 1", "fabric.flit, B, 1",
-    "system.launch.doorbell, ns, 0", "system.launch.io_cpu, ns, 0", "system.launch.m_cpu, ns, 0",
-    "system.launch.pe_cpu, ns, 0", "pe.cpu.dispatch, ns, 0", "pe.dma.setup, ns, 0",
-    "pe.dma.message_overhead, ns, 0", "pe.tcm.latency, ns, 0", "pe.mmu.miss, ns, 0",
-    "cube.hbm.latency, ns, 0", "cube.sram.latency, ns, 0", "ipcq.credit_overhead, ns, 0",
-    "ipcq.serial_cost.tcm.setup, ns, 0", "cube.hbm.dram.tRP, ns, 0", "cube.hbm.dram.tWTRL, ns, 0"
+    "system.links.sip_to_sip.latency, ns, 1",
+    "system.links.host_to_sip.latency, ns, 1",
+    "sip.links.cube_to_cube.latency, ns, 1",
+    "cube.noc.latency, ns, 1",
+    "cube.links.pe_to_router.latency, ns, 1",
+    "cube.hbm.dram.tCL, ns, 1",
+    "cube.hbm.dram.tCWL, ns, 1",
+    "cube.hbm.dram.tBL, ns, 1",
+    "cube.hbm.dram.tCCDS, ns, 1",
+    "cube.hbm.dram.tCCDL, ns, 1",
+    "ipcq.poll_interval, ns, 1",
+    "pe.math.width, B, 1",
+    "pe.math.clock, Hz, 1",
+    "pe.gemm.clock, Hz, 1",
+    "pe.tcm.size, B, 1",
+    "cube.sram.size, B, 1",
+    "ipcq.credit_size, B, 1",
+    "ipcq.slot_size, B, 1",
+    "cube.hbm.burst, B, 1",
+    "cube.hbm.dram.row, B, 1",
+    "cube.noc.bandwidth, B/s, 1",
+    "pe.tcm.bandwidth, B/s, 1",
+    "cube.hbm.channel_bandwidth, B/s, 1",
+    "fabric.chunk, B, 1",
+    "fabric.flit, B, 1",
+    "system.launch.doorbell, ns, 0",
+    "system.launch.io_cpu, ns, 0",
+    "system.launch.m_cpu, ns, 0",
+    "system.launch.pe_cpu, ns, 0",
+    "pe.cpu.dispatch, ns, 0",
+    "pe.dma.setup, ns, 0",
+    "pe.dma.message_overhead, ns, 0",
+    "pe.tcm.latency, ns, 0",
+    "pe.mmu.miss, ns, 0",
+    "cube.hbm.latency, ns, 0",
+    "cube.sram.latency, ns, 0",
+    "ipcq.credit_overhead, ns, 0",
+    "ipcq.serial_cost.tcm.setup, ns, 0",
+    "cube.hbm.dram.tRP, ns, 0",
+    "cube.hbm.dram.tWTRL, ns, 0"
   })
   void quantity_ofNothing_isTakenWhereItCanBe(String path, String unit, int least) {
     String zero = "0 " + unit;
@@ -369,8 +394,7 @@ final class MachineKeysTest {
         .isEqualTo(1);
     assertThat(
             catchThrowableOfType(
-                ConfigException.class,
-                () -> Machines.load("sip-2026", List.of(key + "1048577 B"))))
+                ConfigException.class, () -> Machines.load("sip-2026", List.of(key + "1048577 B"))))
         .hasMessageContaining("got 1048577 B per cycle; expected at most 1 MiB");
   }
 
@@ -403,8 +427,12 @@ final class MachineKeysTest {
   /** One step inside what the last test refuses. */
   @ParameterizedTest
   @CsvSource({
-    "row=128 B", "access=256 B; tCCDS=8 ns; tCCDL=8 ns", "bank_groups=4", "tCCDS=1 ns",
-    "tREFI=385 ns; tRFCpb=200 ns", "tRFCpb=3899 ns"
+    "row=128 B",
+    "access=256 B; tCCDS=8 ns; tCCDL=8 ns",
+    "bank_groups=4",
+    "tCCDS=1 ns",
+    "tREFI=385 ns; tRFCpb=200 ns",
+    "tRFCpb=3899 ns"
   })
   void dram_valuesThatJustFit_areTaken(String overrides) {
     List<String> all =

@@ -37,16 +37,14 @@ final class NeighboursTest {
     List<String> shown = Neighbours.of(machine).stream().map(NeighboursTest::text).toList();
     assertThat(shown.subList(0, 2))
         .containsExactly("0 0 to 0 1 of sip 0: the next PE", "0 0 to 1 0 of sip 0: the next cube");
-    assertThat(shown.subList(2, shown.size()))
-        .isEqualTo(sip == null ? List.of() : List.of(sip));
+    assertThat(shown.subList(2, shown.size())).isEqualTo(sip == null ? List.of() : List.of(sip));
   }
 
   private static String text(Neighbours pair) {
     assertThat(pair.from().sip()).isZero();
     Pe to = pair.to();
     return "%d %d to %d %d of sip %d: %s"
-        .formatted(
-            pair.from().cube(), pair.from().pe(), to.cube(), to.pe(), to.sip(), pair.what());
+        .formatted(pair.from().cube(), pair.from().pe(), to.cube(), to.pe(), to.sip(), pair.what());
   }
 
   @ParameterizedTest

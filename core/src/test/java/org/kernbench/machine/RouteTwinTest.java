@@ -326,7 +326,16 @@ final class RouteTwinTest {
     "switch, 5, 1, 1, 4, 2, 4, 4, 4, 2"
   })
   void route_anyTwoNodes_goesFromNodeToNodeAsTheRulesSay(
-      String topology, int sips, int gw, int gh, int cw, int ch, int nw, int nh, int corners, int per) {
+      String topology,
+      int sips,
+      int gw,
+      int gh,
+      int cw,
+      int ch,
+      int nw,
+      int nh,
+      int corners,
+      int per) {
     Size size = new Size(topology, sips, gw, gh, cw, ch, nw, nh, corners, per);
     Machine machine = size.machine();
     assertThat(machine.pesPerCube()).isEqualTo(size.pes());

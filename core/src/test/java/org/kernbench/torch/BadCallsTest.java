@@ -56,9 +56,7 @@ final class BadCallsTest {
         w -> group(w).scatter(rows(w, 2), rows(w, 4), 1));
     call(
         "input t2 is f32, output o is f16; expected one dtype",
-        w ->
-            group(w)
-                .allGather(w.torch().zeros(Shape.of(4, 3), DType.F16, "o"), rows(w, 2)));
+        w -> group(w).allGather(w.torch().zeros(Shape.of(4, 3), DType.F16, "o"), rows(w, 2)));
     call(
         "3 numbers of rows; expected one for each of 2 members",
         w -> group(w).allGather(rows(w, 4), rows(w, 2), List.of(2, 1, 1)));

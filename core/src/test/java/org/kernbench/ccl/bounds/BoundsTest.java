@@ -3,11 +3,11 @@ package org.kernbench.ccl.bounds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import java.util.Random;
-import java.util.Collections;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -234,8 +234,7 @@ final class BoundsTest {
   @Test
   void latency_ranksInAnyOrder_isThatOfTheLine() {
     Ideal ideal = new Ideal(7000, 100_000, 128, 512, Ideal.Bottleneck.LINK);
-    Machine machine =
-        ideal.ring(40, "system.sips.topology=mesh_2d_no_wrap", "system.sips.w=40");
+    Machine machine = ideal.ring(40, "system.sips.topology=mesh_2d_no_wrap", "system.sips.w=40");
     for (int seed = 0; seed < 5; seed++) {
       List<Pe> leads = new ArrayList<>(Bed.leads(machine, RankLevel.SIP, 40));
       Collections.shuffle(leads, new Random(seed));

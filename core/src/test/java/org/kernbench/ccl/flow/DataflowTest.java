@@ -31,8 +31,7 @@ final class DataflowTest {
     refused(() -> flow.slice(middle, 2, 2), "no units 2 +2 in VIEW 2 of units 1..2 at rank 1");
     refused(() -> flow.move(whole, 0), "OWN 0 of units 0..3 at rank 0 is sent to its own rank");
     Dataflow.Part own = flow.own(1, 1, 2);
-    for (Dataflow.Part other :
-        List.of(flow.own(2, 1, 2), flow.own(1, 2, 2), flow.own(1, 1, 1))) {
+    for (Dataflow.Part other : List.of(flow.own(2, 1, 2), flow.own(1, 2, 2), flow.own(1, 1, 1))) {
       refused(() -> flow.combine(own, other), own + " cannot be combined with " + other);
     }
     refused(() -> flow.finish(own), own + " is finished; expected one that was combined");
@@ -71,8 +70,7 @@ final class DataflowTest {
     assertThat(sum.step).isEqualTo(5);
     assertThat(flow.combine(late, there).step).isEqualTo(5);
     assertThat(flow.store(flow.finish(sum)).step).isEqualTo(5);
-    assertThat(List.of(flow.partsAt(0), flow.partsAt(1), flow.partsAt(2)))
-        .containsExactly(2, 2, 6);
+    assertThat(List.of(flow.partsAt(0), flow.partsAt(1), flow.partsAt(2))).containsExactly(2, 2, 6);
   }
 
   private static Dataflow drawn(int ranks, int weight, Consumer<Dataflow> more) {

@@ -106,7 +106,8 @@ final class AutoTest {
   void table_namesWhatDoesNotFitTheMachine_isNotTaken(@TempDir Path directory) throws IOException {
     Machine machine =
         Machines.load(
-            "tiny", List.of("ipcq.buffer_kind=sram", "ipcq.slot_size=256 KiB", "ipcq.directions=1"));
+            "tiny",
+            List.of("ipcq.buffer_kind=sram", "ipcq.slot_size=256 KiB", "ipcq.directions=1"));
     TuningTable table = new TuningTable(machine, RankLevel.PE, 8);
     table.put(CollectiveOp.ALL_REDUCE, 4096, "one_shot");
     Path file = directory.resolve("table.yaml");
@@ -124,10 +125,9 @@ final class AutoTest {
 
   @Test
   void call_thatNothingFits_isRefusedWithTheNames() {
-    Machine machine =
-        Machines.load("tiny", List.of());
-    CclConfig config = config(
-            "defaults.slots=1000000", "defaults.slot_size=4 KiB", "defaults.buffer_kind=hbm");
+    Machine machine = Machines.load("tiny", List.of());
+    CclConfig config =
+        config("defaults.slots=1000000", "defaults.slot_size=4 KiB", "defaults.buffer_kind=hbm");
     assertThatThrownBy(() ->
             auto(machine, config, RankLevel.CUBE, 4)
                 .run(question(CollectiveOp.ALL_REDUCE, 512), Mode.TIME))

@@ -22,10 +22,7 @@ final class CollectiveBenchTest {
     return Runner.of("test", Progress.SILENT)
         .run(
             new CollectiveBench(),
-            RunOptions.DEFAULT
-                .withTopology("tiny")
-                .withMode(mode)
-                .withParams(List.of(params)));
+            RunOptions.DEFAULT.withTopology("tiny").withMode(mode).withParams(List.of(params)));
   }
 
   private static double number(Object value) {
@@ -51,7 +48,8 @@ final class CollectiveBenchTest {
             "root=3");
     assertThat(result.problems()).isEmpty();
     assertThat(result.rows()).hasSize(3);
-    long[] elements = op.equals("all_to_all") ? new long[] {12, 148, 1500} : new long[] {15, 150, 1500};
+    long[] elements =
+        op.equals("all_to_all") ? new long[] {12, 148, 1500} : new long[] {15, 150, 1500};
     double slowest = 0;
     long checked = 0;
     for (int i = 0; i < 3; i++) {
@@ -60,8 +58,7 @@ final class CollectiveBenchTest {
       double ns = number(row.get("crit_ns"));
       double rate = 4 * elements[i] / ns;
       assertThat(number(row.get("algbw_gb_per_s"))).isCloseTo(rate, within(6e-5));
-      assertThat(number(row.get("busbw_gb_per_s")))
-          .isCloseTo(rate * vectors, within(6e-5));
+      assertThat(number(row.get("busbw_gb_per_s"))).isCloseTo(rate * vectors, within(6e-5));
       double efficiency = number(row.get("bound_ns")) / ns;
       assertThat(number(row.get("efficiency"))).isCloseTo(efficiency, within(1e-4)).isLessThan(1);
       assertThat(row).containsEntry("correct", true);

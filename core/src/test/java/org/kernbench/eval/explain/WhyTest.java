@@ -52,8 +52,9 @@ final class WhyTest {
       assertThat(detours).hasSize(1);
       assertThat(detours.getFirst())
           .isEqualTo(sentences.getLast())
-          .matches("(one message|\\d+ messages) on this path went round a dead link, from sip\\d"
-              + " to sip\\d .*")
+          .matches(
+              "(one message|\\d+ messages) on this path went round a dead link, from sip\\d"
+                  + " to sip\\d .*")
           .endsWith(expected);
     }
     assertThat(sentences.getFirst()).matches("\\d+ % of the time .*");

@@ -167,8 +167,7 @@ final class FiguresTest {
         .containsExactlyInAnyOrder("2 ns", "5 ns", "10 ns", "20 ns", "50 ns", "100 ns");
     Figure other = over(new double[] {64, 1 << 21}, new double[] {1050, 20_000});
     assertThat(ticks(other, "(?:B|KiB|MiB)"))
-        .containsExactly(
-            "64 B", "256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB");
+        .containsExactly("64 B", "256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB");
     assertThat(ticks(other, "(?:ns|µs)"))
         .containsExactlyInAnyOrder("500 ns", "1 µs", "2 µs", "5 µs", "10 µs", "20 µs");
   }

@@ -42,15 +42,10 @@ final class CollectiveJsonTest {
   @Test
   void tuning_callsAndCandidates_areUnderTheirNames() {
     Machine machine = Machines.load("tiny", List.of());
-    List<Pe> leads =
-        List.of(new Pe(0, 0, 0), new Pe(0, 1, 0), new Pe(0, 2, 0), new Pe(0, 3, 0));
+    List<Pe> leads = List.of(new Pe(0, 0, 0), new Pe(0, 1, 0), new Pe(0, 2, 0), new Pe(0, 3, 0));
     Tuner tuner =
         new Tuner(
-            machine,
-            CclConfig.load(Optional.empty(), List.of()),
-            RankLevel.CUBE,
-            leads,
-            false);
+            machine, CclConfig.load(Optional.empty(), List.of()), RankLevel.CUBE, leads, false);
     Tuner.Comparison found =
         tuner.compare(
             new CollectiveTrial.Question(
