@@ -2,6 +2,7 @@ package org.kernbench.eval.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnknownFieldSet;
@@ -234,6 +235,35 @@ final class TraceFileTest {
     assertThat(trace.counters())
         .filteredOn(c -> c.unit().equals("%"))
         .allSatisfy(c -> assertThat(c.samples()).allMatch(s -> s.value() <= 100));
+  }
+
+  /** What a link's counter says of the whole run is how long its slices are together. */
+  @Test
+  void use_ofEachLink_addsUpToItsSlices() {
+    Trace trace = Trace.of(RUN.machine().orElseThrow(), LOG);
+    int compared = 0;
+    for (Trace.Counter counter : trace.counters()) {
+      List<Trace.Slice> slices =
+          trace.tracks().stream()
+              .filter(t -> (t.name() + " ").startsWith(counter.name().replace("use ", "") + " "))
+              .flatMap(t -> t.slices().stream())
+              .toList();
+      if (!counter.unit().equals("%") || slices.isEmpty()) {
+        continue;
+      }
+      double busy = 0;
+      List<Trace.Sample> samples = counter.samples();
+      for (int i = 1; i < samples.size(); i++) {
+        long ps = samples.get(i).timePs() - samples.get(i - 1).timePs();
+        busy += samples.get(i - 1).value() / 100 * ps;
+      }
+      double sum = slices.stream().mapToLong(s -> s.toPs() - s.fromPs()).sum();
+      long endPs = samples.getLast().timePs();
+      // each value is rounded to a tenth of a percent
+      assertThat(busy).as(counter.name()).isCloseTo(sum, within(0.0006 * endPs));
+      compared++;
+    }
+    assertThat(compared).isGreaterThan(10);
   }
 
   @Test
