@@ -101,7 +101,7 @@ final class Coverage {
     if (wholeFile || m.runsOnce()) {
       wanted.or(idsOfFile.getOrDefault(m.file(), new BitSet()));
     } else {
-      for (int line = m.line(); line <= m.lastLine(); line++) {
+      for (int line = m.firstLine(); line <= m.lastLine(); line++) {
         Integer id = ids.get(m.file() + ":" + line);
         if (id != null) {
           wanted.set(id);

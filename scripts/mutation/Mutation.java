@@ -5,13 +5,15 @@ package mutation;
  *
  * @param file within {@code org/kernbench}, e.g. {@code ccl/bounds/Bounds.java}
  * @param line first line of what changes, from 1
- * @param lastLine last line of the statement around it: tests that reach any of them are run
+ * @param firstLine first line of the statement around it
+ * @param lastLine its last line: tests that reach any of them are run
  * @param runsOnce whether it is part of what a class does when it is loaded
  * @param start where the old text begins in the file
  */
 record Mutation(
     String file,
     int line,
+    int firstLine,
     int lastLine,
     String operator,
     boolean runsOnce,

@@ -108,13 +108,14 @@ final class MutationFinder extends TreeScanner<Void, Void> {
 
   private void add(Tree tree, String operator, int from, int to, String after) {
     int line = (int) unit.getLineMap().getLineNumber(from);
+    int first = line;
     int last = Math.max(line, (int) unit.getLineMap().getLineNumber(Math.max(from, to - 1)));
     if (statement != null && start(statement) <= from && isSimple(statement)) {
+      first = (int) unit.getLineMap().getLineNumber(start(statement)); // later ones may have no code
       last = (int) unit.getLineMap().getLineNumber(end(statement) - 1);
     }
-    found.add(
-        new Mutation(
-            file, line, last, operator, runsOnce, from, source.substring(from, to), after));
+    String before = source.substring(from, to);
+    found.add(new Mutation(file, line, first, last, operator, runsOnce, from, before, after));
   }
 
   private static boolean isSimple(Tree statement) {
