@@ -115,6 +115,33 @@ final class CompositeGemmTest {
     }
   }
 
+  /** Tiles as deep as the product: each step makes an output, and the first is one too. */
+  @Test
+  void epilogueOfTheKernel_tilesOfTheWholeDepth_reachesEveryOutput() {
+    int m = 20;
+    int k = 12;
+    int n = 24;
+    SplittableRandom random = new SplittableRandom(6);
+    double[] a = uniform(random, m * k, DType.F64);
+    double[] b = uniform(random, k * n, DType.F64);
+    try (KernelRig rig = new KernelRig(Mode.FULL)) {
+      var ta = rig.tensor("a", 0, DType.F64, a, m, k);
+      var tb = rig.tensor("b", 0, DType.F64, b, k, n);
+      var y = rig.zeros("y", 0, DType.F64, m, n);
+      rig.run(tl ->
+          tl.composite(
+              CompositeGemm.of(tl.ref(ta), tl.ref(tb))
+                  .tile(8, k, 8)
+                  .epilogue(Epilogue.Scope.KERNEL, Epilogue.scale(3))
+                  .into(tl.ref(y))));
+      double[] expected = product(a, b, m, k, n, DType.F64);
+      for (int i = 0; i < expected.length; i++) {
+        expected[i] *= 3;
+      }
+      assertThat(rig.read(y)).isEqualTo(expected);
+    }
+  }
+
   @Test
   void epilogues_everyKindAndScope_matchLoops() {
     int m = 21;

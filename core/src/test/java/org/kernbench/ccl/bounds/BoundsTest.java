@@ -230,6 +230,19 @@ final class BoundsTest {
     assertThat(ps).isEqualTo(7000 + diameter * 100_000L - 2L * (diameter - 1));
   }
 
+  /** Nothing to exchange takes no time; a byte to oneself is nothing, one to another a message. */
+  @Test
+  void allToAll_ofNothing_takesNoTime() {
+    Ideal ideal = new Ideal(7000, 100_000, 128, 512, Ideal.Bottleneck.LINK);
+    Bounds bounds = bounds(ideal.ring(3), RankLevel.SIP, 3);
+    List<Long> none = List.of(0L, 0L, 0L);
+    assertThat(bounds.allToAll(List.of(none, none, none)))
+        .isEqualTo(new Bounds.Bound(0, "latency"));
+    assertThat(bounds.allToAll(List.of(List.of(9L, 0L, 0L), none, none)).ps()).isZero();
+    assertThat(bounds.allToAll(List.of(List.of(9L, 1L, 0L), none, none)).ps())
+        .isGreaterThanOrEqualTo(107_000);
+  }
+
   /** Ranks that are many and lie in no order: the ends of the line are still found. */
   @Test
   void latency_ranksInAnyOrder_isThatOfTheLine() {

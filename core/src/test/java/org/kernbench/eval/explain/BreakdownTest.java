@@ -3,6 +3,12 @@ package org.kernbench.eval.explain;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import org.kernbench.device.log.OpLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -411,5 +417,33 @@ final class BreakdownTest {
     Value made = tl.zeros(Shape.of(n), DType.F16);
     values.add(made);
     return made;
+  }
+
+  /** A path whose only operation has the number 0: written, read, and broken down the same. */
+  @Test
+  void write_read_ofAPathThatEndsInTheFirstOperation_isTheSame() throws IOException {
+    Machine machine = Machines.load("tiny", List.of());
+    try (Torch torch =
+        Torch.open(
+            machine,
+            new TorchOptions(Mode.TIME, new SimulatorOptions(1 << 20, false), Optional.empty()))) {
+      Shard shard = new Shard("x", machine.addresses().hbm(A, 0), Shape.of(1000), DType.F32);
+      Launch launch = torch.launch("kernel", tl -> tl.load(shard.range(0, 1000)), List.of(A));
+      torch.await(launch);
+      assertThat(launch.criticalOp()).isZero();
+      OpLog log = torch.simulator().opLog();
+      Breakdown breakdown = Breakdown.of(machine, log, launch, machine.ipcq());
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      try (DataOutputStream out = new DataOutputStream(bytes)) {
+        breakdown.write(out);
+        log.write(out);
+      }
+      Breakdown again =
+          Breakdown.read(
+              new DataInputStream(new ByteArrayInputStream(bytes.toByteArray())), machine);
+      assertThat(again.segments()).isEqualTo(breakdown.segments()).isNotEmpty();
+      assertThat(again.totalPs()).isEqualTo(launch.criticalPs());
+      assertThat(again.shares()).isEqualTo(breakdown.shares());
+    }
   }
 }
