@@ -68,6 +68,7 @@ class ConfigTreeTest {
     assertThat(only()).contains("more than 100000 values (aliases counted each time)");
     assertThat(tree.topLevelText("first")).contains("1");
     assertThat(tree.has("a10")).isTrue();
+    assertThat(tree.canonicalText(List.of("a16", "a15"))).startsWith("a0[0]=x\na0[1]=x\n");
     assertThat(tree.has("last")).isFalse();
   }
 
@@ -81,6 +82,7 @@ class ConfigTreeTest {
     ConfigTree tree = parse(deep + "last: 1\n");
     assertThat(only()).startsWith("f.yaml:1:").contains("or 50 levels");
     assertThat(tree.has("a39")).isTrue();
+    assertThat(tree.canonicalText(List.of())).contains("[0]=x\n", "[0]=\n");
     assertThat(tree.has("last")).isFalse();
   }
 

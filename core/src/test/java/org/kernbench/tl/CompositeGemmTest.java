@@ -142,6 +142,34 @@ final class CompositeGemmTest {
     }
   }
 
+  /** Sums that are whole numbers, read back as f16: scaled in f32, and rounded once. */
+  @Test
+  void epilogueOfTheKernel_outputOfF16_isComputedInF32() {
+    int m = 10;
+    int k = 12;
+    int n = 9;
+    SplittableRandom random = new SplittableRandom(7);
+    double[] a = random.doubles((long) m * k).map(v -> Math.floor(v * 7) - 3).toArray();
+    double[] b = random.doubles((long) k * n).map(v -> Math.floor(v * 7) - 3).toArray();
+    try (KernelRig rig = new KernelRig(Mode.FULL)) {
+      var ta = rig.tensor("a", 0, DType.F16, a, m, k);
+      var tb = rig.tensor("b", 0, DType.F16, b, k, n);
+      var y = rig.zeros("y", 0, DType.F16, m, n);
+      rig.run(tl ->
+          tl.composite(
+              CompositeGemm.of(tl.ref(ta), tl.ref(tb))
+                  .tile(4, 5, 4)
+                  .epilogue(Epilogue.Scope.KERNEL, Epilogue.scale(0.1))
+                  .into(tl.ref(y))));
+      double[] expected = product(a, b, m, k, n, DType.F64);
+      for (int i = 0; i < expected.length; i++) {
+        float scaled = (float) expected[i] * 0.1f;
+        expected[i] = Float.float16ToFloat(Float.floatToFloat16(scaled));
+      }
+      assertThat(rig.read(y)).isEqualTo(expected);
+    }
+  }
+
   @Test
   void epilogues_everyKindAndScope_matchLoops() {
     int m = 21;
