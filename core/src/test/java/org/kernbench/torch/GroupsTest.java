@@ -313,6 +313,26 @@ final class GroupsTest {
     }
   }
 
+  /** Parts of different lengths, each spread over the PEs of its rank by columns. */
+  @Test
+  void lanes_raggedParts_areGathered() {
+    try (Torch torch = Rooms.cubes(2, 2, Mode.FULL)) {
+      Rooms.spawn(
+          torch,
+          w -> {
+            List<Integer> rows = List.of(1, 2, 3, 1);
+            Shape own = Shape.of(rows.get(w.rank()), 2);
+            Tensor part =
+                w.torch().full(own, DType.F32, w.rank() + 1, DpPolicy.columnWise(), "part");
+            Tensor whole =
+                w.torch().zeros(Shape.of(7, 2), DType.F32, DpPolicy.columnWise(), "whole");
+            w.distributed().newGroup(0, 1, 2, 3).allGather(whole, part, rows);
+            assertThat(whole.toFloats())
+                .containsExactly(1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 4, 4);
+          });
+    }
+  }
+
   @Test
   void lanes_placedDifferently_isAMismatch() {
     try (Torch torch = Rooms.cubes(2, 2, Mode.FULL)) {
