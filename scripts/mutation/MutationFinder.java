@@ -110,9 +110,9 @@ final class MutationFinder extends TreeScanner<Void, Void> {
     int line = (int) unit.getLineMap().getLineNumber(from);
     int first = line;
     int last = Math.max(line, (int) unit.getLineMap().getLineNumber(Math.max(from, to - 1)));
-    if (statement != null && start(statement) <= from && isSimple(statement)) {
+    if (statement != null && start(statement) <= from) {
       first = (int) unit.getLineMap().getLineNumber(start(statement)); // later ones may have no code
-      last = (int) unit.getLineMap().getLineNumber(end(statement) - 1);
+      last = isSimple(statement) ? (int) unit.getLineMap().getLineNumber(end(statement) - 1) : last;
     }
     String before = source.substring(from, to);
     found.add(new Mutation(file, line, first, last, operator, runsOnce, from, before, after));

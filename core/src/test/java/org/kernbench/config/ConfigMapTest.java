@@ -177,4 +177,17 @@ final class ConfigMapTest {
     assertThat(map.at("b")).isEqualTo(new Position("f.yaml", 2, 4));
     assertThat(map.at("c")).isEqualTo(new Position("f.yaml", 1, 1));
   }
+
+  /** Eighteen digits are read, and found too large; nineteen might not fit any number of ours. */
+  @Test
+  void integer_ofVeryManyDigits_isOneProblem() {
+    for (String digits : List.of("9".repeat(18), "9".repeat(19), "-" + "9".repeat(19))) {
+      Problems own = new Problems();
+      ConfigMap map = ConfigTree.parse("f.yaml", "k: " + digits, own).root(own);
+      assertThat(map.integer("k", 3, 9)).isEqualTo(3);
+      assertThat(own.sorted()).hasSize(1);
+      assertThat(own.sorted().getFirst().message())
+          .isEqualTo("got \"" + digits + "\"; expected a whole number from 3 to 9");
+    }
+  }
 }
