@@ -111,7 +111,8 @@ final class MutationFinder extends TreeScanner<Void, Void> {
     int first = line;
     int last = Math.max(line, (int) unit.getLineMap().getLineNumber(Math.max(from, to - 1)));
     if (statement != null && start(statement) <= from) {
-      first = (int) unit.getLineMap().getLineNumber(start(statement)); // later ones may have no code
+      first =
+          (int) unit.getLineMap().getLineNumber(start(statement)); // later ones may have no code
       last = isSimple(statement) ? (int) unit.getLineMap().getLineNumber(end(statement) - 1) : last;
     }
     String before = source.substring(from, to);

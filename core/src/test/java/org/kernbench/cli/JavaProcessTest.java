@@ -17,7 +17,9 @@ final class JavaProcessTest {
     for (JavaProcess.Kind kind : JavaProcess.Kind.values()) {
       List<String> command = JavaProcess.command(kind, List.of("run", "--check")).command();
       assertThat(command.getFirst())
-          .isEqualTo(System.getProperty("java.home") + "/bin/java".replace('/', java.io.File.separatorChar));
+          .isEqualTo(
+              System.getProperty("java.home")
+                  + "/bin/java".replace('/', java.io.File.separatorChar));
       int size = command.size();
       assertThat(command.subList(size - 5, size))
           .containsExactly(

@@ -327,8 +327,7 @@ final class GroupsTest {
             Tensor whole =
                 w.torch().zeros(Shape.of(7, 2), DType.F32, DpPolicy.columnWise(), "whole");
             w.distributed().newGroup(0, 1, 2, 3).allGather(whole, part, rows);
-            assertThat(whole.toFloats())
-                .containsExactly(1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 4, 4);
+            assertThat(whole.toFloats()).containsExactly(1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 4, 4);
           });
     }
   }
