@@ -5,6 +5,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
+import org.kernbench.chakra.TraceSamples;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
@@ -70,6 +71,19 @@ final class Words {
 
   private static List<String> names(Enum<?>[] constants) {
     return Arrays.stream(constants).map(c -> c.name().toLowerCase(Locale.ROOT)).toList();
+  }
+
+  /** Reads a kind of sample traces. */
+  static final class SampleWord implements ITypeConverter<TraceSamples.Kind>, Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return names(TraceSamples.Kind.values()).iterator();
+    }
+
+    @Override
+    public TraceSamples.Kind convert(String text) {
+      return read(text, TraceSamples.Kind.values());
+    }
   }
 
   /** Reads a format of output that is no table. */

@@ -70,6 +70,9 @@ final class ComputeKernels {
           System.arraycopy(b, bOff + o * bBytes, out, to + aBytes, bBytes);
         }
       }
+      case ComputeOp.Elapsed x -> {
+        // nothing to compute
+      }
       case ComputeOp.Strided x -> runStrided(x, a, aOff, b, bOff, c, cOff, out, outOff);
       case ComputeOp.Gemm x ->
           Numerics.gemm(

@@ -767,6 +767,18 @@ public final class Tl {
     port.fenceAll();
   }
 
+  /**
+   * Lets a time pass that was measured elsewhere, as a trace of another machine has it. The kernel
+   * goes on meanwhile, and so does everything else on the PE; to wait, {@link #await} the handle.
+   *
+   * @param picoseconds above 0, counted from when the PE's CPU issues it
+   */
+  public Handle elapse(long picoseconds) {
+    ComputeOp time = new ComputeOp.Elapsed(picoseconds);
+    return new Handle(
+        port.compute(time, 0, Register.NONE, 0, Register.NONE, 0, Register.NONE, 0));
+  }
+
   /** Opens a scope; see {@link Scope}. */
   public Scope scope() {
     Scope opened = new Scope(this, scope);

@@ -215,6 +215,16 @@ public final class ProcessGroup {
     perform(new Request(CollectiveOp.GATHER, input, null, input).rooted(dst));
   }
 
+  /** {@link #gather(Tensor, Tensor, int)}, without waiting for the others. */
+  public Work gatherAsync(Tensor output, Tensor input, int dst) {
+    return start(part(CollectiveOp.GATHER, input, output, input).rooted(dst));
+  }
+
+  /** {@link #gather(Tensor, int)}, without waiting for the others. */
+  public Work gatherAsync(Tensor input, int dst) {
+    return start(new Request(CollectiveOp.GATHER, input, null, input).rooted(dst));
+  }
+
   /**
    * Gives each member its part of the root's input ({@code scatter}): on the root.
    *
@@ -229,6 +239,16 @@ public final class ProcessGroup {
   /** {@link #scatter(Tensor, Tensor, int)} on the other members. */
   public void scatter(Tensor output, int src) {
     perform(new Request(CollectiveOp.SCATTER, null, output, output).rooted(src));
+  }
+
+  /** {@link #scatter(Tensor, Tensor, int)}, without waiting for the others. */
+  public Work scatterAsync(Tensor output, Tensor input, int src) {
+    return start(part(CollectiveOp.SCATTER, input, output, output).rooted(src));
+  }
+
+  /** {@link #scatter(Tensor, int)}, without waiting for the others. */
+  public Work scatterAsync(Tensor output, int src) {
+    return start(new Request(CollectiveOp.SCATTER, null, output, output).rooted(src));
   }
 
   /**

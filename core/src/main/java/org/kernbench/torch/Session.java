@@ -177,6 +177,11 @@ final class Session {
     return launch;
   }
 
+  /** A kernel that uses no tensor; it starts after these launches. */
+  Launch launchAfter(String name, Kernel kernel, List<Pe> pes, List<Launch> after) {
+    return start(new Use(name, List.of(), true, rank()), kernel, pes, COMPUTE, Optional.empty(), after);
+  }
+
   /** A kernel that may use any tensor; it starts after all others. */
   Launch launchUndeclared(String name, Kernel kernel, List<Pe> pes) {
     List<Launch> after = new ArrayList<>();
@@ -548,7 +553,8 @@ final class Session {
     for (Tensor t : tensors) {
       if (t.isUsed()) {
         for (Launch launch : t.users()) {
-          if (before.add(launch)) {
+          boolean ordered = launch.stream() == communication && launch.pes() == pes;
+          if (before.add(launch) && !ordered) {
             after.add(launch);
           }
         }

@@ -222,6 +222,14 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
         owner);
   }
 
+  /**
+   * Lets kernels and collectives that are given this tensor from now on wait for a launch that need
+   * not use it: an edge of a graph of launches (events to wait for, in PyTorch).
+   */
+  public void orderAfter(Launch launch) {
+    usedBy(launch);
+  }
+
   /** The tensor that the memory belongs to, by which uses are ordered. */
   Tensor owner() {
     return owner;

@@ -258,6 +258,14 @@ public final class Torch implements AutoCloseable {
     return session.launchUndeclared(name, kernel, inOrder(places));
   }
 
+  /**
+   * Enqueues a kernel that uses no tensor on these PEs: a node of a graph of launches. It starts
+   * when they have finished what they were given before and all of {@code after} is done.
+   */
+  public Launch launchAfter(String name, Kernel kernel, List<Pe> pes, List<Launch> after) {
+    return session.launchAfter(name, kernel, inOrder(new LinkedHashSet<>(pes)), after);
+  }
+
   private List<Pe> inOrder(Set<Pe> pes) {
     return pes.stream().map(session.machine::peIndex).sorted().map(session.machine::peAt).toList();
   }

@@ -82,6 +82,21 @@ public sealed interface ComputeOp {
   record Gemm(DType in, DType out, int m, int n, int k, boolean accumulate) implements ComputeOp {}
 
   /**
+   * Computes nothing and takes a time that was measured elsewhere. Other commands of the PE go on
+   * beside it.
+   *
+   * @param ps above 0
+   */
+  record Elapsed(long ps) implements ComputeOp {
+    /** Checks the time. */
+    public Elapsed {
+      if (ps <= 0) {
+        throw new IllegalArgumentException("a time of " + ps + " ps; expected one above 0");
+      }
+    }
+  }
+
+  /**
    * Another command whose operands are read through layouts.
    *
    * @param what the command, as if its operands were dense

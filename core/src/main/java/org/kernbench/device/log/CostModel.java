@@ -94,6 +94,7 @@ public final class CostModel {
       case ComputeOp.Concat c ->
           mathPs(bytes(c.type(), (long) c.outer() * (c.aRun() + c.bRun())), 2, 1);
       case ComputeOp.Gemm g -> gemmPs(g);
+      case ComputeOp.Elapsed e -> e.ps();
       case ComputeOp.Strided s -> durationPs(s.what());
     };
   }
@@ -107,6 +108,7 @@ public final class CostModel {
       case ComputeOp.Strided s -> occupancyPs(s.what());
       case ComputeOp.Gemm g when gemm.mode() == GemmMode.CHAINED ->
           gemmClock.durationPs(Math.max(1, folds(g) * g.k()));
+      case ComputeOp.Elapsed e -> 1;
       default -> durationPs(op);
     };
   }

@@ -8,6 +8,7 @@ import java.util.Map;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.Bench;
+import org.kernbench.eval.replay.TraceReplayBench;
 import org.kernbench.eval.training.MimoBench;
 import org.kernbench.eval.training.TrainingBench;
 
@@ -51,6 +52,7 @@ public final class BenchRegistry {
             new MoeDispatchBench(),
             new ShardedGemmBench(),
             new SoftmaxBench(),
+            new TraceReplayBench(),
             new TrainingBench(TrainingBench.Scope.MLP),
             new TrainingBench(TrainingBench.Scope.BLOCK),
             new TrainingBench(TrainingBench.Scope.STEP)));

@@ -1,0 +1,43 @@
+package org.kernbench.cli;
+
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code kernbench trace}: Chakra execution traces of other systems. */
+@Command(
+    name = "trace",
+    customSynopsis = "kernbench trace lint|run|sample [OPTIONS]",
+    synopsisHeading = "Usage: ",
+    descriptionHeading = "%n",
+    description = "Checks, runs and makes Chakra execution traces, one file per rank.",
+    optionListHeading = "%n",
+    commandListHeading = "%nCommands%n")
+final class TraceCommand implements Callable<Integer> {
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Option(
+      names = {"-h", "--help"},
+      usageHelp = true,
+      description = "Show this help.")
+  boolean help;
+
+  /** The command with its subcommands. */
+  static CommandLine with(Terminal terminal) {
+    CommandLine line = new CommandLine(new TraceCommand());
+    line.addSubcommand(new TraceLintCommand(terminal));
+    line.addSubcommand(new TraceRunCommand());
+    line.addSubcommand(new TraceSampleCommand(terminal));
+    return line;
+  }
+
+  @Override
+  public Integer call() {
+    throw new CommandLine.ParameterException(
+        spec.commandLine(),
+        "missing command; expected trace " + String.join(" or trace ", spec.subcommands().keySet()));
+  }
+}
