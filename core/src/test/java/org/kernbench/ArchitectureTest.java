@@ -83,10 +83,13 @@ final class ArchitectureTest {
   static final ArchRule jsonTypes_stayWhereFilesAreReadAndWritten =
       noClasses()
           .that(
-              resideOutsideOfPackages(ROOT + "tensor", ROOT + "eval.output", ROOT + "eval.report"))
+              resideOutsideOfPackages(
+                  ROOT + "tensor", ROOT + "chakra", ROOT + "eval.output", ROOT + "eval.report"))
           .should()
           .dependOnClassesThat(resideInAPackage("tools.jackson.."))
-          .because("values become JSON in eval.output.Json, a header in SafeTensors (ADR 0093)");
+          .because(
+              "values become JSON in eval.output.Json, a header in SafeTensors, a trace in chakra"
+                  + " (ADR 0093)");
 
   @ArchTest
   static final ArchRule machine_isADescription =

@@ -52,26 +52,41 @@ public final class TraceReplayBench implements Bench {
   private static final Param<Optional<String>> GROUPS =
       Param.word("groups", "", "a JSON file {\"name\": [ranks]}", "process groups")
           .orFrom("name.groups.json");
-  private static final Param<String> SIZE =
+  /** What a size in a trace counts. */
+  private enum Side {
+    INPUT,
+    OUTPUT
+  }
+
+  /** How long computations take. */
+  private enum Compute {
+    RECORDED,
+    ROOFLINE
+  }
+
+  private static final Param<Side> SIZE =
       Param.choice(
           "comm_size",
-          "input",
-          List.of("input", "output"),
+          Side.INPUT,
+          Side.class,
           "what comm_size counts of a gather, scatter or reduce-scatter: what a rank gives or gets");
-  private static final Param<String> COMPUTE =
+  private static final Param<Compute> COMPUTE =
       Param.choice(
           "compute",
-          "recorded",
-          List.of("recorded", "roofline"),
+          Compute.RECORDED,
+          Compute.class,
           "how long computations take: as recorded, or num_ops and tensor_size at this machine's"
               + " peak");
   private static final Param<String> ALGORITHM =
       Param.word("algorithm", "ring", "a name in ccl.yaml", "algorithm of all-reduces");
-  private static final Param<String> LEVEL =
-      Param.choice("rank_level", "sip", List.of("pe", "cube", "sip"), "what a rank owns");
-  private static final Param<String> DTYPE =
+  private static final Param<RankLevel> LEVEL =
+      Param.choice("rank_level", RankLevel.SIP, RankLevel.class, "what a rank owns");
+  private static final Param<DType> DTYPE =
       Param.choice(
-          "dtype", "f16", List.of("f64", "f32", "f16", "bf16", "i8"), "type of what is sent");
+          "dtype",
+          DType.F16,
+          List.of(DType.F64, DType.F32, DType.F16, DType.BF16, DType.I8),
+          "type of what is sent");
 
   @Override
   public String name() {
@@ -122,18 +137,18 @@ public final class TraceReplayBench implements Bench {
   private static Outcome run(BenchContext context, Workload workload) {
     Machine machine = context.machine();
     TraceGraph graph = TraceGraph.of(workload);
-    RankLevel level = RankLevel.valueOf(context.param(LEVEL).toUpperCase(Locale.ROOT));
+    RankLevel level = context.param(LEVEL);
     checkRanks(machine, level, graph.ranks());
     Vectors vectors =
-        new Vectors(DType.parse(context.param(DTYPE)), context.param(SIZE).equals("output"));
+        new Vectors(context.param(DTYPE), context.param(SIZE) == Side.OUTPUT);
     StepTimes times =
-        new StepTimes(machine, level, vectors, context.param(COMPUTE).equals("roofline"));
+        new StepTimes(machine, level, vectors, context.param(COMPUTE) == Compute.ROOFLINE);
     List<Step> order = graph.inOrder(times::leastPs);
     Replay replay = new Replay(order, graph.ranks(), times, vectors, overheadPs(machine));
     Outcome outcome =
         Outcome.on(machine)
             .condition("ranks", graph.ranks())
-            .condition("rank_level", context.param(LEVEL));
+            .condition("rank_level", word(level));
     CollectiveLibrary library = library(context, machine, graph.ranks());
     try (Torch torch =
         Torch.open(
@@ -152,6 +167,10 @@ public final class TraceReplayBench implements Bench {
     return outcome;
   }
 
+  private static String word(RankLevel level) {
+    return level.name().toLowerCase(Locale.ROOT);
+  }
+
   private static void checkRanks(Machine machine, RankLevel level, int ranks) {
     int devices = level.devices(machine);
     if (ranks > devices) {
@@ -161,7 +180,7 @@ public final class TraceReplayBench implements Bench {
           another --topology, or --param rank_level\
           """
               .formatted(
-                  ranks, machine.name(), devices, level.name().toLowerCase(Locale.ROOT)));
+                  ranks, machine.name(), devices, word(level)));
     }
   }
 
@@ -171,7 +190,7 @@ public final class TraceReplayBench implements Bench {
         context.ccl(
             List.of(
                 "defaults.algorithm=" + name,
-                "algorithms." + name + ".rank_level=" + context.param(LEVEL),
+                "algorithms." + name + ".rank_level=" + word(context.param(LEVEL)),
                 "algorithms." + name + ".world_size=" + ranks));
     return CollectiveLibrary.open(machine, ccl);
   }
