@@ -58,12 +58,7 @@ final class JsonTree {
       case VALUE_TRUE -> true;
       case VALUE_FALSE -> false;
       case VALUE_STRING -> json.getString();
-      case VALUE_NULL,
-          VALUE_EMBEDDED_OBJECT,
-          END_OBJECT,
-          END_ARRAY,
-          PROPERTY_NAME,
-          NOT_AVAILABLE ->
+      case VALUE_NULL, VALUE_EMBEDDED_OBJECT, END_OBJECT, END_ARRAY, PROPERTY_NAME, NOT_AVAILABLE ->
           Attribute.NOTHING;
     };
   }

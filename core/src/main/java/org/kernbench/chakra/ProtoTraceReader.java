@@ -51,7 +51,8 @@ final class ProtoTraceReader {
   private static String reason(InvalidProtocolBufferException e) {
     String text = String.valueOf(e.getMessage());
     int end = text.indexOf(".  ");
-    return (end > 0 ? text.substring(0, end) : text).replace("While parsing a protocol message, ", "");
+    return (end > 0 ? text.substring(0, end) : text)
+        .replace("While parsing a protocol message, ", "");
   }
 
   private List<TraceNode> file() throws IOException {
@@ -100,8 +101,7 @@ final class ProtoTraceReader {
     if (WireFormat.getTagWireType(tag) != wire) {
       throw new InvalidProtocolBufferException(
           "field %s has wire type %s, not %s"
-              .formatted(
-                  WireFormat.getTagFieldNumber(tag), WireFormat.getTagWireType(tag), wire));
+              .formatted(WireFormat.getTagFieldNumber(tag), WireFormat.getTagWireType(tag), wire));
     }
   }
 

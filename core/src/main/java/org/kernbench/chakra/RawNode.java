@@ -21,10 +21,32 @@ final class RawNode {
   /** Attributes that are known and say nothing about time, as profilers of PyTorch write them. */
   private static final Set<String> PASSED_OVER =
       Set.of(
-          "rf_id", "seq_id", "scope", "tid", "fw_parent", "fw_tid", "op_schema", "kernel_backend",
-          "kernel_file", "pg_desc", "group_size", "comm_priority", "tensor_loc", "inclusive_dur",
-          "exclusive_dur", "ts", "cat", "ph", "in_msg_nelems", "out_msg_nelems", "dtype",
-          "in_split_size", "out_split_size", "global_rank_start", "global_rank_stride", "pg_size");
+          "rf_id",
+          "seq_id",
+          "scope",
+          "tid",
+          "fw_parent",
+          "fw_tid",
+          "op_schema",
+          "kernel_backend",
+          "kernel_file",
+          "pg_desc",
+          "group_size",
+          "comm_priority",
+          "tensor_loc",
+          "inclusive_dur",
+          "exclusive_dur",
+          "ts",
+          "cat",
+          "ph",
+          "in_msg_nelems",
+          "out_msg_nelems",
+          "dtype",
+          "in_split_size",
+          "out_split_size",
+          "global_rank_start",
+          "global_rank_stride",
+          "pg_size");
 
   private static final Map<String, Kind> USUAL =
       Map.of(
@@ -96,7 +118,8 @@ final class RawNode {
       }
       NodeType what =
           NodeType.of(type)
-              .orElseThrow(() -> error("type " + type + "; expected 0 to 10, as the schema has it"));
+              .orElseThrow(
+                  () -> error("type " + type + "; expected 0 to 10, as the schema has it"));
       for (String each : attributes.keySet()) {
         if (!KNOWN.contains(each) && !PASSED_OVER.contains(each)) {
           repairs.add(Repair.UNKNOWN_ATTRIBUTE, place, each);
@@ -191,7 +214,12 @@ final class RawNode {
       boolean rooted =
           switch (op) {
             case REDUCE, GATHER, SCATTER, BROADCAST -> true;
-            case ALL_REDUCE, ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, BARRIER ->
+            case ALL_REDUCE,
+                ALL_GATHER,
+                ALL_TO_ALL,
+                REDUCE_SCATTER,
+                REDUCE_SCATTER_BLOCK,
+                BARRIER ->
                 false;
           };
       if (!rooted) {
@@ -246,7 +274,8 @@ final class RawNode {
 
     private String group(NodeType what) {
       Attribute said = attributes.get("pg_name");
-      String group = said == null || said.value() == Attribute.NOTHING ? "" : said.value().toString();
+      String group =
+          said == null || said.value() == Attribute.NOTHING ? "" : said.value().toString();
       if (group.isEmpty() || group.equals("0")) {
         if (what == NodeType.COMM_COLL) {
           repairs.add(Repair.WORLD_GROUP, place);

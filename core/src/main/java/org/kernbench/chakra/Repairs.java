@@ -47,8 +47,8 @@ public final class Repairs {
   /** The kinds that were found, in the order of {@link Repair}. */
   public List<Line> lines() {
     List<Line> lines = new ArrayList<>();
-    sums.forEach((repair, sum) ->
-        lines.add(new Line(repair, sum.count, sum.first, List.copyOf(sum.names))));
+    sums.forEach(
+        (repair, sum) -> lines.add(new Line(repair, sum.count, sum.first, List.copyOf(sum.names))));
     return lines;
   }
 

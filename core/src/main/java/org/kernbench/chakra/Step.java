@@ -15,7 +15,12 @@ import java.util.List;
  * @param before steps that must be done before it starts
  */
 public record Step(
-    int id, NodeType type, List<Integer> ranks, List<TraceNode> nodes, int root, List<Integer> before) {
+    int id,
+    NodeType type,
+    List<Integer> ranks,
+    List<TraceNode> nodes,
+    int root,
+    List<Integer> before) {
   /** Copies the lists. */
   public Step {
     ranks = List.copyOf(ranks);
@@ -38,18 +43,12 @@ public record Step(
   public String toString() {
     String where = ranks.size() > 8 ? ranks.size() + " ranks" : "ranks " + ranks;
     return switch (type) {
-      case COMM_COLL -> "%s of %s B on %s: %s".formatted(node().comm().collective(), bytes(), where, node());
-      case COMM_SEND -> "message of %s B from rank %s to %s: %s"
-          .formatted(bytes(), ranks.get(0), ranks.get(1), node());
-      case COMP,
-          MEM_LOAD,
-          MEM_STORE,
-          COMM_RECV,
-          INVALID,
-          METADATA,
-          STORAGE,
-          BATCH,
-          CHECKPOINT ->
+      case COMM_COLL ->
+          "%s of %s B on %s: %s".formatted(node().comm().collective(), bytes(), where, node());
+      case COMM_SEND ->
+          "message of %s B from rank %s to %s: %s"
+              .formatted(bytes(), ranks.get(0), ranks.get(1), node());
+      case COMP, MEM_LOAD, MEM_STORE, COMM_RECV, INVALID, METADATA, STORAGE, BATCH, CHECKPOINT ->
           "rank %s: %s".formatted(ranks.getFirst(), node());
     };
   }

@@ -225,8 +225,7 @@ public final class TraceGraph {
           if (sends || node.type() == NodeType.COMM_RECV) {
             Place p = new Place(rank, at);
             checkPeers(node.comm(), p);
-            ways
-                .computeIfAbsent(
+            ways.computeIfAbsent(
                     new Way(node.comm().source(), node.comm().target(), node.comm().tag()),
                     w -> List.of(new ArrayList<>(), new ArrayList<>()))
                 .get(sends ? 0 : 1)
@@ -298,8 +297,12 @@ public final class TraceGraph {
         List<Integer> ranks = nodes.stream().map(Place::rank).toList();
         steps.add(
             new Step(
-                id, first.type(), ranks, nodes.stream().map(this::node).toList(),
-                root(first, ranks, nodes), before));
+                id,
+                first.type(),
+                ranks,
+                nodes.stream().map(this::node).toList(),
+                root(first, ranks, nodes),
+                before));
       }
       return steps;
     }
@@ -324,7 +327,9 @@ public final class TraceGraph {
           || op == CollectiveType.SCATTER;
     }
 
-    /** By position: the steps that a node of a rank directly follows, through those that are none. */
+    /**
+     * By position: the steps that a node of a rank directly follows, through those that are none.
+     */
     private int[][] behind(int rank) {
       RankOrder order = orders.get(rank);
       int[] step = stepOf.get(rank);

@@ -74,7 +74,11 @@ public final class TraceSamples {
     }
 
     private long add(
-        String name, NodeType type, long ps, Optional<TraceNode.Communication> comm, long... before) {
+        String name,
+        NodeType type,
+        long ps,
+        Optional<TraceNode.Communication> comm,
+        long... before) {
       List<Long> all = new ArrayList<>();
       for (long each : before) {
         if (each >= 0) {
@@ -86,8 +90,17 @@ public final class TraceSamples {
       nodes.put(
           id,
           new TraceNode(
-              id, name, type, all, 0, ps, false, computes ? OPS : 0, computes ? bytes : 0,
-              OptionalLong.empty(), comm));
+              id,
+              name,
+              type,
+              all,
+              0,
+              ps,
+              false,
+              computes ? OPS : 0,
+              computes ? bytes : 0,
+              OptionalLong.empty(),
+              comm));
       return id;
     }
 

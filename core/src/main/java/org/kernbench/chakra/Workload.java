@@ -33,8 +33,7 @@ public final class Workload {
   private final Map<String, List<Integer>> groups;
   private final Repairs repairs;
 
-  private Workload(
-      List<RankTrace> traces, Map<String, List<Integer>> groups, Repairs repairs) {
+  private Workload(List<RankTrace> traces, Map<String, List<Integer>> groups, Repairs repairs) {
     this.traces = List.copyOf(traces);
     this.groups = groups;
     this.repairs = repairs;
@@ -66,8 +65,7 @@ public final class Workload {
   }
 
   /** Traces that exist already, of ranks 0 to one less than there are. */
-  static Workload of(
-      List<RankTrace> traces, Map<String, List<Integer>> groups, Repairs repairs) {
+  static Workload of(List<RankTrace> traces, Map<String, List<Integer>> groups, Repairs repairs) {
     return new Workload(traces, Collections.unmodifiableMap(new LinkedHashMap<>(groups)), repairs);
   }
 
@@ -112,8 +110,7 @@ public final class Workload {
         Matcher m = NAME.matcher(each.getFileName().toString());
         if (m.matches() && (isFolder || m.group(1).equals(wanted))) {
           names.add(m.group(1));
-          Path other =
-              files.put(Integer.parseInt(m.group(2)), folder.resolve(each.getFileName()));
+          Path other = files.put(Integer.parseInt(m.group(2)), folder.resolve(each.getFileName()));
           if (other != null && names.size() == 1) {
             throw new TraceException(
                 "%s and %s are of one rank; expected one file for each rank"
@@ -150,7 +147,8 @@ public final class Workload {
     } catch (IOException e) {
       throw new TraceException(
           "%s: cannot be unpacked (%s); expected %s"
-              .formatted(file, Optional.ofNullable(e.getMessage()).orElse("it ends early"), EXPECTED));
+              .formatted(
+                  file, Optional.ofNullable(e.getMessage()).orElse("it ends early"), EXPECTED));
     }
   }
 
@@ -207,7 +205,8 @@ public final class Workload {
       throw new TraceException(file + ": expected {\"name\": [ranks], ..}");
     }
     Map<String, List<Integer>> groups = new LinkedHashMap<>();
-    map.forEach((name, members) -> groups.put(String.valueOf(name), members(file, name, members, ranks)));
+    map.forEach(
+        (name, members) -> groups.put(String.valueOf(name), members(file, name, members, ranks)));
     return groups;
   }
 
@@ -215,7 +214,10 @@ public final class Workload {
     TreeSet<Integer> sorted = new TreeSet<>();
     if (members instanceof List<?> list && !list.isEmpty()) {
       for (Object each : list) {
-        if (!(each instanceof Long rank) || rank < 0 || rank >= ranks || !sorted.add(rank.intValue())) {
+        if (!(each instanceof Long rank)
+            || rank < 0
+            || rank >= ranks
+            || !sorted.add(rank.intValue())) {
           throw new TraceException(
               "%s: group %s: rank %s; expected each once, 0 to %s, as there are %s traces"
                   .formatted(file, name, each, ranks - 1, ranks));

@@ -775,8 +775,7 @@ public final class Tl {
    */
   public Handle elapse(long picoseconds) {
     ComputeOp time = new ComputeOp.Elapsed(picoseconds);
-    return new Handle(
-        port.compute(time, 0, Register.NONE, 0, Register.NONE, 0, Register.NONE, 0));
+    return new Handle(port.compute(time, 0, Register.NONE, 0, Register.NONE, 0, Register.NONE, 0));
   }
 
   /** Opens a scope; see {@link Scope}. */

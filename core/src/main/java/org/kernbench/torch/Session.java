@@ -179,7 +179,8 @@ final class Session {
 
   /** A kernel that uses no tensor; it starts after these launches. */
   Launch launchAfter(String name, Kernel kernel, List<Pe> pes, List<Launch> after) {
-    return start(new Use(name, List.of(), true, rank()), kernel, pes, COMPUTE, Optional.empty(), after);
+    return start(
+        new Use(name, List.of(), true, rank()), kernel, pes, COMPUTE, Optional.empty(), after);
   }
 
   /** A kernel that may use any tensor; it starts after all others. */

@@ -25,10 +25,21 @@ final class Schema {
   /** By kind of value, in the order of the field numbers from 3 on. */
   static final List<Type> VALUES =
       List.of(
-          Type.TYPE_DOUBLE, Type.TYPE_FLOAT, Type.TYPE_INT32, Type.TYPE_INT64, Type.TYPE_UINT32,
-          Type.TYPE_UINT64, Type.TYPE_SINT32, Type.TYPE_SINT64, Type.TYPE_FIXED32,
-          Type.TYPE_FIXED64, Type.TYPE_SFIXED32, Type.TYPE_SFIXED64, Type.TYPE_BOOL,
-          Type.TYPE_STRING, Type.TYPE_BYTES);
+          Type.TYPE_DOUBLE,
+          Type.TYPE_FLOAT,
+          Type.TYPE_INT32,
+          Type.TYPE_INT64,
+          Type.TYPE_UINT32,
+          Type.TYPE_UINT64,
+          Type.TYPE_SINT32,
+          Type.TYPE_SINT64,
+          Type.TYPE_FIXED32,
+          Type.TYPE_FIXED64,
+          Type.TYPE_SFIXED32,
+          Type.TYPE_SFIXED64,
+          Type.TYPE_BOOL,
+          Type.TYPE_STRING,
+          Type.TYPE_BYTES);
 
   private final FileDescriptor file;
 
@@ -41,7 +52,8 @@ final class Schema {
             .addField(field("doc", 2, Type.TYPE_STRING, false))
             .addOneofDecl(OneofDescriptorProto.newBuilder().setName("value"));
     for (int i = 0; i < VALUES.size(); i++) {
-      String kind = VALUES.get(i).name().substring("TYPE_".length()).toLowerCase(java.util.Locale.ROOT);
+      String kind =
+          VALUES.get(i).name().substring("TYPE_".length()).toLowerCase(java.util.Locale.ROOT);
       String list = kind + "_list_type";
       all.addMessageType(message(list).addField(field("values", 1, VALUES.get(i), true)));
       attribute
@@ -56,8 +68,7 @@ final class Schema {
                   .setOneofIndex(0));
     }
     all.addMessageType(attribute);
-    all.addMessageType(
-        message("Metadata").addField(field("version", 1, Type.TYPE_STRING, false)));
+    all.addMessageType(message("Metadata").addField(field("version", 1, Type.TYPE_STRING, false)));
     all.addMessageType(
         message("Node")
             .addField(field("id", 1, Type.TYPE_UINT64, false))

@@ -44,7 +44,8 @@ class TraceFilesTest {
     return Schema.file(all);
   }
 
-  private static DynamicMessage.Builder with(DynamicMessage.Builder node, DynamicMessage... attributes) {
+  private static DynamicMessage.Builder with(
+      DynamicMessage.Builder node, DynamicMessage... attributes) {
     for (DynamicMessage each : attributes) {
       SCHEMA.add(node, "attr", each);
     }
@@ -60,7 +61,8 @@ class TraceFilesTest {
     return with(node, SCHEMA.attribute("is_cpu_op", "bool", false));
   }
 
-  private static DynamicMessage.Builder collective(long id, String kind, Object type, Object bytes) {
+  private static DynamicMessage.Builder collective(
+      long id, String kind, Object type, Object bytes) {
     return with(
         SCHEMA.node(id, "a" + id, 7),
         SCHEMA.attribute("is_cpu_op", "bool", false),
@@ -89,11 +91,29 @@ class TraceFilesTest {
     assertThat(w.traces().getFirst().nodes())
         .containsExactly(
             new TraceNode(
-                3, "c3", NodeType.COMP, List.of(), 0, 4_000_000, false, 0, 0,
-                OptionalLong.empty(), Optional.empty()),
+                3,
+                "c3",
+                NodeType.COMP,
+                List.of(),
+                0,
+                4_000_000,
+                false,
+                0,
+                0,
+                OptionalLong.empty(),
+                Optional.empty()),
             new TraceNode(
-                9, "c9", NodeType.COMP, List.of(3L), 77, 5_000_000, false, 123, 456,
-                OptionalLong.of(7), Optional.empty()));
+                9,
+                "c9",
+                NodeType.COMP,
+                List.of(3L),
+                77,
+                5_000_000,
+                false,
+                123,
+                456,
+                OptionalLong.of(7),
+                Optional.empty()));
     assertThat(mended(w)).isEmpty();
   }
 
@@ -103,11 +123,13 @@ class TraceFilesTest {
       String kind = Attribute.Kind.values()[i].name().toLowerCase(java.util.Locale.ROOT);
       for (int n = 0; n < 3; n++) {
         Object value = Schema.value(Schema.VALUES.get(i), n);
-        if (value instanceof Number number && !(value instanceof Double || value instanceof Float)) {
+        if (value instanceof Number number
+            && !(value instanceof Double || value instanceof Float)) {
           boolean unsigned = kind.equals("uint32") || kind.equals("fixed32");
           long expected = unsigned ? number.intValue() & 0xffffffffL : number.longValue();
           DynamicMessage.Builder node =
-              with(SCHEMA.node(1, "m", 5),
+              with(
+                  SCHEMA.node(1, "m", 5),
                   SCHEMA.attribute("comm_dst", "int32", 1),
                   SCHEMA.attribute("comm_tag", kind, value));
           assertThat(load(file(node)).traces().getFirst().nodes().getFirst().comm().tag())
@@ -116,7 +138,8 @@ class TraceFilesTest {
         }
       }
       DynamicMessage.Builder lists =
-          with(computation(1, 1),
+          with(
+              computation(1, 1),
               SCHEMA.attribute("scope", kind + "_list", Schema.values(Schema.VALUES.get(i))),
               SCHEMA.attribute("num_ops", "int64", 5L));
       assertThat(load(file(lists)).traces().getFirst().nodes().getFirst().operations())
@@ -140,14 +163,14 @@ class TraceFilesTest {
     for (int rank = 0; rank < 3; rank++) {
       assertThat(read.traces().get(rank).nodes()).isEqualTo(samples.nodes(kind, rank));
     }
-    assertThat(mended(read)).containsOnlyOnceElementsOf(mended(read)).isSubsetOf(
-        Repair.ID_ABSENT, Repair.WORLD_GROUP, Repair.EMPTY_ATTRIBUTE);
+    assertThat(mended(read))
+        .containsOnlyOnceElementsOf(mended(read))
+        .isSubsetOf(Repair.ID_ABSENT, Repair.WORLD_GROUP, Repair.EMPTY_ATTRIBUTE);
   }
 
   @Test
   void writer_protobufReadsWhatItWrites() throws IOException {
-    TraceNode node =
-        new TraceSamples(2, 1, 999).nodes(TraceSamples.Kind.DATA_PARALLEL, 0).get(2);
+    TraceNode node = new TraceSamples(2, 1, 999).nodes(TraceSamples.Kind.DATA_PARALLEL, 0).get(2);
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     TraceWriter.write(List.of(node), out);
     java.io.ByteArrayInputStream in = new java.io.ByteArrayInputStream(out.toByteArray());
@@ -192,7 +215,8 @@ class TraceFilesTest {
 
   @Test
   void writersOfAllSorts_areMended_andEachIsNamed() throws IOException {
-    assertThat(mended(load(file(collective(1, "int64", 0L, 64L))))).containsExactly(Repair.WORLD_GROUP);
+    assertThat(mended(load(file(collective(1, "int64", 0L, 64L)))))
+        .containsExactly(Repair.WORLD_GROUP);
     for (String kind : List.of("int32", "uint32", "sint32")) {
       Workload w = load(file(collective(1, kind, 2, 64)));
       assertThat(mended(w)).as(kind).contains(Repair.INTEGER_KIND);
@@ -201,19 +225,27 @@ class TraceFilesTest {
       assertThat(w.traces().getFirst().nodes().getFirst().comm().bytes()).isEqualTo(64);
     }
     assertThat(mended(load(file(collective(1, "sint64", 7L, 64L))))).contains(Repair.INTEGER_KIND);
-    assertThat(mended(load(file(collective(1, "string", "7", "64"))))).contains(Repair.NUMBER_AS_TEXT);
+    assertThat(mended(load(file(collective(1, "string", "7", "64")))))
+        .contains(Repair.NUMBER_AS_TEXT);
     assertThat(mended(load(file(collective(0, "int64", 0L, 64L))))).contains(Repair.ID_ABSENT);
     assertThat(mended(load(file(computation(1, 0))))).containsExactly(Repair.NO_DURATION);
     assertThat(mended(load(file(SCHEMA.node(1, "x", 4))))).contains(Repair.HOST_NOT_SAID);
     assertThat(mended(load(file(SCHEMA.node(1, "x", 0))))).containsExactly(Repair.INVALID_TYPE);
     assertThat(mended(load(file(SCHEMA.node(1, "x", 9))))).containsExactly(Repair.STORAGE_TYPE);
-    assertThat(mended(load(file(with(SCHEMA.node(1, "x", 1), SCHEMA.attribute("odd", "bool", true))))))
-        .containsExactly(Repair.UNKNOWN_ATTRIBUTE);
-    assertThat(mended(load(Schema.file(List.of(SCHEMA.metadata("9.9")))))).containsExactly(Repair.VERSION);
-    assertThat(mended(load(file(with(collective(1, "int64", 5L, 8L)))))).contains(Repair.ROOT_ABSENT);
     assertThat(
-            mended(load(file(with(collective(1, "int64", 0L, 8L),
-                SCHEMA.attribute("involved_dim", "bool_list", List.of(true, true)))))))
+            mended(load(file(with(SCHEMA.node(1, "x", 1), SCHEMA.attribute("odd", "bool", true))))))
+        .containsExactly(Repair.UNKNOWN_ATTRIBUTE);
+    assertThat(mended(load(Schema.file(List.of(SCHEMA.metadata("9.9"))))))
+        .containsExactly(Repair.VERSION);
+    assertThat(mended(load(file(with(collective(1, "int64", 5L, 8L))))))
+        .contains(Repair.ROOT_ABSENT);
+    assertThat(
+            mended(
+                load(
+                    file(
+                        with(
+                            collective(1, "int64", 0L, 8L),
+                            SCHEMA.attribute("involved_dim", "bool_list", List.of(true, true)))))))
         .contains(Repair.ALL_DIMENSIONS);
     Workload absent = load(file(computation(1, 1, 44)));
     TraceGraph.of(absent);
@@ -230,20 +262,26 @@ class TraceFilesTest {
     assertThatThrownBy(() -> load(new byte[0])).hasMessageContaining("is empty");
     assertThatThrownBy(() -> load(file(computation(1, 1), computation(1, 2))))
         .hasMessageContaining("have one id");
-    assertThatThrownBy(() -> load(file(SCHEMA.node(1, "x", 77)))).hasMessageContaining("type 77; expected 0 to 10");
+    assertThatThrownBy(() -> load(file(SCHEMA.node(1, "x", 77))))
+        .hasMessageContaining("type 77; expected 0 to 10");
     assertThatThrownBy(() -> load(file(collective(1, "int64", 44L, 1L))))
         .hasMessageContaining("comm_type 44; expected 0 to 9");
     assertThatThrownBy(() -> load(file(collective(1, "int64", 0L, -1L))))
         .hasMessageContaining("comm_size is -1; expected 0 or more");
-    assertThatThrownBy(() -> load(file(with(collective(1, "int64", 0L, 8L),
-            SCHEMA.attribute("involved_dim", "bool_list", List.of(true, false))))))
+    assertThatThrownBy(() ->
+            load(
+                file(
+                    with(
+                        collective(1, "int64", 0L, 8L),
+                        SCHEMA.attribute("involved_dim", "bool_list", List.of(true, false))))))
         .hasMessageContaining("involved_dim leaves out dimensions");
     byte[] cut = file(computation(1, 1));
     assertThatThrownBy(() -> load(Arrays.copyOf(cut, cut.length - 2)))
         .isInstanceOf(TraceException.class)
         .hasMessageContaining("no message of a trace");
     Files.write(folder.resolve("t.2.et"), file(computation(1, 1)));
-    assertThatThrownBy(() -> load(file(computation(1, 1)))).hasMessageContaining("no file of rank 1");
+    assertThatThrownBy(() -> load(file(computation(1, 1))))
+        .hasMessageContaining("no file of rank 1");
   }
 
   /** Two thousand files with a few bytes changed, cut or doubled: a message, or a result. */
@@ -281,7 +319,12 @@ class TraceFilesTest {
       case 1 -> {
         int at = random.nextInt(bytes.length);
         byte[] more = Arrays.copyOf(bytes, bytes.length + 9);
-        System.arraycopy(bytes, at, more, Math.min(at + 9, more.length - (bytes.length - at)), bytes.length - at);
+        System.arraycopy(
+            bytes,
+            at,
+            more,
+            Math.min(at + 9, more.length - (bytes.length - at)),
+            bytes.length - at);
         bytes = more;
       }
       default -> {
@@ -305,34 +348,66 @@ class TraceFilesTest {
 
   private static TraceNode comp(long id, long ps, Long... before) {
     return new TraceNode(
-        id, "c" + id, NodeType.COMP, List.of(before), 0, ps, false, 0, 0, OptionalLong.empty(), Optional.empty());
+        id,
+        "c" + id,
+        NodeType.COMP,
+        List.of(before),
+        0,
+        ps,
+        false,
+        0,
+        0,
+        OptionalLong.empty(),
+        Optional.empty());
   }
 
   private static TraceNode sum(long id, String group, long bytes, Long... before) {
     return new TraceNode(
-        id, "sum" + id, NodeType.COMM_COLL, List.of(before), 0, 0, false, 0, 0, OptionalLong.empty(),
-        Optional.of(new TraceNode.Communication(
-            CollectiveType.ALL_REDUCE, bytes, group, OptionalLong.empty(), 0, 0, 0)));
+        id,
+        "sum" + id,
+        NodeType.COMM_COLL,
+        List.of(before),
+        0,
+        0,
+        false,
+        0,
+        0,
+        OptionalLong.empty(),
+        Optional.of(
+            new TraceNode.Communication(
+                CollectiveType.ALL_REDUCE, bytes, group, OptionalLong.empty(), 0, 0, 0)));
   }
 
   private static TraceNode send(long id, boolean sends, int from, int to, int tag, Long... before) {
     return new TraceNode(
-        id, (sends ? "send" : "recv") + id, sends ? NodeType.COMM_SEND : NodeType.COMM_RECV, List.of(before),
-        0, 0, false, 0, 0, OptionalLong.empty(),
-        Optional.of(new TraceNode.Communication(
-            CollectiveType.BARRIER, 8, "", OptionalLong.empty(), from, to, tag)));
+        id,
+        (sends ? "send" : "recv") + id,
+        sends ? NodeType.COMM_SEND : NodeType.COMM_RECV,
+        List.of(before),
+        0,
+        0,
+        false,
+        0,
+        0,
+        OptionalLong.empty(),
+        Optional.of(
+            new TraceNode.Communication(
+                CollectiveType.BARRIER, 8, "", OptionalLong.empty(), from, to, tag)));
   }
 
   @Test
   void graph_cycle_isPrintedInItsOrder() {
-    assertThatThrownBy(() -> graph(Map.of(), List.of(List.of(comp(1, 5, 3L), comp(2, 5, 1L), comp(3, 5, 2L)))))
+    assertThatThrownBy(
+            () -> graph(Map.of(), List.of(List.of(comp(1, 5, 3L), comp(2, 5, 1L), comp(3, 5, 2L)))))
         .hasMessageContaining("node 1 \"c1\" -> node 2 \"c2\" -> node 3 \"c3\" -> node 1 \"c1\"");
   }
 
   @Test
   void graph_rankThatNeverComes_isADeadlockReport() {
-    assertThatThrownBy(
-            () -> graph(Map.of(), List.of(List.of(sum(1, "", 8), sum(2, "", 8, 1L)), List.of(sum(5, "", 8)))))
+    assertThatThrownBy(() ->
+            graph(
+                Map.of(),
+                List.of(List.of(sum(1, "", 8), sum(2, "", 8, 1L)), List.of(sum(5, "", 8)))))
         .hasMessageContaining("rank 1 comes to 1 of the 2 collectives of group of all ranks")
         .hasMessageContaining("t.0: node 2 \"sum2\" waits for it");
     assertThatThrownBy(() -> graph(Map.of(), List.of(List.of(send(1, true, 0, 1, 3)), List.of())))
@@ -341,15 +416,20 @@ class TraceFilesTest {
 
   @Test
   void graph_ranksThatDisagree_areNamed() {
-    assertThatThrownBy(() -> graph(Map.of(), List.of(List.of(sum(1, "", 8)), List.of(sum(1, "", 16)))))
-        .hasMessageContaining("t.0: node 1 \"sum1\" is all_reduce of 8 B, t.1: node 1 \"sum1\" is all_reduce of 16 B");
+    assertThatThrownBy(
+            () -> graph(Map.of(), List.of(List.of(sum(1, "", 8)), List.of(sum(1, "", 16)))))
+        .hasMessageContaining(
+            "t.0: node 1 \"sum1\" is all_reduce of 8 B, t.1: node 1 \"sum1\" is all_reduce of 16 B");
     assertThatThrownBy(() -> graph(Map.of(), List.of(List.of(sum(1, "x", 8)))))
         .hasMessageContaining("process group \"x\" is not known");
-    assertThatThrownBy(() -> graph(Map.of("x", List.of(1)), List.of(List.of(sum(1, "x", 8)), List.of())))
+    assertThatThrownBy(
+            () -> graph(Map.of("x", List.of(1)), List.of(List.of(sum(1, "x", 8)), List.of())))
         .hasMessageContaining("rank 0 is not in process group \"x\"");
   }
 
-  /** Rank 0 waits in group a for rank 1, which waits in group b for rank 0: no single file shows it. */
+  /**
+   * Rank 0 waits in group a for rank 1, which waits in group b for rank 0: no single file shows it.
+   */
   @Test
   void graph_cycleAcrossRanks_isADeadlockReport() {
     TraceGraph graph =
@@ -365,7 +445,18 @@ class TraceFilesTest {
   @Test
   void graph_nodesWithoutTime_passTheirOrderOn() {
     TraceNode host =
-        new TraceNode(2, "cpu", NodeType.COMP, List.of(1L), 0, 99, true, 0, 0, OptionalLong.empty(), Optional.empty());
+        new TraceNode(
+            2,
+            "cpu",
+            NodeType.COMP,
+            List.of(1L),
+            0,
+            99,
+            true,
+            0,
+            0,
+            OptionalLong.empty(),
+            Optional.empty());
     TraceGraph graph = graph(Map.of(), List.of(List.of(comp(1, 5), host, comp(3, 7, 2L))));
 
     assertThat(graph.steps()).hasSize(2);
@@ -391,8 +482,19 @@ class TraceFilesTest {
   void graph_streams_orderTheirKernels() {
     List<TraceNode> nodes = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
-      nodes.add(new TraceNode(i, "k" + i, NodeType.COMP, List.of(), 30 - 10 * i, 5, false, 0, 0,
-          OptionalLong.of(4), Optional.empty()));
+      nodes.add(
+          new TraceNode(
+              i,
+              "k" + i,
+              NodeType.COMP,
+              List.of(),
+              30 - 10 * i,
+              5,
+              false,
+              0,
+              0,
+              OptionalLong.of(4),
+              Optional.empty()));
     }
     TraceGraph graph = graph(Map.of(), List.of(nodes));
 

@@ -165,8 +165,7 @@ final class Replay {
       case REDUCE_SCATTER, REDUCE_SCATTER_BLOCK ->
           group.reduceScatterAsync(out.view(0, Shape.of(part), name), wholeIn, ReduceKind.SUM);
       case ALL_GATHER ->
-          group.allGatherAsync(
-              out.view(0, Shape.of(n), name), in.view(0, Shape.of(part), name));
+          group.allGatherAsync(out.view(0, Shape.of(n), name), in.view(0, Shape.of(part), name));
       case ALL_TO_ALL -> group.allToAllAsync(out.view(0, Shape.of(n), name), wholeIn);
       case GATHER -> {
         Tensor own = in.view(0, Shape.of(part), name);

@@ -74,7 +74,8 @@ final class StepTimes {
       return 0;
     }
     List<Object> key =
-        List.of(step.type(), step.node().comm().collective(), step.ranks(), step.root(), step.bytes());
+        List.of(
+            step.type(), step.node().comm().collective(), step.ranks(), step.root(), step.bytes());
     return known.computeIfAbsent(key, k -> bound(step));
   }
 

@@ -47,7 +47,13 @@ public final class TraceLint {
             .formatted(graph.ranks(), nodes(), graph.steps().size()));
     TextTable ranks =
         new TextTable(
-            List.of("rank", "nodes", "computations", "computing_us", "collectives", "messages",
+            List.of(
+                "rank",
+                "nodes",
+                "computations",
+                "computing_us",
+                "collectives",
+                "messages",
                 "recorded_us"));
     for (Map<String, Object> row : ranks()) {
       ranks.add(row.values().stream().map(String::valueOf).toList());

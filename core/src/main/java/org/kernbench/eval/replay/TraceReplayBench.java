@@ -31,7 +31,6 @@ import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.collective.CollectiveRun;
-import org.kernbench.torch.placement.Device;
 import org.kernbench.torch.placement.RankLevel;
 
 /**
@@ -52,6 +51,7 @@ public final class TraceReplayBench implements Bench {
   private static final Param<Optional<String>> GROUPS =
       Param.word("groups", "", "a JSON file {\"name\": [ranks]}", "process groups")
           .orFrom("name.groups.json");
+
   /** What a size in a trace counts. */
   private enum Side {
     INPUT,
@@ -139,16 +139,13 @@ public final class TraceReplayBench implements Bench {
     TraceGraph graph = TraceGraph.of(workload);
     RankLevel level = context.param(LEVEL);
     checkRanks(machine, level, graph.ranks());
-    Vectors vectors =
-        new Vectors(context.param(DTYPE), context.param(SIZE) == Side.OUTPUT);
+    Vectors vectors = new Vectors(context.param(DTYPE), context.param(SIZE) == Side.OUTPUT);
     StepTimes times =
         new StepTimes(machine, level, vectors, context.param(COMPUTE) == Compute.ROOFLINE);
     List<Step> order = graph.inOrder(times::leastPs);
     Replay replay = new Replay(order, graph.ranks(), times, vectors, overheadPs(machine));
     Outcome outcome =
-        Outcome.on(machine)
-            .condition("ranks", graph.ranks())
-            .condition("rank_level", word(level));
+        Outcome.on(machine).condition("ranks", graph.ranks()).condition("rank_level", word(level));
     CollectiveLibrary library = library(context, machine, graph.ranks());
     try (Torch torch =
         Torch.open(
@@ -179,8 +176,7 @@ public final class TraceReplayBench implements Bench {
           the traces have %s ranks, machine %s has %s of level %s; expected as many at least: \
           another --topology, or --param rank_level\
           """
-              .formatted(
-                  ranks, machine.name(), devices, word(level)));
+              .formatted(ranks, machine.name(), devices, word(level)));
     }
   }
 
@@ -259,8 +255,7 @@ public final class TraceReplayBench implements Bench {
     return List.of(what, step.ranks().size(), step.bytes(), run.algorithm());
   }
 
-  private static void mended(
-      Outcome outcome, Repairs repairs, List<Step> order, Vectors vectors) {
+  private static void mended(Outcome outcome, Repairs repairs, List<Step> order, Vectors vectors) {
     long padded =
         order.stream().filter(s -> s.type().isCommunication() && !vectors.isExact(s)).count();
     outcome.metric("mended", repairs.count() + padded);

@@ -33,7 +33,8 @@ record Vectors(DType dtype, boolean sizeIsOutput) {
   long wholeElements(Step step) {
     long n = step.ranks().size();
     long elements = Math.max(1, Math.ceilDiv(wholeBytes(step), elementBytes()));
-    boolean hasParts = step.type() == NodeType.COMM_COLL && hasParts(step.node().comm().collective());
+    boolean hasParts =
+        step.type() == NodeType.COMM_COLL && hasParts(step.node().comm().collective());
     long whole = hasParts ? Math.ceilDiv(elements, n) * n : elements;
     if (whole > Integer.MAX_VALUE) {
       throw new UsageException(

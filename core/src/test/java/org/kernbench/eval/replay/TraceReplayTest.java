@@ -114,8 +114,7 @@ class TraceReplayTest {
           .multiprocessing()
           .spawn(
               w -> {
-                Tensor vector =
-                    w.torch().empty(Shape.of((int) (bytes / 2)), DType.F16, "vector");
+                Tensor vector = w.torch().empty(Shape.of((int) (bytes / 2)), DType.F16, "vector");
                 Pe pe = vector.shardSpecs().getFirst().place();
                 program.run(w, vector, new Kernels(w.torch(), pe, issuePs(machine)));
               },
@@ -227,7 +226,15 @@ class TraceReplayTest {
       for (int rank = 0; rank < 3; rank++) {
         TraceNode node =
             new TraceNode(
-                1, op.toString(), org.kernbench.chakra.NodeType.COMM_COLL, List.of(), 0, 0, false, 0, 0,
+                1,
+                op.toString(),
+                org.kernbench.chakra.NodeType.COMM_COLL,
+                List.of(),
+                0,
+                0,
+                false,
+                0,
+                0,
                 java.util.OptionalLong.empty(),
                 Optional.of(
                     new TraceNode.Communication(
