@@ -23,12 +23,17 @@ public final class Repairs {
   }
 
   void add(Repair repair, String place) {
-    sums.computeIfAbsent(repair, r -> new Sum(place)).count++;
+    sum(repair, place).count++;
+  }
+
+  private Sum sum(Repair repair, String place) {
+    return sums.computeIfAbsent(repair, r -> new Sum(place));
   }
 
   void add(Repair repair, String place, String name) {
-    add(repair, place);
-    TreeSet<String> names = sums.get(repair).names;
+    Sum sum = sum(repair, place);
+    sum.count++;
+    TreeSet<String> names = sum.names;
     if (names.size() <= NAMES) {
       names.add(name);
     }

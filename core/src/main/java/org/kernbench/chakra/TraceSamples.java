@@ -168,7 +168,7 @@ public final class TraceSamples {
       }
       for (int m = 0; m < batches; m++) {
         long in = rank < ranks - 1 ? message("gradient in " + m, rank + 1, rank, m, -1) : -1;
-        last = compute("backward " + m, 2 * layers * LAYER_PS, last, in);
+        last = compute("backward " + m, 2L * layers * LAYER_PS, last, in);
         if (rank > 0) {
           message("gradient out " + m, rank, rank - 1, m, last);
         }

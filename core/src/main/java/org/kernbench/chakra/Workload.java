@@ -163,7 +163,7 @@ public final class Workload {
   private static InputStream unpacked(byte[] bytes) throws IOException {
     InputStream in = new ByteArrayInputStream(bytes);
     boolean isPacked =
-        bytes.length >= 2 && (Byte.toUnsignedInt(bytes[1]) << 8 | bytes[0] & 0xff) == GZIP;
+        bytes.length >= 2 && (Byte.toUnsignedInt(bytes[1]) << 8 | (bytes[0] & 0xff)) == GZIP;
     return isPacked ? new Bounded(new GZIPInputStream(in)) : in;
   }
 

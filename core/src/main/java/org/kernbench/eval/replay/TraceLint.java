@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.kernbench.chakra.NodeType;
 import org.kernbench.chakra.RankTrace;
@@ -71,7 +72,7 @@ public final class TraceLint {
     }
     text.append("mended\n");
     for (Repairs.Line line : workload.repairs().lines()) {
-      text.append("  %,d x %s%n".formatted(line.count(), line.repair().text()));
+      text.append(String.format(Locale.ROOT, "  %,d x %s%n", line.count(), line.repair().text()));
       if (!line.names().isEmpty()) {
         text.append("      ").append(String.join(", ", line.names())).append('\n');
       }
@@ -90,7 +91,7 @@ public final class TraceLint {
     List<Map<String, Object>> mended = new ArrayList<>();
     for (Repairs.Line line : workload.repairs().lines()) {
       Map<String, Object> row = new LinkedHashMap<>();
-      row.put("repair", line.repair().name().toLowerCase(java.util.Locale.ROOT));
+      row.put("repair", line.repair().name().toLowerCase(Locale.ROOT));
       row.put("count", line.count());
       row.put("text", line.repair().text());
       row.put("names", line.names());
