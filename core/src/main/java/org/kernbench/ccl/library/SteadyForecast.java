@@ -20,8 +20,13 @@ import org.kernbench.torch.collective.CollectiveOp;
  * <p>What is short enough to be simulated at once needs no forecast.
  */
 public final class SteadyForecast {
-  /** All ranks' bytes of the longer short vector; of the other a quarter. */
-  static final long SHORT_BYTES = 512 << 10;
+  /** Bytes of each rank's longer short vector, of few ranks: twice what the slots of a queue hold. */
+  private static final long SHORT_BYTES_OF_RANK = 256 << 10;
+
+  /** All ranks' bytes of the longer short vector, at least and at most; of the other a quarter. */
+  private static final long LEAST_SHORT_BYTES = 512 << 10;
+
+  private static final long MOST_SHORT_BYTES = 4 << 20;
 
   /** Factor by which the multiple may have drifted at the length of a call. */
   private static final double STEADY = 1.25;
@@ -49,7 +54,11 @@ public final class SteadyForecast {
 
   /** Whether a vector is so short that simulating it costs no more than forecasting. */
   public static boolean isShort(CollectiveTrial.Question question, int ranks) {
-    return bytes(question) * ranks <= SHORT_BYTES;
+    return bytes(question) * ranks <= shortBytes(ranks);
+  }
+
+  private static long shortBytes(int ranks) {
+    return Math.clamp(SHORT_BYTES_OF_RANK * ranks, LEAST_SHORT_BYTES, MOST_SHORT_BYTES);
   }
 
   private static long bytes(CollectiveTrial.Question question) {
@@ -74,7 +83,7 @@ public final class SteadyForecast {
       }
       Subject subject = new Subject(question.op(), question.root(), question.dtype().sizeBytes());
       Multiple multiple = multiples.computeIfAbsent(subject, s -> multiple(question, ranks));
-      return multiple.isSteady((double) bytes(question) * ranks / SHORT_BYTES)
+      return multiple.isSteady((double) bytes(question) * ranks / shortBytes(ranks))
           ? OptionalLong.of(Math.round(formula.getAsLong() * multiple.ratio))
           : OptionalLong.empty();
     } catch (CollectiveException | SimulationException e) {
@@ -83,8 +92,8 @@ public final class SteadyForecast {
   }
 
   private Multiple multiple(CollectiveTrial.Question question, int ranks) {
-    double longer = ratio(shortened(question, ranks, SHORT_BYTES));
-    double shorter = ratio(shortened(question, ranks, Math.round(SHORT_BYTES / STEP)));
+    double longer = ratio(shortened(question, ranks, shortBytes(ranks)));
+    double shorter = ratio(shortened(question, ranks, Math.round(shortBytes(ranks) / STEP)));
     return new Multiple(longer, longer / shorter);
   }
 
