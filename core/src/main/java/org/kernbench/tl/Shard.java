@@ -25,6 +25,20 @@ public record Shard(String name, MemoryAddress address, Shape shape, DType dtype
   }
 
   /**
+   * The same elements as a matrix.
+   *
+   * @throws RangeException if there are not as many
+   */
+  public Shard as(int rows, int columns) {
+    if ((long) rows * columns != shape.elements()) {
+      throw new RangeException(
+          "tensor %s: the shard %s cannot be seen as [%s, %s]; expected as many elements"
+              .formatted(name, shape, rows, columns));
+    }
+    return new Shard(name, address, Shape.of(rows, columns), dtype);
+  }
+
+  /**
    * {@code count} consecutive elements of the flattened shard, from element {@code start} on, as a
    * vector.
    */

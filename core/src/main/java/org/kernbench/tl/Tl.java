@@ -115,6 +115,29 @@ public final class Tl {
   }
 
   /**
+   * All of a tensor, wherever it lies: a load or store of a part of it goes to the PEs that hold
+   * it, a copy on this PE or near it first. A store reaches one copy, the same that a load reads.
+   *
+   * @throws SimulationException if its elements do not follow one another in memory, as those of a
+   *     tensor that is spread along its last axis
+   */
+  public Shard whole(DeviceTensor tensor) {
+    return tensor.whole(port.pe());
+  }
+
+  /**
+   * A block of all of a tensor, taken as a matrix of its last axis' rows; see {@link #whole}.
+   *
+   * @throws RangeException naming tensor, index and extent
+   */
+  public Slice block(DeviceTensor tensor, int row, int rows, int column, int columns) {
+    Shard all = whole(tensor);
+    int width = all.shape().rank() == 0 ? 1 : all.shape().dim(all.shape().rank() - 1);
+    int height = width == 0 ? 0 : Math.toIntExact(all.shape().elements() / width);
+    return all.as(height, width).block(row, rows, column, columns);
+  }
+
+  /**
    * Refers to this PE's whole shard of a tensor without moving anything: what a {@link
    * #load(Slice)} or {@link #store(Slice, Value)} names. For a part, see {@link Shard#range} and
    * {@link Shard#block}.

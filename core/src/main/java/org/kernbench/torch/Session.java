@@ -52,7 +52,7 @@ import org.kernbench.torch.placement.ShardSpec;
  * if a spawn is running. Simulated time moves only in {@link #drive}, which ranks never call: they
  * yield, and the {@link Scheduler} drives when no rank can run.
  */
-final class Session {
+final class Session implements Parts.Memory {
   final Machine machine;
   final Simulator simulator;
   final RankLevel rankLevel;
@@ -162,15 +162,33 @@ final class Session {
       List<Pe> pes,
       List<Tensor> tensors,
       Optional<QueueSet> userQueues) {
+    Optional<QueueSet> ends = userQueues.or(simulator::latestQueues);
+    return launch(name, kernel, pes, tensors, ends, COMPUTE, List.of());
+  }
+
+  /** The same on the communication stream, without queues. */
+  Launch launchBeside(
+      String name, Kernel kernel, List<Pe> pes, List<Tensor> tensors, List<Launch> others) {
+    return launch(name, kernel, pes, tensors, Optional.empty(), communication, others);
+  }
+
+  private Launch launch(
+      String name,
+      Kernel kernel,
+      List<Pe> pes,
+      List<Tensor> tensors,
+      Optional<QueueSet> ends,
+      int stream,
+      List<Launch> others) {
     checkNotWritten(tensors, "launch of kernel " + name);
     List<Launch> after = new ArrayList<>();
+    addUnlessOrdered(after, others, stream, pes);
     for (Tensor t : tensors) {
-      addUnlessOrdered(after, t.users(), COMPUTE, pes);
+      addUnlessOrdered(after, t.users(), stream, pes);
     }
-    addUnlessOrdered(after, undeclared, COMPUTE, pes);
+    addUnlessOrdered(after, undeclared, stream, pes);
     Use use = new Use(name, tensors, true, rank());
-    Optional<QueueSet> ends = userQueues.or(simulator::latestQueues);
-    Launch launch = start(use, kernel, pes, COMPUTE, ends, after);
+    Launch launch = start(use, kernel, pes, stream, ends, after);
     for (Tensor t : tensors) {
       t.usedBy(launch);
     }
@@ -630,7 +648,8 @@ final class Session {
   // ---- memory ----
 
   /** Takes a contiguous range of virtual addresses. */
-  VirtualAddress reserve(long bytes, String owner) {
+  @Override
+  public VirtualAddress reserve(long bytes, String owner) {
     if (!leaving.isEmpty()) {
       leaving.removeIf(this::releaseIfUnused);
     }
@@ -646,7 +665,8 @@ final class Session {
   }
 
   /** Gives back what {@link #reserve} returned. */
-  void unreserve(VirtualAddress at, long bytes) {
+  @Override
+  public void unreserve(VirtualAddress at, long bytes) {
     if (bytes > 0) {
       virtual.free(at.value());
     }
@@ -657,7 +677,8 @@ final class Session {
    *
    * @throws OutOfHbmException naming what fills the slice of one of them; then none is taken
    */
-  void allocate(String name, VirtualAddress at, long bytes, List<ShardSpec> copies) {
+  @Override
+  public void allocate(String name, VirtualAddress at, long bytes, List<ShardSpec> copies) {
     if (bytes == 0) {
       return;
     }
@@ -676,7 +697,8 @@ final class Session {
   }
 
   /** Gives back what {@link #allocate} took. */
-  void free(VirtualAddress at, long bytes) {
+  @Override
+  public void free(VirtualAddress at, long bytes) {
     if (bytes > 0) {
       freeAll(simulator.unmap(at).copies(), bytes);
     }

@@ -6,13 +6,10 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -27,9 +24,7 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.DeviceTensor;
 import org.kernbench.tl.Shard;
-import org.kernbench.torch.placement.Device;
-import org.kernbench.torch.placement.DpPolicy;
-import org.kernbench.torch.placement.Placement;
+import org.kernbench.torch.Parts.Part;
 import org.kernbench.torch.placement.ShardCopy;
 import org.kernbench.torch.placement.ShardSpec;
 import org.kernbench.torch.placement.Sizes;
@@ -51,10 +46,9 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   private final String name;
   private final Shape shape;
   private final DType dtype;
-  private final VirtualAddress address;
-  private final List<ShardSpec> specs;
+  private final Parts parts;
   private final List<Shard> shards;
-  private final List<Part> parts;
+  private final Shard all;
   private @Nullable Map<Pe, Integer> byPe;
   private List<Launch> users = List.of();
   private boolean closed;
@@ -62,82 +56,26 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   /** Whose memory this is a part of; this tensor itself, unless it is a view. */
   private final Tensor owner;
 
+  private Tensor(Session session, String name, DType dtype, Shape shape, Parts parts) {
+    this(session, name, dtype, shape, parts, null);
+  }
+
   private Tensor(
-      Session session,
-      String name,
-      Shape shape,
-      DType dtype,
-      VirtualAddress address,
-      List<ShardSpec> specs,
-      List<Shard> shards,
-      List<Part> parts,
-      @Nullable Tensor owner) {
+      Session session, String name, DType dtype, Shape shape, Parts parts, @Nullable Tensor owner) {
     this.owner = owner == null ? this : owner;
     this.session = session;
     this.name = name;
     this.shape = shape;
     this.dtype = dtype;
-    this.address = address;
-    this.specs = specs;
-    this.shards = shards;
     this.parts = parts;
+    this.shards = parts.shards(name);
+    this.all = new Shard(name, parts.address(), shape, dtype);
   }
-
-  /**
-   * A part of the tensor, of which there may be several copies.
-   *
-   * @param spec where the first copy lies, and which part it is
-   * @param at its virtual address, the same for all copies
-   * @param bytes its size
-   */
-  private record Part(ShardSpec spec, VirtualAddress at, long bytes) {}
 
   static Tensor allocate(
-      Session session, String name, Shape shape, DType dtype, DpPolicy policy, Device device) {
-    List<ShardSpec> specs = Placement.resolve(name, shape, policy, device);
-    Map<Box, List<ShardSpec>> copies = new LinkedHashMap<>();
-    long bytes = 0;
-    for (ShardSpec spec : specs) {
-      List<ShardSpec> same =
-          copies.computeIfAbsent(new Box(spec.offset(), spec.shape()), b -> new ArrayList<>());
-      bytes += same.isEmpty() ? spec.shape().elements() * dtype.sizeBytes() : 0;
-      same.add(spec);
-    }
-    VirtualAddress address = session.reserve(bytes, name);
-    List<Part> parts = new ArrayList<>(copies.size());
-    Map<Box, VirtualAddress> places = new HashMap<>();
-    VirtualAddress at = address;
-    try {
-      for (Map.Entry<Box, List<ShardSpec>> part : copies.entrySet()) {
-        long size = part.getKey().shape.elements() * dtype.sizeBytes();
-        session.allocate(name, at, size, part.getValue());
-        parts.add(new Part(part.getValue().getFirst(), at, size));
-        places.put(part.getKey(), at);
-        at = at.plus(size);
-      }
-    } finally {
-      if (parts.size() < copies.size()) {
-        giveBack(session, address, parts);
-      }
-    }
-    List<Shard> shards = new ArrayList<>(specs.size());
-    for (ShardSpec spec : specs) {
-      VirtualAddress place =
-          Objects.requireNonNull(places.get(new Box(spec.offset(), spec.shape())));
-      shards.add(new Shard(name, place, spec.shape(), dtype));
-    }
+      Session session, String name, Shape shape, DType dtype, List<ShardSpec> specs) {
     return new Tensor(
-        session, name, shape, dtype, address, specs, List.copyOf(shards), List.copyOf(parts), null);
-  }
-
-  /** Which elements a part has. */
-  private record Box(List<Integer> offset, Shape shape) {}
-
-  private static void giveBack(Session session, VirtualAddress address, List<Part> parts) {
-    for (Part part : parts) {
-      session.free(part.at, part.bytes);
-    }
-    session.unreserve(address, parts.stream().mapToLong(Part::bytes).sum());
+        session, name, dtype, shape, Parts.allocate(session, name, shape, dtype, specs));
   }
 
   // ---- what it is ----
@@ -163,17 +101,17 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   }
 
   /**
-   * Its first virtual address. Its parts follow one another without gaps, each row-major, in the
-   * order in which their first copies appear in {@link #shardSpecs}; so a tensor divided by rows,
-   * or a vector, lies there as a whole in row-major order.
+   * Its first virtual address. Its parts follow one another without gaps, each row-major: those of
+   * a tensor divided by rows, or of a vector, so that it lies there as a whole in row-major order;
+   * others in the order in which their first copies appear in {@link #shardSpecs}.
    */
   public VirtualAddress address() {
-    return address;
+    return parts.address();
   }
 
   /** Where its parts lie and which parts they are, in structural order. */
   public List<ShardSpec> shardSpecs() {
-    return specs;
+    return parts.specs();
   }
 
   /** Its parts in memory, in the order of {@link #shardSpecs}. */
@@ -188,38 +126,39 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
    * cannot be used after this tensor is closed.
    *
    * @param start its first element, in row-major order
-   * @throws SimulationException if this tensor is spread over several PEs
+   * @throws SimulationException if this tensor's elements do not follow one another in memory, as
+   *     those of one that is spread along its last axis
    * @throws ShapeException if there are not so many elements
    */
   public Tensor view(long start, Shape part, String partName) {
     checkUsable("view");
-    if (specs.size() != 1) {
-      throw new SimulationException(
-          """
-          view of tensor %s, which is spread over %s PEs; expected a tensor on one PE\
-          """
-              .formatted(name, specs.size()));
-    }
+    checkInOrder("view of");
     if (start < 0 || start + part.elements() > shape.elements()) {
       throw new ShapeException(
           "view %s %s of tensor %s %s from element %s: expected at most %s elements"
               .formatted(partName, part, name, shape, start, shape.elements()));
     }
-    ShardSpec place = specs.getFirst();
-    ShardSpec spec =
-        new ShardSpec(
-            place.sip(), place.cube(), place.pe(), Collections.nCopies(part.rank(), 0), part);
-    VirtualAddress at = address.plus(start * dtype.sizeBytes());
-    return new Tensor(
-        session,
-        partName,
-        part,
-        dtype,
-        at,
-        List.of(spec),
-        List.of(new Shard(partName, at, part, dtype)),
-        List.of(new Part(spec, at, part.elements() * dtype.sizeBytes())),
-        owner);
+    Parts viewed = parts.view(session.machine, start, part);
+    return new Tensor(session, partName, dtype, part, viewed, owner);
+  }
+
+  private void checkInOrder(String what) {
+    if (!parts.isInOrder()) {
+      ShardSpec last = parts.specs().getLast();
+      throw new SimulationException(
+          """
+          %s tensor %s, whose elements do not follow one another in memory: the shard at %s \
+          is %s at %s; expected a tensor on one PE or one spread by rows\
+          """
+              .formatted(what, name, last.place(), last.shape(), last.offset()));
+    }
+  }
+
+  @Override
+  public Shard whole(Pe pe) {
+    session.checkUse(this, pe);
+    checkInOrder("access by address to");
+    return all;
   }
 
   /**
@@ -238,7 +177,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   /** The PEs that hold a part, in structural order. */
   Set<Pe> places() {
     Set<Pe> places = new LinkedHashSet<>();
-    for (ShardSpec spec : specs) {
+    for (ShardSpec spec : parts.specs()) {
       places.add(spec.place());
     }
     return places;
@@ -248,21 +187,32 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   public Optional<Shard> shardOn(Pe pe) {
     session.checkUse(this, pe);
     if (shards.size() == 1) {
-      return specs.getFirst().place().equals(pe)
+      return parts.specs().getFirst().place().equals(pe)
           ? Optional.of(shards.getFirst())
           : Optional.empty();
     }
     Map<Pe, Integer> index = byPe;
     if (index == null) {
       Map<Pe, Integer> made = new HashMap<>();
-      for (int i = 0; i < specs.size(); i++) {
-        made.put(specs.get(i).place(), i);
+      for (int i = 0; i < shards.size(); i++) {
+        made.put(parts.specs().get(i).place(), i);
       }
       index = Map.copyOf(made); // complete for whoever sees it: kernels may ask on several threads
       byPe = index;
     }
     Integer i = index.get(pe);
     return i == null ? Optional.empty() : Optional.of(shards.get(i));
+  }
+
+  /**
+   * Which elements each PE holds, copies included, in structural order; PEs that hold none are left
+   * out.
+   *
+   * @throws SimulationException if its elements do not follow one another in memory
+   */
+  public Map<Pe, List<ElementRun>> runs() {
+    checkInOrder("runs of");
+    return parts.runs();
   }
 
   // ---- lifetime ----
@@ -284,7 +234,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   }
 
   void giveBack() {
-    giveBack(session, address, parts);
+    parts.giveBack(session);
   }
 
   void usedBy(Launch launch) {
@@ -392,10 +342,10 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
       int size = dtype.sizeBytes();
       byte[] chunk = new byte[CHUNK_BYTES];
       Numerics.fill(dtype, value, chunk, 0, CHUNK_BYTES / size);
-      for (Part part : parts) {
-        for (long at = 0; at < part.bytes; at += CHUNK_BYTES) {
-          int step = (int) Math.min(CHUNK_BYTES, part.bytes - at);
-          session.simulator.write(part.at.plus(at), chunk, 0, step);
+      for (Part part : parts.inMemory()) {
+        for (long at = 0; at < part.bytes(); at += CHUNK_BYTES) {
+          int step = (int) Math.min(CHUNK_BYTES, part.bytes() - at);
+          session.simulator.write(part.at().plus(at), chunk, 0, step);
         }
       }
     }
@@ -404,15 +354,15 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
 
   void writeAll(byte[] whole) {
     int size = dtype.sizeBytes();
-    for (Part part : parts) {
-      ShardCopy copy = new ShardCopy(shape, part.spec, size);
-      int bytes = Math.toIntExact(part.bytes);
+    for (Part part : parts.inMemory()) {
+      ShardCopy copy = new ShardCopy(shape, part.spec(), size);
+      int bytes = Math.toIntExact(part.bytes());
       byte[] data = whole;
       if (!copy.isWhole()) {
         data = new byte[bytes];
         copy.gather(whole, data);
       }
-      session.simulator.write(part.at, data, 0, bytes);
+      session.simulator.write(part.at(), data, 0, bytes);
     }
   }
 
@@ -472,7 +422,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     byte[] one = new byte[size];
     session.simulator.read(at, one, 0, size);
     if (session.simulator.firstUnwritten(at, size) >= 0) {
-      throw unwritten(index, part.spec);
+      throw unwritten(index, part.spec());
     }
     return dtype.getDouble(one, 0);
   }
@@ -485,7 +435,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
 
   /** The part that has an element. */
   private Part partWith(int[] index) {
-    for (Part part : parts) {
+    for (Part part : parts.inMemory()) {
       if (position(part, index) >= 0) {
         return part;
       }
@@ -494,11 +444,11 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   }
 
   private long position(Part part, int[] index) {
-    return new ShardCopy(shape, part.spec, dtype.sizeBytes()).position(index);
+    return new ShardCopy(shape, part.spec(), dtype.sizeBytes()).position(index);
   }
 
   private VirtualAddress address(Part part, int[] index) {
-    return part.at.plus(position(part, index) * dtype.sizeBytes());
+    return part.at().plus(position(part, index) * dtype.sizeBytes());
   }
 
   /**
@@ -566,13 +516,13 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   private byte[] readAll() {
     int size = dtype.sizeBytes();
     byte[] whole = new byte[hostBytes(size)];
-    for (Part part : parts) {
-      if (part.bytes == 0) {
+    for (Part part : parts.inMemory()) {
+      if (part.bytes() == 0) {
         continue;
       }
-      ShardCopy copy = new ShardCopy(shape, part.spec, size);
-      byte[] data = copy.isWhole() ? whole : new byte[Math.toIntExact(part.bytes)];
-      session.simulator.read(part.at, data, 0, data.length);
+      ShardCopy copy = new ShardCopy(shape, part.spec(), size);
+      byte[] data = copy.isWhole() ? whole : new byte[Math.toIntExact(part.bytes())];
+      session.simulator.read(part.at(), data, 0, data.length);
       checkWritten(part);
       if (!copy.isWhole()) {
         copy.scatter(data, whole);
@@ -583,13 +533,13 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
 
   /** Refuses contents that nobody has produced. */
   private void checkWritten(Part part) {
-    long at = session.simulator.firstUnwritten(part.at, part.bytes);
+    long at = session.simulator.firstUnwritten(part.at(), part.bytes());
     if (at >= 0) {
-      int[] index = index(at / dtype.sizeBytes(), part.spec.shape());
+      int[] index = index(at / dtype.sizeBytes(), part.spec().shape());
       for (int axis = 0; axis < index.length; axis++) {
-        index[axis] += part.spec.offset().get(axis);
+        index[axis] += part.spec().offset().get(axis);
       }
-      throw unwritten(index, part.spec);
+      throw unwritten(index, part.spec());
     }
   }
 

@@ -1,7 +1,10 @@
 package org.kernbench.torch;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.collective.ReduceKind;
@@ -19,7 +22,19 @@ final class TensorChecks {
       throw error(method, rank, tensor, ", which belongs to another Torch");
     }
     Device device = session.device(rank);
+    Set<Pe> holders = new HashSet<>();
     for (ShardSpec spec : tensor.shardSpecs()) {
+      if (!holders.add(spec.place())) {
+        throw error(
+            method,
+            rank,
+            tensor,
+            """
+            : it has several shards at %s; expected one on each PE: take a view of it as a \
+            matrix of rows\
+            """
+                .formatted(spec.place()));
+      }
       if (!Lane.isOn(spec, device)) {
         throw error(
             method,

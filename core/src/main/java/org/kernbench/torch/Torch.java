@@ -23,7 +23,11 @@ import org.kernbench.tensor.Npy;
 import org.kernbench.tensor.NpyArray;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Kernel;
+import org.kernbench.torch.placement.Device;
 import org.kernbench.torch.placement.DpPolicy;
+import org.kernbench.torch.placement.Layout;
+import org.kernbench.torch.placement.Mesh;
+import org.kernbench.torch.placement.Placement;
 
 /**
  * A host program's view of a simulated machine, shaped like {@code torch}. Open it in
@@ -66,8 +70,20 @@ public final class Torch implements AutoCloseable {
 
   /** A tensor whose memory is not initialised: the host cannot read what nobody has written. */
   public Tensor empty(Shape shape, DType dtype, DpPolicy placement, String name) {
+    Device device = session.device(ahbm.currentDevice());
     return Tensor.allocate(
-        session, name, shape, dtype, placement, session.device(ahbm.currentDevice()));
+        session, name, shape, dtype, Placement.resolve(name, shape, placement, device));
+  }
+
+  /** A tensor laid out over the PEs of a mesh, whose memory is not initialised. */
+  public Tensor empty(Shape shape, DType dtype, Layout layout, String name) {
+    return Tensor.allocate(session, name, shape, dtype, layout.resolve(name, shape));
+  }
+
+  /** The PEs of the current device that compute: of all of it, unless {@link TorchOptions} say. */
+  public Mesh mesh() {
+    Device device = session.device(ahbm.currentDevice());
+    return Mesh.of(session.machine, session.options.spread().of(device));
   }
 
   /** A tensor on one PE whose memory is not initialised. */
@@ -232,21 +248,51 @@ public final class Torch implements AutoCloseable {
     return launch(name, kernel, Optional.of(queues), first, more);
   }
 
+  /**
+   * Enqueues a kernel on these PEs, which need not hold any of the tensors: it reaches them by
+   * {@link org.kernbench.tl.Tl#whole}. It may use no other tensors.
+   *
+   * @param pes at least one
+   */
+  public Launch launch(String name, Kernel kernel, List<Pe> pes, List<Tensor> tensors) {
+    Set<Tensor> all = new LinkedHashSet<>(tensors);
+    check(name, all);
+    return session.launch(
+        name, kernel, inOrder(new LinkedHashSet<>(pes)), List.copyOf(all), Optional.empty());
+  }
+
+  /**
+   * The same beside other kernels: on the PEs' communication context, after what uses the tensors
+   * and after the collectives of these PEs.
+   *
+   * @param after other launches that it starts after
+   */
+  public Launch launchBeside(
+      String name, Kernel kernel, List<Pe> pes, List<Tensor> tensors, List<Launch> after) {
+    Set<Tensor> all = new LinkedHashSet<>(tensors);
+    check(name, all);
+    return session.launchBeside(
+        name, kernel, inOrder(new LinkedHashSet<>(pes)), List.copyOf(all), after);
+  }
+
   private Launch launch(
       String name, Kernel kernel, Optional<QueueSet> queues, Tensor first, Tensor... more) {
     Set<Tensor> tensors = new LinkedHashSet<>(List.of(first));
     tensors.addAll(Arrays.asList(more));
+    check(name, tensors);
     Set<Pe> places = new LinkedHashSet<>();
+    tensors.forEach(t -> places.addAll(t.places()));
+    return session.launch(name, kernel, inOrder(places), List.copyOf(tensors), queues);
+  }
+
+  private void check(String name, Set<Tensor> tensors) {
     for (Tensor t : tensors) {
       t.checkUsable("launch of kernel " + name + " with a shard");
       if (!t.belongsTo(session)) {
         throw new SimulationException(
             "launch of kernel " + name + ": tensor " + t.name() + " belongs to another Torch");
       }
-      places.addAll(t.places());
     }
-    List<Tensor> all = List.copyOf(tensors);
-    return session.launch(name, kernel, inOrder(places), all, queues);
   }
 
   /**

@@ -54,6 +54,11 @@ final class KernelRig implements AutoCloseable {
     public Optional<Shard> shardOn(Pe at) {
       return at.equals(pe) ? Optional.of(shard) : Optional.empty();
     }
+
+    @Override
+    public Shard whole(Pe at) {
+      return shard;
+    }
   }
 
   Tensor tensor(String name, int pe, DType dtype, double[] values, int... dims) {

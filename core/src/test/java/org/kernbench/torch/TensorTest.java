@@ -454,14 +454,30 @@ final class TensorTest {
   }
 
   @Test
-  void view_outsideOrOfASpreadTensor_isRefused() {
+  void view_outsideOrOfColumns_isRefused() {
     Tensor flat = torch.zeros(Shape.of(6), DType.F32, "flat");
     assertThatThrownBy(() -> flat.view(4, Shape.of(3), "part"))
         .isInstanceOf(ShapeException.class)
         .hasMessageContaining("view part [3] of tensor flat [6] from element 4");
-    Tensor spread = torch.zeros(Shape.of(8, 8), DType.F32, DpPolicy.rowWise(), "spread");
+    Tensor spread = torch.zeros(Shape.of(8, 8), DType.F32, DpPolicy.columnWise(), "spread");
     assertThatThrownBy(() -> spread.view(0, Shape.of(3), "part"))
         .isInstanceOf(SimulationException.class)
-        .hasMessageContaining("view of tensor spread, which is spread over");
+        .hasMessageContaining("view of tensor spread, whose elements do not follow one another");
+  }
+
+  /** Any run of a tensor that is spread by rows, counted in any shape, is what the host sees. */
+  @Test
+  void view_ofRowsOnSeveralPes_sharesTheirMemory() {
+    int pes = torch.machine().peCount();
+    Tensor rows =
+        torch.from(upTo(6 * pes), Shape.of(2 * pes, 3), DType.F32, DpPolicy.rowWise(), "rows");
+    Tensor middle = rows.view(4, Shape.of(2, 5), "middle");
+    assertThat(middle.toDoubles()).containsExactly(4, 5, 6, 7, 8, 9, 10, 11, 12, 13);
+    middle.copyInPlace(new double[] {-4, -5, -6, -7, -8, -9, -10, -11, -12, -13});
+    assertThat(rows.get(1, 0)).isEqualTo(3);
+    assertThat(rows.get(1, 1)).isEqualTo(-4);
+    assertThat(rows.get(4, 1)).isEqualTo(-13);
+    assertThat(rows.get(4, 2)).isEqualTo(14);
+    assertThat(middle.view(3, Shape.of(3), "end").toDoubles()).containsExactly(-7, -8, -9);
   }
 }

@@ -1,7 +1,6 @@
 package org.kernbench.torch.placement;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalInt;
 import org.kernbench.machine.SimulationException;
@@ -14,36 +13,16 @@ import org.kernbench.tensor.Shape;
 public final class Placement {
   private Placement() {}
 
-  /** A box of the tensor: first index and extent along each axis. */
-  private record Box(int[] offset, int[] extent) {
-    /** Part {@code index} of {@code parts} along an axis. */
-    Box cut(int axis, int index, int parts) {
-      int each = extent[axis] / parts;
-      int more = extent[axis] % parts;
-      int[] start = offset.clone();
-      int[] length = extent.clone();
-      start[axis] += index * each + Math.min(index, more);
-      length[axis] = each + (index < more ? 1 : 0);
-      return new Box(start, length);
-    }
-  }
-
   public static List<ShardSpec> resolve(String name, Shape shape, DpPolicy policy, Device device) {
     int cubes = count(name, "cubes", policy.numCubes(), device.cubes(), device);
     int pes = count(name, "PEs per cube", policy.numPes(), device.pes(), device);
-    Box all = new Box(new int[shape.rank()], shape.toArray());
+    Box all = Box.all(shape);
     List<ShardSpec> shards = new ArrayList<>(cubes * pes);
     for (int c = 0; c < cubes; c++) {
       Box ofCube = part(name, all, policy.cube(), c, cubes);
       for (int p = 0; p < pes; p++) {
         Box ofPe = part(name, ofCube, policy.pe(), p, pes);
-        shards.add(
-            new ShardSpec(
-                device.lead().sip(),
-                device.lead().cube() + c,
-                device.lead().pe() + p,
-                Arrays.stream(ofPe.offset).boxed().toList(),
-                Shape.of(ofPe.extent)));
+        shards.add(ofPe.at(device.lead().sip(), device.lead().cube() + c, device.lead().pe() + p));
       }
     }
     return List.copyOf(shards);
@@ -67,7 +46,7 @@ public final class Placement {
     if (split == DpPolicy.Split.REPLICATE || parts == 1) {
       return whole;
     }
-    int rank = whole.extent.length;
+    int rank = whole.extent().length;
     if (rank == 0) {
       throw new SimulationException(
           """
