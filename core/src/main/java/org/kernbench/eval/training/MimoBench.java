@@ -155,7 +155,7 @@ public final class MimoBench implements Bench {
         .condition("language_layers_run", setup.model.language().layers());
     StepRecord record = new StepRecord();
     double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
-    StepBound step = new StepBound(machine, flops, layout.ranks());
+    StepBound step = new StepBound(machine, flops, layout.ranks(), 1);
     TwoModuleStep.run(
         machine,
         context.ccl(TwoModuleStep.world(level, layout.worldSize())),

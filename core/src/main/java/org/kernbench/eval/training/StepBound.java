@@ -17,6 +17,7 @@ final class StepBound {
   private final Machine machine;
   private final double flops;
   private final int ranks;
+  private final int pes;
   private long mostMoved;
   private long mostAfterwards;
 
@@ -24,11 +25,13 @@ final class StepBound {
    * A bound of products alone.
    *
    * @param flops of all ranks together
+   * @param pes that compute in each rank
    */
-  StepBound(Machine machine, double flops, int ranks) {
+  StepBound(Machine machine, double flops, int ranks, int pes) {
     this.machine = machine;
     this.flops = flops;
     this.ranks = ranks;
+    this.pes = pes;
   }
 
   /** What a rank's memory must read and write at any time. */
@@ -43,7 +46,7 @@ final class StepBound {
   }
 
   Bounds.Bound bound() {
-    long products = TrainingFlops.boundPs(machine, flops, ranks);
+    long products = TrainingFlops.boundPs(machine, flops, ranks * pes);
     long afterwards = memoryPs(mostAfterwards);
     long moved = memoryPs(mostMoved);
     if (moved > products + afterwards) {
@@ -53,9 +56,9 @@ final class StepBound {
     return new Bounds.Bound(products + afterwards, kind);
   }
 
-  /** Tensors of a rank lie in the slice of the PE that computes. */
+  /** Tensors of a rank lie in the slices of the PEs that compute. */
   private long memoryPs(long bytes) {
-    double seconds = bytes / (double) machine.hbm().rate().bytesPerSecond();
+    double seconds = bytes / ((double) pes * machine.hbm().rate().bytesPerSecond());
     return (long) (seconds * 1e12 * ROUNDING);
   }
 }

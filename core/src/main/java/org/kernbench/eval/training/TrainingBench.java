@@ -29,6 +29,7 @@ import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.Spread;
 
 /**
  * {@code tp-mlp}, {@code transformer-block} and {@code train-step}: forward and backward pass of a
@@ -122,6 +123,12 @@ public final class TrainingBench implements Bench {
   private static final Param<Boolean> SP =
       Param.onOff("sp", true, "sequence parallelism between tp regions");
   private static final Param<RankLevel> LEVEL = TrainingParams.rankLevel(RankLevel.PE);
+  private static final Param<Spread> SPREAD =
+      Param.choice(
+          "spread",
+          Spread.ALL,
+          Spread.class,
+          "which PEs of it compute: all, those of its first cube, the first one");
 
   private static final Param<Keys> CONTEXT =
       Param.choice(
@@ -163,7 +170,7 @@ public final class TrainingBench implements Bench {
     if (scope == Scope.STEP) {
       all.addAll(List.of(LAYERS, VOCABULARY));
     }
-    all.addAll(List.of(TP, CP, DP, SP, LEVEL, TrainingParams.DTYPE, OVERLAP, BUCKET));
+    all.addAll(List.of(TP, CP, DP, SP, LEVEL, SPREAD, TrainingParams.DTYPE, OVERLAP, BUCKET));
     if (scope != Scope.MLP) {
       all.add(CONTEXT);
     }
@@ -255,6 +262,7 @@ public final class TrainingBench implements Bench {
     outcome
         .condition("ranks", setup.ranks())
         .condition("rank_level", Param.word(context.param(LEVEL)))
+        .condition("spread", Param.word(context.param(SPREAD)))
         .condition("layers_run", scope == Scope.STEP ? config.layers() : 1);
     try (Torch torch =
         Torch.open(
@@ -262,6 +270,7 @@ public final class TrainingBench implements Bench {
             TorchOptions.DEFAULT
                 .withMode(context.mode())
                 .withSimulator(context.recording())
+                .withSpread(context.param(SPREAD))
                 .withCollectives(library))) {
       TrainingProgram program = new TrainingProgram(setup);
       torch.distributed().initProcessGroup(library.name());
@@ -375,7 +384,8 @@ public final class TrainingBench implements Bench {
       return;
     }
     long total = torch.simulator().nowPs();
-    StepBound step = new StepBound(torch.machine(), flops(setup), setup.ranks());
+    StepBound step =
+        new StepBound(torch.machine(), flops(setup), setup.ranks(), torch.mesh().size());
     program.bound(step);
     Bounds.Bound bound = step.bound();
     outcome.time(total, bound.ps(), bound.kind());

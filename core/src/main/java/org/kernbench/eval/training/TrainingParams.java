@@ -17,10 +17,6 @@ final class TrainingParams {
   private TrainingParams() {}
 
   static Param<RankLevel> rankLevel(RankLevel defaultValue) {
-    return Param.choice(
-        "rank_level",
-        defaultValue,
-        RankLevel.class,
-        "what a rank owns; it computes on the first PE of it");
+    return Param.choice("rank_level", defaultValue, RankLevel.class, "what a rank owns");
   }
 }

@@ -5,6 +5,7 @@ import java.util.Random;
 import java.util.function.IntUnaryOperator;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.training.TrainingBench.Setup;
+import org.kernbench.nn.autograd.Compute;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Variable;
@@ -102,8 +103,8 @@ final class TrainingProgram {
     Torch torch = w.torch();
     DataParallel data = data(torch, layout, module);
     try (Graph graph = graph(torch, layout);
-        Tensor x = torch.empty(shape, setup.dtype(), "x");
-        Tensor dy = torch.empty(shape, setup.dtype(), "dy")) {
+        Tensor x = Compute.spread(torch, "x", shape, setup.dtype());
+        Tensor dy = Compute.spread(torch, "dy", shape, setup.dtype())) {
       if (hasValues(torch)) {
         x.copyInPlace(activations(positions, layout, 1));
         dy.copyInPlace(activations(positions, layout, 2));

@@ -68,7 +68,7 @@ public final class TwoModuleStep {
       List<Microbatch> data) {
     List<Timing> found = new ArrayList<>();
     int ranks = layout.ranks();
-    StepBound bound = new StepBound(machine, flops(model, settings.frozen(), data), ranks);
+    StepBound bound = new StepBound(machine, flops(model, settings.frozen(), data), ranks, 1);
     run(
         machine,
         ccl,

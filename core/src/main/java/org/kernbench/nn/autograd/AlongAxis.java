@@ -79,11 +79,8 @@ public final class AlongAxis {
     int[] dims = front.shape().toArray();
     dims[0] = extents.isEmpty() ? dims[0] * group.size() : all * unit;
     Tensor gathered = compute.empty(graph.name("gathered"), Shape.of(dims), x.dtype());
-    if (extents.isEmpty()) {
-      group.allGather(gathered, front);
-    } else {
-      group.allGather(gathered, front, extents.stream().map(e -> e * unit).toList());
-    }
+    List<Integer> rows = extents.stream().map(e -> e * unit).toList();
+    new RowCollectives(compute, group).allGather(graph.name("gathered"), gathered, front, rows);
     if (order.length > 0) {
       return turned("to-place", gathered, all, order, false);
     }

@@ -1,13 +1,12 @@
 package org.kernbench.nn.autograd;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
-import org.kernbench.tl.Kernel;
 import org.kernbench.tl.Scope;
-import org.kernbench.tl.Shard;
 import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
@@ -135,32 +134,27 @@ final class Attention {
     return new Positions(
         host,
         graph.own(
-            graph
-                .torch()
-                .from(
-                    () -> Arrays.stream(host).asDoubleStream().toArray(),
-                    Shape.of(host.length),
-                    DType.I32,
-                    graph.name("positions"))));
+            Compute.everywhere(
+                graph.torch(),
+                graph.name("positions"),
+                Shape.of(host.length),
+                DType.I32,
+                () -> Arrays.stream(host).asDoubleStream().toArray())));
   }
 
   // ---- tiles ----
 
-  private int width(int headCount) {
-    return heads.batch * headCount * heads.size;
+  private HeadRows queries(Tensor t, int rows) {
+    return HeadRows.of(t, rows, heads.batch, heads.queryHeads, heads.size);
   }
 
-  /** Rows of one sample's head: {@code [rows, size]}. */
-  private Slice tile(
-      Tl tl, Tensor t, int rows, int headCount, int b, int head, int row, int count) {
-    int width = width(headCount);
-    Shard shard = Compute.as(tl.shard(t), rows, width);
-    return shard.block(row, count, (b * headCount + head) * heads.size, heads.size);
+  private HeadRows keys(Tensor t, int rows) {
+    return HeadRows.of(t, rows, heads.batch, heads.keyHeads, heads.size);
   }
 
-  private Slice vector(Tl tl, Tensor t, int rows, int b, int head, int row, int count) {
-    int width = heads.batch * heads.queryHeads;
-    return Compute.as(tl.shard(t), rows, width).block(row, count, b * heads.queryHeads + head, 1);
+  /** One number for each query and head. */
+  private HeadRows perQuery(Tensor t, int rows) {
+    return HeadRows.of(t, rows, heads.batch, heads.queryHeads, 1);
   }
 
   private static Value wide(Tl tl, Slice slice) {
@@ -175,7 +169,7 @@ final class Attention {
   }
 
   private Value at(Tl tl, Positions p, int row, int count, boolean asColumn) {
-    Value v = tl.load(tl.shard(p.device).range(row, count));
+    Value v = tl.load(tl.whole(p.device).range(row, count));
     return asColumn ? v.reshape(count, 1) : v.reshape(1, count);
   }
 
@@ -190,6 +184,21 @@ final class Attention {
       }
     }
     return false;
+  }
+
+  /**
+   * Keys whose gradient a PE computes at once: half as many if each PE has one tile only, for the
+   * first ones, which most queries see, would take longest.
+   */
+  private int keyTile(int keys) {
+    int units = heads.batch * heads.keyHeads * Math.ceilDiv(keys, TILE);
+    return compute.places() > 1 && units < 2 * compute.places() ? TILE / 2 : TILE;
+  }
+
+  private static List<Tensor> with(List<Tensor> read, Tensor... written) {
+    List<Tensor> all = new ArrayList<>(List.of(written));
+    all.addAll(read);
+    return all;
   }
 
   // ---- forward ----
@@ -207,76 +216,99 @@ final class Attention {
             graph.name("attention"), Shape.of(n, heads.batch, heads.queryHeads * heads.size), type);
     Tensor logSum =
         compute.empty(graph.name("logsum"), Shape.of(n * heads.batch * heads.queryHeads), working);
-    Kernel kernel =
-        tl -> {
-          for (int b = 0; b < heads.batch; b++) {
-            for (int h = 0; h < heads.queryHeads; h++) {
-              for (int row = 0; row < n; row += TILE) {
-                int count = Math.min(TILE, n - row);
-                forwardTile(tl, q, k, v, qAt, kAt, out, logSum, b, h, row, count);
-              }
-            }
-          }
-        };
-    graph
-        .torch()
-        .launch(graph.name("attention"), kernel, out, logSum, q, k, v, qAt.device, kAt.device);
+    int keys = kAt.count();
+    try (HeadRows kRows = keys(k, keys).gathered(compute, graph.name("keys-by-head"), false);
+        HeadRows vRows = keys(v, keys).gathered(compute, graph.name("values-by-head"), false)) {
+      Forward tiles =
+          new Forward(
+              queries(q, n), kRows, vRows, qAt, kAt, queries(out, n), perQuery(logSum, n), working);
+      compute.deal(
+          graph.name("attention"),
+          compute.places(),
+          List.of(out, logSum, q, kRows.tensor(), vRows.tensor(), qAt.device, kAt.device),
+          (tl, place, places) ->
+              HeadRows.deal(
+                  compute.mesh(),
+                  place,
+                  heads.batch,
+                  heads.queryHeads,
+                  n,
+                  TILE,
+                  (b, h, row, count) -> tiles.run(tl, b, h, row, count)));
+    }
     return new Partial(out, logSum);
   }
 
-  private void forwardTile(
-      Tl tl,
-      Tensor q,
-      Tensor k,
-      Tensor v,
-      Positions qAt,
-      Positions kAt,
-      Tensor out,
-      Tensor logSum,
-      int b,
-      int h,
-      int row,
-      int count) {
-    DType working = Compute.working(q.dtype());
-    int n = qAt.count();
-    int keys = kAt.count();
-    int kh = heads.keyHead(h);
-    try (Scope all = tl.scope()) {
-      Value query = wide(tl, tile(tl, q, n, heads.queryHeads, b, h, row, count));
-      Value queryAt = at(tl, qAt, row, count, true);
-      Value most = tl.full(Shape.of(count, 1), Double.NEGATIVE_INFINITY, working);
-      Value sum = tl.zeros(Shape.of(count, 1), working);
-      Value acc = tl.zeros(Shape.of(count, heads.size), working);
-      for (int key = 0; key < keys; key += TILE) {
-        int width = Math.min(TILE, keys - key);
-        if (!seesAny(qAt, row, count, kAt, key, width)) {
-          continue;
+  /** The forward pass: its operands and results. */
+  private final class Forward {
+    private final HeadRows q;
+    private final HeadRows k;
+    private final HeadRows v;
+    private final Positions qAt;
+    private final Positions kAt;
+    private final HeadRows out;
+    private final HeadRows logSum;
+    private final DType working;
+
+    Forward(
+        HeadRows q,
+        HeadRows k,
+        HeadRows v,
+        Positions qAt,
+        Positions kAt,
+        HeadRows out,
+        HeadRows logSum,
+        DType working) {
+      this.q = q;
+      this.k = k;
+      this.v = v;
+      this.qAt = qAt;
+      this.kAt = kAt;
+      this.out = out;
+      this.logSum = logSum;
+      this.working = working;
+    }
+
+    void run(Tl tl, int b, int h, int row, int count) {
+      int keys = kAt.count();
+      int kh = heads.keyHead(h);
+      try (Scope all = tl.scope()) {
+        Value query = wide(tl, q.block(tl, b, h, row, count));
+        Value queryAt = at(tl, qAt, row, count, true);
+        Value most = tl.full(Shape.of(count, 1), NEVER, working);
+        Value sum = tl.zeros(Shape.of(count, 1), working);
+        Value acc = tl.zeros(Shape.of(count, heads.size), working);
+        for (int key = 0; key < keys; key += TILE) {
+          int width = Math.min(TILE, keys - key);
+          if (!seesAny(qAt, row, count, kAt, key, width)) {
+            continue;
+          }
+          try (Scope step = tl.scope()) {
+            Value kt = wide(tl, k.block(tl, b, kh, key, width));
+            Value vt = wide(tl, v.block(tl, b, kh, key, width));
+            Value s = scores(tl, query, kt, queryAt, at(tl, kAt, key, width, false));
+            Value nextMost = most.maximum(s.max(1).expandDims(1));
+            // a row that has seen nothing yet must not compute inf - inf
+            Value finite = tl.where(nextMost.gt(NEVER), nextMost, 0);
+            Value p = s.sub(finite).exp();
+            Value shrink = most.sub(finite).exp();
+            Value nextSum = sum.mul(shrink).add(p.sum(1).expandDims(1));
+            Value nextAcc = acc.mul(shrink).add(tl.dot(p, vt));
+            tl.release(most);
+            tl.release(sum);
+            tl.release(acc);
+            most = step.keep(nextMost);
+            sum = step.keep(nextSum);
+            acc = step.keep(nextAcc);
+          }
         }
-        try (Scope step = tl.scope()) {
-          Value kt = wide(tl, tile(tl, k, keys, heads.keyHeads, b, kh, key, width));
-          Value vt = wide(tl, tile(tl, v, keys, heads.keyHeads, b, kh, key, width));
-          Value s = scores(tl, query, kt, queryAt, at(tl, kAt, key, width, false));
-          Value nextMost = most.maximum(s.max(1).expandDims(1));
-          // a row that has seen nothing yet must not compute inf - inf
-          Value finite = tl.where(nextMost.gt(Double.NEGATIVE_INFINITY), nextMost, 0);
-          Value p = s.sub(finite).exp();
-          Value shrink = most.sub(finite).exp();
-          Value nextSum = sum.mul(shrink).add(p.sum(1).expandDims(1));
-          Value nextAcc = acc.mul(shrink).add(tl.dot(p, vt));
-          tl.release(most);
-          tl.release(sum);
-          tl.release(acc);
-          most = step.keep(nextMost);
-          sum = step.keep(nextSum);
-          acc = step.keep(nextAcc);
-        }
+        Value some = sum.gt(0);
+        Value result = acc.div(tl.where(some, sum, 1));
+        tl.store(out.block(tl, b, h, row, count), result.cast(out.tensor().dtype()));
+        Value finiteMost = tl.where(some, most, 0);
+        Value log = tl.where(some, finiteMost.add(tl.where(some, sum, 1).log()), NEVER);
+        tl.store(logSum.block(tl, b, h, row, count), log);
       }
-      Value some = sum.gt(0);
-      Value result = acc.div(tl.where(some, sum, 1));
-      tl.store(tile(tl, out, n, heads.queryHeads, b, h, row, count), result.cast(out.dtype()));
-      Value finiteMost = tl.where(some, most, 0);
-      Value log = tl.where(some, finiteMost.add(tl.where(some, sum, 1).log()), NEVER);
-      tl.store(vector(tl, logSum, n, b, h, row, count), log);
     }
   }
 
@@ -357,47 +389,76 @@ final class Attention {
     Shape keyShape = Shape.of(keys, heads.batch, heads.keyHeads * heads.size);
     Tensor dk = compute.empty(graph.name("dk"), keyShape, working);
     Tensor dv = compute.empty(graph.name("dv"), keyShape, working);
-    Tiles tiles = new Tiles(q, k, v, qAt, kAt, logSum, inner, grad);
-    Kernel queries =
-        tl -> {
-          for (int b = 0; b < heads.batch; b++) {
-            for (int h = 0; h < heads.queryHeads; h++) {
-              for (int row = 0; row < n; row += TILE) {
-                queryGrad(tl, tiles, dq, b, h, row, Math.min(TILE, n - row));
-              }
-            }
-          }
-        };
-    graph
-        .torch()
-        .launch(
-            graph.name("dq"), queries, dq, q, k, v, logSum, inner, grad, qAt.device, kAt.device);
-    Kernel pairs =
-        tl -> {
-          for (int b = 0; b < heads.batch; b++) {
-            for (int kh = 0; kh < heads.keyHeads; kh++) {
-              for (int key = 0; key < keys; key += TILE) {
-                keyGrad(tl, tiles, dk, dv, b, kh, key, Math.min(TILE, keys - key));
-              }
-            }
-          }
-        };
-    graph
-        .torch()
-        .launch(
-            graph.name("dkv"), pairs, dk, dv, q, k, v, logSum, inner, grad, qAt.device, kAt.device);
+    try (Tiles tiles =
+        new Tiles(
+            queries(q, n).gathered(compute, graph.name("queries-by-head"), true),
+            keys(k, keys).gathered(compute, graph.name("keys-by-head"), true),
+            keys(v, keys).gathered(compute, graph.name("values-by-head"), true),
+            qAt,
+            kAt,
+            perQuery(logSum, n).gathered(compute, graph.name("logsum-by-head"), true),
+            perQuery(inner, n).gathered(compute, graph.name("inner-by-head"), false),
+            queries(grad, n).gathered(compute, graph.name("grad-by-head"), false))) {
+      HeadRows toQ = queries(dq, n);
+      compute.deal(
+          graph.name("dq"),
+          compute.places(),
+          with(tiles.tensors(), dq),
+          (tl, place, places) ->
+              HeadRows.deal(
+                  compute.mesh(),
+                  place,
+                  heads.batch,
+                  heads.queryHeads,
+                  n,
+                  TILE,
+                  (b, h, row, count) -> queryGrad(tl, tiles, toQ, b, h, row, count)));
+      HeadRows toK = keys(dk, keys);
+      HeadRows toV = keys(dv, keys);
+      compute.deal(
+          graph.name("dkv"),
+          compute.places(),
+          with(tiles.tensors(), dk, dv),
+          (tl, place, places) ->
+              HeadRows.deal(
+                  compute.mesh(),
+                  place,
+                  heads.batch,
+                  heads.keyHeads,
+                  keys,
+                  keyTile(keys),
+                  (b, kh, key, width) -> keyGrad(tl, tiles, toK, toV, b, kh, key, width)));
+    }
     return new Grads(dq, dk, dv);
   }
 
   private record Tiles(
-      Tensor q,
-      Tensor k,
-      Tensor v,
+      HeadRows q,
+      HeadRows k,
+      HeadRows v,
       Positions qAt,
       Positions kAt,
-      Tensor logSum,
-      Tensor inner,
-      Tensor grad) {}
+      HeadRows logSum,
+      HeadRows inner,
+      HeadRows grad)
+      implements AutoCloseable {
+    List<Tensor> tensors() {
+      return List.of(
+          q.tensor(),
+          k.tensor(),
+          v.tensor(),
+          logSum.tensor(),
+          inner.tensor(),
+          grad.tensor(),
+          qAt.device,
+          kAt.device);
+    }
+
+    @Override
+    public void close() {
+      List.of(q, k, v, logSum, inner, grad).forEach(HeadRows::close);
+    }
+  }
 
   /** Probabilities of a tile and the gradient of its scores. */
   private record Softmax(Value p, Value ds) {}
@@ -415,30 +476,28 @@ final class Attention {
       int rows,
       int key,
       int width) {
-    int n = t.qAt.count();
     Value s = scores(tl, q, k, at(tl, t.qAt, row, rows, true), at(tl, t.kAt, key, width, false));
-    Value logSum = tl.load(vector(tl, t.logSum, n, b, h, row, rows));
+    Value logSum = tl.load(t.logSum.block(tl, b, h, row, rows));
     Value seen = logSum.gt(NEVER);
     Value p = s.sub(tl.where(seen, logSum, 0)).exp();
-    Value inner = tl.load(vector(tl, t.inner, n, b, h, row, rows));
+    Value inner = tl.load(t.inner.block(tl, b, h, row, rows));
     Value dp = tl.dot(dOut, v.trans());
     return new Softmax(p, p.mul(dp.sub(inner)).mul(scale));
   }
 
-  private void queryGrad(Tl tl, Tiles t, Tensor dq, int b, int h, int row, int rows) {
-    int n = t.qAt.count();
+  private void queryGrad(Tl tl, Tiles t, HeadRows dq, int b, int h, int row, int rows) {
     int keys = t.kAt.count();
     int kh = heads.keyHead(h);
     try (Scope all = tl.scope()) {
-      Value q = wide(tl, tile(tl, t.q, n, heads.queryHeads, b, h, row, rows));
-      Value dOut = wide(tl, tile(tl, t.grad, n, heads.queryHeads, b, h, row, rows));
-      Value sum = tl.zeros(Shape.of(rows, heads.size), dq.dtype());
+      Value q = wide(tl, t.q.block(tl, b, h, row, rows));
+      Value dOut = wide(tl, t.grad.block(tl, b, h, row, rows));
+      Value sum = tl.zeros(Shape.of(rows, heads.size), dq.tensor().dtype());
       for (int key = 0; key < keys; key += TILE) {
         int width = Math.min(TILE, keys - key);
         if (seesAny(t.qAt, row, rows, t.kAt, key, width)) {
           try (Scope step = tl.scope()) {
-            Value k = wide(tl, tile(tl, t.k, keys, heads.keyHeads, b, kh, key, width));
-            Value v = wide(tl, tile(tl, t.v, keys, heads.keyHeads, b, kh, key, width));
+            Value k = wide(tl, t.k.block(tl, b, kh, key, width));
+            Value v = wide(tl, t.v.block(tl, b, kh, key, width));
             Softmax s = softmax(tl, t, q, k, v, dOut, b, h, row, rows, key, width);
             Value next = step.keep(tl.dot(s.ds, k, sum));
             tl.release(sum);
@@ -446,26 +505,26 @@ final class Attention {
           }
         }
       }
-      tl.store(tile(tl, dq, n, heads.queryHeads, b, h, row, rows), sum);
+      tl.store(dq.block(tl, b, h, row, rows), sum);
     }
   }
 
-  private void keyGrad(Tl tl, Tiles t, Tensor dk, Tensor dv, int b, int kh, int key, int width) {
+  private void keyGrad(
+      Tl tl, Tiles t, HeadRows dk, HeadRows dv, int b, int kh, int key, int width) {
     int n = t.qAt.count();
-    int keys = t.kAt.count();
     int share = heads.queryHeads / heads.keyHeads;
     try (Scope all = tl.scope()) {
-      Value k = wide(tl, tile(tl, t.k, keys, heads.keyHeads, b, kh, key, width));
-      Value v = wide(tl, tile(tl, t.v, keys, heads.keyHeads, b, kh, key, width));
-      Value sumK = tl.zeros(Shape.of(width, heads.size), dk.dtype());
-      Value sumV = tl.zeros(Shape.of(width, heads.size), dv.dtype());
+      Value k = wide(tl, t.k.block(tl, b, kh, key, width));
+      Value v = wide(tl, t.v.block(tl, b, kh, key, width));
+      Value sumK = tl.zeros(Shape.of(width, heads.size), dk.tensor().dtype());
+      Value sumV = tl.zeros(Shape.of(width, heads.size), dv.tensor().dtype());
       for (int h = kh * share; h < (kh + 1) * share; h++) {
         for (int row = 0; row < n; row += TILE) {
           int rows = Math.min(TILE, n - row);
           if (seesAny(t.qAt, row, rows, t.kAt, key, width)) {
             try (Scope step = tl.scope()) {
-              Value q = wide(tl, tile(tl, t.q, n, heads.queryHeads, b, h, row, rows));
-              Value dOut = wide(tl, tile(tl, t.grad, n, heads.queryHeads, b, h, row, rows));
+              Value q = wide(tl, t.q.block(tl, b, h, row, rows));
+              Value dOut = wide(tl, t.grad.block(tl, b, h, row, rows));
               Softmax s = softmax(tl, t, q, k, v, dOut, b, h, row, rows, key, width);
               Value nextK = step.keep(tl.dot(s.ds.trans(), q, sumK));
               Value nextV = step.keep(tl.dot(s.p.trans(), dOut, sumV));
@@ -477,8 +536,8 @@ final class Attention {
           }
         }
       }
-      tl.store(tile(tl, dk, keys, heads.keyHeads, b, kh, key, width), sumK);
-      tl.store(tile(tl, dv, keys, heads.keyHeads, b, kh, key, width), sumV);
+      tl.store(dk.block(tl, b, kh, key, width), sumK);
+      tl.store(dv.block(tl, b, kh, key, width), sumV);
     }
   }
 }

@@ -1,27 +1,41 @@
 package org.kernbench.nn.autograd;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
-import org.jspecify.annotations.Nullable;
+import org.kernbench.device.Launch;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Shard;
-import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.ElementRun;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
+import org.kernbench.torch.placement.Layout;
+import org.kernbench.torch.placement.Mesh;
 
 /**
  * The kernels that training needs, each launched on the rank's device: products of matrices, what
  * goes element by element or row by row, and copies of blocks. Nothing here knows of gradients.
  *
- * <p>Tensors are dense, row-major, on one PE, and are taken as matrices or vectors of any shape
- * with as many elements. Kernels work in f32 (f64 for f64 tensors) whatever the tensors' type, and
- * round once when they store.
+ * <p>Tensors are dense, and are taken as matrices or vectors of any shape with as many elements.
+ * Their rows lie on all PEs that compute ({@link Torch#mesh}), and all of these take part: who has
+ * an element of the result computes it where that is simple, else rows or tiles are cut evenly.
+ * Operands are read by address wherever they lie. Kernels work in f32 (f64 for f64 tensors)
+ * whatever the tensors' type, and round once when they store.
+ *
+ * <p>Results have the same bits on any number of PEs: no row is divided, the sum of a product over
+ * k is formed by one PE in ascending order, and sums over rows are formed in blocks whose size
+ * depends on the number of rows alone ({@link RowKernel}).
  */
 public final class Compute {
   /** Extent of the tiles of a product, about: as many arrays of the GEMM engine as fit, or one. */
@@ -30,9 +44,21 @@ public final class Compute {
   /** Blocks that a row of a copy may be wide: an eighth of the TCM. */
   private static final int WIDEST_BLOCKS = 8;
 
+  /** Copies of operands that are kept: as many as a layer's input is used apart, backwards. */
+  private static final int PANELS_KEPT = 6;
+
   private final Torch torch;
   private final UnaryOperator<Tensor> owner;
+  private final Mesh mesh;
   private final int blockBytes;
+
+  /** The latest long launch, and the one before. */
+  private List<Launch> last = List.of();
+
+  private List<Launch> beforeLast = List.of();
+
+  /** Copies of operands that the next products may need again, the latest last. */
+  private final Deque<Panels> panels = new ArrayDeque<>();
 
   /**
    * Kernels of a rank.
@@ -42,6 +68,7 @@ public final class Compute {
   public Compute(Torch torch, UnaryOperator<Tensor> owner) {
     this.torch = torch;
     this.owner = owner;
+    this.mesh = torch.mesh();
     // some ten values are alive at once in the longest formulas, beside message slots
     this.blockBytes = Math.toIntExact(Math.max(256, torch.machine().pe().tcm().sizeBytes() / 64));
   }
@@ -50,26 +77,163 @@ public final class Compute {
     return torch;
   }
 
+  /** Bytes of a value of which some ten can be alive at once. */
+  int blockBytes() {
+    return blockBytes;
+  }
+
   /** The type that kernels compute in for tensors of a type. */
   public static DType working(DType type) {
     return type == DType.F64 ? DType.F64 : DType.F32;
   }
 
-  /** A new tensor of which nothing is written yet. */
+  /** A new tensor of which nothing is written yet; its rows lie on all PEs that compute. */
   public Tensor empty(String name, Shape shape, DType dtype) {
-    return owner.apply(torch.empty(shape, dtype, name));
+    return own(spread(torch, name, shape, dtype));
+  }
+
+  /** Leaves a tensor to the owner of what is made here. */
+  Tensor own(Tensor made) {
+    return owner.apply(made);
+  }
+
+  /** The same, of which the caller takes care. */
+  public static Tensor spread(Torch torch, String name, Shape shape, DType dtype) {
+    return torch.empty(shape, dtype, Layout.all(torch.mesh(), new Layout.Rows()), name);
+  }
+
+  /** The same with host values, which are computed only where there are any. */
+  static Tensor spread(
+      Torch torch, String name, Shape shape, DType dtype, Supplier<double[]> values) {
+    return filled(torch, spread(torch, name, shape, dtype), values);
+  }
+
+  /** The same, all of it on each PE that computes. */
+  static Tensor everywhere(
+      Torch torch, String name, Shape shape, DType dtype, Supplier<double[]> values) {
+    Layout layout = Layout.all(torch.mesh(), new Layout.Replicate());
+    return filled(torch, torch.empty(shape, dtype, layout, name), values);
+  }
+
+  private static Tensor filled(Torch torch, Tensor made, Supplier<double[]> values) {
+    return torch.simulator().mode() == Mode.TIME ? made : made.copyInPlace(values.get());
+  }
+
+  /**
+   * A tensor like a parameter of this shape: rows on all PEs that compute, a vector on the first.
+   * Rows go over the columns of cubes first and over their rows last: so the part that a column of
+   * cubes needs in a product lies in that column, a share in each cube.
+   */
+  public static Tensor parameter(Torch torch, String name, Shape shape, DType dtype) {
+    if (shape.rank() <= 1) {
+      return torch.empty(shape, dtype, name);
+    }
+    List<Layout.Part> home = List.of(new Layout.Rows(2), new Layout.Rows(0), new Layout.Rows(1));
+    return torch.empty(shape, dtype, new Layout(torch.mesh(), home), name);
+  }
+
+  // ---- who does what ----
+
+  /** What one place of several does. */
+  @FunctionalInterface
+  interface Share {
+    /**
+     * Says its commands.
+     *
+     * @param from first unit of work
+     * @param to behind the last one
+     */
+    void run(Tl tl, int from, int to);
+  }
+
+  /** Units of work in their order, as evenly as they go over as many PEs as there are units. */
+  void cut(String name, int units, List<Tensor> tensors, Share share) {
+    deal(
+        name,
+        units,
+        tensors,
+        (tl, place, places) -> {
+          int each = units / places;
+          int more = units % places;
+          int from = place * each + Math.min(place, more);
+          share.run(tl, from, from + each + (place < more ? 1 : 0));
+        });
+  }
+
+  /** What one place of several does. */
+  @FunctionalInterface
+  interface Hand {
+    void run(Tl tl, int place, int places);
+  }
+
+  /** Launches on as many PEs as there are units, at most all. */
+  void deal(String name, int units, List<Tensor> tensors, Hand hand) {
+    if (units > 0) {
+      launch(name, Math.min(units, mesh.size()), tensors, hand);
+    }
+  }
+
+  private Launch launch(String name, int places, List<Tensor> tensors, Hand hand) {
+    Kernel kernel = tl -> hand.run(tl, mesh.placeOf(tl.pe()), places);
+    return torch.launch(name, kernel, mesh.pes().subList(0, places), tensors);
+  }
+
+  /** A launch on all PEs that compute, before which some copies for the next ones are made. */
+  void dealLong(String name, List<Tensor> tensors, Hand hand) {
+    beforeLast = last;
+    last = List.of(launch(name, mesh.size(), tensors, hand));
+  }
+
+  /**
+   * Copies of an operand: those that are there, or new ones. The operand is not written again.
+   *
+   * @param width rows of a panel
+   * @param down whether its rows are cut over the rows of cubes, rather than over their columns
+   */
+  Panels panels(String name, Matrix of, int width, boolean down) {
+    for (Panels known : panels) {
+      if (known.areOf(of, width, down)) {
+        return known;
+      }
+    }
+    Panels made = Panels.of(this, name, of, width, down);
+    panels.addLast(made);
+    if (panels.size() > PANELS_KEPT) {
+      panels.removeFirst().close();
+    }
+    return made;
+  }
+
+  /** How many PEs compute. */
+  int places() {
+    return mesh.size();
+  }
+
+  /** The PEs that compute. */
+  Mesh mesh() {
+    return mesh;
   }
 
   // ---- products ----
 
-  /** A matrix operand: a tensor taken as {@code rows x columns}, or its transpose. */
-  record Matrix(Tensor tensor, int rows, int columns, boolean transposed) {
+  /**
+   * A matrix operand: a tensor taken as {@code rows x columns}, or its transpose.
+   *
+   * @param resident whether it has been there for long, as a parameter has: copies of it can be
+   *     made beside the kernels before
+   */
+  record Matrix(Tensor tensor, int rows, int columns, boolean transposed, boolean resident)
+      implements Product.Operand {
     static Matrix of(Tensor tensor, int rows, int columns) {
-      return new Matrix(tensor, rows, columns, false);
+      return new Matrix(tensor, rows, columns, false, false);
+    }
+
+    Matrix residing() {
+      return new Matrix(tensor, rows, columns, transposed, true);
     }
 
     Matrix transpose() {
-      return new Matrix(tensor, rows, columns, !transposed);
+      return new Matrix(tensor, rows, columns, !transposed, resident);
     }
 
     int height() {
@@ -81,8 +245,9 @@ public final class Compute {
     }
 
     /** A tile of the (transposed) matrix. */
-    Value load(Tl tl, int row, int height, int column, int width) {
-      Shard shard = as(tl.shard(tensor), rows, columns);
+    @Override
+    public Value load(Tl tl, int row, int height, int column, int width) {
+      Shard shard = tl.whole(tensor).as(rows, columns);
       return transposed
           ? tl.load(shard.block(column, width, row, height)).trans()
           : tl.load(shard.block(row, height, column, width));
@@ -109,46 +274,16 @@ public final class Compute {
    * @param add whether the product is added to what is there
    */
   void matmulInto(String name, Matrix a, Matrix b, Tensor c, boolean add) {
-    int m = a.height();
-    int n = b.width();
-    int k = a.width();
-    DType out = c.dtype();
-    if (m == 0 || n == 0) {
-      return;
-    }
-    DType in = a.tensor.dtype();
-    int tileM = tile(torch.machine().pe().gemm().rows());
-    int tileN = tile(torch.machine().pe().gemm().columns());
-    int wider = Math.max(tileM, tileN);
-    int tileK = Math.max(1, Math.min(4 * TILE, blockBytes / (wider * in.sizeBytes()) * 2));
-    Kernel kernel =
-        tl -> {
-          Shard to = as(tl.shard(c), m, n);
-          for (int i = 0; i < m; i += tileM) {
-            for (int j = 0; j < n; j += tileN) {
-              int h = Math.min(tileM, m - i);
-              int w = Math.min(tileN, n - j);
-              try (Scope tile = tl.scope()) {
-                Value sum =
-                    add
-                        ? tl.load(to.block(i, h, j, w)).cast(in.accumulator())
-                        : tl.zeros(Shape.of(h, w), in.accumulator());
-                for (int l = 0; l < k; l += tileK) {
-                  int d = Math.min(tileK, k - l);
-                  Value left = a.load(tl, i, h, l, d);
-                  Value right = b.load(tl, l, d, j, w);
-                  Value next = tl.dot(left, right, sum);
-                  tl.release(left);
-                  tl.release(right);
-                  tl.release(sum);
-                  sum = next;
-                }
-                tl.store(to.block(i, h, j, w), sum.cast(out));
-              }
-            }
-          }
-        };
-    torch.launch(name, kernel, c, a.tensor, b.tensor);
+    matmulInto(name, a, b, c, add, false);
+  }
+
+  /**
+   * The same.
+   *
+   * @param likeParameter whether the result lies as a {@link #parameter} does
+   */
+  void matmulInto(String name, Matrix a, Matrix b, Tensor c, boolean add, boolean likeParameter) {
+    new Product(this, name, a, b, c, add, likeParameter).launch();
   }
 
   /**
@@ -157,7 +292,7 @@ public final class Compute {
    *
    * @param array rows or columns of the engine's array
    */
-  private int tile(int array) {
+  int tile(int array) {
     int whole = array * Math.max(1, TILE / array);
     long sums = torch.machine().pe().tcm().sizeBytes() / 8 / DType.F32.sizeBytes();
     return Math.max(1, Math.min(whole, Math.max(TILE, (int) Math.sqrt((double) sums))));
@@ -165,7 +300,7 @@ public final class Compute {
 
   /** Writes zeros. */
   public void zero(String name, Tensor to) {
-    torch.launch(name, tl -> fill(tl, tl.shard(to), to.dtype()), to);
+    owners(name, to, List.of(), (tl, run) -> fill(tl, tl.whole(to), run.start(), run.count()));
   }
 
   // ---- row by row ----
@@ -206,93 +341,7 @@ public final class Compute {
    * @param out results, made by {@link #empty}
    */
   public void rows(String name, int rows, List<RowArg> in, List<RowArg> out, RowFormula formula) {
-    int widest = 1;
-    for (RowArg a : in) {
-      widest = Math.max(widest, a.columns);
-    }
-    for (RowArg a : out) {
-      widest = Math.max(widest, a.columns);
-    }
-    DType working = working(out.getFirst().tensor.dtype());
-    int block = Math.max(1, blockBytes / (widest * working.sizeBytes()));
-    List<Tensor> all = new ArrayList<>();
-    out.forEach(a -> all.add(a.tensor));
-    in.forEach(a -> all.add(a.tensor));
-    Kernel kernel = tl -> new RowLoop(tl, rows, block, working, in, out, formula).run();
-    torch.launch(name, kernel, all.getFirst(), all.subList(1, all.size()).toArray(new Tensor[0]));
-  }
-
-  /** One program of {@link #rows}. */
-  private record RowLoop(
-      Tl tl,
-      int rows,
-      int block,
-      DType working,
-      List<RowArg> in,
-      List<RowArg> out,
-      RowFormula formula) {
-    void run() {
-      try (Scope outer = tl.scope()) {
-        @Nullable Value[] once = new Value[in.size()];
-        for (int i = 0; i < once.length; i++) {
-          once[i] = in.get(i).rowwise ? null : widen(tl.load(whole(in.get(i))));
-        }
-        @Nullable Value[] sums = new Value[out.size()];
-        for (int i = 0; i < sums.length; i++) {
-          if (!out.get(i).rowwise) {
-            sums[i] = tl.zeros(Shape.of(1, out.get(i).columns), working);
-          }
-        }
-        for (int row = 0; row < rows; row += block) {
-          step(row, Math.min(block, rows - row), once, sums);
-        }
-        for (int i = 0; i < sums.length; i++) {
-          Value sum = sums[i];
-          if (sum != null) {
-            tl.store(whole(out.get(i)), narrow(sum, out.get(i)));
-          }
-        }
-      }
-    }
-
-    private void step(int row, int count, @Nullable Value[] once, @Nullable Value[] sums) {
-      try (Scope inner = tl.scope()) {
-        List<Value> x = new ArrayList<>();
-        for (int i = 0; i < in.size(); i++) {
-          RowArg a = in.get(i);
-          Value all = once[i];
-          x.add(all == null ? widen(tl.load(block(a, row, count))) : all);
-        }
-        List<Value> results = formula.apply(tl, x);
-        for (int i = 0; i < results.size(); i++) {
-          RowArg a = out.get(i);
-          Value result = results.get(i);
-          Value before = sums[i];
-          if (before == null) {
-            tl.store(block(a, row, count), narrow(result, a));
-          } else {
-            sums[i] = inner.keep(before.add(result));
-            tl.release(before);
-          }
-        }
-      }
-    }
-
-    private Slice whole(RowArg a) {
-      return as(tl.shard(a.tensor), 1, a.columns).block(0, 1, 0, a.columns);
-    }
-
-    private Slice block(RowArg a, int row, int count) {
-      return as(tl.shard(a.tensor), rows, a.columns).block(row, count, 0, a.columns);
-    }
-
-    private Value widen(Value v) {
-      return v.dtype().isFloatingPoint() ? v.cast(working) : v;
-    }
-
-    private static Value narrow(Value v, RowArg a) {
-      return v.cast(a.tensor.dtype());
-    }
+    new RowKernel(this, name, rows, in, out, formula).launch();
   }
 
   // ---- element by element ----
@@ -312,26 +361,76 @@ public final class Compute {
 
   /** The same into a tensor that exists, which may be an operand as well. */
   public void mapInto(String name, Tensor out, List<Tensor> in, Formula formula) {
-    int n = Math.toIntExact(out.shape().elements());
-    if (n == 0) {
-      return;
-    }
     DType working = working(out.dtype());
     int block = blockBytes / working.sizeBytes();
-    Kernel kernel =
-        tl -> {
-          for (int i = 0; i < n; i += block) {
-            int count = Math.min(block, n - i);
+    owners(
+        name,
+        out,
+        in,
+        (tl, run) -> {
+          for (int i = 0; i < run.count(); i += block) {
+            int at = run.start() + i;
+            int count = Math.min(block, run.count() - i);
             try (Scope step = tl.scope()) {
               List<Value> x = new ArrayList<>();
               for (Tensor t : in) {
-                x.add(tl.load(tl.shard(t).range(i, count)).cast(working));
+                x.add(tl.load(tl.whole(t).range(at, count)).cast(working));
               }
-              tl.store(tl.shard(out).range(i, count), formula.apply(x).cast(out.dtype()));
+              tl.store(tl.whole(out).range(at, count), formula.apply(x).cast(out.dtype()));
             }
           }
-        };
-    torch.launch(name, kernel, out, in.toArray(new Tensor[0]));
+        });
+  }
+
+  /** Copies elements to the same places of another tensor of the type, wherever they lie. */
+  void copy(String name, Tensor to, Tensor from, boolean beside) {
+    int block = blockBytes / to.dtype().sizeBytes();
+    owners(
+        name,
+        to,
+        List.of(from),
+        beside,
+        (tl, run) -> {
+          for (int i = 0; i < run.count(); i += block) {
+            int at = run.start() + i;
+            int count = Math.min(block, run.count() - i);
+            try (Scope one = tl.scope()) {
+              tl.store(tl.whole(to).range(at, count), tl.load(tl.whole(from).range(at, count)));
+            }
+          }
+        });
+  }
+
+  /** What a PE does for a run of the elements that it holds. */
+  interface OwnRun {
+    void run(Tl tl, ElementRun run);
+  }
+
+  /** Every PE that holds elements of a result makes them, each copy by itself. */
+  private void owners(String name, Tensor out, List<Tensor> in, OwnRun work) {
+    owners(name, out, in, false, work);
+  }
+
+  /**
+   * The same.
+   *
+   * @param beside whether it may go on beside the kernels launched before and after
+   */
+  void owners(String name, Tensor out, List<Tensor> in, boolean beside, OwnRun work) {
+    Map<Pe, List<ElementRun>> runs = out.runs();
+    if (runs.isEmpty()) {
+      return;
+    }
+    List<Tensor> all = new ArrayList<>(List.of(out));
+    all.addAll(in);
+    Kernel kernel = tl -> runs.getOrDefault(tl.pe(), List.of()).forEach(run -> work.run(tl, run));
+    List<Pe> pes = List.copyOf(runs.keySet());
+    if (beside) {
+      // no earlier than one long launch ahead: copies for all that follows would go first
+      torch.launchBeside(name, kernel, pes, all, beforeLast);
+    } else {
+      torch.launch(name, kernel, pes, all);
+    }
   }
 
   // ---- copies ----
@@ -349,7 +448,41 @@ public final class Compute {
       int rows,
       int columns,
       int toRow,
-      int toColumn) {}
+      int toColumn) {
+    /** What of it goes to some rows of the result. */
+    BlockCopy rows(int first, int behind) {
+      return new BlockCopy(
+          from,
+          fromColumns,
+          fromRow + first - toRow,
+          fromColumn,
+          behind - first,
+          columns,
+          first,
+          toColumn);
+    }
+
+    /** Copies by one PE. */
+    void copy(Tl tl, Shard to, int blockBytes) {
+      Shard all = tl.whole(from);
+      int fromRows = Math.toIntExact(all.shape().elements() / fromColumns);
+      Shard source = all.as(fromRows, fromColumns);
+      int size = all.dtype().sizeBytes();
+      int widest = WIDEST_BLOCKS * blockBytes / size; // a row that is wider goes in parts
+      for (int j = 0; j < columns; j += widest) {
+        int width = Math.min(widest, columns - j);
+        int step = Math.max(1, blockBytes / (width * size));
+        for (int i = 0; i < rows; i += step) {
+          int count = Math.min(step, rows - i);
+          try (Scope one = tl.scope()) {
+            tl.store(
+                to.block(toRow + i, count, toColumn + j, width),
+                tl.load(source.block(fromRow + i, count, fromColumn + j, width)));
+          }
+        }
+      }
+    }
+  }
 
   /**
    * A matrix put together from blocks of others.
@@ -362,54 +495,35 @@ public final class Compute {
     if (to.shape().elements() == 0) {
       return to;
     }
-    List<Tensor> from = blocks.stream().map(BlockCopy::from).distinct().toList();
-    Kernel kernel =
-        tl -> {
+    List<Tensor> all = new ArrayList<>(List.of(to));
+    blocks.stream().map(BlockCopy::from).distinct().forEach(all::add);
+    cut(
+        name,
+        rows,
+        all,
+        (tl, first, behind) -> {
           if (zero) {
-            fill(tl, tl.shard(to), dtype);
+            fill(tl, tl.whole(to), first * columns, (behind - first) * columns);
           }
           for (BlockCopy b : blocks) {
-            copy(tl, b, as(tl.shard(to), rows, columns));
+            int start = Math.max(first, b.toRow);
+            int end = Math.min(behind, b.toRow + b.rows);
+            if (start < end) {
+              b.rows(start, end).copy(tl, tl.whole(to).as(rows, columns), blockBytes);
+            }
           }
-        };
-    torch.launch(name, kernel, to, from.toArray(new Tensor[0]));
+        });
     return to;
   }
 
-  private void fill(Tl tl, Shard to, DType dtype) {
-    int n = Math.toIntExact(to.shape().elements());
-    int block = blockBytes / dtype.sizeBytes();
+  private void fill(Tl tl, Shard to, int start, int n) {
+    int block = blockBytes / to.dtype().sizeBytes();
     try (Scope all = tl.scope()) {
-      Value zeros = tl.zeros(Shape.of(Math.min(block, n)), dtype);
+      Value zeros = tl.zeros(Shape.of(Math.min(block, n)), to.dtype());
       for (int i = 0; i < n; i += block) {
         int count = Math.min(block, n - i);
-        tl.store(to.range(i, count), zeros.range(0, count));
+        tl.store(to.range(start + i, count), zeros.range(0, count));
       }
     }
-  }
-
-  private void copy(Tl tl, BlockCopy b, Shard to) {
-    Shard from = tl.shard(b.from);
-    int fromRows = Math.toIntExact(from.shape().elements() / b.fromColumns);
-    Shard source = as(from, fromRows, b.fromColumns);
-    int size = from.dtype().sizeBytes();
-    int widest = WIDEST_BLOCKS * blockBytes / size; // a row that is wider goes in parts
-    for (int j = 0; j < b.columns; j += widest) {
-      int width = Math.min(widest, b.columns - j);
-      int step = Math.max(1, blockBytes / (width * size));
-      for (int i = 0; i < b.rows; i += step) {
-        int count = Math.min(step, b.rows - i);
-        try (Scope one = tl.scope()) {
-          tl.store(
-              to.block(b.toRow + i, count, b.toColumn + j, width),
-              tl.load(source.block(b.fromRow + i, count, b.fromColumn + j, width)));
-        }
-      }
-    }
-  }
-
-  /** A shard with other extents. */
-  static Shard as(Shard shard, int rows, int columns) {
-    return new Shard(shard.name(), shard.address(), Shape.of(rows, columns), shard.dtype());
   }
 }

@@ -140,13 +140,12 @@ final class CrossEntropy {
       }
     }
     return graph.own(
-        graph
-            .torch()
-            .from(
-                () -> Arrays.stream(targets).mapToDouble(t -> t < 0 ? -1 : t - first).toArray(),
-                Shape.of(targets.length),
-                DType.I32,
-                graph.name("targets")));
+        Compute.spread(
+            graph.torch(),
+            graph.name("targets"),
+            Shape.of(targets.length),
+            DType.I32,
+            () -> Arrays.stream(targets).mapToDouble(t -> t < 0 ? -1 : t - first).toArray()));
   }
 
   private static Value isTarget(Tl tl, Value target, int columns) {

@@ -17,11 +17,13 @@ public final class Exchange {
   private final Graph graph;
   private final Compute compute;
   private final ProcessGroup group;
+  private final RowCollectives collectives;
 
   public Exchange(Graph graph, ProcessGroup group) {
     this.graph = graph;
     this.compute = graph.compute();
     this.group = group;
+    this.collectives = new RowCollectives(compute, group);
   }
 
   /** A mapping as an operation of the graph. */
@@ -89,13 +91,13 @@ public final class Exchange {
 
   private Tensor gather(Tensor x, Shape whole, List<Integer> rows) {
     Tensor all = compute.empty(graph.name("gathered"), whole, x.dtype());
-    group.allGather(all, x, rows);
+    collectives.allGather(graph.name("gathered"), all, x, rows);
     return all;
   }
 
   private Tensor scatter(Tensor x, Shape part, List<Integer> rows) {
     Tensor own = compute.empty(graph.name("scattered"), part, x.dtype());
-    group.reduceScatter(own, x, ReduceKind.SUM, rows);
+    collectives.reduceScatter(graph.name("scattered"), own, x, rows);
     return own;
   }
 
@@ -122,13 +124,13 @@ public final class Exchange {
 
   private Tensor exchange(Tensor x, Shape shape, List<Integer> out, List<Integer> in) {
     Tensor y = compute.empty(graph.name("exchanged"), shape, x.dtype());
-    group.allToAll(y, x, out, in);
+    collectives.allToAll(graph.name("exchanged"), y, x, out, in);
     return y;
   }
 
   private Tensor exchange(Tensor x) {
     Tensor y = compute.empty(graph.name("exchanged"), x.shape(), x.dtype());
-    group.allToAll(y, x);
+    collectives.allToAll(graph.name("exchanged"), y, x, List.of(), List.of());
     return y;
   }
 
@@ -146,7 +148,7 @@ public final class Exchange {
       case KEEP -> x;
       case ALL_REDUCE -> {
         Tensor sum = copy(x);
-        group.allReduce(sum, ReduceKind.SUM);
+        group.allReduce(RowCollectives.asRows(sum), ReduceKind.SUM);
         yield sum;
       }
       case SPLIT_FIRST ->
@@ -180,7 +182,7 @@ public final class Exchange {
     int[] dims = x.shape().toArray();
     dims[0] *= group.size();
     Tensor all = compute.empty(graph.name("gathered"), Shape.of(dims), x.dtype());
-    group.allGather(all, x);
+    collectives.allGather(graph.name("gathered"), all, x, List.of());
     return all;
   }
 
@@ -188,7 +190,7 @@ public final class Exchange {
     int[] dims = x.shape().toArray();
     dims[0] /= group.size();
     Tensor part = compute.empty(graph.name("scattered"), Shape.of(dims), x.dtype());
-    group.reduceScatter(part, x, ReduceKind.SUM);
+    collectives.reduceScatter(graph.name("scattered"), part, x, List.of());
     return part;
   }
 

@@ -223,7 +223,7 @@ public final class Graph implements AutoCloseable {
 
   /** Host values as a constant, rounded to a type. */
   public Variable constant(double[] values, Shape shape, DType dtype, String name) {
-    return constant(own(torch.from(values, shape, dtype, name)));
+    return constant(own(Compute.spread(torch, name, shape, dtype, () -> values)));
   }
 
   /** A tensor as an input whose gradient is wanted. It stays the caller's. */
@@ -436,7 +436,8 @@ public final class Graph implements AutoCloseable {
   // ---- matrices ----
 
   private Matrix matrix(Variable a) {
-    return Matrix.of(a.value(), a.rows(), a.columns());
+    Matrix matrix = Matrix.of(a.value(), a.rows(), a.columns());
+    return a instanceof Parameter ? matrix.residing() : matrix;
   }
 
   private static Shape withLast(Shape shape, int columns) {
@@ -495,7 +496,7 @@ public final class Graph implements AutoCloseable {
     if (w instanceof Parameter p) {
       boolean add = p.grad().isPresent();
       Tensor to = p.grad().orElseGet(() -> p.startGrad(torch));
-      compute.matmulInto(name("dw"), a, b, to, add);
+      compute.matmulInto(name("dw"), a, b, to, add, true);
     } else {
       into.give(1, compute.matmul(name("dw"), a, b, gradType(w)));
     }

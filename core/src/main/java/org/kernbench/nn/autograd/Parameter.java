@@ -120,7 +120,8 @@ public final class Parameter extends Variable {
 
   /** Memory for the gradient, as the first one finds it: nothing that counts is written there. */
   public Tensor startGrad(Torch torch) {
-    Tensor start = gradHome != null ? gradHome : torch.empty(shape(), gradType(), name + ".grad");
+    Tensor start =
+        gradHome != null ? gradHome : Compute.parameter(torch, name + ".grad", shape(), gradType());
     mainGrad = start;
     return start;
   }

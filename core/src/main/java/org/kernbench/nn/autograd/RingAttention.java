@@ -109,10 +109,15 @@ public final class RingAttention {
   private List<Work> pass(Pair going, Pair coming) {
     return ring.batchIsendIrecv(
         List.of(
-            P2POp.isend(going.k, next),
-            P2POp.isend(going.v, next),
-            P2POp.irecv(coming.k, previous),
-            P2POp.irecv(coming.v, previous)));
+            P2POp.isend(rows(going.k), next),
+            P2POp.isend(rows(going.v), next),
+            P2POp.irecv(rows(coming.k), previous),
+            P2POp.irecv(rows(coming.v), previous)));
+  }
+
+  /** Sender and receiver have one part each on a PE then. */
+  private static Tensor rows(Tensor x) {
+    return RowCollectives.asRows(x);
   }
 
   /** One backward pass. */

@@ -1,6 +1,7 @@
 package org.kernbench.nn.layers;
 
 import org.kernbench.device.Mode;
+import org.kernbench.nn.autograd.Compute;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Parameter.Sharding;
 import org.kernbench.tensor.DType;
@@ -119,14 +120,14 @@ public final class Init {
    */
   private Tensor tensor(String name, Shape part, Values values, long run, int ranks, int rank) {
     if (torch.simulator().mode() == Mode.TIME) {
-      return torch.empty(part, dtype, name);
+      return Compute.parameter(torch, name, part, dtype);
     }
     double[] data = new double[Math.toIntExact(part.elements())];
     for (int i = 0; i < data.length; i++) {
       double value = values.at((i / run * ranks + rank) * run + i % run);
       data[i] = rounded == DType.F64 ? value : rounded.round(value);
     }
-    return torch.from(data, part, dtype, name);
+    return Compute.parameter(torch, name, part, dtype).copyInPlace(data);
   }
 
   // ---- random numbers by counter ----

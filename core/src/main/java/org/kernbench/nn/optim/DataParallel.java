@@ -14,6 +14,7 @@ import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Recipe;
+import org.kernbench.nn.autograd.RowCollectives;
 import org.kernbench.nn.autograd.TwoModuleRecipe;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.parallel.ParallelLayout;
@@ -194,7 +195,7 @@ public final class DataParallel {
       Shape shape = Shape.of(Math.toIntExact(each * ranks));
       DType type = members.getFirst().gradType();
       // what fills the last part up is summed as well, so there must be something
-      this.grads = torch.zeros(shape, type, GRADIENTS + index);
+      this.grads = Compute.spread(torch, GRADIENTS + index, shape, type).fillInPlace(0);
       for (int i = 0; i < starts.length; i++) {
         Parameter p = members.get(i);
         p.keepGradIn(grads.view(starts[i], p.shape(), p.name() + ".grad"));
@@ -204,8 +205,11 @@ public final class DataParallel {
         this.values = null;
         return;
       }
-      this.ownGrads = torch.empty(Shape.of(Math.toIntExact(each)), type, OWN + GRADIENTS + index);
-      this.values = torch.zeros(shape, members.getFirst().dtype(), PARAMETERS + index);
+      this.ownGrads =
+          Compute.spread(torch, OWN + GRADIENTS + index, Shape.of(Math.toIntExact(each)), type);
+      this.values =
+          Compute.spread(torch, PARAMETERS + index, shape, members.getFirst().dtype())
+              .fillInPlace(0);
       for (int i = 0; i < starts.length; i++) {
         Parameter p = members.get(i);
         Tensor before = p.value();
@@ -251,7 +255,8 @@ public final class DataParallel {
       }
       for (ProcessGroup group : groups) {
         if (group.size() > 1 && ownGrads != null && group == last()) {
-          group.reduceScatter(ownGrads, grads, ReduceKind.SUM);
+          new RowCollectives(compute, group)
+              .reduceScatter(ownGrads.name(), ownGrads, grads, List.of());
         } else if (group.size() > 1) {
           group.allReduce(grads, ReduceKind.SUM);
         }
@@ -264,7 +269,7 @@ public final class DataParallel {
         ProcessGroup group = last();
         Tensor own =
             values.view(group.rank() * each, Shape.of(Math.toIntExact(each)), OWN + values.name());
-        group.allGather(values, own);
+        new RowCollectives(compute, group).allGather(values.name(), values, own, List.of());
       }
     }
   }

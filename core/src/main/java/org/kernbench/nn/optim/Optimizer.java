@@ -38,12 +38,12 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
       DType type = p.gradType();
       Tensor master = p.value();
       if (p.dtype() != type) {
-        master = torch.empty(p.shape(), type, p.name() + ".master");
+        master = Compute.parameter(torch, p.name() + ".master", p.shape(), type);
         compute.mapInto("master", master, List.of(p.value()), x -> x.get(0));
       }
       List<Tensor> state = new ArrayList<>();
       for (String name : states) {
-        state.add(torch.zeros(p.shape(), type, p.name() + "." + name));
+        state.add(Compute.parameter(torch, p.name() + "." + name, p.shape(), type).fillInPlace(0));
       }
       slots.add(new Slot(p, master, List.copyOf(state)));
     }

@@ -69,7 +69,7 @@ final class StepBoundTest {
     double step = boundNs(run("train-step", params, slow));
     Machine machine = Machines.load("sip-2026", List.of(slow));
     double writes = 14 * PARAMETERS / (machine.hbm().rate().bytesPerSecond() / 1e9);
-    StepBound products = new StepBound(machine, 1e9, 1);
+    StepBound products = new StepBound(machine, 1e9, 1, 1);
     double perFlop = products.bound().ps() / 1e3 / 1e9;
     RunResult again = run("train-step", params, slow);
     double flops = 1e9 * ((BigDecimal) again.metrics().get("rank_gflop")).doubleValue();

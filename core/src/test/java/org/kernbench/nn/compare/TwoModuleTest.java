@@ -143,7 +143,10 @@ final class TwoModuleTest {
       LayoutRun.RankRun rank = run.rank(0);
       rank.parameters.forEach((name, before) -> {
         boolean same = java.util.Arrays.equals(before, rank.trained.get(name));
-        assertThat(same).as(name).isEqualTo(name.startsWith("encoder."));
+        // a bias of keys moves all scores of a query alike: its gradient is rounding, or 0
+        if (!name.endsWith("key.bias")) {
+          assertThat(same).as(name).isEqualTo(name.startsWith("encoder."));
+        }
       });
       assertThat(rank.gradients.keySet()).noneMatch(name -> name.startsWith("encoder."));
     }

@@ -1,0 +1,140 @@
+package org.kernbench.nn.autograd;
+
+import java.util.List;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Scope;
+import org.kernbench.tl.Shard;
+import org.kernbench.tl.Slice;
+import org.kernbench.tl.Tl;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.placement.Layout;
+import org.kernbench.torch.placement.Mesh;
+
+/**
+ * The rows of each head of a tensor {@code [rows, batch, heads x size]}: where they lie, or copied
+ * head by head, {@code [batch x heads, rows, size]}.
+ *
+ * <p>A row of the sequence lies on one PE, so 128 rows of a head lie on many, a little on each. Of
+ * what is read again and again each column of cubes gets a copy of its heads, by rows over the PEs
+ * of every cube: there a tile lies on one PE or two, near its readers.
+ */
+final class HeadRows implements AutoCloseable {
+  private final Tensor tensor;
+  private final int rows;
+  private final int batch;
+  private final int heads;
+  private final int size;
+  private final boolean copied;
+
+  private HeadRows(Tensor tensor, int rows, int batch, int heads, int size, boolean copied) {
+    this.tensor = tensor;
+    this.rows = rows;
+    this.batch = batch;
+    this.heads = heads;
+    this.size = size;
+    this.copied = copied;
+  }
+
+  /**
+   * Where they lie.
+   *
+   * @param size elements of a head in a row
+   */
+  static HeadRows of(Tensor tensor, int rows, int batch, int heads, int size) {
+    return new HeadRows(tensor, rows, batch, heads, size, false);
+  }
+
+  /**
+   * Copied, if there is more than one PE.
+   *
+   * @param beside whether they have been there for long, so that they can be copied beside the
+   *     kernels before
+   */
+  HeadRows gathered(Compute compute, String name, boolean beside) {
+    if (compute.places() == 1 || rows == 0) {
+      return this;
+    }
+    Layout.Part some = new Layout.Rows();
+    Layout layout = new Layout(compute.mesh(), List.of(new Layout.Replicate(), some, some));
+    Shape shape = Shape.of(batch * heads, rows, size);
+    Tensor copies = compute.torch().empty(shape, tensor.dtype(), layout, name);
+    int block = Math.max(1, compute.blockBytes() / (size * tensor.dtype().sizeBytes()));
+    compute.owners(
+        name,
+        copies,
+        List.of(tensor),
+        beside,
+        (tl, run) -> {
+          int end = (run.start() + run.count()) / size;
+          for (int at = run.start() / size, count; at < end; at += count) {
+            int row = at % rows;
+            count = Math.min(Math.min(block, end - at), rows - row);
+            Shard to = tl.whole(copies).as(batch * heads * rows, size);
+            try (Scope one = tl.scope()) {
+              tl.store(to.block(at, count, 0, size), tl.load(source(tl, at / rows, row, count)));
+            }
+          }
+        });
+    return new HeadRows(copies, rows, batch, heads, size, true);
+  }
+
+  private Slice source(Tl tl, int head, int row, int count) {
+    return tl.whole(tensor).as(rows, batch * heads * size).block(row, count, head * size, size);
+  }
+
+  Tensor tensor() {
+    return tensor;
+  }
+
+  /** {@code [count, size]} of a sample's head. */
+  Slice block(Tl tl, int sample, int head, int row, int count) {
+    int of = sample * heads + head;
+    return copied
+        ? tl.whole(tensor).as(batch * heads * rows, size).block(of * rows + row, count, 0, size)
+        : source(tl, of, row, count);
+  }
+
+  /** Gives copies back when nobody reads them any more. */
+  @Override
+  public void close() {
+    if (copied) {
+      tensor.close();
+    }
+  }
+
+  // ---- who works on which tiles ----
+
+  /** One tile of one head of one sample. */
+  interface Visit {
+    void tile(int sample, int head, int row, int count);
+  }
+
+  /**
+   * The tiles of one place. Columns of cubes divide the heads, as the copies are divided; the PEs
+   * of a column the tiles of these. Later rows see more keys (earlier keys are seen by more rows),
+   * so tiles are dealt there and back: who has a long one has a short one next.
+   */
+  static void deal(
+      Mesh mesh, int place, int samples, int headCount, int rows, int tile, Visit visit) {
+    int pes = mesh.axes().get(2).size();
+    int columns = Math.min(mesh.axes().get(1).size(), samples * headCount);
+    int column = place / pes % mesh.axes().get(1).size();
+    if (column >= columns) {
+      return;
+    }
+    int all = samples * headCount;
+    int first = column * (all / columns) + Math.min(column, all % columns);
+    int mine = all / columns + (column < all % columns ? 1 : 0);
+    int places = mesh.axes().get(0).size() * pes;
+    int own = place / (pes * mesh.axes().get(1).size()) * pes + place % pes;
+    int units = mine * Math.ceilDiv(rows, tile);
+    for (int round = 0; round * places < units; round++) {
+      int unit = round * places + (round % 2 == 0 ? own : places - 1 - own);
+      if (unit < units) {
+        int head = first + unit % mine;
+        int row = unit / mine * tile;
+        visit.tile(head / headCount, head % headCount, row, Math.min(tile, rows - row));
+      }
+    }
+  }
+}

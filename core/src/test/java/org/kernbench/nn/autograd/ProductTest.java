@@ -1,0 +1,90 @@
+package org.kernbench.nn.autograd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.nn.autograd.Compute.Matrix;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.placement.Spread;
+
+/** A product over a package: sums in f64 within rounding, and the bits of one PE. */
+final class ProductTest {
+  /** Extents that no number of tiles or PEs divides; enough tiles for all cubes to take part. */
+  @ParameterizedTest
+  @CsvSource({
+    "f32, false, false, false",
+    "f32, true, false, true",
+    "bf16, false, true, false",
+    "bf16, true, true, true",
+    "f32, true, false, false",
+  })
+  void matmul_overAllCubes_bitsOfOnePe(String dtype, boolean at, boolean bt, boolean add) {
+    Case product = new Case(DType.parse(dtype), 300, 395, 203, at, bt, add);
+    double[] whole = product.on(Spread.ALL, Mode.FULL, false);
+    assertThat(whole).isEqualTo(product.on(Spread.LEAD, Mode.VALUES, false));
+    assertThat(whole).isEqualTo(product.on(Spread.CUBE, Mode.VALUES, false));
+    assertThat(whole).isEqualTo(product.on(Spread.ALL, Mode.VALUES, true));
+    product.check(whole);
+  }
+
+  private record Case(DType dtype, int m, int n, int k, boolean at, boolean bt, boolean add) {
+    double[] on(Spread spread, Mode mode, boolean turned) {
+      Machine machine = Machines.load("tiny", List.of());
+      TorchOptions options = TorchOptions.DEFAULT.withMode(mode).withSpread(spread);
+      try (Torch torch = Torch.open(machine, options)) {
+        Tensor a = tensor(torch, "a", at ? k : m, at ? m : k);
+        Tensor b = tensor(torch, "b", bt ? n : k, bt ? k : n);
+        Tensor c = Compute.spread(torch, "c", Shape.of(m, n), DType.F32).fillInPlace(1);
+        Matrix left = Matrix.of(a, at ? k : m, at ? m : k);
+        Matrix right = Matrix.of(b, bt ? n : k, bt ? k : n);
+        new Compute(torch, t -> t)
+            .matmulInto(
+                "product",
+                at ? left.transpose() : left,
+                bt ? right.transpose() : right,
+                c,
+                add,
+                turned);
+        return c.toDoubles();
+      }
+    }
+
+    private Tensor tensor(Torch torch, String name, int rows, int columns) {
+      return Compute.spread(torch, name, Shape.of(rows, columns), dtype)
+          .copyInPlace(values(name, rows * columns));
+    }
+
+    private double[] values(String name, int count) {
+      return new Random(name.hashCode()).doubles(count, -1, 1).map(x -> dtype.round(x)).toArray();
+    }
+
+    /** Against sums in f64, each within what so many additions in f32 may round. */
+    void check(double[] found) {
+      double[] a = values("a", m * k);
+      double[] b = values("b", k * n);
+      for (int i = 0; i < m; i++) {
+        for (int j = 0; j < n; j++) {
+          double sum = add ? 1 : 0;
+          double size = 1;
+          for (int l = 0; l < k; l++) {
+            double term = a[at ? l * m + i : i * k + l] * b[bt ? j * k + l : l * n + j];
+            sum += term;
+            size += Math.abs(term);
+          }
+          assertThat(found[i * n + j])
+              .isCloseTo(sum, org.assertj.core.data.Offset.offset(size * 1e-5));
+        }
+      }
+    }
+  }
+}
