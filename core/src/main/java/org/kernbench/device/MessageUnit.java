@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -49,13 +50,15 @@ final class MessageUnit {
     this.streamed = ipcq.slotAccess() == SlotAccess.STREAMED;
     this.slotCost = ipcq.serialCost().get(ipcq.bufferKind());
     this.queues = new QueueEnd[plan.connections().size() * 2];
+    Map<String, Integer> directions = new HashMap<>();
     int id = 0;
     for (QueuePlan.Connection c : plan.connections()) {
-      QueueEnd a = newQueue(id++, c.a(), c.aDirection());
-      QueueEnd b = newQueue(id++, c.b(), c.bDirection());
+      QueueEnd a = newQueue(id++, c.a(), c.aDirection(), directions);
+      QueueEnd b = newQueue(id++, c.b(), c.bDirection(), directions);
       a.peer = b;
       b.peer = a;
     }
+    byPe.replaceAll((pe, ends) -> inOrder(ends, directions));
     takeRoom();
     for (QueueEnd q : queues) {
       connect(q);
@@ -64,10 +67,16 @@ final class MessageUnit {
 
   // ---- installation ----
 
-  private QueueEnd newQueue(int id, Pe at, String direction) {
+  /**
+   * A new end.
+   *
+   * @param directions all names so far, by when the plan first says them
+   */
+  private QueueEnd newQueue(int id, Pe at, String direction, Map<String, Integer> directions) {
     TimedPe p = executor.pe(at);
+    directions.putIfAbsent(direction, directions.size());
     Map<String, QueueEnd> ends = byPe.computeIfAbsent(p.index, i -> new LinkedHashMap<>());
-    QueueEnd q = new QueueEnd(id, p.index, at, direction, ends.size(), slots);
+    QueueEnd q = new QueueEnd(id, p.index, at, direction, slots);
     if (ends.put(direction, q) != null) {
       throw new SimulationException(
           """
@@ -78,6 +87,22 @@ final class MessageUnit {
     q.unit = this;
     queues[id] = q;
     return q;
+  }
+
+  /**
+   * The ends of a PE in the order in which the plan first says their directions, whichever of its
+   * connections comes first: so PEs with equal directions share their channels alike.
+   */
+  private static Map<String, QueueEnd> inOrder(
+      Map<String, QueueEnd> ends, Map<String, Integer> directions) {
+    Map<String, QueueEnd> ordered = new LinkedHashMap<>();
+    ends.values().stream()
+        .sorted(Comparator.comparing(q -> directions.get(q.direction)))
+        .forEach(q -> {
+          q.ordinal = ordered.size();
+          ordered.put(q.direction, q);
+        });
+    return ordered;
   }
 
   /** Checks that the slots fit beside those of other sets, then takes their room. */
@@ -125,12 +150,12 @@ final class MessageUnit {
     Pe peer = q.peer().pe;
     int own = machine.peNode(q.pe);
     boolean otherMemory = streamed && ipcq.bufferKind() != BufferKind.TCM;
-    q.out = executor.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer));
+    q.out = executor.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer), q.pe.sip());
     long back = machine.route(q.pe, peer).alonePs(ipcq.creditBytes());
     q.creditLatencyPs = back + ipcq.creditOverheadPs();
     if (otherMemory) {
-      q.slotRead = executor.route(slotNode(q.pe), own);
-      q.slotReadRequestPs = executor.path(own, slotNode(q.pe)).requestPs();
+      q.slotRead = executor.route(slotNode(q.pe), own, q.pe.sip());
+      q.slotReadRequestPs = executor.path(own, slotNode(q.pe), q.pe.sip()).requestPs();
     }
   }
 
@@ -156,7 +181,7 @@ final class MessageUnit {
     return end == null ? -1 : end.id;
   }
 
-  /** Direction names of a PE, in order of installation. */
+  /** Direction names of a PE, in the order of the plan. */
   List<String> directions(int pe) {
     return List.copyOf(byPe.getOrDefault(pe, Map.of()).keySet());
   }

@@ -27,7 +27,10 @@ final class QueueEnd {
   final int peIndex;
   final Pe pe;
   final String direction;
-  final int ordinal;
+
+  /** Its place among those of the PE, which decides on the message channel that it shares. */
+  int ordinal;
+
   final int slots;
   private final long[] ring;
 
@@ -96,12 +99,11 @@ final class QueueEnd {
   private final byte[][] slotData;
   private final int[] slotOffset;
 
-  QueueEnd(int id, int peIndex, Pe pe, String direction, int ordinal, int slots) {
+  QueueEnd(int id, int peIndex, Pe pe, String direction, int slots) {
     this.id = id;
     this.peIndex = peIndex;
     this.pe = pe;
     this.direction = direction;
-    this.ordinal = ordinal;
     this.slots = slots;
     this.ring = new long[slots * STRIDE];
     this.startsPs = new long[slots];

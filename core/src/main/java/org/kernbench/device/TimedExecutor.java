@@ -8,10 +8,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.device.fabric.Fabric;
 import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.MemorySpan;
+import org.kernbench.device.fabric.Ties;
 import org.kernbench.device.log.CostModel;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.TransferLog;
@@ -31,9 +31,6 @@ import org.kernbench.sim.Simulation;
  */
 final class TimedExecutor implements Executor, EventHandler {
   private static final int LAUNCH = 0;
-
-  /** Of the one copy that the host makes at a time, beyond the ids of operations. */
-  private static final long HOST_COPY_ID = (1L << Fabric.ID_BITS) - 1;
 
   final Machine machine;
   final Mode mode;
@@ -55,6 +52,7 @@ final class TimedExecutor implements Executor, EventHandler {
   /** All PEs are in it, unless packages run apart. */
   private final World world;
 
+  final Ties ties;
   private final Simulation sim = new Simulation();
   private final Interconnect fabric;
   private final ApartRun apart;
@@ -75,7 +73,7 @@ final class TimedExecutor implements Executor, EventHandler {
   private int openLaunches;
 
   private final @Nullable TimedPe[] pes;
-  private final Map<Integer, Map<Integer, FabricRoute>> routes = new HashMap<>();
+  private final Map<Integer, Map<Long, FabricRoute>> routes = new HashMap<>();
 
   /** Launches whose start is scheduled, by the argument of the event. */
   private final Map<Integer, Launch> starting = new HashMap<>();
@@ -104,6 +102,7 @@ final class TimedExecutor implements Executor, EventHandler {
     this.kernels = options.kernels().orElse(null);
     this.contexts = machine.pe().cpu().contexts() + 1;
     this.log = new OpLog(machine, options.opLogLimit());
+    this.ties = Ties.of(machine);
     this.fabric = Interconnect.of(sim, machine);
     if (options.opLogLimit() > 0) {
       fabric.recordIn(log.transfers());
@@ -204,16 +203,24 @@ final class TimedExecutor implements Executor, EventHandler {
 
   // ---- routes ----
 
-  synchronized FabricRoute route(int from, int to) {
+  /**
+   * A route between two nodes.
+   *
+   * @param owner package of the PE that moves bytes on it, {@link Machine#sips} for the host
+   */
+  synchronized FabricRoute route(int from, int to, int owner) {
     return routes
         .computeIfAbsent(from, f -> new HashMap<>())
-        .computeIfAbsent(to, t -> FabricRoute.of(machine, machine.route(from, to)));
+        .computeIfAbsent(
+            ((long) owner << 32) | to,
+            t -> FabricRoute.of(machine, machine.route(from, to), owner));
   }
 
-  MemoryPath path(int pe, int memory) {
-    long request = machine.route(pe, memory).requestPs();
-    long reply = machine.route(memory, pe).replyPs();
-    return new MemoryPath(route(pe, memory), route(memory, pe), request, reply);
+  /** How a PE of a package, or the host, reaches a memory. */
+  MemoryPath path(int node, int memory, int owner) {
+    long request = machine.route(node, memory).requestPs();
+    long reply = machine.route(memory, node).replyPs();
+    return new MemoryPath(route(node, memory, owner), route(memory, node, owner), request, reply);
   }
 
   // ---- commands ----
@@ -342,14 +349,14 @@ final class TimedExecutor implements Executor, EventHandler {
   @Override
   public long hostCopy(PhysicalAddress at, long bytes, CopyDirection direction) {
     long start = sim.nowPs();
-    MemoryPath path = path(machine.hostNode(), memories.node(at));
+    MemoryPath path = path(machine.hostNode(), memories.node(at), machine.sips());
     boolean read = direction == CopyDirection.DEVICE_TO_HOST;
     FabricRoute route = read ? path.back() : path.there();
     long offered = start + (read ? path.requestPs() : 0);
     HostCopy copy = new HostCopy();
     MemorySpan span =
         new MemorySpan(memories.place(at).offset(), Integer.MAX_VALUE, Integer.MAX_VALUE);
-    int t = fabric.begin(HOST_COPY_ID, route, bytes, offered, copy, 0, false, span);
+    int t = fabric.begin(ties.hostId(), route, bytes, offered, copy, 0, false, span);
     log.transfers().travels(TransferLog.NONE, t);
     while (copy.endPs < 0) {
       if (!sim.step()) {

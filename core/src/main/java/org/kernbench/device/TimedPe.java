@@ -31,6 +31,9 @@ final class TimedPe {
   final int index;
   final Pe pe;
 
+  /** Dense over its package. */
+  final int indexInPackage;
+
   /** Its place in the simulation: its package. */
   final int place;
 
@@ -76,6 +79,7 @@ final class TimedPe {
     this.index = index;
     this.pe = pe;
     this.place = pe.sip();
+    this.indexInPackage = index % (world.machine.cubesPerSip() * world.machine.pesPerCube());
     var spec = world.machine.pe();
     this.mmu = new Mmu(spec.mmu(), index);
     this.addresses = world.executor.map.view(pe);
@@ -568,7 +572,9 @@ final class TimedPe {
   MemoryPath path(int memory) {
     MemoryPath p = path;
     if (memory != pathNode || p == null) {
-      p = paths.computeIfAbsent(memory, m -> world.executor.path(world.machine.peNode(pe), m));
+      p =
+          paths.computeIfAbsent(
+              memory, m -> world.executor.path(world.machine.peNode(pe), m, pe.sip()));
       path = p;
       pathNode = memory;
     }

@@ -3,10 +3,10 @@ package org.kernbench.device;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.device.fabric.Fabric;
 import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.MemorySpan;
+import org.kernbench.device.fabric.Ties;
 import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.CostModel;
 import org.kernbench.device.log.LaunchLog;
@@ -52,8 +52,7 @@ final class World implements EventHandler, Interconnect.Sink {
   private final boolean banked;
   private final @Nullable Watch watch;
 
-  /** Of the number of a command within its PE, in the id of a transfer. */
-  private final int ordinalBits;
+  private final Ties ties;
 
   private final EngineList toTry = new EngineList();
   private boolean trying;
@@ -78,8 +77,7 @@ final class World implements EventHandler, Interconnect.Sink {
     this.watch = executor.watch();
     this.values = mode == Mode.FULL;
     this.banked = machine.hbm().isBanked();
-    int peBits = Integer.SIZE - Integer.numberOfLeadingZeros(machine.peCount());
-    this.ordinalBits = Math.min(22, Fabric.ID_BITS - peBits);
+    this.ties = executor.ties;
     this.handler = sim.register(this);
   }
 
@@ -149,13 +147,9 @@ final class World implements EventHandler, Interconnect.Sink {
     transfers.travels(part, t);
   }
 
-  /**
-   * Of transfers that reach a link at one time that of the lower PE goes first, then the older. So
-   * who goes first does not depend on which PE the simulator looks at first. Ordinals begin again
-   * after a few million commands, of which never so many are under way.
-   */
+  /** Who goes first at a link does not depend on which PE the simulator looks at first. */
   private long transferId(Op op) {
-    return ((long) op.pe.index << ordinalBits) | (op.ordinal & ((1 << ordinalBits) - 1));
+    return ties.id(op.pe.indexInPackage, op.ordinal);
   }
 
   /** A part of an operation that moves bytes begins. */
@@ -272,8 +266,8 @@ final class World implements EventHandler, Interconnect.Sink {
   private void accessedAt(long timePs, Op op) {
     World there = op.pe.world;
     if (there == this) {
-      sim.scheduleKeyed(
-          op.pe.place, timePs, Fabric.keyAfter(transferId(op)), handler, ACCESSED, op.index);
+      long key = ties.keyAfter(transferId(op), op.pe.pe.sip());
+      sim.scheduleKeyed(op.pe.place, timePs, key, handler, ACCESSED, op.index);
     } else {
       sim.post(op.pe.place, () -> there.accessedAt(timePs, op));
     }

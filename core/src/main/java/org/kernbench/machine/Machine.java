@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.config.ConfigTree;
@@ -373,6 +374,49 @@ public final class Machine {
   public int packageOf(int node) {
     checkNode(node);
     return node >= host ? sips() : node / template.nodes;
+  }
+
+  /**
+   * The package that a link belongs to: the one that it leaves, or enters from a switch or the
+   * host. Cheaper than {@link #link}.
+   *
+   * @param id of a link that there is
+   */
+  public int packageOfLink(int id) {
+    if (id < firstHostLink) {
+      return id / template.links;
+    }
+    if (id < firstSipLink) {
+      return (id - firstHostLink) / 2;
+    }
+    int from = network.fromSip(id - firstSipLink);
+    return from < 0 ? network.toSip(id - firstSipLink) : from;
+  }
+
+  /**
+   * Where a package lies as seen from another: in rings and grids the rows down times the width
+   * plus the columns right, elsewhere the difference of numbers; all counted round, as if every
+   * axis were closed. So it is 0 for a package itself, at most {@link #sips} less one, and the same
+   * for all pairs that a shift of a ring or torus turns into each other.
+   */
+  public int displacement(int fromSip, int toSip) {
+    if (!sipTopology().isGrid()) {
+      return Math.floorMod(toSip - fromSip, sips());
+    }
+    int width = sipGridWidth();
+    int right = Math.floorMod(toSip % width - fromSip % width, width);
+    int down = Math.floorMod(toSip / width - fromSip / width, sipGridHeight());
+    return down * width + right;
+  }
+
+  /**
+   * The shifts that take this machine to itself; empty if there are none but the one that changes
+   * nothing, see {@link Symmetry#obstacle}.
+   */
+  public Optional<Symmetry> symmetry() {
+    return Symmetry.obstacle(this).isPresent()
+        ? Optional.empty()
+        : Optional.of(new Symmetry(this, network, template.links, firstSipLink));
   }
 
   private NodeKind kindOf(int node) {

@@ -2,6 +2,7 @@ package org.kernbench.machine;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.IntUnaryOperator;
 import org.kernbench.machine.spec.LinkOverride;
 import org.kernbench.machine.spec.LinkSpec;
 import org.kernbench.machine.spec.SipTopology;
@@ -303,6 +304,17 @@ final class SipNetwork {
         yield peer < fromSip(link) ? peer : peer + 1;
       }
       case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> neighbour(linkPort[link] / 4, fromSide(link));
+    };
+  }
+
+  /** The link that leads from and to where a shift takes the ends of a link. */
+  int shifted(int link, IntUnaryOperator shift) {
+    return switch (topology) {
+      case SWITCH -> 2 * shift.applyAsInt(link / 2) + link % 2;
+      case FULLY_CONNECTED ->
+          nextLink(shift.applyAsInt(fromSip(link)), shift.applyAsInt(toSip(link)));
+      case RING_1D, TORUS_2D, MESH_2D_NO_WRAP ->
+          portLink[shift.applyAsInt(fromSip(link)) * 4 + fromSide(link).ordinal()];
     };
   }
 

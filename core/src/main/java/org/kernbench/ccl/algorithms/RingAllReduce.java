@@ -159,7 +159,6 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     private final int p;
     private final int me;
     private final DType dtype;
-    private final ReadAhead own;
 
     private int block;
     private int step;
@@ -183,7 +182,6 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       this.plan = plan;
       this.p = p;
       this.me = me;
-      this.own = new ReadAhead(tl, vector, dtype.sizeBytes());
       this.segments = blocks.of(0, p);
     }
 
@@ -192,18 +190,12 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       if (step == 0) {
         sendOwn(pieces(me));
       } else if (step < p) {
-        int segment = Math.floorMod(me - step, p);
-        // Segments come in descending order: from the own one down to 0, then from the last one.
-        int lowest = segments.start(segment < me ? 0 : me + 1);
-        reduceScatter(pieces(segment), lowest, step == p - 1);
+        reduceScatter(pieces(Math.floorMod(me - step, p)), step == p - 1);
       } else {
         int shared = step - p + 1;
         allGather(pieces(Math.floorMod(me + 1 - shared, p)), shared == p - 1);
       }
       step++;
-      if (step == p) {
-        own.close();
-      }
       if (step < 2 * p - 1) {
         return true;
       }
@@ -238,10 +230,14 @@ public final class RingAllReduce implements CollectiveAlgorithm {
 
     /**
      * Adds the own contribution to what comes; the last step has the result and begins to spread
-     * it.
+     * it. The contribution is read with one command for each segment, never for several: these
+     * would begin anew where the vector ends, which is at another step on each rank.
      */
-    private void reduceScatter(Segments s, int lowest, boolean last) {
-      Value mine = own.elements(s.start(), s.total(), lowest);
+    private void reduceScatter(Segments s, boolean last) {
+      if (s.total() == 0) {
+        return;
+      }
+      Value mine = vector.read(tl, s.start(), s.total());
       for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
         Value partial = tl.recv(PREVIOUS, vector(s.count(j)), dtype);
         Value sum = reduction.combine(partial, mine.range(s.start(j) - s.start(), s.count(j)));
@@ -255,6 +251,7 @@ public final class RingAllReduce implements CollectiveAlgorithm {
         }
         tl.release(sum);
       }
+      vector.giveBack(tl, mine);
     }
 
     private void allGather(Segments s, boolean last) {

@@ -58,6 +58,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     final int index;
     long id;
     int[] route = {};
+    int[] way = {};
     int[] channels = {};
 
     /** Links that flits cross; a banked memory at the end is not one. */
@@ -241,7 +242,8 @@ final class BufferedFabric implements Interconnect, EventHandler {
   private final long[] portFreePs; // by link, of the buffers at its end
   private final long[] busyPs;
   private final long[] bytesOn;
-  private final long[] lastId;
+  private final long[] lastWho; // by link, see Ties
+  private final Ties ties;
 
   private final List<Transfer> transfers = new ArrayList<>();
   private final ArrayDeque<Transfer> freeTransfers = new ArrayDeque<>();
@@ -295,7 +297,8 @@ final class BufferedFabric implements Interconnect, EventHandler {
     this.portFreePs = new long[rates.length];
     this.busyPs = new long[rates.length];
     this.bytesOn = new long[rates.length];
-    this.lastId = new long[rates.length];
+    this.lastWho = new long[rates.length];
+    this.ties = machine == null ? Ties.ofOnePackage() : Ties.of(machine);
   }
 
   @Override
@@ -325,6 +328,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     }
     t.id = id;
     t.route = route.links;
+    t.way = route.way;
     t.channels = channelsOf(route);
     t.hops = route.links.length;
     t.bytes = bytes;
@@ -522,14 +526,15 @@ final class BufferedFabric implements Interconnect, EventHandler {
     busyPs[link] += enteredPs - now;
     bytesOn[link] += bytes;
     serveAt(link, enteredPs);
+    final long who = ties.who(t.way[t.route.length + hop], t.id);
     if (number == 0) {
       p.startPs[hop] = now;
-      if (now - p.headPs[hop] > t.worstWaitPs && lastId[link] != t.id) {
+      if (now - p.headPs[hop] > t.worstWaitPs && lastWho[link] != who) {
         t.worstWaitPs = now - p.headPs[hop];
         t.worstLink = link;
       }
     }
-    lastId[link] = t.id;
+    lastWho[link] = who;
     if (hop < t.hops - 1) {
       c.credits--;
       c.push(p, hop + 1, enteredPs + latenciesPs[link]);

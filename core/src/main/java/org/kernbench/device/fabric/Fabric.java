@@ -31,7 +31,7 @@ import org.kernbench.sim.Simulation;
  *
  * <p>The head of chunk {@code j + 1} is offered to the first link when the tail of chunk {@code j}
  * has entered it, so transfers that share a source take turns chunk by chunk. Heads that reach a
- * link at the same time are served by (transfer id, chunk number). Nothing else delays a byte:
+ * link at the same time are served in the order of {@link Ties}. Nothing else delays a byte:
  * uncontended, a transfer of {@code n} bytes takes {@code sum L + n / min B}, whatever the chunk
  * size and the order of fast and slow links ({@code FabricTest}).
  *
@@ -55,12 +55,8 @@ public final class Fabric implements Interconnect, EventHandler {
   private static final int HEAD = 0;
   private static final int READ = 1; // of a chunk, in a banked memory
   private static final int WRITE = 2;
-  private static final int CHUNK_BITS = 22; // of the key of an event: the rest is the transfer id
 
-  /** Of the id of a transfer. */
-  public static final int ID_BITS = 62 - CHUNK_BITS;
-
-  private static final long MOST_CHUNKS = 1L << CHUNK_BITS;
+  private static final long MOST_CHUNKS = 1L << Ties.CHUNK_BITS;
 
   // instead of a hop
   private static final int NOWHERE = -1;
@@ -76,7 +72,7 @@ public final class Fabric implements Interconnect, EventHandler {
   private static final int CHUNK_PS = 2;
   private static final int BUSY_PS = 3;
   private static final int LINK_BYTES = 4;
-  private static final int LAST_ID = 5;
+  private static final int LAST_WHO = 5; // its transfer, see Ties
   private static final int LAST_SIZE = 6; // of a chunk that is not full: they come in runs
   private static final int LAST_SIZE_PS = 7;
 
@@ -137,12 +133,13 @@ public final class Fabric implements Interconnect, EventHandler {
   private final Map<Visit, Integer> visiting = new HashMap<>();
 
   /** A transfer that enters a partition: it may do so again, further on its way. */
-  private record Visit(long id, int hop) {}
+  private record Visit(int[] way, long id, int hop) {}
 
   private final @Nullable HbmSlices slices;
+  private final Ties ties;
 
   private long[] transfers = new long[64 << TRANSFER_SHIFT];
-  private Object[] references = new Object[64 * 2]; // route, sink
+  private Object[] references = new Object[64 * 2]; // FabricRoute.way, sink
   private int transferCount;
   private int freeTransfer = -1;
 
@@ -169,7 +166,13 @@ public final class Fabric implements Interconnect, EventHandler {
     }
     HbmSlices slices = machine.hbm().isBanked() ? new HbmSlices(machine) : null;
     return new Fabric(
-        sim, machine.fabric().chunkBytes(), rates, latenciesPs, machine.soleFeeders(), slices);
+        sim,
+        machine.fabric().chunkBytes(),
+        rates,
+        latenciesPs,
+        machine.soleFeeders(),
+        slices,
+        Ties.of(machine));
   }
 
   /**
@@ -190,7 +193,7 @@ public final class Fabric implements Interconnect, EventHandler {
    *     others
    */
   Fabric(Simulation sim, long chunkBytes, Rate[] rates, long[] latenciesPs, int[] feeders) {
-    this(sim, chunkBytes, rates, latenciesPs, feeders, null);
+    this(sim, chunkBytes, rates, latenciesPs, feeders, null, Ties.ofOnePackage());
   }
 
   private Fabric(
@@ -199,8 +202,10 @@ public final class Fabric implements Interconnect, EventHandler {
       Rate[] rates,
       long[] latenciesPs,
       int[] feeders,
-      @Nullable HbmSlices slices) {
+      @Nullable HbmSlices slices,
+      Ties ties) {
     this.sim = sim;
+    this.ties = ties;
     this.slices = slices;
     this.places = new int[0];
     this.parts = place -> this;
@@ -239,6 +244,7 @@ public final class Fabric implements Interconnect, EventHandler {
     this.rates = whole.rates;
     this.links = whole.links;
     this.feeders = whole.feeders;
+    this.ties = whole.ties;
     this.handler = sim.register(this);
   }
 
@@ -277,8 +283,8 @@ public final class Fabric implements Interconnect, EventHandler {
   /**
    * Starts a transfer.
    *
-   * @param id decides who goes first among chunks that reach a link at one time: the lower; at most
-   *     one transfer of an id may reach a link at one time
+   * @param id decides who goes first among chunks that reach a link at one time, see {@link Ties};
+   *     at most one transfer of an id and owner may reach a link at one time
    * @param route links in order; at least one
    * @param bytes at least 0 (an empty transfer still takes the latency), at most 2^22 chunks
    * @param timePs when the source offers the first byte; not before now
@@ -325,7 +331,7 @@ public final class Fabric implements Interconnect, EventHandler {
       return ELSEWHERE;
     }
     long earliestPs = timePs + route.latencyPs + serialPs(route, bytes);
-    int t = newTransfer(id, route.links, bytes, earliestPs, sink, sinkArg);
+    int t = newTransfer(id, route.way, bytes, earliestPs, sink, sinkArg);
     final int at = t << TRANSFER_SHIFT;
     transfers[at + AFTER_CHUNK] = tellInjected ? OFFER_AND_TELL : OFFER;
     final HbmSlices s = slices;
@@ -406,23 +412,23 @@ public final class Fabric implements Interconnect, EventHandler {
 
   /** A chunk reaches a link of its way. */
   private void enter(int t, long number, int hop, long headPs, long tailPs, int kind) {
+    final int[] way = way(t);
     int c = newChunk();
     int at = c << CHUNK_SHIFT;
     chunks[at + TRANSFER] = t;
     chunks[at + NUMBER] = number;
     chunks[at + HOP] = hop;
     chunks[at + TAIL_PS] = tailPs;
-    int place = place(((int[]) references[t * 2])[hop]);
-    sim.scheduleKeyed(place, headPs, key(t, number), handler, kind, c);
+    sim.scheduleKeyed(place(way[hop]), headPs, key(t, way, hop, number), handler, kind, c);
   }
 
-  private long key(int t, long number) {
-    return (transfers[(t << TRANSFER_SHIFT) + ID] << CHUNK_BITS) | number;
+  private int[] way(int t) {
+    return (int[]) references[t * 2];
   }
 
-  /** The key of an event that follows from the end of a transfer, after all those of its chunks. */
-  public static long keyAfter(long transferId) {
-    return (transferId << CHUNK_BITS) | (MOST_CHUNKS - 1);
+  private long key(int t, int[] way, int hop, long number) {
+    long id = transfers[(t << TRANSFER_SHIFT) + ID];
+    return ties.key(way[(way.length >> 1) + hop], id, number);
   }
 
   @Override
@@ -449,7 +455,8 @@ public final class Fabric implements Interconnect, EventHandler {
     final int t = (int) chunks[chunk + TRANSFER];
     final long number = chunks[chunk + NUMBER];
     final int transfer = t << TRANSFER_SHIFT;
-    final int[] route = (int[]) references[t * 2];
+    final int[] way = way(t);
+    final int hops = way.length >> 1;
     final long sent = number << chunkBytesShift;
     final boolean last = sent + chunkBytes >= x[transfer + BYTES];
     final long size = last ? x[transfer + BYTES] - sent : chunkBytes;
@@ -462,7 +469,7 @@ public final class Fabric implements Interconnect, EventHandler {
     boolean leaves = false;
     long entered = 0;
     while (true) {
-      final int id = route[hop];
+      final int id = way[hop];
       final int link = id << LINK_SHIFT;
       final long duration = size == chunkBytes ? l[link + CHUNK_PS] : partPs(id, size);
       final long start = Math.max(headArrives, l[link + FREE_PS]);
@@ -470,10 +477,11 @@ public final class Fabric implements Interconnect, EventHandler {
       l[link + FREE_PS] = tail;
       l[link + BUSY_PS] += tail - start;
       l[link + LINK_BYTES] += size;
-      if (l[link + LAST_ID] != x[transfer + ID]) {
+      final long who = ties.who(way[hops + hop], x[transfer + ID]);
+      if (l[link + LAST_WHO] != who) {
         noteWait(transfer, start - headArrives, hop);
       }
-      l[link + LAST_ID] = x[transfer + ID];
+      l[link + LAST_WHO] = who;
       if (log != null) {
         boolean first = hop == 0 && x[transfer + AFTER_CHUNK] != READ_ON;
         log.served(t, c, id, size, first, headArrives, start, tail);
@@ -485,21 +493,23 @@ public final class Fabric implements Interconnect, EventHandler {
       headArrives = start + latency;
       tailArrives = tail + latency;
       hop++;
-      if (hop == route.length) {
+      if (hop == hops) {
         arrives = true;
         break;
       }
-      if (!isFed(route[hop], id)) {
-        if (!sim.holds(place(route[hop]))) {
+      final int next = way[hop];
+      if (!isFed(next, id)) {
+        if (!sim.holds(place(next))) {
           leaves = true;
           break;
         }
         chunks[chunk + HOP] = hop;
         chunks[chunk + TAIL_PS] = tailArrives;
-        if (feeders[route[hop]] == BANKED) {
-          sim.scheduleKeyed(place(route[hop]), tailArrives, key(t, number), handler, WRITE, c);
+        final long key = key(t, way, hop, number);
+        if (feeders[next] == BANKED) {
+          sim.scheduleKeyed(place(next), tailArrives, key, handler, WRITE, c);
         } else {
-          sim.scheduleKeyed(place(route[hop]), headArrives, key(t, number), handler, HEAD, c);
+          sim.scheduleKeyed(place(next), headArrives, key, handler, HEAD, c);
         }
         break;
       }
@@ -535,19 +545,19 @@ public final class Fabric implements Interconnect, EventHandler {
   private void leave(int t, long number, boolean last, int hop, long headPs, long tailPs) {
     final long[] x = transfers;
     final int at = t << TRANSFER_SHIFT;
-    final int[] route = (int[]) references[t * 2];
+    final int[] way = way(t);
     final long id = x[at + ID];
     final long bytes = x[at + BYTES];
     final long earliestPs = x[at + EARLIEST_PS];
     final long worstPs = x[at + WORST_WAIT_PS];
     final int worstHop = (int) x[at + WORST_HOP];
     final int arg = (int) x[at + SINK_ARG];
-    final int place = place(route[hop]);
+    final int place = place(way[hop]);
     sim.post(
         place,
         () -> {
           Fabric there = parts.apply(place);
-          int visitor = there.visitor(id, bytes, route, hop, number, earliestPs, arg);
+          int visitor = there.visitor(id, bytes, way, hop, number, earliestPs, arg);
           there.noteWait(visitor << TRANSFER_SHIFT, worstPs, worstHop);
           there.enter(visitor, number, hop, headPs, tailPs, HEAD);
         });
@@ -559,15 +569,15 @@ public final class Fabric implements Interconnect, EventHandler {
 
   /** The transfer here of which a chunk has come. */
   private int visitor(
-      long id, long bytes, int[] route, int hop, long number, long earliestPs, int arg) {
+      long id, long bytes, int[] way, int hop, long number, long earliestPs, int arg) {
     final boolean last = (number + 1) << chunkBytesShift >= bytes;
     if (number > 0) {
-      Visit visit = new Visit(id, hop);
+      Visit visit = new Visit(way, id, hop);
       return Objects.requireNonNull(last ? visiting.remove(visit) : visiting.get(visit));
     }
-    int t = newTransfer(id, route, bytes, earliestPs, sink(), arg);
+    int t = newTransfer(id, way, bytes, earliestPs, sink(), arg);
     if (!last) {
-      visiting.put(new Visit(id, hop), t);
+      visiting.put(new Visit(way, id, hop), t);
     }
     return t;
   }
@@ -634,14 +644,15 @@ public final class Fabric implements Interconnect, EventHandler {
     final long sent = number << chunkBytesShift;
     final long size = Math.min(chunkBytes, transfers[at + BYTES] - sent);
     HbmBanks banks = slices().access(t, sent, size, sim.nowPs());
-    final int first = ((int[]) references[t * 2])[0];
+    final int[] way = way(t);
+    final int first = way[0];
     noteBanks(t, size);
     long head = Math.max(banks.firstPs, banks.lastPs - rates[first].durationPs(size));
     head = Math.max(head, transfers[at + BANKS_PS]);
     transfers[at + BANKS_PS] = head;
     logBanks(t, c, size, sim.nowPs(), head, banks.lastPs);
     chunks[(c << CHUNK_SHIFT) + TAIL_PS] = banks.lastPs;
-    sim.scheduleKeyed(place(first), head, key(t, number), handler, HEAD, c);
+    sim.scheduleKeyed(place(first), head, key(t, way, 0, number), handler, HEAD, c);
   }
 
   /** All of a chunk has reached the memory. */
@@ -698,7 +709,7 @@ public final class Fabric implements Interconnect, EventHandler {
         switch (worstHop) {
           case NOWHERE -> -1;
           case BANKS -> slices().port(t);
-          default -> ((int[]) references[t * 2])[worstHop];
+          default -> way(t)[worstHop];
         };
     Sink s = sink(t);
     transfers[at + NEXT_FREE] = freeTransfer;
@@ -708,7 +719,7 @@ public final class Fabric implements Interconnect, EventHandler {
 
   /** A transfer that has met nobody yet. */
   private int newTransfer(
-      long id, int[] route, long bytes, long earliestPs, Sink hears, int sinkArg) {
+      long id, int[] way, long bytes, long earliestPs, Sink hears, int sinkArg) {
     final int t = newTransfer();
     final int at = t << TRANSFER_SHIFT;
     final long[] x = transfers;
@@ -718,7 +729,7 @@ public final class Fabric implements Interconnect, EventHandler {
     x[at + WORST_WAIT_PS] = 0;
     x[at + WORST_HOP] = NOWHERE;
     x[at + SINK_ARG] = sinkArg;
-    references[t * 2] = route;
+    references[t * 2] = way;
     references[t * 2 + 1] = hears;
     return t;
   }

@@ -16,6 +16,12 @@ public final class FabricRoute {
 
   public final int[] links;
 
+  /**
+   * The links, then for each of them where the package that the bytes are moved for lies from its
+   * own ({@link Ties}): one array, for both are wanted at once.
+   */
+  final int[] way;
+
   /** Sum of the link latencies. */
   public final long latencyPs;
 
@@ -33,6 +39,7 @@ public final class FabricRoute {
   /** The virtual channel of each link, for finite buffers; worked out when first asked for. */
   int[] channels = {};
 
+  /** A route in one package, or one on which nobody asks whose the bytes are. */
   FabricRoute(
       int[] links,
       long latencyPs,
@@ -40,7 +47,26 @@ public final class FabricRoute {
       int narrowestLink,
       long overheadPs,
       int readPort) {
+    this(
+        links,
+        Arrays.copyOf(links, 2 * links.length),
+        latencyPs,
+        narrowest,
+        narrowestLink,
+        overheadPs,
+        readPort);
+  }
+
+  private FabricRoute(
+      int[] links,
+      int[] way,
+      long latencyPs,
+      Rate narrowest,
+      int narrowestLink,
+      long overheadPs,
+      int readPort) {
     this.links = links;
+    this.way = way;
     this.latencyPs = latencyPs;
     this.narrowest = narrowest;
     this.narrowestLink = narrowestLink;
@@ -48,11 +74,19 @@ public final class FabricRoute {
     this.readPort = readPort;
   }
 
-  public static FabricRoute of(Machine machine, Route route) {
+  /**
+   * A route of a machine.
+   *
+   * @param owner package of the PE whose command moves bytes on it; {@link Machine#sips} for the
+   *     host
+   */
+  public static FabricRoute of(Machine machine, Route route, int owner) {
     int[] links = route.links();
     boolean fromBanks = machine.hbm().isBanked() && machine.linkKind(links[0]) == LinkKind.HBM_PORT;
+    int[] served = fromBanks ? Arrays.copyOfRange(links, 1, links.length) : links;
     return new FabricRoute(
-        fromBanks ? Arrays.copyOfRange(links, 1, links.length) : links,
+        served,
+        Ties.way(machine, served, owner),
         fromBanks ? route.replyPs() : route.latencyPs(),
         route.narrowest(),
         route.narrowestLink(),

@@ -33,8 +33,8 @@ public interface Interconnect {
   /**
    * Starts a transfer.
    *
-   * @param id decides who goes first among chunks that reach a link at one time: the lower; at most
-   *     one transfer of an id may reach a link at one time; below 2^40
+   * @param id decides who goes first among chunks that reach a link at one time, see {@link
+   *     Ties#id}; at most one transfer of an id and owner may reach a link at one time
    * @param route links in order; at least one
    * @param bytes at least 0 (an empty transfer still takes the latency)
    * @param timePs when the source offers the first byte; not before now

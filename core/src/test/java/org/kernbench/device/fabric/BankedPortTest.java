@@ -34,8 +34,8 @@ final class BankedPortTest {
           @Override
           public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {}
         };
-    fabric.begin(1, FabricRoute.of(machine, route), bytes, 0, sink, 0, true, null);
-    fabric.begin(2, FabricRoute.of(machine, route), bytes, 0, sink, 0, true, null);
+    fabric.begin(1, FabricRoute.of(machine, route, 0), bytes, 0, sink, 0, true, null);
+    fabric.begin(2, FabricRoute.of(machine, route, 0), bytes, 0, sink, 0, true, null);
     sim.run();
     int port = writes ? route.last() : route.first();
     assertThat(machine.linkKind(port)).isEqualTo(LinkKind.HBM_PORT);

@@ -241,7 +241,7 @@ public record FabricRig(
       long order = queue.order();
       if (order < 1L << 62) {
         int chunk = (int) (order & (1 << CHUNK_BITS) - 1);
-        heads.add(new Head(queue.timePs(), (int) (order >> CHUNK_BITS), chunk));
+        heads.add(new Head(queue.timePs(), (int) (order >> CHUNK_BITS + 1), chunk));
       }
     }
 

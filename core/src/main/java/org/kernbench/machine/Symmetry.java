@@ -1,0 +1,138 @@
+package org.kernbench.machine;
+
+import java.util.Locale;
+import java.util.Optional;
+import org.kernbench.machine.spec.SipTopology;
+
+/**
+ * The shifts of a machine: renamings of packages that leave everything else as it was. There is one
+ * for each package, the one that takes package 0 to it: round a ring, along both axes of a torus,
+ * and by number where every package has the same links to all others.
+ *
+ * <p>A shift takes nodes to nodes of the same kind and place in their package, links to links of
+ * the same rate and latency, and routes to routes ({@code SymmetryTest}).
+ */
+public final class Symmetry {
+  private final Machine machine;
+  private final SipNetwork network;
+  private final int linksOfPackage;
+  private final int firstHostLink;
+  private final int firstSipLink;
+
+  Symmetry(Machine machine, SipNetwork network, int linksOfPackage, int firstSipLink) {
+    this.machine = machine;
+    this.network = network;
+    this.linksOfPackage = linksOfPackage;
+    this.firstHostLink = machine.sips() * linksOfPackage;
+    this.firstSipLink = firstSipLink;
+  }
+
+  /**
+   * Why packages of a machine are not all alike, and what would make them so; empty if they are.
+   */
+  public static Optional<String> obstacle(Machine machine) {
+    if (machine.sips() < 2) {
+      return Optional.of("the machine has one package, which stands for no other");
+    }
+    if (machine.hasUnequalSipLinks()) {
+      return Optional.of(
+          "system.sips.links makes links different (%s); leave it out to fold"
+              .formatted(machine.unequalSipLinks().getFirst()));
+    }
+    if (!machine.slowPackages().isEmpty()) {
+      return Optional.of(
+          "system.sips.slow makes packages different (%s); leave it out to fold"
+              .formatted(machine.slowPackages().getFirst()));
+    }
+    SipTopology topology = machine.sipTopology();
+    if (topology == SipTopology.MESH_2D_NO_WRAP) {
+      return Optional.of(
+          "packages at the edge of a mesh_2d_no_wrap have fewer links; use torus_2d to fold");
+    }
+    boolean ofTwo = machine.sipGridWidth() == 2 || machine.sipGridHeight() == 2;
+    if (ofTwo && (topology.isGrid() || topology == SipTopology.RING_1D)) {
+      return Optional.of(
+          "on an axis of 2 packages one has its link on E or S, the other on W or N; use an axis of"
+              + " 1, 3 or more to fold");
+    }
+    return Optional.empty();
+  }
+
+  /** For example {@code shifts of ring_1d}. */
+  public String name() {
+    return "shifts of " + machine.sipTopology().name().toLowerCase(Locale.ROOT);
+  }
+
+  /** How many shifts there are, the one that changes nothing among them: one for each package. */
+  public int order() {
+    return machine.sips();
+  }
+
+  /**
+   * Where a package comes to.
+   *
+   * @param by the package that package 0 comes to
+   */
+  public int shiftedSip(int sip, int by) {
+    if (!machine.sipTopology().isGrid()) {
+      int sum = sip + by;
+      return sum >= machine.sips() ? sum - machine.sips() : sum;
+    }
+    int width = machine.sipGridWidth();
+    int x = (sip % width + by % width) % width;
+    int y = (sip / width + by / width) % machine.sipGridHeight();
+    return y * width + x;
+  }
+
+  /** Where a PE comes to. */
+  public Pe shifted(Pe pe, int by) {
+    return new Pe(shiftedSip(pe.sip(), by), pe.cube(), pe.pe());
+  }
+
+  /** Where a link comes to, by its id. */
+  public int shiftedLink(int link, int by) {
+    if (link < firstHostLink) {
+      return shiftedSip(link / linksOfPackage, by) * linksOfPackage + link % linksOfPackage;
+    }
+    if (link < firstSipLink) {
+      int local = link - firstHostLink;
+      return firstHostLink + shiftedSip(local / 2, by) * 2 + local % 2;
+    }
+    return firstSipLink + network.shifted(link - firstSipLink, sip -> shiftedSip(sip, by));
+  }
+
+  /** The shift that takes a package to package 0. */
+  public int backFrom(int sip) {
+    return machine.displacement(sip, 0);
+  }
+
+  /** The link of package 0 that some shift takes to this one. */
+  public int representative(int link) {
+    return shiftedLink(link, backFrom(machine.packageOfLink(link)));
+  }
+
+  /** Links of package 0, those to and from the host and to others included. */
+  public int classes() {
+    return linksOfPackage + 2 + network.links() / machine.sips();
+  }
+
+  /** The number of a link among {@link #classes}, the same for all that shifts take to it. */
+  public int classOf(int link) {
+    if (link < firstHostLink) {
+      return link % linksOfPackage;
+    }
+    if (link < firstSipLink) {
+      return linksOfPackage + (link - firstHostLink) % 2;
+    }
+    return linksOfPackage + 2 + representative(link) - firstSipLink;
+  }
+
+  /** The link of package 0 in a class. */
+  public int linkOf(int linkClass) {
+    if (linkClass < linksOfPackage) {
+      return linkClass;
+    }
+    int beyond = linkClass - linksOfPackage;
+    return beyond < 2 ? firstHostLink + beyond : firstSipLink + beyond - 2;
+  }
+}
