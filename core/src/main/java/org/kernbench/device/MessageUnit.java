@@ -53,8 +53,8 @@ final class MessageUnit {
     Map<String, Integer> directions = new HashMap<>();
     int id = 0;
     for (QueuePlan.Connection c : plan.connections()) {
-      QueueEnd a = newQueue(id++, c.a(), c.aDirection(), directions);
-      QueueEnd b = newQueue(id++, c.b(), c.bDirection(), directions);
+      QueueEnd a = newQueue(id++, c.a(), c.aDirection(), c.b(), directions);
+      QueueEnd b = newQueue(id++, c.b(), c.bDirection(), c.a(), directions);
       a.peer = b;
       b.peer = a;
     }
@@ -72,11 +72,13 @@ final class MessageUnit {
    *
    * @param directions all names so far, by when the plan first says them
    */
-  private QueueEnd newQueue(int id, Pe at, String direction, Map<String, Integer> directions) {
+  private QueueEnd newQueue(
+      int id, Pe of, String direction, Pe peer, Map<String, Integer> directions) {
+    final Pe at = executor.representative(of, of);
     TimedPe p = executor.pe(at);
     directions.putIfAbsent(direction, directions.size());
     Map<String, QueueEnd> ends = byPe.computeIfAbsent(p.index, i -> new LinkedHashMap<>());
-    QueueEnd q = new QueueEnd(id, p.index, at, direction, slots);
+    QueueEnd q = new QueueEnd(id, p.index, at, direction, executor.representative(peer, of), slots);
     if (ends.put(direction, q) != null) {
       throw new SimulationException(
           """
@@ -147,7 +149,7 @@ final class MessageUnit {
   }
 
   private void connect(QueueEnd q) {
-    Pe peer = q.peer().pe;
+    Pe peer = q.peerPe;
     int own = machine.peNode(q.pe);
     boolean otherMemory = streamed && ipcq.bufferKind() != BufferKind.TCM;
     q.out = executor.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer), q.pe.sip());
@@ -372,7 +374,7 @@ final class MessageUnit {
                   q.pe,
                   executor.atLine(op.line),
                   op.bytes,
-                  q.peer().pe,
+                  q.peerPe,
                   q.visibleBytes(),
                   expected));
     }

@@ -28,6 +28,9 @@ final class QueueEnd {
   final Pe pe;
   final String direction;
 
+  /** The PE at the other end. */
+  final Pe peerPe;
+
   /** Its place among those of the PE, which decides on the message channel that it shares. */
   int ordinal;
 
@@ -99,11 +102,12 @@ final class QueueEnd {
   private final byte[][] slotData;
   private final int[] slotOffset;
 
-  QueueEnd(int id, int peIndex, Pe pe, String direction, int slots) {
+  QueueEnd(int id, int peIndex, Pe pe, String direction, Pe peerPe, int slots) {
     this.id = id;
     this.peIndex = peIndex;
     this.pe = pe;
     this.direction = direction;
+    this.peerPe = peerPe;
     this.slots = slots;
     this.ring = new long[slots * STRIDE];
     this.startsPs = new long[slots];

@@ -16,6 +16,7 @@ import org.kernbench.machine.MemoryAddress;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
 import org.kernbench.machine.SimulationException;
+import org.kernbench.machine.Symmetry;
 import org.kernbench.machine.VirtualAddress;
 
 /**
@@ -35,7 +36,12 @@ public final class Simulator implements AutoCloseable {
   private Optional<QueueSet> latest = Optional.empty();
 
   private Simulator(
-      Machine machine, Mode mode, SimulatorOptions options, int tapeSize, ApartRun.Limits apart) {
+      Machine machine,
+      Mode mode,
+      SimulatorOptions options,
+      int tapeSize,
+      ApartRun.Limits apart,
+      @Nullable Symmetry folded) {
     this.machine = machine;
     this.mode = mode;
     this.memories = new Memories(machine);
@@ -43,7 +49,7 @@ public final class Simulator implements AutoCloseable {
     this.executor =
         mode == Mode.VALUES
             ? new ValuesExecutor(machine, memories, map, options)
-            : new TimedExecutor(machine, mode, memories, map, options, tapeSize, apart);
+            : new TimedExecutor(machine, mode, memories, map, options, tapeSize, apart, folded);
     this.watch = executor.watch();
   }
 
@@ -60,7 +66,18 @@ public final class Simulator implements AutoCloseable {
    */
   static Simulator open(
       Machine machine, Mode mode, SimulatorOptions options, int tapeSize, ApartRun.Limits apart) {
-    return new Simulator(machine, mode, options, tapeSize, apart);
+    return new Simulator(machine, mode, options, tapeSize, apart, null);
+  }
+
+  /**
+   * Package 0 of a machine that stands for all of its packages, in mode {@code time}: what is
+   * launched on its PEs is launched on those of all packages, and what it exchanges with package
+   * {@code d} all exchange with the one that lies to them likewise. Only {@link Fold} knows when
+   * that is true.
+   */
+  static Simulator openFolded(Machine machine, SimulatorOptions options, Symmetry symmetry) {
+    return new Simulator(
+        machine, Mode.TIME, options, CommandTape.SIZE, ApartRun.Limits.NEVER, symmetry);
   }
 
   /** The description that this machine was built from. */

@@ -21,6 +21,7 @@ import org.kernbench.device.memory.PageMap;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.Symmetry;
 import org.kernbench.machine.spec.TlbFill;
 import org.kernbench.sim.EventHandler;
 import org.kernbench.sim.Simulation;
@@ -35,6 +36,9 @@ final class TimedExecutor implements Executor, EventHandler {
   final Machine machine;
   final Mode mode;
   final OpLog log;
+
+  /** The shifts by which packages are folded, so that package 0 stands for all; null if not. */
+  final @Nullable Symmetry folded;
   final PageMap map;
   final Memories memories;
   final CommandTable commands = new CommandTable();
@@ -92,7 +96,9 @@ final class TimedExecutor implements Executor, EventHandler {
       PageMap map,
       SimulatorOptions options,
       int tapeSize,
-      ApartRun.Limits apart) {
+      ApartRun.Limits apart,
+      @Nullable Symmetry folded) {
+    this.folded = folded;
     this.tapeSize = tapeSize;
     this.machine = machine;
     this.mode = mode;
@@ -103,14 +109,17 @@ final class TimedExecutor implements Executor, EventHandler {
     this.contexts = machine.pe().cpu().contexts() + 1;
     this.log = new OpLog(machine, options.opLogLimit());
     this.ties = Ties.of(machine);
-    this.fabric = Interconnect.of(sim, machine);
+    if (folded != null) {
+      log.foldedBy(folded);
+    }
+    this.fabric = Interconnect.of(sim, machine, folded);
     if (options.opLogLimit() > 0) {
       fabric.recordIn(log.transfers());
     }
     this.usualCost = new CostModel(machine.pe());
     this.slowCosts = slowCosts(machine);
     this.handler = sim.register(this);
-    this.pes = new TimedPe[machine.peCount()];
+    this.pes = new TimedPe[machine.peCount() / (folded == null ? 1 : folded.order())];
     this.watch = options.watch().map(source -> source.of(machine, map, log, mode)).orElse(null);
     this.world = new World(this, sim, fabric, log.tally());
     this.apart = new ApartRun(this, options, world, apart);
@@ -132,6 +141,13 @@ final class TimedExecutor implements Executor, EventHandler {
 
   TimedPe pe(Pe pe) {
     return pe(machine.peIndex(pe));
+  }
+
+  /**
+   * Where packages are folded, what a PE is when {@code of} is moved to package 0; else the PE.
+   */
+  Pe representative(Pe pe, Pe of) {
+    return folded == null ? pe : folded.shifted(pe, folded.backFrom(of.sip()));
   }
 
   @Override
@@ -213,7 +229,7 @@ final class TimedExecutor implements Executor, EventHandler {
         .computeIfAbsent(from, f -> new HashMap<>())
         .computeIfAbsent(
             ((long) owner << 32) | to,
-            t -> FabricRoute.of(machine, machine.route(from, to), owner));
+            t -> FabricRoute.of(machine, machine.route(from, to), owner, folded));
   }
 
   /** How a PE of a package, or the host, reaches a memory. */

@@ -346,19 +346,30 @@ public final class Machine {
     }
     int[] feeders = new int[links];
     for (int id = 0; id < links; id++) {
-      feeders[id] = linkKind(id).isMemoryPort() ? -1 : soleFeeder(id, into, start);
+      int from = linkFrom(id);
+      feeders[id] =
+          linkKind(id).isMemoryPort() ? -1 : soleFeeder(id, into, start[from], start[from + 1]);
     }
     return feeders;
   }
 
-  private int soleFeeder(int id, int[] into, int[] start) {
-    int from = linkFrom(id);
+  /**
+   * The only link from which one can be entered, -1 without one.
+   *
+   * @param into links that lead to where it begins
+   */
+  int soleFeeder(int id, List<Integer> into) {
+    int[] all = into.stream().mapToInt(Integer::intValue).toArray();
+    return soleFeeder(id, all, 0, all.length);
+  }
+
+  private int soleFeeder(int id, int[] into, int first, int end) {
     int to = linkTo(id);
-    if (isSource(from)) {
+    if (isSource(linkFrom(id))) {
       return -1;
     }
     int found = -1;
-    for (int i = start[from]; i < start[from + 1]; i++) {
+    for (int i = first; i < end; i++) {
       int other = into[i];
       if (linkFrom(other) != to) {
         if (found >= 0) {

@@ -1,6 +1,10 @@
 package org.kernbench.machine;
 
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import org.kernbench.machine.spec.SipTopology;
 
@@ -125,6 +129,55 @@ public final class Symmetry {
       return linksOfPackage + (link - firstHostLink) % 2;
     }
     return linksOfPackage + 2 + representative(link) - firstSipLink;
+  }
+
+  /**
+   * The link of a class that leads where a package lies to it by a displacement.
+   *
+   * @param from {@link Machine#displacement} of package 0 as seen from the link's package
+   */
+  public int linkOf(int linkClass, int from) {
+    return from == 0
+        ? linkOf(linkClass)
+        : shiftedLink(linkOf(linkClass), machine.displacement(from, 0));
+  }
+
+  /**
+   * By class the class of the only link from which it can be entered, -1 without one: {@link
+   * Machine#soleFeeders} of package 0, from the links at its own nodes alone.
+   */
+  public int[] soleFeeders() {
+    Map<Integer, List<Integer>> into = new HashMap<>();
+    for (int c = 0; c < classes(); c++) {
+      int here = linkOf(c);
+      into.computeIfAbsent(machine.linkTo(here), n -> new ArrayList<>()).add(here);
+      if (machine.linkKind(here).isMemoryPort()) {
+        into.computeIfAbsent(machine.linkFrom(here), n -> new ArrayList<>()).add(here);
+      }
+      int entered = machine.packageOf(machine.linkTo(here));
+      if (entered != 0 && entered < machine.sips()) { // its image that comes in here
+        int image = shiftedLink(here, backFrom(entered));
+        into.computeIfAbsent(machine.linkTo(image), n -> new ArrayList<>()).add(image);
+      }
+    }
+    if (machine.sipTopology() == SipTopology.SWITCH) {
+      int toSwitch = linkOf(linksOfPackage + 2);
+      List<Integer> ups = into.computeIfAbsent(machine.linkTo(toSwitch), n -> new ArrayList<>());
+      ups.add(shiftedLink(toSwitch, 1)); // a second stands for all others
+      if (machine.sips() > 2) {
+        ups.add(shiftedLink(toSwitch, 2));
+      }
+    }
+    int[] feeders = new int[classes()];
+    for (int c = 0; c < feeders.length; c++) {
+      int id = linkOf(c);
+      int found =
+          machine.linkKind(id).isMemoryPort()
+              ? -1
+              : machine.soleFeeder(id, into.getOrDefault(machine.linkFrom(id), List.of()));
+      feeders[c] = found < 0 ? -1 : classOf(found);
+    }
+    return feeders;
   }
 
   /** The link of package 0 in a class. */

@@ -5,12 +5,12 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.function.Function;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.memory.Region;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.spec.BufferKind;
 
 /**
  * A seeded machine whose packages are alike, and a seeded program that every package runs: loads,
@@ -117,6 +117,13 @@ final class EquivariantCase {
     return machine.sips();
   }
 
+  /** Moves that load or store. */
+  long accesses() {
+    return moves.stream()
+        .filter(m -> m.kind == Kind.LOAD || m.kind == Kind.STORE || m.kind == Kind.LOAD_FAR || m.kind == Kind.STORE_FAR)
+        .count();
+  }
+
   int pesPerPackage() {
     return pes;
   }
@@ -158,14 +165,42 @@ final class EquivariantCase {
     return all;
   }
 
+  /** How packages name their bytes. */
+  Fold.Turn turn() {
+    return turns ? new Fold.Turn(0, (long) BLOCKS * BLOCK, BLOCK) : Fold.Turn.NONE;
+  }
+
   Launch run(Simulator sim) {
-    QueueSet queues = sim.install(plan());
-    Launch launch =
-        sim.launch(
-            LaunchRequest.of("equivariant", allPes()).with(queues),
-            port -> () -> program(port, port.pe().sip(), local(port.pe())));
+    return run(sim, this::program);
+  }
+
+  Launch run(Simulator sim, Function<PePort, Runnable> program) {
+    return run(sim, plan(), allPes(), program);
+  }
+
+  private Launch run(
+      Simulator sim, QueuePlan plan, List<Pe> pes, Function<PePort, Runnable> program) {
+    QueueSet queues = sim.install(plan);
+    Launch launch = sim.launch(LaunchRequest.of("equivariant", pes).with(queues), program);
     sim.drive(launch);
     return launch;
+  }
+
+  Runnable program(PePort port) {
+    return () -> program(port, port.pe().sip(), local(port.pe()));
+  }
+
+  /** Package 0 for all; checked first, unless the test wants to see what happens without. */
+  Simulator folded(boolean checked, Function<PePort, Runnable> program) {
+    Fold fold = Fold.of(machine);
+    QueuePlan plan = fold.representatives(plan());
+    List<Pe> pes = fold.representatives(allPes());
+    if (checked) {
+      fold.compare(pes, plan, program, turn());
+    }
+    Simulator sim = fold.open(SimulatorOptions.DEFAULT);
+    run(sim, plan, pes, program);
+    return sim;
   }
 
   void program(PePort p, int sip, int me) {
@@ -229,11 +264,6 @@ final class EquivariantCase {
     return Region.of(machine.addresses().hbm(of, block * BLOCK), m.bytes);
   }
 
-  /** Whether a message may meet others in a buffer that several PEs share. */
-  boolean hasSlotsInTcm() {
-    return machine.ipcq().bufferKind() == BufferKind.TCM;
-  }
-
   // ---- rows ----
 
   /**
@@ -241,6 +271,16 @@ final class EquivariantCase {
    * links and causes renamed.
    */
   static TreeMap<Integer, List<String>> rowsByPackage(Machine machine, OpLog log) {
+    return rowsByPackage(machine, log, true);
+  }
+
+  /**
+   * The same.
+   *
+   * @param whose whether to say in which package the operation was that ended a wait, which a
+   *     folded log does not know
+   */
+  static TreeMap<Integer, List<String>> rowsByPackage(Machine machine, OpLog log, boolean whose) {
     int pes = machine.cubesPerSip() * machine.pesPerCube();
     int[] next = new int[machine.peCount()];
     int[] ordinal = new int[log.size()];
@@ -255,7 +295,7 @@ final class EquivariantCase {
       String causedBy =
           cause < 0
               ? "-"
-              : machine.displacement(sip, log.pe(cause).sip())
+              : (whose ? machine.displacement(sip, log.pe(cause).sip()) : "")
                   + ":"
                   + machine.peIndex(log.pe(cause)) % pes
                   + ":"

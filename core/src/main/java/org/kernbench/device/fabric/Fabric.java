@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.SimulationException;
+import org.kernbench.machine.Symmetry;
 import org.kernbench.machine.spec.LinkSpec;
 import org.kernbench.sim.EventHandler;
 import org.kernbench.sim.Rate;
@@ -138,6 +139,9 @@ public final class Fabric implements Interconnect, EventHandler {
   private final @Nullable HbmSlices slices;
   private final Ties ties;
 
+  /** By which packages are folded: links are classes then, each that of one link of a package. */
+  private final @Nullable Symmetry folded;
+
   private long[] transfers = new long[64 << TRANSFER_SHIFT];
   private Object[] references = new Object[64 * 2]; // FabricRoute.way, sink
   private int transferCount;
@@ -154,13 +158,18 @@ public final class Fabric implements Interconnect, EventHandler {
   private int chunkCount;
   private int freeChunk = -1;
 
-  /** The links of a machine. */
-  static Fabric of(Simulation sim, Machine machine) {
-    int n = machine.linkCount();
+  /**
+   * The links of a machine.
+   *
+   * @param folded the shifts by which packages are folded, so that those of one serve for all; null
+   *     for all links
+   */
+  static Fabric of(Simulation sim, Machine machine, @Nullable Symmetry folded) {
+    int n = folded == null ? machine.linkCount() : folded.classes();
     Rate[] rates = new Rate[n];
     long[] latenciesPs = new long[n];
     for (int i = 0; i < n; i++) {
-      LinkSpec link = machine.specOf(i);
+      LinkSpec link = machine.specOf(folded == null ? i : folded.linkOf(i));
       rates[i] = link.rate();
       latenciesPs[i] = link.latencyPs();
     }
@@ -170,9 +179,10 @@ public final class Fabric implements Interconnect, EventHandler {
         machine.fabric().chunkBytes(),
         rates,
         latenciesPs,
-        machine.soleFeeders(),
+        folded == null ? machine.soleFeeders() : folded.soleFeeders(),
         slices,
-        Ties.of(machine));
+        Ties.of(machine),
+        folded);
   }
 
   /**
@@ -193,7 +203,7 @@ public final class Fabric implements Interconnect, EventHandler {
    *     others
    */
   Fabric(Simulation sim, long chunkBytes, Rate[] rates, long[] latenciesPs, int[] feeders) {
-    this(sim, chunkBytes, rates, latenciesPs, feeders, null, Ties.ofOnePackage());
+    this(sim, chunkBytes, rates, latenciesPs, feeders, null, Ties.ofOnePackage(), null);
   }
 
   private Fabric(
@@ -203,9 +213,11 @@ public final class Fabric implements Interconnect, EventHandler {
       long[] latenciesPs,
       int[] feeders,
       @Nullable HbmSlices slices,
-      Ties ties) {
+      Ties ties,
+      @Nullable Symmetry folded) {
     this.sim = sim;
     this.ties = ties;
+    this.folded = folded;
     this.slices = slices;
     this.places = new int[0];
     this.parts = place -> this;
@@ -245,6 +257,7 @@ public final class Fabric implements Interconnect, EventHandler {
     this.links = whole.links;
     this.feeders = whole.feeders;
     this.ties = whole.ties;
+    this.folded = whole.folded;
     this.handler = sim.register(this);
   }
 
@@ -313,14 +326,14 @@ public final class Fabric implements Interconnect, EventHandler {
       int sinkArg,
       boolean tellInjected,
       @Nullable MemorySpan span) {
-    if (feeders[route.links[0]] >= 0) {
+    if (feeders[route.way[0]] >= 0) {
       throw new IllegalStateException(
           "bug: a route starts in the middle, at link " + route.links[0]);
     }
     if ((bytes - 1) >> chunkBytesShift >= MOST_CHUNKS) {
       throw new SimulationException(tooManyChunks(bytes));
     }
-    final int place = place(route.links[0]);
+    final int place = place(route.way[0]);
     if (!sim.holds(place)) { // a load from another package begins there
       sim.post(
           place,
@@ -356,9 +369,9 @@ public final class Fabric implements Interconnect, EventHandler {
   @Override
   public long serialPs(FabricRoute route, long bytes) {
     long rest = bytes & (chunkBytes - 1);
-    long chunkPs = links[(route.narrowestLink << LINK_SHIFT) + CHUNK_PS];
+    long chunkPs = links[(route.narrowestServed << LINK_SHIFT) + CHUNK_PS];
     return (bytes >> chunkBytesShift) * chunkPs
-        + (rest == 0 ? 0 : restPs(rates[route.narrowestLink], rest));
+        + (rest == 0 ? 0 : restPs(rates[route.narrowestServed], rest));
   }
 
   /** What bytes take at a rate; remembers the last, for divisions take long. */
@@ -484,7 +497,8 @@ public final class Fabric implements Interconnect, EventHandler {
       l[link + LAST_WHO] = who;
       if (log != null) {
         boolean first = hop == 0 && x[transfer + AFTER_CHUNK] != READ_ON;
-        log.served(t, c, id, size, first, headArrives, start, tail);
+        int named = folded == null ? id : folded.linkOf(id);
+        log.served(t, c, named, size, first, headArrives, start, tail);
       }
       if (hop == 0) {
         entered = tail;
@@ -709,12 +723,17 @@ public final class Fabric implements Interconnect, EventHandler {
         switch (worstHop) {
           case NOWHERE -> -1;
           case BANKS -> slices().port(t);
-          default -> way(t)[worstHop];
+          default -> link(way(t), worstHop);
         };
     Sink s = sink(t);
     transfers[at + NEXT_FREE] = freeTransfer;
     freeTransfer = t;
     s.onDelivered(arg, timePs, waited, worst);
+  }
+
+  /** The link of a hop, as the machine numbers it. */
+  private int link(int[] way, int hop) {
+    return folded == null ? way[hop] : folded.linkOf(way[hop], way[(way.length >> 1) + hop]);
   }
 
   /** A transfer that has met nobody yet. */

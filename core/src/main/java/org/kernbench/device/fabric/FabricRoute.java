@@ -1,8 +1,10 @@
 package org.kernbench.device.fabric;
 
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Route;
+import org.kernbench.machine.Symmetry;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.sim.Rate;
 
@@ -17,10 +19,14 @@ public final class FabricRoute {
   public final int[] links;
 
   /**
-   * The links, then for each of them where the package that the bytes are moved for lies from its
-   * own ({@link Ties}): one array, for both are wanted at once.
+   * The links as the fabric numbers them (their classes, where packages are folded), then for each
+   * of them where the package that the bytes are moved for lies from its own ({@link Ties}): one
+   * array, for both are wanted at once.
    */
   final int[] way;
+
+  /** The slowest link, as the fabric numbers them. */
+  final int narrowestServed;
 
   /** Sum of the link latencies. */
   public final long latencyPs;
@@ -53,6 +59,7 @@ public final class FabricRoute {
         latencyPs,
         narrowest,
         narrowestLink,
+        narrowestLink,
         overheadPs,
         readPort);
   }
@@ -63,6 +70,7 @@ public final class FabricRoute {
       long latencyPs,
       Rate narrowest,
       int narrowestLink,
+      int narrowestServed,
       long overheadPs,
       int readPort) {
     this.links = links;
@@ -70,6 +78,7 @@ public final class FabricRoute {
     this.latencyPs = latencyPs;
     this.narrowest = narrowest;
     this.narrowestLink = narrowestLink;
+    this.narrowestServed = narrowestServed;
     this.overheadPs = overheadPs;
     this.readPort = readPort;
   }
@@ -79,17 +88,20 @@ public final class FabricRoute {
    *
    * @param owner package of the PE whose command moves bytes on it; {@link Machine#sips} for the
    *     host
+   * @param folded the shifts by which packages are folded; null if they are not
    */
-  public static FabricRoute of(Machine machine, Route route, int owner) {
+  public static FabricRoute of(
+      Machine machine, Route route, int owner, @Nullable Symmetry folded) {
     int[] links = route.links();
     boolean fromBanks = machine.hbm().isBanked() && machine.linkKind(links[0]) == LinkKind.HBM_PORT;
     int[] served = fromBanks ? Arrays.copyOfRange(links, 1, links.length) : links;
     return new FabricRoute(
         served,
-        Ties.way(machine, served, owner),
+        Ties.way(machine, served, owner, folded),
         fromBanks ? route.replyPs() : route.latencyPs(),
         route.narrowest(),
         route.narrowestLink(),
+        folded == null ? route.narrowestLink() : folded.classOf(route.narrowestLink()),
         route.overheadPs(),
         fromBanks ? links[0] : -1);
   }

@@ -3,6 +3,7 @@ package org.kernbench.device.fabric;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Symmetry;
 import org.kernbench.sim.Simulation;
 
 /** What moves bytes over the links of a machine. */
@@ -23,11 +24,15 @@ public interface Interconnect {
     void onDelivered(int arg, long timePs, long waitPs, int worstLink);
   }
 
-  /** The links of a machine: with finite buffers if it says so. */
-  static Interconnect of(Simulation sim, Machine machine) {
+  /**
+   * The links of a machine: with finite buffers if it says so.
+   *
+   * @param folded the shifts by which packages are folded, null for none; never with buffers
+   */
+  static Interconnect of(Simulation sim, Machine machine, @Nullable Symmetry folded) {
     return machine.fabric().isBuffered()
         ? BufferedFabric.of(sim, machine)
-        : Fabric.of(sim, machine);
+        : Fabric.of(sim, machine, folded);
   }
 
   /**

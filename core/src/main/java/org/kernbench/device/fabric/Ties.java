@@ -1,7 +1,9 @@
 package org.kernbench.device.fabric;
 
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Symmetry;
 
 /**
  * Who goes first of those that reach a link in one picosecond: the transfer whose PE is in the
@@ -51,9 +53,10 @@ public final class Ties {
   }
 
   /** A route of links, and where the owner lies from each of them. */
-  static int[] way(Machine machine, int[] links, int owner) {
+  static int[] way(Machine machine, int[] links, int owner, @Nullable Symmetry folded) {
     int[] way = Arrays.copyOf(links, 2 * links.length);
     for (int i = 0; i < links.length; i++) {
+      way[i] = folded == null ? links[i] : folded.classOf(links[i]);
       way[links.length + i] =
           owner == machine.sips()
               ? owner

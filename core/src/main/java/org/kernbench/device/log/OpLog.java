@@ -10,8 +10,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.Symmetry;
 
 /**
  * What happened: one row for every operation, with its place, its times, its bytes and the
@@ -55,9 +57,11 @@ public final class OpLog {
   private final TransferLog transfers;
   private final LaunchLog launches;
 
+  /** The packages that those with rows stand for; null if each has rows of its own. */
+  private @Nullable Orbit orbit;
+
   public OpLog(Machine machine, int limit) {
-    this(
-        machine, limit, new TransferLog(machine.linkCount(), limit), new LaunchLog(machine, limit));
+    this(machine, limit, new TransferLog(limit), new LaunchLog(machine, limit));
   }
 
   private OpLog(Machine machine, int limit, TransferLog transfers, LaunchLog launches) {
@@ -263,6 +267,9 @@ public final class OpLog {
     h = mix(h, startPs);
     h = mix(h, endPs);
     counting.hash += mix(h, contentionPs);
+    if (orbit != null) {
+      orbit.count(ordinal, pe, what, bytes, place, issuePs, startPs, endPs, contentionPs);
+    }
     if (limit == 0 || id >= limit) {
       return;
     }
@@ -299,24 +306,39 @@ public final class OpLog {
     }
   }
 
-  private static long mix(long h, long v) {
+  static long mix(long h, long v) {
     h = (h ^ v) * MULTIPLIER;
     return h ^ (h >>> 29);
   }
 
-  /** Operations completed in the run. */
+  /** Rows of package 0 stand for all packages that shifts take it to (ADR 0109). */
+  public void foldedBy(Symmetry symmetry) {
+    orbit = new Orbit(machine, symmetry, NO_OPERATIONS);
+  }
+
+  /** Packages that each with rows stands for, itself among them: 1 unless packages are folded. */
+  public int packagesPerRow() {
+    return orbit == null ? 1 : orbit.packages();
+  }
+
+  /** Whether {@link #hash} is that of all packages: not of many rows that stand for very many. */
+  public boolean isHashOfAll() {
+    return orbit == null || orbit.isComplete();
+  }
+
+  /** Operations completed in the run, those without rows included. */
   public long completed() {
-    return tally.completed;
+    return tally.completed * packagesPerRow();
   }
 
   /** Operations of a kind completed in the run, whether or not they have rows. */
   public long completed(OpKind kind) {
-    return tally.operations(kind);
+    return tally.operations(kind) * packagesPerRow();
   }
 
   /** Bytes that all operations of a kind moved or computed, whether or not they have rows. */
   public long bytes(OpKind kind) {
-    return tally.bytes(kind);
+    return tally.bytes(kind) * packagesPerRow();
   }
 
   /** Ids below this may have a row. */
@@ -350,9 +372,16 @@ public final class OpLog {
         && word(id, 0) != 0;
   }
 
-  /** Hash over all operations, 16 hexadecimal digits. */
+  /**
+   * Hash over all operations, 16 hexadecimal digits. Where packages are folded it is the one of the
+   * run of all of them, unless that would take longer than the run: then of the rows of package 0,
+   * see {@link #isHashOfAll}.
+   */
   public String hash() {
-    return String.format(java.util.Locale.ROOT, "%016x", mix(tally.hash, tally.completed));
+    boolean ofAll = orbit != null && orbit.isComplete();
+    long hash =
+        ofAll ? mix(orbit.hash(), completed()) : mix(tally.hash, tally.completed);
+    return String.format(java.util.Locale.ROOT, "%016x", hash);
   }
 
   private long time(int id, int column) {

@@ -56,12 +56,11 @@ public final class TransferLog {
   private int[] partOfOp = filled(256);
   private int[] partOfTransfer = filled(64);
   private int[] lastOfChunk = filled(256);
-  private final int[] lastOfLink;
+  private int[] lastOfLink = filled(256);
 
-  TransferLog(int links, int opLimit) {
+  TransferLog(int opLimit) {
     this.opLimit = opLimit;
     this.serviceLimit = (long) opLimit * SERVICES_PER_OPERATION;
-    this.lastOfLink = filled(links);
   }
 
   private static int[] filled(int length) {
@@ -178,6 +177,7 @@ public final class TransferLog {
     int service = services.add();
     services.set(service, LINK_PART, pack(link, part));
     services.set(service, BYTES_FROM, pack((int) bytes, first ? entered : lastOfChunk[chunk]));
+    lastOfLink = roomFor(lastOfLink, link);
     services.set(service, BEFORE, lastOfLink[link]);
     services.set(service, HEAD, headPs);
     services.set(service, START, startPs);
@@ -217,7 +217,7 @@ public final class TransferLog {
   }
 
   static TransferLog read(DataInput in, int links) throws IOException {
-    TransferLog log = new TransferLog(links, Integer.MAX_VALUE);
+    TransferLog log = new TransferLog(Integer.MAX_VALUE);
     log.complete = in.readBoolean();
     log.parts.read(in);
     log.services.read(in);

@@ -20,7 +20,7 @@ final class BankedPortTest {
   void bytesThroughThePort_areCountedWithTheirTime(int bytes, boolean writes) {
     Machine machine = Machines.load("tiny", List.of("cube.hbm.fidelity=banked"));
     Simulation sim = new Simulation();
-    Fabric fabric = Fabric.of(sim, machine);
+    Fabric fabric = Fabric.of(sim, machine, null);
     Pe pe = new Pe(0, 0, 0);
     Route route =
         writes
@@ -34,8 +34,8 @@ final class BankedPortTest {
           @Override
           public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {}
         };
-    fabric.begin(1, FabricRoute.of(machine, route, 0), bytes, 0, sink, 0, true, null);
-    fabric.begin(2, FabricRoute.of(machine, route, 0), bytes, 0, sink, 0, true, null);
+    fabric.begin(1, FabricRoute.of(machine, route, 0, null), bytes, 0, sink, 0, true, null);
+    fabric.begin(2, FabricRoute.of(machine, route, 0, null), bytes, 0, sink, 0, true, null);
     sim.run();
     int port = writes ? route.last() : route.first();
     assertThat(machine.linkKind(port)).isEqualTo(LinkKind.HBM_PORT);
