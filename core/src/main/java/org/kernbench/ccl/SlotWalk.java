@@ -4,16 +4,13 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueProgram;
 import org.kernbench.device.QueueProgram.Step;
 import org.kernbench.device.QueueProgram.Verb;
-import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.machine.spec.SlotAccess;
@@ -39,14 +36,7 @@ public final class SlotWalk {
     this.programs = programs;
     this.spec = plan.spec();
     this.channelCount = channelCount;
-    this.channelOf = new int[2 * plan.connections().size()];
-    Map<Pe, Integer> ends = new HashMap<>();
-    int id = 0;
-    for (QueuePlan.Connection c : plan.connections()) {
-      for (Pe pe : List.of(c.a(), c.b())) {
-        channelOf[id++] = (ends.merge(pe, 1, Integer::sum) - 1) % channelCount;
-      }
-    }
+    this.channelOf = Arrays.stream(plan.places()).map(place -> place % channelCount).toArray();
   }
 
   /**

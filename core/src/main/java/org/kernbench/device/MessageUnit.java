@@ -1,7 +1,6 @@
 package org.kernbench.device;
 
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -50,15 +49,14 @@ final class MessageUnit {
     this.streamed = ipcq.slotAccess() == SlotAccess.STREAMED;
     this.slotCost = ipcq.serialCost().get(ipcq.bufferKind());
     this.queues = new QueueEnd[plan.connections().size() * 2];
-    Map<String, Integer> directions = new HashMap<>();
+    int[] places = plan.places(pe -> executor.representative(pe, pe));
     int id = 0;
     for (QueuePlan.Connection c : plan.connections()) {
-      QueueEnd a = newQueue(id++, c.a(), c.aDirection(), c.b(), directions);
-      QueueEnd b = newQueue(id++, c.b(), c.bDirection(), c.a(), directions);
+      QueueEnd a = newQueue(id, c.a(), c.aDirection(), c.b(), places[id++]);
+      QueueEnd b = newQueue(id, c.b(), c.bDirection(), c.a(), places[id++]);
       a.peer = b;
       b.peer = a;
     }
-    byPe.replaceAll((pe, ends) -> inOrder(ends, directions));
     takeRoom();
     for (QueueEnd q : queues) {
       connect(q);
@@ -67,18 +65,11 @@ final class MessageUnit {
 
   // ---- installation ----
 
-  /**
-   * A new end.
-   *
-   * @param directions all names so far, by when the plan first says them
-   */
-  private QueueEnd newQueue(
-      int id, Pe of, String direction, Pe peer, Map<String, Integer> directions) {
+  private QueueEnd newQueue(int id, Pe of, String direction, Pe peer, int place) {
     final Pe at = executor.representative(of, of);
     TimedPe p = executor.pe(at);
-    directions.putIfAbsent(direction, directions.size());
     Map<String, QueueEnd> ends = byPe.computeIfAbsent(p.index, i -> new LinkedHashMap<>());
-    QueueEnd q = new QueueEnd(id, p.index, at, direction, executor.representative(peer, of), slots);
+    QueueEnd q = new QueueEnd(id, p.index, at, direction, executor.representative(peer, of), place, slots);
     if (ends.put(direction, q) != null) {
       throw new SimulationException(
           """
@@ -89,22 +80,6 @@ final class MessageUnit {
     q.unit = this;
     queues[id] = q;
     return q;
-  }
-
-  /**
-   * The ends of a PE in the order in which the plan first says their directions, whichever of its
-   * connections comes first: so PEs with equal directions share their channels alike.
-   */
-  private static Map<String, QueueEnd> inOrder(
-      Map<String, QueueEnd> ends, Map<String, Integer> directions) {
-    Map<String, QueueEnd> ordered = new LinkedHashMap<>();
-    ends.values().stream()
-        .sorted(Comparator.comparing(q -> directions.get(q.direction)))
-        .forEach(q -> {
-          q.ordinal = ordered.size();
-          ordered.put(q.direction, q);
-        });
-    return ordered;
   }
 
   /** Checks that the slots fit beside those of other sets, then takes their room. */
@@ -183,7 +158,7 @@ final class MessageUnit {
     return end == null ? -1 : end.id;
   }
 
-  /** Direction names of a PE, in the order of the plan. */
+  /** Direction names of a PE, in order of installation. */
   List<String> directions(int pe) {
     return List.copyOf(byPe.getOrDefault(pe, Map.of()).keySet());
   }

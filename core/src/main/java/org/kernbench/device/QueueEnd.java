@@ -32,7 +32,7 @@ final class QueueEnd {
   final Pe peerPe;
 
   /** Its place among those of the PE, which decides on the message channel that it shares. */
-  int ordinal;
+  final int ordinal;
 
   final int slots;
   private final long[] ring;
@@ -102,12 +102,13 @@ final class QueueEnd {
   private final byte[][] slotData;
   private final int[] slotOffset;
 
-  QueueEnd(int id, int peIndex, Pe pe, String direction, Pe peerPe, int slots) {
+  QueueEnd(int id, int peIndex, Pe pe, String direction, Pe peerPe, int ordinal, int slots) {
     this.id = id;
     this.peIndex = peIndex;
     this.pe = pe;
     this.direction = direction;
     this.peerPe = peerPe;
+    this.ordinal = ordinal;
     this.slots = slots;
     this.ring = new long[slots * STRIDE];
     this.startsPs = new long[slots];

@@ -1,6 +1,11 @@
 package org.kernbench.device;
 
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.IpcqSpec;
 
@@ -14,6 +19,41 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
   /** Copies the list. */
   public QueuePlan {
     connections = List.copyOf(connections);
+  }
+
+  /**
+   * By queue end (twice the number of its connection, and one more at {@code b}) its place among
+   * those of its PE: in the order in which the plan first says their directions, whichever of the
+   * PE's connections comes first. Ends take message channels by their places, so that PEs with
+   * equal directions share theirs alike.
+   */
+  public int[] places() {
+    return places(pe -> pe);
+  }
+
+  /**
+   * The same.
+   *
+   * @param home the PE that has the ends of a PE
+   */
+  int[] places(UnaryOperator<Pe> home) {
+    Map<String, Integer> said = new HashMap<>();
+    Map<Pe, List<Integer>> ends = new HashMap<>();
+    int[] order = new int[2 * connections.size()];
+    for (int end = 0; end < order.length; end++) {
+      Connection c = connections.get(end / 2);
+      order[end] =
+          said.computeIfAbsent(end % 2 == 0 ? c.aDirection : c.bDirection, d -> said.size());
+      ends.computeIfAbsent(home.apply(end % 2 == 0 ? c.a : c.b), pe -> new ArrayList<>()).add(end);
+    }
+    int[] places = new int[order.length];
+    for (List<Integer> own : ends.values()) {
+      own.sort(Comparator.comparingInt(end -> order[end]));
+      for (int i = 0; i < own.size(); i++) {
+        places[own.get(i)] = i;
+      }
+    }
+    return places;
   }
 
   /**

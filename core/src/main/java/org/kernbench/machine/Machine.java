@@ -430,6 +430,23 @@ public final class Machine {
         : Optional.of(new Symmetry(this, network, template.links, firstSipLink));
   }
 
+  /**
+   * {@link #displacement} counted from half-way round: on each axis the places to the west and the
+   * north come first, the farthest before the next, then the package itself, then those to the east
+   * and the south. So it grows with the number of the package wherever nothing wraps.
+   */
+  public int seat(int fromSip, int toSip) {
+    int displacement = displacement(fromSip, toSip);
+    if (!sipTopology().isGrid()) {
+      return (displacement + sips() / 2) % sips();
+    }
+    int width = sipGridWidth();
+    int height = sipGridHeight();
+    int x = (displacement % width + width / 2) % width;
+    int y = (displacement / width + height / 2) % height;
+    return y * width + x;
+  }
+
   private NodeKind kindOf(int node) {
     return node >= host
         ? node == host ? NodeKind.HOST : NodeKind.SWITCH

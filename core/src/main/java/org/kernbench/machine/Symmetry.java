@@ -132,14 +132,15 @@ public final class Symmetry {
   }
 
   /**
-   * The link of a class that leads where a package lies to it by a displacement.
+   * The link of a class to which package 0 lies as said.
    *
-   * @param from {@link Machine#displacement} of package 0 as seen from the link's package
+   * @param seat {@link Machine#seat} of package 0 as seen from the link's package
    */
-  public int linkOf(int linkClass, int from) {
-    return from == 0
+  public int linkOf(int linkClass, int seat) {
+    int own = machine.seat(0, 0);
+    return seat == own
         ? linkOf(linkClass)
-        : shiftedLink(linkOf(linkClass), machine.displacement(from, 0));
+        : shiftedLink(linkOf(linkClass), machine.displacement(seat, own));
   }
 
   /**

@@ -19,7 +19,7 @@ final class QueueEndTest {
       SplittableRandom random = new SplittableRandom(seed);
       int most = 1 + random.nextInt(slots); // slots that the receiver likes to hold
       boolean late = random.nextBoolean(); // credits are told when nothing else can be done
-      QueueEnd end = new QueueEnd(0, 0, new Pe(0, 0, 0), "E", new Pe(1, 0, 0), slots);
+      QueueEnd end = new QueueEnd(0, 0, new Pe(0, 0, 0), "E", new Pe(1, 0, 0), 0, slots);
       List<Long> startsPs = new ArrayList<>();
       List<Long> creditsPs = new ArrayList<>(); // by fragment; NEVER while it is not back
       List<Integer> filled = new ArrayList<>(); // fragments

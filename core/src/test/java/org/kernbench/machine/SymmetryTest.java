@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -120,6 +121,30 @@ final class SymmetryTest {
   }
 
   @Test
+  void feeders_ofPackage0_areThoseOfTheWholeMachine() {
+    for (String words : MACHINES) {
+      Machine m = machine(words);
+      Symmetry s = m.symmetry().orElseThrow();
+      int[] all = m.soleFeeders();
+      int[] own = s.soleFeeders();
+      for (int id = 0; id < m.linkCount(); id++) {
+        int expected = all[id] < 0 ? -1 : s.classOf(all[id]);
+        assertThat(own[s.classOf(id)]).as("%s, %s", words, m.link(id)).isEqualTo(expected);
+      }
+    }
+  }
+
+  /** On a ring of 5, seen from package 2: as they are numbered. */
+  @Test
+  void seats_whereNothingWraps_growWithTheNumber() {
+    Machine m = machine("ring_1d 5 1");
+    assertThat(IntStream.range(0, 5).map(sip -> m.seat(2, sip)).toArray()).containsExactly(0, 1, 2, 3, 4);
+    Machine torus = machine("torus_2d 3 3");
+    assertThat(IntStream.range(0, 9).map(sip -> torus.seat(4, sip)).toArray())
+        .containsExactly(0, 1, 2, 3, 4, 5, 6, 7, 8);
+  }
+
+  @Test
   void displacements_ofAllPackagesFromOne_areDifferent() {
     for (String words : MACHINES) {
       Machine m = machine(words);
@@ -129,6 +154,13 @@ final class SymmetryTest {
       }
       assertThat(seen).as(words).hasSize(m.sips());
       assertThat(m.displacement(1, 1)).isZero();
+      assertThat(IntStream.range(0, m.sips()).map(sip -> m.seat(1, sip)).sorted().toArray())
+          .as(words)
+          .containsExactly(IntStream.range(0, m.sips()).toArray());
+      Symmetry s = m.symmetry().orElseThrow();
+      for (int id = 0; id < m.linkCount(); id++) {
+        assertThat(s.linkOf(s.classOf(id), m.seat(m.packageOfLink(id), 0))).isEqualTo(id);
+      }
     }
   }
 

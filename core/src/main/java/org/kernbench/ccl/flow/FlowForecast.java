@@ -3,11 +3,13 @@ package org.kernbench.ccl.flow;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import org.kernbench.ccl.Wiring;
+import org.kernbench.device.QueuePlan;
+import java.util.LinkedHashMap;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.LinkCosts;
@@ -137,9 +139,9 @@ final class FlowForecast {
     this.steps = steps;
     int n = group.size();
     this.ways = new Way[steps.flow().parts().size()];
-    int[] perRank = new int[n];
-    this.allWays = List.copyOf(findWays(perRank).values());
-    int most = Arrays.stream(perRank).max().orElse(0);
+    List<QueuePlan.Connection> connections = steps.connections(group);
+    this.allWays = List.copyOf(findWays(new QueuePlan(queues, connections)).values());
+    int most = Wiring.mostPerPe(group, connections);
     this.chunkBytes = machine.fabric().chunkBytes();
     this.inTcm = queues.bufferKind() == BufferKind.TCM;
     this.serialIssue = machine.pe().cpu().issue() == IssuePolicy.SERIAL;
@@ -179,23 +181,26 @@ final class FlowForecast {
     this.tcmUsed = new long[n];
   }
 
-  private Map<Long, Way> findWays(int[] queueCount) {
+  private Map<Long, Way> findWays(QueuePlan plan) {
     int channels = machine.pe().dma().messageChannels();
-    Map<Long, Way> found = new HashMap<>();
+    int[] places = plan.places();
+    Map<Long, Way> found = new LinkedHashMap<>();
+    for (int i = 0; i < plan.connections().size(); i++) {
+      int a = group.rankOf(plan.connections().get(i).a());
+      int b = group.rankOf(plan.connections().get(i).b());
+      found.put(key(a, b), way(a, b, places[2 * i] % channels));
+      found.put(key(b, a), way(b, a, places[2 * i + 1] % channels));
+    }
     for (Part p : steps.flow().parts()) {
-      if (p.kind != Kind.RECEIVED) {
-        continue;
+      if (p.kind == Kind.RECEIVED) {
+        ways[p.id] = found.get(key(p.source().rank, p.rank));
       }
-      int from = p.source().rank;
-      long key = ((long) from << 32) | p.rank;
-      if (!found.containsKey(key)) {
-        long back = ((long) p.rank << 32) | from;
-        found.put(key, way(from, p.rank, queueCount[from]++ % channels));
-        found.put(back, way(p.rank, from, queueCount[p.rank]++ % channels));
-      }
-      ways[p.id] = found.get(key);
     }
     return found;
+  }
+
+  private static long key(int from, int to) {
+    return ((long) from << 32) | to;
   }
 
   /** Links that several ways take, or a way and a rank's loads or stores. */

@@ -6,16 +6,16 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Symmetry;
 
 /**
- * Who goes first of those that reach a link in one picosecond: the transfer whose PE is in the
- * package of the link, then by {@linkplain Machine#displacement displacement}, then by the number
- * of the PE in its package, then by that of its command, then by chunk.
+ * Who goes first of those that reach a link in one picosecond: by where the package of their PE
+ * lies as seen from that of the link ({@link Machine#seat}), then by the number of the PE in its
+ * package, then by that of its command, then by chunk.
  *
  * <p>The rule asks how a PE lies to the link, never which number it has in the machine: a shift of
  * a ring or torus turns every tie into another that is decided alike. That is what lets one package
  * stand for all (ADR 0108).
  *
  * <pre>
- *   bit 61          displacement | PE | command | after | chunk, or package            bit 0
+ *   bit 61                  seat | PE | command | after | chunk, or package            bit 0
  * </pre>
  */
 public final class Ties {
@@ -32,20 +32,23 @@ public final class Ties {
 
   private final int ordinalBits;
   private final int idBits;
+  private final int ownSeat;
 
-  private Ties(int displacementBits, int peBits) {
-    this.ordinalBits = Math.min(MOST_ORDINAL_BITS, KEY_BITS - displacementBits - peBits);
-    this.idBits = KEY_BITS - displacementBits;
+  private Ties(int seatBits, int peBits, int ownSeat) {
+    this.ownSeat = ownSeat;
+    this.ordinalBits = Math.min(MOST_ORDINAL_BITS, KEY_BITS - seatBits - peBits);
+    this.idBits = KEY_BITS - seatBits;
   }
 
   /** Those of a machine. */
   public static Ties of(Machine machine) {
-    return new Ties(bits(machine.sips()), bits(machine.cubesPerSip() * machine.pesPerCube()));
+    int pes = machine.cubesPerSip() * machine.pesPerCube();
+    return new Ties(bits(machine.sips()), bits(pes), machine.seat(0, 0));
   }
 
   /** Those of a table of links, all of them in one package. */
   static Ties ofOnePackage() {
-    return new Ties(0, 0);
+    return new Ties(0, 0, 0);
   }
 
   private static int bits(int most) {
@@ -60,7 +63,7 @@ public final class Ties {
       way[links.length + i] =
           owner == machine.sips()
               ? owner
-              : machine.displacement(machine.packageOfLink(links[i]), owner);
+              : machine.seat(machine.packageOfLink(links[i]), owner);
     }
     return way;
   }
@@ -82,13 +85,13 @@ public final class Ties {
   }
 
   /** Whose a chunk on a link is: the same of two chunks only if they are of one transfer. */
-  long who(int displacement, long id) {
-    return ((long) displacement << idBits) | id;
+  long who(int seat, long id) {
+    return ((long) seat << idBits) | id;
   }
 
   /** The key of the event that a chunk reaches a link, or a banked memory. */
-  long key(int displacement, long id, long chunk) {
-    return (who(displacement, id) << ID_SHIFT) | chunk;
+  long key(int seat, long id, long chunk) {
+    return (who(seat, id) << ID_SHIFT) | chunk;
   }
 
   /**
@@ -98,6 +101,6 @@ public final class Ties {
    * @param sip package of the PE, by which equal commands of several packages go
    */
   public long keyAfter(long id, int sip) {
-    return (id << ID_SHIFT) | (1L << AFTER_BIT) | (sip & ((1 << CHUNK_BITS) - 1));
+    return (who(ownSeat, id) << ID_SHIFT) | (1L << AFTER_BIT) | (sip & ((1 << CHUNK_BITS) - 1));
   }
 }
