@@ -1,8 +1,11 @@
 package org.kernbench.ccl;
 
+import java.util.AbstractList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.RandomAccess;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.torch.placement.RankLevel;
@@ -12,7 +15,11 @@ public final class Group {
   private final Machine machine;
   private final RankLevel level;
   private final List<Pe> leads;
+
+  /** By lead; empty if ranks are packages, whose numbers say it. */
   private final Map<Pe, Integer> ranks = new HashMap<>();
+
+  private final boolean isOfPackages;
 
   /**
    * A group.
@@ -24,6 +31,7 @@ public final class Group {
     this.machine = machine;
     this.level = level;
     this.leads = List.copyOf(leads);
+    this.isOfPackages = false;
     for (int rank = 0; rank < this.leads.size(); rank++) {
       Integer other = ranks.put(this.leads.get(rank), rank);
       if (other != null) {
@@ -31,6 +39,42 @@ public final class Group {
             "ranks " + other + " and " + rank + " share " + this.leads.get(rank));
       }
     }
+  }
+
+  private Group(Machine machine) {
+    this.machine = machine;
+    this.level = RankLevel.SIP;
+    this.leads = new PackageLeads(machine.sips());
+    this.isOfPackages = true;
+  }
+
+  /** All packages of a machine, each a rank; takes no room for them. */
+  public static Group ofPackages(Machine machine) {
+    return new Group(machine);
+  }
+
+  /** The first PE of each package, made when asked for. */
+  private static final class PackageLeads extends AbstractList<Pe> implements RandomAccess {
+    private final int sips;
+
+    PackageLeads(int sips) {
+      this.sips = sips;
+    }
+
+    @Override
+    public Pe get(int sip) {
+      return new Pe(Objects.checkIndex(sip, sips), 0, 0);
+    }
+
+    @Override
+    public int size() {
+      return sips;
+    }
+  }
+
+  /** Whether rank r is package r, for all packages of the machine. */
+  public boolean isOfPackages() {
+    return isOfPackages;
   }
 
   /** The machine they are on. */
@@ -64,7 +108,8 @@ public final class Group {
    * @throws CollectiveException if it runs none
    */
   public int rankOf(Pe pe) {
-    Integer rank = ranks.get(pe);
+    boolean leads = isOfPackages && pe.cube() == 0 && pe.pe() == 0 && pe.sip() < size();
+    Integer rank = leads ? Integer.valueOf(pe.sip()) : ranks.get(pe);
     if (rank == null) {
       throw new CollectiveException(
           pe + " runs the part of no rank; launch the kernel on the lead PEs of the group only");

@@ -4,6 +4,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import org.kernbench.device.CannotFoldException;
+import org.kernbench.device.Fold;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.Steps;
 import org.kernbench.tl.Tl;
@@ -78,6 +80,17 @@ public interface Schedule {
    */
   default OptionalInt leastSlots(CollectiveCall call) {
     return OptionalInt.empty();
+  }
+
+  /**
+   * How ranks that do alike name the bytes of their vectors, which begin at offset 0 here: for
+   * running one rank for all where every package is a rank (ADR 0109). Only what is claimed here is
+   * believed, and then compared.
+   *
+   * @throws CannotFoldException if ranks do not do alike in this call, with the reason
+   */
+  default Fold.Turn turn(CollectiveCall call) {
+    return Fold.Turn.NONE;
   }
 
   /** The kernel of one collective, told its rank. */

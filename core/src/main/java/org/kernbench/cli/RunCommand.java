@@ -19,6 +19,7 @@ import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.DeviceRun;
+import org.kernbench.eval.Folding;
 import org.kernbench.eval.Illustrated;
 import org.kernbench.eval.Progress;
 import org.kernbench.eval.RunOptions;
@@ -90,6 +91,16 @@ final class RunCommand implements Callable<Integer> {
   private boolean check;
 
   @Option(
+      names = "--fold",
+      paramLabel = "auto|on|off",
+      converter = Words.FoldingWord.class,
+      completionCandidates = Words.FoldingWord.class,
+      description =
+          "In mode time: one package for all where that gives every row (auto, default); else an"
+              + " error (on); or every package (off).")
+  private Folding folding = Folding.AUTO;
+
+  @Option(
       names = "--inject",
       paramLabel = "FAULT",
       converter = Words.FaultWord.class,
@@ -152,6 +163,7 @@ final class RunCommand implements Callable<Integer> {
             "--mode",
             "--verify",
             "--check",
+            "--fold",
             "--inject"));
     groups.put(
         "On which machine", List.of("--topology", "--set", "--device", "--ccl", "--ccl-set"));
@@ -169,7 +181,7 @@ final class RunCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Bench chosen = choices.bench(benchName(), benches);
-    RunOptions options = injected(chosen, choices.options().withCheck(check));
+    RunOptions options = injected(chosen, choices.options().withCheck(check).withFolding(folding));
     if (check && options.mode() == Mode.VALUES) {
       throw new UsageException(
           "--check: mode values has no order in time to check; use --mode full, or time for order"

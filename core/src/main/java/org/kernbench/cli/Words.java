@@ -10,6 +10,7 @@ import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.Bench;
+import org.kernbench.eval.Folding;
 import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.report.MachineDiagram;
@@ -158,6 +159,19 @@ final class Words {
     @Override
     public Format convert(String text) {
       return read(text, Format.values());
+    }
+  }
+
+  /** Reads whether to fold. */
+  static final class FoldingWord implements ITypeConverter<Folding>, Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return names(Folding.values()).iterator();
+    }
+
+    @Override
+    public Folding convert(String text) {
+      return read(text, Folding.values());
     }
   }
 

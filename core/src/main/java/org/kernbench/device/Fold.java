@@ -51,12 +51,25 @@ public final class Fold {
    * rotation keeps.
    *
    * @param start offset in a memory
-   * @param bytes of the round; 0 if all packages use the same addresses
+   * @param bytes of one round; 0 if all packages use the same addresses
    * @param step from one package to the next
+   * @param rounds that lie behind each other, each turned in itself
    */
-  public record Turn(long start, long bytes, long step) {
+  public record Turn(long start, long bytes, long step, long rounds) {
     /** All packages use the same addresses. */
-    public static final Turn NONE = new Turn(0, 0, 0);
+    public static final Turn NONE = new Turn(0, 0, 0, 0);
+
+    /** The offset in package 0 of {@code extent} bytes of package {@code sip}; -1 if apart. */
+    long name(int sip, long offset, long extent) {
+      long at = offset - start;
+      if (at < 0 || at >= bytes * rounds) {
+        return offset;
+      }
+      long inRound = at % bytes;
+      long turned = Math.floorMod(inRound - sip * step, bytes);
+      boolean whole = inRound + extent <= bytes && turned + extent <= bytes;
+      return whole ? start + at - inRound + turned : -1;
+    }
   }
 
   private Fold(Machine machine, Symmetry symmetry) {

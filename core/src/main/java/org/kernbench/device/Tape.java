@@ -137,17 +137,13 @@ final class Tape implements PePort {
   }
 
   private long name(long offset, long extent) {
-    long at = offset - turn.start();
-    if (turn.bytes() == 0 || at < 0 || at >= turn.bytes()) {
-      return offset;
-    }
-    long turned = Math.floorMod(at - pe.sip() * turn.step(), turn.bytes());
-    if (at + extent > turn.bytes() || turned + extent > turn.bytes()) {
+    long name = turn.name(pe.sip(), offset, extent);
+    if (name < 0) {
       throw new CannotFoldException(
           "%s reads or writes %s bytes at once that lie apart in the order of package 0"
               .formatted(pe, extent));
     }
-    return turn.start() + turned;
+    return name;
   }
 
   private int work(ComputeOp op) {

@@ -31,6 +31,7 @@ public final class BenchContext {
   private final Findings findings = new Findings();
   private @Nullable Machine machine;
   private boolean usesCcl;
+  private boolean asksForFolding;
   private final List<String> points = new ArrayList<>();
   private String ran = "";
   private String slowest = "";
@@ -59,6 +60,33 @@ public final class BenchContext {
   /** What the run computes. */
   public Mode mode() {
     return options.mode();
+  }
+
+  /**
+   * Whether one package may be simulated for all ({@code --fold}); off where values are computed,
+   * an explanation is wanted, or the execution is checked.
+   */
+  public Folding folding() {
+    asksForFolding = true;
+    boolean possible = options.mode() == Mode.TIME && !options.check() && !explains;
+    if (!possible && options.folding() == Folding.ON) {
+      throw new UsageException(
+          "--fold on: one package stands for all only in mode time, without --check; use --mode time");
+    }
+    return possible ? options.folding() : Folding.OFF;
+  }
+
+  /**
+   * Refuses {@code --fold on} of a bench that never folds.
+   *
+   * @param bench its name
+   */
+  void checkFolding(String bench) {
+    if (options.folding() == Folding.ON && !asksForFolding) {
+      throw new UsageException(
+          "--fold on: bench %s simulates every package; expected one that folds, e.g. ring-scale, or leave it out"
+              .formatted(bench));
+    }
   }
 
   /**

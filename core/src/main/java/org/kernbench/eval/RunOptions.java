@@ -18,6 +18,7 @@ import org.kernbench.device.Mode;
  * @param check whether to look for races, unwritten memory and lost messages
  * @param point the only point to run, by name or by number from 1, of a bench of several; empty for
  *     all
+ * @param folding whether one package may stand for all
  */
 public record RunOptions(
     Optional<String> topology,
@@ -28,7 +29,8 @@ public record RunOptions(
     Mode mode,
     boolean verify,
     boolean check,
-    Optional<String> point) {
+    Optional<String> point,
+    Folding folding) {
   /** The default machine and configuration, in mode {@code full}. */
   public static final RunOptions DEFAULT =
       new RunOptions(
@@ -43,7 +45,17 @@ public record RunOptions(
       List<String> params,
       Mode mode,
       boolean verify) {
-    this(topology, overrides, ccl, cclOverrides, params, mode, verify, false, Optional.empty());
+    this(
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        params,
+        mode,
+        verify,
+        false,
+        Optional.empty(),
+        Folding.OFF);
   }
 
   /** Copies the lists. */
@@ -64,37 +76,37 @@ public record RunOptions(
         mode,
         verify,
         check,
-        point);
+        point, folding);
   }
 
   /** A copy with overrides of the machine. */
   public RunOptions withOverrides(List<String> newOverrides) {
     return new RunOptions(
-        topology, newOverrides, ccl, cclOverrides, params, mode, verify, check, point);
+        topology, newOverrides, ccl, cclOverrides, params, mode, verify, check, point, folding);
   }
 
   /** A copy with overrides of the collective configuration. */
   public RunOptions withCclOverrides(List<String> newOverrides) {
     return new RunOptions(
-        topology, overrides, ccl, newOverrides, params, mode, verify, check, point);
+        topology, overrides, ccl, newOverrides, params, mode, verify, check, point, folding);
   }
 
   /** A copy with parameters of the bench. */
   public RunOptions withParams(List<String> newParams) {
     return new RunOptions(
-        topology, overrides, ccl, cclOverrides, newParams, mode, verify, check, point);
+        topology, overrides, ccl, cclOverrides, newParams, mode, verify, check, point, folding);
   }
 
   /** A copy with another mode. */
   public RunOptions withMode(Mode newMode) {
     return new RunOptions(
-        topology, overrides, ccl, cclOverrides, params, newMode, verify, check, point);
+        topology, overrides, ccl, cclOverrides, params, newMode, verify, check, point, folding);
   }
 
   /** A copy whose execution is checked, or not. */
   public RunOptions withCheck(boolean checked) {
     return new RunOptions(
-        topology, overrides, ccl, cclOverrides, params, mode, verify, checked, point);
+        topology, overrides, ccl, cclOverrides, params, mode, verify, checked, point, folding);
   }
 
   /** A copy that runs one point of a bench of several. */
@@ -108,6 +120,21 @@ public record RunOptions(
         mode,
         verify,
         check,
-        Optional.of(nameOrNumber));
+        Optional.of(nameOrNumber), folding);
+  }
+
+  /** A copy that folds, or does not. */
+  public RunOptions withFolding(Folding newFolding) {
+    return new RunOptions(
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        params,
+        mode,
+        verify,
+        check,
+        point,
+        newFolding);
   }
 }

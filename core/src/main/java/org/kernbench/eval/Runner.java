@@ -157,6 +157,7 @@ public final class Runner {
     }
     List<String> problems = new ArrayList<>();
     attempt.context().checkPoint();
+    attempt.context().checkFolding(bench.name());
     RunResult.Status status = check(bench, outcome, problems);
     RunResult result =
         new RunResult(
@@ -347,7 +348,8 @@ public final class Runner {
       Params params,
       Map<String, String> verified,
       List<String> problems) {
-    Attempt other = attempt(bench, options.withMode(mode).withCheck(false), params, false);
+    RunOptions every = options.withMode(mode).withCheck(false).withFolding(Folding.OFF);
+    Attempt other = attempt(bench, every, params, false);
     String got =
         other.outcome().map(o -> mode == Mode.TIME ? o.opLogHash() : o.valuesHash()).orElse("");
     String name = "full and " + word(mode);

@@ -167,7 +167,7 @@ final class EquivariantCase {
 
   /** How packages name their bytes. */
   Fold.Turn turn() {
-    return turns ? new Fold.Turn(0, (long) BLOCKS * BLOCK, BLOCK) : Fold.Turn.NONE;
+    return turns ? new Fold.Turn(0, (long) BLOCKS * BLOCK, BLOCK, 1) : Fold.Turn.NONE;
   }
 
   Launch run(Simulator sim) {

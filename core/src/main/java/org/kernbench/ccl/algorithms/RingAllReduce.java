@@ -15,6 +15,8 @@ import org.kernbench.ccl.RingOrder;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.Segments;
 import org.kernbench.ccl.Wiring;
+import org.kernbench.device.CannotFoldException;
+import org.kernbench.device.Fold;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.Steps;
 import org.kernbench.machine.Machine;
@@ -131,6 +133,21 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     @Override
     public OptionalLong wireBytes(CollectiveCall call) {
       return OptionalLong.of(2L * (p - 1) * call.bytes());
+    }
+
+    /** Position {@code i} begins with segment {@code i} of every block. */
+    @Override
+    public Fold.Turn turn(CollectiveCall call) {
+      int elements = Math.toIntExact(call.elements());
+      RingPlan plan = RingPlan.choose(group, order, queues, config, elements, call.dtype());
+      int blocks = Segments.ofAtMost(0, elements, plan.block()).parts();
+      if (elements % ((long) p * blocks) != 0) {
+        throw new CannotFoldException(
+            "%s (%s) cuts %,d elements in %,d unequal segments; use a multiple of %,d"
+                .formatted(call.op().word(), config.name(), elements, p * blocks, p * blocks));
+      }
+      long block = call.bytes() / blocks;
+      return new Fold.Turn(0, block, block / p, blocks);
     }
 
     @Override

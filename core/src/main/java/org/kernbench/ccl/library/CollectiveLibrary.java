@@ -12,6 +12,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.AlgorithmConfig;
@@ -316,6 +317,22 @@ public final class CollectiveLibrary implements CollectiveBackend {
       bound.planned(CollectiveOp.ALL_REDUCE);
     }
     return bound;
+  }
+
+  /** The algorithm of all-reduces, bound to a group, and its queues. */
+  public record OfGroup(Group group, String algorithm, Schedule schedule, IpcqSpec queues) {}
+
+  /** Binds the algorithm of all-reduces to all ranks, without a host program. */
+  public OfGroup ofAllRanks() {
+    Group group =
+        rankLevel == RankLevel.SIP && worldSize == machine.sips()
+            ? Group.ofPackages(machine)
+            : new Group(
+                machine,
+                rankLevel,
+                IntStream.range(0, worldSize).mapToObj(r -> rankLevel.lead(machine, r)).toList());
+    IpcqSpec queues = config.queues(machine.ipcq());
+    return new OfGroup(group, config.name(), algorithm.plan(group, queues, config), queues);
   }
 
   /** The algorithms, each bound to the group when an operation first needs it. */

@@ -43,7 +43,8 @@ public final class AllReduceBench implements Bench {
             CollectiveParams.dtype(context),
             CollectiveParams.pattern(context, library.worldSize()),
             context.mode(),
-            context.recording().withLines())
+            context.recording().withLines(),
+            context.folding())
         .run(library);
   }
 }

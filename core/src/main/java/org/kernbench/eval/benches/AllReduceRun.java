@@ -4,13 +4,18 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import org.kernbench.ccl.FoldedCall;
 import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
+import org.kernbench.device.CannotFoldException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
+import org.kernbench.device.QueueSet;
+import org.kernbench.device.Simulator;
 import org.kernbench.device.SimulatorOptions;
 import org.kernbench.device.log.OpLog;
+import org.kernbench.eval.Folding;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.ValueCheck;
 import org.kernbench.eval.output.Digest;
@@ -40,6 +45,7 @@ import org.kernbench.torch.placement.RankLevel;
  * @param pattern what the ranks hold before
  * @param mode what is computed
  * @param recording how much is recorded
+ * @param folding whether one package may stand for all in mode {@code time}
  */
 public record AllReduceRun(
     Machine machine,
@@ -47,7 +53,19 @@ public record AllReduceRun(
     DType dtype,
     Pattern pattern,
     Mode mode,
-    SimulatorOptions recording) {
+    SimulatorOptions recording,
+    Folding folding) {
+
+  /** One that simulates every package. */
+  public AllReduceRun(
+      Machine machine,
+      int elements,
+      DType dtype,
+      Pattern pattern,
+      Mode mode,
+      SimulatorOptions recording) {
+    this(machine, elements, dtype, pattern, mode, recording, Folding.OFF);
+  }
 
   /** Remembers what the process group was connected to. */
   private static final class Observed implements CollectiveBackend {
@@ -90,8 +108,11 @@ public record AllReduceRun(
     int ranks = collectives.worldSize();
     checkRanks(collectives);
     checkRange(ranks);
-    Observed backend = new Observed(collectives);
     Outcome outcome = Outcome.on(machine);
+    if (folding != Folding.OFF && mode == Mode.TIME && folded(outcome, collectives)) {
+      return outcome;
+    }
+    Observed backend = new Observed(collectives);
     try (Torch torch =
         Torch.open(machine, new TorchOptions(mode, recording, Optional.of(backend)))) {
       connect(torch, backend);
@@ -100,6 +121,41 @@ public record AllReduceRun(
       report(outcome, torch, backend, results);
     }
     return outcome;
+  }
+
+  /**
+   * Runs one package for all.
+   *
+   * @return false if that is not exact, and every package may be run
+   * @throws UsageException if it is not, and folding was asked for
+   */
+  private boolean folded(Outcome outcome, CollectiveBackend collectives) {
+    try {
+      if (!(collectives instanceof CollectiveLibrary library)) {
+        throw new CannotFoldException("the collectives are not those of kernbench");
+      }
+      CollectiveLibrary.OfGroup bound = library.ofAllRanks();
+      try (FoldedCall call =
+          FoldedCall.allReduce(
+              bound.group(), bound.schedule(), bound.queues(), dtype, elements, recording)) {
+        conditions(outcome, bound.algorithm(), library, bound.queues());
+        outcome.condition("fold", call.note());
+        Simulator simulator = call.simulator();
+        OpLog log = simulator.opLog();
+        outcome.simulated(
+            simulator.eventCount(), log.isHashOfAll() ? log.hash() : log.hash() + " of package 0");
+        List<Pe> leads = bound.group().leads();
+        reportTime(
+            outcome, simulator, call.launch(), call.queues(), leads, bound.queues());
+      }
+      return true;
+    } catch (CannotFoldException e) {
+      if (folding == Folding.ON) {
+        throw new UsageException("cannot fold: " + e.getMessage());
+      }
+      outcome.condition("fold", "no: " + e.getMessage());
+      return false;
+    }
   }
 
   /** Queues that do not fit the machine are an error of the configuration, not of the program. */
@@ -201,18 +257,7 @@ public record AllReduceRun(
   private void report(Outcome outcome, Torch torch, Observed backend, Results results) {
     CollectiveRun run = torch.distributed().history().getLast();
     IpcqSpec ipcq = run.queues().spec();
-    long bytes = (long) elements * dtype.sizeBytes();
-    int ranks = backend.worldSize();
-    outcome
-        .condition("algorithm", run.algorithm())
-        .condition("ranks", ranks)
-        .condition("rank_level", backend.rankLevel().name().toLowerCase(Locale.ROOT))
-        .condition("pattern", pattern.word())
-        .condition("n_elem", elements)
-        .condition("bytes", bytes)
-        .condition("buffer_kind", ipcq.bufferKind().name().toLowerCase(Locale.ROOT))
-        .condition("slots", ipcq.slots())
-        .condition("slot_size", ipcq.slotBytes());
+    conditions(outcome, run.algorithm(), backend, ipcq);
     if (backend.backend instanceof CollectiveLibrary library) {
       outcome.choices(library.choices());
     }
@@ -227,29 +272,46 @@ public record AllReduceRun(
       }
     }
     if (mode != Mode.VALUES) {
-      reportTime(outcome, torch, run, backend.leads, ipcq, bytes, ranks);
+      reportTime(
+          outcome, torch.simulator(), run.launch(), run.queueSet(), backend.leads, ipcq);
     }
+  }
+
+  private long bytes() {
+    return (long) elements * dtype.sizeBytes();
+  }
+
+  private void conditions(
+      Outcome outcome, String algorithm, CollectiveBackend backend, IpcqSpec ipcq) {
+    outcome
+        .condition("algorithm", algorithm)
+        .condition("ranks", backend.worldSize())
+        .condition("rank_level", backend.rankLevel().name().toLowerCase(Locale.ROOT))
+        .condition("pattern", pattern.word())
+        .condition("n_elem", elements)
+        .condition("bytes", bytes())
+        .condition("buffer_kind", ipcq.bufferKind().name().toLowerCase(Locale.ROOT))
+        .condition("slots", ipcq.slots())
+        .condition("slot_size", ipcq.slotBytes());
   }
 
   private void reportTime(
       Outcome outcome,
-      Torch torch,
-      CollectiveRun run,
+      Simulator simulator,
+      Launch launch,
+      QueueSet queues,
       List<Pe> leads,
-      IpcqSpec ipcq,
-      long bytes,
-      int ranks) {
-    Launch launch = run.launch();
-    Bounds.Bound bound = Bounds.allReduce(machine, leads, bytes);
+      IpcqSpec ipcq) {
+    int ranks = leads.size();
+    Bounds.Bound bound = Bounds.allReduce(machine, leads, bytes());
     outcome.time(launch.criticalPs(), bound.ps(), bound.kind());
     double ns = launch.criticalPs() / 1e3;
     if (ns > 0) {
-      outcome.metric("algbw_gb_per_s", Numbers.rounded(bytes / ns));
-      outcome.metric("busbw_gb_per_s", Numbers.rounded(bytes / ns * 2 * (ranks - 1) / ranks));
+      outcome.metric("algbw_gb_per_s", Numbers.rounded(bytes() / ns));
+      outcome.metric("busbw_gb_per_s", Numbers.rounded(bytes() / ns * 2 * (ranks - 1) / ranks));
     }
     outcome.metric("launch_ns", Numbers.ns(launch.startPs() - launch.enqueuedPs()));
-    outcome.metric("peak_slots", torch.simulator().peakSlots(run.queueSet()));
-    OpLog log = torch.simulator().opLog();
-    outcome.explained(log, launch, ipcq);
+    outcome.metric("peak_slots", simulator.peakSlots(queues));
+    outcome.explained(simulator.opLog(), launch, ipcq);
   }
 }

@@ -69,7 +69,8 @@ final class RingScaleBench implements Bench {
             dtype,
             Pattern.exactIn(dtype, ranks),
             context.mode(),
-            context.recording(ranks > MOST_RANKS_KEPT ? 0 : KEPT_OPERATIONS))
+            context.recording(ranks > MOST_RANKS_KEPT ? 0 : KEPT_OPERATIONS),
+            context.folding())
         .run(CollectiveLibrary.open(machine, config));
   }
 }

@@ -29,6 +29,7 @@ import org.kernbench.device.Mode;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.Param;
 import org.kernbench.eval.Params;
+import org.kernbench.eval.Folding;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.machine.MachineException;
 import org.kernbench.machine.Machines;
@@ -246,7 +247,8 @@ public record Sweep(
         base.mode(),
         base.verify(),
         base.check(),
-        base.point());
+        base.point(),
+        Folding.OFF);
   }
 
   // ---- keys ----

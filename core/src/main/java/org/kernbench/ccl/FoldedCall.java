@@ -1,0 +1,184 @@
+package org.kernbench.ccl;
+
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import org.kernbench.device.CannotFoldException;
+import org.kernbench.device.Fold;
+import org.kernbench.device.Launch;
+import org.kernbench.device.LaunchRequest;
+import org.kernbench.device.PePort;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.device.QueueSet;
+import org.kernbench.device.Simulator;
+import org.kernbench.device.SimulatorOptions;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.machine.spec.MmuSpec;
+import org.kernbench.machine.spec.TlbFill;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tl.LaunchGrid;
+import org.kernbench.tl.Shard;
+import org.kernbench.tl.Tl;
+import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.Part;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.collective.Splits;
+import org.kernbench.torch.placement.RankLevel;
+
+/**
+ * A collective of all packages, in mode {@code time}, of which one package is simulated for all
+ * (ADR 0109): the same picosecond and the same rows as with every rank, for the price of one.
+ */
+public final class FoldedCall implements AutoCloseable {
+  private final Simulator simulator;
+  private final QueueSet queues;
+  private final Launch launch;
+  private final String note;
+
+  private FoldedCall(Simulator simulator, QueueSet queues, Launch launch, String note) {
+    this.simulator = simulator;
+    this.queues = queues;
+    this.launch = launch;
+    this.note = note;
+  }
+
+  /**
+   * Runs an all-reduce (a sum) in place of vectors in the HBM of each rank.
+   *
+   * @param schedule bound to the group; every package is a rank, of one PE
+   * @param spec of its queues
+   * @param elements of each rank's vector, at least 1
+   * @throws CannotFoldException if ranks are not alike or do not do alike, with the reason
+   */
+  public static FoldedCall allReduce(
+      Group group,
+      Schedule schedule,
+      IpcqSpec spec,
+      DType dtype,
+      int elements,
+      SimulatorOptions recording) {
+    Machine machine = group.machine();
+    checkRanks(group);
+    final Fold fold = Fold.of(machine);
+    checkTranslations(machine.pe().mmu(), (long) elements * dtype.sizeBytes());
+    CollectiveCall call = call(group, dtype, elements);
+    Fold.Turn turn = schedule.turn(call);
+    QueuePlan plan =
+        fold.representatives(new QueuePlan(spec, schedule.connections(call)));
+    List<Pe> first = List.of(group.lead(0));
+    Function<PePort, Runnable> program = program(group, schedule.program(call), dtype, elements);
+    fold.compare(first, plan, program, turn);
+    Simulator simulator = fold.open(recording);
+    try {
+      QueueSet set = simulator.install(plan);
+      int stream = machine.pe().cpu().contexts() - 1;
+      LaunchRequest request = LaunchRequest.of("allReduce", first).with(set).onStream(stream);
+      Launch launch = simulator.launch(request, program);
+      simulator.drive(launch);
+      return new FoldedCall(simulator, set, launch, fold.note());
+    } catch (RuntimeException | Error e) {
+      simulator.close();
+      throw e;
+    }
+  }
+
+  private static void checkRanks(Group group) {
+    Machine machine = group.machine();
+    int pes = machine.cubesPerSip() * machine.pesPerCube();
+    if (group.level() != RankLevel.SIP || pes != 1) {
+      throw new CannotFoldException(
+          "a package has %s PEs, and ranks are of level %s; only packages of one PE that are ranks are folded so far"
+              .formatted(pes, group.level().name().toLowerCase(java.util.Locale.ROOT)));
+    }
+    if (group.size() != machine.sips()) {
+      throw new CannotFoldException(
+          "%s of %s packages are ranks; let all packages take part (world_size)"
+              .formatted(group.size(), machine.sips()));
+    }
+  }
+
+  /** Translations cost nothing if the TLB holds all pages, and mapping fills it. */
+  private static void checkTranslations(MmuSpec mmu, long bytes) {
+    if (mmu.missPs() == 0) {
+      return;
+    }
+    if (mmu.fill() != TlbFill.AT_MAP) {
+      throw new CannotFoldException(
+          "translations miss at first touch, at another step on each rank; use pe.mmu.fill: at_map"
+              + " to fold");
+    }
+    long pages = Math.ceilDiv(bytes, mmu.pageBytes()) + 1;
+    if (pages > mmu.entries()) {
+      throw new CannotFoldException(
+          "the vector of %,d bytes takes up to %,d pages, and the TLB holds %,d: translations miss at another step on each rank; use smaller vectors or more pe.mmu.entries"
+              .formatted(bytes, pages, mmu.entries()));
+    }
+  }
+
+  /** Nobody asks a call of whole vectors where those of other ranks are: rank 0's stand for all. */
+  private static CollectiveCall call(Group group, DType dtype, int elements) {
+    int ranks = group.size();
+    List<Optional<Shard>> shards =
+        Collections.nCopies(ranks, Optional.of(vector(group, 0, dtype, elements)));
+    return new CollectiveCall(
+        CollectiveOp.ALL_REDUCE,
+        ReduceKind.SUM,
+        dtype,
+        -1,
+        elements,
+        Collections.nCopies(ranks, new Part(0, elements)),
+        Splits.NONE,
+        List.of(),
+        shards,
+        shards);
+  }
+
+  private static Shard vector(Group group, int rank, DType dtype, int elements) {
+    return new Shard(
+        "x", group.machine().addresses().hbm(group.lead(rank), 0), Shape.of(elements), dtype);
+  }
+
+  private static Function<PePort, Runnable> program(
+      Group group, Schedule.RankProgram program, DType dtype, int elements) {
+    Reduction reduction = new Reduction(ReduceKind.SUM, group.size());
+    LaunchGrid grid = new LaunchGrid(0, group.machine().sips());
+    return port -> {
+      Tl tl = new Tl(port, grid);
+      int rank = group.rankOf(port.pe());
+      Payload vector = Payload.of(vector(group, rank, dtype, elements));
+      return program instanceof Schedule.SteppedProgram stepped
+          ? stepped.begin(tl, rank, vector, reduction)
+          : () -> program.run(tl, rank, vector, reduction);
+    };
+  }
+
+  /** Package 0, which stood for all. */
+  public Simulator simulator() {
+    return simulator;
+  }
+
+  /** Its queues. */
+  public QueueSet queues() {
+    return queues;
+  }
+
+  /** The kernel, done. */
+  public Launch launch() {
+    return launch;
+  }
+
+  /** What was folded, by which shifts, and how it was checked. */
+  public String note() {
+    return note;
+  }
+
+  @Override
+  public void close() {
+    simulator.close();
+  }
+}
