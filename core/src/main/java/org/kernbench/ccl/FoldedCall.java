@@ -68,8 +68,7 @@ public final class FoldedCall implements AutoCloseable {
     checkTranslations(machine.pe().mmu(), (long) elements * dtype.sizeBytes());
     CollectiveCall call = call(group, dtype, elements);
     Fold.Turn turn = schedule.turn(call);
-    QueuePlan plan =
-        fold.representatives(new QueuePlan(spec, schedule.connections(call)));
+    QueuePlan plan = schedule.representatives(fold, spec, call);
     List<Pe> first = List.of(group.lead(0));
     Function<PePort, Runnable> program = program(group, schedule.program(call), dtype, elements);
     fold.compare(first, plan, program, turn);

@@ -52,6 +52,9 @@ public record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long ove
   /** The rank's PE whose engines are the slowest. */
   public static PeSpec slowestPe(Group group) {
     PeSpec slowest = group.machine().pe();
+    if (group.machine().slowPackages().isEmpty()) {
+      return slowest;
+    }
     for (Pe lead : group.leads()) {
       PeSpec pe = group.machine().pe(lead.sip());
       if (pe.math().clockHz() < slowest.math().clockHz()) {

@@ -27,6 +27,9 @@ public final class RingOrder {
 
   public static RingOrder of(Group group) {
     Machine m = group.machine();
+    if (isByNumber(group)) {
+      return new RingOrder(IntStream.range(0, group.size()).toArray());
+    }
     int[] sips = inverse(PackageCycle.quickest(m, inverse(packages(m))));
     int[] cubes = cycle(m.cubeMeshWidth(), m.cubeMeshHeight());
     Comparator<Pe> order =
@@ -39,6 +42,12 @@ public final class RingOrder {
             .sorted(Comparator.comparing(group::lead, order))
             .mapToInt(Integer::intValue)
             .toArray());
+  }
+
+  /** Whether ranks are packages in a ring, or all neighbours, whose links do not differ. */
+  private static boolean isByNumber(Group group) {
+    Machine m = group.machine();
+    return group.isOfPackages() && !m.sipTopology().isGrid() && !m.hasUnequalSipLinks();
   }
 
   /** By package its position on the cycle of the grid. */
@@ -54,6 +63,16 @@ public final class RingOrder {
       inverse[of[i]] = i;
     }
     return inverse;
+  }
+
+  /** Whether each rank has its number for a position. */
+  public boolean isByNumber() {
+    for (int position = 0; position < rankAt.length; position++) {
+      if (rankAt[position] != position) {
+        return false;
+      }
+    }
+    return true;
   }
 
   public int rankAt(int position) {

@@ -8,6 +8,7 @@ import org.kernbench.device.CannotFoldException;
 import org.kernbench.device.Fold;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.Steps;
+import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tl.Tl;
 import org.kernbench.torch.collective.CollectiveCall;
 
@@ -80,6 +81,17 @@ public interface Schedule {
    */
   default OptionalInt leastSlots(CollectiveCall call) {
     return OptionalInt.empty();
+  }
+
+  /**
+   * Of the queues of a call those that begin in package 0, one for each orbit of shifts, where every
+   * package is a rank (ADR 0109). By default found among all of them; a schedule of very many ranks
+   * may know without.
+   *
+   * @throws CannotFoldException if a shift takes some queue to where none is
+   */
+  default QueuePlan representatives(Fold fold, IpcqSpec spec, CollectiveCall call) {
+    return fold.representatives(new QueuePlan(spec, connections(call)));
   }
 
   /**

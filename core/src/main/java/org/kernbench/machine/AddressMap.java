@@ -6,14 +6,18 @@ import org.kernbench.machine.spec.BufferKind;
  * The physical address space: 51 bits of package, die and offset in the die.
  *
  * <p>The usual split is 4, 5 and 42 bits. A machine with more packages or dies takes exactly the
- * bits they need, and the offset gets the rest. Dies are the cubes; four more numbers belong to the
+ * bits they need, and the offset gets the rest. Packages beyond 16 that do not fit make addresses
+ * longer, up to 60 bits. Dies are the cubes; four more numbers belong to the
  * IO chiplets. A cube's offsets hold its HBM slices first, then the SRAM, then the TCM of each PE;
  * SRAM and each TCM start at a multiple of their size rounded up to a power of two. Everything else
  * is unmapped.
  */
 public final class AddressMap {
-  /** Bits of a physical address. */
+  /** Bits of a physical address, but for machines of very many packages. */
   public static final int ADDRESS_BITS = 51;
+
+  /** No physical address has more. */
+  static final int MOST_BITS = 60;
 
   private static final int USUAL_SIP_BITS = 4;
   private static final int USUAL_DIE_BITS = 5;
@@ -56,11 +60,19 @@ public final class AddressMap {
 
   /** Bits that do not fit: 0 if the layout fits, else how many bits too many it needs. */
   int excessBits() {
-    return Math.max(0, sipBits + dieBits + neededOffsetBits() - ADDRESS_BITS);
+    int inPackage = dieBits + neededOffsetBits();
+    return Math.max(
+        Math.max(0, sipBits + inPackage - MOST_BITS),
+        Math.min(sipBits, USUAL_SIP_BITS) + inPackage - ADDRESS_BITS);
   }
 
   private int neededOffsetBits() {
     return bitsFor(tcmBase + tcmStride * pes);
+  }
+
+  /** Bits of an address. */
+  public int addressBits() {
+    return Math.max(ADDRESS_BITS, sipBits + dieBits + neededOffsetBits());
   }
 
   /** Bits that hold the package. */
@@ -75,7 +87,7 @@ public final class AddressMap {
 
   /** Bits that hold the offset in a die. */
   public int offsetBits() {
-    return ADDRESS_BITS - sipBits - dieBits;
+    return addressBits() - sipBits - dieBits;
   }
 
   /**

@@ -53,7 +53,7 @@ final class MachineReader {
 
   private static final long BILLION = 1_000_000_000;
 
-  private static final int MAX_SIPS = 65_536;
+  private static final int MAX_SIPS = 1 << 24;
   private static final int MAX_FULLY_CONNECTED = 4096;
   private static final int MAX_AXIS = 256;
 

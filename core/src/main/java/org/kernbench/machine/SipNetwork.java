@@ -33,16 +33,28 @@ final class SipNetwork {
   private final boolean doubleY;
   private final int links;
 
-  /** By package and side: the link that leaves there, for rings and grids. */
+  /**
+   * By package and side: the link that leaves there, for rings and grids; where all packages have
+   * links on the same sides, of package 0 alone.
+   */
   private final int[] portLink;
+
+  /** Whether all packages have links on the same sides, for rings and grids. */
+  private final boolean isUniform;
 
   private final List<LinkOverride> overrides;
 
   /** By pair of packages the side of the first link, if some links are dead. */
   private final byte[] detours;
 
-  /** By link: package times 4 plus side it leaves from, for rings and grids. */
+  /** By link: package times 4 plus side it leaves from, for rings and grids; see portLink. */
   private int[] linkPort = new int[0];
+
+  /** Packages in these tables. */
+  private final int tabled;
+
+  /** Links that leave a package, where all have as many. */
+  private int linksEach = 1;
 
   SipNetwork(MachineConfig.SystemConfig system) {
     topology = system.topology();
@@ -57,7 +69,9 @@ final class SipNetwork {
     doubleX = pairs && width == 2;
     doubleY = pairs && height == 2;
     boolean ports = ring || topology.isGrid();
-    portLink = ports ? new int[sips * 4] : new int[0];
+    isUniform = ports && topology != SipTopology.MESH_2D_NO_WRAP && width != 2 && height != 2;
+    tabled = isUniform ? 1 : sips;
+    portLink = ports ? new int[tabled * 4] : new int[0];
     Arrays.fill(portLink, NONE);
     links =
         switch (topology) {
@@ -192,9 +206,9 @@ final class SipNetwork {
   }
 
   private int numberPorts() {
-    linkPort = new int[sips * 4];
+    linkPort = new int[tabled * 4];
     int count = 0;
-    for (int sip = 0; sip < sips; sip++) {
+    for (int sip = 0; sip < tabled; sip++) {
       for (Side side : SipTemplate.SIDES) {
         if (neighbour(sip, side) != NONE) {
           linkPort[count] = sip * 4 + side.ordinal();
@@ -202,7 +216,24 @@ final class SipNetwork {
         }
       }
     }
-    return count;
+    linksEach = Math.max(1, count);
+    return isUniform ? count * sips : count;
+  }
+
+  /** The link that leaves a package on a side, for rings and grids. */
+  private int portLink(int sip, Side side) {
+    return isUniform
+        ? sip * linksEach + portLink[side.ordinal()]
+        : portLink[sip * 4 + side.ordinal()];
+  }
+
+  /** The package that a link leaves, for rings and grids. */
+  private int portSip(int link) {
+    return isUniform ? link / linksEach : linkPort[link] / 4;
+  }
+
+  private Side portSide(int link) {
+    return SipTemplate.SIDES[linkPort[isUniform ? link % linksEach : link] % 4];
   }
 
   private int neighbour(int sip, Side side) {
@@ -277,7 +308,7 @@ final class SipNetwork {
     return switch (topology) {
       case SWITCH -> 2 * from;
       case FULLY_CONNECTED -> from * (sips - 1) + (to < from ? to : to - 1);
-      case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> portLink[from * 4 + exitSide(from, to).ordinal()];
+      case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> portLink(from, exitSide(from, to));
     };
   }
 
@@ -291,7 +322,7 @@ final class SipNetwork {
     return switch (topology) {
       case SWITCH -> link % 2 == 0 ? link / 2 : NONE;
       case FULLY_CONNECTED -> link / (sips - 1);
-      case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> linkPort[link] / 4;
+      case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> portSip(link);
     };
   }
 
@@ -303,7 +334,7 @@ final class SipNetwork {
         int peer = link % (sips - 1);
         yield peer < fromSip(link) ? peer : peer + 1;
       }
-      case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> neighbour(linkPort[link] / 4, fromSide(link));
+      case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> neighbour(portSip(link), fromSide(link));
     };
   }
 
@@ -314,7 +345,7 @@ final class SipNetwork {
       case FULLY_CONNECTED ->
           nextLink(shift.applyAsInt(fromSip(link)), shift.applyAsInt(toSip(link)));
       case RING_1D, TORUS_2D, MESH_2D_NO_WRAP ->
-          portLink[shift.applyAsInt(fromSip(link)) * 4 + fromSide(link).ordinal()];
+          portLink(shift.applyAsInt(fromSip(link)), fromSide(link));
     };
   }
 
@@ -352,7 +383,7 @@ final class SipNetwork {
     return switch (topology) {
       case SWITCH -> Side.E;
       case FULLY_CONNECTED -> exitSide(fromSip(link), toSip(link));
-      case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> SipTemplate.SIDES[linkPort[link] % 4];
+      case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> portSide(link);
     };
   }
 

@@ -10,7 +10,7 @@ package org.kernbench.machine;
  */
 public record VirtualAddress(long value) implements MemoryAddress {
   /** The lowest virtual address. */
-  public static final long BASE = 1L << (AddressMap.ADDRESS_BITS + 1);
+  public static final long BASE = 1L << (AddressMap.MOST_BITS + 1);
 
   /** Size of the virtual address space in bytes. */
   public static final long SPACE_BYTES = BASE;

@@ -135,6 +135,17 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       return OptionalLong.of(2L * (p - 1) * call.bytes());
     }
 
+    /** By number the first hop is every hop. */
+    @Override
+    public QueuePlan representatives(Fold fold, IpcqSpec spec, CollectiveCall call) {
+      if (!group.isOfPackages() || !order.isByNumber()) {
+        return Schedule.super.representatives(fold, spec, call);
+      }
+      Wiring wiring = new Wiring(group);
+      wiring.join(0, NEXT, 1, PREVIOUS);
+      return new QueuePlan(spec, wiring.connections());
+    }
+
     /** Position {@code i} begins with segment {@code i} of every block. */
     @Override
     public Fold.Turn turn(CollectiveCall call) {

@@ -70,7 +70,8 @@ record RingPlan(int block, int pieces, boolean copy, double ps) {
 
     static Model of(Group group, RingOrder order, IpcqSpec queues) {
       LinkCosts worst = between(group, order, 0);
-      for (int i = 1; i < group.size(); i++) {
+      boolean alike = group.isOfPackages() && isAlike(group.machine());
+      for (int i = 1; i < group.size() && !alike; i++) {
         worst = worst.worse(between(group, order, i));
       }
       long credit =
@@ -79,6 +80,11 @@ record RingPlan(int block, int pieces, boolean copy, double ps) {
               + queues.creditOverheadPs();
       return new Model(
           group.machine(), LinkCosts.slowestPe(group), group.size(), worst, queues.slots(), credit);
+    }
+
+    /** Whether a shift takes each hop of a ring by number to any other. */
+    private static boolean isAlike(Machine machine) {
+      return !machine.sipTopology().isGrid() && machine.symmetry().isPresent();
     }
 
     private static LinkCosts between(Group group, RingOrder order, int position) {

@@ -8,6 +8,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.DmaSpec;
 import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.SipTopology;
 
 /**
  * Lower bounds of collectives, from the machine alone: no program can be faster, whether its PEs
@@ -51,6 +52,11 @@ import org.kernbench.machine.spec.LinkKind;
  * every message counts against the ports of sender and receiver.
  */
 public final class Bounds {
+  /** Ranks beyond which a ring is not looked at whole. */
+  private static final int LONG_RING = 1024;
+
+  private static final int SMALL_RING = 16;
+
   /** Ranks up to which the best cuts are searched for. */
   private static final int EXACT = 128;
 
@@ -117,7 +123,34 @@ public final class Bounds {
    * @param bytes of each rank's vector
    */
   public static Bound allReduce(Machine machine, List<Pe> leads, long bytes) {
-    return of(machine, leads).allReduce(bytes);
+    return leads.size() > LONG_RING && isRing(machine, leads)
+        ? onLongRing(machine, bytes)
+        : of(machine, leads).allReduce(bytes);
+  }
+
+  /** Whether all packages of a ring are ranks, of one PE each, and none is different. */
+  private static boolean isRing(Machine machine, List<Pe> leads) {
+    return machine.sipTopology() == SipTopology.RING_1D
+        && machine.symmetry().isPresent()
+        && machine.peCount() == machine.sips()
+        && leads.size() == machine.sips();
+  }
+
+  /**
+   * The bound of an all-reduce over all packages of a ring, from rings of 16 and 18: ports and
+   * memories are those of one package, more can only leave less to each link, and each two packages
+   * more add the same to the distance to the farthest.
+   */
+  static Bound onLongRing(Machine machine, long bytes) {
+    Bounds small = ofSmallRing(machine, SMALL_RING);
+    long hop = ofSmallRing(machine, SMALL_RING + 2).diameterPs() - small.diameterPs();
+    small.diameterPs += hop * (machine.sips() / 2 - SMALL_RING / 2);
+    return small.allReduce(bytes);
+  }
+
+  private static Bounds ofSmallRing(Machine machine, int sips) {
+    Machine small = machine.with(List.of("system.sips.count=" + sips));
+    return of(small, IntStream.range(0, sips).mapToObj(sip -> new Pe(sip, 0, 0)).toList());
   }
 
   /**

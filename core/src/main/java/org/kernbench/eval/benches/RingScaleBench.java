@@ -6,6 +6,7 @@ import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.Folding;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.machine.Machine;
@@ -19,10 +20,13 @@ final class RingScaleBench implements Bench {
   /** With more ranks no operation keeps a row, and packages may run ahead of each other. */
   private static final int MOST_RANKS_KEPT = 255;
 
+  /** With more ranks one must stand for all: the others would take gigabytes. */
+  private static final int MOST_RANKS_RUN = 16_384;
+
   private static final int KEPT_OPERATIONS = 1 << 16;
 
   private static final Param<Integer> RANKS =
-      Param.integer("ranks", 64, 2, 16384, "number of ranks, one PE each");
+      Param.integer("ranks", 64, 2, 1 << 24, "number of ranks, one PE each");
 
   private static final Param<Long> BYTES =
       Param.size("bytes", "1 MiB", 4, 1L << 30, "size of each rank's tensor of f32");
@@ -70,7 +74,20 @@ final class RingScaleBench implements Bench {
             Pattern.exactIn(dtype, ranks),
             context.mode(),
             context.recording(ranks > MOST_RANKS_KEPT ? 0 : KEPT_OPERATIONS),
-            context.folding())
+            folding(context, ranks))
         .run(CollectiveLibrary.open(machine, config));
+  }
+
+  private static Folding folding(BenchContext context, int ranks) {
+    Folding folding = context.folding();
+    if (ranks <= MOST_RANKS_RUN) {
+      return folding;
+    }
+    if (folding == Folding.OFF) {
+      throw new UsageException(
+          "--param ranks: got %,d; more than %,d only where one stands for all: in mode time, with --fold auto or on, not checked or explained"
+              .formatted(ranks, MOST_RANKS_RUN));
+    }
+    return Folding.ON;
   }
 }

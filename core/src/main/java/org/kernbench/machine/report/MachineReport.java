@@ -98,7 +98,7 @@ public final class MachineReport {
     row(
         "addresses",
         "%s bits: %s sip, %s die, %s offset"
-            .formatted(AddressMap.ADDRESS_BITS, map.sipBits(), map.dieBits(), map.offsetBits()));
+            .formatted(map.addressBits(), map.sipBits(), map.dieBits(), map.offsetBits()));
   }
 
   private void memories() {
