@@ -2,9 +2,9 @@ package org.kernbench.ccl;
 
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Function;
-import org.kernbench.device.CannotFoldException;
 import org.kernbench.device.Fold;
 import org.kernbench.device.Launch;
 import org.kernbench.device.LaunchRequest;
@@ -13,6 +13,7 @@ import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.Simulator;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.IpcqSpec;
@@ -91,8 +92,8 @@ public final class FoldedCall implements AutoCloseable {
     int pes = machine.cubesPerSip() * machine.pesPerCube();
     if (group.level() != RankLevel.SIP || pes != 1) {
       throw new CannotFoldException(
-          "a package has %s PEs, and ranks are of level %s; only packages of one PE that are ranks are folded so far"
-              .formatted(pes, group.level().name().toLowerCase(java.util.Locale.ROOT)));
+          "a package has %s PEs, and ranks are of level %s; only packages of one PE are folded so far"
+              .formatted(pes, group.level().name().toLowerCase(Locale.ROOT)));
     }
     if (group.size() != machine.sips()) {
       throw new CannotFoldException(
@@ -114,8 +115,14 @@ public final class FoldedCall implements AutoCloseable {
     long pages = Math.ceilDiv(bytes, mmu.pageBytes()) + 1;
     if (pages > mmu.entries()) {
       throw new CannotFoldException(
-          "the vector of %,d bytes takes up to %,d pages, and the TLB holds %,d: translations miss at another step on each rank; use smaller vectors or more pe.mmu.entries"
-              .formatted(bytes, pages, mmu.entries()));
+          String.format(
+              Locale.ROOT,
+              "the vector of %,d bytes takes up to %,d pages, and the TLB holds %,d: translations"
+                  + " miss at another step on each rank; use smaller vectors or more"
+                  + " pe.mmu.entries",
+              bytes,
+              pages,
+              mmu.entries()));
     }
   }
 

@@ -4,10 +4,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import org.kernbench.device.CannotFoldException;
 import org.kernbench.device.Fold;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.Steps;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tl.Tl;
 import org.kernbench.torch.collective.CollectiveCall;
@@ -84,9 +84,9 @@ public interface Schedule {
   }
 
   /**
-   * Of the queues of a call those that begin in package 0, one for each orbit of shifts, where every
-   * package is a rank (ADR 0109). By default found among all of them; a schedule of very many ranks
-   * may know without.
+   * Of the queues of a call those that begin in package 0, one for each orbit of shifts, where
+   * every package is a rank (ADR 0109). By default found among all of them; a schedule of very many
+   * ranks may know without.
    *
    * @throws CannotFoldException if a shift takes some queue to where none is
    */

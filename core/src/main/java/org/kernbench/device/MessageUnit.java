@@ -69,7 +69,8 @@ final class MessageUnit {
     final Pe at = executor.representative(of, of);
     TimedPe p = executor.pe(at);
     Map<String, QueueEnd> ends = byPe.computeIfAbsent(p.index, i -> new LinkedHashMap<>());
-    QueueEnd q = new QueueEnd(id, p.index, at, direction, executor.representative(peer, of), place, slots);
+    QueueEnd q =
+        new QueueEnd(id, p.index, at, direction, executor.representative(peer, of), place, slots);
     if (ends.put(direction, q) != null) {
       throw new SimulationException(
           """

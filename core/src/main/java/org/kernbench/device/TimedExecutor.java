@@ -33,12 +33,23 @@ import org.kernbench.sim.Simulation;
 final class TimedExecutor implements Executor, EventHandler {
   private static final int LAUNCH = 0;
 
+  /**
+   * The ways between a PE and a memory.
+   *
+   * @param there for written data, ending with the memory's port
+   * @param back for read data, beginning with the memory's port
+   * @param requestPs latency of a command to the memory, without the memory's own access time
+   * @param replyPs latency of an acknowledgement from the memory
+   */
+  record MemoryPath(FabricRoute there, FabricRoute back, long requestPs, long replyPs) {}
+
   final Machine machine;
   final Mode mode;
   final OpLog log;
 
   /** The shifts by which packages are folded, so that package 0 stands for all; null if not. */
   final @Nullable Symmetry folded;
+
   final PageMap map;
   final Memories memories;
   final CommandTable commands = new CommandTable();
@@ -143,9 +154,7 @@ final class TimedExecutor implements Executor, EventHandler {
     return pe(machine.peIndex(pe));
   }
 
-  /**
-   * Where packages are folded, what a PE is when {@code of} is moved to package 0; else the PE.
-   */
+  /** Where packages are folded, what a PE is when {@code of} is moved to package 0; else the PE. */
   Pe representative(Pe pe, Pe of) {
     return folded == null ? pe : folded.shifted(pe, folded.backFrom(of.sip()));
   }

@@ -71,8 +71,8 @@ final class TimedPe {
   private final AccessList stores = new AccessList();
   private long memoryAccesses;
   private int pathNode = -1;
-  private @Nullable MemoryPath path;
-  private final Map<Integer, MemoryPath> paths = new HashMap<>();
+  private TimedExecutor.@Nullable MemoryPath path;
+  private final Map<Integer, TimedExecutor.MemoryPath> paths = new HashMap<>();
 
   TimedPe(World world, int index, Pe pe) {
     this.world = world;
@@ -569,8 +569,8 @@ final class TimedPe {
     return op.kind == OpKind.LOAD ? loads : stores;
   }
 
-  MemoryPath path(int memory) {
-    MemoryPath p = path;
+  TimedExecutor.MemoryPath path(int memory) {
+    TimedExecutor.MemoryPath p = path;
     if (memory != pathNode || p == null) {
       p =
           paths.computeIfAbsent(

@@ -221,13 +221,13 @@ final class World implements EventHandler, Interconnect.Sink {
         readMemory(op);
       }
     }
-    MemoryPath path = op.pe.path(op.memory);
+    TimedExecutor.MemoryPath path = op.pe.path(op.memory);
     moves(op, path.back());
     access(path.back(), beginPs(op) + path.requestPs(), op);
   }
 
   void beginStore(AccessOp op) {
-    MemoryPath path = op.pe.path(op.memory);
+    TimedExecutor.MemoryPath path = op.pe.path(op.memory);
     op.replyPs = path.replyPs();
     moves(op, path.there());
     access(path.there(), beginPs(op), op);

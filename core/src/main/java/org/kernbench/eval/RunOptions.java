@@ -76,7 +76,8 @@ public record RunOptions(
         mode,
         verify,
         check,
-        point, folding);
+        point,
+        folding);
   }
 
   /** A copy with overrides of the machine. */
@@ -120,21 +121,13 @@ public record RunOptions(
         mode,
         verify,
         check,
-        Optional.of(nameOrNumber), folding);
+        Optional.of(nameOrNumber),
+        folding);
   }
 
   /** A copy that folds, or does not. */
   public RunOptions withFolding(Folding newFolding) {
     return new RunOptions(
-        topology,
-        overrides,
-        ccl,
-        cclOverrides,
-        params,
-        mode,
-        verify,
-        check,
-        point,
-        newFolding);
+        topology, overrides, ccl, cclOverrides, params, mode, verify, check, point, newFolding);
   }
 }

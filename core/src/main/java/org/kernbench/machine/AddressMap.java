@@ -7,10 +7,9 @@ import org.kernbench.machine.spec.BufferKind;
  *
  * <p>The usual split is 4, 5 and 42 bits. A machine with more packages or dies takes exactly the
  * bits they need, and the offset gets the rest. Packages beyond 16 that do not fit make addresses
- * longer, up to 60 bits. Dies are the cubes; four more numbers belong to the
- * IO chiplets. A cube's offsets hold its HBM slices first, then the SRAM, then the TCM of each PE;
- * SRAM and each TCM start at a multiple of their size rounded up to a power of two. Everything else
- * is unmapped.
+ * longer, up to 60 bits. Dies are the cubes; four more numbers belong to the IO chiplets. A cube's
+ * offsets hold its HBM slices first, then the SRAM, then the TCM of each PE; SRAM and each TCM
+ * start at a multiple of their size rounded up to a power of two. Everything else is unmapped.
  */
 public final class AddressMap {
   /** Bits of a physical address, but for machines of very many packages. */

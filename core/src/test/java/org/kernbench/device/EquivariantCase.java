@@ -120,7 +120,11 @@ final class EquivariantCase {
   /** Moves that load or store. */
   long accesses() {
     return moves.stream()
-        .filter(m -> m.kind == Kind.LOAD || m.kind == Kind.STORE || m.kind == Kind.LOAD_FAR || m.kind == Kind.STORE_FAR)
+        .filter(m ->
+            m.kind == Kind.LOAD
+                || m.kind == Kind.STORE
+                || m.kind == Kind.LOAD_FAR
+                || m.kind == Kind.STORE_FAR)
         .count();
   }
 

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -64,7 +65,10 @@ final class FoldTest {
       })
   void machineWithOnePartThatDiffers_isRefused(String override, String why) {
     Machine machine =
-        Machines.load("ring", List.of(override, "fabric.virtual_channels=" + (override.startsWith("fabric") ? 2 : 1)));
+        Machines.load(
+            "ring",
+            List.of(
+                override, "fabric.virtual_channels=" + (override.startsWith("fabric") ? 2 : 1)));
     assertThatThrownBy(() -> Fold.of(machine))
         .isInstanceOf(CannotFoldException.class)
         .hasMessageContaining(why);
@@ -107,8 +111,11 @@ final class FoldTest {
       QueuePlan plan = fold.representatives(c.plan());
       try {
         fold.compare(fold.representatives(c.allPes()), plan, c::program, Fold.Turn.NONE);
-        assertThat(c.turn()).as("%s", c).satisfiesAnyOf(
-            turn -> assertThat(turn).isEqualTo(Fold.Turn.NONE), turn -> assertThat(c.accesses()).isZero());
+        assertThat(c.turn())
+            .as("%s", c)
+            .satisfiesAnyOf(
+                turn -> assertThat(turn).isEqualTo(Fold.Turn.NONE),
+                turn -> assertThat(c.accesses()).isZero());
       } catch (CannotFoldException e) {
         assertThat(e).hasMessageContaining("expected the same with peers renamed");
         refused++;
@@ -136,7 +143,8 @@ final class FoldTest {
     assertThatThrownBy(() -> Fold.of(c.machine).representatives(pes))
         .isInstanceOf(CannotFoldException.class)
         .hasMessageContaining("let all packages take part alike");
-    assertThatThrownBy(() -> Fold.of(c.machine).representatives(pes.subList(c.pesPerPackage(), pes.size())))
+    assertThatThrownBy(
+            () -> Fold.of(c.machine).representatives(pes.subList(c.pesPerPackage(), pes.size())))
         .isInstanceOf(CannotFoldException.class)
         .hasMessageContaining("the PE at its place in package 0 does not");
   }
@@ -147,17 +155,15 @@ final class FoldTest {
     Fold fold = Fold.of(machine);
     QueuePlan none = new QueuePlan(machine.ipcq(), List.of());
     List<Pe> one = List.of(new Pe(0, 0, 0));
-    assertThatThrownBy(
-            () -> fold.compare(one, none, port -> port::clockPs, Fold.Turn.NONE))
+    assertThatThrownBy(() -> fold.compare(one, none, port -> port::clockPs, Fold.Turn.NONE))
         .isInstanceOf(CannotFoldException.class)
         .hasMessageContaining("looks at the clock");
-    assertThatThrownBy(
-            () ->
-                fold.compare(
-                    one,
-                    none,
-                    port -> () -> port.look(SlotReuseTest.fill(port, 4, 0), 0, 4),
-                    Fold.Turn.NONE))
+    assertThatThrownBy(() ->
+            fold.compare(
+                one,
+                none,
+                port -> () -> port.look(SlotReuseTest.fill(port, 4, 0), 0, 4),
+                Fold.Turn.NONE))
         .isInstanceOf(CannotFoldException.class)
         .hasMessageContaining("looks at data");
   }

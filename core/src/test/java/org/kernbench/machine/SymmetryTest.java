@@ -138,7 +138,8 @@ final class SymmetryTest {
   @Test
   void seats_whereNothingWraps_growWithTheNumber() {
     Machine m = machine("ring_1d 5 1");
-    assertThat(IntStream.range(0, 5).map(sip -> m.seat(2, sip)).toArray()).containsExactly(0, 1, 2, 3, 4);
+    assertThat(IntStream.range(0, 5).map(sip -> m.seat(2, sip)).toArray())
+        .containsExactly(0, 1, 2, 3, 4);
     Machine torus = machine("torus_2d 3 3");
     assertThat(IntStream.range(0, 9).map(sip -> torus.seat(4, sip)).toArray())
         .containsExactly(0, 1, 2, 3, 4, 5, 6, 7, 8);

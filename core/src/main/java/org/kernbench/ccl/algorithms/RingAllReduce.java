@@ -2,6 +2,7 @@ package org.kernbench.ccl.algorithms;
 
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.kernbench.ccl.AlgorithmConfig;
@@ -15,10 +16,10 @@ import org.kernbench.ccl.RingOrder;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.Segments;
 import org.kernbench.ccl.Wiring;
-import org.kernbench.device.CannotFoldException;
 import org.kernbench.device.Fold;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.Steps;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.IpcqSpec;
@@ -154,8 +155,14 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       int blocks = Segments.ofAtMost(0, elements, plan.block()).parts();
       if (elements % ((long) p * blocks) != 0) {
         throw new CannotFoldException(
-            "%s (%s) cuts %,d elements in %,d unequal segments; use a multiple of %,d"
-                .formatted(call.op().word(), config.name(), elements, p * blocks, p * blocks));
+            String.format(
+                Locale.ROOT,
+                "%s (%s) cuts %,d elements in %,d unequal segments; use a multiple of %,d",
+                call.op().word(),
+                config.name(),
+                elements,
+                p * blocks,
+                p * blocks));
       }
       long block = call.bytes() / blocks;
       return new Fold.Turn(0, block, block / p, blocks);

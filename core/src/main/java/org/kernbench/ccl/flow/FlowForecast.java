@@ -3,20 +3,20 @@ package org.kernbench.ccl.flow;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import org.kernbench.ccl.Wiring;
-import org.kernbench.device.QueuePlan;
-import java.util.LinkedHashMap;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.LinkCosts;
+import org.kernbench.ccl.Wiring;
 import org.kernbench.ccl.flow.Dataflow.Kind;
 import org.kernbench.ccl.flow.Dataflow.Part;
 import org.kernbench.ccl.flow.FlowSteps.Action;
 import org.kernbench.ccl.flow.FlowSteps.Verb;
+import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.Route;
@@ -193,7 +193,7 @@ final class FlowForecast {
     }
     for (Part p : steps.flow().parts()) {
       if (p.kind == Kind.RECEIVED) {
-        ways[p.id] = found.get(key(p.source().rank, p.rank));
+        ways[p.id] = Objects.requireNonNull(found.get(key(p.source().rank, p.rank)));
       }
     }
     return found;

@@ -90,8 +90,7 @@ public final class FabricRoute {
    *     host
    * @param folded the shifts by which packages are folded; null if they are not
    */
-  public static FabricRoute of(
-      Machine machine, Route route, int owner, @Nullable Symmetry folded) {
+  public static FabricRoute of(Machine machine, Route route, int owner, @Nullable Symmetry folded) {
     int[] links = route.links();
     boolean fromBanks = machine.hbm().isBanked() && machine.linkKind(links[0]) == LinkKind.HBM_PORT;
     int[] served = fromBanks ? Arrays.copyOfRange(links, 1, links.length) : links;

@@ -61,9 +61,7 @@ public final class Ties {
     for (int i = 0; i < links.length; i++) {
       way[i] = folded == null ? links[i] : folded.classOf(links[i]);
       way[links.length + i] =
-          owner == machine.sips()
-              ? owner
-              : machine.seat(machine.packageOfLink(links[i]), owner);
+          owner == machine.sips() ? owner : machine.seat(machine.packageOfLink(links[i]), owner);
     }
     return way;
   }

@@ -378,9 +378,11 @@ public final class OpLog {
    * see {@link #isHashOfAll}.
    */
   public String hash() {
-    boolean ofAll = orbit != null && orbit.isComplete();
+    Orbit all = orbit;
     long hash =
-        ofAll ? mix(orbit.hash(), completed()) : mix(tally.hash, tally.completed);
+        all != null && all.isComplete()
+            ? mix(all.hash(), completed())
+            : mix(tally.hash, tally.completed);
     return String.format(java.util.Locale.ROOT, "%016x", hash);
   }
 

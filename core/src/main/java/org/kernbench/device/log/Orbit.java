@@ -57,8 +57,7 @@ final class Orbit {
     if (!isComplete()) {
       return;
     }
-    final int[] places =
-        place < 0 ? noLink : links.computeIfAbsent(place, link -> images(link));
+    final int[] places = place < 0 ? noLink : links.computeIfAbsent(place, link -> images(link));
     for (int by = 0; by < places.length; by++) {
       int there = pe + by * pesOfPackage;
       long h = OpLog.mix(((long) ordinal << 32) ^ there, what);

@@ -8,18 +8,21 @@ import org.kernbench.ccl.FoldedCall;
 import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
-import org.kernbench.device.CannotFoldException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.Simulator;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
+import org.kernbench.device.log.TransferLog;
 import org.kernbench.eval.Folding;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.ValueCheck;
 import org.kernbench.eval.output.Digest;
 import org.kernbench.eval.output.Numbers;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
@@ -109,7 +112,7 @@ public record AllReduceRun(
     checkRanks(collectives);
     checkRange(ranks);
     Outcome outcome = Outcome.on(machine);
-    if (folding != Folding.OFF && mode == Mode.TIME && folded(outcome, collectives)) {
+    if (mode == Mode.TIME && wantsFolding() && folded(outcome, collectives)) {
       return outcome;
     }
     Observed backend = new Observed(collectives);
@@ -121,6 +124,11 @@ public record AllReduceRun(
       report(outcome, torch, backend, results);
     }
     return outcome;
+  }
+
+  /** Unless told to, runs that keep rows keep those of every package, and explain them. */
+  private boolean wantsFolding() {
+    return folding == Folding.ON || (folding == Folding.AUTO && recording.opLogLimit() == 0);
   }
 
   /**
@@ -145,8 +153,7 @@ public record AllReduceRun(
         outcome.simulated(
             simulator.eventCount(), log.isHashOfAll() ? log.hash() : log.hash() + " of package 0");
         List<Pe> leads = bound.group().leads();
-        reportTime(
-            outcome, simulator, call.launch(), call.queues(), leads, bound.queues());
+        reportTime(outcome, simulator, call.launch(), call.queues(), leads, bound.queues());
       }
       return true;
     } catch (CannotFoldException e) {
@@ -272,8 +279,7 @@ public record AllReduceRun(
       }
     }
     if (mode != Mode.VALUES) {
-      reportTime(
-          outcome, torch.simulator(), run.launch(), run.queueSet(), backend.leads, ipcq);
+      reportTime(outcome, torch.simulator(), run.launch(), run.queueSet(), backend.leads, ipcq);
     }
   }
 
@@ -312,6 +318,31 @@ public record AllReduceRun(
     }
     outcome.metric("launch_ns", Numbers.ns(launch.startPs() - launch.enqueuedPs()));
     outcome.metric("peak_slots", simulator.peakSlots(queues));
-    outcome.explained(simulator.opLog(), launch, ipcq);
+    explain(outcome, simulator.opLog(), launch, ipcq);
+  }
+
+  /** Whose credit it was that a message waited for, the rows of one package do not say. */
+  private static void explain(Outcome outcome, OpLog log, Launch launch, IpcqSpec ipcq) {
+    if (log.packagesPerRow() > 1 && log.isComplete() && waitsForCredits(log, ipcq)) {
+      outcome.opLog(log);
+      outcome.noBreakdown(
+          "messages waited for credits of other packages, of which a folded op log has no rows, so"
+              + " the critical path is not known; --fold off follows it");
+    } else {
+      outcome.explained(log, launch, ipcq);
+    }
+  }
+
+  private static boolean waitsForCredits(OpLog log, IpcqSpec ipcq) {
+    boolean waits = ipcq.recvAwaitsCredit();
+    for (int id = 0; id < log.size() && !waits; id++) {
+      waits = log.has(id) && log.cause(id) == Cause.CREDIT;
+      int part = log.transfers().lastPart(id);
+      while (part != TransferLog.NONE && !waits && log.kind(id) == OpKind.SEND) {
+        waits = log.transfers().by(part) >= 0;
+        part = log.transfers().previous(part);
+      }
+    }
+    return waits;
   }
 }

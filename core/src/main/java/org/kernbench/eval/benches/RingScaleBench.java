@@ -1,6 +1,7 @@
 package org.kernbench.eval.benches;
 
 import java.util.List;
+import java.util.Locale;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
@@ -85,8 +86,12 @@ final class RingScaleBench implements Bench {
     }
     if (folding == Folding.OFF) {
       throw new UsageException(
-          "--param ranks: got %,d; more than %,d only where one stands for all: in mode time, with --fold auto or on, not checked or explained"
-              .formatted(ranks, MOST_RANKS_RUN));
+          String.format(
+              Locale.ROOT,
+              "--param ranks: got %,d; more than %,d only where one stands for all: in mode time,"
+                  + " with --fold auto or on, not checked or explained",
+              ranks,
+              MOST_RANKS_RUN));
     }
     return Folding.ON;
   }

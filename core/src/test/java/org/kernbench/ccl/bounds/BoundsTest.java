@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -361,5 +362,16 @@ final class BoundsTest {
     }
     assertThat(inUnits.get(0)).isBetween(7.9, 8.3);
     assertThat(inUnits.get(1)).isBetween(1.0, 1.1);
+  }
+
+  /** A long ring's bound comes from two short rings; compared here where both can be had. */
+  @ParameterizedTest
+  @CsvSource({"130, 4", "200, 65536", "255, 1048576", "301, 1024", "200, 1073741824"})
+  void allReduce_onALongRing_isThatOfAllItsRanks(int ranks, long bytes) {
+    Machine machine = Machines.load("ring", List.of("system.sips.count=" + ranks));
+    List<Pe> leads = IntStream.range(0, ranks).mapToObj(sip -> new Pe(sip, 0, 0)).toList();
+    Bounds.Bound whole = Bounds.of(machine, leads).allReduce(bytes);
+    Bounds.Bound fromTwo = Bounds.onLongRing(machine, bytes);
+    assertThat(fromTwo).isEqualTo(whole);
   }
 }

@@ -416,9 +416,9 @@ final class MmuTest {
       assertThatThrownBy(() -> rig.run(p -> p.load(at(90, 20))))
           .isInstanceOf(SimulationException.class)
           .hasMessage(
-              "sip0.cube0.pe0: page fault: nothing is mapped at va:0x10000000000064; below lies"
-                  + " range 0 [va:0x10000000000000, va:0x10000000000064); above lies range 4096"
-                  + " [va:0x10000000001000, va:0x10000000001064); expected an address inside a"
+              "sip0.cube0.pe0: page fault: nothing is mapped at va:0x2000000000000064; below lies"
+                  + " range 0 [va:0x2000000000000000, va:0x2000000000000064); above lies range 4096"
+                  + " [va:0x2000000000001000, va:0x2000000000001064); expected an address inside a"
                   + " tensor that is not closed");
     }
   }

@@ -1,4 +1,4 @@
-package org.kernbench.device;
+package org.kernbench.machine;
 
 /** Packages are not all alike, or do not all do alike: the message says what differs. */
 public final class CannotFoldException extends RuntimeException {
