@@ -28,6 +28,9 @@ public final class SteadyForecast {
 
   private static final long MOST_SHORT_BYTES = 4 << 20;
 
+  /** How often a vector is as long as the longer short one and is still simulated at once. */
+  private static final long AT_ONCE = 2;
+
   /** Factor by which the multiple may have drifted at the length of a call. */
   private static final double STEADY = 1.25;
 
@@ -54,7 +57,7 @@ public final class SteadyForecast {
 
   /** Whether a vector is so short that simulating it costs no more than forecasting. */
   public static boolean isShort(CollectiveTrial.Question question, int ranks) {
-    return bytes(question) * ranks <= shortBytes(ranks);
+    return bytes(question) * ranks <= AT_ONCE * shortBytes(ranks);
   }
 
   private static long shortBytes(int ranks) {

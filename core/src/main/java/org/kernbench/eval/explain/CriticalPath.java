@@ -71,6 +71,7 @@ final class CriticalPath {
       do {
         m = graph.from(graph.firstEdge(m));
       } while (m != CausalGraph.ROOT
+          && graph.kind(m) != Moment.STARTED // an earlier kernel has a window of its own
           && !(startedWhenIssued(m, false) && log.pe(graph.index(m)).equals(pe)));
       ps += graph.timePs(issued) - graph.timePs(m);
       times++;
