@@ -1,6 +1,8 @@
 package org.kernbench.machine;
 
+import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.kernbench.machine.spec.LinkKind;
 
 /**
@@ -21,6 +23,11 @@ public enum Overhead {
       return machine.config().pe().dma().messageOverheadPs();
     }
   };
+
+  /** Those that messages pay on a route over links of these kinds. */
+  public static List<Overhead> over(Set<LinkKind> kinds) {
+    return Stream.of(values()).filter(each -> each.isPaidOver(kinds)).toList();
+  }
 
   /** Whether messages pay it on a route over links of these kinds; over more kinds no less. */
   abstract boolean isPaidOver(Set<LinkKind> kinds);

@@ -3,7 +3,6 @@ package org.kernbench.machine;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.sim.Rate;
 
@@ -102,7 +101,7 @@ public final class Route {
     for (int link : links) {
       kinds.add(machine.linkKind(link));
     }
-    return Stream.of(Overhead.values()).filter(each -> each.isPaidOver(kinds)).toList();
+    return Overhead.over(kinds);
   }
 
   /** The sum of its {@link #overheads}. */

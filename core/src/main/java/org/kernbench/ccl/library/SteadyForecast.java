@@ -20,7 +20,9 @@ import org.kernbench.torch.collective.CollectiveOp;
  * <p>What is short enough to be simulated at once needs no forecast.
  */
 public final class SteadyForecast {
-  /** Bytes of each rank's longer short vector, of few ranks: twice what the slots of a queue hold. */
+  /**
+   * Bytes of each rank's longer short vector, of few ranks: twice what the slots of a queue hold.
+   */
   private static final long SHORT_BYTES_OF_RANK = 256 << 10;
 
   /** All ranks' bytes of the longer short vector, at least and at most; of the other a quarter. */

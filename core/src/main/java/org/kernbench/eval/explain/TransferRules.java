@@ -2,13 +2,16 @@ package org.kernbench.eval.explain;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import org.kernbench.device.log.Cost;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.eval.explain.CausalGraph.Piece;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Overhead;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.machine.spec.LinkKind;
 
@@ -209,10 +212,16 @@ final class TransferRules {
     };
   }
 
-  /** What a message pays on its route, which the link that its part entered last ends. */
+  /** What a message pays for the links that its part went over. */
   private Piece[] overheads(int part, int op) {
-    int target = machine.link(ways.link(ways.lastService(part))).toNode();
-    return machine.route(machine.peNode(log.pe(op)), target).overheads().stream()
+    Set<LinkKind> kinds = EnumSet.noneOf(LinkKind.class);
+    int service = ways.lastService(part);
+    kinds.add(machine.linkKind(ways.link(service)));
+    while (!ways.isEntry(service)) {
+      service = ways.from(service);
+      kinds.add(machine.linkKind(ways.link(service)));
+    }
+    return Overhead.over(kinds).stream()
         .map(each -> new Piece(new Cost.MessageOverhead(each), PathCause.MESSAGE_OVERHEAD, op))
         .toArray(Piece[]::new);
   }
