@@ -52,6 +52,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   private @Nullable Map<Pe, Integer> byPe;
   private List<Launch> users = List.of();
   private boolean closed;
+  private int version;
 
   /** Whose memory this is a part of; this tensor itself, unless it is a view. */
   private final Tensor owner;
@@ -167,6 +168,14 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
    */
   public void orderAfter(Launch launch) {
     usedBy(launch);
+  }
+
+  /**
+   * How often the host has written to it, or to what it is a view of ({@code _version} in PyTorch).
+   * What kernels write does not count.
+   */
+  public int version() {
+    return owner.version;
   }
 
   /** The tensor that the memory belongs to, by which uses are ordered. */
@@ -340,6 +349,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     settle();
     if (session.hasValues()) {
       int size = dtype.sizeBytes();
+      owner.version++;
       byte[] chunk = new byte[CHUNK_BYTES];
       Numerics.fill(dtype, value, chunk, 0, CHUNK_BYTES / size);
       for (Part part : parts.inMemory()) {
@@ -353,6 +363,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   }
 
   void writeAll(byte[] whole) {
+    owner.version++;
     int size = dtype.sizeBytes();
     for (Part part : parts.inMemory()) {
       ShardCopy copy = new ShardCopy(shape, part.spec(), size);

@@ -185,7 +185,9 @@ public final class Compute {
   }
 
   /**
-   * Copies of an operand: those that are there, or new ones. The operand is not written again.
+   * Copies of an operand: those that are there, or new ones. What the host writes is noticed;
+   * kernels do not write an operand again before the end of a backward pass, which {@linkplain
+   * #forgetPanels forgets} the copies.
    *
    * @param width rows of a panel
    * @param down whether its rows are cut over the rows of cubes, rather than over their columns
@@ -202,6 +204,12 @@ public final class Compute {
       panels.removeFirst().close();
     }
     return made;
+  }
+
+  /** Operands may be written from now on. */
+  void forgetPanels() {
+    panels.forEach(Panels::close);
+    panels.clear();
   }
 
   /** How many PEs compute. */

@@ -257,12 +257,13 @@ public final class Graph implements AutoCloseable {
    * @param grad of the result, as many elements
    */
   public void backward(Variable result, Tensor grad) {
-    tape.run(result, grad, p -> {});
+    backward(result, grad, p -> {});
   }
 
   /** The same; tells of each parameter when its gradient here is complete. */
   public void backward(Variable result, Tensor grad, Consumer<Parameter> whenComplete) {
     tape.run(result, grad, whenComplete);
+    compute.forgetPanels();
   }
 
   /**

@@ -27,10 +27,12 @@ final class Panels implements Product.Operand, AutoCloseable {
   private final int width;
   private final Matrix of;
   private final boolean down;
+  private final int version;
 
   private Panels(Tensor tensor, Matrix of, int width, boolean down) {
     this.of = of;
     this.down = down;
+    this.version = of.tensor().version();
     this.tensor = tensor;
     this.transposed = of.transposed();
     this.rows = of.height();
@@ -44,6 +46,7 @@ final class Panels implements Product.Operand, AutoCloseable {
         && other.equals(of)
         && otherWidth == width
         && otherDown == down
+        && of.tensor().version() == version
         && !tensor.isClosed();
   }
 

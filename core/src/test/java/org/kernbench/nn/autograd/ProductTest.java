@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
@@ -35,6 +36,35 @@ final class ProductTest {
     assertThat(whole).isEqualTo(product.on(Spread.CUBE, Mode.VALUES, false));
     assertThat(whole).isEqualTo(product.on(Spread.ALL, Mode.VALUES, true));
     product.check(whole);
+  }
+
+  /** Copies of operands are kept for the next product, but not beyond a change of the operand. */
+  @Test
+  void operand_writtenAgain_countsInTheNextProduct() {
+    Machine machine = Machines.load("tiny", List.of());
+    TorchOptions options = TorchOptions.DEFAULT.withMode(Mode.VALUES).withSpread(Spread.ALL);
+    int n = 300;
+    try (Torch torch = Torch.open(machine, options)) {
+      Tensor a = Compute.spread(torch, "a", Shape.of(n, n), DType.F32).fillInPlace(1);
+      Tensor b = Compute.spread(torch, "b", Shape.of(n, n), DType.F32).fillInPlace(1);
+      Tensor c = Compute.spread(torch, "c", Shape.of(n, n), DType.F32).fillInPlace(0);
+      Compute compute = new Compute(torch, t -> t);
+      Runnable product =
+          () ->
+              compute.matmulInto(
+                  "product", Matrix.of(a, n, n), Matrix.of(b, n, n), c, false, false);
+      product.run();
+      assertThat(c.get(0, 0)).isEqualTo(n);
+
+      b.fillInPlace(2); // by the host
+      product.run();
+      assertThat(c.get(7, 9)).isEqualTo(2 * n);
+
+      torch.launch("step", tl -> tl.store(b, tl.load(b).mul(2)), b); // by a kernel, as optimizers
+      compute.forgetPanels();
+      product.run();
+      assertThat(c.get(n - 1, n - 1)).isEqualTo(4 * n);
+    }
   }
 
   private record Case(DType dtype, int m, int n, int k, boolean at, boolean bt, boolean add) {
