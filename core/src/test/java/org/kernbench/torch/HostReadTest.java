@@ -57,7 +57,7 @@ final class HostReadTest {
   /** A public method that gives numbers, bytes or text of the contents must be marked. */
   @Test
   void tensor_publicMethodWithContents_isMarked() {
-    List<String> describing = List.of("name", "sizeBytes", "isClosed");
+    List<String> describing = List.of("name", "sizeBytes", "isClosed", "version");
     for (Method m : Tensor.class.getDeclaredMethods()) {
       Class<?> type = m.getReturnType();
       boolean gives =
