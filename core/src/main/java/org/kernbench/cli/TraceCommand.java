@@ -1,10 +1,13 @@
 package org.kernbench.cli;
 
+import java.util.Optional;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code kernbench trace}: Chakra execution traces of other systems. */
@@ -40,5 +43,29 @@ final class TraceCommand implements Callable<Integer> {
         spec.commandLine(),
         "missing command; expected trace "
             + String.join(" or trace ", spec.subcommands().keySet()));
+  }
+
+  /** Which traces a command is about. */
+  static final class Files {
+    @Parameters(
+        arity = "1",
+        paramLabel = "FILES",
+        description = "folder/name of name.0.et, name.1.et, .. (or .json, or .gz), or the folder.")
+    private String files = "";
+
+    @Option(
+        names = "--groups",
+        paramLabel = "FILE",
+        description =
+            "Process groups, a JSON file {\"name\": [ranks], ..} (default: name.groups.json).")
+    private @Nullable String groups;
+
+    String files() {
+      return files;
+    }
+
+    Optional<String> groups() {
+      return Optional.ofNullable(groups);
+    }
   }
 }

@@ -1,8 +1,6 @@
 package org.kernbench.cli;
 
-import java.util.Optional;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.kernbench.chakra.TraceException;
 import org.kernbench.chakra.Workload;
 import org.kernbench.config.UsageException;
@@ -10,7 +8,6 @@ import org.kernbench.eval.replay.TraceLint;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 
 /** {@code kernbench trace lint}: what is in traces, and whether they can be run. */
 @Command(
@@ -32,18 +29,7 @@ import picocli.CommandLine.Parameters;
 final class TraceLintCommand implements Callable<Integer> {
   private final Terminal terminal;
 
-  @Parameters(
-      arity = "1",
-      paramLabel = "FILES",
-      description = "folder/name of name.0.et, name.1.et, .. (or .json, or .gz), or the folder.")
-  private String files = "";
-
-  @Option(
-      names = "--groups",
-      paramLabel = "FILE",
-      description =
-          "Process groups, a JSON file {\"name\": [ranks], ..} (default: name.groups.json).")
-  private @Nullable String groups;
+  @Mixin private TraceCommand.Files traces = new TraceCommand.Files();
 
   @Mixin private TextOrJson format = new TextOrJson();
 
@@ -60,7 +46,7 @@ final class TraceLintCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     try {
-      TraceLint lint = TraceLint.of(Workload.load(files, Optional.ofNullable(groups)));
+      TraceLint lint = TraceLint.of(Workload.load(traces.files(), traces.groups()));
       terminal.out().print(format.isJson() ? lint.json() : lint.text());
       return 0;
     } catch (TraceException e) {

@@ -3,11 +3,10 @@ package org.kernbench.cli;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.Unmatched;
 
@@ -30,18 +29,7 @@ import picocli.CommandLine.Unmatched;
       "  kernbench trace run traces/step --roofline --param algorithm=auto"
     })
 final class TraceRunCommand implements Callable<Integer> {
-  @Parameters(
-      arity = "1",
-      paramLabel = "FILES",
-      description = "folder/name of name.0.et, name.1.et, .. (or .json, or .gz), or the folder.")
-  private String files = "";
-
-  @Option(
-      names = "--groups",
-      paramLabel = "FILE",
-      description =
-          "Process groups, a JSON file {\"name\": [ranks], ..} (default: name.groups.json).")
-  private @Nullable String groups;
+  @Mixin private TraceCommand.Files traces = new TraceCommand.Files();
 
   @Option(
       names = "--roofline",
@@ -66,10 +54,8 @@ final class TraceRunCommand implements Callable<Integer> {
     if (others.stream().noneMatch(o -> o.equals("--mode") || o.startsWith("--mode="))) {
       args.addAll(List.of("--mode", "time"));
     }
-    args.addAll(List.of("--param", "workload=" + files));
-    if (groups != null) {
-      args.addAll(List.of("--param", "groups=" + groups));
-    }
+    args.addAll(List.of("--param", "workload=" + traces.files()));
+    traces.groups().ifPresent(file -> args.addAll(List.of("--param", "groups=" + file)));
     if (roofline) {
       args.addAll(List.of("--param", "compute=roofline"));
     }
