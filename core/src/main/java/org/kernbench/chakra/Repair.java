@@ -21,8 +21,7 @@ public enum Repair {
   UNKNOWN_ATTRIBUTE("an attribute that means nothing here: passed over"),
   UNKNOWN_FIELD("a field that the schema does not have: passed over"),
   STREAM_ORDER("device work of one stream: done in the order of its recorded starts"),
-  ALL_DIMENSIONS("involved_dim names all dimensions: all ranks of the group"),
-  PADDED("a vector that its ranks do not divide evenly: made longer by less than one row");
+  ALL_DIMENSIONS("involved_dim names all dimensions: all ranks of the group");
 
   private final String text;
 
