@@ -81,6 +81,22 @@ final class LauncherTest {
   }
 
   @Test
+  void launcher_commandThatSimulatesNothing_leavesOutTheSecondCompiler() throws Exception {
+    publish();
+
+    for (String quick : List.of("--help", "list", "man", "new")) {
+      assertThat(launch(quick).out()).as(quick).contains("-XX:TieredStopAtLevel=1\n");
+    }
+    assertThat(launch().out()).contains("-XX:TieredStopAtLevel=1\n");
+    for (String simulating : List.of("run", "sweep", "tune", "explain", "conformance")) {
+      assertThat(launch(simulating).out())
+          .as(simulating)
+          .doesNotContain("TieredStopAtLevel")
+          .contains("-XX:Tier4InvocationThreshold=");
+    }
+  }
+
+  @Test
   void launcher_programEndsWithACode_passesItOn() throws Exception {
     publish();
     environment.put("FAKE_EXIT", "1");

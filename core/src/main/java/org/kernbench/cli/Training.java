@@ -6,9 +6,8 @@ import java.io.Writer;
 import org.kernbench.eval.benches.BenchRegistry;
 
 /**
- * What the launcher runs once after a build, for the virtual machine to remember: the classes that
- * are loaded and the profiles of methods that get hot (JEP 483 and 515). A later run starts with
- * both.
+ * What the launcher runs once after a build, for the virtual machine to remember which classes are
+ * loaded (JEP 483). A later run starts with them.
  */
 final class Training {
   private Training() {}
