@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.cli.text.ResultText;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.report.Recording;

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.cli.text.ExplanationText;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.Progress;

@@ -14,6 +14,8 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.cli.process.VectorProcess;
+import org.kernbench.cli.text.ResultText;
 import org.kernbench.config.Problem;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;

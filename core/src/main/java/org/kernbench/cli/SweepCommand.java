@@ -9,6 +9,8 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.cli.process.WorkerProcess;
+import org.kernbench.cli.text.SweepText;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.Progress;

@@ -1,4 +1,4 @@
-package org.kernbench.cli;
+package org.kernbench.cli.process;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -15,7 +15,7 @@ import org.kernbench.eval.Runner;
  * is repaid (ADR 0044): a process has the module from its start or never, having it costs every
  * start a tenth of a second, and the machine remarks on it on standard error.
  */
-final class VectorProcess {
+public final class VectorProcess {
   /** The remark; nothing else on standard error is held back. */
   static final String REMARK = "WARNING: Using incubator modules: " + JavaProcess.VECTOR_MODULE;
 
@@ -27,7 +27,7 @@ final class VectorProcess {
   private VectorProcess() {}
 
   /** Whether a run with so many operations in products should run there rather than here. */
-  static boolean pays(double productFlops) {
+  public static boolean pays(double productFlops) {
     String moved = System.getProperty("kernbench.vectorFromGflop");
     double from = moved == null ? FROM_GFLOP : Double.parseDouble(moved);
     return productFlops >= from * 1e9
@@ -41,7 +41,7 @@ final class VectorProcess {
    *
    * @return its exit code
    */
-  static int run(List<String> args, OutputStream err) throws IOException {
+  public static int run(List<String> args, OutputStream err) throws IOException {
     Process process =
         JavaProcess.command(JavaProcess.Kind.VECTOR, args)
             .redirectInput(Redirect.INHERIT)

@@ -1,4 +1,4 @@
-package org.kernbench.cli;
+package org.kernbench.cli.text;
 
 import java.math.BigDecimal;
 import java.util.ArrayList;
@@ -17,7 +17,7 @@ import org.kernbench.eval.explain.Utilisation;
 import org.kernbench.eval.report.Explanation;
 
 /** An explanation for people. */
-final class ExplanationText {
+public final class ExplanationText {
   private final Explanation e;
   private final int rows;
   private final StringBuilder out = new StringBuilder();
@@ -30,7 +30,7 @@ final class ExplanationText {
   /**
    * @param rows of each table
    */
-  static String write(Explanation e, int rows) {
+  public static String write(Explanation e, int rows) {
     ExplanationText text = new ExplanationText(e, rows);
     text.out.append(ResultText.head(e.result()));
     text.kernels();

@@ -1,4 +1,4 @@
-package org.kernbench.cli;
+package org.kernbench.cli.text;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package org.kernbench.cli;
+package org.kernbench.cli.text;
 
 import java.util.ArrayList;
 import java.util.Collections;

@@ -1,4 +1,4 @@
-package org.kernbench.cli;
+package org.kernbench.cli.text;
 
 import java.math.BigDecimal;
 import java.util.ArrayList;
@@ -13,7 +13,7 @@ import org.kernbench.eval.explain.Breakdown;
 import org.kernbench.eval.explain.Why;
 
 /** A result for people: conditions first, then values, time and bound, then where the time went. */
-final class ResultText {
+public final class ResultText {
   private static final int LEAST_LABEL = 12;
 
   private final StringBuilder out = new StringBuilder();
@@ -39,7 +39,8 @@ final class ResultText {
     return text.out.toString();
   }
 
-  static String write(RunResult result) {
+  /** All that a run has to say, as lines of text. */
+  public static String write(RunResult result) {
     ResultText text = new ResultText(result);
     text.conditions(result);
     text.values(result);
@@ -297,7 +298,7 @@ final class ResultText {
   }
 
   /** Columns side by side; numbers to the right. */
-  static void table(StringBuilder out, List<List<String>> rows, int indent) {
+  public static void table(StringBuilder out, List<List<String>> rows, int indent) {
     int columns = rows.getFirst().size();
     int[] width = new int[columns];
     boolean[] right = new boolean[columns];

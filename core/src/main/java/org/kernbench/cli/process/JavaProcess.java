@@ -1,4 +1,4 @@
-package org.kernbench.cli;
+package org.kernbench.cli.process;
 
 import java.lang.management.ManagementFactory;
 import java.lang.module.ModuleFinder;
@@ -10,6 +10,8 @@ import java.util.List;
 final class JavaProcess {
   /** The module with vector instructions. */
   static final String VECTOR_MODULE = "jdk.incubator.vector";
+
+  private static final String MAIN = "org.kernbench.cli.Main";
 
   private JavaProcess() {}
 
@@ -41,7 +43,7 @@ final class JavaProcess {
     }
     command.add("-cp");
     command.add(System.getProperty("java.class.path"));
-    command.add(Main.class.getName());
+    command.add(MAIN);
     command.addAll(args);
     return new ProcessBuilder(command);
   }

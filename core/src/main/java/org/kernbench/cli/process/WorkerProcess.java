@@ -1,4 +1,4 @@
-package org.kernbench.cli;
+package org.kernbench.cli.process;
 
 import java.io.BufferedOutputStream;
 import java.io.BufferedReader;
@@ -30,7 +30,7 @@ import org.kernbench.eval.sweep.SweepRunner;
  * one set of carriers for all simulations in it (numbers in ADR 0031). A point that takes the
  * memory of its process takes no other point with it.
  */
-final class WorkerProcess implements SweepRunner.Worker {
+public final class WorkerProcess implements SweepRunner.Worker {
   private static final int OUT_OF_MEMORY = 3;
   private static final long QUICK_NS = 30_000_000_000L;
 
@@ -71,7 +71,7 @@ final class WorkerProcess implements SweepRunner.Worker {
    *
    * @param args the arguments of this sweep
    */
-  static SweepRunner.Worker growing(List<String> args) {
+  public static SweepRunner.Worker growing(List<String> args) {
     return new SweepRunner.Worker() {
       private WorkerProcess now = start(args, true);
 
@@ -146,7 +146,7 @@ final class WorkerProcess implements SweepRunner.Worker {
    * Serves until standard input ends; then the process ends at once, also in the middle of a point,
    * since nobody waits for its row any more.
    */
-  static int serve(Sweep sweep, InputStream in) {
+  public static int serve(Sweep sweep, InputStream in) {
     DataOutputStream out =
         new DataOutputStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out)));
     System.setOut(System.err); // what a bench prints is no row

@@ -1,4 +1,4 @@
-package org.kernbench.cli;
+package org.kernbench.cli.process;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -71,7 +71,7 @@ class VectorProcessTest {
             "-Dkernbench.vectorFromGflop=0",
             "-cp",
             System.getProperty("java.class.path"),
-            Main.class.getName());
+            "org.kernbench.cli.Main");
     builder.command().addAll(List.of(args));
     Process process = builder.start();
     String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

@@ -1,4 +1,4 @@
-package org.kernbench.cli;
+package org.kernbench.cli.text;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -9,7 +9,7 @@ import org.kernbench.eval.sweep.SweepFolder;
 import org.kernbench.eval.sweep.SweepRunner;
 
 /** The rows of a sweep for people. */
-final class SweepText {
+public final class SweepText {
   private static final List<String> COMPARED = List.of("ranks", "rank_level", "bytes");
   private static final List<String> COLUMNS =
       List.of("status", "crit_ns", "busbw_gb_per_s", "bound_ns", "bound_kind", "efficiency");
@@ -17,7 +17,8 @@ final class SweepText {
 
   private SweepText() {}
 
-  static String write(
+  /** The rows as a table, and where the files are. */
+  public static String write(
       Sweep sweep,
       List<Map<String, Object>> rows,
       SweepRunner.Summary summary,
@@ -54,7 +55,8 @@ final class SweepText {
   }
 
   /** How many points failed, and the first of them with its first problem. */
-  static String failures(Sweep sweep, List<Map<String, Object>> rows, SweepRunner.Summary summary) {
+  public static String failures(
+      Sweep sweep, List<Map<String, Object>> rows, SweepRunner.Summary summary) {
     Map<String, Object> first =
         rows.stream().filter(row -> !"ok".equals(row.get("status"))).findFirst().orElse(Map.of());
     List<String> where =
