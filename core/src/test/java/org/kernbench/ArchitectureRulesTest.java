@@ -213,7 +213,7 @@ final class ArchitectureRulesTest {
                 "OpenType.CACHE",
                 "OpenType.TOTAL",
                 "OpenType.CURRENT")),
-        arguments("incubatorModules_sitBehindVectorGemm", List.of("tensor.UsesSim.vector")),
+        arguments("incubatorModules_sitBehindTheVectorClasses", List.of("tensor.UsesSim.vector")),
         arguments("publicTypes_areClosed", List.of("sim.OpenType")),
         arguments("publicRecords_holdNoArrays", List.of("Holder.cells")),
         arguments("packages_saySoThemselves", List.of("sim.OpenType", "eval.UsesTerminal")));

@@ -39,24 +39,34 @@ final class FloatBlocks {
   /** Whether tables that take a while to make are worth it. */
   private final boolean large;
 
+  /** Whether vectors do it ({@link VectorBlocks}) rather than the loops here. */
+  private final boolean byVectors;
+
   /** The {@code n} elements of {@code type} at {@code bytes[offset..]}. */
   FloatBlocks(DType type, byte[] bytes, int offset, int n) {
+    this(type, bytes, offset, n, Gemm.hasVectors());
+  }
+
+  /** The same by vectors or by loops, as asked; the bytes are equal. */
+  FloatBlocks(DType type, byte[] bytes, int offset, int n, boolean byVectors) {
+    this.byVectors = byVectors;
     this.type = type;
     this.bytes = bytes;
     this.offset = offset;
     this.large = n >= BLOCK;
     int block = Math.min(n, BLOCK);
     ByteBuffer view = littleEndian(bytes, offset, n * type.sizeBytes());
-    boolean single = type == DType.F32;
-    boolean brain = type == DType.BF16;
+    boolean single = type == DType.F32 && !byVectors;
+    boolean brain = type == DType.BF16 && !byVectors;
+    boolean half = type == DType.F16 && !byVectors;
     this.floats = single ? view.asFloatBuffer() : null;
     this.ints = single || brain ? view.asIntBuffer() : null;
-    this.shorts = type.sizeBytes() == 2 ? view.asShortBuffer() : null;
+    this.shorts = half || brain ? view.asShortBuffer() : null;
     ByteBuffer scratch = littleEndian(new byte[brain ? block * 4 : 0], 0, brain ? block * 4 : 0);
     this.scratchFloats = brain ? scratch.asFloatBuffer() : null;
     this.scratchInts = brain ? scratch.asIntBuffer() : null;
-    this.halfNan = type == DType.F16 ? new HalfNan(block) : null;
-    this.half = new short[type.sizeBytes() == 2 ? block : 0];
+    this.halfNan = half ? new HalfNan(block) : null;
+    this.half = new short[half || brain ? block : 0];
     this.bits = new int[single || brain ? block : 0];
     this.table = type.sizeBytes() == 1 ? type.mini().table : new float[0];
   }
@@ -68,6 +78,16 @@ final class FloatBlocks {
   /** Elements {@code start..start+n-1} as f32 into {@code dst[0..n-1]}; {@code n <= BLOCK}. */
   @SuppressWarnings("NullAway") // the views of a type exist, see the constructor
   void load(int start, float[] dst, int n) {
+    if (byVectors) {
+      int size = type.sizeBytes();
+      int at = offset + start * size;
+      int covered = VectorBlocks.covered(type, n);
+      VectorBlocks.load(type, bytes, at, dst, covered);
+      for (int i = covered; i < n; i++) {
+        dst[i] = (float) type.getDouble(bytes, at + i * size);
+      }
+      return;
+    }
     switch (type) {
       case F32 -> floats.get(start, dst, 0, n);
       case F16 -> {
@@ -92,6 +112,16 @@ final class FloatBlocks {
   /** Rounds {@code src[0..n-1]} into elements {@code start..start+n-1}; {@code n <= BLOCK}. */
   @SuppressWarnings("NullAway") // the views of a type exist, see the constructor
   void store(int start, float[] src, int n) {
+    if (byVectors) {
+      int size = type.sizeBytes();
+      int at = offset + start * size;
+      int covered = VectorBlocks.covered(type, n);
+      VectorBlocks.store(type, src, bytes, at, covered);
+      for (int i = covered; i < n; i++) {
+        type.putDouble(bytes, at + i * size, src[i]);
+      }
+      return;
+    }
     switch (type) {
       case F32 -> {
         floats.put(start, src, 0, n);
@@ -133,7 +163,7 @@ final class FloatBlocks {
    */
   @SuppressWarnings("NullAway") // the views of a type exist, see the constructor
   void loadPlanar(int start, float[] dst, int n) {
-    if (type != DType.BF16 || n % 2 != 0) {
+    if (byVectors || type != DType.BF16 || n % 2 != 0) {
       load(start, dst, n);
       return;
     }
@@ -147,7 +177,7 @@ final class FloatBlocks {
   /** The counterpart of {@link #loadPlanar}. */
   @SuppressWarnings("NullAway") // the views of a type exist, see the constructor
   void storePlanar(int start, float[] src, int n) {
-    if (type != DType.BF16 || n % 2 != 0) {
+    if (byVectors || type != DType.BF16 || n % 2 != 0) {
       store(start, src, n);
       return;
     }

@@ -114,6 +114,11 @@ final class Gemm {
     }
   }
 
+  /** Whether {@link VectorGemm} and {@link VectorBlocks} may be used. */
+  static boolean hasVectors() {
+    return VECTOR;
+  }
+
   /** The loops that {@link #multiply(float[], float[], float[], int, int, int)} uses. */
   static String backEnd() {
     return VECTOR ? "vector-" + VectorGemm.vectorBits() : "plain";

@@ -6,8 +6,9 @@ import jdk.incubator.vector.VectorSpecies;
 
 /**
  * {@code C += A B} in f32 with the Vector API, bit for bit as {@link Gemm}: one fused multiply-add
- * per step, k ascending, for every element of C. The only class that names the incubator module, so
- * nothing may touch it where the module is missing ({@link Gemm#backEnd}).
+ * per step, k ascending, for every element of C. With {@link VectorBlocks} the only class that
+ * names the incubator module, so nothing may touch it where the module is missing ({@link
+ * Gemm#backEnd}).
  *
  * <p>A tile of C, 6 rows by 2 vectors, stays in registers while k runs: 12 independent chains hide
  * the latency of the multiply-add, and 8 loads per 12 of them keep the load ports below their
