@@ -399,11 +399,13 @@ public final class Compute {
         List.of(from),
         beside,
         (tl, run) -> {
+          Pace pace = new Pace(tl, beside);
           for (int i = 0; i < run.count(); i += block) {
             int at = run.start() + i;
             int count = Math.min(block, run.count() - i);
             try (Scope one = tl.scope()) {
-              tl.store(tl.whole(to).range(at, count), tl.load(tl.whole(from).range(at, count)));
+              Value moved = tl.load(tl.whole(from).range(at, count));
+              pace.stored(tl.store(tl.whole(to).range(at, count), moved));
             }
           }
         });

@@ -91,6 +91,7 @@ final class Panels implements Product.Operand, AutoCloseable {
           Shard from = tl.whole(of.tensor()).as(k, rows);
           Shard to = tl.whole(tensor).as(tensor.shape().dim(0) * k, width);
           int first = run.start() / (k * width);
+          Pace pace = new Pace(tl, beside);
           for (int p = first; p < first + run.count() / (k * width); p++) {
             int count = Math.min(width, rows - p * width);
             for (int s = 0; s < steps; s++) {
@@ -98,7 +99,7 @@ final class Panels implements Product.Operand, AutoCloseable {
               int d = Math.min(step, k - l);
               try (Scope one = tl.scope()) {
                 Value block = tl.load(from.block(l, d, p * width, count));
-                tl.store(to.block(p * k + l, d, 0, count), block);
+                pace.stored(tl.store(to.block(p * k + l, d, 0, count), block));
               }
             }
           }
