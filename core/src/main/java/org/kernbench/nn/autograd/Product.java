@@ -76,7 +76,8 @@ final class Product {
       compute.deal(
           name,
           grid.places(),
-          List.of(c, a.tensor(), b.tensor()),
+          List.of(c),
+          List.of(a.tensor(), b.tensor()),
           (tl, place, places) -> run(tl, a, b, grid.tilesOf(0, place)));
       return;
     }
@@ -85,7 +86,8 @@ final class Product {
     Panels right = compute.panels(name + "-right", b.transpose(), grid.tileN(), turned);
     compute.dealLong(
         name,
-        List.of(c, left.tensor(), right.tensor()),
+        List.of(c),
+        List.of(left.tensor(), right.tensor()),
         (tl, place, places) -> {
           if (place % pes < grid.inner().count()) {
             run(tl, left, right.across(), grid.tilesOf(group(place / pes), place % pes));

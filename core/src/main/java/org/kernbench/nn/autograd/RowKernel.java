@@ -66,14 +66,14 @@ final class RowKernel {
   }
 
   void launch() {
-    List<Tensor> all = new ArrayList<>();
-    out.forEach(a -> all.add(a.tensor()));
-    in.forEach(a -> all.add(a.tensor()));
+    List<Tensor> written = tensors(out);
+    List<Tensor> read = tensors(in);
     if (out.stream().allMatch(RowArg::rowwise)) {
       compute.cut(
           name,
           rows,
-          all,
+          written,
+          read,
           (tl, from, to) -> {
             try (Share share = new Share(tl, out)) {
               share.run(from, to);
@@ -87,7 +87,8 @@ final class RowKernel {
       compute.cut(
           name,
           1,
-          all,
+          written,
+          read,
           (tl, from, to) -> {
             try (Share share = new Share(tl, out)) {
               share.block(0, 0, rows);
@@ -95,20 +96,24 @@ final class RowKernel {
           });
       return;
     }
-    inBlocks(all, each, blocks);
+    inBlocks(read, each, blocks);
+  }
+
+  private static List<Tensor> tensors(List<RowArg> of) {
+    return of.stream().map(RowArg::tensor).toList();
   }
 
   /** Adds up each sum block, then the sums of the blocks. */
-  private void inBlocks(List<Tensor> all, int each, int blocks) {
+  private void inBlocks(List<Tensor> read, int each, int blocks) {
     List<RowArg> partly = new ArrayList<>();
     for (RowArg a : out) {
       partly.add(a.rowwise() ? a : RowArg.once(partial(a, blocks), a.columns()));
     }
-    partly.stream().filter(a -> !a.rowwise()).forEach(a -> all.add(a.tensor()));
     compute.cut(
         name,
         blocks,
-        all,
+        tensors(partly),
+        read,
         (tl, from, to) -> {
           try (Share share = new Share(tl, partly)) {
             for (int b = from; b < to; b++) {
@@ -136,7 +141,8 @@ final class RowKernel {
     compute.cut(
         name + "-sum",
         columns,
-        List.of(to.tensor(), parts),
+        List.of(to.tensor()),
+        List.of(parts),
         (tl, from, behind) -> {
           for (int column = from; column < behind; column += most) {
             int width = Math.min(most, behind - column);
