@@ -54,6 +54,7 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
 
   /** Those of them that may write. */
   private List<Launch> writers = List.of();
+
   private boolean closed;
   private int version;
 

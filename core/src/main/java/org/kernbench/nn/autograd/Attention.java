@@ -1,6 +1,5 @@
 package org.kernbench.nn.autograd;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.kernbench.tensor.DType;

@@ -421,16 +421,60 @@ public final class Compute {
         });
   }
 
+  /** What a kernel computes from elements at the same place, several results at once. */
+  @FunctionalInterface
+  public interface Formulas {
+    /**
+     * @param x the operands, in the working type of the first result
+     * @return as many values as there are results
+     */
+    List<Value> apply(Tl tl, List<Value> x);
+  }
+
+  /**
+   * The same with several results of as many elements, in one pass over the operands. PEs that hold
+   * the first result make all of them; a result may be an operand as well.
+   *
+   * @param out of which no PE has copies
+   */
+  public void mapAllInto(String name, List<Tensor> out, List<Tensor> in, Formulas formulas) {
+    Tensor first = out.getFirst();
+    DType working = working(first.dtype());
+    int block = blockBytes / 2 / working.sizeBytes();
+    owners(
+        name,
+        out,
+        in,
+        false,
+        (tl, run) -> {
+          for (int i = 0; i < run.count(); i += block) {
+            int at = run.start() + i;
+            int count = Math.min(block, run.count() - i);
+            try (Scope step = tl.scope()) {
+              List<Value> x = new ArrayList<>();
+              for (Tensor t : in) {
+                x.add(tl.load(tl.whole(t).range(at, count)).cast(working));
+              }
+              List<Value> made = formulas.apply(tl, x);
+              for (int j = 0; j < out.size(); j++) {
+                Tensor to = out.get(j);
+                tl.store(tl.whole(to).range(at, count), made.get(j).cast(to.dtype()));
+              }
+            }
+          }
+        });
+  }
+
   /** Copies elements to the same places of another tensor of the type, wherever they lie. */
   void copy(String name, Tensor to, Tensor from, boolean beside) {
     int block = blockBytes / to.dtype().sizeBytes();
     owners(
         name,
-        to,
+        List.of(to),
         List.of(from),
         beside,
         (tl, run) -> {
-          Pace pace = new Pace(tl, beside);
+          Pace pace = Pace.ofRows(this, tl, beside);
           for (int i = 0; i < run.count(); i += block) {
             int at = run.start() + i;
             int count = Math.min(block, run.count() - i);
@@ -449,7 +493,7 @@ public final class Compute {
 
   /** Every PE that holds elements of a result makes them, each copy by itself. */
   private void owners(String name, Tensor out, List<Tensor> in, OwnRun work) {
-    owners(name, out, in, false, work);
+    owners(name, List.of(out), in, false, work);
   }
 
   /**
@@ -457,8 +501,8 @@ public final class Compute {
    *
    * @param beside whether it may go on beside the kernels launched before and after
    */
-  void owners(String name, Tensor out, List<Tensor> in, boolean beside, OwnRun work) {
-    Map<Pe, List<ElementRun>> runs = out.runs();
+  void owners(String name, List<Tensor> out, List<Tensor> in, boolean beside, OwnRun work) {
+    Map<Pe, List<ElementRun>> runs = out.getFirst().runs();
     if (runs.isEmpty()) {
       return;
     }
@@ -466,9 +510,9 @@ public final class Compute {
     List<Pe> pes = List.copyOf(runs.keySet());
     if (beside) {
       // no earlier than one long launch ahead: copies for all that follows would go first
-      torch.launchBeside(name, kernel, pes, List.of(out), in, beforeLast);
+      torch.launchBeside(name, kernel, pes, out, in, beforeLast);
     } else {
-      torch.launch(name, kernel, pes, List.of(out), in);
+      torch.launch(name, kernel, pes, out, in);
     }
   }
 

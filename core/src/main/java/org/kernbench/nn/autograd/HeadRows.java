@@ -62,12 +62,12 @@ final class HeadRows implements AutoCloseable {
     int block = Math.max(1, compute.blockBytes() / (size * tensor.dtype().sizeBytes()));
     compute.owners(
         name,
-        copies,
+        List.of(copies),
         List.of(tensor),
         beside,
         (tl, run) -> {
           int end = (run.start() + run.count()) / size;
-          Pace pace = new Pace(tl, beside);
+          Pace pace = Pace.ofRows(compute, tl, beside);
           for (int at = run.start() / size, count; at < end; at += count) {
             int row = at % rows;
             count = Math.min(Math.min(block, end - at), rows - row);

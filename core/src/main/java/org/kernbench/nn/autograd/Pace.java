@@ -12,26 +12,40 @@ import org.kernbench.tl.Tl;
  * 0105).
  */
 final class Pace {
-  /** Blocks at once beside other kernels: half the channels of the default machine's DMA. */
-  private static final int BESIDE = 2;
-
   private final Tl tl;
-  private final boolean beside;
+  private final int most;
   private final Deque<Handle> underWay = new ArrayDeque<>();
 
-  /** For a copy that has the PE for itself, or goes on beside other kernels. */
-  Pace(Tl tl, boolean beside) {
+  private Pace(Tl tl, int most) {
     this.tl = tl;
-    this.beside = beside;
+    this.most = most;
+  }
+
+  /**
+   * For a copy of rows as they lie: as many blocks at once as the PE has DMA channels, or a quarter
+   * of that beside other kernels.
+   */
+  static Pace ofRows(Compute compute, Tl tl, boolean beside) {
+    return of(compute, tl, beside, 4);
+  }
+
+  /** The same for one that gathers short pieces, each of which takes longer: half of them. */
+  static Pace ofPieces(Compute compute, Tl tl, boolean beside) {
+    return of(compute, tl, beside, 2);
+  }
+
+  private static Pace of(Compute compute, Tl tl, boolean beside, int part) {
+    int channels = compute.torch().machine().pe().dma().readQueues();
+    return new Pace(tl, beside ? Math.max(1, channels / part) : Integer.MAX_VALUE);
   }
 
   /** A block will have arrived; the next ones may have to wait for it. */
   void stored(Handle block) {
-    if (!beside) {
+    if (most == Integer.MAX_VALUE) {
       return;
     }
     underWay.addLast(block);
-    if (underWay.size() >= BESIDE) {
+    if (underWay.size() >= most) {
       tl.await(underWay.removeFirst());
     }
   }

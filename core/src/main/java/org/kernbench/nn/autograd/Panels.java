@@ -108,7 +108,7 @@ final class Panels implements Product.Operand, AutoCloseable {
     int steps = Math.ceilDiv(k, step);
     compute.owners(
         name,
-        tensor,
+        List.of(tensor),
         List.of(source),
         beside,
         (tl, run) -> {
@@ -116,7 +116,7 @@ final class Panels implements Product.Operand, AutoCloseable {
           Shard from = tl.whole(source).as(k, rows);
           Shard to = tl.whole(tensor).as(tensor.shape().dim(0) * k, width);
           int first = run.start() / (k * width);
-          Pace pace = new Pace(tl, beside);
+          Pace pace = Pace.ofPieces(compute, tl, beside);
           for (int p = first; p < first + run.count() / (k * width); p++) {
             int count = Math.min(width, rows - p * width);
             for (int s = 0; s < steps; s++) {
