@@ -80,7 +80,7 @@ public final class Compute {
     this.blockBytes = Math.toIntExact(Math.max(256, torch.machine().pe().tcm().sizeBytes() / 64));
   }
 
-  Torch torch() {
+  public Torch torch() {
     return torch;
   }
 
@@ -416,6 +416,30 @@ public final class Compute {
                 x.add(tl.load(tl.whole(t).range(at, count)).cast(working));
               }
               tl.store(tl.whole(out).range(at, count), formula.apply(x).cast(out.dtype()));
+            }
+          }
+        });
+  }
+
+  /** Multiplies all elements by one number, {@code [1]}. */
+  public void scaleInto(String name, Tensor of, Tensor factor) {
+    DType working = working(of.dtype());
+    int block = blockBytes / working.sizeBytes();
+    owners(
+        name,
+        List.of(of),
+        List.of(factor),
+        false,
+        (tl, run) -> {
+          try (Scope all = tl.scope()) {
+            Value by = tl.load(tl.whole(factor).range(0, 1)).cast(working);
+            for (int i = 0; i < run.count(); i += block) {
+              int at = run.start() + i;
+              int count = Math.min(block, run.count() - i);
+              try (Scope step = tl.scope()) {
+                Value x = tl.load(tl.whole(of).range(at, count)).cast(working);
+                tl.store(tl.whole(of).range(at, count), x.mul(by).cast(of.dtype()));
+              }
             }
           }
         });
