@@ -80,7 +80,7 @@ public final class Compute {
     this.blockBytes = Math.toIntExact(Math.max(256, torch.machine().pe().tcm().sizeBytes() / 64));
   }
 
-  public Torch torch() {
+  Torch torch() {
     return torch;
   }
 
@@ -241,6 +241,16 @@ public final class Compute {
     panels.forEach(Panels::close);
     panels.clear();
     panelBytes = 0;
+  }
+
+  /** Whether more than one PE computes. */
+  public boolean isSpread() {
+    return mesh.size() > 1;
+  }
+
+  /** The same of a rank's view. */
+  public static boolean isSpread(Torch torch) {
+    return torch.mesh().size() > 1;
   }
 
   /** How many PEs compute. */

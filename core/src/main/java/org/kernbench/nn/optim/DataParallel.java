@@ -169,7 +169,7 @@ public final class DataParallel {
 
   /** On many PEs, gradients that nobody else has lie as their parameters do. */
   private boolean isApart(List<ProcessGroup> groups) {
-    return torch.mesh().size() > 1 && groups.stream().allMatch(group -> group.size() == 1);
+    return Compute.isSpread(torch) && groups.stream().allMatch(group -> group.size() == 1);
   }
 
   /** Parameters that are summed together. */
@@ -229,7 +229,7 @@ public final class DataParallel {
     /** A bucket of one matrix on many PEs lies as the matrix does, any other by its elements. */
     private Tensor home(String name, Shape flat, DType type) {
       Shape only = members.getFirst().shape();
-      return torch.mesh().size() > 1 && members.size() == 1 && !divides()
+      return Compute.isSpread(torch) && members.size() == 1 && !divides()
           ? Compute.parameter(torch, name, only, type)
           : Compute.spread(torch, name, flat, type);
     }

@@ -179,7 +179,7 @@ public final class GradientSync {
   }
 
   private static void scale(Compute compute, Parameter p, Tensor g, Tensor factor) {
-    if (compute.torch().mesh().size() > 1) {
+    if (compute.isSpread()) {
       compute.scaleInto("scale", g, factor); // where it lies, whatever the order of its rows
       return;
     }
