@@ -163,19 +163,32 @@ final class Session implements Parts.Memory {
       List<Tensor> tensors,
       Optional<QueueSet> userQueues) {
     Optional<QueueSet> ends = userQueues.or(simulator::latestQueues);
-    return launch(name, kernel, pes, tensors, ends, COMPUTE, List.of());
+    return launch(name, kernel, pes, tensors, tensors, ends, COMPUTE, List.of());
+  }
+
+  /** The same of a kernel that writes to some of them only. */
+  Launch launch(
+      String name, Kernel kernel, List<Pe> pes, List<Tensor> written, List<Tensor> tensors) {
+    Optional<QueueSet> ends = simulator.latestQueues();
+    return launch(name, kernel, pes, written, tensors, ends, COMPUTE, List.of());
   }
 
   /** The same on the communication stream, without queues. */
   Launch launchBeside(
-      String name, Kernel kernel, List<Pe> pes, List<Tensor> tensors, List<Launch> others) {
-    return launch(name, kernel, pes, tensors, Optional.empty(), communication, others);
+      String name,
+      Kernel kernel,
+      List<Pe> pes,
+      List<Tensor> written,
+      List<Tensor> tensors,
+      List<Launch> others) {
+    return launch(name, kernel, pes, written, tensors, Optional.empty(), communication, others);
   }
 
   private Launch launch(
       String name,
       Kernel kernel,
       List<Pe> pes,
+      List<Tensor> written,
       List<Tensor> tensors,
       Optional<QueueSet> ends,
       int stream,
@@ -184,15 +197,24 @@ final class Session implements Parts.Memory {
     List<Launch> after = new ArrayList<>();
     addUnlessOrdered(after, others, stream, pes);
     for (Tensor t : tensors) {
-      addUnlessOrdered(after, t.users(), stream, pes);
+      addUnlessOrdered(after, owned(written, t) ? t.users() : t.writers(), stream, pes);
     }
     addUnlessOrdered(after, undeclared, stream, pes);
     Use use = new Use(name, tensors, true, rank());
     Launch launch = start(use, kernel, pes, stream, ends, after);
     for (Tensor t : tensors) {
-      t.usedBy(launch);
+      if (owned(written, t)) {
+        t.usedBy(launch);
+      } else {
+        t.readBy(launch);
+      }
     }
     return launch;
+  }
+
+  /** Whether some of the memory of a tensor is that of one of these. */
+  private static boolean owned(List<Tensor> written, Tensor tensor) {
+    return written.stream().anyMatch(w -> w.owner() == tensor.owner());
   }
 
   /** A kernel that uses no tensor; it starts after these launches. */

@@ -51,6 +51,10 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   private final Shard all;
   private @Nullable Map<Pe, Integer> byPe;
   private List<Launch> users = List.of();
+
+  /** Those of them that may write. */
+  private List<Launch> writers = List.of();
+
   private boolean closed;
   private int version;
 
@@ -247,16 +251,28 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
   }
 
   void usedBy(Launch launch) {
-    if (owner != this) {
-      owner.usedBy(launch);
-      return;
+    owner.users = with(owner.users, launch);
+    owner.writers = with(owner.writers, launch);
+  }
+
+  /** The same of a launch that does not write. */
+  void readBy(Launch launch) {
+    owner.users = with(owner.users, launch);
+  }
+
+  private static List<Launch> with(List<Launch> under, Launch way) {
+    List<Launch> all = under.isEmpty() ? new ArrayList<>(2) : under;
+    all.removeIf(Launch::isDone);
+    all.add(way);
+    return all;
+  }
+
+  /** Kernels under way that were launched with this tensor and may write to it. */
+  List<Launch> writers() {
+    if (!owner.writers.isEmpty()) {
+      owner.writers.removeIf(Launch::isDone);
     }
-    if (users.isEmpty()) {
-      users = new ArrayList<>(2);
-    } else {
-      users.removeIf(Launch::isDone);
-    }
-    users.add(launch);
+    return List.copyOf(owner.writers);
   }
 
   /** Whether there may be any {@link #users}. */

@@ -262,17 +262,44 @@ public final class Torch implements AutoCloseable {
   }
 
   /**
-   * The same beside other kernels: on the PEs' communication context, after what uses the tensors
-   * and after the collectives of these PEs.
+   * The same for a kernel that says what it writes: other kernels that only read the rest may run
+   * at the same time.
+   *
+   * @param written it may write to these, and read them
+   * @param read it only reads these; one that is also {@code written} counts as that
+   */
+  public Launch launch(
+      String name, Kernel kernel, List<Pe> pes, List<Tensor> written, List<Tensor> read) {
+    Set<Tensor> all = new LinkedHashSet<>(written);
+    all.addAll(read);
+    check(name, all);
+    return session.launch(
+        name, kernel, inOrder(new LinkedHashSet<>(pes)), List.copyOf(written), List.copyOf(all));
+  }
+
+  /**
+   * The same beside other kernels: on the PEs' communication context, after what writes to the
+   * tensors, or uses those that are written, and after the collectives of these PEs.
    *
    * @param after other launches that it starts after
    */
   public Launch launchBeside(
-      String name, Kernel kernel, List<Pe> pes, List<Tensor> tensors, List<Launch> after) {
-    Set<Tensor> all = new LinkedHashSet<>(tensors);
+      String name,
+      Kernel kernel,
+      List<Pe> pes,
+      List<Tensor> written,
+      List<Tensor> read,
+      List<Launch> after) {
+    Set<Tensor> all = new LinkedHashSet<>(written);
+    all.addAll(read);
     check(name, all);
     return session.launchBeside(
-        name, kernel, inOrder(new LinkedHashSet<>(pes)), List.copyOf(all), after);
+        name,
+        kernel,
+        inOrder(new LinkedHashSet<>(pes)),
+        List.copyOf(written),
+        List.copyOf(all),
+        after);
   }
 
   private Launch launch(

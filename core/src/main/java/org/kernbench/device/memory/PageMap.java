@@ -84,19 +84,44 @@ public final class PageMap {
       return IntStream.of(translatedAt.stream().toArray());
     }
 
-    /** Number of the copy that a PE sees. */
+    /**
+     * Number of the copy that a PE sees: its own, else the first in its cube, else in its package
+     * the first of those that are the fewest cubes away, else the first of all.
+     */
     public int copyFor(int pe) {
       int own = Arrays.binarySearch(holders, pe);
       if (own >= 0) {
         return own;
       }
       int pes = machine.pesPerCube();
-      int near = firstWithin(pe / pes * pes, pes);
-      if (near < 0) {
-        int all = pes * machine.cubesPerSip();
-        near = firstWithin(pe / all * all, all);
+      int cube = pe / pes;
+      int near = firstWithin(cube * pes, pes);
+      return near >= 0 ? near : inPackage(cube);
+    }
+
+    private int inPackage(int cube) {
+      int cubes = machine.cubesPerSip();
+      int all = cubes * machine.pesPerCube();
+      int first = cube / cubes * all;
+      int best = 0;
+      int fewest = Integer.MAX_VALUE;
+      for (int i = firstWithin(first, all); i >= 0 && i < holders.length; i++) {
+        if (holders[i] >= first + all) {
+          break;
+        }
+        int steps = steps(cube % cubes, holders[i] / machine.pesPerCube() % cubes);
+        if (steps < fewest) {
+          fewest = steps;
+          best = i;
+        }
       }
-      return Math.max(near, 0);
+      return best;
+    }
+
+    /** Links between two cubes of a package. */
+    private int steps(int a, int b) {
+      int width = machine.cubeMeshWidth();
+      return Math.abs(a % width - b % width) + Math.abs(a / width - b / width);
     }
 
     private int firstWithin(int first, int count) {

@@ -1,6 +1,5 @@
 package org.kernbench.nn.autograd;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.kernbench.tensor.DType;
@@ -195,12 +194,6 @@ final class Attention {
     return compute.places() > 1 && units < 2 * compute.places() ? TILE / 2 : TILE;
   }
 
-  private static List<Tensor> with(List<Tensor> read, Tensor... written) {
-    List<Tensor> all = new ArrayList<>(List.of(written));
-    all.addAll(read);
-    return all;
-  }
-
   // ---- forward ----
 
   /**
@@ -225,7 +218,8 @@ final class Attention {
       compute.deal(
           graph.name("attention"),
           compute.places(),
-          List.of(out, logSum, q, kRows.tensor(), vRows.tensor(), qAt.device, kAt.device),
+          List.of(out, logSum),
+          List.of(q, kRows.tensor(), vRows.tensor(), qAt.device, kAt.device),
           (tl, place, places) ->
               HeadRows.deal(
                   compute.mesh(),
@@ -403,7 +397,8 @@ final class Attention {
       compute.deal(
           graph.name("dq"),
           compute.places(),
-          with(tiles.tensors(), dq),
+          List.of(dq),
+          tiles.tensors(),
           (tl, place, places) ->
               HeadRows.deal(
                   compute.mesh(),
@@ -418,7 +413,8 @@ final class Attention {
       compute.deal(
           graph.name("dkv"),
           compute.places(),
-          with(tiles.tensors(), dk, dv),
+          List.of(dk, dv),
+          tiles.tensors(),
           (tl, place, places) ->
               HeadRows.deal(
                   compute.mesh(),

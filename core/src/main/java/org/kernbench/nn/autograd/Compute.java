@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.kernbench.device.Launch;
@@ -44,8 +45,11 @@ public final class Compute {
   /** Blocks that a row of a copy may be wide: an eighth of the TCM. */
   private static final int WIDEST_BLOCKS = 8;
 
-  /** Copies of operands that are kept: as many as a layer's input is used apart, backwards. */
+  /** Panels of transposed operands that are kept: those of a layer's input, used apart. */
   private static final int PANELS_KEPT = 6;
+
+  /** Part of a PE's memory that copies of operands may fill at most. */
+  private static final int PANELS_SHARE = 8;
 
   private final Torch torch;
   private final UnaryOperator<Tensor> owner;
@@ -59,6 +63,9 @@ public final class Compute {
 
   /** Copies of operands that the next products may need again, the latest last. */
   private final Deque<Panels> panels = new ArrayDeque<>();
+
+  /** What they take on each PE. */
+  private long panelBytes;
 
   /**
    * Kernels of a rank.
@@ -147,11 +154,12 @@ public final class Compute {
   }
 
   /** Units of work in their order, as evenly as they go over as many PEs as there are units. */
-  void cut(String name, int units, List<Tensor> tensors, Share share) {
+  void cut(String name, int units, List<Tensor> written, List<Tensor> read, Share share) {
     deal(
         name,
         units,
-        tensors,
+        written,
+        read,
         (tl, place, places) -> {
           int each = units / places;
           int more = units % places;
@@ -167,21 +175,22 @@ public final class Compute {
   }
 
   /** Launches on as many PEs as there are units, at most all. */
-  void deal(String name, int units, List<Tensor> tensors, Hand hand) {
+  void deal(String name, int units, List<Tensor> written, List<Tensor> read, Hand hand) {
     if (units > 0) {
-      launch(name, Math.min(units, mesh.size()), tensors, hand);
+      launch(name, Math.min(units, mesh.size()), written, read, hand);
     }
   }
 
-  private Launch launch(String name, int places, List<Tensor> tensors, Hand hand) {
+  private Launch launch(
+      String name, int places, List<Tensor> written, List<Tensor> read, Hand hand) {
     Kernel kernel = tl -> hand.run(tl, mesh.placeOf(tl.pe()), places);
-    return torch.launch(name, kernel, mesh.pes().subList(0, places), tensors);
+    return torch.launch(name, kernel, mesh.pes().subList(0, places), written, read);
   }
 
   /** A launch on all PEs that compute, before which some copies for the next ones are made. */
-  void dealLong(String name, List<Tensor> tensors, Hand hand) {
+  void dealLong(String name, List<Tensor> written, List<Tensor> read, Hand hand) {
     beforeLast = last;
-    last = List.of(launch(name, mesh.size(), tensors, hand));
+    last = List.of(launch(name, mesh.size(), written, read, hand));
   }
 
   /**
@@ -200,16 +209,48 @@ public final class Compute {
     }
     Panels made = Panels.of(this, name, of, width, down);
     panels.addLast(made);
-    if (panels.size() > PANELS_KEPT) {
-      panels.removeFirst().close();
+    panelBytes += made.bytesOnEach();
+    if (panels.stream().filter(Panels::isTransposed).count() > PANELS_KEPT) {
+      dropFirst(Panels::isTransposed);
+    }
+    while (panels.size() > 2 && panelBytes > torch.machine().hbm().sizeBytes() / PANELS_SHARE) {
+      dropFirst(p -> true);
     }
     return made;
+  }
+
+  private void dropFirst(Predicate<Panels> which) {
+    Panels old = panels.stream().filter(which).findFirst().orElseThrow();
+    panels.remove(old);
+    panelBytes -= old.bytesOnEach();
+    old.close();
+  }
+
+  /** Where the elements of an operand are nearest: a copy of its rows, or the operand itself. */
+  Tensor nearest(Matrix of) {
+    for (Panels known : panels) {
+      if (known.areRowsOf(of)) {
+        return known.tensor();
+      }
+    }
+    return of.tensor();
   }
 
   /** Operands may be written from now on. */
   void forgetPanels() {
     panels.forEach(Panels::close);
     panels.clear();
+    panelBytes = 0;
+  }
+
+  /** Whether more than one PE computes. */
+  public boolean isSpread() {
+    return mesh.size() > 1;
+  }
+
+  /** The same of a rank's view. */
+  public static boolean isSpread(Torch torch) {
+    return torch.mesh().size() > 1;
   }
 
   /** How many PEs compute. */
@@ -390,20 +431,90 @@ public final class Compute {
         });
   }
 
+  /** Multiplies all elements by one number, {@code [1]}. */
+  public void scaleInto(String name, Tensor of, Tensor factor) {
+    DType working = working(of.dtype());
+    int block = blockBytes / working.sizeBytes();
+    owners(
+        name,
+        List.of(of),
+        List.of(factor),
+        false,
+        (tl, run) -> {
+          try (Scope all = tl.scope()) {
+            Value by = tl.load(tl.whole(factor).range(0, 1)).cast(working);
+            for (int i = 0; i < run.count(); i += block) {
+              int at = run.start() + i;
+              int count = Math.min(block, run.count() - i);
+              try (Scope step = tl.scope()) {
+                Value x = tl.load(tl.whole(of).range(at, count)).cast(working);
+                tl.store(tl.whole(of).range(at, count), x.mul(by).cast(of.dtype()));
+              }
+            }
+          }
+        });
+  }
+
+  /** What a kernel computes from elements at the same place, several results at once. */
+  @FunctionalInterface
+  public interface Formulas {
+    /**
+     * @param x the operands, in the working type of the first result
+     * @return as many values as there are results
+     */
+    List<Value> apply(Tl tl, List<Value> x);
+  }
+
+  /**
+   * The same with several results of as many elements, in one pass over the operands. PEs that hold
+   * the first result make all of them; a result may be an operand as well.
+   *
+   * @param out of which no PE has copies
+   */
+  public void mapAllInto(String name, List<Tensor> out, List<Tensor> in, Formulas formulas) {
+    Tensor first = out.getFirst();
+    DType working = working(first.dtype());
+    int block = blockBytes / 2 / working.sizeBytes();
+    owners(
+        name,
+        out,
+        in,
+        false,
+        (tl, run) -> {
+          for (int i = 0; i < run.count(); i += block) {
+            int at = run.start() + i;
+            int count = Math.min(block, run.count() - i);
+            try (Scope step = tl.scope()) {
+              List<Value> x = new ArrayList<>();
+              for (Tensor t : in) {
+                x.add(tl.load(tl.whole(t).range(at, count)).cast(working));
+              }
+              List<Value> made = formulas.apply(tl, x);
+              for (int j = 0; j < out.size(); j++) {
+                Tensor to = out.get(j);
+                tl.store(tl.whole(to).range(at, count), made.get(j).cast(to.dtype()));
+              }
+            }
+          }
+        });
+  }
+
   /** Copies elements to the same places of another tensor of the type, wherever they lie. */
   void copy(String name, Tensor to, Tensor from, boolean beside) {
     int block = blockBytes / to.dtype().sizeBytes();
     owners(
         name,
-        to,
+        List.of(to),
         List.of(from),
         beside,
         (tl, run) -> {
+          Pace pace = Pace.ofRows(this, tl, beside);
           for (int i = 0; i < run.count(); i += block) {
             int at = run.start() + i;
             int count = Math.min(block, run.count() - i);
             try (Scope one = tl.scope()) {
-              tl.store(tl.whole(to).range(at, count), tl.load(tl.whole(from).range(at, count)));
+              Value moved = tl.load(tl.whole(from).range(at, count));
+              pace.stored(tl.store(tl.whole(to).range(at, count), moved));
             }
           }
         });
@@ -416,7 +527,7 @@ public final class Compute {
 
   /** Every PE that holds elements of a result makes them, each copy by itself. */
   private void owners(String name, Tensor out, List<Tensor> in, OwnRun work) {
-    owners(name, out, in, false, work);
+    owners(name, List.of(out), in, false, work);
   }
 
   /**
@@ -424,20 +535,18 @@ public final class Compute {
    *
    * @param beside whether it may go on beside the kernels launched before and after
    */
-  void owners(String name, Tensor out, List<Tensor> in, boolean beside, OwnRun work) {
-    Map<Pe, List<ElementRun>> runs = out.runs();
+  void owners(String name, List<Tensor> out, List<Tensor> in, boolean beside, OwnRun work) {
+    Map<Pe, List<ElementRun>> runs = out.getFirst().runs();
     if (runs.isEmpty()) {
       return;
     }
-    List<Tensor> all = new ArrayList<>(List.of(out));
-    all.addAll(in);
     Kernel kernel = tl -> runs.getOrDefault(tl.pe(), List.of()).forEach(run -> work.run(tl, run));
     List<Pe> pes = List.copyOf(runs.keySet());
     if (beside) {
       // no earlier than one long launch ahead: copies for all that follows would go first
-      torch.launchBeside(name, kernel, pes, all, beforeLast);
+      torch.launchBeside(name, kernel, pes, out, in, beforeLast);
     } else {
-      torch.launch(name, kernel, pes, all);
+      torch.launch(name, kernel, pes, out, in);
     }
   }
 
@@ -503,12 +612,11 @@ public final class Compute {
     if (to.shape().elements() == 0) {
       return to;
     }
-    List<Tensor> all = new ArrayList<>(List.of(to));
-    blocks.stream().map(BlockCopy::from).distinct().forEach(all::add);
     cut(
         name,
         rows,
-        all,
+        List.of(to),
+        blocks.stream().map(BlockCopy::from).distinct().toList(),
         (tl, first, behind) -> {
           if (zero) {
             fill(tl, tl.whole(to), first * columns, (behind - first) * columns);

@@ -487,7 +487,8 @@ public final class Graph implements AutoCloseable {
             into.give(0, compute.matmul(name("dx"), dy, matrix(w), type));
           }
           if (into.wants(1)) {
-            defer(beside, () -> weightGrad(into, w, dy.transpose(), matrix(x)));
+            defer(
+                beside, () -> weightGrad(into, w, dy.residing().transpose(), matrix(x).residing()));
           }
         });
   }

@@ -6,6 +6,7 @@ import org.kernbench.tl.Scope;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
+import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.placement.Layout;
 import org.kernbench.torch.placement.Mesh;
@@ -61,17 +62,19 @@ final class HeadRows implements AutoCloseable {
     int block = Math.max(1, compute.blockBytes() / (size * tensor.dtype().sizeBytes()));
     compute.owners(
         name,
-        copies,
+        List.of(copies),
         List.of(tensor),
         beside,
         (tl, run) -> {
           int end = (run.start() + run.count()) / size;
+          Pace pace = Pace.ofRows(compute, tl, beside);
           for (int at = run.start() / size, count; at < end; at += count) {
             int row = at % rows;
             count = Math.min(Math.min(block, end - at), rows - row);
             Shard to = tl.whole(copies).as(batch * heads * rows, size);
             try (Scope one = tl.scope()) {
-              tl.store(to.block(at, count, 0, size), tl.load(source(tl, at / rows, row, count)));
+              Value moved = tl.load(source(tl, at / rows, row, count));
+              pace.stored(tl.store(to.block(at, count, 0, size), moved));
             }
           }
         });

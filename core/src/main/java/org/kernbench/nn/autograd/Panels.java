@@ -28,8 +28,14 @@ final class Panels implements Product.Operand, AutoCloseable {
   private final Matrix of;
   private final boolean down;
   private final int version;
+  private final long bytesOnEach;
 
   private Panels(Tensor tensor, Matrix of, int width, boolean down) {
+    this.bytesOnEach =
+        tensor.shards().stream()
+            .mapToLong(s -> s.shape().elements() * tensor.dtype().sizeBytes())
+            .max()
+            .orElse(0);
     this.of = of;
     this.down = down;
     this.version = of.tensor().version();
@@ -42,12 +48,30 @@ final class Panels implements Product.Operand, AutoCloseable {
 
   /** Whether these are the copies that {@link #of} would make. */
   boolean areOf(Matrix other, int otherWidth, boolean otherDown) {
-    return other.tensor() == of.tensor()
-        && other.equals(of)
+    return other.transposed() == transposed
+        && other.height() == rows
         && otherWidth == width
         && otherDown == down
-        && of.tensor().version() == version
-        && !tensor.isClosed();
+        && areStill(other.tensor());
+  }
+
+  /** Whether these are the elements of a matrix, one after the other as they are in its tensor. */
+  boolean areRowsOf(Matrix other) {
+    return !transposed && areStill(other.tensor());
+  }
+
+  private boolean areStill(Tensor other) {
+    return other == of.tensor() && other.version() == version && !tensor.isClosed();
+  }
+
+  /** Whether they are panels {@code [k, width]}. */
+  boolean isTransposed() {
+    return transposed;
+  }
+
+  /** Memory that they take on each PE, about. */
+  long bytesOnEach() {
+    return bytesOnEach;
   }
 
   /**
@@ -66,31 +90,33 @@ final class Panels implements Product.Operand, AutoCloseable {
     int k = of.width();
     Shape shape =
         of.transposed() ? Shape.of(Math.ceilDiv(rows, width), k, width) : Shape.of(rows, k);
+    Tensor from = compute.nearest(of);
     Tensor copies = compute.own(compute.torch().empty(shape, of.tensor().dtype(), layout, name));
     Panels panels = new Panels(copies, of, width, down);
     boolean beside = of.resident();
     if (of.transposed()) {
-      panels.fill(compute, name, of, beside);
+      panels.fill(compute, name, from, beside);
     } else {
-      compute.copy(name, copies, of.tensor(), beside);
+      compute.copy(name, copies, from, beside);
     }
     return panels;
   }
 
   /** Every PE that holds panels copies them, each from another place of k on. */
-  private void fill(Compute compute, String name, Matrix of, boolean beside) {
+  private void fill(Compute compute, String name, Tensor source, boolean beside) {
     int step = Math.max(1, compute.blockBytes() / (width * tensor.dtype().sizeBytes()));
     int steps = Math.ceilDiv(k, step);
     compute.owners(
         name,
-        tensor,
-        List.of(of.tensor()),
+        List.of(tensor),
+        List.of(source),
         beside,
         (tl, run) -> {
           int turn = compute.mesh().placeOf(tl.pe()) * steps / compute.places();
-          Shard from = tl.whole(of.tensor()).as(k, rows);
+          Shard from = tl.whole(source).as(k, rows);
           Shard to = tl.whole(tensor).as(tensor.shape().dim(0) * k, width);
           int first = run.start() / (k * width);
+          Pace pace = Pace.ofPieces(compute, tl, beside);
           for (int p = first; p < first + run.count() / (k * width); p++) {
             int count = Math.min(width, rows - p * width);
             for (int s = 0; s < steps; s++) {
@@ -98,7 +124,7 @@ final class Panels implements Product.Operand, AutoCloseable {
               int d = Math.min(step, k - l);
               try (Scope one = tl.scope()) {
                 Value block = tl.load(from.block(l, d, p * width, count));
-                tl.store(to.block(p * k + l, d, 0, count), block);
+                pace.stored(tl.store(to.block(p * k + l, d, 0, count), block));
               }
             }
           }

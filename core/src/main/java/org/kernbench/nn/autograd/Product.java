@@ -76,8 +76,9 @@ final class Product {
       compute.deal(
           name,
           grid.places(),
-          List.of(c, a.tensor(), b.tensor()),
-          (tl, place, places) -> run(tl, a, b, grid.tilesOf(0, place)));
+          List.of(c),
+          List.of(a.tensor(), b.tensor()),
+          (tl, place, places) -> run(tl, a, b, grid.tilesOf(0, place), 0));
       return;
     }
     int pes = compute.mesh().axes().get(2).size();
@@ -85,10 +86,12 @@ final class Product {
     Panels right = compute.panels(name + "-right", b.transpose(), grid.tileN(), turned);
     compute.dealLong(
         name,
-        List.of(c, left.tensor(), right.tensor()),
+        List.of(c),
+        List.of(left.tensor(), right.tensor()),
         (tl, place, places) -> {
           if (place % pes < grid.inner().count()) {
-            run(tl, left, right.across(), grid.tilesOf(group(place / pes), place % pes));
+            Rectangle tiles = grid.tilesOf(group(place / pes), place % pes);
+            run(tl, left, right.across(), tiles, (double) turn(place) / places);
           }
         });
   }
@@ -105,11 +108,25 @@ final class Product {
     Value load(Tl tl, int row, int height, int column, int width);
   }
 
-  private void run(Tl tl, Operand left, Operand right, Rectangle tiles) {
+  /**
+   * PEs with the same rows or columns would read the same memory, and write it, at the same time if
+   * all began with their first blocks: so they begin at different ones.
+   *
+   * @param start the share of its blocks that the PE does last
+   */
+  private void run(Tl tl, Operand left, Operand right, Rectangle tiles, double start) {
     Shard to = tl.whole(c).as(a.height(), b.width());
-    for (Rectangle block : TileGrid.blocks(tiles, SIDE)) {
-      new Block(tl, left, right, block).run(to);
+    List<Rectangle> blocks = TileGrid.blocks(tiles, SIDE);
+    int first = (int) (start * blocks.size());
+    for (int i = 0; i < blocks.size(); i++) {
+      new Block(tl, left, right, blocks.get((first + i) % blocks.size())).run(to);
     }
+  }
+
+  /** Places in an order in which PEs of one cube are far apart. */
+  private int turn(int place) {
+    int pes = compute.mesh().axes().get(2).size();
+    return place % pes * (compute.places() / pes) + place / pes;
   }
 
   /** Some tiles of one PE, made at once. */

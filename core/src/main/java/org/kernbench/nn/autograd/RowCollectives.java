@@ -124,18 +124,19 @@ public final class RowCollectives {
   private void turn(String name, Tensor rows, Tensor columns, boolean toColumns) {
     int height = columns.shape().dim(0);
     int width = columns.shape().dim(1);
-    List<Tensor> both = List.of(rows, columns);
     if (toColumns) {
       compute.deal(
           name + "-to-lanes",
           compute.places(),
-          both,
+          List.of(columns),
+          List.of(rows),
           (tl, place, places) -> block(tl, rows, columns, place, new Range(0, height), true));
     } else {
       compute.cut(
           name + "-from-lanes",
           height,
-          both,
+          List.of(rows),
+          List.of(columns),
           (tl, from, to) -> {
             for (int place = 0; place < compute.places() && width > 0; place++) {
               block(tl, rows, columns, place, new Range(from, to), false);

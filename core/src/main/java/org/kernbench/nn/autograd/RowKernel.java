@@ -2,6 +2,7 @@ package org.kernbench.nn.autograd;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.autograd.Compute.RowArg;
 import org.kernbench.nn.autograd.Compute.RowFormula;
@@ -11,6 +12,7 @@ import org.kernbench.tl.Scope;
 import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
+import org.kernbench.torch.ElementRun;
 import org.kernbench.torch.Tensor;
 
 /**
@@ -66,14 +68,14 @@ final class RowKernel {
   }
 
   void launch() {
-    List<Tensor> all = new ArrayList<>();
-    out.forEach(a -> all.add(a.tensor()));
-    in.forEach(a -> all.add(a.tensor()));
+    List<Tensor> written = tensors(out);
+    List<Tensor> read = tensors(in);
     if (out.stream().allMatch(RowArg::rowwise)) {
       compute.cut(
           name,
           rows,
-          all,
+          written,
+          read,
           (tl, from, to) -> {
             try (Share share = new Share(tl, out)) {
               share.run(from, to);
@@ -87,7 +89,8 @@ final class RowKernel {
       compute.cut(
           name,
           1,
-          all,
+          written,
+          read,
           (tl, from, to) -> {
             try (Share share = new Share(tl, out)) {
               share.block(0, 0, rows);
@@ -95,23 +98,31 @@ final class RowKernel {
           });
       return;
     }
-    inBlocks(all, each, blocks);
+    inBlocks(read, each, blocks);
+  }
+
+  private static List<Tensor> tensors(List<RowArg> of) {
+    return of.stream().map(RowArg::tensor).toList();
   }
 
   /** Adds up each sum block, then the sums of the blocks. */
-  private void inBlocks(List<Tensor> all, int each, int blocks) {
+  private void inBlocks(List<Tensor> read, int each, int blocks) {
     List<RowArg> partly = new ArrayList<>();
     for (RowArg a : out) {
       partly.add(a.rowwise() ? a : RowArg.once(partial(a, blocks), a.columns()));
     }
-    partly.stream().filter(a -> !a.rowwise()).forEach(a -> all.add(a.tensor()));
-    compute.cut(
+    List<List<Integer>> dealt = nearOperand(each, blocks);
+    compute.deal(
         name,
-        blocks,
-        all,
-        (tl, from, to) -> {
+        dealt.size(),
+        tensors(partly),
+        read,
+        (tl, place, places) -> {
+          if (dealt.get(place).isEmpty()) {
+            return;
+          }
           try (Share share = new Share(tl, partly)) {
-            for (int b = from; b < to; b++) {
+            for (int b : dealt.get(place)) {
               share.block(b, b * each, Math.min(rows, (b + 1) * each));
             }
           }
@@ -122,6 +133,48 @@ final class RowKernel {
         partly.get(i).tensor().close();
       }
     }
+  }
+
+  /**
+   * The blocks of each place: those that begin in its memory, if the first operand lies in another
+   * order than that of its rows and all have about as many; otherwise evenly, in their order.
+   */
+  private List<List<Integer>> nearOperand(int each, int blocks) {
+    int places = Math.min(blocks, compute.places());
+    List<List<Integer>> near = none(compute.places());
+    RowArg first = in.getFirst();
+    if (compute.places() > 1 && first.rowwise()) {
+      first
+          .tensor()
+          .runs()
+          .forEach((pe, runs) -> {
+            for (ElementRun run : runs) {
+              long step = (long) each * first.columns();
+              for (long b = Math.ceilDiv(run.start(), step);
+                  b * step < run.start() + run.count() && b < blocks;
+                  b++) {
+                near.get(compute.mesh().placeOf(pe)).add((int) b);
+              }
+            }
+          });
+      int most = near.stream().mapToInt(List::size).max().orElse(0);
+      int found = near.stream().mapToInt(List::size).sum();
+      if (found == blocks && most <= Math.ceilDiv(blocks, places)) {
+        return near;
+      }
+    }
+    List<List<Integer>> even = none(places);
+    for (int place = 0, b = 0; place < places; place++) {
+      int count = blocks / places + (place < blocks % places ? 1 : 0);
+      for (int i = 0; i < count; i++) {
+        even.get(place).add(b++);
+      }
+    }
+    return even;
+  }
+
+  private static List<List<Integer>> none(int places) {
+    return IntStream.range(0, places).<List<Integer>>mapToObj(i -> new ArrayList<>()).toList();
   }
 
   private Tensor partial(RowArg of, int blocks) {
@@ -136,7 +189,8 @@ final class RowKernel {
     compute.cut(
         name + "-sum",
         columns,
-        List.of(to.tensor(), parts),
+        List.of(to.tensor()),
+        List.of(parts),
         (tl, from, behind) -> {
           for (int column = from; column < behind; column += most) {
             int width = Math.min(most, behind - column);

@@ -1,7 +1,10 @@
 package org.kernbench.nn.optim;
 
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 
@@ -35,36 +38,38 @@ public final class AdamW extends Optimizer {
   }
 
   @Override
-  void update(Slot slot, Tensor grad) {
+  void update(Slot slot, Tensor grad, List<Tensor> written) {
     Settings s = settings;
-    Tensor m = slot.state().get(0);
-    Tensor v = slot.state().get(1);
-    compute()
-        .mapInto(
-            "adam-mean",
-            m,
-            List.of(m, grad),
-            x -> x.get(0).mul(s.beta1).add(x.get(1).mul(1 - s.beta1)));
-    compute()
-        .mapInto(
-            "adam-square",
-            v,
-            List.of(v, grad),
-            x -> x.get(0).mul(s.beta2).add(x.get(1).mul(x.get(1)).mul(1 - s.beta2)));
     double correct1 = 1 - Math.pow(s.beta1, steps());
     double correct2 = 1 - Math.pow(s.beta2, steps());
     double rate = rate();
     double decay = slot.parameter().shape().rank() > 1 ? s.decay : 0;
+    List<Tensor> out = new ArrayList<>(written);
+    out.addAll(slot.state());
     compute()
-        .mapInto(
+        .mapAllInto(
             "adam",
-            slot.master(),
-            List.of(slot.master(), m, v),
-            x -> {
-              var mean = x.get(1).mul(1 / correct1);
-              var root = x.get(2).mul(1 / correct2).sqrt().add(s.epsilon);
-              var change = mean.div(root).add(x.get(0).mul(decay));
-              return x.get(0).sub(change.mul(rate));
+            out,
+            List.of(slot.master(), slot.state().get(0), slot.state().get(1), grad),
+            (tl, x) -> {
+              Value m = mean(x.get(1), x.get(3), s);
+              Value v = square(x.get(2), x.get(3), s);
+              Value mean = m.mul(1 / correct1);
+              Value root = v.mul(1 / correct2).sqrt().add(s.epsilon);
+              Value change = mean.div(root).add(x.get(0).mul(decay));
+              Value next = x.get(0).sub(change.mul(rate));
+              List<Value> made = new ArrayList<>(Collections.nCopies(written.size(), next));
+              made.add(m);
+              made.add(v);
+              return made;
             });
+  }
+
+  private static Value mean(Value before, Value grad, Settings s) {
+    return before.mul(s.beta1).add(grad.mul(1 - s.beta1));
+  }
+
+  private static Value square(Value before, Value grad, Settings s) {
+    return before.mul(s.beta2).add(grad.mul(grad).mul(1 - s.beta2));
   }
 }

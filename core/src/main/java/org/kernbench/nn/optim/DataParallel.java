@@ -159,12 +159,17 @@ public final class DataParallel {
     for (Parameter p : alike) {
       members.add(p);
       bytes += p.shape().elements() * p.gradType().sizeBytes();
-      if (bytes >= options.bucketBytes || p == alike.getLast()) {
+      if (bytes >= options.bucketBytes || p == alike.getLast() || isApart(groups)) {
         buckets.add(new Bucket(buckets.size(), members, groups));
         members = new ArrayList<>();
         bytes = 0;
       }
     }
+  }
+
+  /** On many PEs, gradients that nobody else has lie as their parameters do. */
+  private boolean isApart(List<ProcessGroup> groups) {
+    return Compute.isSpread(torch) && groups.stream().allMatch(group -> group.size() == 1);
   }
 
   /** Parameters that are summed together. */
@@ -195,7 +200,7 @@ public final class DataParallel {
       Shape shape = Shape.of(Math.toIntExact(each * ranks));
       DType type = members.getFirst().gradType();
       // what fills the last part up is summed as well, so there must be something
-      this.grads = Compute.spread(torch, GRADIENTS + index, shape, type).fillInPlace(0);
+      this.grads = home(GRADIENTS + index, shape, type).fillInPlace(0);
       for (int i = 0; i < starts.length; i++) {
         Parameter p = members.get(i);
         p.keepGradIn(grads.view(starts[i], p.shape(), p.name() + ".grad"));
@@ -219,6 +224,14 @@ public final class DataParallel {
         p.moveTo(view);
         cut(p, starts[i]);
       }
+    }
+
+    /** A bucket of one matrix on many PEs lies as the matrix does, any other by its elements. */
+    private Tensor home(String name, Shape flat, DType type) {
+      Shape only = members.getFirst().shape();
+      return Compute.isSpread(torch) && members.size() == 1 && !divides()
+          ? Compute.parameter(torch, name, only, type)
+          : Compute.spread(torch, name, flat, type);
     }
 
     private ProcessGroup last() {

@@ -173,16 +173,23 @@ public final class GradientSync {
   static void scale(Compute compute, List<Parameter> parameters, Tensor factor) {
     for (Parameter p : parameters) {
       if (!p.isFrozen() && p.grad().isPresent()) {
-        Tensor g = p.grad().get();
-        int columns = p.columns();
-        compute.rows(
-            "scale",
-            p.rows(),
-            List.of(RowArg.rows(g, columns), RowArg.once(factor, 1)),
-            List.of(RowArg.rows(g, columns)),
-            (tl, x) -> List.of(x.get(0).mul(x.get(1))));
+        scale(compute, p, p.grad().get(), factor);
       }
     }
+  }
+
+  private static void scale(Compute compute, Parameter p, Tensor g, Tensor factor) {
+    if (compute.isSpread()) {
+      compute.scaleInto("scale", g, factor); // where it lies, whatever the order of its rows
+      return;
+    }
+    int columns = p.columns();
+    compute.rows(
+        "scale",
+        p.rows(),
+        List.of(RowArg.rows(g, columns), RowArg.once(factor, 1)),
+        List.of(RowArg.rows(g, columns)),
+        (tl, x) -> List.of(x.get(0).mul(x.get(1))));
   }
 
   /** Tensors of one call. */

@@ -59,13 +59,14 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
     for (Slot slot : slots) {
       Parameter p = slot.parameter;
       if (!p.isFrozen() && p.grad().isPresent()) {
-        update(slot, p.grad().get());
+        boolean keepsMaster = slot.master != p.value();
+        List<Tensor> written = keepsMaster ? List.of(slot.master, p.value()) : List.of(slot.master);
+        update(slot, p.grad().get(), written);
         long kept = bytes(slot.master) + slot.state.stream().mapToLong(Optimizer::bytes).sum();
         bytesRead += kept;
         bytesWritten += kept;
-        if (slot.master != p.value()) {
+        if (keepsMaster) {
           bytesWritten += bytes(p.value());
-          compute.mapInto("round", p.value(), List.of(slot.master), x -> x.get(0));
         }
       }
     }
@@ -124,8 +125,13 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
     return slots;
   }
 
-  /** Changes the master copy of one parameter. */
-  abstract void update(Slot slot, Tensor grad);
+  /**
+   * Changes one parameter.
+   *
+   * @param written the master copy and, if the parameter is another tensor, this; both get the new
+   *     value, each in its type
+   */
+  abstract void update(Slot slot, Tensor grad, List<Tensor> written);
 
   /** Frees what the optimizer keeps. */
   @Override

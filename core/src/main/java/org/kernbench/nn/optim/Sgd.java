@@ -1,5 +1,6 @@
 package org.kernbench.nn.optim;
 
+import java.util.Collections;
 import java.util.List;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.torch.Tensor;
@@ -13,13 +14,13 @@ public final class Sgd extends Optimizer {
   }
 
   @Override
-  void update(Slot slot, Tensor grad) {
+  void update(Slot slot, Tensor grad, List<Tensor> written) {
     double rate = rate();
     compute()
-        .mapInto(
+        .mapAllInto(
             "sgd",
-            slot.master(),
+            written,
             List.of(slot.master(), grad),
-            x -> x.get(0).sub(x.get(1).mul(rate)));
+            (tl, x) -> Collections.nCopies(written.size(), x.get(0).sub(x.get(1).mul(rate))));
   }
 }

@@ -375,7 +375,7 @@ final class MmuTest {
 
   /** Each PE sees its own copy, others the nearest; the host writes all of them. */
   @Test
-  void map_copies_ownElseInTheCubeElseFirst() {
+  void map_copies_ownElseInTheCubeElseNearest() {
     try (DeviceRig rig = rig(Mode.FULL, 4, "at_map")) {
       List<AddressMapping.Copy> copies = new ArrayList<>();
       for (int i : new int[] {1, 3, 4}) { // cubes have two PEs: cube 0, 1 and 2
@@ -383,7 +383,7 @@ final class MmuTest {
             new AddressMapping.Copy(rig.pe(i), rig.machine.addresses().hbm(rig.pe(i), 64 * i)));
       }
       rig.sim.map(new AddressMapping("w", va(0), 8, copies));
-      int[] sees = {1, 1, 3, 3, 4, 4, 1, 1};
+      int[] sees = {1, 1, 3, 3, 4, 4, 3, 3}; // cube 3 is next to cubes 1 and 2, not to cube 0
       for (int i = 0; i < sees.length; i++) {
         Pe holder = rig.pe(sees[i]);
         assertThat(rig.sim.translate(rig.pe(i), va(5)))
