@@ -9,6 +9,7 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -147,11 +148,15 @@ public final class WorkerProcess implements SweepRunner.Worker {
    * since nobody waits for its row any more.
    */
   public static int serve(Sweep sweep, InputStream in) {
-    DataOutputStream out =
-        new DataOutputStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out)));
+    OutputStream rows = new FileOutputStream(FileDescriptor.out);
     System.setOut(System.err); // what a bench prints is no row
+    return serve(sweep, in, rows, () -> Runtime.getRuntime().halt(0));
+  }
+
+  static int serve(Sweep sweep, InputStream in, OutputStream rows, Runnable ended) {
+    DataOutputStream out = new DataOutputStream(new BufferedOutputStream(rows));
     BlockingQueue<Request> requests = new LinkedBlockingQueue<>();
-    Thread reader = new Thread(() -> read(in, requests), "requests");
+    Thread reader = new Thread(() -> read(in, requests, ended), "requests");
     reader.setDaemon(true);
     reader.start();
     List<Sweep.Point> points = sweep.points();
@@ -172,13 +177,13 @@ public final class WorkerProcess implements SweepRunner.Worker {
     }
   }
 
-  private static void read(InputStream in, BlockingQueue<Request> requests) {
+  private static void read(InputStream in, BlockingQueue<Request> requests, Runnable ended) {
     try (DataInputStream data = new DataInputStream(in)) {
       while (true) {
         requests.add(new Request(data.readInt(), data.readUTF()));
       }
     } catch (EOFException e) {
-      Runtime.getRuntime().halt(0);
+      ended.run();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
