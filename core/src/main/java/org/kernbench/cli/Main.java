@@ -114,6 +114,7 @@ public final class Main implements Runnable, IVersionProvider {
     line.addSubcommand(LayoutCommand.with(terminal));
     line.addSubcommand(new ConformanceCommand(terminal));
     line.addSubcommand(new TuneCommand(terminal));
+    line.addSubcommand(new ValidateCommand(terminal, benches));
     line.addSubcommand(TraceCommand.with(terminal));
     line.addSubcommand(new NewCommand(terminal));
     line.addSubcommand(new CompletionCommand(terminal));
