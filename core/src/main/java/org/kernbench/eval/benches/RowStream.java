@@ -19,7 +19,7 @@ import org.kernbench.machine.spec.OperationClass;
  */
 record RowStream(int rowsAtOnce, boolean rereads) {
   /** Copies of an element in TCM, in the type of sums, of the turns that overlap. */
-  private static final int COPIES = 18;
+  private static final int COPIES = 10;
 
   private static final int SUM_BYTES = 4;
 
