@@ -1,5 +1,6 @@
 package org.kernbench.cli;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,6 +56,20 @@ final class MeasuredChoice {
   /** The machine as given. */
   String topology() {
     return String.valueOf(topology);
+  }
+
+  /** What was given with {@code --set}. */
+  List<String> overrides() {
+    return overrides;
+  }
+
+  /** The machine as a file at another place names it. */
+  String baseFrom(Path file) {
+    if (Machines.presets().containsKey(topology()) || !Files.exists(Path.of(topology()))) {
+      return topology();
+    }
+    Path directory = file.toAbsolutePath().normalize().getParent();
+    return directory.relativize(Path.of(topology()).toAbsolutePath().normalize()).toString();
   }
 
   /** The machine's name; read once, so that what is wrong in it is said first. */
