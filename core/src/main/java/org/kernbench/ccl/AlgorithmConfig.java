@@ -30,6 +30,7 @@ import org.kernbench.torch.placement.RankLevel;
  * @param subChunks messages per segment of a ring
  * @param root where the root of a package's cubes is
  * @param rootCube the cube of each package that is its root, instead of {@code root}
+ * @param protocol of the machine's collective library, or {@link CallPacing#NONE}
  */
 public record AlgorithmConfig(
     String name,
@@ -46,7 +47,8 @@ public record AlgorithmConfig(
     Optional<RankLevel> rankLevel,
     OptionalInt subChunks,
     Optional<Root> root,
-    OptionalInt rootCube) {
+    OptionalInt rootCube,
+    Optional<String> protocol) {
   /** A world of all devices of the rank level. */
   public static final int ALL = Integer.MAX_VALUE;
 
@@ -91,7 +93,8 @@ public record AlgorithmConfig(
         rankLevel,
         subChunks,
         root,
-        rootCube);
+        rootCube,
+        protocol);
   }
 
   /** The same with another number of slots. */
@@ -111,6 +114,7 @@ public record AlgorithmConfig(
         rankLevel,
         subChunks,
         root,
-        rootCube);
+        rootCube,
+        protocol);
   }
 }

@@ -114,6 +114,8 @@ public final class Main implements Runnable, IVersionProvider {
     line.addSubcommand(LayoutCommand.with(terminal));
     line.addSubcommand(new ConformanceCommand(terminal));
     line.addSubcommand(new TuneCommand(terminal));
+    line.addSubcommand(new ValidateCommand(terminal, benches));
+    line.addSubcommand(new CalibrateCommand(terminal, benches));
     line.addSubcommand(TraceCommand.with(terminal));
     line.addSubcommand(new NewCommand(terminal));
     line.addSubcommand(new CompletionCommand(terminal));

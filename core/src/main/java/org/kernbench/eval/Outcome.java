@@ -15,6 +15,7 @@ import org.kernbench.eval.explain.Breakdown;
 import org.kernbench.eval.output.Digest;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.machine.spec.OperationClass;
 import org.kernbench.nn.compare.StepCheck;
 
 /** What a bench measured. Filled by the bench, read by {@link Runner}. */
@@ -38,6 +39,7 @@ public final class Outcome {
   private String opLogHash = "";
   private String valuesHash = "";
   private String problem = "";
+  private OperationClass operationClass = OperationClass.OTHER;
   private final List<AutoChoice> choices = new ArrayList<>();
 
   private Outcome(Machine machine) {
@@ -76,6 +78,16 @@ public final class Outcome {
     boundPs = newBoundPs;
     boundKind = newBoundKind;
     return this;
+  }
+
+  /** What kind of operation was run, for what libraries and the host add to it. */
+  public Outcome kind(OperationClass newClass) {
+    operationClass = newClass;
+    return this;
+  }
+
+  OperationClass operationClass() {
+    return operationClass;
   }
 
   /** The time that the closed form of the algorithm gives, in picoseconds. */

@@ -298,6 +298,7 @@ public final class Runner {
     Map<String, Object> metrics = new LinkedHashMap<>();
     if (outcome.critPs() > 0) {
       metrics.put("crit_ns", Numbers.ns(outcome.critPs()));
+      metrics.put("observed_ns", Numbers.ns(ObservedTime.of(outcome)));
       metrics.put("bound_ns", Numbers.ns(outcome.boundPs()));
       metrics.put("bound_kind", outcome.boundKind());
       metrics.put("efficiency", Numbers.ratio(outcome.boundPs(), outcome.critPs()));

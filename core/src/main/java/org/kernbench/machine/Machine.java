@@ -23,6 +23,7 @@ import org.kernbench.machine.spec.LinkSpec;
 import org.kernbench.machine.spec.PeSpec;
 import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.machine.spec.SlowPackage;
+import org.kernbench.machine.spec.SoftwareSpec;
 import org.kernbench.machine.spec.SramSpec;
 
 /**
@@ -825,6 +826,11 @@ public final class Machine {
   /** The SRAM of each cube. */
   public SramSpec sram() {
     return config.sram();
+  }
+
+  /** What libraries and the host add to kernels. */
+  public SoftwareSpec software() {
+    return config.software();
   }
 
   /** Overheads of a launch. */

@@ -12,6 +12,7 @@ import org.kernbench.machine.spec.LinkSpec;
 import org.kernbench.machine.spec.PeSpec;
 import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.machine.spec.SlowPackage;
+import org.kernbench.machine.spec.SoftwareSpec;
 import org.kernbench.machine.spec.SramSpec;
 import org.kernbench.machine.spec.WrapPairs;
 
@@ -27,7 +28,8 @@ record MachineConfig(
     SramSpec sram,
     PeSpec pe,
     IpcqSpec ipcq,
-    FabricSpec fabric) {
+    FabricSpec fabric,
+    SoftwareSpec software) {
 
   /** Packages and the cubes in each. */
   record SystemConfig(

@@ -35,6 +35,7 @@ import org.kernbench.machine.spec.PeSpec;
 import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.machine.spec.SlotAccess;
 import org.kernbench.machine.spec.SlotCost;
+import org.kernbench.machine.spec.SoftwareSpec;
 import org.kernbench.machine.spec.SlowPackage;
 import org.kernbench.machine.spec.SramSpec;
 import org.kernbench.machine.spec.TcmSpec;
@@ -95,6 +96,7 @@ final class MachineReader {
     PeSpec pe = pe(root.map("pe"));
     IpcqSpec ipcq = ipcq(root.map("ipcq"));
     FabricSpec fabric = fabric(root.map("fabric"), hbm);
+    SoftwareSpec software = Software.read(root);
     root.done();
     checkQueues(ipcq, pe, hbm, sram, cube);
     checkSize(system, cube);
@@ -114,7 +116,7 @@ final class MachineReader {
         LinkKind.ROUTER_TO_PE, new LinkSpec(out.rate(), out.latencyPs() + pe.tcm().latencyPs()));
     MachineConfig config =
         new MachineConfig(
-            name, description, system, cube, links, launch, hbm, sram, pe, ipcq, fabric);
+            name, description, system, cube, links, launch, hbm, sram, pe, ipcq, fabric, software);
     Machine machine = new Machine(config, tree, template, addresses);
     checkDeadlock(machine);
     return machine.withWarnings(MachineWarnings.of(machine, tree));
@@ -435,7 +437,9 @@ final class MachineReader {
             gemm.integerOr("tile_m", "auto", 1, 65_536),
             gemm.integerOr("tile_k", "auto", 1, 65_536),
             gemm.integerOr("tile_n", "auto", 1, 65_536),
-            gemm.integerOr("buffers", "auto", 1, 64));
+            gemm.integerOr("buffers", "auto", 1, 64),
+            gemm.has("efficiency") ? gemm.billionths("efficiency") : BILLION,
+            Software.waves(gemm));
     gemm.done();
     AccelSlot slot = pe.choice("accel_slot", AccelSlot.values());
     ConfigMap tcm = pe.map("tcm");

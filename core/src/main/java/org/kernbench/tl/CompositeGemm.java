@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Register;
+import org.kernbench.device.log.ComputeOp;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
@@ -248,6 +249,13 @@ public final class CompositeGemm {
   /** Columns of B and of the output. */
   public int n() {
     return b.shape().dim(1);
+  }
+
+  /** Its size, by which multiprocessors share it out. */
+  Optional<ComputeOp.Whole> whole() {
+    return m() == 0 || n() == 0 || k() == 0
+        ? Optional.empty()
+        : Optional.of(new ComputeOp.Whole(m(), n(), k()));
   }
 
   /** Type of the operands. */

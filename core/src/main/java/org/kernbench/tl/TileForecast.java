@@ -351,7 +351,8 @@ final class TileForecast {
               rows(p.step),
               width(p.step),
               depth(p.step),
-              p.step % stepsOfOutput != 0);
+              p.step % stepsOfOutput != 0,
+              gemm.whole());
       double start = Math.max(Math.max(p.issuedPs, nowPs), enginePs);
       double end = start + costs.compute().durationPs(op);
       enginePs = start + costs.compute().occupancyPs(op);

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.LaneMask;
 import org.kernbench.device.PePort;
@@ -30,6 +31,7 @@ import org.kernbench.tensor.UnaryOp;
 public final class Tl {
   private final PePort port;
   private final LaunchGrid grid;
+  private final Optional<ComputeOp.Whole> whole;
   private @Nullable Scope scope;
 
   // the directions used so far, so that a message costs no map look-up
@@ -51,8 +53,18 @@ public final class Tl {
 
   /** The view of one program instance; kernels are handed theirs. */
   public Tl(PePort port, LaunchGrid grid) {
+    this(port, grid, Optional.empty());
+  }
+
+  /**
+   * The view of the tile scheduler.
+   *
+   * @param whole the product of which all products are steps
+   */
+  Tl(PePort port, LaunchGrid grid, Optional<ComputeOp.Whole> whole) {
     this.port = port;
     this.grid = grid;
+    this.whole = whole;
   }
 
   // ---- identity ----
@@ -555,7 +567,7 @@ public final class Tl {
     gemm.out(); // says what is missing
     TileSearch.Prediction plan = grid.plans().plan(port.machine(), port.pe(), gemm);
     return new Handle(
-        port.schedule(gemm.reads(), p -> new TileStream(new Tl(p, grid), gemm, plan).run()));
+        port.schedule(gemm.reads(), p -> new TileStream(new Tl(p, grid, gemm.whole()), gemm, plan).run()));
   }
 
   /** Later commands wait until the value, which is released, could be overwritten. */
@@ -563,7 +575,7 @@ public final class Tl {
     port.fenceReaders(value.register);
   }
 
-  private static ComputeOp.Gemm gemm(Value a, Value b, DType out, boolean accumulate) {
+  private ComputeOp.Gemm gemm(Value a, Value b, DType out, boolean accumulate) {
     if (a.shape().rank() != 2
         || b.shape().rank() != 2
         || a.shape().dim(1) != b.shape().dim(0)
@@ -572,7 +584,7 @@ public final class Tl {
           "dot of " + a + " and " + b + ": expected [m, k] and [k, n] of one dtype");
     }
     return new ComputeOp.Gemm(
-        a.dtype(), out, a.shape().dim(0), b.shape().dim(1), a.shape().dim(1), accumulate);
+        a.dtype(), out, a.shape().dim(0), b.shape().dim(1), a.shape().dim(1), accumulate, whole);
   }
 
   private Value compute(ComputeOp op, Shape shape, DType dtype, Value... operands) {

@@ -170,6 +170,9 @@ final class TileSearchTest {
     chosenTile_smallArray_isTheQuickestOfAll(rows, columns, m, k, n, loaded, clock);
   }
 
+  /** A GPU taken as one array of its cells, which are no power of two. */
+  private static final String[] AS_ARRAY = {"pe.gemm.mode=chained", "pe.gemm.efficiency=1"};
+
   /** What a search over powers of two, with two to four buffers, took before. */
   @ParameterizedTest
   @CsvSource({
@@ -181,7 +184,7 @@ final class TileSearchTest {
   })
   void chosenTile_arrayOfNoPowerOfTwo_isAMultipleOfIt(
       int m, int k, int n, int loaded, String most) {
-    try (KernelRig rig = new KernelRig(Mode.TIME, List.of("dgx-a100"))) {
+    try (KernelRig rig = new KernelRig(Mode.TIME, List.of("dgx-a100"), AS_ARRAY)) {
       Product product = new Product(rig, m, k, n, loaded);
 
       assertThat(product.chosenPs()).isLessThanOrEqualTo(Long.parseLong(most.replace("_", "")));

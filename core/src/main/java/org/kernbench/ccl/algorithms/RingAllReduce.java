@@ -3,9 +3,12 @@ package org.kernbench.ccl.algorithms;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.AlgorithmConfig;
+import org.kernbench.ccl.CallPacing;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.Group;
@@ -109,13 +112,36 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     public OptionalLong predictPs(CollectiveCall call) {
       int elements = Math.toIntExact(call.elements());
       RingPlan plan = RingPlan.choose(group, order, queues, config, elements, call.dtype());
-      return OptionalLong.of((long) plan.ps());
+      double paced = pacing(call).map(CallPacing::expectedPs).orElse(0.0);
+      return OptionalLong.of((long) Math.max(plan.ps(), paced));
+    }
+
+    /** Of the machine's collective library, if it has one. */
+    private Optional<CallPacing> pacing(CollectiveCall call) {
+      if (group.machine().software().collective().isEmpty() && config.protocol().isEmpty()) {
+        return Optional.empty();
+      }
+      LinkCosts hop =
+          LinkCosts.between(
+              group.machine(), group.lead(order.rankAt(0)), group.lead(order.rankAt(1)));
+      return CallPacing.of(
+          group.machine(),
+          config,
+          new CallPacing.Question(
+              call.bytes(),
+              2.0 * (p - 1) / p * call.bytes(),
+              2 * (p - 1),
+              hop.narrowest().bytesPerSecond(),
+              false));
     }
 
     /** Each link carries one hop, and all hops are alike, so all ranks are in step. */
     @Override
     public boolean isForecastExact(CollectiveCall call) {
       Machine m = group.machine();
+      if (m.software().collective().isPresent()) {
+        return false;
+      }
       Set<LinkCosts> costs = new HashSet<>();
       Set<Integer> used = new HashSet<>();
       for (int i = 0; i < p; i++) {
@@ -174,9 +200,11 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       DType dtype = call.dtype();
       RingPlan plan = RingPlan.choose(group, order, queues, config, elements, dtype);
       Segments blocks = Segments.ofAtMost(0, elements, plan.block());
+      Optional<CallPacing> pacing = pacing(call);
       SteppedProgram program =
           (tl, rank, vector, reduction) ->
-              new Passes(tl, vector, reduction, dtype, blocks, plan, p, order.positionOf(rank));
+              new Passes(
+                  tl, vector, reduction, dtype, blocks, plan, p, order.positionOf(rank), pacing);
       return program;
     }
   }
@@ -194,7 +222,9 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     private final int p;
     private final int me;
     private final DType dtype;
+    private final Optional<CallPacing> pacing;
 
+    private @Nullable Value ahead;
     private int block;
     private int step;
     private Segments segments;
@@ -208,7 +238,9 @@ public final class RingAllReduce implements CollectiveAlgorithm {
         Segments blocks,
         RingPlan plan,
         int p,
-        int me) {
+        int me,
+        Optional<CallPacing> pacing) {
+      this.pacing = pacing;
       this.tl = tl;
       this.vector = vector;
       this.reduction = reduction;
@@ -223,6 +255,9 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     @Override
     public boolean next() {
       if (step == 0) {
+        if (block == 0) {
+          pacing.ifPresent(by -> by.begin(tl));
+        }
         sendOwn(pieces(me));
       } else if (step < p) {
         reduceScatter(pieces(Math.floorMod(me - step, p)), step == p - 1);
@@ -251,12 +286,35 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       return shape;
     }
 
+    /**
+     * The protocol's time for a piece: before it is received, since what computes goes in order. The
+     * first piece of each step of the first block has no one before it that hides the step.
+     */
+    private void pace(Segments s, int piece) {
+      if (pacing.isPresent()) {
+        long bytes = (long) s.count(piece) * dtype.sizeBytes();
+        pacing.get().beforeSend(tl, bytes, block == 0 && piece == 0);
+      }
+    }
+
+    /** The own contribution to a segment; that to the next is read ahead where sends are paced. */
+    private Value contribution(Segments s, boolean last) {
+      Value mine = ahead != null ? ahead : vector.read(tl, s.start(), s.total());
+      ahead = null;
+      if (pacing.isPresent() && !last) {
+        Segments next = pieces(Math.floorMod(me - step - 1, p));
+        ahead = next.total() == 0 ? null : vector.read(tl, next.start(), next.total());
+      }
+      return mine;
+    }
+
     private Segments pieces(int segment) {
       return segments.of(segment, plan.pieces());
     }
 
     private void sendOwn(Segments s) {
       for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
+        pace(s, j);
         Value own = vector.read(tl, s.start(j), s.count(j));
         tl.send(NEXT, own);
         vector.giveBack(tl, own);
@@ -272,8 +330,9 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       if (s.total() == 0) {
         return;
       }
-      Value mine = vector.read(tl, s.start(), s.total());
+      Value mine = contribution(s, last);
       for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
+        pace(s, j);
         Value partial = tl.recv(PREVIOUS, vector(s.count(j)), dtype);
         Value sum = reduction.combine(partial, mine.range(s.start(j) - s.start(), s.count(j)));
         tl.release(partial);
@@ -292,6 +351,9 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     private void allGather(Segments s, boolean last) {
       for (int j = 0; j < s.parts() && s.count(j) > 0; j++) {
         boolean copy = plan.copy() && !last;
+        if (!last) {
+          pace(s, j);
+        }
         Value result =
             copy
                 ? tl.recvCopy(PREVIOUS, vector(s.count(j)), dtype)

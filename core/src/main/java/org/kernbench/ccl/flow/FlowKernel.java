@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.ccl.CallPacing;
 import org.kernbench.ccl.Payload;
 import org.kernbench.ccl.Reduction;
 import org.kernbench.ccl.Schedule;
@@ -31,8 +33,18 @@ final class FlowKernel implements Schedule.RankProgram {
   private final FlowCut cut;
   private final FlowPace pace;
   private final DType dtype;
+  private final Optional<CallPacing> pacing;
 
   FlowKernel(FlowSteps steps, FlowCut cut, FlowPace pace, DType dtype) {
+    this(steps, cut, pace, dtype, Optional.empty());
+  }
+
+  /**
+   * @param pacing of the machine's collective library, if it has one
+   */
+  FlowKernel(
+      FlowSteps steps, FlowCut cut, FlowPace pace, DType dtype, Optional<CallPacing> pacing) {
+    this.pacing = pacing;
     this.steps = steps;
     this.cut = cut;
     this.pace = pace;
@@ -135,6 +147,7 @@ final class FlowKernel implements Schedule.RankProgram {
     }
 
     void run() {
+      pacing.ifPresent(p -> p.begin(tl));
       pace.forEach(steps.steps(), this::step);
     }
 
@@ -165,7 +178,11 @@ final class FlowKernel implements Schedule.RankProgram {
       }
       switch (a.verb()) {
         case READ -> read(chunk, state, p);
-        case SEND -> tl.send(FlowSteps.direction(p.rank), value(chunk, state, p.source()));
+        case SEND -> {
+          long bytes = (long) count * dtype.sizeBytes();
+          pacing.ifPresent(by -> by.beforeSend(tl, bytes, chunk == 0));
+          tl.send(FlowSteps.direction(p.rank), value(chunk, state, p.source()));
+        }
         case RECEIVE -> state.parts[p.local] = receive(a, count);
         case COMBINE ->
             state.parts[p.local] =

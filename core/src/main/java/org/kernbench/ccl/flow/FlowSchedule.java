@@ -6,12 +6,15 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.CollectiveTrial;
+import org.kernbench.ccl.CallPacing;
+import org.kernbench.ccl.LinkCosts;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.SlotWalk;
@@ -132,20 +135,42 @@ public final class FlowSchedule implements Schedule {
   @Override
   public RankProgram program(CollectiveCall call) {
     Choice best = choose(call);
-    return new FlowKernel(best.drawing.steps, best.cut, best.pace, call.dtype());
+    return new FlowKernel(
+        best.drawing.steps, best.cut, best.pace, call.dtype(), pacing(best, call));
+  }
+
+  /** Of the machine's collective library; the busiest rank is taken to send its share of all. */
+  private Optional<CallPacing> pacing(Choice choice, CollectiveCall call) {
+    if (group.machine().software().collective().isEmpty() && config.protocol().isEmpty()) {
+      return Optional.empty();
+    }
+    LinkCosts hop = LinkCosts.between(group.machine(), group.lead(0), group.lead(1));
+    double sent = 2.0 * (group.size() - 1) / group.size() * call.bytes();
+    return CallPacing.of(
+        group.machine(),
+        config,
+        new CallPacing.Question(
+            call.bytes(),
+            sent,
+            Math.max(1, choice.drawing.steps.steps() - 1),
+            hop.narrowest().bytesPerSecond(),
+            true));
   }
 
   @Override
   public OptionalLong predictPs(CollectiveCall call) {
     Question question = question(call);
     Choice known = choices.get(question);
-    long ps = (known == null ? forecasts(call, question).get(0) : known).ps;
-    return ps == FlowForecast.NEVER ? OptionalLong.empty() : OptionalLong.of(ps);
+    Choice choice = known == null ? forecasts(call, question).get(0) : known;
+    long paced = (long) pacing(choice, call).map(CallPacing::expectedPs).orElse(0.0).doubleValue();
+    return choice.ps == FlowForecast.NEVER
+        ? OptionalLong.empty()
+        : OptionalLong.of(Math.max(choice.ps, paced));
   }
 
   @Override
   public boolean isForecastExact(CollectiveCall call) {
-    return isExact(choose(call), call);
+    return group.machine().software().collective().isEmpty() && isExact(choose(call), call);
   }
 
   @Override
@@ -290,7 +315,7 @@ public final class FlowSchedule implements Schedule {
     public RankProgram program(CollectiveCall call) {
       FlowSteps steps = choice.drawing.steps;
       FlowCut cut = PaceSearch.cut(call, steps.flow(), choice.pace.chunks());
-      return new FlowKernel(steps, cut, choice.pace, call.dtype());
+      return new FlowKernel(steps, cut, choice.pace, call.dtype(), pacing(choice, call));
     }
   }
 

@@ -380,7 +380,8 @@ public final class CclConfig {
           specific.rankLevel,
           specific.subChunks,
           specific.root,
-          specific.rootCube);
+          specific.rootCube,
+          specific.protocol);
     }
   }
 
@@ -391,7 +392,8 @@ public final class CclConfig {
       Optional<RankLevel> rankLevel,
       OptionalInt subChunks,
       Optional<AlgorithmConfig.Root> root,
-      OptionalInt rootCube) {
+      OptionalInt rootCube,
+      Optional<String> protocol) {
 
     static final Specific NONE =
         new Specific(
@@ -400,7 +402,8 @@ public final class CclConfig {
             Optional.empty(),
             OptionalInt.empty(),
             Optional.empty(),
-            OptionalInt.empty());
+            OptionalInt.empty(),
+            Optional.empty());
 
     static Specific of(ConfigMap map) {
       return new Specific(
@@ -419,7 +422,10 @@ public final class CclConfig {
               : Optional.empty(),
           Keys.said(map, "root_cube", Keys.AUTO)
               ? OptionalInt.of(map.integer("root_cube", 0, 1 << 20))
-              : OptionalInt.empty());
+              : OptionalInt.empty(),
+          Keys.said(map, "protocol", Keys.MACHINE)
+              ? Optional.of(map.text("protocol"))
+              : Optional.empty());
     }
 
     private static OptionalInt worldSize(ConfigMap map) {

@@ -1,6 +1,7 @@
 package org.kernbench.device.log;
 
 import java.util.List;
+import java.util.Optional;
 import org.kernbench.tensor.ArgReduceOp;
 import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.CompareOp;
@@ -79,7 +80,22 @@ public sealed interface ComputeOp {
    * {@code out = a[m, k] b[k, n] (+ c[m, n])}; c and the sums are of the {@linkplain
    * DType#accumulator accumulator's} type, k ascends.
    */
-  record Gemm(DType in, DType out, int m, int n, int k, boolean accumulate) implements ComputeOp {}
+  record Gemm(
+      DType in, DType out, int m, int n, int k, boolean accumulate, Optional<Whole> partOf)
+      implements ComputeOp {
+    /** A product by itself. */
+    public Gemm(DType in, DType out, int m, int n, int k, boolean accumulate) {
+      this(in, out, m, n, k, accumulate, Optional.empty());
+    }
+
+    /** The same as one step of a larger product. */
+    public Gemm of(Whole whole) {
+      return new Gemm(in, out, m, n, k, accumulate, Optional.of(whole));
+    }
+  }
+
+  /** The size of a product that is worked on in steps: multiprocessors are shared out by that. */
+  record Whole(int m, int n, int k) {}
 
   /**
    * Computes nothing and takes a time that was measured elsewhere. Other commands of the PE go on

@@ -5,6 +5,7 @@ import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.machine.spec.MathRate;
 import org.kernbench.machine.spec.MathSpec;
 import org.kernbench.machine.spec.PeSpec;
+import org.kernbench.machine.spec.WavesSpec;
 import org.kernbench.sim.ClockRate;
 import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.DType;
@@ -40,9 +41,13 @@ import org.kernbench.tensor.UnaryOp;
  * they are chained, of which only {@code folds k} keep the array from the next product; a product
  * that adds to the sums of the one before takes them on in the array. A fold is charged in full
  * even where the product does not fill the array, but in mode {@code flat}, which charges the peak
- * rate whatever the shape.
+ * rate whatever the shape. In mode {@code waves} the array is as many multiprocessors, see {@link
+ * #waveCycles}; steps of a composite product share the time of the whole.
  */
 public final class CostModel {
+  /** Of the sums that parts of K leave, f32. */
+  private static final int SUM_BYTES = 4;
+
   private final MathSpec math;
   private final GemmSpec gemm;
   private final ClockRate mathClock;
@@ -59,7 +64,7 @@ public final class CostModel {
     this.divide = math.slowdown().getOrDefault(MathRate.DIVIDE, 1);
     this.squareRoot = math.slowdown().getOrDefault(MathRate.SQUARE_ROOT, 1);
     this.transcendental = math.slowdown().getOrDefault(MathRate.TRANSCENDENTAL, 1);
-    this.gemmClock = ClockRate.ofHz(gemm.clockHz());
+    this.gemmClock = ClockRate.ofHz(gemm.sustainedHz());
   }
 
   /** Time on its engine, in picoseconds; above 0. */
@@ -159,6 +164,9 @@ public final class CostModel {
   }
 
   private long gemmPs(ComputeOp.Gemm g) {
+    if (gemm.mode() == GemmMode.WAVES) {
+      return wavesPs(g);
+    }
     long folds = folds(g);
     long fill = gemm.rows() + gemm.columns() - 2L;
     long cycles =
@@ -167,8 +175,48 @@ public final class CostModel {
           case CHAINED -> folds * g.k() + fill;
           case FLAT ->
               Math.ceilDiv((long) g.m() * g.n() * g.k(), (long) gemm.rows() * gemm.columns());
+          case WAVES -> throw new IllegalStateException("waves have no folds");
         };
     return gemmClock.durationPs(Math.max(1, cycles));
+  }
+
+  /** A step of a larger product takes its share of the whole, rounded up. */
+  private long wavesPs(ComputeOp.Gemm g) {
+    int width = g.in().sizeBytes();
+    if (g.partOf().isEmpty()) {
+      return gemmClock.durationPs(waveCycles(gemm.waves().orElseThrow(), g.m(), g.n(), g.k(), width));
+    }
+    ComputeOp.Whole all = g.partOf().get();
+    double whole =
+        gemmClock.durationPs(
+            waveCycles(gemm.waves().orElseThrow(), all.m(), all.n(), all.k(), width));
+    double share = (double) g.m() / all.m() * g.n() / all.n() * g.k() / all.k();
+    return Math.max(1, (long) Math.ceil(whole * share));
+  }
+
+  /**
+   * Cycles in which multiprocessors make a product: with tiles of {@code a x b} outputs and K cut
+   * in s parts, {@code ceil(m/a) ceil(n/b) s} tiles in waves of {@code units}, each of the longer of
+   * {@code a b (k/s) / macs} and {@code (a + b) (k/s) width / (l2 / units)} cycles; the sums of parts
+   * are written to the cache and read again. The quickest tile is taken.
+   */
+  static long waveCycles(WavesSpec waves, int m, int n, int k, int width) {
+    double least = Double.POSITIVE_INFINITY;
+    double l2PerUnit = (double) waves.l2BytesPerCycle() / waves.units();
+    for (WavesSpec.Block tile : waves.tiles()) {
+      for (int parts : waves.splits()) {
+        long depth = Math.ceilDiv(k, parts);
+        long tiles = (long) Math.ceilDiv(m, tile.m()) * Math.ceilDiv(n, tile.n()) * parts;
+        double products = (double) tile.m() * tile.n() * depth / waves.macs();
+        double operands = (double) (tile.m() + tile.n()) * depth * width / l2PerUnit;
+        double cycles = Math.ceilDiv(tiles, (long) waves.units()) * Math.max(products, operands);
+        if (parts > 1) {
+          cycles += 2.0 * parts * m * n * SUM_BYTES / waves.l2BytesPerCycle();
+        }
+        least = Math.min(least, cycles);
+      }
+    }
+    return Math.max(1, (long) Math.ceil(least));
   }
 
   private long folds(ComputeOp.Gemm g) {
@@ -179,6 +227,6 @@ public final class CostModel {
   public static double utilisation(ComputeOp.Gemm g, GemmSpec spec, long durationPs) {
     double macs = (double) g.m() * g.n() * g.k();
     double cycles = ClockRate.ofHz(spec.clockHz()).cyclesIn(durationPs);
-    return macs / (cycles * spec.rows() * spec.columns());
+    return macs / (cycles * spec.macsPerCycle());
   }
 }

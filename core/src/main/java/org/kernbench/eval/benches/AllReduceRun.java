@@ -27,6 +27,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.machine.spec.OperationClass;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;
@@ -310,7 +311,7 @@ public record AllReduceRun(
       IpcqSpec ipcq) {
     int ranks = leads.size();
     Bounds.Bound bound = Bounds.allReduce(machine, leads, bytes());
-    outcome.time(launch.criticalPs(), bound.ps(), bound.kind());
+    outcome.time(launch.criticalPs(), bound.ps(), bound.kind()).kind(OperationClass.COLLECTIVE);
     double ns = launch.criticalPs() / 1e3;
     if (ns > 0) {
       outcome.metric("algbw_gb_per_s", Numbers.rounded(bytes() / ns));

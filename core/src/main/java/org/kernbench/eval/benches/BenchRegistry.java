@@ -47,6 +47,7 @@ public final class BenchRegistry {
             new AttentionDecodeBench(),
             new AttentionPrefillBench(),
             new FusedMlpBench(),
+            new GeluBench(),
             new Gpt3QkvBench(),
             new LayerNormBench(),
             new MoeDispatchBench(),

@@ -23,6 +23,7 @@ import org.kernbench.eval.output.Digest;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.OperationClass;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.ReduceKind;
@@ -297,7 +298,9 @@ final class CollectiveBench implements Bench {
       }
       CollectiveTrial.Result last = slowest;
       if (last != null) {
-        outcome.time(last.ps(), last.bound().ps(), last.bound().kind());
+        outcome
+            .time(last.ps(), last.bound().ps(), last.bound().kind())
+            .kind(OperationClass.COLLECTIVE);
       }
       outcome.problem(problem);
       if (!context.choosesPoint()) {

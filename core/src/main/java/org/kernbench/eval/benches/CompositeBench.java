@@ -13,6 +13,7 @@ import org.kernbench.eval.Param;
 import org.kernbench.eval.Params;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.OperationClass;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.CompositeGemm;
 import org.kernbench.tl.Epilogue;
@@ -46,9 +47,9 @@ final class CompositeBench implements Bench {
   private CompositeBench(String name, String description, int m, int k, int n, Staging variant) {
     this.name = name;
     this.description = description;
-    this.m = Param.integer("m", m, 1, 1 << 14, "rows of A and of the result");
-    this.k = Param.integer("k", k, 1, 1 << 14, "columns of A, rows of B");
-    this.n = Param.integer("n", n, 1, 1 << 14, "columns of B and of the result");
+    this.m = Param.integer("m", m, 1, 1 << 20, "rows of A and of the result");
+    this.k = Param.integer("k", k, 1, 1 << 20, "columns of A, rows of B");
+    this.n = Param.integer("n", n, 1, 1 << 20, "columns of B and of the result");
     this.variant =
         Param.choice(
             "variant",
@@ -138,10 +139,10 @@ final class CompositeBench implements Bench {
       int depth = context.param(k);
       int columns = context.param(n);
       DType d = KernelBed.dtype(context);
-      HostValues av = bed.random(1, rows * depth, d);
-      HostValues bv = bed.random(2, depth * columns, d);
+      HostValues av = bed.random(1, RowStream.elements("m", rows, "k", depth), d);
+      HostValues bv = bed.random(2, RowStream.elements("k", depth, "n", columns), d);
       HostValues biasValues = bed.random(3, columns, d);
-      HostValues moreValues = bed.random(4, rows * columns, d);
+      HostValues moreValues = bed.random(4, RowStream.elements("m", rows, "n", columns), d);
       Pe pe = bed.places(KernelBed.Over.CUBE).getFirst();
       Tensor a = bed.tensor(pe, "a", d, av, rows, depth);
       Tensor b = bed.tensor(pe, "b", d, bv, depth, columns);
@@ -183,7 +184,7 @@ final class CompositeBench implements Bench {
       double bytes =
           w * ((double) rows * depth + (double) depth * columns + (double) rows * columns);
       Outcome outcome =
-          bed.outcome(launch, new KernelBed.Work(2.0 * rows * depth * columns, bytes));
+          bed.outcome(launch, new KernelBed.Work(2.0 * rows * depth * columns, bytes), OperationClass.MATMUL);
       describe(outcome, rows, depth);
       return outcome;
     }

@@ -23,6 +23,7 @@ import org.kernbench.eval.Param;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.OperationClass;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Numerics;
 import org.kernbench.tensor.Shape;
@@ -276,6 +277,15 @@ final class KernelBed implements AutoCloseable {
   record Work(double flops, double bytes) {}
 
   Outcome outcome(Launch launch, Work work) {
+    return outcome(launch, work, OperationClass.OTHER);
+  }
+
+  /**
+   * The outcome of one operation.
+   *
+   * @param kind for what libraries and the host add to it
+   */
+  Outcome outcome(Launch launch, Work work, OperationClass kind) {
     Outcome outcome = Outcome.on(machine);
     OpLog log = torch.simulator().opLog();
     boolean timed = context.mode() != Mode.VALUES;
@@ -307,6 +317,7 @@ final class KernelBed implements AutoCloseable {
       outcome.metric("gb_per_s_per_pe", Numbers.rounded(work.bytes / seconds / 1e9));
       cause(outcome, log, launch);
       outcome.explained(log, launch, machine.ipcq());
+      outcome.kind(kind);
     }
     return outcome;
   }

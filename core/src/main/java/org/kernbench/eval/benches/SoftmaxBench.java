@@ -1,6 +1,7 @@
 package org.kernbench.eval.benches;
 
 import java.util.List;
+import java.util.function.Supplier;
 import org.kernbench.device.Launch;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
@@ -8,10 +9,12 @@ import org.kernbench.eval.DeviceChoice;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.OperationClass;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.ShardedGemm;
+import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
@@ -22,11 +25,11 @@ import org.kernbench.torch.Tensor;
  * the last of which may be smaller.
  */
 final class SoftmaxBench implements Bench {
-  private static final Param<Integer> ROWS = Param.integer("rows", 200, 1, 1 << 20, "rows");
+  private static final Param<Integer> ROWS = Param.integer("rows", 200, 1, 1 << 24, "rows");
   private static final Param<Integer> COLUMNS =
-      Param.integer("columns", 300, 1, 1 << 14, "columns");
+      Param.integer("columns", 300, 1, 1 << 20, "columns");
   private static final Param<Integer> BLOCK =
-      Param.integer("block", 8, 1, 4096, "rows that a PE works on at once");
+      Param.integer("block", 8, 1, 4096, "rows that a PE works on at once; one that stands for a GPU: as many as fit");
   private static final Param<Mask> MASK =
       Param.choice(
           "mask",
@@ -71,11 +74,11 @@ final class SoftmaxBench implements Bench {
     try (KernelBed bed = KernelBed.open(context)) {
       int rows = context.param(ROWS);
       int columns = context.param(COLUMNS);
-      int block = context.param(BLOCK);
+      int cells = RowStream.elements("rows", rows, "columns", columns);
       Mask mask = context.param(MASK);
       DType d = KernelBed.dtype(context);
       double scale = context.param(INPUT) == Input.LARGE ? Math.min(d.maxFinite(), 1e30) / 2 : 4;
-      HostValues x = FusedMlpBench.scaled(bed.random(1, rows * columns, d), scale, d);
+      HostValues x = FusedMlpBench.scaled(bed.random(1, cells, d), scale, d);
       List<Pe> all = bed.places(KernelBed.Over.CUBE);
       List<Pe> pes = all.subList(0, Math.min(all.size(), rows));
       Tensor[] xs = new Tensor[pes.size()];
@@ -86,6 +89,15 @@ final class SoftmaxBench implements Bench {
         xs[r] = bed.tensor(pes.get(r), "x" + r, d, x.rows(columns, from, to), to - from, columns);
         ys[r] = bed.empty(pes.get(r), "y" + r, d, to - from, columns);
       }
+      RowStream stream =
+          RowStream.of(
+              bed.machine,
+              pes.getFirst(),
+              OperationClass.SOFTMAX,
+              columns,
+              d.sizeBytes(),
+              context.param(BLOCK));
+      int block = stream.rowsAtOnce();
       Launch launch =
           bed.run(
               "softmax",
@@ -98,9 +110,12 @@ final class SoftmaxBench implements Bench {
                 for (int row = 0; row < mine; row += block) {
                   try (var turn = tl.scope()) {
                     int count = Math.min(block, mine - row);
-                    Value scores = wide(tl.load(in.block(row, count, 0, columns)));
-                    scores = masked(tl, mask, scores, first + row);
-                    tl.store(out.block(row, count, 0, columns), softmax(tl, scores).cast(d));
+                    Slice read = in.block(row, count, 0, columns);
+                    int firstRow = first + row;
+                    Supplier<Value> scores = () -> masked(tl, mask, wide(tl.load(read)), firstRow);
+                    tl.store(
+                        out.block(row, count, 0, columns),
+                        softmax(tl, scores, stream.rereads()).cast(d));
                   }
                 }
               });
@@ -112,7 +127,7 @@ final class SoftmaxBench implements Bench {
         bed.check(ys[r], want.rows(columns, from, to), d.unitRoundoff() + rounding);
       }
       double mine = Math.ceilDiv(rows, pes.size());
-      return bed.outcome(launch, new KernelBed.Work(0, 2.0 * mine * columns * d.sizeBytes()));
+      return bed.outcome(launch, new KernelBed.Work(0, 2.0 * mine * columns * d.sizeBytes()), OperationClass.SOFTMAX);
     }
   }
 
@@ -161,12 +176,19 @@ final class SoftmaxBench implements Bench {
     };
   }
 
-  /** Rows of -inf give zeros. */
-  private static Value softmax(Tl tl, Value scores) {
-    Value largest = scores.max(1).expandDims(1);
+  /**
+   * Rows of -inf give zeros.
+   *
+   * @param scores reads them
+   * @param rereads whether largest element, sum and result are found in a pass each
+   */
+  private static Value softmax(Tl tl, Supplier<Value> scores, boolean rereads) {
+    Value read = scores.get();
+    Value largest = read.max(1).expandDims(1);
     Value shift = tl.where(largest.eq(Double.NEGATIVE_INFINITY), 0.0, largest);
-    Value e = scores.sub(shift).exp();
+    Value e = (rereads ? scores.get() : read).sub(shift).exp();
     Value sum = e.sum(1).expandDims(1);
-    return e.div(tl.where(sum.eq(0), 1.0, sum));
+    Value result = rereads ? scores.get().sub(shift).exp() : e;
+    return result.div(tl.where(sum.eq(0), 1.0, sum));
   }
 }

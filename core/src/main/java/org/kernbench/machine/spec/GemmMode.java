@@ -7,5 +7,7 @@ public enum GemmMode {
   /** Tiles follow each other closely; fill and drain are paid once. */
   CHAINED,
   /** The peak rate whatever the shape, without fill and drain: how the predecessor counts. */
-  FLAT
+  FLAT,
+  /** Multiprocessors that each make a tile of outputs at once, wave after wave. */
+  WAVES
 }

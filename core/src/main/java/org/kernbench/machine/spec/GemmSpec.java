@@ -1,5 +1,7 @@
 package org.kernbench.machine.spec;
 
+import java.util.Optional;
+
 /**
  * The matrix engine of a PE: an output-stationary array of multiply-accumulate cells.
  *
@@ -11,6 +13,8 @@ package org.kernbench.machine.spec;
  * @param tileK its depth; 0 as above
  * @param tileN its columns; 0 as above
  * @param buffers tiles of each operand that a composite product holds in TCM; 0 to search
+ * @param efficiencyBillionths share of the clock that is sustained, in billionths
+ * @param waves the multiprocessors of mode {@code waves}; there in that mode
  */
 public record GemmSpec(
     int rows,
@@ -20,9 +24,17 @@ public record GemmSpec(
     int tileM,
     int tileK,
     int tileN,
-    int buffers) {
+    int buffers,
+    long efficiencyBillionths,
+    Optional<WavesSpec> waves) {
   GemmSpec atClock(long hz) {
-    return new GemmSpec(rows, columns, hz, mode, tileM, tileK, tileN, buffers);
+    return new GemmSpec(
+        rows, columns, hz, mode, tileM, tileK, tileN, buffers, efficiencyBillionths, waves);
+  }
+
+  /** The clock that is sustained under load, in Hz; at least 1. */
+  public long sustainedHz() {
+    return Math.max(1, Math.round(clockHz * (efficiencyBillionths / 1e9)));
   }
 
   /** Whether composite products have a default tile. */
@@ -30,8 +42,18 @@ public record GemmSpec(
     return tileM > 0 && tileK > 0 && tileN > 0;
   }
 
-  /** Peak floating point operations per second: a multiplication and an addition per cell. */
+  /**
+   * Peak floating point operations per second at the full clock: a multiplication and an addition
+   * per cell of the array, or per multiply-add of the multiprocessors.
+   */
   public double peakFlops() {
-    return 2.0 * rows * columns * clockHz;
+    return 2.0 * macsPerCycle() * clockHz;
+  }
+
+  /** Multiply-adds that all cells, or all multiprocessors, do in one cycle. */
+  public long macsPerCycle() {
+    return mode == GemmMode.WAVES
+        ? (long) waves.orElseThrow().units() * waves.orElseThrow().macs()
+        : (long) rows * columns;
   }
 }

@@ -1,0 +1,131 @@
+package org.kernbench.ccl;
+
+import java.util.Optional;
+import org.kernbench.config.Suggest;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.ProtocolsSpec;
+import org.kernbench.tl.Tl;
+
+/**
+ * The protocol that a collective library takes for a call, on machines that have one ({@code
+ * software.collective.protocols}): what it costs beside the messages themselves.
+ *
+ * <p>The kernel that moves the data pays {@code base} once, {@code step} before each of its first
+ * sends, so that a chain of them pays each, and cannot hand data to the wire faster than {@code
+ * min(share x link rate, ramp(S))}. Messages, queues and links are those of the simulation, so a
+ * call is never faster than without. Of several protocols that is taken which
+ *
+ * <pre>T = base + steps x step + bytes / rate</pre>
+ *
+ * says is fastest, as the tuning model of NCCL does.
+ */
+public final class CallPacing {
+  /** In {@code ccl.yaml}: no protocol, whatever the machine says. */
+  public static final String NONE = "none";
+
+  private final ProtocolsSpec.Protocol protocol;
+  private final long stepPs;
+  private final double psPerByte;
+  private final double expectedPs;
+
+  private CallPacing(
+      ProtocolsSpec.Protocol protocol, long stepPs, double psPerByte, double expectedPs) {
+    this.protocol = protocol;
+    this.stepPs = stepPs;
+    this.psPerByte = psPerByte;
+    this.expectedPs = expectedPs;
+  }
+
+  /**
+   * What the choice among protocols depends on.
+   *
+   * @param vectorBytes of the call on one rank: the channels go by it
+   * @param sentBytes that the busiest rank sends
+   * @param steps one after the other
+   * @param linkBytesPerSecond rate of the slowest link on the way
+   * @param tree whether steps go along a tree
+   */
+  public record Question(
+      long vectorBytes, double sentBytes, int steps, double linkBytesPerSecond, boolean tree) {}
+
+  /**
+   * The pacing of a call; empty on machines without protocols.
+   *
+   * @throws CollectiveException if the configuration names a protocol that the machine has not
+   */
+  public static Optional<CallPacing> of(
+      Machine machine, AlgorithmConfig config, Question question) {
+    Optional<String> wanted = config.protocol();
+    Optional<ProtocolsSpec> spec = machine.software().collective();
+    if (spec.isEmpty() && wanted.isPresent() && !wanted.get().equals(NONE)) {
+      throw new CollectiveException(
+          "algorithms.%s.protocol: got \"%s\"; machine %s has no software.collective.protocols: expected machine or none"
+              .formatted(config.name(), wanted.get(), machine.name()));
+    }
+    if (spec.isEmpty() || wanted.equals(Optional.of(NONE))) {
+      return Optional.empty();
+    }
+    CallPacing best = null;
+    for (ProtocolsSpec.Protocol each : spec.get().protocols()) {
+      if (wanted.isEmpty() || wanted.get().equals(each.name())) {
+        CallPacing pacing = of(spec.get(), each, question);
+        best = best == null || pacing.expectedPs < best.expectedPs ? pacing : best;
+      }
+    }
+    if (best == null) {
+      var names = spec.get().protocols().stream().map(ProtocolsSpec.Protocol::name).toList();
+      throw new CollectiveException(
+          "algorithms.%s.protocol: got \"%s\"; expected machine, none or one of %s%s"
+              .formatted(
+                  config.name(),
+                  wanted.orElseThrow(),
+                  String.join(", ", names),
+                  Suggest.hint(wanted.orElseThrow(), names)));
+    }
+    return Optional.of(best);
+  }
+
+  private static CallPacing of(
+      ProtocolsSpec spec, ProtocolsSpec.Protocol protocol, Question question) {
+    double rate =
+        Math.min(
+            question.linkBytesPerSecond * (protocol.shareBillionths() / 1e9),
+            spec.rampBytesPerSecond(question.vectorBytes));
+    long step = question.tree ? protocol.treeStepPs() : protocol.stepPs();
+    double psPerByte = 1e12 / rate;
+    double expected =
+        protocol.basePs() + (double) question.steps * step + question.sentBytes * psPerByte;
+    return new CallPacing(protocol, step, psPerByte, expected);
+  }
+
+  /** Name of the protocol. */
+  public String protocol() {
+    return protocol.name();
+  }
+
+  /** The time that the tuning model expects, in picoseconds. */
+  public double expectedPs() {
+    return expectedPs;
+  }
+
+  /** Before a rank does anything. */
+  public void begin(Tl tl) {
+    let(tl, protocol.basePs());
+  }
+
+  /**
+   * Before a message is sent.
+   *
+   * @param bytes of it
+   * @param first whether nothing hides the latency of its step
+   */
+  public void beforeSend(Tl tl, long bytes, boolean first) {
+    let(tl, Math.round(bytes * psPerByte) + (first ? stepPs : 0));
+  }
+
+  private static void let(Tl tl, long ps) {
+    if (ps > 0) {
+      tl.await(tl.elapse(ps));
+    }
+  }
+}

@@ -1,0 +1,100 @@
+package org.kernbench.cli;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.config.UsageException;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.Runner;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.eval.measured.MeasuredFile;
+import org.kernbench.eval.measured.RowSimulator;
+import org.kernbench.machine.Machines;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** The options that say which table is compared with which machine. */
+final class MeasuredChoice {
+  @Option(
+      names = "--topology",
+      paramLabel = "FILE|PRESET",
+      completionCandidates = Words.Presets.class,
+      description = "The machine that was measured.")
+  private @Nullable String topology;
+
+  @Option(
+      names = "--set",
+      paramLabel = "path=value",
+      description = "Changes one value of it; may be repeated.")
+  private List<String> overrides = new ArrayList<>();
+
+  @Mixin private CclChoice collectives = new CclChoice();
+
+  @Option(
+      names = "--mapping",
+      paramLabel = "FILE",
+      description = "What the columns mean (default: the YAML file of the table's name beside it).")
+  private @Nullable Path mapping;
+
+  /** Reads the table. */
+  MeasuredFile read(@Nullable String file, String command) {
+    if (file == null || file.isBlank()) {
+      throw new UsageException(command + " wants a table of measured runs; expected a CSV file");
+    }
+    if (topology == null) {
+      throw new UsageException(
+          command + " " + file + ": which machine? expected --topology with a preset or a file");
+    }
+    return MeasuredFile.read(file, Optional.ofNullable(mapping));
+  }
+
+  /** The machine as given. */
+  String topology() {
+    return String.valueOf(topology);
+  }
+
+  /** What was given with {@code --set}. */
+  List<String> overrides() {
+    return overrides;
+  }
+
+  /** The machine as a file at another place names it. */
+  String baseFrom(Path file) {
+    if (Machines.presets().containsKey(topology()) || !Files.exists(Path.of(topology()))) {
+      return topology();
+    }
+    Path directory = file.toAbsolutePath().normalize().getParent();
+    return directory.relativize(Path.of(topology()).toAbsolutePath().normalize()).toString();
+  }
+
+  /** The machine's name; read once, so that what is wrong in it is said first. */
+  String machineName() {
+    return Machines.load(topology(), overrides).name();
+  }
+
+  /** Simulates rows on the machine. */
+  RowSimulator simulator(BenchRegistry benches) {
+    RunOptions options =
+        RunOptions.DEFAULT
+            .withTopology(topology())
+            .withOverrides(overrides)
+            .withCclOverrides(collectives.overrides());
+    Optional<Path> ccl =
+        collectives.named().or(() -> CclConfig.inDirectory(Path.of("")));
+    RunOptions all =
+        new RunOptions(
+            options.topology(),
+            options.overrides(),
+            ccl,
+            options.cclOverrides(),
+            List.of(),
+            options.mode(),
+            false);
+    return new RowSimulator(Runner.of(Main.versionText(), Progress.SILENT), benches::find, all);
+  }
+}

@@ -1,0 +1,162 @@
+package org.kernbench.eval;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.kernbench.device.log.LaunchLog;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.LaunchSpec;
+import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.OperationClass;
+import org.kernbench.machine.spec.SoftwareSpec;
+
+/**
+ * What a host sees of a run: its own work for each call, the way of the launch, the kernels, and the
+ * wait until it knows that they are done.
+ *
+ * <p>The host works for {@code launch} of the operation's class before each call, so all its later
+ * calls are late by the sum. A kernel is late only as far as its call now arrives after the moment
+ * at which it started: behind a kernel that still runs, host time is hidden, as queues do. Where
+ * the host had waited for a kernel, its calls are as late as that kernel. The machine's own part of
+ * the way is {@code system.launch} with the host link.
+ */
+final class ObservedTime {
+  private ObservedTime() {}
+
+  /**
+   * A kernel as it ran without the host's work.
+   *
+   * @param hostPs the host's work before the call
+   * @param arrivedPs when the call had reached the PEs
+   * @param startPs when it started, at or after that
+   * @param donePs when it was done
+   * @param waitedFor the kernel that the host had waited for before the call; -1 if none
+   */
+  record Kernel(long hostPs, long arrivedPs, long startPs, long donePs, int waitedFor) {}
+
+  /** By how much the last of some kernels ends later because of the host's work. */
+  static long delayPs(List<Kernel> kernels) {
+    long[] delay = new long[kernels.size()];
+    long host = 0;
+    long last = 0;
+    long lastDone = Long.MIN_VALUE;
+    for (int i = 0; i < delay.length; i++) {
+      Kernel k = kernels.get(i);
+      host = Math.max(host, k.waitedFor >= 0 && k.waitedFor < i ? delay[k.waitedFor] : 0) + k.hostPs;
+      long late = Math.max(0, k.arrivedPs + host - k.startPs);
+      for (int j = 0; j < i; j++) {
+        long end = kernels.get(j).donePs;
+        if (end <= k.startPs) {
+          late = Math.max(late, end + delay[j] - k.startPs);
+        }
+      }
+      delay[i] = late;
+      if (k.donePs + late >= lastDone + last) {
+        lastDone = k.donePs;
+        last = late;
+      }
+    }
+    return last;
+  }
+
+  /** The observed time of a run, in picoseconds; that of a run without a time is 0. */
+  static long of(Outcome outcome) {
+    if (outcome.critPs() <= 0) {
+      return 0;
+    }
+    Machine machine = outcome.machine();
+    SoftwareSpec software = machine.software();
+    List<Kernel> kernels = kernels(outcome, software);
+    long delay =
+        kernels.isEmpty() ? software.of(outcome.operationClass()).launchPs() : delayPs(kernels);
+    long way =
+        kernels.isEmpty()
+            ? wayPs(machine)
+            : kernels.getFirst().arrivedPs - calledPs(outcome, kernels.getFirst());
+    return way + outcome.critPs() + delay + software.synchronisePs();
+  }
+
+  /** From the host to a PE next to the host link. */
+  private static long wayPs(Machine machine) {
+    LaunchSpec launch = machine.launch();
+    return launch.doorbellPs()
+        + machine.spec(LinkKind.HOST_LINK).latencyPs()
+        + launch.ioCpuPs()
+        + launch.mCpuPs()
+        + launch.peCpuPs();
+  }
+
+  private static long calledPs(Outcome outcome, Kernel first) {
+    LaunchLog log = outcome.log().map(OpLog::launches).orElseThrow();
+    for (int i = 0; i < log.size(); i++) {
+      if (log.arrivedPs(i) == first.arrivedPs) {
+        return log.calledPs(i);
+      }
+    }
+    throw new IllegalStateException("a kernel that nobody called");
+  }
+
+  /** The launches within the critical time; none if the log does not say when they ran. */
+  private static List<Kernel> kernels(Outcome outcome, SoftwareSpec software) {
+    Optional<LaunchLog> found = outcome.log().map(OpLog::launches);
+    if (found.isEmpty() || !found.get().isComplete()) {
+      return List.of();
+    }
+    LaunchLog log = found.get();
+    long end = 0;
+    for (int i = 0; i < log.size(); i++) {
+      end = Math.max(end, log.donePs(i));
+    }
+    int first = log.size();
+    while (first > 0 && log.startPs(first - 1) >= 0 && log.startPs(first - 1) >= end - outcome.critPs() - SLACK_PS) {
+      first--;
+    }
+    List<Kernel> kernels = new ArrayList<>();
+    for (int i = first; i < log.size(); i++) {
+      OperationClass kind = log.size() - first == 1 ? outcome.operationClass() : kindOf(log.name(i));
+      int waited = log.hostWaitedFor(i);
+      kernels.add(
+          new Kernel(
+              software.of(kind).launchPs(),
+              log.arrivedPs(i),
+              log.startPs(i),
+              log.donePs(i),
+              waited >= first ? waited - first : -1));
+    }
+    return kernels;
+  }
+
+  /** The end of a launch may be counted before its last message is seen. */
+  private static final long SLACK_PS = 10_000_000;
+
+  /** The class that a kernel's name says. */
+  static OperationClass kindOf(String kernel) {
+    String name = kernel.toLowerCase(Locale.ROOT).replace('_', '-');
+    if (name.contains("softmax")) {
+      return OperationClass.SOFTMAX;
+    }
+    if (name.contains("norm")) {
+      return OperationClass.LAYERNORM;
+    }
+    if (has(name, "gemm", "matmul", "linear", "product", "attention", "qkv")) {
+      return OperationClass.MATMUL;
+    }
+    if (has(name, "all-", "reduce-scatter", "broadcast", "gather", "barrier", "collective")) {
+      return OperationClass.COLLECTIVE;
+    }
+    return has(name, "gelu", "relu", "silu", "add", "mul", "bias", "scale", "dropout", "cast")
+        ? OperationClass.ELEMENTWISE
+        : OperationClass.OTHER;
+  }
+
+  private static boolean has(String name, String... words) {
+    for (String word : words) {
+      if (name.contains(word)) {
+        return true;
+      }
+    }
+    return false;
+  }
+}

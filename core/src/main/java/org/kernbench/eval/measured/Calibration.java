@@ -1,0 +1,431 @@
+package org.kernbench.eval.measured;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/**
+ * Finds values of a machine with which simulated times are as measured ones: the mean of {@code
+ * |ln(simulated / measured)|} over the rows that are not held out becomes small.
+ *
+ * <p>Each step simulates the rows once for every value, moved a little, and solves the linear
+ * problem that the changes of the logarithms give, with weights that make its least squares a least
+ * sum of magnitudes. Where the critical path switches and the step does not pay, it is shortened,
+ * and at the end each value is tried alone to both sides in falling steps. All of it is
+ * deterministic: the same rows give the same values, bit for bit.
+ */
+public final class Calibration {
+  private static final double DIFFERENCE = 0.02;
+  private static final int STEPS = 8;
+  private static final double GAIN = 2e-4;
+  private static final double SMALL = 0.01;
+  private static final double[] ALONE = {0.04, 0.01};
+
+  /** Below this a row's time does not depend on a value, per whole range. */
+  private static final double NO_EFFECT = 1e-4;
+
+  /** Sine of the angle between what two values change, below which rows cannot tell them apart. */
+  private static final double ALIKE = 0.05;
+
+  private static final double CLEARLY_WORSE = 2;
+  private static final double WORSE_BY = 0.05;
+
+  private final RowSimulator simulator;
+  private final MeasuredFile fitted;
+  private final String machine;
+  private final List<FitParameter> parameters;
+  private int simulations;
+
+  private Calibration(
+      RowSimulator simulator, String machine, MeasuredFile fitted, List<FitParameter> parameters) {
+    this.simulator = simulator;
+    this.machine = machine;
+    this.fitted = fitted;
+    this.parameters = List.copyOf(parameters);
+  }
+
+  /**
+   * What was found.
+   *
+   * @param file the whole table
+   * @param machine what it was fitted on
+   * @param parameters what was free
+   * @param values that were found, as they are written
+   * @param before fitted rows with the machine as it was
+   * @param after fitted rows with the values
+   * @param heldOutBefore rows that were held out, before; empty if none were
+   * @param heldOutAfter the same with the values
+   * @param warnings what the user should know
+   * @param refusal why the values are not to be used; empty if they are
+   * @param simulations rows simulated
+   */
+  public record Found(
+      MeasuredFile file,
+      String machine,
+      List<FitParameter> parameters,
+      List<String> values,
+      Validation before,
+      Validation after,
+      Optional<Validation> heldOutBefore,
+      Optional<Validation> heldOutAfter,
+      List<String> warnings,
+      Optional<String> refusal,
+      int simulations) {
+    /** Copies the lists. */
+    public Found {
+      parameters = List.copyOf(parameters);
+      values = List.copyOf(values);
+      warnings = List.copyOf(warnings);
+    }
+  }
+
+  /**
+   * Fits.
+   *
+   * @param holdout every so many rows one is held out; 0 for none
+   * @param maxError largest mean error in per cent, of rows held out if there are any
+   */
+  public static Found fit(
+      MeasuredFile file,
+      String machine,
+      RowSimulator simulator,
+      List<FitParameter> parameters,
+      int holdout,
+      Optional<Double> maxError) {
+    List<MeasuredRow> used = new ArrayList<>();
+    List<MeasuredRow> held = new ArrayList<>();
+    for (int i = 0; i < file.rows().size(); i++) {
+      (holdout > 0 && i % holdout == holdout - 1 ? held : used).add(file.rows().get(i));
+    }
+    Calibration c = new Calibration(simulator, machine, file.with(used), parameters);
+    double[] at = c.search();
+    List<String> warnings = c.warnings(at);
+    Optional<String> refusal = c.indistinguishable(at);
+    Validation after = c.validation(at);
+    Optional<Validation> heldAfter =
+        held.isEmpty()
+            ? Optional.empty()
+            : Optional.of(Validation.of(file.with(held), machine, simulator, c.changes(at)));
+    if (refusal.isEmpty()) {
+      refusal = refusal(after, heldAfter, maxError);
+    }
+    List<String> values = new ArrayList<>();
+    for (int i = 0; i < at.length; i++) {
+      values.add(parameters.get(i).shown(at[i]));
+    }
+    return new Found(
+        file,
+        machine,
+        parameters,
+        values,
+        Validation.of(file.with(used), machine, simulator, List.of()),
+        after,
+        held.isEmpty()
+            ? Optional.empty()
+            : Optional.of(Validation.of(file.with(held), machine, simulator, List.of())),
+        heldAfter,
+        warnings,
+        refusal,
+        c.simulations);
+  }
+
+  private static Optional<String> refusal(
+      Validation fitted, Optional<Validation> held, Optional<Double> maxError) {
+    if (held.isPresent()
+        && held.get().meanLogRatio() > CLEARLY_WORSE * fitted.meanLogRatio()
+        && held.get().meanLogRatio() > fitted.meanLogRatio() + WORSE_BY) {
+      return Optional.of(
+          String.format(
+              Locale.ROOT,
+              "the rows held out are clearly worse (%.1f %%) than those fitted (%.1f %%): the values"
+                  + " describe the rows, not the machine; fit fewer keys or more rows",
+              100 * held.get().meanError(),
+              100 * fitted.meanError()));
+    }
+    double error = 100 * held.orElse(fitted).meanError();
+    return maxError.isPresent() && error > maxError.get()
+        ? Optional.of(
+            String.format(
+                Locale.ROOT,
+                "mean error %.1f %%%s; expected at most %s %% (--max-error)",
+                error,
+                held.isPresent() ? " of the rows held out" : "",
+                maxError.get()))
+        : Optional.empty();
+  }
+
+  // ---- the search ----
+
+  private List<String> changes(double[] at) {
+    List<String> changes = new ArrayList<>();
+    for (int i = 0; i < at.length; i++) {
+      changes.add(parameters.get(i).change(at[i]));
+    }
+    return changes;
+  }
+
+  private Validation validation(double[] at) {
+    simulations += fitted.rows().size();
+    return Validation.of(fitted, machine, simulator, changes(at));
+  }
+
+  /** The logarithms of simulated over measured, of each row. */
+  private double[] residuals(double[] at) {
+    return validation(at).rows().stream().mapToDouble(Validation.Compared::logRatio).toArray();
+  }
+
+  private double objective(double[] residuals) {
+    double sum = 0;
+    double weight = 0;
+    for (int i = 0; i < residuals.length; i++) {
+      double w = fitted.rows().get(i).weight();
+      sum += w * Math.abs(residuals[i]);
+      weight += w;
+    }
+    return sum / weight;
+  }
+
+  private double[] search() {
+    double[] at = new double[parameters.size()];
+    Arrays.fill(at, 0.5);
+    double[] residuals = residuals(at);
+    double best = objective(residuals);
+    for (int step = 0; step < STEPS; step++) {
+      double[][] slopes = slopes(at, residuals);
+      double[] move = move(slopes, residuals, at);
+      boolean better = false;
+      for (double part = 1; part > 0.1 && !better; part /= 2) {
+        double[] next = moved(at, move, part);
+        double[] found = residuals(next);
+        double value = objective(found);
+        if (value < best - GAIN * best) {
+          better = true;
+          best = value;
+          at = next;
+          residuals = found;
+        }
+      }
+      if (!better) {
+        break;
+      }
+    }
+    return alone(at, best);
+  }
+
+  /** Each value by itself, a little to both sides, as long as that helps. */
+  private double[] alone(double[] from, double found) {
+    double[] at = from;
+    double best = found;
+    for (double by : ALONE) {
+      for (int i = 0; i < at.length; i++) {
+        for (int side = -1; side <= 1; side += 2) {
+          double[] next = at.clone();
+          next[i] = Math.clamp(at[i] + side * by, 0, 1);
+          double value = next[i] == at[i] ? best : objective(residuals(next));
+          if (value < best - GAIN * best) {
+            best = value;
+            at = next;
+          }
+        }
+      }
+    }
+    return at;
+  }
+
+  private static double[] moved(double[] at, double[] move, double part) {
+    double[] next = new double[at.length];
+    for (int i = 0; i < at.length; i++) {
+      next[i] = Math.clamp(at[i] + part * move[i], 0, 1);
+    }
+    return next;
+  }
+
+  /** By row and value: what the logarithm changes by, over the whole range. */
+  private double[][] slopes(double[] at, double[] residuals) {
+    double[][] slopes = new double[residuals.length][at.length];
+    for (int i = 0; i < at.length; i++) {
+      double[] next = at.clone();
+      double by = at[i] + DIFFERENCE <= 1 ? DIFFERENCE : -DIFFERENCE;
+      next[i] += by;
+      double[] found = residuals(next);
+      for (int row = 0; row < found.length; row++) {
+        slopes[row][i] = (found[row] - residuals[row]) / by;
+      }
+    }
+    return slopes;
+  }
+
+  /** Weighted least squares; values at a limit that would leave it stay. */
+  private double[] move(double[][] slopes, double[] residuals, double[] at) {
+    int n = at.length;
+    boolean[] fixed = new boolean[n];
+    double[] move = new double[n];
+    for (int round = 0; round <= n; round++) {
+      double[][] matrix = new double[n][n];
+      double[] right = new double[n];
+      for (int row = 0; row < residuals.length; row++) {
+        double w = fitted.rows().get(row).weight() / Math.max(SMALL, Math.abs(residuals[row]));
+        for (int i = 0; i < n; i++) {
+          right[i] -= w * slopes[row][i] * residuals[row];
+          for (int j = 0; j < n; j++) {
+            matrix[i][j] += w * slopes[row][i] * slopes[row][j];
+          }
+        }
+      }
+      for (int i = 0; i < n; i++) {
+        if (fixed[i]) {
+          Arrays.fill(matrix[i], 0);
+          matrix[i][i] = 1;
+          right[i] = 0;
+        }
+        matrix[i][i] += 1e-9 + 1e-6 * matrix[i][i];
+      }
+      move = solved(matrix, right);
+      boolean changed = false;
+      for (int i = 0; i < n; i++) {
+        boolean leaves = (at[i] <= 0 && move[i] < 0) || (at[i] >= 1 && move[i] > 0);
+        if (leaves && !fixed[i]) {
+          fixed[i] = true;
+          changed = true;
+        }
+      }
+      if (!changed) {
+        break;
+      }
+    }
+    return move;
+  }
+
+  /** Gauss with pivots. */
+  private static double[] solved(double[][] a, double[] b) {
+    int n = b.length;
+    for (int i = 0; i < n; i++) {
+      int pivot = i;
+      for (int j = i + 1; j < n; j++) {
+        pivot = Math.abs(a[j][i]) > Math.abs(a[pivot][i]) ? j : pivot;
+      }
+      double[] row = a[i];
+      a[i] = a[pivot];
+      a[pivot] = row;
+      double value = b[i];
+      b[i] = b[pivot];
+      b[pivot] = value;
+      for (int j = i + 1; j < n; j++) {
+        double factor = a[j][i] / a[i][i];
+        b[j] -= factor * b[i];
+        for (int k = i; k < n; k++) {
+          a[j][k] -= factor * a[i][k];
+        }
+      }
+    }
+    double[] x = new double[n];
+    for (int i = n - 1; i >= 0; i--) {
+      double sum = b[i];
+      for (int k = i + 1; k < n; k++) {
+        sum -= a[i][k] * x[k];
+      }
+      x[i] = sum / a[i][i];
+    }
+    return x;
+  }
+
+  // ---- what can be known ----
+
+  private List<String> warnings(double[] at) {
+    List<String> warnings = new ArrayList<>();
+    if (4 * at.length > fitted.rows().size()) {
+      warnings.add(
+          "%d keys for %d rows: more than a quarter; they may describe the noise"
+              .formatted(at.length, fitted.rows().size()));
+    }
+    for (int i = 0; i < at.length; i++) {
+      if (parameters.get(i).isLimit(at[i])) {
+        warnings.add(
+            "%s is at the limit of its range, %s"
+                .formatted(parameters.get(i).path(), parameters.get(i).shown(at[i])));
+      }
+    }
+    return warnings;
+  }
+
+  /** Values that these rows say nothing of, or two of which they say the same. */
+  private Optional<String> indistinguishable(double[] at) {
+    double[][] slopes = slopes(at, residuals(at));
+    int n = at.length;
+    double[][] columns = new double[n][slopes.length];
+    for (int i = 0; i < n; i++) {
+      for (int row = 0; row < slopes.length; row++) {
+        columns[i][row] = slopes[row][i];
+      }
+    }
+    for (int i = 0; i < n; i++) {
+      if (norm(columns[i]) / Math.sqrt(slopes.length) < NO_EFFECT) {
+        return Optional.of(
+            "no row depends on %s; leave it out".formatted(parameters.get(i).path()));
+      }
+    }
+    for (int i = 0; i < n; i++) {
+      for (int j = 0; j < i; j++) {
+        if (sine(columns[i], columns[j]) < ALIKE) {
+          return Optional.of(
+              "the rows cannot tell %s and %s apart: what one changes, the other does too; fit one"
+                      .formatted(parameters.get(j).path(), parameters.get(i).path())
+                  + " of them, or add rows that only one matters for");
+        }
+      }
+    }
+    for (int i = 0; n > 2 && i < n; i++) {
+      if (outside(columns, i) < ALIKE) {
+        return Optional.of(
+            "the rows cannot tell %s from the other keys together; leave it out or add rows"
+                .formatted(parameters.get(i).path()));
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static double norm(double[] v) {
+    return Math.sqrt(dot(v, v));
+  }
+
+  private static double dot(double[] a, double[] b) {
+    double sum = 0;
+    for (int i = 0; i < a.length; i++) {
+      sum += a[i] * b[i];
+    }
+    return sum;
+  }
+
+  private static double sine(double[] a, double[] b) {
+    double cosine = dot(a, b) / (norm(a) * norm(b));
+    return Math.sqrt(Math.max(0, 1 - cosine * cosine));
+  }
+
+  /** What is left of a column beside all others, as a share of it. */
+  private static double outside(double[][] columns, int which) {
+    List<double[]> basis = new ArrayList<>();
+    for (int i = 0; i < columns.length; i++) {
+      if (i != which) {
+        double[] left = without(columns[i], basis);
+        double size = norm(left);
+        if (size > 1e-9 * norm(columns[i])) {
+          basis.add(Arrays.stream(left).map(x -> x / size).toArray());
+        }
+      }
+    }
+    return norm(without(columns[which], basis)) / norm(columns[which]);
+  }
+
+  private static double[] without(double[] v, List<double[]> basis) {
+    double[] left = v.clone();
+    for (double[] each : basis) {
+      double along = dot(left, each);
+      for (int i = 0; i < left.length; i++) {
+        left[i] -= along * each[i];
+      }
+    }
+    return left;
+  }
+}

@@ -1,0 +1,82 @@
+package org.kernbench.eval.measured;
+
+import java.math.BigDecimal;
+import java.math.MathContext;
+import java.math.RoundingMode;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.kernbench.config.UsageException;
+
+/**
+ * A value of the machine that is to be found, between two limits. Positions between the limits are
+ * numbers from 0 to 1, in equal ratios where both limits are above 0, else in equal steps.
+ *
+ * @param path key of the machine
+ * @param low smallest value
+ * @param high largest value, above that
+ * @param unit that both have; empty for a bare number
+ */
+public record FitParameter(String path, double low, double high, String unit) {
+  private static final Pattern FORM =
+      Pattern.compile("([a-z0-9_.]+) *= *([0-9.eE+-]+?) *\\.\\. *([0-9.eE+-]+) *([A-Za-z/µ]*)");
+
+  private static final int DIGITS = 6;
+  private static final int DECIMALS = 9;
+
+  /**
+   * Reads {@code system.links.sip_to_sip.bandwidth=200..300 GB/s}.
+   *
+   * @throws UsageException that says what was expected
+   */
+  public static FitParameter parse(String text) {
+    Matcher m = FORM.matcher(text.strip());
+    if (m.matches()) {
+      try {
+        double low = Double.parseDouble(m.group(2));
+        double high = Double.parseDouble(m.group(3));
+        if (low < high) {
+          return new FitParameter(m.group(1), low, high, m.group(4));
+        }
+      } catch (NumberFormatException e) {
+        // told below
+      }
+    }
+    throw new UsageException(
+        String.format(
+            Locale.ROOT,
+            "--fit \"%s\": expected key=from..to with a unit, e.g. pe.gemm.efficiency=0.7..1 or"
+                + " \"system.links.sip_to_sip.bandwidth=200..300 GB/s\"",
+            text));
+  }
+
+  private boolean inRatios() {
+    return low > 0;
+  }
+
+  /** The value at a position, rounded as it is written. */
+  double value(double position) {
+    double value =
+        inRatios() ? low * Math.pow(high / low, position) : low + (high - low) * position;
+    BigDecimal rounded = new BigDecimal(value).round(new MathContext(DIGITS, RoundingMode.HALF_EVEN));
+    return rounded.scale() > DECIMALS
+        ? rounded.setScale(DECIMALS, RoundingMode.HALF_EVEN).doubleValue()
+        : rounded.doubleValue();
+  }
+
+  /** The value as a configuration has it. */
+  String shown(double position) {
+    String number = new BigDecimal(Double.toString(value(position))).stripTrailingZeros().toPlainString();
+    return unit.isEmpty() ? number : number + " " + unit;
+  }
+
+  /** The value as a change of the machine. */
+  String change(double position) {
+    return path + "=" + shown(position);
+  }
+
+  /** Whether a position is one of the limits. */
+  boolean isLimit(double position) {
+    return position < 0.002 || position > 0.998;
+  }
+}

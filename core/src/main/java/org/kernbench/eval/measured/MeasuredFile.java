@@ -1,0 +1,232 @@
+package org.kernbench.eval.measured;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.kernbench.config.UnreadableException;
+import org.kernbench.config.UsageException;
+import org.kernbench.config.UserFile;
+
+/**
+ * A table of measured runs: CSV with one line of headings. Either its columns are {@code bench,
+ * params, metric, value, unit} (and perhaps {@code weight, size, source}), or a mapping says what
+ * they mean: the file given, else one beside the table with the same name and the ending {@code
+ * .yaml}, else one that comes with kernbench for a table of that name.
+ *
+ * @param file its name as given
+ * @param hash the first 16 digits of its SHA-256
+ * @param rows in the order of the file
+ */
+public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
+  private static final String SHIPPED = "/org/kernbench/measured/";
+
+  /** Copies the list. */
+  public MeasuredFile {
+    rows = List.copyOf(rows);
+  }
+
+  /**
+   * Reads a table.
+   *
+   * @throws UsageException with file and line, if it cannot be understood
+   */
+  public static MeasuredFile read(String name, Optional<Path> mappingFile) {
+    String text;
+    Path path;
+    try {
+      path = UserFile.path(name);
+      text = UserFile.text(path, "a table of measured runs, in CSV");
+    } catch (UnreadableException e) {
+      throw new UsageException(name + ": " + e.getMessage());
+    }
+    List<String> lines = text.lines().toList();
+    if (lines.isEmpty() || lines.getFirst().isBlank()) {
+      throw new UsageException(
+          name + ":1: is empty; expected a line of headings and one line for each run");
+    }
+    List<String> headings = cells(lines.getFirst().replaceFirst("^# *", ""), name + ":1");
+    Mapping mapping = mapping(name, path, headings, mappingFile);
+    List<MeasuredRow> rows = new ArrayList<>();
+    for (int i = 1; i < lines.size(); i++) {
+      String where = name + ":" + (i + 1);
+      if (!lines.get(i).isBlank()) {
+        Map<String, String> row = named(headings, cells(lines.get(i), where), where);
+        if (counts(mapping, row, where)) {
+          rows.add(row(mapping, row, where));
+        }
+      }
+    }
+    if (rows.isEmpty()) {
+      throw new UsageException(name + ": has no runs; expected at least one line after the headings");
+    }
+    return new MeasuredFile(name, hash(text), rows);
+  }
+
+  /** The same with some of its rows. */
+  public MeasuredFile with(List<MeasuredRow> some) {
+    return new MeasuredFile(file, hash, some);
+  }
+
+  private static Mapping mapping(
+      String name, Path path, List<String> headings, Optional<Path> given) {
+    if (given.isPresent()) {
+      return Mapping.read(given.get());
+    }
+    if (headings.containsAll(Mapping.PLAIN)) {
+      return Mapping.plain(headings);
+    }
+    String own = String.valueOf(path.getFileName()).replaceFirst("\\.[^.]*$", "") + ".yaml";
+    Path beside = path.resolveSibling(own);
+    if (Files.exists(beside)) {
+      return Mapping.read(beside);
+    }
+    try (InputStream shipped = MeasuredFile.class.getResourceAsStream(SHIPPED + own)) {
+      if (shipped != null) {
+        return Mapping.parse(
+            "measured/" + own, new String(shipped.readAllBytes(), StandardCharsets.UTF_8));
+      }
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+    throw new UsageException(
+        String.format(
+            Locale.ROOT,
+            "%s:1: got columns %s; expected %s, or a mapping of them: %s beside the table, or"
+                + " --mapping FILE",
+            name,
+            String.join(", ", headings),
+            String.join(", ", Mapping.PLAIN),
+            own));
+  }
+
+  private static Map<String, String> named(
+      List<String> headings, List<String> cells, String where) {
+    if (cells.size() != headings.size()) {
+      throw new UsageException(
+          "%s: got %d values for %d headings; expected one for each"
+              .formatted(where, cells.size(), headings.size()));
+    }
+    Map<String, String> row = new LinkedHashMap<>();
+    for (int i = 0; i < cells.size(); i++) {
+      row.put(headings.get(i), cells.get(i));
+    }
+    return row;
+  }
+
+  private static boolean counts(Mapping mapping, Map<String, String> row, String where) {
+    for (Map.Entry<String, String> only : mapping.where().entrySet()) {
+      if (!Mapping.filled("{" + only.getKey() + "}", row, where).equals(only.getValue())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static MeasuredRow row(Mapping mapping, Map<String, String> row, String where) {
+    List<String> params = new ArrayList<>();
+    if (row.containsKey("params") && mapping.params().isEmpty()) {
+      for (String param : row.get("params").strip().split("[; ]+")) {
+        if (!param.isEmpty()) {
+          params.add(param);
+        }
+      }
+    }
+    mapping
+        .params()
+        .forEach((name, text) -> params.add(name + "=" + Mapping.filled(text, row, where)));
+    List<String> overrides = new ArrayList<>();
+    mapping.set().forEach((key, text) -> overrides.add(key + "=" + Mapping.filled(text, row, where)));
+    double value = number(mapping.value(), row, where, "value");
+    return new MeasuredRow(
+        where,
+        Mapping.filled(mapping.bench(), row, where),
+        params,
+        overrides,
+        metric(Mapping.filled(mapping.metric(), row, where), where),
+        value * unitPs(Mapping.filled(mapping.unit(), row, where), where),
+        number(mapping.weight(), row, where, "weight"),
+        mapping.size().equals("0") ? 0 : number(mapping.size(), row, where, "size"),
+        Mapping.filled(mapping.source(), row, where));
+  }
+
+  private static MeasuredRow.Metric metric(String text, String where) {
+    for (MeasuredRow.Metric each : MeasuredRow.Metric.values()) {
+      if (each.name().equalsIgnoreCase(text.strip())) {
+        return each;
+      }
+    }
+    throw new UsageException(
+        where + ": metric: got \"" + text + "\"; expected kernel or observed");
+  }
+
+  private static double unitPs(String text, String where) {
+    return switch (text.strip()) {
+      case "ns" -> 1e3;
+      case "us", "µs" -> 1e6;
+      case "ms" -> 1e9;
+      case "s" -> 1e12;
+      default ->
+          throw new UsageException(
+              where + ": unit: got \"" + text + "\"; expected ns, us, ms or s");
+    };
+  }
+
+  private static double number(
+      String template, Map<String, String> row, String where, String what) {
+    String text = Mapping.filled(template, row, where).strip();
+    try {
+      double value = Double.parseDouble(text);
+      if (value > 0 && Double.isFinite(value)) {
+        return value;
+      }
+    } catch (NumberFormatException e) {
+      // told below
+    }
+    throw new UsageException(
+        where + ": " + what + ": got \"" + text + "\"; expected a number above 0");
+  }
+
+  /** Cells between commas; one in quotes may hold commas. */
+  private static List<String> cells(String line, String where) {
+    List<String> cells = new ArrayList<>();
+    StringBuilder cell = new StringBuilder();
+    boolean quoted = false;
+    for (int i = 0; i < line.length(); i++) {
+      char c = line.charAt(i);
+      if (c == '"') {
+        quoted = !quoted;
+      } else if (c == ',' && !quoted) {
+        cells.add(cell.toString().strip());
+        cell.setLength(0);
+      } else {
+        cell.append(c);
+      }
+    }
+    if (quoted) {
+      throw new UsageException(where + ": a quote is not closed; expected \"...\" around a value");
+    }
+    cells.add(cell.toString().strip());
+    return cells;
+  }
+
+  private static String hash(String text) {
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(digest).substring(0, 16);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e); // every JDK has it
+    }
+  }
+}

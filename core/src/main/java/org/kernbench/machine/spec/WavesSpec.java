@@ -1,0 +1,54 @@
+package org.kernbench.machine.spec;
+
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * The multiprocessors of a PE that stands for a whole GPU; {@code pe.gemm.mode: waves}.
+ *
+ * @param units multiprocessors that work side by side, at least 1
+ * @param macs multiply-adds of each per cycle, of 16-bit operands, at least 1
+ * @param tiles outputs that one of them makes at once, the choices of a library
+ * @param splits into how many parts a library may cut K, so that more tiles are there; 1: not at
+ *     all
+ * @param l2BytesPerCycle what the cache before the memory hands to all of them together
+ */
+public record WavesSpec(
+    int units, int macs, List<Block> tiles, List<Integer> splits, long l2BytesPerCycle) {
+
+  /** Copies the lists. */
+  public WavesSpec {
+    tiles = List.copyOf(tiles);
+    splits = List.copyOf(splits);
+  }
+
+  /**
+   * Outputs of one unit at once.
+   *
+   * @param m rows
+   * @param n columns
+   */
+  public record Block(int m, int n) {
+    /**
+     * Reads {@code 256x128}.
+     *
+     * @throws IllegalArgumentException that says what was expected
+     */
+    public static Block parse(String text) {
+      String[] sides = text.strip().split("x", -1);
+      try {
+        Block block = new Block(Integer.parseInt(sides[0]), Integer.parseInt(sides[1]));
+        if (sides.length == 2 && block.m > 0 && block.n > 0 && block.m <= 4096 && block.n <= 4096) {
+          return block;
+        }
+      } catch (NumberFormatException | ArrayIndexOutOfBoundsException e) {
+        // told below
+      }
+      throw new IllegalArgumentException(
+          String.format(
+              Locale.ROOT,
+              "got \"%s\"; expected rows x columns of a tile, up to 4096, e.g. 256x128",
+              text));
+    }
+  }
+}

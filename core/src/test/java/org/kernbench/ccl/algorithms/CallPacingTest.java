@@ -1,0 +1,95 @@
+package org.kernbench.ccl.algorithms;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.ccl.CollectiveException;
+import org.kernbench.ccl.CollectiveTrial;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
+import org.kernbench.device.Mode;
+import org.kernbench.device.SimulatorOptions;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.Pe;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
+
+/** Protocols of a collective library: the simulated ring against the tuning model's closed form. */
+final class CallPacingTest {
+  private static final double US = 1e6;
+
+  private static CollectiveTrial.Result ring(
+      int ranks, long bytes, Mode mode, List<String> machine, List<String> ccl) {
+    Machine m = Machines.load("dgx-a100", machine);
+    CclConfig config = CclConfig.load(java.util.Optional.empty(), ccl);
+    List<Pe> leads = IntStream.range(0, ranks).mapToObj(i -> new Pe(i, 0, 0)).toList();
+    CollectiveTrial trial =
+        CollectiveTrial.of(
+            m,
+            CollectiveLibrary.algorithm(config, "ring"),
+            config.of("ring"),
+            RankLevel.SIP,
+            leads);
+    return trial.run(
+        new CollectiveTrial.Question(
+            CollectiveOp.ALL_REDUCE, ReduceKind.SUM, DType.F16, -1, bytes / 2),
+        mode,
+        SimulatorOptions.DEFAULT);
+  }
+
+  /** T of each protocol with the numbers of the preset, written out; the least counts. */
+  private static double tuned(int n, double bytes) {
+    double ramp = 0.5e9 + 44.5e9 * Math.sqrt(bytes / (1 << 20));
+    double[][] protocols = {{6.6, 0.6, 0.4}, {14, 1.9, 0.736}, {8.4, 3.4, 0.8}};
+    double least = Double.POSITIVE_INFINITY;
+    for (double[] p : protocols) {
+      double rate = Math.min(300e9 * p[2], ramp);
+      least =
+          Math.min(
+              least,
+              (p[0] + 2 * (n - 1) * p[1]) * US + 2.0 * (n - 1) / n * bytes / rate * 1e12);
+    }
+    return least;
+  }
+
+  @ParameterizedTest
+  @CsvSource({"2, 65536", "4, 1048576", "4, 67108864", "8, 4194304", "5, 1048580"})
+  void ring_withProtocols_takesWhatTheTuningModelSays(int ranks, long bytes) {
+    double ps = ring(ranks, bytes, Mode.TIME, List.of(), List.of()).ps();
+
+    // what a protocol does not hide: the last hop, and a little for each piece
+    assertThat(ps / tuned(ranks, bytes)).isBetween(1.0, 1.12);
+  }
+
+  @Test
+  void ring_withProtocols_hasTheSameSums() {
+    assertThat(ring(4, 4096, Mode.FULL, List.of(), List.of()).problems()).isEmpty();
+  }
+
+  @Test
+  void ring_protocolNone_isTheRingOfTheHardware() {
+    List<String> none = List.of("algorithms.ring.protocol=none");
+    double bare = ring(4, 1 << 24, Mode.TIME, List.of(), none).ps();
+    double paced = ring(4, 1 << 24, Mode.TIME, List.of(), List.of()).ps();
+
+    assertThat(bare).isLessThan(0.7 * paced);
+    assertThat(bare).isGreaterThan(1.5 * (1 << 24) / 300e9 * 1e12);
+  }
+
+  @Test
+  void ring_protocolThatTheMachineHasNot_isRefused() {
+    assertThatThrownBy(
+            () ->
+                ring(4, 64, Mode.TIME, List.of(), List.of("algorithms.ring.protocol=simpel")))
+        .isInstanceOf(CollectiveException.class)
+        .hasMessageContaining("did you mean simple");
+  }
+}

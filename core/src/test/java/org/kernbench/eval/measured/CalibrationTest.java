@@ -1,0 +1,201 @@
+package org.kernbench.eval.measured;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.config.UsageException;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.Runner;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.machine.Machines;
+
+/** Values that were planted are found again, and what rows cannot say is refused. */
+final class CalibrationTest {
+  private static final String EFFICIENCY = "pe.gemm.efficiency";
+  private static final String MEMORY = "cube.hbm.efficiency";
+  private static final String MATMUL = "software.matmul.launch";
+  private static final String GELU = "software.elementwise.launch";
+
+  private static RowSimulator simulator() {
+    return new RowSimulator(
+        Runner.of("test", Progress.SILENT),
+        BenchRegistry.standard()::find,
+        RunOptions.DEFAULT.withTopology("dgx-a100"));
+  }
+
+  private static MeasuredRow row(String bench, List<String> params, double ps) {
+    return new MeasuredRow(
+        "row", bench, params, List.of(), MeasuredRow.Metric.OBSERVED, ps, 1, 0, "");
+  }
+
+  /** Ten sizes bound by each of four values. */
+  private static List<MeasuredRow> questions() {
+    List<MeasuredRow> rows = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      rows.add(row("gelu", List.of("elements=" + (1000 + 977 * i)), 1));
+      rows.add(row("gelu", List.of("elements=" + ((8 << 20) + 700_001 * i)), 1));
+      rows.add(row("matmul-composite", matmul(64 + 16 * i, 64), 1));
+      rows.add(row("matmul-composite", matmul(3456 + 128 * i, 2048), 1));
+    }
+    return rows;
+  }
+
+  private static List<String> matmul(int m, int k) {
+    return List.of("m=" + m, "k=" + k, "n=" + Math.min(m, 2304));
+  }
+
+  /** The rows as a machine with these values takes them, each off by up to so much. */
+  private static MeasuredFile measured(
+      List<MeasuredRow> questions, List<String> truth, double noise) {
+    RowSimulator simulator = simulator();
+    SplittableRandom random = new SplittableRandom(7);
+    List<MeasuredRow> rows = new ArrayList<>();
+    for (MeasuredRow q : questions) {
+      double ps = simulator.simulate(q, truth).ps(q);
+      rows.add(row(q.bench(), q.params(), ps * Math.exp(noise * random.nextGaussian())));
+    }
+    return new MeasuredFile("planted.csv", "0", rows);
+  }
+
+  private static List<FitParameter> parameters(String... texts) {
+    return List.of(texts).stream().map(FitParameter::parse).toList();
+  }
+
+  private static double number(String value) {
+    return Double.parseDouble(value.split(" ")[0]);
+  }
+
+  @Test
+  void fit_plantedTruthWithNoise_isFoundWithinThreePerCent() {
+    List<String> truth =
+        List.of(EFFICIENCY + "=0.82", MEMORY + "=0.77", MATMUL + "=31 us", GELU + "=17 us");
+    MeasuredFile file = measured(questions(), truth, 0.05);
+    List<FitParameter> all =
+        parameters(
+            EFFICIENCY + "=0.6..1", MEMORY + "=0.5..1", MATMUL + "=5..60 us", GELU + "=5..60 us");
+
+    Calibration.Found found = Calibration.fit(file, "dgx-a100", simulator(), all, 0, Optional.empty());
+
+    assertThat(found.refusal()).isEmpty();
+    double[] wanted = {0.82, 0.77, 31, 17};
+    for (int i = 0; i < wanted.length; i++) {
+      assertThat(number(found.values().get(i)) / wanted[i])
+          .as(found.parameters().get(i).path())
+          .isCloseTo(1, within(0.03));
+    }
+    assertThat(found.after().meanLogRatio()).isLessThan(0.05);
+    assertThat(CalibrationReport.yaml(found, "dgx-a100", List.of(), "0"))
+        .isEqualTo(
+            CalibrationReport.yaml(
+                Calibration.fit(file, "dgx-a100", simulator(), all, 0, Optional.empty()),
+                "dgx-a100",
+                List.of(),
+                "0"));
+  }
+
+  @Test
+  void fit_twoValuesThatTheRowsCannotTellApart_isRefused() {
+    List<MeasuredRow> gelu =
+        questions().stream().filter(q -> q.bench().equals("gelu")).toList();
+    MeasuredFile file = measured(gelu, List.of(GELU + "=17 us"), 0);
+
+    Calibration.Found found =
+        Calibration.fit(
+            file,
+            "dgx-a100",
+            simulator(),
+            parameters(GELU + "=5..60 us", "software.synchronise=1..60 us"),
+            0,
+            Optional.empty());
+
+    assertThat(found.refusal().orElseThrow())
+        .contains(GELU, "software.synchronise", "cannot tell");
+  }
+
+  @Test
+  void fit_aValueThatNoRowDependsOn_isRefused() {
+    List<MeasuredRow> gelu =
+        questions().stream().filter(q -> q.bench().equals("gelu")).toList();
+    MeasuredFile file = measured(gelu, List.of(), 0);
+
+    Calibration.Found found =
+        Calibration.fit(
+            file,
+            "dgx-a100",
+            simulator(),
+            parameters(GELU + "=5..60 us", EFFICIENCY + "=0.6..1"),
+            0,
+            Optional.empty());
+
+    assertThat(found.refusal()).contains("no row depends on " + EFFICIENCY + "; leave it out");
+  }
+
+  /** Rows held out that another machine would have taken: noise that only the fitted rows fit. */
+  @Test
+  void fit_rowsHeldOutClearlyWorse_isRefused() {
+    List<MeasuredRow> rows = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      rows.add(row("gelu", List.of("elements=" + (1024 << i)), i % 2 == 0 ? 30e6 : 60e6));
+    }
+    MeasuredFile file = new MeasuredFile("two.csv", "0", rows);
+
+    Calibration.Found found =
+        Calibration.fit(
+            file, "dgx-a100", simulator(), parameters(GELU + "=5..90 us"), 2, Optional.empty());
+
+    assertThat(found.refusal().orElseThrow()).contains("held out are clearly worse");
+  }
+
+  @Test
+  void fit_manyKeysForFewRows_warns() {
+    MeasuredFile file =
+        measured(questions().subList(0, 4), List.of(), 0);
+
+    Calibration.Found found =
+        Calibration.fit(
+            file,
+            "dgx-a100",
+            simulator(),
+            parameters(GELU + "=30..60 us", MATMUL + "=5..60 us"),
+            0,
+            Optional.empty());
+
+    assertThat(found.warnings()).anyMatch(w -> w.contains("more than a quarter"));
+  }
+
+  @Test
+  void yaml_ofAFit_isAMachineThatExtends() {
+    MeasuredFile file = measured(questions().subList(0, 8), List.of(EFFICIENCY + "=0.8"), 0);
+    Calibration.Found found =
+        Calibration.fit(
+            file,
+            "dgx-a100",
+            simulator(),
+            parameters(EFFICIENCY + "=0.6..1", GELU + "=40..50 us"),
+            2,
+            Optional.empty());
+    String yaml = CalibrationReport.yaml(found, "dgx-a100", List.of("pe.tcm.latency=25 ns"), "0");
+
+    var machine = Machines.parse("fitted", yaml, List.of());
+    assertThat(machine.pe().gemm().efficiencyBillionths() / 1e9).isCloseTo(0.8, within(0.03));
+    assertThat(machine.pe().tcm().latencyPs()).isEqualTo(25_000);
+    assertThat(yaml).contains("extends: dgx-a100", "calibrated on planted.csv, sha256 0, held-out");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"pe.gemm.efficiency", "a=1", "a=2..1", "a=x..y us", "=1..2"})
+  void parse_noRange_saysWhatWasExpected(String text) {
+    assertThatThrownBy(() -> FitParameter.parse(text))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("--fit \"" + text + "\": expected key=from..to");
+  }
+}
