@@ -39,6 +39,7 @@ public final class Outcome {
   private String valuesHash = "";
   private String problem = "";
   private final List<AutoChoice> choices = new ArrayList<>();
+  private final Map<String, Supplier<String>> files = new LinkedHashMap<>();
 
   private Outcome(Machine machine) {
     this.machine = machine;
@@ -184,6 +185,21 @@ public final class Outcome {
   public Outcome choices(List<AutoChoice> all) {
     all.stream().filter(c -> !choices.contains(c)).forEach(choices::add);
     return this;
+  }
+
+  /**
+   * A file of the bench's own for the folder of the run, {@code --out}; a page made of the folder
+   * shows those that end in {@code .svg}.
+   *
+   * @param text is asked for only if there is a folder
+   */
+  public Outcome file(String name, Supplier<String> text) {
+    files.put(name, text);
+    return this;
+  }
+
+  Map<String, Supplier<String>> files() {
+    return files;
   }
 
   List<AutoChoice> choices() {

@@ -31,7 +31,10 @@ record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boo
   /** What a user asked for. */
   record Asked(int pp, int microbatches, String schedule, int vpp, String layers) {
     private boolean isPlain() {
-      return pp == 1 && microbatches == 1 && schedule.equals("1f1b") && vpp == 1
+      return pp == 1
+          && microbatches == 1
+          && schedule.equals("1f1b")
+          && vpp == 1
           && layers.equals("even");
     }
   }
@@ -76,7 +79,8 @@ record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boo
   private static Schedule file(Asked asked) {
     Schedule read;
     try {
-      String text = UserFile.text(UserFile.path(asked.schedule), "a schedule, a line for each rank");
+      String text =
+          UserFile.text(UserFile.path(asked.schedule), "a schedule, a line for each rank");
       read = ScheduleCsv.parse(asked.schedule, text);
     } catch (UnreadableException e) {
       throw new UsageException("schedule: " + e.getMessage());
@@ -85,11 +89,7 @@ record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boo
       throw new UsageException(
           "%s: %s ranks and %s microbatches, but pp is %s and microbatches %s; expected the same"
               .formatted(
-                  asked.schedule,
-                  read.ranks(),
-                  read.microbatches(),
-                  asked.pp,
-                  asked.microbatches));
+                  asked.schedule, read.ranks(), read.microbatches(), asked.pp, asked.microbatches));
     }
     return read;
   }

@@ -1,14 +1,16 @@
 package org.kernbench.eval.training;
 
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.kernbench.eval.Outcome;
+import org.kernbench.eval.figures.Figure;
+import org.kernbench.eval.figures.PipelineChart;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.nn.pipeline.Action;
 import org.kernbench.nn.pipeline.PipelineLayout;
 import org.kernbench.nn.pipeline.PipelineModel;
 import org.kernbench.nn.pipeline.PipelineStep;
@@ -32,8 +34,7 @@ final class PipelineReport {
     for (Parameter p : model.parameters()) {
       bytes += p.shape().elements() * p.dtype().sizeBytes();
     }
-    lines.putIfAbsent(
-        layout.pp().rank(), new Line(step.spans(), step.mostBytesHeld(), bytes));
+    lines.putIfAbsent(layout.pp().rank(), new Line(step.spans(), step.mostBytesHeld(), bytes));
   }
 
   /** Adds what there is to say; everything must be done. */
@@ -64,6 +65,27 @@ final class PipelineReport {
         .metric("bubble_pct", Numbers.rounded(100 * bubble))
         .metric("idle_by_rank", String.join(" ", idle))
         .metric("held_by_rank", String.join(" ", held));
+    long begin = first;
+    outcome.file("pipeline.svg", () -> figure(begin).svg()).file("pipeline.csv", this::csv);
+  }
+
+  private Figure figure(long firstPs) {
+    List<PipelineChart.Bar> bars = new ArrayList<>();
+    lines.forEach((rank, line) -> {
+      for (Span span : line.spans) {
+        Action a = span.action();
+        bars.add(
+            new PipelineChart.Bar(
+                rank,
+                a.kind().word(),
+                a.stage() / lines.size(),
+                String.valueOf(a.microbatch()),
+                (span.startPs() - firstPs) / 1e3,
+                (span.endPs() - firstPs) / 1e3));
+      }
+    });
+    String name = pipe.schedule().map(Object::toString).orElse("");
+    return PipelineChart.of("pipeline", "Pipeline " + name, bars);
   }
 
   private static String percent(double share) {
@@ -75,20 +97,22 @@ final class PipelineReport {
   }
 
   /** Every action of every rank, in order. */
-  List<Map<String, Object>> table() {
-    List<Map<String, Object>> rows = new ArrayList<>();
+  private String csv() {
+    StringBuilder text = new StringBuilder("rank,stage,microbatch,kind,start_ns,end_ns\n");
     lines.forEach((rank, line) -> {
       for (Span span : line.spans) {
-        Map<String, Object> row = new LinkedHashMap<>();
-        row.put("rank", rank);
-        row.put("stage", span.action().stage());
-        row.put("microbatch", span.action().microbatch());
-        row.put("kind", span.action().kind().word());
-        row.put("start_ns", Numbers.ns(span.startPs()));
-        row.put("end_ns", Numbers.ns(span.endPs()));
-        rows.add(row);
+        Action a = span.action();
+        text.append(
+            "%s,%s,%s,%s,%s,%s\n"
+                .formatted(
+                    rank,
+                    a.stage(),
+                    a.microbatch(),
+                    a.kind().word(),
+                    Numbers.ns(span.startPs()),
+                    Numbers.ns(span.endPs())));
       }
     });
-    return rows;
+    return text.toString();
   }
 }

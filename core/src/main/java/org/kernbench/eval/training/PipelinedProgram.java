@@ -80,8 +80,7 @@ final class PipelinedProgram {
     @Override
     public Variable forward(Graph graph, Optional<Variable> input, int microbatch) {
       Samples tokens = tokens(layout, part, microbatch);
-      Variable x =
-          first ? stage.embed(graph, tokens.ids, samples(), part) : input.orElseThrow();
+      Variable x = first ? stage.embed(graph, tokens.ids, samples(), part) : input.orElseThrow();
       Variable y = stage.decode(graph, x, part);
       if (!last) {
         return y;
@@ -132,8 +131,7 @@ final class PipelinedProgram {
             s.pipe().tied(),
             program.init(torch));
     Recipe recipe = model.recipe(TwoModuleRecipe.of(stageLayout, s.fault()));
-    DataParallel data =
-        new DataParallel(torch, stageLayout, model.parameters(), s.data(), recipe);
+    DataParallel data = new DataParallel(torch, stageLayout, model.parameters(), s.data(), recipe);
     Map<Integer, Tensor> losses = new TreeMap<>();
     Map<Integer, Tensor> sums = new TreeMap<>();
     Map<Integer, PipelineStep.Stage> stages = new LinkedHashMap<>();

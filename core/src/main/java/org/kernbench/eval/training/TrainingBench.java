@@ -148,8 +148,7 @@ public final class TrainingBench implements Bench {
       Param.onOff(
           "distributed_optimizer", false, "divide the optimizer over the data-parallel ranks");
 
-  private static final Param<Integer> PP =
-      Param.integer("pp", 1, 1, 4096, "ranks of the pipeline");
+  private static final Param<Integer> PP = Param.integer("pp", 1, 1, 4096, "ranks of the pipeline");
   private static final Param<Integer> MICROBATCHES =
       Param.integer("microbatches", 1, 1, 4096, "parts of a replica's samples, one after another");
   private static final Param<String> SCHEDULE =
@@ -161,8 +160,7 @@ public final class TrainingBench implements Bench {
   private static final Param<Integer> VPP =
       Param.integer("vpp", 1, 1, 1024, "stages of a rank in the interleaved schedule");
   private static final Param<String> STAGE_LAYERS =
-      Param.word(
-          "stage_layers", "even", "even, or numbers, e.g. 3,4,4,1", "blocks of each stage");
+      Param.word("stage_layers", "even", "even, or numbers, e.g. 3,4,4,1", "blocks of each stage");
   private static final Param<Boolean> TIED =
       Param.onOff("tied", false, "the head's weight is the table of the embedding");
 

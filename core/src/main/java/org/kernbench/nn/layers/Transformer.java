@@ -22,10 +22,8 @@ public final class Transformer implements Module {
    *
    * @param tied whether the head's weight is the table of the embedding
    */
-  public Transformer(
-      TransformerConfig config, ParallelLayout layout, Init init, boolean tied) {
-    this.all =
-        new TransformerStage(config, layout, init, TransformerStage.Range.all(config, tied));
+  public Transformer(TransformerConfig config, ParallelLayout layout, Init init, boolean tied) {
+    this.all = new TransformerStage(config, layout, init, TransformerStage.Range.all(config, tied));
   }
 
   /**

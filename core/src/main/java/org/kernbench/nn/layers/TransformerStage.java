@@ -18,7 +18,8 @@ import org.kernbench.tensor.Shape;
  * those that they have in the whole model.
  *
  * <p>With tied embeddings the head's weight is the table of the embedding. Where these are on
- * different ranks each has the table, and both gradients must be summed ({@code docs/pipelines.md}).
+ * different ranks each has the table, and both gradients must be summed ({@code
+ * docs/pipelines.md}).
  */
 public final class TransformerStage implements Module {
   private final Parts parts = new Parts();
@@ -56,8 +57,7 @@ public final class TransformerStage implements Module {
   }
 
   /** A stage with parameters of its own. */
-  public TransformerStage(
-      TransformerConfig config, ParallelLayout layout, Init init, Range range) {
+  public TransformerStage(TransformerConfig config, ParallelLayout layout, Init init, Range range) {
     this(config, layout, init, range, Optional.empty());
   }
 
@@ -96,10 +96,9 @@ public final class TransformerStage implements Module {
       blocks.add(parts.add(new TransformerBlock("layers." + i, config, layout, init)));
     }
     this.norm =
-        range.ends
-            ? parts.add(new Norm("norm", config.hidden(), config.style(), sp, init))
-            : null;
-    this.tied = !range.ends || !range.tied ? null : embedding != null ? embedding.weight() : table.get();
+        range.ends ? parts.add(new Norm("norm", config.hidden(), config.style(), sp, init)) : null;
+    this.tied =
+        !range.ends || !range.tied ? null : embedding != null ? embedding.weight() : table.get();
     this.head = range.ends ? parts.add(head(init, sp, range.tied)) : null;
   }
 
@@ -127,7 +126,8 @@ public final class TransformerStage implements Module {
 
   /** As {@link Transformer#embed}, of the first stage. */
   public Variable embed(Graph graph, int[] ids, int batch, SequencePart part) {
-    return positioned(graph, embedding().forward(graph, ids, part.own().length, batch), batch, part);
+    return positioned(
+        graph, embedding().forward(graph, ids, part.own().length, batch), batch, part);
   }
 
   /** As {@link Transformer#lookUp}, of the first stage. */

@@ -16,7 +16,8 @@ public record LayerSplit(List<Integer> blocks) {
   public LayerSplit {
     blocks = List.copyOf(blocks);
     if (blocks.isEmpty() || blocks.stream().anyMatch(n -> n < 0)) {
-      throw LayoutException.argument("stages of " + blocks + " blocks; expected 0 or more for each");
+      throw LayoutException.argument(
+          "stages of " + blocks + " blocks; expected 0 or more for each");
     }
   }
 

@@ -66,7 +66,9 @@ public final class PipelineLayout {
       int from = schedule.rankOf(s);
       int to = schedule.rankOf(s + 1);
       boolean moves = !schedule.isLast(s) && from != to;
-      hops.add(moves ? pairs(distributed, pipelines, from, to) : Optional.empty());
+      Optional<ProcessGroup> pair =
+          moves ? pairs(distributed, pipelines, from, to) : Optional.empty();
+      hops.add(pair.map(ProcessGroup::withMessagesApart));
     }
     int first = schedule.rankOf(0);
     int last = schedule.rankOf(schedule.depth() - 1);

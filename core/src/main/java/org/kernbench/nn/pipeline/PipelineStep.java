@@ -106,6 +106,7 @@ public final class PipelineStep {
     @Nullable Variable out;
     @Nullable Tensor received;
     @Nullable Tensor gradient;
+    @Nullable Flight lender; // the next stage on this rank, whose gradient this one uses
     boolean backwards;
     boolean inputGradientTaken;
     final List<Work> sends = new ArrayList<>();
@@ -119,6 +120,13 @@ public final class PipelineStep {
         throw new IllegalStateException("bug: not been forwards");
       }
       return out;
+    }
+
+    void end() {
+      backwards = true;
+      if (lender != null) {
+        lender.inputGradientTaken = true;
+      }
     }
 
     long bytes() {
@@ -289,14 +297,14 @@ public final class PipelineStep {
     } else if (schedule.staysAfter(s)) {
       Flight after = neighbour(a, s + 1);
       grad = inputGradient(after);
-      after.inputGradientTaken = true;
+      flight.lender = after;
     } else {
       grad = arrived(new Action(s, Kind.RECEIVE_GRADIENT, a.microbatch()));
       flight.gradient = grad;
     }
     if (a.kind() == Kind.BACKWARD) {
       flight.graph.backward(out, grad);
-      flight.backwards = true;
+      flight.end();
     } else {
       flight.graph.backwardInput(out, grad);
     }
@@ -306,7 +314,7 @@ public final class PipelineStep {
   private void weights(Action a) {
     Flight flight = flight(a);
     flight.graph.backwardWeights();
-    flight.backwards = true;
+    flight.end();
   }
 
   private static Tensor inputGradient(Flight flight) {
@@ -362,8 +370,7 @@ public final class PipelineStep {
   private void post(Action a) {
     int s = a.stage();
     boolean forwards = a.kind() == Kind.RECEIVE_ACTIVATION;
-    Shape shape =
-        forwards ? stage(s).inputShape(a.microbatch()) : flight(a).out().shape();
+    Shape shape = forwards ? stage(s).inputShape(a.microbatch()) : flight(a).out().shape();
     String name = forwards ? NAME + ".activation" : NAME + ".grad.activation";
     Tensor home = Compute.spread(torch, name, shape, stage(s).dtype());
     int from = forwards ? s - 1 : s + 1;

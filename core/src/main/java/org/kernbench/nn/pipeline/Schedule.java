@@ -13,8 +13,8 @@ import org.kernbench.nn.pipeline.Action.Kind;
  * once, and the ranks' orders together leave no rank waiting for itself.
  *
  * <p>A model of {@code depth} stages lies on the ranks in one chain, or in two with stages of their
- * own ({@code DualPipe}): stages {@code 0 .. depth - 1} are the first chain, {@code depth .. 2 depth
- * - 1} the same parts of the model again. A microbatch goes through one chain.
+ * own ({@code DualPipe}): stages {@code 0 .. depth - 1} are the first chain, {@code depth .. 2
+ * depth - 1} the same parts of the model again. A microbatch goes through one chain.
  */
 public final class Schedule {
   private final String name;
@@ -173,9 +173,7 @@ public final class Schedule {
     for (Action a : actions(rank)) {
       if (a.kind() == begins) {
         now++;
-      } else if (endsByInput
-          ? a.kind().givesInputGradient()
-          : a.kind() == Kind.WEIGHT_GRADIENT) {
+      } else if (endsByInput ? a.kind().givesInputGradient() : a.kind() == Kind.WEIGHT_GRADIENT) {
         now--;
       }
       most = Math.max(most, now);

@@ -68,8 +68,7 @@ final class ScheduleCheck {
     for (int stage = 0; stage < count; stage++) {
       if (!rankOf.containsKey(stage)) {
         throw wrong(
-            "stage %s does nothing; expected actions for each of stages 0 to %s",
-            stage, count - 1);
+            "stage %s does nothing; expected actions for each of stages 0 to %s", stage, count - 1);
       }
     }
     return List.copyOf(rankOf.values());
@@ -141,8 +140,7 @@ final class ScheduleCheck {
     if (!a.kind().isMessage()) {
       return;
     }
-    boolean forNext =
-        a.kind() == Kind.SEND_ACTIVATION || a.kind() == Kind.RECEIVE_GRADIENT;
+    boolean forNext = a.kind() == Kind.SEND_ACTIVATION || a.kind() == Kind.RECEIVE_GRADIENT;
     int stage = a.stage();
     if (forNext ? s.isLast(stage) : s.isFirst(stage)) {
       throw wrong(
@@ -189,7 +187,9 @@ final class ScheduleCheck {
     }
   }
 
-  /** From a rank that cannot go on, from each to the one that it waits for, until one comes back. */
+  /**
+   * From a rank that cannot go on, from each to the one that it waits for, until one comes back.
+   */
   private String cycle(Schedule s, int[] done, Set<Action> finished, int stuck) {
     int[] seenAt = new int[done.length];
     Arrays.fill(seenAt, -1);

@@ -5,8 +5,8 @@ import java.util.List;
 import org.kernbench.nn.parallel.LayoutException;
 
 /**
- * Schedules as files, in the form that {@code torch.distributed.pipelining} reads and writes: a line
- * for each rank, its actions separated by commas, empty cells where it waits.
+ * Schedules as files, in the form that {@code torch.distributed.pipelining} reads and writes: a
+ * line for each rank, its actions separated by commas, empty cells where it waits.
  */
 public final class ScheduleCsv {
   private ScheduleCsv() {}

@@ -190,7 +190,8 @@ class ScheduleTest {
         "0F0,0X0\n",
         """
         my.csv:1: cell 2: got "0X0"; expected a stage, one of F, B, I, W, SEND_F, RECV_F, \
-        SEND_B, RECV_B, and a microbatch, e.g. 0F1""");
+        SEND_B, RECV_B, and a microbatch, e.g. 0F1\
+        """);
     refused("", "schedule my.csv: no actions; expected e.g. 0F0 and 0B0 for rank 0");
     refused(
         "0F0,0F0,0B0\n",
@@ -208,9 +209,7 @@ class ScheduleTest {
     refused(
         "0F0,0B0\n2F0,2B0\n",
         "schedule my.csv: stage 1 does nothing; expected actions for each of stages 0 to 2");
-    refused(
-        "0F0,0B0\n1F0,1B0,1F1,1B1\n",
-        "schedule my.csv: 0F1 is missing on rank 0");
+    refused("0F0,0B0\n1F0,1B0,1F1,1B1\n", "schedule my.csv: 0F1 is missing on rank 0");
     refused(
         "0F0,0SEND_F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0\n",
         "schedule my.csv: 0SEND_F0 (rank 0, action 2) has no other end; expected 1RECV_F0 on the"
@@ -227,7 +226,8 @@ class ScheduleTest {
         """
         schedule my.csv: deadlock: 0RECV_B0 (rank 0, action 3) waits for 1SEND_B0, which comes \
         after 1RECV_F1; 1RECV_F1 (rank 1, action 3) waits for 0SEND_F1, which comes after \
-        0RECV_B0""");
+        0RECV_B0\
+        """);
     refused(
         "0B0,0F0\n",
         "schedule my.csv: deadlock: 0B0 (rank 0, action 1) waits for 0F0, which comes after 0B0");
@@ -236,11 +236,9 @@ class ScheduleTest {
   @Test
   void builtIn_wrongNumbers_sayWhatFits() {
     assertThatThrownBy(() -> Schedules.INTERLEAVED.of(4, 6, 2))
-        .hasMessage(
-            "schedule interleaved: 6 microbatches on 4 ranks; expected a multiple of 4");
+        .hasMessage("schedule interleaved: 6 microbatches on 4 ranks; expected a multiple of 4");
     assertThatThrownBy(() -> Schedules.ONE_F_ONE_B.of(4, 6, 2))
-        .hasMessage(
-            "schedule 1f1b: vpp is 2; expected 1; schedule interleaved takes more");
+        .hasMessage("schedule 1f1b: vpp is 2; expected 1; schedule interleaved takes more");
     assertThatThrownBy(() -> Schedules.DUALPIPE.of(4, 6, 1))
         .hasMessageContaining("at least twice as many");
   }
