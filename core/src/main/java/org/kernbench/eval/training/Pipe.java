@@ -52,7 +52,7 @@ record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boo
               : LayerSplit.parse(asked.layers, layers, stages);
       return new Pipe(asked.pp, Optional.of(schedule), Optional.of(split), tied);
     } catch (LayoutException e) {
-      throw new UsageException(e.getMessage());
+      throw new UsageException(String.valueOf(e.getMessage()));
     }
   }
 

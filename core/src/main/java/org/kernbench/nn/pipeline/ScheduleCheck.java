@@ -82,7 +82,7 @@ final class ScheduleCheck {
       message(s, a);
       for (Action need : s.needs(a)) {
         if (!places.containsKey(need)) {
-          throw wrong("%s (%s) needs %s, which is missing", a, places.get(a), need);
+          throw wrong("%s (%s) needs %s, which is missing", a, place(a), need);
         }
       }
     }
