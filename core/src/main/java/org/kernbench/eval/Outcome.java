@@ -41,6 +41,7 @@ public final class Outcome {
   private String problem = "";
   private OperationClass operationClass = OperationClass.OTHER;
   private final List<AutoChoice> choices = new ArrayList<>();
+  private final Map<String, Supplier<String>> files = new LinkedHashMap<>();
 
   private Outcome(Machine machine) {
     this.machine = machine;
@@ -196,6 +197,21 @@ public final class Outcome {
   public Outcome choices(List<AutoChoice> all) {
     all.stream().filter(c -> !choices.contains(c)).forEach(choices::add);
     return this;
+  }
+
+  /**
+   * A file of the bench's own for the folder of the run, {@code --out}; a page made of the folder
+   * shows those that end in {@code .svg}.
+   *
+   * @param text is asked for only if there is a folder
+   */
+  public Outcome file(String name, Supplier<String> text) {
+    files.put(name, text);
+    return this;
+  }
+
+  Map<String, Supplier<String>> files() {
+    return files;
   }
 
   List<AutoChoice> choices() {

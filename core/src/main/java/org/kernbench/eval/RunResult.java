@@ -1,10 +1,13 @@
 package org.kernbench.eval;
 
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.kernbench.ccl.AutoChoice;
 import org.kernbench.device.check.Finding;
 import org.kernbench.device.check.Findings;
@@ -37,6 +40,7 @@ import org.kernbench.machine.Machine;
  * @param point of a bench of several points the one that was chosen or, if none was, the slowest
  * @param choices what {@code auto} chose for the collective calls, and from what; empty if nothing
  *     was left to it
+ * @param files of the bench's own, by name with ending, for a folder of the run
  */
 public record RunResult(
     String version,
@@ -57,7 +61,8 @@ public record RunResult(
     Optional<Breakdown> path,
     Optional<Checked> checked,
     Optional<String> point,
-    List<AutoChoice> choices) {
+    List<AutoChoice> choices,
+    Map<String, Supplier<String>> files) {
   /** Version of the JSON that {@link ResultJson} writes. */
   public static final int SCHEMA = 1;
 
@@ -155,7 +160,8 @@ public record RunResult(
         path,
         Optional.empty(),
         Optional.empty(),
-        List.of());
+        List.of(),
+        Map.of());
   }
 
   /** The same of one point, or with a slowest point. */
@@ -198,11 +204,21 @@ public record RunResult(
         path,
         found,
         newPoint,
-        choices);
+        choices,
+        files);
   }
 
   /** The same with what {@code auto} chose. */
   RunResult choosing(List<AutoChoice> all) {
+    return with(List.copyOf(all), files);
+  }
+
+  /** The same with files of the bench's own. */
+  RunResult keeping(Map<String, Supplier<String>> all) {
+    return with(choices, Collections.unmodifiableMap(new LinkedHashMap<>(all)));
+  }
+
+  private RunResult with(List<AutoChoice> newChoices, Map<String, Supplier<String>> newFiles) {
     return new RunResult(
         version,
         bench,
@@ -222,7 +238,8 @@ public record RunResult(
         path,
         checked,
         point,
-        List.copyOf(all));
+        newChoices,
+        newFiles);
   }
 
   /** The same after its execution was checked: findings are problems, after those there are. */

@@ -178,7 +178,10 @@ public final class Runner {
             Map.of(),
             outcome.log(),
             outcome.breakdown());
-    return result.at(attempt.context().slowestPoint()).choosing(outcome.choices());
+    return result
+        .at(attempt.context().slowestPoint())
+        .choosing(outcome.choices())
+        .keeping(outcome.files());
   }
 
   /** Adds what the checked execution has found, if it was asked for. */
@@ -337,7 +340,8 @@ public final class Runner {
         result.path(),
         result.checked(),
         result.point(),
-        result.choices());
+        result.choices(),
+        result.files());
   }
 
   private void compare(

@@ -19,7 +19,9 @@ import org.kernbench.torch.collective.Message;
  * Messages between ranks. A send and a receive between the same two ranks are matched in the order
  * of the calls. What is matched is handed to the device when no rank can run, before time moves:
  * all messages that hang together by a common rank in one kernel, so that the order in which ranks
- * send and receive cannot deadlock.
+ * send and receive cannot deadlock; those of {@link ProcessGroup#withMessagesApart} each in a
+ * kernel of its own. These cannot deadlock either: whatever a launch waits for was handed over
+ * before it.
  */
 final class Messages {
   private final Session session;
@@ -81,8 +83,11 @@ final class Messages {
     if (matched.isEmpty()) {
       return;
     }
-    List<Pair> pairs = List.copyOf(matched);
+    List<Pair> pairs = new ArrayList<>();
+    List<Pair> apart = new ArrayList<>();
+    matched.forEach(p -> (p.send.apart || p.receive.apart ? apart : pairs).add(p));
     matched.clear();
+    apart.forEach(p -> launch(List.of(p)));
     Map<Integer, Integer> parent = new HashMap<>();
     for (Pair p : pairs) {
       parent.merge(root(parent, p.send.src()), root(parent, p.send.dst()), (a, b) -> b);

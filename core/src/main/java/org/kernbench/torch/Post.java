@@ -14,6 +14,7 @@ final class Post implements Wait {
   final Tensor tensor;
   final Operands operands;
   final String place;
+  final boolean apart;
   private @Nullable Launch launch;
   private boolean over;
 
@@ -21,6 +22,7 @@ final class Post implements Wait {
    * A post.
    *
    * @param sequence how many messages between these two, in this direction, came before
+   * @param apart whether it goes in a kernel of its own
    */
   Post(
       boolean isSend,
@@ -30,7 +32,8 @@ final class Post implements Wait {
       int sequence,
       Tensor tensor,
       Operands operands,
-      String place) {
+      String place,
+      boolean apart) {
     this.isSend = isSend;
     this.rank = rank;
     this.peer = peer;
@@ -39,6 +42,7 @@ final class Post implements Wait {
     this.tensor = tensor;
     this.operands = operands;
     this.place = place;
+    this.apart = apart;
   }
 
   int src() {

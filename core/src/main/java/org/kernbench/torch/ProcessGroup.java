@@ -34,11 +34,27 @@ public final class ProcessGroup {
   private final Session session;
   private final Members members;
   private final boolean usable;
+  private final boolean apart;
 
   ProcessGroup(Session session, Members members, boolean usable) {
+    this(session, members, usable, false);
+  }
+
+  private ProcessGroup(Session session, Members members, boolean usable, boolean apart) {
     this.session = session;
     this.members = members;
     this.usable = usable;
+    this.apart = apart;
+  }
+
+  /**
+   * The same group, whose messages go each by itself: none waits for others that are posted at the
+   * same time, which {@link #isend} puts together into one kernel. On a PE they follow each other
+   * in the order in which they were matched. For programs that order their messages themselves, as
+   * a pipeline does.
+   */
+  public ProcessGroup withMessagesApart() {
+    return new ProcessGroup(session, members, usable, true);
   }
 
   // ---- who ----
@@ -352,7 +368,8 @@ public final class ProcessGroup {
     int src = isSend ? rank : peer;
     int dst = isSend ? peer : rank;
     int sequence = session.messages.next(members, isSend, src, dst);
-    Post post = new Post(isSend, rank, peer, members, sequence, tensor, operands, CallSite.here());
+    Post post =
+        new Post(isSend, rank, peer, members, sequence, tensor, operands, CallSite.here(), apart);
     session.checkNotWritten(List.of(tensor), method);
     Work work =
         new Work(session, rank, post, post, post.place, List.of(tensor), isSend ? null : tensor);

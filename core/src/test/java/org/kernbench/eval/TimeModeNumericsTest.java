@@ -64,7 +64,8 @@ final class TimeModeNumericsTest {
           "tensor/MiniFloat.<init>", 600L, // decoding tables of the 8-bit types
           "eval/benches/AllReduceRun$Results.<init>", 2L, // empty arrays
           // weights of the loss, one per token: an argument of the step, as the ids are
-          "eval/training/TrainingProgram.step", 200L,
+          "eval/training/TrainingProgram.samples", 200L,
+          "eval/training/TrainingProgram$Samples.<init>", 2L,
           "nn/multimodal/Microbatch", 200L,
           "nn/multimodal/TwoModuleModel", 300L);
 

@@ -82,8 +82,11 @@ public final class RunFolder {
     if (result.path().isPresent() && result.machine().isPresent()) {
       files.put(RECORDING, out -> new Recording(bench, options, result).write(out));
     }
+    result
+        .files()
+        .forEach((name, content) -> files.put(name, text(out -> out.write(content.get()))));
     WholeFile.writeAll(directory, files);
-    for (String name : List.of(OPERATIONS, RECORDING)) {
+    for (String name : List.of(OPERATIONS, RECORDING, "pipeline.svg", "pipeline.csv")) {
       if (!files.containsKey(name)) {
         remove(directory.resolve(name));
       }

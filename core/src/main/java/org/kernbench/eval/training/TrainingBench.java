@@ -148,6 +148,22 @@ public final class TrainingBench implements Bench {
       Param.onOff(
           "distributed_optimizer", false, "divide the optimizer over the data-parallel ranks");
 
+  private static final Param<Integer> PP = Param.integer("pp", 1, 1, 4096, "ranks of the pipeline");
+  private static final Param<Integer> MICROBATCHES =
+      Param.integer("microbatches", 1, 1, 4096, "parts of a replica's samples, one after another");
+  private static final Param<String> SCHEDULE =
+      Param.word(
+          "schedule",
+          "1f1b",
+          "gpipe, 1f1b, interleaved, zb-h1, zb-v, dualpipe, or a file.csv",
+          "order in which the pipeline computes");
+  private static final Param<Integer> VPP =
+      Param.integer("vpp", 1, 1, 1024, "stages of a rank in the interleaved schedule");
+  private static final Param<String> STAGE_LAYERS =
+      Param.word("stage_layers", "even", "even, or numbers, e.g. 3,4,4,1", "blocks of each stage");
+  private static final Param<Boolean> TIED =
+      Param.onOff("tied", false, "the head's weight is the table of the embedding");
+
   private final Scope scope;
 
   public TrainingBench(Scope scope) {
@@ -175,7 +191,7 @@ public final class TrainingBench implements Bench {
       all.add(CONTEXT);
     }
     if (scope == Scope.STEP) {
-      all.add(DIVIDED);
+      all.addAll(List.of(DIVIDED, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
     }
     all.add(Injection.PARAM);
     return all;
@@ -205,9 +221,10 @@ public final class TrainingBench implements Bench {
       DType first,
       ContextExchange context,
       DataParallel.Options data,
-      Fault fault) {
+      Fault fault,
+      Pipe pipe) {
     int ranks() {
-      return tp * cp * dp;
+      return tp * cp * dp * pipe.pp();
     }
 
     /** The same without mistake on one rank in another type, from the same first values. */
@@ -225,7 +242,8 @@ public final class TrainingBench implements Bench {
           first,
           context,
           DataParallel.DEFAULT,
-          Fault.NONE);
+          Fault.NONE,
+          pipe.onOneRank());
     }
   }
 
@@ -253,7 +271,8 @@ public final class TrainingBench implements Bench {
                 context.param(BUCKET) * 1024L,
                 context.param(OVERLAP),
                 scope == Scope.STEP && context.param(DIVIDED)),
-            Injection.fault(context));
+            Injection.fault(context),
+            scope == Scope.STEP ? pipe(context, config) : Pipe.NONE);
     check(setup);
     Injection.check(setup);
     Machine machine = context.machine();
@@ -264,6 +283,7 @@ public final class TrainingBench implements Bench {
         .condition("rank_level", Param.word(context.param(LEVEL)))
         .condition("spread", Param.word(context.param(SPREAD)))
         .condition("layers_run", scope == Scope.STEP ? config.layers() : 1);
+    setup.pipe.conditions(outcome);
     try (Torch torch =
         Torch.open(
             machine,
@@ -284,11 +304,24 @@ public final class TrainingBench implements Bench {
     return outcome;
   }
 
+  private static Pipe pipe(BenchContext context, TransformerConfig config) {
+    return Pipe.of(
+        new Pipe.Asked(
+            context.param(PP),
+            context.param(MICROBATCHES),
+            context.param(SCHEDULE),
+            context.param(VPP),
+            context.param(STAGE_LAYERS)),
+        config.layers(),
+        context.param(TIED));
+  }
+
   private static void check(Setup s) {
     if (s.batch % s.dp != 0) {
       throw new UsageException(
           "batch is " + s.batch + ", dp " + s.dp + "; expected a batch that dp divides");
     }
+    s.pipe.check(s);
     checkTensorParallel(s);
     checkTokens(s);
   }
@@ -396,6 +429,7 @@ public final class TrainingBench implements Bench {
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
         .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9));
     costs.rows().forEach(outcome::row);
+    program.pipeline().report(outcome);
     IpcqSpec queues =
         torch.distributed().history().stream()
             .findFirst()

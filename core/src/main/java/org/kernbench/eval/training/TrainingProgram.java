@@ -34,10 +34,11 @@ final class TrainingProgram {
   /** The optimizer of a step. */
   static final AdamW.Settings ADAM = AdamW.Settings.of(1e-3);
 
-  private static final double NORM = 1;
+  static final double NORM = 1;
 
   private final Setup setup;
   private final StepRecord record = new StepRecord();
+  private final PipelineReport pipeline;
 
   // what a rank's memory must do at least: in a pass, and in an optimizer's step
   private long mostMoved;
@@ -46,6 +47,12 @@ final class TrainingProgram {
 
   TrainingProgram(Setup setup) {
     this.setup = setup;
+    this.pipeline = new PipelineReport(setup.pipe());
+  }
+
+  /** What the ranks of a pipeline did when. */
+  PipelineReport pipeline() {
+    return pipeline;
   }
 
   /** What the ranks had at the end. */
@@ -55,12 +62,13 @@ final class TrainingProgram {
 
   void body(Worker w) {
     Setup s = setup;
+    if (s.pipe().schedule().isPresent()) {
+      new PipelinedProgram(this, s, s.pipe().schedule().get()).body(w);
+      return;
+    }
     ParallelLayout layout =
         ParallelLayout.create(w.distributed(), s.tp(), s.cp(), s.dp(), s.sp()).with(s.context());
-    Init init =
-        new Init(w.torch(), s.dtype(), 7, deviation(s.config().hidden()))
-            .withSpread()
-            .roundedTo(s.first());
+    Init init = init(w.torch());
     SequencePart part = new SequencePart(s.tokens(), s.cp(), layout.cp().rank());
     switch (s.scope()) {
       case MLP -> {
@@ -73,6 +81,13 @@ final class TrainingProgram {
       }
       case STEP -> step(w, layout, part, init);
     }
+  }
+
+  /** First values of parameters. */
+  Init init(Torch torch) {
+    return new Init(torch, setup.dtype(), 7, deviation(setup.config().hidden()))
+        .withSpread()
+        .roundedTo(setup.first());
   }
 
   /**
@@ -138,7 +153,7 @@ final class TrainingProgram {
     return bytes;
   }
 
-  private static boolean hasValues(Torch torch) {
+  static boolean hasValues(Torch torch) {
     return torch.simulator().mode() != Mode.TIME;
   }
 
@@ -158,14 +173,24 @@ final class TrainingProgram {
    * @param dp the rank's number among those that divide the samples
    */
   private void addRows(Kind kind, String name, int rank, Tensor rows, int[] positions, int dp) {
-    int batch = setup.batch() / setup.dp();
+    addRows(kind, name, rank, rows, positions, dp, setup.batch() / setup.dp());
+  }
+
+  /**
+   * The same of a part of a rank's samples.
+   *
+   * @param number of the part, counted over all ranks
+   * @param batch samples of a part
+   */
+  void addRows(
+      Kind kind, String name, int rank, Tensor rows, int[] positions, int number, int batch) {
     int all = setup.tokens() * setup.batch();
     double[] values = rows.toDoubles();
     int columns = values.length / (positions.length * batch);
     IntUnaryOperator at =
         i -> {
           int row = i / columns;
-          int sample = dp * batch + row % batch;
+          int sample = number * batch + row % batch;
           return (positions[row / batch] * setup.batch() + sample) * columns + i % columns;
         };
     record.add(kind, name, rank, values, all * columns, at);
@@ -192,20 +217,56 @@ final class TrainingProgram {
     return values;
   }
 
+  /** Tokens of some samples, {@code [own positions, batch]}, row-major. */
+  static final class Samples {
+    final int[] ids;
+    final int[] targets;
+    final double[] mask;
+
+    private Samples(int size) {
+      this.ids = new int[size];
+      this.targets = new int[size];
+      this.mask = new double[size];
+    }
+
+    /** How many count. */
+    int tokens() {
+      return (int) Arrays.stream(mask).filter(m -> m > 0).count();
+    }
+  }
+
+  /**
+   * Tokens of samples, whatever the layout.
+   *
+   * @param at positions of the rank
+   * @param first number of the first sample
+   */
+  Samples samples(int[] at, int first, int batch) {
+    Samples s = new Samples(at.length * batch);
+    for (int i = 0; i < s.ids.length; i++) {
+      int position = at[i / batch];
+      int sample = first + i % batch;
+      s.ids[i] = id(position, sample);
+      s.targets[i] = id(position + 1, sample);
+      s.mask[i] = position == setup.tokens() - 1 ? 0 : 1;
+    }
+    return s;
+  }
+
+  /** Tells a bound what an optimizer had to do. */
+  void changed(Optimizer optimizer) {
+    mostRead = Math.max(mostRead, optimizer.bytesRead());
+    mostWritten = Math.max(mostWritten, optimizer.bytesWritten());
+  }
+
   private void step(Worker w, ParallelLayout layout, SequencePart part, Init init) {
-    Transformer model = new Transformer(setup.config(), layout, init);
+    Transformer model = new Transformer(setup.config(), layout, init, setup.pipe().tied());
     int batch = setup.batch() / setup.dp();
     int[] at = part.own();
-    int[] ids = new int[at.length * batch];
-    int[] targets = new int[ids.length];
-    double[] mask = new double[ids.length];
-    for (int i = 0; i < ids.length; i++) {
-      int position = at[i / batch];
-      int sample = layout.dp().rank() * batch + i % batch;
-      ids[i] = id(position, sample);
-      targets[i] = id(position + 1, sample);
-      mask[i] = position == setup.tokens() - 1 ? 0 : 1;
-    }
+    Samples samples = samples(at, layout.dp().rank() * batch, batch);
+    int[] ids = samples.ids;
+    int[] targets = samples.targets;
+    double[] mask = samples.mask;
     Torch torch = w.torch();
     DataParallel data = data(torch, layout, model);
     if (setup.ranks() == 1 && hasValues(torch)) {
@@ -216,12 +277,11 @@ final class TrainingProgram {
       Variable losses = model.forward(graph, ids, targets, batch, part);
       Variable sum = graph.weightedSum(losses, mask);
       data.backward(graph, sum);
-      data.divideByTokens((int) Arrays.stream(mask).filter(m -> m > 0).count());
+      data.divideByTokens(samples.tokens());
       try (Tensor square = data.clipAndKeepNorm(NORM)) {
         optimizer.step();
         data.gather();
-        mostRead = Math.max(mostRead, optimizer.bytesRead());
-        mostWritten = Math.max(mostWritten, optimizer.bytesWritten());
+        changed(optimizer);
         if (hasValues(torch)) {
           record(w, layout, at, losses, sum, data);
           record.addNorm(w.rank(), square);

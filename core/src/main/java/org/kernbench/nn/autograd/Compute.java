@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
@@ -61,6 +62,9 @@ public final class Compute {
 
   private List<Launch> beforeLast = List.of();
 
+  /** Is told of launches. */
+  private Consumer<Launch> listener = launch -> {};
+
   /** Copies of operands that the next products may need again, the latest last. */
   private final Deque<Panels> panels = new ArrayDeque<>();
 
@@ -82,6 +86,16 @@ public final class Compute {
 
   Torch torch() {
     return torch;
+  }
+
+  /** Tells of every launch from now on that goes on beside no other. */
+  void tell(Consumer<Launch> who) {
+    listener = who;
+  }
+
+  private Launch told(Launch launch) {
+    listener.accept(launch);
+    return launch;
   }
 
   /** Bytes of a value of which some ten can be alive at once. */
@@ -184,7 +198,7 @@ public final class Compute {
   private Launch launch(
       String name, int places, List<Tensor> written, List<Tensor> read, Hand hand) {
     Kernel kernel = tl -> hand.run(tl, mesh.placeOf(tl.pe()), places);
-    return torch.launch(name, kernel, mesh.pes().subList(0, places), written, read);
+    return told(torch.launch(name, kernel, mesh.pes().subList(0, places), written, read));
   }
 
   /** A launch on all PEs that compute, before which some copies for the next ones are made. */
@@ -546,7 +560,7 @@ public final class Compute {
       // no earlier than one long launch ahead: copies for all that follows would go first
       torch.launchBeside(name, kernel, pes, out, in, beforeLast);
     } else {
-      torch.launch(name, kernel, pes, out, in);
+      told(torch.launch(name, kernel, pes, out, in));
     }
   }
 

@@ -6,6 +6,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.kernbench.device.Launch;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.nn.autograd.Compute.BlockCopy;
 import org.kernbench.nn.autograd.Compute.Matrix;
@@ -36,6 +37,7 @@ public final class Graph implements AutoCloseable {
   private final Compute compute;
   private final Tape tape = new Tape(this);
   private boolean overlaps = true;
+  private boolean leavesWeights;
   private Finite finite = Finite.NOT_LOOKED_FOR;
   private Watch watch = (place, value, what) -> {};
   private boolean closed;
@@ -267,6 +269,45 @@ public final class Graph implements AutoCloseable {
   }
 
   /**
+   * The first part of a backward pass in two: finds all gradients but those of weights that are
+   * matrices of {@link #linear}, which are left until {@link #backwardWeights}. What these need is
+   * kept until then.
+   *
+   * @param grad of the result, as many elements
+   */
+  public void backwardInput(Variable result, Tensor grad) {
+    leavesWeights = true;
+    try {
+      backward(result, grad);
+    } finally {
+      leavesWeights = false;
+    }
+  }
+
+  /** The second part: adds the gradients of weights that {@link #backwardInput} has left. */
+  public void backwardWeights() {
+    tape.runPutOff();
+    compute.forgetPanels();
+  }
+
+  /**
+   * Tells of every kernel that computes for this graph, in the order of their launches; copies that
+   * go on beside others, and collectives, are not told of.
+   */
+  public void tellLaunches(Consumer<Launch> listener) {
+    compute.tell(listener);
+  }
+
+  /** Bytes of the tensors that were made here and are not closed: what the graph holds now. */
+  public long bytesHeld() {
+    long bytes = 0;
+    for (Tensor t : owned) {
+      bytes += t.isClosed() ? 0 : t.sizeBytes();
+    }
+    return bytes;
+  }
+
+  /**
    * Whether weight gradients of tensor-parallel layers are computed beside the collective on their
    * input's gradient, rather than before it; on by default. Changes no value.
    */
@@ -293,7 +334,9 @@ public final class Graph implements AutoCloseable {
 
   /** Does now, or beside the next collective of the backward pass. */
   private void defer(boolean may, Runnable work) {
-    if (may && overlaps) {
+    if (leavesWeights) {
+      tape.putOff(work);
+    } else if (may && overlaps) {
       tape.defer(work);
     } else {
       work.run();
@@ -480,7 +523,7 @@ public final class Graph implements AutoCloseable {
         List.of(x, w),
         (grad, into) -> {
           Matrix dy = Matrix.of(grad, x.rows(), w.dim(0));
-          if (into.wants(1)) {
+          if (into.wants(1) && !leavesWeights) {
             x.value(); // if its elements are to be made again, that goes on beside dx
           }
           if (into.wants(0)) {

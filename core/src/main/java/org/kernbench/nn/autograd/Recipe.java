@@ -2,6 +2,7 @@ package org.kernbench.nn.autograd;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.kernbench.nn.autograd.Mapping.Move;
 import org.kernbench.nn.optim.GradientSync;
 import org.kernbench.nn.parallel.ParallelLayout;
@@ -68,6 +69,11 @@ public interface Recipe {
   /** Group over which tokens are counted, each once. */
   default ProcessGroup tokenGroup(ParallelLayout layout) {
     return layout.dpCp();
+  }
+
+  /** The ranks that have other stages of the model; empty if each has all of it. */
+  default Optional<ProcessGroup> stages() {
+    return Optional.empty();
   }
 
   /** Whether this rank's part of a parameter counts in the norm of all gradients. */

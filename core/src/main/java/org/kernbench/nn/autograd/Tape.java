@@ -27,6 +27,7 @@ public final class Tape {
   private final Graph graph;
   private final List<Node> nodes = new ArrayList<>();
   private final Deque<Late> late = new ArrayDeque<>();
+  private final Deque<Late> putOff = new ArrayDeque<>();
   private final Map<Parameter, Integer> uses = new IdentityHashMap<>();
   private final Map<Variable, Tensor> found = new LinkedHashMap<>(); // by identity, in order
   private Consumer<Parameter> whenComplete = p -> {};
@@ -63,7 +64,7 @@ public final class Tape {
         addUp(node.result, own);
         graph.at(place(node), () -> node.backward.run(own, sink(node)));
       }
-      if (late.isEmpty() || late.getLast().node != node) {
+      if (!isLast(late, node) && !isLast(putOff, node)) {
         done(node);
       }
     }
@@ -103,12 +104,33 @@ public final class Tape {
     late.addLast(new Late(current, work));
   }
 
+  private static boolean isLast(Deque<Late> works, Node node) {
+    return !works.isEmpty() && works.getLast().node == node;
+  }
+
   /** Does what was put off. */
   void runDeferred() {
-    while (!late.isEmpty()) {
-      Late next = late.removeFirst();
+    run(late);
+  }
+
+  /** Leaves work of the present operation until {@link #runPutOff}. */
+  void putOff(Runnable work) {
+    if (current == null) {
+      throw new IllegalStateException("bug: nothing goes backwards");
+    }
+    putOff.addLast(new Late(current, work));
+  }
+
+  /** Does what was left when the gradients of inputs were found. */
+  void runPutOff() {
+    run(putOff);
+  }
+
+  private void run(Deque<Late> works) {
+    while (!works.isEmpty()) {
+      Late next = works.removeFirst();
       graph.at(place(next.node), next.work);
-      if (late.isEmpty() || late.getFirst().node != next.node) {
+      if (works.isEmpty() || works.getFirst().node != next.node) {
         done(next.node);
       }
     }
@@ -131,6 +153,7 @@ public final class Tape {
   void clear() {
     nodes.clear();
     late.clear();
+    putOff.clear();
     uses.clear();
     found.clear();
     current = null;

@@ -166,6 +166,7 @@ public final class GradientSync {
     if (layout.tp().size() > 1) {
       layout.tp().allReduce(total, ReduceKind.SUM);
     }
+    recipe.stages().ifPresent(group -> group.allReduce(total, ReduceKind.SUM));
     return total;
   }
 

@@ -1,0 +1,126 @@
+package org.kernbench.eval.training;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.kernbench.config.Suggest;
+import org.kernbench.config.UnreadableException;
+import org.kernbench.config.UsageException;
+import org.kernbench.config.UserFile;
+import org.kernbench.eval.Outcome;
+import org.kernbench.eval.training.TrainingBench.Setup;
+import org.kernbench.nn.parallel.LayoutException;
+import org.kernbench.nn.pipeline.LayerSplit;
+import org.kernbench.nn.pipeline.Schedule;
+import org.kernbench.nn.pipeline.ScheduleCsv;
+import org.kernbench.nn.pipeline.Schedules;
+
+/**
+ * How a step goes through a pipeline.
+ *
+ * @param pp ranks of the pipeline
+ * @param schedule empty if the model is whole on each rank, and the batch one microbatch
+ * @param split blocks of each stage
+ * @param tied whether the head's weight is the embedding's table
+ */
+record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boolean tied) {
+  /** No pipeline. */
+  static final Pipe NONE = new Pipe(1, Optional.empty(), Optional.empty(), false);
+
+  /** What a user asked for. */
+  record Asked(int pp, int microbatches, String schedule, int vpp, String layers) {
+    private boolean isPlain() {
+      return pp == 1
+          && microbatches == 1
+          && schedule.equals("1f1b")
+          && vpp == 1
+          && layers.equals("even");
+    }
+  }
+
+  static Pipe of(Asked asked, int layers, boolean tied) {
+    if (asked.isPlain()) {
+      return new Pipe(1, Optional.empty(), Optional.empty(), tied);
+    }
+    try {
+      Schedule schedule = schedule(asked);
+      int stages = schedule.depth();
+      LayerSplit split =
+          asked.layers.equals("even")
+              ? LayerSplit.even(layers, stages)
+              : LayerSplit.parse(asked.layers, layers, stages);
+      return new Pipe(asked.pp, Optional.of(schedule), Optional.of(split), tied);
+    } catch (LayoutException e) {
+      throw new UsageException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static Schedule schedule(Asked asked) {
+    if (asked.schedule.endsWith(".csv")) {
+      return file(asked);
+    }
+    String word = asked.schedule.toLowerCase(Locale.ROOT);
+    List<String> known = Stream.of(Schedules.values()).map(Schedules::toString).toList();
+    Schedules named =
+        Stream.of(Schedules.values())
+            .filter(s -> s.toString().equals(word))
+            .findFirst()
+            .orElseThrow(() ->
+                new UsageException(
+                    "schedule: got \"%s\"; expected one of %s, or a file.csv%s"
+                        .formatted(
+                            asked.schedule, String.join(", ", known), Suggest.hint(word, known))));
+    boolean interleaves = named == Schedules.ONE_F_ONE_B && asked.vpp > 1;
+    return (interleaves ? Schedules.INTERLEAVED : named)
+        .of(asked.pp, asked.microbatches, asked.vpp);
+  }
+
+  private static Schedule file(Asked asked) {
+    Schedule read;
+    try {
+      String text =
+          UserFile.text(UserFile.path(asked.schedule), "a schedule, a line for each rank");
+      read = ScheduleCsv.parse(asked.schedule, text);
+    } catch (UnreadableException e) {
+      throw new UsageException("schedule: " + e.getMessage());
+    }
+    if (read.ranks() != asked.pp || read.microbatches() != asked.microbatches) {
+      throw new UsageException(
+          "%s: %s ranks and %s microbatches, but pp is %s and microbatches %s; expected the same"
+              .formatted(
+                  asked.schedule, read.ranks(), read.microbatches(), asked.pp, asked.microbatches));
+    }
+    return read;
+  }
+
+  /** The same model on one rank. */
+  Pipe onOneRank() {
+    return new Pipe(1, Optional.empty(), Optional.empty(), tied);
+  }
+
+  int microbatches() {
+    return schedule.map(Schedule::microbatches).orElse(1);
+  }
+
+  void check(Setup s) {
+    if (s.batch() / s.dp() % microbatches() != 0) {
+      throw new UsageException(
+          "batch is %s, dp %s, microbatches %s; expected a batch that dp x microbatches, %s, divides"
+              .formatted(s.batch(), s.dp(), microbatches(), s.dp() * microbatches()));
+    }
+    if (tied && schedule.isPresent() && s.data().distributedOptimizer()) {
+      throw new UsageException(
+          "tied embeddings over stages with distributed_optimizer; expected one of them off");
+    }
+    if (schedule.isPresent() && schedule.get().chains() > 1 && s.data().distributedOptimizer()) {
+      throw new UsageException(
+          "schedule dualpipe with distributed_optimizer: it has the model twice; expected"
+              + " distributed_optimizer=off");
+    }
+  }
+
+  void conditions(Outcome outcome) {
+    schedule.ifPresent(s -> outcome.condition("stages", s.depth()).condition("order", s.name()));
+  }
+}

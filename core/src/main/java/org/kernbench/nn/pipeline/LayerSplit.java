@@ -1,0 +1,70 @@
+package org.kernbench.nn.pipeline;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.kernbench.nn.layers.TransformerStage;
+import org.kernbench.nn.parallel.LayoutException;
+
+/**
+ * How many blocks of a model each stage has.
+ *
+ * @param blocks by stage, 0 or more
+ */
+public record LayerSplit(List<Integer> blocks) {
+  /** Checks that there are stages, and no negative number. */
+  public LayerSplit {
+    blocks = List.copyOf(blocks);
+    if (blocks.isEmpty() || blocks.stream().anyMatch(n -> n < 0)) {
+      throw LayoutException.argument(
+          "stages of " + blocks + " blocks; expected 0 or more for each");
+    }
+  }
+
+  /**
+   * As even as can be; of what is left over the first stages have one block more.
+   *
+   * @throws LayoutException if there are fewer blocks than stages
+   */
+  public static LayerSplit even(int layers, int stages) {
+    if (layers < stages) {
+      throw LayoutException.argument(
+          "%s layers on %s stages; expected at least as many layers, or stage_layers with a 0"
+              .formatted(layers, stages));
+    }
+    List<Integer> blocks = new ArrayList<>();
+    for (int s = 0; s < stages; s++) {
+      blocks.add(layers / stages + (s < layers % stages ? 1 : 0));
+    }
+    return new LayerSplit(blocks);
+  }
+
+  /**
+   * Numbers joined by commas, for example {@code 3,4,4,1}.
+   *
+   * @throws LayoutException if they are not as many as the stages, or do not add up to the layers
+   */
+  public static LayerSplit parse(String text, int layers, int stages) {
+    List<Integer> blocks;
+    try {
+      blocks = Arrays.stream(text.split(",", -1)).map(n -> Integer.valueOf(n.strip())).toList();
+    } catch (NumberFormatException e) {
+      throw LayoutException.argument(
+          "stage_layers: got \"" + text + "\"; expected numbers joined by commas, e.g. 3,4,4,1");
+    }
+    int sum = blocks.stream().mapToInt(Integer::intValue).sum();
+    if (blocks.size() != stages || sum != layers) {
+      throw LayoutException.argument(
+          "stage_layers: got %s numbers with sum %s; expected %s, one for each stage, with sum %s"
+              .formatted(blocks.size(), sum, stages, layers));
+    }
+    return new LayerSplit(blocks);
+  }
+
+  /** The parts of the model that a stage has. */
+  public TransformerStage.Range range(int stage, boolean tied) {
+    int from = blocks.subList(0, stage).stream().mapToInt(Integer::intValue).sum();
+    return new TransformerStage.Range(
+        from, from + blocks.get(stage), stage == 0, stage == blocks.size() - 1, tied);
+  }
+}

@@ -1,0 +1,407 @@
+package org.kernbench.nn.pipeline;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.device.Launch;
+import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.autograd.Graph;
+import org.kernbench.nn.autograd.Variable;
+import org.kernbench.nn.pipeline.Action.Kind;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.ProcessGroup;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.Work;
+
+/**
+ * Runs a {@link Schedule} on one rank: each action in its order, with a {@link Graph} for each
+ * microbatch on each stage. Gradients of parameters add up in them, microbatch by microbatch in the
+ * order of the schedule, so a schedule that keeps the order gives the same bits as one rank.
+ *
+ * <p>The host is ahead of the device by {@link #AHEAD} actions, so that the device always has the
+ * next one, and no memory is taken for those after. What a microbatch needs is given back as soon
+ * as it has been backwards and its messages have left.
+ *
+ * <p>Messages go through a group of their own for each pair of neighbouring stages. They are
+ * received in the order in which the other rank sends them, which need not be the own one.
+ */
+public final class PipelineStep {
+  /** Actions whose kernels the host hands to the device before the first of them is done. */
+  static final int AHEAD = 2;
+
+  /** Names of what is received begin so, by which reports know it. */
+  static final String NAME = "pipeline";
+
+  private final Torch torch;
+  private final Schedule schedule;
+  private final PipelineLayout layout;
+  private final Supplier<Graph> graphs;
+  private final Map<Integer, Stage> stages;
+  private final int rank;
+  private final Map<Key, Flight> flights = new LinkedHashMap<>();
+  private final List<Flight> leaving = new ArrayList<>();
+  private final Map<Way, Deque<Integer>> toCome = new HashMap<>();
+  private final Map<Action, Arrival> arrivals = new HashMap<>();
+  private final Deque<Launch> underWay = new ArrayDeque<>();
+  private final List<Span> spans = new ArrayList<>();
+  private long mostHeld;
+
+  /** What a stage computes for a microbatch. */
+  public interface Stage {
+    /** What comes from the stage before; not asked of the first stage. */
+    Shape inputShape(int microbatch);
+
+    /** Type of what stages give each other. */
+    DType dtype();
+
+    /**
+     * Forwards.
+     *
+     * @param input empty for the first stage
+     * @return what the next stage gets; of the last stage the loss, one element
+     */
+    Variable forward(Graph graph, Optional<Variable> input, int microbatch);
+  }
+
+  /**
+   * When an action's kernels ran on the rank's device.
+   *
+   * @param first the kernel that began it
+   * @param last the one that ended it
+   */
+  public record Span(Action action, Launch first, Launch last) {
+    /** Simulated picoseconds. */
+    public long startPs() {
+      return first.startPs();
+    }
+
+    /** Simulated picoseconds. */
+    public long endPs() {
+      return last.endPs();
+    }
+  }
+
+  private record Key(int stage, int microbatch) {}
+
+  /** Messages of one kind to one stage. */
+  private record Way(Kind kind, int stage) {}
+
+  /** Something that is on its way to this rank. */
+  private record Arrival(Tensor tensor, Work work) {}
+
+  /** A microbatch on a stage, from its forward pass until nothing of it is needed. */
+  private static final class Flight {
+    final Graph graph;
+    @Nullable Variable in;
+    @Nullable Variable out;
+    @Nullable Tensor received;
+    @Nullable Tensor gradient;
+    @Nullable Flight lender; // the next stage on this rank, whose gradient this one uses
+    boolean backwards;
+    boolean inputGradientTaken;
+    final List<Work> sends = new ArrayList<>();
+
+    Flight(Graph graph) {
+      this.graph = graph;
+    }
+
+    Variable out() {
+      if (out == null) {
+        throw new IllegalStateException("bug: not been forwards");
+      }
+      return out;
+    }
+
+    void end() {
+      backwards = true;
+      if (lender != null) {
+        lender.inputGradientTaken = true;
+      }
+    }
+
+    long bytes() {
+      return graph.bytesHeld() + bytes(received) + bytes(gradient);
+    }
+
+    private static long bytes(@Nullable Tensor t) {
+      return t == null ? 0 : t.sizeBytes();
+    }
+
+    void close() {
+      sends.forEach(Work::await);
+      graph.close();
+      if (received != null) {
+        received.close();
+      }
+      if (gradient != null) {
+        gradient.close();
+      }
+    }
+  }
+
+  /**
+   * A step of the rank that calls.
+   *
+   * @param graphs gives a new graph for each microbatch on each stage
+   * @param stages the rank's stages by their numbers in the schedule
+   */
+  public PipelineStep(
+      Torch torch,
+      Schedule schedule,
+      PipelineLayout layout,
+      Supplier<Graph> graphs,
+      Map<Integer, Stage> stages) {
+    this.torch = torch;
+    this.schedule = schedule;
+    this.layout = layout;
+    this.graphs = graphs;
+    this.stages = Map.copyOf(stages);
+    this.rank = layout.pp().rank();
+    if (!this.stages.keySet().equals(java.util.Set.copyOf(schedule.stagesOf(rank)))) {
+      throw new IllegalArgumentException(
+          "stages %s of rank %s of the pipeline; expected %s"
+              .formatted(stages.keySet(), rank, schedule.stagesOf(rank)));
+    }
+  }
+
+  /** Does everything of the step; gradients of the rank's parameters are complete afterwards. */
+  public void run() {
+    for (Action action : schedule.actions(rank)) {
+      tidy();
+      switch (action.kind()) {
+        case FORWARD -> computed(action, () -> forward(action));
+        case BACKWARD, INPUT_GRADIENT -> computed(action, () -> backward(action));
+        case WEIGHT_GRADIENT -> computed(action, () -> weights(action));
+        case RECEIVE_ACTIVATION, RECEIVE_GRADIENT -> receive(action);
+        case SEND_ACTIVATION -> {
+          Flight flight = flight(action);
+          send(flight, flight.out().value(), action.stage(), action.stage() + 1);
+        }
+        case SEND_GRADIENT -> {
+          Flight flight = flight(action);
+          send(flight, inputGradient(flight), action.stage() - 1, action.stage() - 1);
+          flight.inputGradientTaken = true;
+        }
+      }
+    }
+    flights.values().forEach(Flight::close);
+    leaving.forEach(Flight::close);
+    flights.clear();
+    leaving.clear();
+  }
+
+  /** What ran when, in the order of the rank's actions; times are there when the device is done. */
+  public List<Span> spans() {
+    return List.copyOf(spans);
+  }
+
+  /**
+   * The most that microbatches held in this rank's memory after an action: activations, what came
+   * from other ranks, gradients between them. Parameters and scratch memory within an action are
+   * not counted.
+   */
+  public long mostBytesHeld() {
+    return mostHeld;
+  }
+
+  // ---- computing ----
+
+  private void computed(Action action, Runnable work) {
+    if (underWay.size() == AHEAD) {
+      torch.await(underWay.removeFirst());
+    }
+    List<Launch> launches = new ArrayList<>();
+    Flight flight = flights.computeIfAbsent(key(action), k -> new Flight(graphs.get()));
+    flight.graph.tellLaunches(launches::add);
+    work.run();
+    flight.graph.tellLaunches(launch -> {});
+    mostHeld = Math.max(mostHeld, held());
+    if (!launches.isEmpty()) {
+      spans.add(new Span(action, launches.getFirst(), launches.getLast()));
+      underWay.addLast(launches.getLast());
+    }
+  }
+
+  private long held() {
+    long bytes = 0;
+    for (Flight flight : flights.values()) {
+      bytes += flight.bytes();
+    }
+    for (Flight flight : leaving) {
+      bytes += flight.bytes();
+    }
+    return bytes;
+  }
+
+  private static Key key(Action action) {
+    return new Key(action.stage(), action.microbatch());
+  }
+
+  private Flight flight(Action action) {
+    Flight flight = flights.get(key(action));
+    if (flight == null) {
+      throw new IllegalStateException("bug: " + action + " without its forward pass");
+    }
+    return flight;
+  }
+
+  private Stage stage(int stage) {
+    Stage own = stages.get(stage);
+    if (own == null) {
+      throw new IllegalStateException("bug: stage " + stage + " is not on this rank");
+    }
+    return own;
+  }
+
+  private void forward(Action a) {
+    Flight flight = flight(a);
+    int s = a.stage();
+    if (!schedule.isFirst(s)) {
+      Tensor x;
+      if (schedule.staysAfter(s - 1)) {
+        x = neighbour(a, s - 1).out().value();
+      } else {
+        x = arrived(new Action(s, Kind.RECEIVE_ACTIVATION, a.microbatch()));
+        flight.received = x;
+      }
+      flight.in = flight.graph.input(x);
+    }
+    flight.out = stage(s).forward(flight.graph, Optional.ofNullable(flight.in), a.microbatch());
+  }
+
+  private Flight neighbour(Action a, int stage) {
+    Flight flight = flights.get(new Key(stage, a.microbatch()));
+    if (flight == null) {
+      throw new IllegalStateException("bug: " + a + " comes before what it needs");
+    }
+    return flight;
+  }
+
+  private void backward(Action a) {
+    Flight flight = flight(a);
+    int s = a.stage();
+    Variable out = flight.out();
+    Tensor grad;
+    if (schedule.isLast(s)) {
+      grad = flight.graph.one(out);
+    } else if (schedule.staysAfter(s)) {
+      Flight after = neighbour(a, s + 1);
+      grad = inputGradient(after);
+      flight.lender = after;
+    } else {
+      grad = arrived(new Action(s, Kind.RECEIVE_GRADIENT, a.microbatch()));
+      flight.gradient = grad;
+    }
+    if (a.kind() == Kind.BACKWARD) {
+      flight.graph.backward(out, grad);
+      flight.end();
+    } else {
+      flight.graph.backwardInput(out, grad);
+    }
+    flight.inputGradientTaken = schedule.isFirst(s);
+  }
+
+  private void weights(Action a) {
+    Flight flight = flight(a);
+    flight.graph.backwardWeights();
+    flight.end();
+  }
+
+  private static Tensor inputGradient(Flight flight) {
+    return Optional.ofNullable(flight.in)
+        .flatMap(Variable::grad)
+        .orElseThrow(() ->
+            new IllegalStateException(
+                "a stage's output does not depend on its input; expected a gradient to send"));
+  }
+
+  // ---- messages ----
+
+  private ProcessGroup hop(int stage) {
+    return layout
+        .hop(stage)
+        .orElseThrow(() -> new IllegalStateException("bug: no group after stage " + stage));
+  }
+
+  private void send(Flight flight, Tensor tensor, int hop, int to) {
+    ProcessGroup group = hop(hop);
+    flight.sends.add(group.isend(tensor, peer(schedule.rankOf(to))));
+  }
+
+  private int peer(int pipelineRank) {
+    return layout.pp().globalRank(pipelineRank);
+  }
+
+  /** Posts what the other rank sends up to this one, and waits until it is on its way. */
+  private void receive(Action a) {
+    Deque<Integer> order = toCome.computeIfAbsent(new Way(a.kind(), a.stage()), this::sent);
+    while (!arrivals.containsKey(a)) {
+      post(new Action(a.stage(), a.kind(), order.removeFirst()));
+    }
+    Arrival arrival = arrivals.get(a);
+    if (arrival != null) {
+      arrival.work.await();
+    }
+  }
+
+  private Deque<Integer> sent(Way way) {
+    boolean forwards = way.kind == Kind.RECEIVE_ACTIVATION;
+    Kind kind = forwards ? Kind.SEND_ACTIVATION : Kind.SEND_GRADIENT;
+    int from = forwards ? way.stage - 1 : way.stage + 1;
+    Deque<Integer> order = new ArrayDeque<>();
+    for (Action a : schedule.actions(schedule.rankOf(from))) {
+      if (a.kind() == kind && a.stage() == from) {
+        order.addLast(a.microbatch());
+      }
+    }
+    return order;
+  }
+
+  private void post(Action a) {
+    int s = a.stage();
+    boolean forwards = a.kind() == Kind.RECEIVE_ACTIVATION;
+    Shape shape = forwards ? stage(s).inputShape(a.microbatch()) : flight(a).out().shape();
+    String name = forwards ? NAME + ".activation" : NAME + ".grad.activation";
+    Tensor home = Compute.spread(torch, name, shape, stage(s).dtype());
+    int from = forwards ? s - 1 : s + 1;
+    ProcessGroup group = hop(forwards ? s - 1 : s);
+    arrivals.put(a, new Arrival(home, group.irecv(home, peer(schedule.rankOf(from)))));
+  }
+
+  private Tensor arrived(Action message) {
+    Arrival arrival = arrivals.remove(message);
+    if (arrival == null) {
+      throw new IllegalStateException("bug: " + message + " comes too late");
+    }
+    return arrival.tensor;
+  }
+
+  /** Gives back what nobody needs: nothing waits here. */
+  private void tidy() {
+    Iterator<Flight> all = flights.values().iterator();
+    while (all.hasNext()) {
+      Flight flight = all.next();
+      if (flight.backwards && flight.inputGradientTaken) {
+        leaving.add(flight);
+        all.remove();
+      }
+    }
+    leaving.removeIf(flight -> {
+      boolean left = flight.sends.stream().allMatch(w -> w.launch().isPresent());
+      if (left) {
+        flight.close();
+      }
+      return left;
+    });
+  }
+}
