@@ -11,14 +11,14 @@ import java.util.stream.IntStream;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.Route;
+import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.LinkKind;
-import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.torch.placement.RankLevel;
 
 /**
  * The ranks of a group as a grid: every rank has a place on each axis, and every combination of
  * places has its rank. Innermost first, the axes are the PEs of a cube, columns and rows of cubes,
- * columns and rows of packages; those with one place are left out. A group that fills no grid has
+ * the dimensions of the network of packages; those with one place are left out. A group that fills no grid has
  * one axis, along which neighbours are as close as a ring order makes them.
  */
 public final class Axes {
@@ -41,13 +41,25 @@ public final class Axes {
     MIXED
   }
 
+  private static final int NO_DIMENSION = -1;
+
   private final Group group;
+
+  /** By axis the dimension of the network that it is, if it is one. */
+  private final List<Integer> dimensions;
+
   private final List<Axis> axes;
   private final int[][] places; // by rank and axis
   private final int[] rankAt; // by places, first axis fastest
 
   private Axes(Group group, List<Level> levels, int[][] places, int[] sizes) {
+    this(group, levels, Collections.nCopies(levels.size(), NO_DIMENSION), places, sizes);
+  }
+
+  private Axes(
+      Group group, List<Level> levels, List<Integer> dimensions, int[][] places, int[] sizes) {
     this.group = group;
+    this.dimensions = dimensions;
     this.places = places;
     this.rankAt = new int[Arrays.stream(sizes).reduce(1, (a, b) -> a * b)];
     for (int rank = 0; rank < rankAt.length; rank++) {
@@ -65,17 +77,22 @@ public final class Axes {
   /** The grid that a group fills, or one axis. */
   public static Axes of(Group group) {
     Machine m = group.machine();
-    boolean grid = m.sipTopology().isGrid();
-    int sipWidth = grid ? m.sipGridWidth() : m.sips();
     List<ToIntFunction<Pe>> coordinates =
-        List.of(
-            Pe::pe,
-            pe -> pe.cube() % m.cubeMeshWidth(),
-            pe -> pe.cube() / m.cubeMeshWidth(),
-            pe -> pe.sip() % sipWidth,
-            pe -> pe.sip() / sipWidth);
-    List<Level> levels = List.of(Level.PE, Level.CUBE, Level.CUBE, Level.SIP, Level.SIP);
+        new ArrayList<>(
+            List.of(
+                Pe::pe,
+                pe -> pe.cube() % m.cubeMeshWidth(),
+                pe -> pe.cube() / m.cubeMeshWidth()));
+    List<Level> levels = new ArrayList<>(List.of(Level.PE, Level.CUBE, Level.CUBE));
+    List<Integer> dimensions = new ArrayList<>(List.of(NO_DIMENSION, NO_DIMENSION, NO_DIMENSION));
+    for (int d = 0; d < m.dimensions().size(); d++) {
+      int dimension = d;
+      coordinates.add(pe -> m.place(pe.sip(), dimension));
+      levels.add(Level.SIP);
+      dimensions.add(d);
+    }
     List<Level> kept = new ArrayList<>();
+    List<Integer> keptDimensions = new ArrayList<>();
     List<int[]> columns = new ArrayList<>();
     long product = 1;
     for (int a = 0; a < coordinates.size(); a++) {
@@ -84,11 +101,12 @@ public final class Axes {
       if (distinct.length > 1) {
         product *= distinct.length;
         kept.add(levels.get(a));
+        keptDimensions.add(dimensions.get(a));
         columns.add(IntStream.of(column).map(c -> Arrays.binarySearch(distinct, c)).toArray());
       }
     }
     return product == group.size()
-        ? new Axes(group, kept, transposed(columns), sizes(columns))
+        ? new Axes(group, kept, keptDimensions, transposed(columns), sizes(columns))
         : ring(group);
   }
 
@@ -197,11 +215,20 @@ public final class Axes {
 
   /** Whether the packages along an axis reach each other through a switch, or each directly. */
   public boolean isCrossbar(int axis) {
-    SipTopology topology = group.machine().sipTopology();
-    Level level = axes.get(axis).level();
-    boolean packages =
-        level == Level.SIP || (level == Level.MIXED && group.level() == RankLevel.SIP);
-    return packages && (topology == SipTopology.SWITCH || topology == SipTopology.FULLY_CONNECTED);
+    Machine m = group.machine();
+    int dimension = dimensions.get(axis);
+    if (dimension != NO_DIMENSION) {
+      return isCrossbar(m.dimensions().get(dimension));
+    }
+    boolean mixed = axes.get(axis).level() == Level.MIXED && group.level() == RankLevel.SIP;
+    return mixed && m.dimensions().size() == 1 && isCrossbar(m.dimensions().getFirst());
+  }
+
+  private static boolean isCrossbar(Dimension dimension) {
+    return switch (dimension.kind()) {
+      case SWITCH, FULLY_CONNECTED -> true;
+      case RING, MESH -> false;
+    };
   }
 
   private boolean isClosed(int axis) {

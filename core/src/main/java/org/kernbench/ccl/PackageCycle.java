@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.DimensionKind;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.spec.LinkSpec;
 
@@ -61,7 +62,9 @@ final class PackageCycle {
    * @param usual the cycle to keep if none is quicker
    */
   static int[] quickest(Machine machine, int[] usual) {
-    return machine.hasUnequalSipLinks() && machine.sips() > 2
+    boolean switched =
+        machine.dimensions().stream().anyMatch(d -> d.kind() == DimensionKind.SWITCH);
+    return machine.hasUnequalSipLinks() && machine.sips() > 2 && !switched
         ? new PackageCycle(machine).quickest(usual)
         : usual;
   }

@@ -4,6 +4,7 @@ import java.util.Comparator;
 import java.util.stream.IntStream;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.Dimension;
 
 /**
  * The ranks in an order in which neighbours are close: packages along a cycle of their grid, cubes
@@ -47,14 +48,17 @@ public final class RingOrder {
   /** Whether ranks are packages in a ring, or all neighbours, whose links do not differ. */
   private static boolean isByNumber(Group group) {
     Machine m = group.machine();
-    return group.isOfPackages() && !m.sipTopology().isGrid() && !m.hasUnequalSipLinks();
+    return group.isOfPackages() && m.dimensions().size() == 1 && !m.hasUnequalSipLinks();
   }
 
   /** By package its position on the cycle of the grid. */
   private static int[] packages(Machine m) {
+    if (m.dimensions().size() == 1) {
+      return IntStream.range(0, m.sips()).toArray();
+    }
     return m.sipTopology().isGrid()
         ? cycle(m.sipGridWidth(), m.sipGridHeight())
-        : IntStream.range(0, m.sips()).toArray();
+        : cycle(m.dimensions().stream().mapToInt(Dimension::size).toArray());
   }
 
   private static int[] inverse(int[] of) {
@@ -81,6 +85,45 @@ public final class RingOrder {
 
   public int positionOf(int rank) {
     return positionOf[rank];
+  }
+
+  /**
+   * By place in a grid of any number of dimensions, the first fastest: its position on a cycle of
+   * neighbours where an even number of places allows one that {@link #cycle(int, int)} finds, with
+   * all dimensions but the last walked to and fro as one; else a walk with one long way back.
+   */
+  public static int[] cycle(int[] sizes) {
+    int inner = 1;
+    for (int d = 0; d < sizes.length - 1; d++) {
+      inner *= sizes[d];
+    }
+    int last = sizes[sizes.length - 1];
+    int[] onCycle = cycle(inner, last);
+    int[] walk = walk(sizes, sizes.length - 1, inner);
+    int[] position = new int[inner * last];
+    for (int place = 0; place < position.length; place++) {
+      position[place] = onCycle[place / inner * inner + walk[place % inner]];
+    }
+    return position;
+  }
+
+  /** By place in the first dimensions: its position on a walk from neighbour to neighbour. */
+  private static int[] walk(int[] sizes, int dimensions, int places) {
+    int[] position = new int[places];
+    for (int place = 0; place < places; place++) {
+      int rest = place;
+      int[] digits = new int[dimensions];
+      for (int d = 0; d < dimensions; d++) {
+        digits[d] = rest % sizes[d];
+        rest /= sizes[d];
+      }
+      int walked = 0;
+      for (int d = dimensions - 1; d >= 0; d--) {
+        walked = walked * sizes[d] + (walked % 2 == 0 ? digits[d] : sizes[d] - 1 - digits[d]);
+      }
+      position[place] = walked;
+    }
+    return position;
   }
 
   /** By place, row by row: its position on the cycle. */

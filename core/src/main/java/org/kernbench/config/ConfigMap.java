@@ -82,6 +82,25 @@ public final class ConfigMap {
         new ConfigNode.Section(new LinkedHashMap<>(), at(key)), path(key), problems, false);
   }
 
+  /** The sections of a list. */
+  public List<ConfigMap> maps(String key) {
+    List<ConfigMap> maps = new ArrayList<>();
+    if (!(node(key) instanceof ConfigNode.Sequence list)) {
+      reject(key, "a list of sections, e.g. [{...}, {...}]");
+      return maps;
+    }
+    for (int i = 0; i < list.items().size(); i++) {
+      ConfigNode item = list.items().get(i);
+      String at = path(key) + "[" + i + "]";
+      if (item instanceof ConfigNode.Section inner) {
+        maps.add(new ConfigMap(inner, at, problems, true));
+      } else {
+        problems.add(item.at(), at, "got " + item.describe() + "; expected a section of keys");
+      }
+    }
+    return maps;
+  }
+
   /** A word or sentence. */
   public String text(String key) {
     String text = scalar(key);

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.composer.Composer;
 import org.snakeyaml.engine.v2.exceptions.Mark;
@@ -122,13 +123,38 @@ public final class ConfigTree {
   /** Where the value at a dotted path stands; the innermost section around it if it is missing. */
   public Position positionOf(String path) {
     ConfigNode node = root;
-    for (String key : path.split("\\.")) {
-      if (!(node instanceof ConfigNode.Section section) || section.entries().get(key) == null) {
+    for (String key : keys(path)) {
+      ConfigNode inner = child(node, key);
+      if (inner == null) {
         return node.at();
       }
-      node = section.entries().get(key).value();
+      node = inner;
     }
     return node.at();
+  }
+
+  /** The keys of a path; those of a list are numbers, after a point or in brackets. */
+  private static String[] keys(String path) {
+    return path.replace("[", ".").replace("]", "").split("\\.");
+  }
+
+  private static @Nullable ConfigNode child(ConfigNode node, String key) {
+    if (node instanceof ConfigNode.Section section) {
+      ConfigNode.Entry entry = section.entries().get(key);
+      return entry == null ? null : entry.value();
+    }
+    if (node instanceof ConfigNode.Sequence list) {
+      int index = index(key, list);
+      return index < 0 ? null : list.items().get(index);
+    }
+    return null;
+  }
+
+  /** The number that a key is in a list, or -1. */
+  private static int index(String key, ConfigNode.Sequence list) {
+    boolean number = key.matches("\\d{1,6}");
+    int index = number ? Integer.parseInt(key) : -1;
+    return index < list.items().size() ? index : -1;
   }
 
   /** This tree without one key of the top level. */
@@ -189,14 +215,32 @@ public final class ConfigTree {
     }
     String text = override.substring(equals + 1).trim();
     Position valueAt = new Position(start.file(), start.line(), equals + 2);
-    ConfigNode node = new ConfigNode.Scalar(text, valueAt);
-    String[] keys = path.split("\\.");
-    for (int i = keys.length - 1; i >= 0; i--) {
-      Map<String, ConfigNode.Entry> entries = new LinkedHashMap<>();
-      entries.put(keys[i], new ConfigNode.Entry(start, node));
-      node = new ConfigNode.Section(entries, start);
+    ConfigNode value = new ConfigNode.Scalar(text, valueAt);
+    ConfigNode replaced = replaced(root, keys(path), 0, value, start);
+    return new ConfigTree((ConfigNode.Section) replaced);
+  }
+
+  /** A node with a value in place of the one at a path, or beside the others if there is none. */
+  private static ConfigNode replaced(
+      @Nullable ConfigNode node, String[] keys, int depth, ConfigNode value, Position start) {
+    if (depth == keys.length) {
+      return value;
     }
-    return overlaid(new ConfigTree((ConfigNode.Section) node));
+    String key = keys[depth];
+    if (node instanceof ConfigNode.Sequence list && index(key, list) >= 0) {
+      int index = index(key, list);
+      List<ConfigNode> items = new ArrayList<>(list.items());
+      items.set(index, replaced(items.get(index), keys, depth + 1, value, start));
+      return new ConfigNode.Sequence(items, list.at());
+    }
+    Map<String, ConfigNode.Entry> entries = new LinkedHashMap<>();
+    if (node instanceof ConfigNode.Section section) {
+      entries.putAll(section.entries());
+    }
+    ConfigNode inner = node == null ? null : child(node, key);
+    entries.put(
+        key, new ConfigNode.Entry(start, replaced(inner, keys, depth + 1, value, start)));
+    return new ConfigNode.Section(entries, start);
   }
 
   private static Optional<Node> compose(String file, String text, Problems problems) {

@@ -83,6 +83,8 @@ public final class Problems {
 
   private static boolean contains(String outer, String inner) {
     return inner.startsWith(outer)
-        && (inner.length() == outer.length() || inner.charAt(outer.length()) == '.');
+        && (inner.length() == outer.length()
+            || inner.charAt(outer.length()) == '.'
+            || inner.charAt(outer.length()) == '[');
   }
 }

@@ -10,7 +10,7 @@ import org.kernbench.device.log.OpTally;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.IssuePolicy;
-import org.kernbench.machine.spec.SipTopology;
+import org.kernbench.machine.spec.DimensionKind;
 import org.kernbench.sim.ApartSimulation;
 import org.kernbench.sim.Simulation;
 
@@ -37,7 +37,7 @@ final class ApartRun {
 
     /** Round a switch each is everybody's neighbour, and none gets far ahead of the others. */
     static Limits usual(Machine machine) {
-      return machine.sipTopology() == SipTopology.SWITCH
+      return machine.dimensions().stream().anyMatch(d -> d.kind() == DimensionKind.SWITCH)
           ? NEVER
           : new Limits(256, 64, Runtime.getRuntime().availableProcessors());
     }

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Problems;
+import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.FabricSpec;
 import org.kernbench.machine.spec.HbmSpec;
 import org.kernbench.machine.spec.IpcqSpec;
@@ -36,23 +37,17 @@ import org.kernbench.machine.spec.SramSpec;
 public final class Machine {
   private static final Side[] SIDES = Side.values();
 
-  // where a route is, in this order; see virtualChannels
-  private static final int PHASE_X = 0;
-  private static final int PHASE_X_WRAPPED = 1;
-  private static final int PHASE_Y = 2;
-  private static final int PHASE_Y_WRAPPED = 3;
-  private static final int PHASE_PACKAGE = 4;
-  private static final int PHASE_CUBE = 5;
-
-  /** The most virtual channels that are of use. */
-  static final int PHASES = 6;
+  /** The most virtual channels that are of use, in a network of so many dimensions. */
+  static int phases(int dimensions) {
+    return 2 * Math.max(2, dimensions) + 2;
+  }
 
   private final MachineConfig config;
   private final ConfigTree tree;
   private final String configText;
   private final List<Problem> warnings;
   private final SipTemplate template;
-  private final SipNetwork network;
+  private final PackageNetwork network;
   private final AddressMap addresses;
   private final LinkSpec[] specs;
   private final int[] computesLike;
@@ -72,7 +67,7 @@ public final class Machine {
     this.warnings = List.of();
     this.template = template;
     this.addresses = addresses;
-    network = new SipNetwork(config.system());
+    network = PackageNetwork.of(config.system());
     specs = new LinkSpec[LinkKind.values().length];
     for (var entry : config.links().entrySet()) {
       specs[entry.getKey().ordinal()] = entry.getValue();
@@ -167,6 +162,37 @@ public final class Machine {
   /** Packages along y; 1 in a ring and in networks without a grid. */
   public int sipGridHeight() {
     return network.height();
+  }
+
+  /**
+   * The dimensions of the network of packages, innermost first: along each, packages that differ in
+   * nothing else are joined alike. A ring has one, a torus two, {@code system.network} any number.
+   */
+  public List<Dimension> dimensions() {
+    return network.dimensions();
+  }
+
+  /**
+   * Where a package is along a dimension: 0 to its size less one.
+   *
+   * @param dimension number in {@link #dimensions}
+   */
+  public int place(int sip, int dimension) {
+    return network.place(sip, dimension);
+  }
+
+  /**
+   * The dimension that a link between packages leads along.
+   *
+   * @param id of a link of kind {@link LinkKind#SIP_TO_SIP}
+   */
+  public int dimensionOf(int id) {
+    return network.axisOf(id - firstSipLink);
+  }
+
+  /** Whether what passes a link goes on only when a whole piece of it is there. */
+  public boolean isStored(int id) {
+    return id >= firstSipLink && network.isStored(id - firstSipLink);
   }
 
   /** Cubes of a package along x. */
@@ -412,6 +438,9 @@ public final class Machine {
    * for all pairs that a shift of a ring or torus turns into each other.
    */
   public int displacement(int fromSip, int toSip) {
+    if (sipTopology() == SipTopology.NETWORK) {
+      return inLevels(fromSip, toSip, false);
+    }
     if (!sipTopology().isGrid()) {
       return Math.floorMod(toSip - fromSip, sips());
     }
@@ -419,6 +448,20 @@ public final class Machine {
     int right = Math.floorMod(toSip % width - fromSip % width, width);
     int down = Math.floorMod(toSip / width - fromSip / width, sipGridHeight());
     return down * width + right;
+  }
+
+  /** As a number with a digit for each dimension, the way round it; or counted from half-way. */
+  private int inLevels(int fromSip, int toSip, boolean fromHalfWay) {
+    int number = 0;
+    int stride = 1;
+    List<Dimension> dimensions = dimensions();
+    for (int d = 0; d < dimensions.size(); d++) {
+      int size = dimensions.get(d).size();
+      int delta = place(toSip, d) - place(fromSip, d) + (fromHalfWay ? size / 2 : 0);
+      number += Math.floorMod(delta, size) * stride;
+      stride *= size;
+    }
+    return number;
   }
 
   /**
@@ -437,6 +480,9 @@ public final class Machine {
    * and the south. So it grows with the number of the package wherever nothing wraps.
    */
   public int seat(int fromSip, int toSip) {
+    if (sipTopology() == SipTopology.NETWORK) {
+      return inLevels(fromSip, toSip, true);
+    }
     int displacement = displacement(fromSip, toSip);
     if (!sipTopology().isGrid()) {
       return (displacement + sips() / 2) % sips();
@@ -475,7 +521,7 @@ public final class Machine {
       return (id - firstHostLink) % 2 == 0 ? host : inSip(sip, template.io(Side.N));
     }
     int sip = network.fromSip(id - firstSipLink);
-    return sip < 0 ? host + 1 : inSip(sip, template.io(network.fromSide(id - firstSipLink)));
+    return sip < 0 ? relayNode(id) : inSip(sip, template.io(network.fromSide(id - firstSipLink)));
   }
 
   /**
@@ -492,12 +538,16 @@ public final class Machine {
       return (id - firstHostLink) % 2 == 0 ? inSip(sip, template.io(Side.N)) : host;
     }
     int sip = network.toSip(id - firstSipLink);
-    return sip < 0 ? host + 1 : inSip(sip, template.io(network.toSide(id - firstSipLink)));
+    return sip < 0 ? relayNode(id) : inSip(sip, template.io(network.toSide(id - firstSipLink)));
+  }
+
+  private int relayNode(int link) {
+    return host + 1 + network.relayOf(link - firstSipLink);
   }
 
   /** Number of nodes; their ids are 0 to this less one. */
   public int nodeCount() {
-    return host + (network.hasSwitch() ? 2 : 1);
+    return host + 1 + network.relays();
   }
 
   /**
@@ -510,7 +560,8 @@ public final class Machine {
     if (id >= host) {
       NodeKind kind = id == host ? NodeKind.HOST : NodeKind.SWITCH;
       double y = id == host ? -1 : sipGridHeight();
-      return new Node(id, nodeName(id), kind, -1, -1, 0, (sipGridWidth() - 1) / 2.0, y);
+      int index = id == host ? 0 : id - host - 1;
+      return new Node(id, nodeName(id), kind, -1, -1, index, (sipGridWidth() - 1) / 2.0, y);
     }
     int sip = id / template.nodes;
     int local = id % template.nodes;
@@ -558,7 +609,7 @@ public final class Machine {
 
   private String nodeName(int id) {
     if (id >= host) {
-      return id == host ? "host" : "switch";
+      return id == host ? "host" : network.relayName(id - host - 1);
     }
     int local = id % template.nodes;
     String sip = "sip" + id / template.nodes;
@@ -659,13 +710,23 @@ public final class Machine {
     } else if (toNode == host) {
       walk.walkToHost(fromSip, fromLocal);
     } else if (fromNode > host) {
-      walk.walkFromSwitch(toSip, toLocal);
+      checkJoined(network.linkFromRelay(fromNode - host - 1, toSip), fromNode, toNode);
+      walk.walkFromRelay(fromNode - host - 1, toSip, toLocal);
     } else if (toNode > host) {
-      walk.walkToSwitch(fromSip, fromLocal);
+      checkJoined(network.linkToRelay(fromSip, toNode - host - 1), fromNode, toNode);
+      walk.walkToRelay(fromSip, fromLocal, toNode - host - 1);
     } else {
       walk.walk(fromSip, fromLocal, toSip, toLocal);
     }
     return new Route(this, walk.links());
+  }
+
+  private void checkJoined(int link, int fromNode, int toNode) {
+    if (link == PackageNetwork.NONE) {
+      throw new MachineException(
+          "no route from %s to %s; a package reaches the switches that it has a link to"
+              .formatted(nodeName(fromNode), nodeName(toNode)));
+    }
   }
 
   /** The links from one PE to another, see {@link #route(int, int)}. */
@@ -677,10 +738,11 @@ public final class Machine {
    * The virtual channel of each link of a route, for finite buffers.
    *
    * <p>A route passes through phases, in this order, each of which goes along one axis or stays in
-   * one place, so that waits inside a phase make no circle: packages along x, beyond the wrap link
-   * of a ring or axis (the <em>dateline</em>: Dally and Seitz, 1987), packages along y, beyond its
-   * wrap link, the cubes of the last package, and the last cube. Each phase that the machine has
-   * gets a channel of its own; if there are fewer channels, the first phases share channel 0.
+   * one place, so that waits inside a phase make no circle: for each dimension of the network
+   * packages along it and those beyond the wrap link of its ring (the <em>dateline</em>: Dally and
+   * Seitz, 1987), then the cubes of the last package, and the last cube. Each phase that the
+   * machine has gets a channel of its own; if there are fewer channels, the first phases share
+   * channel 0.
    *
    * @param route links in order, as {@link #route} gives them
    */
@@ -697,6 +759,7 @@ public final class Machine {
     return channels;
   }
 
+  /** Phase 2 a is along axis a, 2 a + 1 beyond its wrap link; then a package, then a cube. */
   private int[] phases(int[] route) {
     int[] phases = new int[route.length];
     int lastBetween = -1;
@@ -710,22 +773,21 @@ public final class Machine {
         lastCrossing = i;
       }
     }
-    int phase = PHASE_X;
+    int package0 = 2 * network.axes();
+    int phase = 0;
     int next = 0; // the next link between packages
     for (int i = 0; i < route.length; i++) {
       if (i > lastBetween) {
-        phases[i] = i > lastCrossing ? PHASE_CUBE : PHASE_PACKAGE;
+        phases[i] = i > lastCrossing ? package0 + 1 : package0;
         continue;
       }
       while (next < i || linkKind(route[next]) != LinkKind.SIP_TO_SIP) {
         next++;
       }
       int link = route[next] - firstSipLink;
-      if (phase < PHASE_Y && !network.isAlongX(link)) {
-        phase = PHASE_Y; // from the turn on
-      }
+      phase = Math.max(phase, 2 * network.axisOf(link)); // from the turn on
       if (next == i && network.isWrap(link)) {
-        phase = phase < PHASE_Y ? PHASE_X_WRAPPED : PHASE_Y_WRAPPED;
+        phase |= 1;
       }
       phases[i] = phase;
     }
@@ -733,9 +795,9 @@ public final class Machine {
   }
 
   private int[] phaseChannels(int count) {
-    int[] channel = new int[PHASES];
+    int[] channel = new int[phases(network.axes())];
     int rank = -1;
-    for (int phase = 0; phase < PHASES; phase++) {
+    for (int phase = 0; phase < channel.length; phase++) {
       if (hasPhase(phase)) {
         rank++;
       }
@@ -747,7 +809,7 @@ public final class Machine {
   /** Phases that routes of this machine pass through: as many virtual channels are of use. */
   int phaseCount() {
     int count = 0;
-    for (int phase = 0; phase < PHASES; phase++) {
+    for (int phase = 0; phase < phases(network.axes()); phase++) {
       count += hasPhase(phase) ? 1 : 0;
     }
     return count;
@@ -755,13 +817,15 @@ public final class Machine {
 
   /** A package of one cube has no traffic of its own that could wait for what passes through. */
   private boolean hasPhase(int phase) {
-    return switch (phase) {
-      case PHASE_X -> sips() > 1 || cubesPerSip() == 1;
-      case PHASE_X_WRAPPED -> network.wrapsAlongX();
-      case PHASE_Y -> sips() > 1 && sipGridHeight() > 1;
-      case PHASE_Y_WRAPPED -> network.wrapsAlongY();
-      default -> cubesPerSip() > 1;
-    };
+    int axis = phase / 2;
+    if (axis == network.axes()) {
+      return cubesPerSip() > 1;
+    }
+    if (phase % 2 == 1) {
+      return network.wrapsAlong(axis);
+    }
+    boolean goes = sips() > 1 && network.axisSize(axis) > 1;
+    return goes || (axis == 0 && cubesPerSip() == 1);
   }
 
   /** Uncontended time of a launch from the host to a PE, over IO CPU and M_CPU, ps. */

@@ -2,6 +2,7 @@ package org.kernbench.machine;
 
 import java.util.List;
 import java.util.Map;
+import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.FabricSpec;
 import org.kernbench.machine.spec.HbmSpec;
 import org.kernbench.machine.spec.IpcqSpec;
@@ -31,7 +32,12 @@ record MachineConfig(
     FabricSpec fabric,
     SoftwareSpec software) {
 
-  /** Packages and the cubes in each. */
+  /**
+   * Packages and the cubes in each.
+   *
+   * @param dimensions of the network, innermost first; empty where {@code topology} says it all
+   * @param sipLink what links between packages are without them
+   */
   record SystemConfig(
       int sips,
       SipTopology topology,
@@ -41,7 +47,9 @@ record MachineConfig(
       int cubesWidth,
       int cubesHeight,
       List<LinkOverride> overrides,
-      List<SlowPackage> slow) {}
+      List<SlowPackage> slow,
+      List<Dimension> dimensions,
+      LinkSpec sipLink) {}
 
   /** The router mesh of a cube and the PEs on it. */
   record CubeConfig(int nocWidth, int nocHeight, int corners, int pesPerCorner) {

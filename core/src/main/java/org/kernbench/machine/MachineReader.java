@@ -15,6 +15,7 @@ import org.kernbench.machine.spec.AccelSlot;
 import org.kernbench.machine.spec.Backpressure;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.machine.spec.CpuSpec;
+import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.DmaSpec;
 import org.kernbench.machine.spec.DramSpec;
 import org.kernbench.machine.spec.FabricSpec;
@@ -58,6 +59,9 @@ final class MachineReader {
   private static final int MAX_FULLY_CONNECTED = 4096;
   private static final int MAX_AXIS = 256;
 
+  /** As many as the routes of the deepest network pass through. */
+  private static final int MAX_CHANNELS = Machine.phases(NetworkReader.MOST_DIMENSIONS);
+
   /** So that node and link ids fit an int with room to spare. */
   private static final long MAX_NODES = 1 << 28;
 
@@ -85,7 +89,9 @@ final class MachineReader {
     ConfigMap root = tree.root(problems);
     String description = root.text("description");
     ConfigMap systemMap = root.map("system");
-    SystemConfig system = system(systemMap, root.map("sip"));
+    LinkSpec betweenSips = sipLinks(systemMap);
+    List<Dimension> dimensions = NetworkReader.dimensions(systemMap, problems);
+    SystemConfig system = system(systemMap, root.map("sip"), dimensions, betweenSips);
     LaunchSpec launch = launch(systemMap);
     ConfigMap cubeMap = root.map("cube");
     CubeConfig cube = cube(cubeMap);
@@ -122,11 +128,28 @@ final class MachineReader {
     return machine.withWarnings(MachineWarnings.of(machine, tree));
   }
 
-  private SystemConfig system(ConfigMap system, ConfigMap sip) {
+  private LinkSpec sipLinks(ConfigMap system) {
+    ConfigMap systemLinks = system.map("links");
+    link(systemLinks, "sip_to_sip", LinkKind.SIP_TO_SIP);
+    link(systemLinks, "host_to_sip", LinkKind.HOST_LINK);
+    systemLinks.done();
+    return Objects.requireNonNull(links.get(LinkKind.SIP_TO_SIP));
+  }
+
+  private SystemConfig system(
+      ConfigMap system, ConfigMap sip, List<Dimension> dimensions, LinkSpec sipLink) {
     ConfigMap sipsMap = system.map("sips");
-    int sips = sipsMap.integer("count", 1, MAX_SIPS);
-    SipTopology topology = sipsMap.choice("topology", SipTopology.values());
-    int[] grid = grid(sipsMap, sips, topology);
+    int stated = sipsMap.integer("count", 1, MAX_SIPS);
+    boolean levels = !dimensions.isEmpty();
+    int sips = levels ? NetworkReader.packages(dimensions) : stated;
+    SipTopology word = sipsMap.choice("topology", SipTopology.shortForms());
+    SipTopology topology = levels ? SipTopology.NETWORK : word;
+    int[] grid = levels ? new int[] {sips, 1} : grid(sipsMap, sips, topology);
+    if (levels) {
+      NetworkReader.checkCount(system, sipsMap, stated, dimensions, MAX_SIPS);
+      axis(sipsMap, "w");
+      axis(sipsMap, "h");
+    }
     WrapPairs wrapPairs = sipsMap.choice("wrap_pairs", WrapPairs.values());
     List<LinkOverride> overrides = UnequalParts.links(sipsMap);
     List<SlowPackage> slow = UnequalParts.slow(sipsMap);
@@ -136,11 +159,6 @@ final class MachineReader {
           "count",
           "got " + sips + " fully connected sips; expected at most " + MAX_FULLY_CONNECTED);
     }
-    ConfigMap systemLinks = system.map("links");
-    link(systemLinks, "sip_to_sip", LinkKind.SIP_TO_SIP);
-    link(systemLinks, "host_to_sip", LinkKind.HOST_LINK);
-    systemLinks.done();
-
     ConfigMap mesh = sip.map("cube_mesh");
     int width = mesh.integer("w", 1, MAX_AXIS);
     int height = mesh.integer("h", 1, MAX_AXIS);
@@ -152,7 +170,17 @@ final class MachineReader {
     sip.done();
     SystemConfig config =
         new SystemConfig(
-            sips, topology, grid[0], grid[1], wrapPairs, width, height, overrides, slow);
+            sips,
+            topology,
+            grid[0],
+            grid[1],
+            wrapPairs,
+            width,
+            height,
+            overrides,
+            slow,
+            dimensions,
+            sipLink);
     if (problems.isClean("system")) {
       UnequalParts.check(sipsMap, config);
     }
@@ -541,7 +569,7 @@ final class MachineReader {
               .formatted(chunk, hbm.burstBytes()));
     }
     long flit = map.size("flit");
-    int channels = map.integerOr("virtual_channels", "auto", 1, Machine.PHASES);
+    int channels = map.integerOr("virtual_channels", "auto", 1, MAX_CHANNELS);
     long buffer =
         map.isText("buffer", "unlimited")
             ? FabricSpec.UNLIMITED

@@ -42,10 +42,16 @@ public record Neighbours(Pe from, Pe to, String what) {
   private static Neighbours overALink(Machine machine) {
     int found = -1;
     for (int id = 0; id < machine.linkCount(); id++) {
-      if (machine.linkKind(id) == LinkKind.SIP_TO_SIP && !machine.isDead(id)) {
+      if (machine.linkKind(id) == LinkKind.SIP_TO_SIP
+          && !machine.isDead(id)
+          && machine.packageOf(machine.linkFrom(id)) < machine.sips()
+          && machine.packageOf(machine.linkTo(id)) < machine.sips()) {
         boolean better = found < 0 || rank(machine, id) < rank(machine, found);
         found = better ? id : found;
       }
+    }
+    if (found < 0) {
+      return nextSip(machine); // through a switch
     }
     int from = machine.packageOf(machine.linkFrom(found));
     int to = machine.packageOf(machine.linkTo(found));

@@ -12,7 +12,7 @@ import java.util.Arrays;
  */
 final class RouteWalk {
   private final SipTemplate template;
-  private final SipNetwork network;
+  private final PackageNetwork network;
   private final int firstHostLink;
   private final int firstSipLink;
   private int[] links = new int[32];
@@ -23,7 +23,7 @@ final class RouteWalk {
 
   private int at;
 
-  RouteWalk(SipTemplate template, SipNetwork network, int firstHostLink, int firstSipLink) {
+  RouteWalk(SipTemplate template, PackageNetwork network, int firstHostLink, int firstSipLink) {
     this.template = template;
     this.network = network;
     this.firstHostLink = firstHostLink;
@@ -76,16 +76,18 @@ final class RouteWalk {
     push(firstHostLink + 2 * fromSip + 1);
   }
 
-  /** From a node of a package to the switch. */
-  void walkToSwitch(int fromSip, int fromNode) {
-    walk(fromSip, fromNode, fromSip, template.io(Side.E));
-    push(firstSipLink + network.nextLink(fromSip, fromSip));
+  /** From a node of a package to a switch that it has a link to. */
+  void walkToRelay(int fromSip, int fromNode, int relay) {
+    int link = network.linkToRelay(fromSip, relay);
+    walk(fromSip, fromNode, fromSip, template.io(network.fromSide(link)));
+    push(firstSipLink + link);
   }
 
-  /** From the switch to a node of a package. */
-  void walkFromSwitch(int toSip, int toNode) {
-    push(firstSipLink + network.switchLink(toSip));
-    walk(toSip, template.io(Side.E), toSip, toNode);
+  /** From a switch to a node of a package that it has a link to. */
+  void walkFromRelay(int relay, int toSip, int toNode) {
+    int link = network.linkFromRelay(relay, toSip);
+    push(firstSipLink + link);
+    walk(toSip, template.io(network.toSide(link)), toSip, toNode);
   }
 
   /** True if {@code upper} lies on the way of {@code lower} to its router. */
@@ -110,9 +112,8 @@ final class RouteWalk {
   private void crossToNextSip(int toSip) {
     int next = network.nextSip(sip, toSip);
     Side entry = network.entrySide(sip, toSip);
-    push(firstSipLink + network.nextLink(sip, toSip));
-    if (network.hasSwitch()) {
-      push(firstSipLink + network.switchLink(toSip));
+    for (int link : network.hop(sip, toSip)) {
+      push(firstSipLink + link);
     }
     sip = next;
     at = template.io(entry);

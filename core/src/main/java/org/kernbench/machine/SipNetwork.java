@@ -3,6 +3,8 @@ package org.kernbench.machine;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntUnaryOperator;
+import org.kernbench.machine.spec.Dimension;
+import org.kernbench.machine.spec.DimensionKind;
 import org.kernbench.machine.spec.LinkOverride;
 import org.kernbench.machine.spec.LinkSpec;
 import org.kernbench.machine.spec.SipTopology;
@@ -16,11 +18,14 @@ import org.kernbench.machine.spec.WrapPairs;
  * further on leaves on side {@code k mod 4} of E, W, N, S. In a switch network every package has
  * one link on E.
  */
-final class SipNetwork {
+final class SipNetwork implements PackageNetwork {
   private static final Side[] PEER_SIDES = {Side.E, Side.W, Side.N, Side.S};
-  private static final int NONE = -1;
 
   private final SipTopology topology;
+
+  /** Rate and latency of links that are not different. */
+  private final LinkSpec usual;
+
   private final int sips;
   private final int width;
   private final int height;
@@ -57,6 +62,7 @@ final class SipNetwork {
   private int linksEach = 1;
 
   SipNetwork(MachineConfig.SystemConfig system) {
+    usual = system.sipLink();
     topology = system.topology();
     sips = system.sips();
     boolean ring = topology == SipTopology.RING_1D;
@@ -78,6 +84,7 @@ final class SipNetwork {
           case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> numberPorts();
           case FULLY_CONNECTED -> sips * (sips - 1);
           case SWITCH -> 2 * sips;
+          case NETWORK -> throw unknown();
         };
     overrides = system.overrides();
     detours = overrides.stream().anyMatch(LinkOverride::dead) && ports ? detours() : new byte[0];
@@ -136,14 +143,16 @@ final class SipNetwork {
   }
 
   /** Whether nothing can pass a link. */
-  boolean isDead(int link) {
+  @Override
+  public boolean isDead(int link) {
     int from = fromSip(link);
     int to = toSip(link);
     return overrides.stream().anyMatch(o -> o.dead() && o.concerns(from, to));
   }
 
   /** Whether a link is not as the others. */
-  boolean isUnequal(int link) {
+  @Override
+  public boolean isUnequal(int link) {
     int from = fromSip(link);
     int to = toSip(link);
     return overrides.stream().anyMatch(o -> o.concerns(from, to));
@@ -156,7 +165,7 @@ final class SipNetwork {
     }
     return switch (topology) {
       case FULLY_CONNECTED -> true;
-      case SWITCH -> false;
+      case SWITCH, NETWORK -> false;
       case RING_1D, TORUS_2D, MESH_2D_NO_WRAP ->
           Arrays.stream(SipTemplate.SIDES).anyMatch(side -> neighbour(from, side) == to);
     };
@@ -174,7 +183,8 @@ final class SipNetwork {
   }
 
   /** Says which package cannot be reached; empty if all can. */
-  String unreachable() {
+  @Override
+  public String unreachable() {
     for (int pair = 0; pair < detours.length; pair++) {
       int from = pair / sips;
       int to = pair % sips;
@@ -190,8 +200,9 @@ final class SipNetwork {
   }
 
   /** Rate and latency of a link, given what they usually are. */
-  LinkSpec spec(int link, LinkSpec usual) {
-    LinkSpec spec = isDouble(link) ? usual.doubled() : usual;
+  @Override
+  public LinkSpec spec(int link, LinkSpec alike) {
+    LinkSpec spec = isDouble(link) ? alike.doubled() : alike;
     for (LinkOverride each : overrides) {
       if (each.concerns(fromSip(link), toSip(link))) {
         spec = each.over(spec);
@@ -249,24 +260,90 @@ final class SipNetwork {
     return inside ? y * width + x : NONE;
   }
 
-  int links() {
+  @Override
+  public int links() {
     return links;
   }
 
-  int width() {
+  @Override
+  public int width() {
     return width;
   }
 
-  int height() {
+  @Override
+  public int height() {
     return height;
   }
 
-  boolean hasSwitch() {
-    return topology == SipTopology.SWITCH;
+  @Override
+  public int relays() {
+    return topology == SipTopology.SWITCH ? 1 : 0;
+  }
+
+  @Override
+  public String relayName(int relay) {
+    return "switch";
+  }
+
+  @Override
+  public List<Dimension> dimensions() {
+    return switch (topology) {
+      case RING_1D -> List.of(dimension(DimensionKind.RING, sips, doubleX));
+      case TORUS_2D ->
+          List.of(
+              dimension(DimensionKind.RING, width, doubleX),
+              dimension(DimensionKind.RING, height, doubleY));
+      case MESH_2D_NO_WRAP ->
+          List.of(
+              dimension(DimensionKind.MESH, width, false),
+              dimension(DimensionKind.MESH, height, false));
+      case FULLY_CONNECTED -> List.of(dimension(DimensionKind.FULLY_CONNECTED, sips, false));
+      case SWITCH -> List.of(dimension(DimensionKind.SWITCH, sips, false));
+      case NETWORK -> throw unknown();
+    };
+  }
+
+  private Dimension dimension(DimensionKind kind, int size, boolean isDouble) {
+    return Dimension.of(kind, size, isDouble ? usual.doubled() : usual);
+  }
+
+  private static IllegalStateException unknown() {
+    return new IllegalStateException("bug: networks of dimensions are described elsewhere");
+  }
+
+  @Override
+  public int place(int sip, int dimension) {
+    return !topology.isGrid() ? sip : dimension == 0 ? sip % width : sip / width;
+  }
+
+  @Override
+  public boolean isStored(int link) {
+    return false;
+  }
+
+  @Override
+  public int axes() {
+    return 2;
+  }
+
+  @Override
+  public int axisOf(int link) {
+    return isAlongX(link) ? 0 : 1;
+  }
+
+  @Override
+  public int axisSize(int axis) {
+    return axis == 0 ? sips : height;
+  }
+
+  @Override
+  public boolean wrapsAlong(int axis) {
+    return axis == 0 ? wrapX : wrapY;
   }
 
   /** The side on which the way from one package to another leaves the first. */
-  Side exitSide(int from, int to) {
+  @Override
+  public Side exitSide(int from, int to) {
     return detours.length > 0 ? SipTemplate.SIDES[detours[from * sips + to]] : usualSide(from, to);
   }
 
@@ -274,6 +351,7 @@ final class SipNetwork {
   private Side usualSide(int from, int to) {
     return switch (topology) {
       case SWITCH -> Side.E;
+      case NETWORK -> throw unknown();
       case FULLY_CONNECTED -> PEER_SIDES[Math.floorMod(to - from - 1, sips) % 4];
       case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> {
         int dx = to % width - from % width;
@@ -290,46 +368,71 @@ final class SipNetwork {
   }
 
   /** The next package on the way. */
-  int nextSip(int from, int to) {
+  @Override
+  public int nextSip(int from, int to) {
     return portLink.length == 0 ? to : neighbour(from, exitSide(from, to));
   }
 
   /** The side on which the next package is entered. */
-  Side entrySide(int from, int to) {
+  @Override
+  public Side entrySide(int from, int to) {
     return switch (topology) {
       case SWITCH -> Side.E;
+      case NETWORK -> throw unknown();
       case FULLY_CONNECTED -> exitSide(to, from);
       case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> exitSide(from, to).opposite();
     };
   }
 
+  @Override
+  public int[] hop(int from, int to) {
+    return topology == SipTopology.SWITCH
+        ? new int[] {2 * from, 2 * to + 1}
+        : new int[] {nextLink(from, to)};
+  }
+
   /** The link to the next package; in a switch network the one to the switch. */
-  int nextLink(int from, int to) {
+  private int nextLink(int from, int to) {
     return switch (topology) {
       case SWITCH -> 2 * from;
+      case NETWORK -> throw unknown();
       case FULLY_CONNECTED -> from * (sips - 1) + (to < from ? to : to - 1);
       case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> portLink(from, exitSide(from, to));
     };
   }
 
-  /** The link from the switch to a package. */
-  int switchLink(int to) {
-    return 2 * to + 1;
+  @Override
+  public int linkToRelay(int sip, int relay) {
+    return 2 * sip;
+  }
+
+  @Override
+  public int linkFromRelay(int relay, int sip) {
+    return 2 * sip + 1;
+  }
+
+  @Override
+  public int relayOf(int link) {
+    return topology == SipTopology.SWITCH ? 0 : NONE;
   }
 
   /** The package a link leaves; -1 for the switch. */
-  int fromSip(int link) {
+  @Override
+  public int fromSip(int link) {
     return switch (topology) {
       case SWITCH -> link % 2 == 0 ? link / 2 : NONE;
+      case NETWORK -> throw unknown();
       case FULLY_CONNECTED -> link / (sips - 1);
       case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> portSip(link);
     };
   }
 
   /** The package a link enters; -1 for the switch. */
-  int toSip(int link) {
+  @Override
+  public int toSip(int link) {
     return switch (topology) {
       case SWITCH -> link % 2 == 1 ? link / 2 : NONE;
+      case NETWORK -> throw unknown();
       case FULLY_CONNECTED -> {
         int peer = link % (sips - 1);
         yield peer < fromSip(link) ? peer : peer + 1;
@@ -339,9 +442,11 @@ final class SipNetwork {
   }
 
   /** The link that leads from and to where a shift takes the ends of a link. */
-  int shifted(int link, IntUnaryOperator shift) {
+  @Override
+  public int shifted(int link, IntUnaryOperator shift) {
     return switch (topology) {
       case SWITCH -> 2 * shift.applyAsInt(link / 2) + link % 2;
+      case NETWORK -> throw unknown();
       case FULLY_CONNECTED ->
           nextLink(shift.applyAsInt(fromSip(link)), shift.applyAsInt(toSip(link)));
       case RING_1D, TORUS_2D, MESH_2D_NO_WRAP ->
@@ -349,16 +454,8 @@ final class SipNetwork {
     };
   }
 
-  boolean wrapsAlongX() {
-    return wrapX;
-  }
-
-  boolean wrapsAlongY() {
-    return wrapY;
-  }
-
   /** Whether a link of a ring or grid leads along x. */
-  boolean isAlongX(int link) {
+  private boolean isAlongX(int link) {
     if (linkPort.length == 0) {
       return true;
     }
@@ -367,7 +464,8 @@ final class SipNetwork {
   }
 
   /** Whether a link closes a ring or an axis. */
-  boolean isWrap(int link) {
+  @Override
+  public boolean isWrap(int link) {
     if (linkPort.length == 0) {
       return false;
     }
@@ -379,18 +477,22 @@ final class SipNetwork {
   }
 
   /** The side on which a link leaves a package. */
-  Side fromSide(int link) {
+  @Override
+  public Side fromSide(int link) {
     return switch (topology) {
       case SWITCH -> Side.E;
+      case NETWORK -> throw unknown();
       case FULLY_CONNECTED -> exitSide(fromSip(link), toSip(link));
       case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> portSide(link);
     };
   }
 
   /** The side on which a link enters a package. */
-  Side toSide(int link) {
+  @Override
+  public Side toSide(int link) {
     return switch (topology) {
       case SWITCH -> Side.E;
+      case NETWORK -> throw unknown();
       case FULLY_CONNECTED -> exitSide(toSip(link), fromSip(link));
       case RING_1D, TORUS_2D, MESH_2D_NO_WRAP -> fromSide(link).opposite();
     };

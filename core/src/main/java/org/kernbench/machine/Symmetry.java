@@ -18,12 +18,12 @@ import org.kernbench.machine.spec.SipTopology;
  */
 public final class Symmetry {
   private final Machine machine;
-  private final SipNetwork network;
+  private final PackageNetwork network;
   private final int linksOfPackage;
   private final int firstHostLink;
   private final int firstSipLink;
 
-  Symmetry(Machine machine, SipNetwork network, int linksOfPackage, int firstSipLink) {
+  Symmetry(Machine machine, PackageNetwork network, int linksOfPackage, int firstSipLink) {
     this.machine = machine;
     this.network = network;
     this.linksOfPackage = linksOfPackage;
@@ -49,6 +49,11 @@ public final class Symmetry {
               .formatted(machine.slowPackages().getFirst()));
     }
     SipTopology topology = machine.sipTopology();
+    if (topology == SipTopology.NETWORK) {
+      return Optional.of(
+          "system.network is not folded yet; use system.sips.topology to fold (ring_1d, torus_2d,"
+              + " fully_connected or switch)");
+    }
     if (topology == SipTopology.MESH_2D_NO_WRAP) {
       return Optional.of(
           "packages at the edge of a mesh_2d_no_wrap have fewer links; use torus_2d to fold");

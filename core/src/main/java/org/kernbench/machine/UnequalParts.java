@@ -87,34 +87,62 @@ final class UnequalParts {
 
   /** The links exist, and every package still reaches every other. */
   private static void checkLinks(ConfigMap sipsMap, SystemConfig config) {
-    SipNetwork network = new SipNetwork(config);
+    PackageNetwork network = PackageNetwork.of(config);
     for (LinkOverride each : config.overrides()) {
-      if (!network.isLink(each.from(), each.to())) {
-        sipsMap.problem(
-            "links",
-            """
-            got a link %s to %s; the packages of this network are joined otherwise, e.g. %s\
-            """
-                .formatted(each.from(), each.to(), network.someLink()));
-      } else if (each.dead() && !network.canGoRound()) {
-        sipsMap.problem(
-            "links",
-            """
-            link %s to %s is dead, and routes cannot go round it in a %s network; make it \
-            slow instead, or use ring_1d, torus_2d or mesh_2d_no_wrap\
-            """
-                .formatted(
-                    each.from(), each.to(), config.topology().name().toLowerCase(Locale.ROOT)));
+      String problem =
+          switch (network) {
+            case SipNetwork flat -> problem(flat, config, each);
+            case LevelNetwork levels -> problem(levels, config, each);
+          };
+      if (!problem.isEmpty()) {
+        sipsMap.problem("links", problem);
       }
     }
-    if (problemFree(config, network)) {
-      return;
+    if (config.overrides().stream().anyMatch(LinkOverride::dead)
+        && !network.unreachable().isEmpty()) {
+      sipsMap.problem("links", network.unreachable());
     }
-    sipsMap.problem("links", network.unreachable());
   }
 
-  private static boolean problemFree(SystemConfig config, SipNetwork network) {
-    return config.overrides().stream().noneMatch(LinkOverride::dead)
-        || network.unreachable().isEmpty();
+  private static String problem(SipNetwork network, SystemConfig config, LinkOverride each) {
+    if (each.isAtSwitch() || !network.isLink(each.from(), each.to())) {
+      return missing(each, network.someLink());
+    }
+    if (each.dead() && !network.canGoRound()) {
+      return """
+      link %s to %s is dead, and routes cannot go round it in a %s network; make it \
+      slow instead, or use ring_1d, torus_2d or mesh_2d_no_wrap\
+      """
+          .formatted(each.from(), each.to(), config.topology().name().toLowerCase(Locale.ROOT));
+    }
+    return "";
+  }
+
+  private static String problem(LevelNetwork network, SystemConfig config, LinkOverride each) {
+    if ((each.from() < 0 && each.to() < 0) || !network.isLink(each)) {
+      return missing(each, network.someLinks());
+    }
+    if (each.dead() && each.isAtSwitch()) {
+      return """
+      link %s is dead, and no route goes round a switch; make it slow instead, e.g. 1 GB/s\
+      """
+          .formatted(each);
+    }
+    if (each.dead() && config.sips() > LevelNetwork.MOST_DETOURS) {
+      return """
+      link %s is dead, and ways round are looked for in networks of up to %s sips; this one has \
+      %s; make it slow instead, e.g. 1 GB/s\
+      """
+          .formatted(each, LevelNetwork.MOST_DETOURS, config.sips());
+    }
+    return "";
+  }
+
+  private static String missing(LinkOverride each, String some) {
+    String[] words = each.toString().split(each.both() ? "-| " : "->| ", 3);
+    return """
+    got a link %s to %s; the packages of this network are joined otherwise, e.g. %s\
+    """
+        .formatted(words[0], words[1], some);
   }
 }

@@ -13,6 +13,7 @@ import java.math.BigInteger;
  */
 public final class Rate {
   private static final long PS_PER_SECOND = 1_000_000_000_000L;
+  private static final long PS_PER_NS = 1000;
 
   private final long bytesPerSecond;
 
@@ -21,8 +22,16 @@ public final class Rate {
 
   private final long denominator;
 
-  private Rate(long bytesPerSecond) {
+  /** What each duration is rounded down to a multiple of; 0 if it is rounded up to a picosecond. */
+  private final long stepPs;
+
+  /** Added to a duration before it is rounded down. */
+  private final long oddPs;
+
+  private Rate(long bytesPerSecond, long stepPs, long oddPs) {
     this.bytesPerSecond = bytesPerSecond;
+    this.stepPs = stepPs;
+    this.oddPs = oddPs;
     long divisor = gcd(PS_PER_SECOND, bytesPerSecond);
     this.numerator = PS_PER_SECOND / divisor;
     this.denominator = bytesPerSecond / divisor;
@@ -38,7 +47,33 @@ public final class Rate {
       throw new IllegalArgumentException(
           "rate: got " + bytesPerSecond + " bytes per second; expected a positive rate");
     }
-    return new Rate(bytesPerSecond);
+    return new Rate(bytesPerSecond, 0, 0);
+  }
+
+  /**
+   * The same as tools have it that count time in whole nanoseconds: {@code durationPs(bytes) =
+   * floor((odd + bytes * 10^12 / bytesPerSecond) / 1000) * 1000}.
+   *
+   * @param oddPs what a latency has beyond whole nanoseconds, 0 to 999
+   * @throws IllegalArgumentException if the rate is not positive
+   */
+  public static Rate inWholeNs(long bytesPerSecond, long oddPs) {
+    return new Rate(ofBytesPerSecond(bytesPerSecond).bytesPerSecond, PS_PER_NS, oddPs);
+  }
+
+  /** Whether durations are in whole nanoseconds, and so may be less than the bytes take. */
+  public boolean isInWholeNs() {
+    return stepPs > 0;
+  }
+
+  private long steppedDurationPs(long bytes) {
+    BigInteger perStep = BigInteger.valueOf(bytesPerSecond).multiply(BigInteger.valueOf(stepPs));
+    BigInteger steps =
+        BigInteger.valueOf(bytes)
+            .multiply(BigInteger.valueOf(PS_PER_SECOND))
+            .add(BigInteger.valueOf(bytesPerSecond).multiply(BigInteger.valueOf(oddPs)))
+            .divide(perStep);
+    return Math.multiplyExact(steps.longValueExact(), stepPs);
   }
 
   /** Bytes per second. */
@@ -47,7 +82,8 @@ public final class Rate {
   }
 
   /**
-   * Picoseconds that {@code bytes} bytes take at this rate, rounded up; 0 for 0 bytes.
+   * Picoseconds that {@code bytes} bytes take at this rate, rounded up; 0 for 0 bytes. In {@linkplain
+   * #inWholeNs whole nanoseconds} rounded down.
    *
    * @throws IllegalArgumentException if {@code bytes} is negative
    * @throws ArithmeticException if the duration does not fit a {@code long} of picoseconds
@@ -55,6 +91,9 @@ public final class Rate {
   public long durationPs(long bytes) {
     if (bytes < 0) {
       throw new IllegalArgumentException("bytes: got " + bytes + "; expected 0 or more");
+    }
+    if (stepPs > 0) {
+      return steppedDurationPs(bytes);
     }
     long product = bytes * numerator;
     if (product < 0 || Math.multiplyHigh(bytes, numerator) != 0) {
@@ -88,7 +127,10 @@ public final class Rate {
 
   @Override
   public boolean equals(Object other) {
-    return other instanceof Rate that && that.bytesPerSecond == bytesPerSecond;
+    return other instanceof Rate that
+        && that.bytesPerSecond == bytesPerSecond
+        && that.stepPs == stepPs
+        && that.oddPs == oddPs;
   }
 
   @Override

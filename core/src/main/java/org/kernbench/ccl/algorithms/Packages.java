@@ -1,6 +1,7 @@
 package org.kernbench.ccl.algorithms;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -11,6 +12,7 @@ import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.RingOrder;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.SipTopology;
 
 /**
@@ -91,12 +93,22 @@ final class Packages {
   }
 
   private int[] sipRing(List<Integer> order) {
+    if (machine().sipTopology() == SipTopology.NETWORK) {
+      int[] places =
+          machine().dimensions().size() == 1
+              ? IntStream.range(0, machine().sips()).toArray()
+              : RingOrder.cycle(machine().dimensions().stream().mapToInt(Dimension::size).toArray());
+      return order.stream()
+          .sorted(Comparator.comparingInt(s -> places[s]))
+          .mapToInt(Integer::intValue)
+          .toArray();
+    }
     if (!machine().sipTopology().isGrid()) {
       return order.stream().mapToInt(Integer::intValue).toArray();
     }
     int[] cycle = RingOrder.cycle(machine().sipGridWidth(), machine().sipGridHeight());
     return order.stream()
-        .sorted(java.util.Comparator.comparingInt(s -> cycle[s]))
+        .sorted(Comparator.comparingInt(s -> cycle[s]))
         .mapToInt(Integer::intValue)
         .toArray();
   }

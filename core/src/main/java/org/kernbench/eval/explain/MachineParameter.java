@@ -63,7 +63,8 @@ public record MachineParameter(
       int equals = line.indexOf('=');
       String path = line.substring(0, equals);
       String text = line.substring(equals + 1);
-      if (STRUCTURE.stream().noneMatch(path::startsWith)) {
+      boolean size = path.startsWith("system.network[") && path.endsWith(".size");
+      if (!size && STRUCTURE.stream().noneMatch(path::startsWith)) {
         parse(text).ifPresent(n -> all.add(parameter(machine, path, text, n)));
       }
     }

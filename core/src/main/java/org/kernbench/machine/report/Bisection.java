@@ -7,6 +7,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Node;
 import org.kernbench.machine.NodeKind;
 import org.kernbench.machine.spec.LinkKind;
+import org.kernbench.machine.spec.SipTopology;
 
 /**
  * A cut through the middle of the cubes of a package or of the packages.
@@ -27,6 +28,12 @@ record Bisection(String name, boolean ofSip, int links, double bytesPerSecond) {
     if (machine.cubeMeshHeight() > 1) {
       cuts.add(cut(machine, "cubes, across y", LinkKind.CUBE_TO_CUBE, false));
     }
+    if (machine.sipTopology() == SipTopology.NETWORK) {
+      for (int d = 0; d < machine.dimensions().size(); d++) {
+        cuts.add(acrossDimension(machine, d));
+      }
+      return cuts;
+    }
     boolean grid = machine.sipTopology().isGrid();
     if (machine.sips() > 1 && (!grid || machine.sipGridWidth() > 1)) {
       cuts.add(cut(machine, grid ? "sips, across x" : "sips", LinkKind.SIP_TO_SIP, true));
@@ -35,6 +42,28 @@ record Bisection(String name, boolean ofSip, int links, double bytesPerSecond) {
       cuts.add(cut(machine, "sips, across y", LinkKind.SIP_TO_SIP, false));
     }
     return cuts;
+  }
+
+  /** The packages in the first half of a dimension from the others; a switch is with the others. */
+  private static Bisection acrossDimension(Machine machine, int d) {
+    int half = (machine.dimensions().get(d).size() + 1) / 2;
+    int links = 0;
+    double rate = 0;
+    for (int id = 0; id < machine.linkCount(); id++) {
+      if (machine.linkKind(id) == LinkKind.SIP_TO_SIP
+          && machine.dimensionOf(id) == d
+          && !machine.isDead(id)) {
+        int from = machine.packageOf(machine.linkFrom(id));
+        int to = machine.packageOf(machine.linkTo(id));
+        boolean leaves = from < machine.sips() && machine.place(from, d) < half;
+        boolean stays = to < machine.sips() && machine.place(to, d) < half;
+        if (leaves && !stays) {
+          links++;
+          rate += machine.specOf(id).rate().bytesPerSecond();
+        }
+      }
+    }
+    return new Bisection("sips, across dimension " + d, false, links, rate);
   }
 
   private static Bisection cut(Machine machine, String name, LinkKind kind, boolean alongX) {

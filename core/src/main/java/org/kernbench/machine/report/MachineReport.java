@@ -16,6 +16,7 @@ import org.kernbench.machine.Pe;
 import org.kernbench.machine.QueueReach;
 import org.kernbench.machine.Route;
 import org.kernbench.machine.Side;
+import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.machine.spec.HbmSpec;
 import org.kernbench.machine.spec.IpcqSpec;
@@ -23,6 +24,7 @@ import org.kernbench.machine.spec.LaunchSpec;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.spec.MathSpec;
 import org.kernbench.machine.spec.PeSpec;
+import org.kernbench.machine.spec.SipTopology;
 
 /**
  * The text of {@code kernbench machine show}: what a machine is, and what follows from its numbers.
@@ -73,6 +75,9 @@ public final class MachineReport {
             ? ", " + machine.sipGridWidth() + " x " + machine.sipGridHeight()
             : "";
     row("sips", machine.sips() + "   " + topology + grid);
+    if (machine.sipTopology() == SipTopology.NETWORK) {
+      dimensions();
+    }
     row(
         "cubes per sip",
         "%s   mesh %s x %s"
@@ -99,6 +104,27 @@ public final class MachineReport {
         "addresses",
         "%s bits: %s sip, %s die, %s offset"
             .formatted(map.addressBits(), map.sipBits(), map.dieBits(), map.offsetBits()));
+  }
+
+  private void dimensions() {
+    int stride = 1;
+    for (int d = 0; d < machine.dimensions().size(); d++) {
+      Dimension each = machine.dimensions().get(d);
+      boolean sides = each.fromSwitch().latencyPs() != each.link().latencyPs();
+      row(
+          "  dimension " + d,
+          "%s of %s   %s, %s%s%s%s%s"
+              .formatted(
+                  each.kind().name().toLowerCase(Locale.ROOT),
+                  each.size(),
+                  bandwidth(each.link().rate().bytesPerSecond()),
+                  time(each.link().latencyPs()),
+                  sides ? " to the switch, " + time(each.fromSwitch().latencyPs()) + " from it" : "",
+                  each.wholeMessages() ? ", whole messages" : "",
+                  each.link().rate().isInWholeNs() ? ", in whole ns" : "",
+                  stride == 1 ? "" : ", next at +" + stride));
+      stride *= each.size();
+    }
   }
 
   private void memories() {

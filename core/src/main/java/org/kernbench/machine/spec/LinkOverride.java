@@ -12,8 +12,8 @@ import org.kernbench.sim.Rate;
 /**
  * A link between two packages that is not as the others: slower, farther, or dead.
  *
- * @param from package it leaves
- * @param to package it enters
+ * @param from package it leaves, or {@link #switchOf} a dimension
+ * @param to package it enters, or {@link #switchOf} a dimension
  * @param both whether the link back is so as well
  * @param dead whether nothing can pass; routes then go round it
  * @param rate if it differs
@@ -25,7 +25,10 @@ public record LinkOverride(
       "two packages and what is different, e.g. \"0-1 50 GB/s\", \"2->3 dead\" (that direction"
           + " only) or \"4-5 100 GB/s, 400 ns\"";
 
-  private static final Pattern TEXT = Pattern.compile("(\\d{1,6})\\s*(->|-)\\s*(\\d{1,6})\\s+(.+)");
+  private static final String SWITCH = "switch";
+
+  private static final Pattern TEXT = Pattern.compile(
+          "(\\d{1,6}|switch\\d{0,2})\\s*(->|-)\\s*(\\d{1,6}|switch\\d{0,2})\\s+(.+)");
 
   /**
    * Reads one.
@@ -54,12 +57,34 @@ public record LinkOverride(
       }
     }
     return new LinkOverride(
-        Integer.parseInt(m.group(1)),
-        Integer.parseInt(m.group(3)),
+        end(m.group(1)),
+        end(m.group(3)),
         m.group(2).equals("-"),
         dead,
         rate,
         latency);
+  }
+
+  /** The end of a link that is the switch of a dimension. */
+  public static int switchOf(int dimension) {
+    return -1 - dimension;
+  }
+
+  private static int end(String text) {
+    if (!text.startsWith(SWITCH)) {
+      return Integer.parseInt(text);
+    }
+    String dimension = text.substring(SWITCH.length());
+    return switchOf(dimension.isEmpty() ? 0 : Integer.parseInt(dimension));
+  }
+
+  private static String end(int end) {
+    return end >= 0 ? String.valueOf(end) : SWITCH + (-1 - end);
+  }
+
+  /** Whether one end is a switch. */
+  public boolean isAtSwitch() {
+    return from < 0 || to < 0;
   }
 
   /** As it is written in a configuration. */
@@ -68,7 +93,7 @@ public record LinkOverride(
     List<String> what = new ArrayList<>();
     rate.ifPresent(r -> what.add(Quantity.BANDWIDTH.format(r.bytesPerSecond())));
     latencyPs.ifPresent(ps -> what.add(Quantity.TIME.format(ps)));
-    return from + (both ? "-" : "->") + to + " " + (dead ? "dead" : String.join(", ", what));
+    return end(from) + (both ? "-" : "->") + end(to) + " " + (dead ? "dead" : String.join(", ", what));
   }
 
   /** Whether it speaks of the link from one package to another. */

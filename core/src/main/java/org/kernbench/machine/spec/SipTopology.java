@@ -11,7 +11,18 @@ public enum SipTopology {
   /** A link between each two packages, spread over the four sides. */
   FULLY_CONNECTED,
   /** One switch, to which each package has one link on its E side. */
-  SWITCH;
+  SWITCH,
+  /** A product of dimensions, each joined in a way of its own: {@code system.network}. */
+  NETWORK;
+
+  private static final SipTopology[] SHORT_FORMS = {
+    RING_1D, TORUS_2D, MESH_2D_NO_WRAP, FULLY_CONNECTED, SWITCH
+  };
+
+  /** Those that a configuration can name with one word. */
+  public static SipTopology[] shortForms() {
+    return SHORT_FORMS.clone();
+  }
 
   /** True if packages have a place in a grid. */
   public boolean isGrid() {

@@ -1,0 +1,140 @@
+package org.kernbench.machine;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.kernbench.config.ConfigMap;
+import org.kernbench.config.Problems;
+import org.kernbench.config.Quantity;
+import org.kernbench.machine.spec.Dimension;
+import org.kernbench.machine.spec.DimensionKind;
+import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.sim.Rate;
+
+/** Reads {@code system.network}: the dimensions of a network of several levels. */
+final class NetworkReader {
+  /** More than anybody builds; routes need two virtual channels for each. */
+  static final int MOST_DIMENSIONS = 8;
+
+  /** The links of a line of packages that are all joined to each other grow with its square. */
+  private static final int MOST_PEERS = 1024;
+
+  private static final long MOST_LINKS = 1 << 28;
+
+  private static final String NONE = "none";
+
+  private NetworkReader() {}
+
+  /** How links of a dimension count time. */
+  private enum Counting {
+    /** To the picosecond. */
+    EXACT,
+    /** Latency and bytes together in whole nanoseconds, the rest dropped. */
+    WHOLE_NS
+  }
+
+  /** When a switch passes on what it gets. */
+  private enum Forwarding {
+    /** As it comes. */
+    CUT_THROUGH,
+    /** When a piece of {@code fabric.chunk} is there. */
+    WHOLE_MESSAGES
+  }
+
+  /** The dimensions, innermost first; empty if the network is said by {@code system.sips}. */
+  static List<Dimension> dimensions(ConfigMap system, Problems problems) {
+    List<Dimension> dimensions = new ArrayList<>();
+    if (!system.has("network") || system.isText("network", NONE)) {
+      return dimensions;
+    }
+    List<ConfigMap> maps = system.maps("network");
+    if (maps.isEmpty() && problems.isClean(system.path("network"))) {
+      system.problem(
+          "network", "got no dimension; expected at least one, e.g. [{kind: ring, size: 4, ...}]");
+    }
+    if (maps.size() > MOST_DIMENSIONS) {
+      system.problem(
+          "network",
+          "got " + maps.size() + " dimensions; expected at most " + MOST_DIMENSIONS);
+      return dimensions;
+    }
+    for (ConfigMap map : maps) {
+      dimensions.add(dimension(map, problems));
+    }
+    return dimensions;
+  }
+
+  private static Dimension dimension(ConfigMap map, Problems problems) {
+    DimensionKind kind = map.choice("kind", DimensionKind.values());
+    int most = kind == DimensionKind.FULLY_CONNECTED ? MOST_PEERS : 1 << 24;
+    int size = map.integer("size", 1, most);
+    long rate = map.bandwidth("bandwidth");
+    long latency = map.quantity("latency", Quantity.TIME, 1);
+    boolean whole =
+        map.has("time") && map.choice("time", Counting.values()) == Counting.WHOLE_NS;
+    boolean stores = false;
+    long out = latency;
+    if (kind == DimensionKind.SWITCH) {
+      out =
+          map.has("latency_from_switch")
+              ? map.quantity("latency_from_switch", Quantity.TIME, 1)
+              : latency;
+      stores =
+          map.has("forward")
+              && map.choice("forward", Forwarding.values()) == Forwarding.WHOLE_MESSAGES;
+    } else {
+      for (String key : new String[] {"latency_from_switch", "forward"}) {
+        if (map.has(key)) {
+          map.problem(key, "only a switch has this; expected kind: switch, or no such key");
+        }
+      }
+    }
+    map.done();
+    return new Dimension(kind, size, link(rate, latency, whole), link(rate, out, whole), stores);
+  }
+
+  private static LinkSpec link(long bytesPerSecond, long latencyPs, boolean wholeNs) {
+    if (!wholeNs) {
+      return new LinkSpec(Rate.ofBytesPerSecond(bytesPerSecond), latencyPs);
+    }
+    // What latency and bytes are together is cut, so the odd part of the latency goes with the
+    // bytes.
+    long odd = latencyPs % 1000;
+    return new LinkSpec(Rate.inWholeNs(bytesPerSecond, odd), latencyPs - odd);
+  }
+
+  /** Packages of a network; as many as an int holds, if there are more. */
+  static int packages(List<Dimension> dimensions) {
+    long product = 1;
+    for (Dimension each : dimensions) {
+      product = Math.min(Integer.MAX_VALUE, product * each.size());
+    }
+    return (int) product;
+  }
+
+  /** Whether the packages are not too many, and as many as the same file says elsewhere. */
+  static void checkCount(
+      ConfigMap system, ConfigMap sips, int stated, List<Dimension> dimensions, int mostSips) {
+    int packages = packages(dimensions);
+    String sizes =
+        dimensions.stream().map(d -> "" + d.size()).collect(Collectors.joining(" x "));
+    double links = 0;
+    for (Dimension each : dimensions) {
+      double lines = packages / (double) each.size();
+      links += lines * LevelNetwork.linksOfLine(each.kind(), each.size());
+    }
+    if (packages > mostSips || links > MOST_LINKS) {
+      system.problem(
+          "network",
+          "got %s = %s sips and %s links; expected at most %s sips and %s links"
+              .formatted(sizes, packages, Math.round(links), mostSips, MOST_LINKS));
+    }
+    boolean sameFile = sips.at("count").file().equals(system.at("network").file());
+    if (sameFile && stated != packages) {
+      sips.problem(
+          "count",
+          "got %s, but system.network has %s = %s sips; leave one of the two out"
+              .formatted(stated, sizes, packages));
+    }
+  }
+}

@@ -1,0 +1,111 @@
+package org.kernbench.machine;
+
+import java.util.List;
+import java.util.function.IntUnaryOperator;
+import org.kernbench.machine.spec.Dimension;
+import org.kernbench.machine.spec.LinkSpec;
+
+/**
+ * Links between packages, and the way over them. Links are numbered from 0, and so are relays: the
+ * switches between packages. A link joins two packages, or a package and a relay.
+ */
+sealed interface PackageNetwork permits SipNetwork, LevelNetwork {
+  /** No package, relay or link. */
+  int NONE = -1;
+
+  /** The network that a configuration describes. */
+  static PackageNetwork of(MachineConfig.SystemConfig system) {
+    return system.dimensions().isEmpty() ? new SipNetwork(system) : new LevelNetwork(system);
+  }
+
+  /** How many links there are. */
+  int links();
+
+  /** Packages along x, for those who draw them. */
+  int width();
+
+  /** Packages along y. */
+  int height();
+
+  /** How many relays there are. */
+  int relays();
+
+  /** The name of a relay, such as {@code switch}. */
+  String relayName(int relay);
+
+  /** The dimensions, innermost first. */
+  List<Dimension> dimensions();
+
+  /** Where a package is along a dimension. */
+  int place(int sip, int dimension);
+
+  /** Rate and latency of a link, given what they usually are. */
+  LinkSpec spec(int link, LinkSpec usual);
+
+  /** Whether nothing can pass a link. */
+  boolean isDead(int link);
+
+  /** Whether a link is not as the others of its dimension. */
+  boolean isUnequal(int link);
+
+  /** Whether what passes a link goes on only when all of it is there. */
+  boolean isStored(int link);
+
+  /** The next package on the way. */
+  int nextSip(int from, int to);
+
+  /** The side on which the way from one package to another leaves the first. */
+  Side exitSide(int from, int to);
+
+  /** The side on which the next package is entered. */
+  Side entrySide(int from, int to);
+
+  /** The links to the next package, in order. */
+  int[] hop(int from, int to);
+
+  /**
+   * The link from a package to a relay; {@link #NONE} without one.
+   *
+   * @param relay number of the relay
+   */
+  int linkToRelay(int sip, int relay);
+
+  /** The link from a relay to a package; {@link #NONE} without one. */
+  int linkFromRelay(int relay, int sip);
+
+  /** The package that a link leaves; {@link #NONE} for a relay. */
+  int fromSip(int link);
+
+  /** The package that a link enters; {@link #NONE} for a relay. */
+  int toSip(int link);
+
+  /** The relay at one end of a link; {@link #NONE} without one. */
+  int relayOf(int link);
+
+  /** The side on which a link leaves a package. */
+  Side fromSide(int link);
+
+  /** The side on which a link enters a package. */
+  Side toSide(int link);
+
+  /** The link that leads from and to where a shift takes the ends of a link. */
+  int shifted(int link, IntUnaryOperator shift);
+
+  /** How many axes routes take one after the other, at least 1. */
+  int axes();
+
+  /** The axis that a link leads along. */
+  int axisOf(int link);
+
+  /** Packages along an axis. */
+  int axisSize(int axis);
+
+  /** Whether routes may go round an axis. */
+  boolean wrapsAlong(int axis);
+
+  /** Whether a link closes an axis. */
+  boolean isWrap(int link);
+
+  /** Says which package cannot be reached; empty if all can. */
+  String unreachable();
+}
