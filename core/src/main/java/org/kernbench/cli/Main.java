@@ -239,7 +239,7 @@ public final class Main implements Runnable, IVersionProvider {
     return UserFault.chain(error).stream().anyMatch(OutOfMemoryError.class::isInstance);
   }
 
-  private static int report(Terminal terminal, Throwable error) {
+  static int report(Terminal terminal, Throwable error) {
     terminal.out().flush();
     if (ranOutOfMemory(error)) {
       return reportMemory(terminal);

@@ -1,0 +1,122 @@
+"""Two processes and a pipe: whoever is killed, nothing stays behind, and the next request works."""
+from __future__ import annotations
+
+import glob
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import unittest
+
+import kernbench as kb
+from kernbench import _client
+
+
+def _gone(pid: int, seconds: float = 10) -> bool:
+    """Whether a process ends within a time. A zombie has ended."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            with open(f"/proc/{pid}/stat") as stat:
+                if stat.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@unittest.skipUnless(os.path.isdir("/proc/self"), "needs /proc")
+class ProcessTest(unittest.TestCase):
+    def _python(self, text: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(text)], stdout=subprocess.PIPE, text=True, env=os.environ
+        )
+
+    def test_killed_child_is_an_error_and_the_next_request_works(self) -> None:
+        kb.run("hello-send")
+        client = _client.client()
+        folder = os.path.dirname(client.file("x"))
+        os.kill(client.process_id, signal.SIGKILL)
+        with self.assertRaisesRegex(kb.ProcessEnded, "killed by signal 9"):
+            client.ask({"do": "version"})
+        self.assertFalse(os.path.exists(folder))
+        self.assertEqual(kb.run("hello-send").metrics.crit_ns, 178.354)
+        self.assertNotEqual(_client.client().process_id, client.process_id)
+
+    def test_killed_parent_leaves_no_child_and_no_file(self) -> None:
+        for busy in (False, True):
+            parent = self._python(
+                f"""
+                import kernbench as kb, threading, time
+                from kernbench import _client
+                c = _client.client()
+                print(c.process_id, c.file("x"), flush=True)
+                if {busy}:
+                    kb.run("train-step")
+                    kb.run("train-step")
+                time.sleep(60)
+                """
+            )
+            assert parent.stdout is not None
+            child, file = parent.stdout.readline().split()
+            if busy:
+                time.sleep(0.5)
+            parent.kill()
+            parent.wait()
+            parent.stdout.close()
+            self.assertTrue(_gone(int(child)), f"child {child} is still there; busy: {busy}")
+            self.assertFalse(os.path.exists(os.path.dirname(file)))
+
+    def test_end_of_python_ends_the_child(self) -> None:
+        parent = self._python(
+            """
+            import kernbench as kb
+            from kernbench import _client
+            kb.run("hello-send")
+            print(_client.client().process_id, _client.client().file("x"), flush=True)
+            """
+        )
+        out, _ = parent.communicate()
+        child, file = out.split()
+        self.assertEqual(parent.returncode, 0)
+        self.assertTrue(_gone(int(child), 2))
+        self.assertFalse(os.path.exists(os.path.dirname(file)))
+
+    def test_interrupt_then_the_next_request_works(self) -> None:
+        old = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+        try:
+            kb.version()
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            with self.assertRaises(KeyboardInterrupt):
+                for _ in range(100):
+                    kb.run("train-step", mode="time")
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, old)
+        self.assertEqual(kb.run("hello-send").metrics.crit_ns, 178.354)
+
+    def test_another_folder_is_where_relative_paths_start(self) -> None:
+        import tempfile
+
+        here = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                kb.run("hello-send", out="kept")
+                self.assertIn("result.json", os.listdir("kept"))
+            finally:
+                os.chdir(here)
+                kb.stop()
+
+    def test_stop_twice(self) -> None:
+        kb.version()
+        kb.stop()
+        kb.stop()
+        self.assertFalse(glob.glob(f"/dev/shm/kernbench-{os.getpid()}-*"))
+
+
+if __name__ == "__main__":
+    unittest.main()
