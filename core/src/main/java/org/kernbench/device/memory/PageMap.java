@@ -139,6 +139,11 @@ public final class PageMap {
       return holders.length;
     }
 
+    /** The memory of a copy, as a node of the machine. */
+    public int node(int copy) {
+      return nodes[copy];
+    }
+
     /** The physical address, in a copy, of a virtual one. */
     public PhysicalAddress physical(int copy, long address) {
       return new PhysicalAddress(bases[copy] + (address - start));
