@@ -22,9 +22,9 @@ import org.kernbench.device.Mode;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.DeviceRun;
 import org.kernbench.eval.Folding;
-import org.kernbench.eval.Reuse;
 import org.kernbench.eval.Illustrated;
 import org.kernbench.eval.Progress;
+import org.kernbench.eval.Reuse;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
@@ -195,7 +195,8 @@ final class RunCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Bench chosen = choices.bench(benchName(), benches);
-    RunOptions options = injected(chosen, choices.options().withCheck(check).withFolding(folding).withReuse(reuse));
+    RunOptions options =
+        injected(chosen, choices.options().withCheck(check).withFolding(folding).withReuse(reuse));
     if (check && options.mode() == Mode.VALUES) {
       throw new UsageException(
           "--check: mode values has no order in time to check; use --mode full, or time for order"

@@ -105,7 +105,8 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
   private record Finish(long atPs, long endPs, int lastOp, long donePs, int lastSeen) {}
 
   /** When an engine served last, relative to the start of a launch; before it if negative. */
-  private record Served(long freedPs, int freedBy, long drainedPs, int lastProduct, long startedPs) {}
+  private record Served(
+      long freedPs, int freedBy, long drainedPs, int lastProduct, long startedPs) {}
 
   /** What came of a launch. */
   private static final class Outcome {
@@ -319,8 +320,7 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
         int event = endCount++;
         events.add(event);
         ends.put(event, new End(this, slot));
-        sim.schedule(
-            p.place, startPs + outcome.finishes.get(slot).atPs, handler, END, event);
+        sim.schedule(p.place, startPs + outcome.finishes.get(slot).atPs, handler, END, event);
       }
       replays.add(this);
     }
@@ -438,8 +438,7 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
   private static List<Served> served(TimedPe p, int stream) {
     List<Served> served = new ArrayList<>();
     for (Engine e : p.computeEngines()) {
-      served.add(
-          new Served(e.freedPs, e.freedBy, e.drainedPs, e.lastProduct, e.startedPs(stream)));
+      served.add(new Served(e.freedPs, e.freedBy, e.drainedPs, e.lastProduct, e.startedPs(stream)));
     }
     return served;
   }
@@ -523,6 +522,11 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
     }
     List<Lookups.Anchor> ranges = new ArrayList<>();
     Key key = key(launch, program.get(), pes, ranges);
+    if (key == null) {
+      counts.simulated++;
+      counts.reasons.merge("memory that is not there any more", 1, Integer::sum);
+      return false;
+    }
     List<Outcome> outcomes = known.getOrDefault(key, List.of());
     for (Outcome o : outcomes) {
       List<Mmu.State> after = afterwards(o, pes, ranges);
@@ -539,7 +543,8 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
     counts.simulated++;
     if (outcomes.size() < MOST_OUTCOMES && rows < MOST_ROWS) {
       launch.noted = new Noted(launch, key, ranges);
-      counts.reasons.merge(outcomes.isEmpty() ? "first of their kind" : "translations", 1, Integer::sum);
+      counts.reasons.merge(
+          outcomes.isEmpty() ? "first of their kind" : "translations", 1, Integer::sum);
     }
     return false;
   }
@@ -557,7 +562,7 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
     return after;
   }
 
-  private Key key(
+  private @Nullable Key key(
       Launch launch, ReusableProgram.Key program, List<TimedPe> pes, List<Lookups.Anchor> ranges) {
     Words words = new Words();
     words.add(launch.stream());
@@ -569,7 +574,10 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
     Map<PageMap.Range, Integer> numbers = new IdentityHashMap<>();
     for (ReusableProgram.Memory memory : program.memories()) {
       long address = memory.at().value();
-      PageMap.Range r = executor.map.require(address, launch.name());
+      PageMap.Range r = executor.map.find(address);
+      if (r == null) {
+        return null;
+      }
       Integer number = numbers.get(r);
       if (number == null) {
         number = ranges.size();
@@ -634,8 +642,7 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
         r.simulate("memory unmapped");
       } else {
         Mmu.forgetIn(
-            range,
-            r.ended[slot] ? Objects.requireNonNull(r.before[slot]) : r.after.get(slot));
+            range, r.ended[slot] ? Objects.requireNonNull(r.before[slot]) : r.after.get(slot));
       }
     }
   }

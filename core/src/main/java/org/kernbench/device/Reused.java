@@ -17,7 +17,10 @@ public record Reused(long launches, long operations, long simulated, Map<String,
     reasons = Map.copyOf(reasons);
   }
 
-  /** For example {@code 960 of 1,024 launches (99,840 operations); 64 simulated: 60 first of their kind, ...}. */
+  /**
+   * For example {@code 960 of 1,024 launches (99,840 operations); 64 simulated: 60 first of their
+   * kind, ...}.
+   */
   @Override
   public String toString() {
     String why =
@@ -30,10 +33,6 @@ public record Reused(long launches, long operations, long simulated, Map<String,
             .collect(Collectors.joining(", "));
     return "%,d of %,d launches (%,d operations); %,d simulated%s"
         .formatted(
-            launches,
-            launches + simulated,
-            operations,
-            simulated,
-            why.isEmpty() ? "" : ": " + why);
+            launches, launches + simulated, operations, simulated, why.isEmpty() ? "" : ": " + why);
   }
 }

@@ -241,14 +241,13 @@ final class TimedExecutor implements Executor, EventHandler {
   public void unmapped(PageMap.Range range) {
     range
         .translatedAt()
-        .forEach(
-            i -> {
-              TimedPe p = pe(i);
-              if (memo != null) {
-                memo.forgets(p, range);
-              }
-              p.mmu.forget(range);
-            });
+        .forEach(i -> {
+          TimedPe p = pe(i);
+          if (memo != null) {
+            memo.forgets(p, range);
+          }
+          p.mmu.forget(range);
+        });
   }
 
   private void touchAll(String why) {

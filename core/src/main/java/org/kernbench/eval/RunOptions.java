@@ -87,7 +87,17 @@ public record RunOptions(
   /** A copy with overrides of the machine. */
   public RunOptions withOverrides(List<String> newOverrides) {
     return new RunOptions(
-        topology, newOverrides, ccl, cclOverrides, params, mode, verify, check, point, folding, reuse);
+        topology,
+        newOverrides,
+        ccl,
+        cclOverrides,
+        params,
+        mode,
+        verify,
+        check,
+        point,
+        folding,
+        reuse);
   }
 
   /** A copy with overrides of the collective configuration. */
@@ -99,19 +109,49 @@ public record RunOptions(
   /** A copy with parameters of the bench. */
   public RunOptions withParams(List<String> newParams) {
     return new RunOptions(
-        topology, overrides, ccl, cclOverrides, newParams, mode, verify, check, point, folding, reuse);
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        newParams,
+        mode,
+        verify,
+        check,
+        point,
+        folding,
+        reuse);
   }
 
   /** A copy with another mode. */
   public RunOptions withMode(Mode newMode) {
     return new RunOptions(
-        topology, overrides, ccl, cclOverrides, params, newMode, verify, check, point, folding, reuse);
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        params,
+        newMode,
+        verify,
+        check,
+        point,
+        folding,
+        reuse);
   }
 
   /** A copy whose execution is checked, or not. */
   public RunOptions withCheck(boolean checked) {
     return new RunOptions(
-        topology, overrides, ccl, cclOverrides, params, mode, verify, checked, point, folding, reuse);
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        params,
+        mode,
+        verify,
+        checked,
+        point,
+        folding,
+        reuse);
   }
 
   /** A copy that runs one point of a bench of several. */
@@ -133,7 +173,17 @@ public record RunOptions(
   /** A copy that folds, or does not. */
   public RunOptions withFolding(Folding newFolding) {
     return new RunOptions(
-        topology, overrides, ccl, cclOverrides, params, mode, verify, check, point, newFolding, reuse);
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        params,
+        mode,
+        verify,
+        check,
+        point,
+        newFolding,
+        reuse);
   }
 
   /** A copy that uses again what came of launches, or does not. */

@@ -194,8 +194,7 @@ public final class Simulation {
       begin.run();
       while (!left.isEmpty()) {
         left.pop();
-        if (left.timePs() > untilPs
-            || (left.timePs() == untilPs && left.order() >= untilOrder)) {
+        if (left.timePs() > untilPs || (left.timePs() == untilPs && left.order() >= untilOrder)) {
           whole.push(left.timePs(), left.order(), left.payload());
           break; // those that are left come later still
         }

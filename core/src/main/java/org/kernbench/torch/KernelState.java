@@ -93,11 +93,10 @@ final class KernelState {
       case Dependent d -> all(d.dependsOn());
       case Map<?, ?> map -> {
         what.add(map.size());
-        map.forEach(
-            (key, value) -> {
-              add(key);
-              add(value);
-            });
+        map.forEach((key, value) -> {
+          add(key);
+          add(value);
+        });
       }
       case Collection<?> c -> all(c);
       case int[] numbers -> what.add(IntBuffer.wrap(numbers.clone()));

@@ -527,7 +527,8 @@ public final class Fabric implements Interconnect, EventHandler {
   private void head(int c) {
     final long[] l = links;
     if (meetings != null) {
-      int link = way((int) chunks[(c << CHUNK_SHIFT) + TRANSFER])[(int) chunks[(c << CHUNK_SHIFT) + HOP]];
+      int link =
+          way((int) chunks[(c << CHUNK_SHIFT) + TRANSFER])[(int) chunks[(c << CHUNK_SHIFT) + HOP]];
       if (l[(link << LINK_SHIFT) + FREE_PS] == TAKEN) {
         meetings.reachesTaken(link); // which may let other chunks go before this one
       }

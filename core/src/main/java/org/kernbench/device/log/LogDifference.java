@@ -71,7 +71,8 @@ public final class LogDifference {
         String rowA = row(a, inA, idsA.get(i));
         String rowB = row(b, inB, idsB.get(i));
         if (!rowA.equals(rowB)) {
-          return Optional.of("%s, command %s: %s".formatted(machine.peAt(pe), i, differ(rowA, rowB)));
+          return Optional.of(
+              "%s, command %s: %s".formatted(machine.peAt(pe), i, differ(rowA, rowB)));
         }
       }
       if (idsA.size() != idsB.size()) {
@@ -113,7 +114,10 @@ public final class LogDifference {
       s.append("; part ").append(t.number(part)).append(' ').append(t.bytes(part));
       s.append(" bytes from ").append(t.startPs(part)).append(" to ").append(t.endPs(part));
       s.append(" by ").append(places.of(t.by(part))).append(" after part ");
-      s.append(t.writtenAfter(part) == TransferLog.NONE ? "none" : places.of(t.op(t.writtenAfter(part))));
+      s.append(
+          t.writtenAfter(part) == TransferLog.NONE
+              ? "none"
+              : places.of(t.op(t.writtenAfter(part))));
       for (int v = t.lastService(part); v != TransferLog.NONE; v = t.from(v)) {
         int before = t.before(v);
         s.append("; link ").append(t.link(v)).append(' ').append(t.chunkBytes(v)).append(" bytes ");
@@ -142,7 +146,10 @@ public final class LogDifference {
   private static String launch(LaunchLog log, Places places, int launch) {
     StringBuilder s = new StringBuilder(log.name(launch));
     s.append(", called ").append(log.calledPs(launch)).append(", started ");
-    s.append(log.startPs(launch)).append(", done ").append(log.donePs(launch)).append(" ps, after ");
+    s.append(log.startPs(launch))
+        .append(", done ")
+        .append(log.donePs(launch))
+        .append(" ps, after ");
     s.append(log.after(launch)).append(", waited for ").append(log.hostWaitedFor(launch));
     for (int row = log.firstRow(launch); row < log.endRow(launch); row++) {
       s.append("; ").append(log.doneTherePs(row)).append(" by ").append(places.of(log.lastOp(row)));

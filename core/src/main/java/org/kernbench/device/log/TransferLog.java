@@ -251,7 +251,8 @@ public final class TransferLog {
       partOf.put(part, row);
       int before = previous(part);
       e.parts.set(row, OP_NUMBER, pack(rowOf.get(op(part)), number(part)));
-      e.parts.set(row, PREVIOUS_BYTES, pack(before == NONE ? NONE : partOf.get(before), bytes(part)));
+      e.parts.set(
+          row, PREVIOUS_BYTES, pack(before == NONE ? NONE : partOf.get(before), bytes(part)));
       e.parts.set(row, PART_START, startPs(part) - startPs);
       e.parts.set(row, PART_END, endPs(part));
     }
@@ -319,7 +320,9 @@ public final class TransferLog {
       parts.set(part, PART_END, excerpt.parts.get(row, PART_END));
       parts.set(part, BY_WRITTEN_AFTER, pack(NONE, NONE));
       parts.set(
-          part, LAST_ENTERED, pack(moved(high(last), firstService), moved(low(last), firstService)));
+          part,
+          LAST_ENTERED,
+          pack(moved(high(last), firstService), moved(low(last), firstService)));
     }
     for (int row = 0; row < excerpt.services.rows(); row++) {
       if (isFull()) {
@@ -330,11 +333,8 @@ public final class TransferLog {
       int link = high(excerpt.services.get(row, LINK_PART));
       long bytesFrom = excerpt.services.get(row, BYTES_FROM);
       services.set(
-          service,
-          LINK_PART,
-          pack(link, firstPart + low(excerpt.services.get(row, LINK_PART))));
-      services.set(
-          service, BYTES_FROM, pack(high(bytesFrom), moved(low(bytesFrom), firstService)));
+          service, LINK_PART, pack(link, firstPart + low(excerpt.services.get(row, LINK_PART))));
+      services.set(service, BYTES_FROM, pack(high(bytesFrom), moved(low(bytesFrom), firstService)));
       lastOfLink = roomFor(lastOfLink, link);
       services.set(service, BEFORE, lastOfLink[link]);
       lastOfLink[link] = service;

@@ -181,7 +181,7 @@ public final class PageMap {
   }
 
   /** The range that an address lies in; null if nothing is mapped there. */
-  @Nullable Range find(long address) {
+  public @Nullable Range find(long address) {
     Range range = rangeBefore(address);
     return range != null && address < range.end ? range : null;
   }

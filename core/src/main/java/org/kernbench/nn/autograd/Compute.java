@@ -291,6 +291,11 @@ public final class Compute implements Dependent {
       return new Matrix(tensor, rows, columns, !transposed, resident);
     }
 
+    /** All but where it lies. */
+    List<Object> dependsOnShape() {
+      return List.of(tensor.dtype(), rows, columns, transposed);
+    }
+
     int height() {
       return transposed ? columns : rows;
     }
@@ -546,7 +551,8 @@ public final class Compute implements Dependent {
     if (runs.isEmpty()) {
       return;
     }
-    PureKernel kernel = tl -> runs.getOrDefault(tl.pe(), List.of()).forEach(run -> work.run(tl, run));
+    PureKernel kernel =
+        tl -> runs.getOrDefault(tl.pe(), List.of()).forEach(run -> work.run(tl, run));
     List<Pe> pes = List.copyOf(runs.keySet());
     if (beside) {
       // no earlier than one long launch ahead: copies for all that follows would go first

@@ -71,7 +71,9 @@ final class Product implements Dependent {
 
   @Override
   public List<Object> dependsOn() {
-    return List.of(compute, a, b, c, add, grid, panels, turned);
+    return panels // which are captured apart, and may outlive the operands
+        ? List.of(compute, a.dependsOnShape(), b.dependsOnShape(), c, add, grid, turned)
+        : List.of(compute, a, b, c, add, grid);
   }
 
   void launch() {

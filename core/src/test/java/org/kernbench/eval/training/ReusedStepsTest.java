@@ -2,6 +2,7 @@ package org.kernbench.eval.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Mode;
@@ -12,9 +13,10 @@ import org.kernbench.eval.Reuse;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
-import java.util.List;
 
-/** Training steps whose launches are used again have the rows of those of which each is simulated. */
+/**
+ * Training steps whose launches are used again have the rows of those of which each is simulated.
+ */
 class ReusedStepsTest {
   @ParameterizedTest
   @ValueSource(
@@ -32,9 +34,7 @@ class ReusedStepsTest {
     RunResult again = run(params, Reuse.AUTO);
     OpLog log = each.log().orElseThrow();
     assertThat(log.isComplete()).isTrue();
-    assertThat(
-            LogDifference.between(
-                log, again.log().orElseThrow(), each.machine().orElseThrow()))
+    assertThat(LogDifference.between(log, again.log().orElseThrow(), each.machine().orElseThrow()))
         .isEmpty();
     assertThat(again.sim().opLogHash()).isEqualTo(each.sim().opLogHash());
   }
