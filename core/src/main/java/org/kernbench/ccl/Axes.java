@@ -18,8 +18,8 @@ import org.kernbench.torch.placement.RankLevel;
 /**
  * The ranks of a group as a grid: every rank has a place on each axis, and every combination of
  * places has its rank. Innermost first, the axes are the PEs of a cube, columns and rows of cubes,
- * the dimensions of the network of packages; those with one place are left out. A group that fills no grid has
- * one axis, along which neighbours are as close as a ring order makes them.
+ * the dimensions of the network of packages; those with one place are left out. A group that fills
+ * no grid has one axis, along which neighbours are as close as a ring order makes them.
  */
 public final class Axes {
   /**
@@ -80,9 +80,7 @@ public final class Axes {
     List<ToIntFunction<Pe>> coordinates =
         new ArrayList<>(
             List.of(
-                Pe::pe,
-                pe -> pe.cube() % m.cubeMeshWidth(),
-                pe -> pe.cube() / m.cubeMeshWidth()));
+                Pe::pe, pe -> pe.cube() % m.cubeMeshWidth(), pe -> pe.cube() / m.cubeMeshWidth()));
     List<Level> levels = new ArrayList<>(List.of(Level.PE, Level.CUBE, Level.CUBE));
     List<Integer> dimensions = new ArrayList<>(List.of(NO_DIMENSION, NO_DIMENSION, NO_DIMENSION));
     for (int d = 0; d < m.dimensions().size(); d++) {

@@ -99,15 +99,14 @@ final class CalibrateCommand implements Callable<Integer> {
       WholeFile.checkWritable("--out", out);
     }
     Calibration.Found found =
-        RunCommand.onVirtualThread(
-            () ->
-                Calibration.fit(
-                    measured,
-                    choice.machineName(),
-                    choice.simulator(benches),
-                    parameters,
-                    every,
-                    Optional.ofNullable(maxError)));
+        RunCommand.onVirtualThread(() ->
+            Calibration.fit(
+                measured,
+                choice.machineName(),
+                choice.simulator(benches),
+                parameters,
+                every,
+                Optional.ofNullable(maxError)));
     terminal
         .out()
         .print(format.isJson() ? CalibrationReport.json(found) : CalibrationReport.text(found));

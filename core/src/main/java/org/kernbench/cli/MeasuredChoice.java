@@ -84,8 +84,7 @@ final class MeasuredChoice {
             .withTopology(topology())
             .withOverrides(overrides)
             .withCclOverrides(collectives.overrides());
-    Optional<Path> ccl =
-        collectives.named().or(() -> CclConfig.inDirectory(Path.of("")));
+    Optional<Path> ccl = collectives.named().or(() -> CclConfig.inDirectory(Path.of("")));
     RunOptions all =
         new RunOptions(
             options.topology(),

@@ -24,6 +24,7 @@ import org.kernbench.eval.DeviceRun;
 import org.kernbench.eval.Folding;
 import org.kernbench.eval.Illustrated;
 import org.kernbench.eval.Progress;
+import org.kernbench.eval.Reuse;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
@@ -103,6 +104,16 @@ final class RunCommand implements Callable<Integer> {
   private Folding folding = Folding.AUTO;
 
   @Option(
+      names = "--reuse",
+      paramLabel = "auto|off",
+      converter = Words.ReuseWord.class,
+      completionCandidates = Words.ReuseWord.class,
+      description =
+          "In mode time: what came of a launch for others that do the same, exactly (auto,"
+              + " default); or every launch is simulated (off).")
+  private Reuse reuse = Reuse.AUTO;
+
+  @Option(
       names = "--inject",
       paramLabel = "FAULT",
       converter = Words.FaultWord.class,
@@ -166,6 +177,7 @@ final class RunCommand implements Callable<Integer> {
             "--verify",
             "--check",
             "--fold",
+            "--reuse",
             "--inject"));
     groups.put(
         "On which machine", List.of("--topology", "--set", "--device", "--ccl", "--ccl-set"));
@@ -183,7 +195,8 @@ final class RunCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException {
     Bench chosen = choices.bench(benchName(), benches);
-    RunOptions options = injected(chosen, choices.options().withCheck(check).withFolding(folding));
+    RunOptions options =
+        injected(chosen, choices.options().withCheck(check).withFolding(folding).withReuse(reuse));
     if (check && options.mode() == Mode.VALUES) {
       throw new UsageException(
           "--check: mode values has no order in time to check; use --mode full, or time for order"

@@ -1,18 +1,10 @@
 package org.kernbench.cli;
 
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.config.UsageException;
-import org.kernbench.eval.Progress;
-import org.kernbench.eval.RunOptions;
-import org.kernbench.eval.Runner;
 import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.eval.measured.MeasuredFile;
-import org.kernbench.eval.measured.RowSimulator;
 import org.kernbench.eval.measured.Validation;
 import org.kernbench.eval.measured.ValidationReport;
 import picocli.CommandLine.Command;
@@ -67,10 +59,8 @@ final class ValidateCommand implements Callable<Integer> {
   public Integer call() {
     MeasuredFile measured = choice.read(file, "validate");
     Validation found =
-        RunCommand.onVirtualThread(
-            () ->
-                Validation.of(
-                    measured, choice.machineName(), choice.simulator(benches), List.of()));
+        RunCommand.onVirtualThread(() ->
+            Validation.of(measured, choice.machineName(), choice.simulator(benches), List.of()));
     terminal
         .out()
         .print(format.isJson() ? ValidationReport.json(found) : ValidationReport.text(found));

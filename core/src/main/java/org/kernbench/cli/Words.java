@@ -11,6 +11,7 @@ import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.Folding;
+import org.kernbench.eval.Reuse;
 import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.report.MachineDiagram;
@@ -172,6 +173,19 @@ final class Words {
     @Override
     public Folding convert(String text) {
       return read(text, Folding.values());
+    }
+  }
+
+  /** Reads whether to use again what came of launches. */
+  static final class ReuseWord implements ITypeConverter<Reuse>, Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return names(Reuse.values()).iterator();
+    }
+
+    @Override
+    public Reuse convert(String text) {
+      return read(text, Reuse.values());
     }
   }
 

@@ -238,8 +238,7 @@ public final class ConfigTree {
       entries.putAll(section.entries());
     }
     ConfigNode inner = node == null ? null : child(node, key);
-    entries.put(
-        key, new ConfigNode.Entry(start, replaced(inner, keys, depth + 1, value, start)));
+    entries.put(key, new ConfigNode.Entry(start, replaced(inner, keys, depth + 1, value, start)));
     return new ConfigNode.Section(entries, start);
   }
 

@@ -9,8 +9,8 @@ import org.kernbench.device.fabric.Fabric;
 import org.kernbench.device.log.OpTally;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.spec.IssuePolicy;
 import org.kernbench.machine.spec.DimensionKind;
+import org.kernbench.machine.spec.IssuePolicy;
 import org.kernbench.sim.ApartSimulation;
 import org.kernbench.sim.Simulation;
 

@@ -50,6 +50,11 @@ final class CommandQueue {
     return startedPs;
   }
 
+  /** A command has left the queue and started. */
+  void served(long timePs) {
+    startedPs = timePs;
+  }
+
   /**
    * The start of an operation that could start at {@code startPs} were it not behind others in the
    * queue. One that only had to let its predecessor go first starts with it, for the same cause.

@@ -70,6 +70,23 @@ final class Engine {
     return added;
   }
 
+  /** When it last served a stream; negative if it never has. */
+  long startedPs(int stream) {
+    for (CommandQueue q = first; q != null; q = q.after) {
+      if (q.stream == stream) {
+        return q.startedPs();
+      }
+    }
+    return -1;
+  }
+
+  /** It served a stream at a time. */
+  void served(int stream, long timePs) {
+    if (timePs >= 0 || startedPs(stream) >= 0) {
+      queue(stream).served(timePs);
+    }
+  }
+
   void free(long nowPs, int op) {
     busy--;
     freedPs = nowPs;

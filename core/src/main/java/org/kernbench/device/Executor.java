@@ -1,5 +1,6 @@
 package org.kernbench.device;
 
+import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.OpLog;
@@ -37,6 +38,9 @@ interface Executor {
 
   /** Most slots in use at once in any queue of a set, from the oldest in use to the newest. */
   int peakSlots(QueueSet set);
+
+  /** What became of launches so far; empty if each is simulated anyway. */
+  Optional<Reused> reused();
 
   /** Watches the execution; null if nobody asked for it. */
   @Nullable Watch watch();

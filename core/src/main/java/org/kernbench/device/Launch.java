@@ -3,6 +3,7 @@ package org.kernbench.device;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.LaunchLog;
 import org.kernbench.machine.Pe;
 
@@ -40,6 +41,9 @@ public final class Launch {
 
   long arrivalPs;
 
+  /** Notes what comes of it; null if nobody does. */
+  LaunchMemo.@Nullable Noted noted;
+
   Launch(LaunchRequest spec, Function<PePort, Runnable> program, long enqueuedPs) {
     this.spec = spec.after(List.of()); // the others would keep all that came before them
     this.count = spec.pes().size();
@@ -49,6 +53,19 @@ public final class Launch {
 
   Runnable programOn(PePort port) {
     return program.apply(port);
+  }
+
+  Function<PePort, Runnable> program() {
+    return program;
+  }
+
+  /** It is simulated from its start, whatever was said of its end. */
+  void startsAgain() {
+    lastEndPs = startPs;
+    criticalOp = -1;
+    criticalPe = -1;
+    finished = 0;
+    lastDonePs = 0;
   }
 
   void started(long nowPs) {

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import java.util.ArrayDeque;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.LaunchLog;
 
@@ -32,6 +33,12 @@ final class ProgramContext {
 
   /** The queues of the running launch; null if it has none. */
   @Nullable MessageUnit queues;
+
+  /** Whether the running launch is replayed: nothing of it happens here before its end. */
+  private boolean replaying;
+
+  /** Whether it has been told that the running launch is over, which is simulated after all. */
+  private boolean told;
 
   final TimedPort port;
 
@@ -71,6 +78,30 @@ final class ProgramContext {
     program.start(launch.name() + "@" + pe.pe, launch.programOn(port));
   }
 
+  /** A launch begins of which it is known what comes. */
+  void replays(Launch launch) {
+    running = launch;
+    replaying = true;
+  }
+
+  /** It has come; see {@link #finishIfIdle}. */
+  void hasReplayed(long endPs, int last, long donePs, int lastSeen) {
+    Launch launch = Objects.requireNonNull(running);
+    replaying = false;
+    over(launch, endPs, last, donePs, lastSeen);
+  }
+
+  /**
+   * What was to be replayed is simulated, from the start of the launch.
+   *
+   * @param wasTold whether it was over here, and everybody has been told so
+   */
+  void startAfterAll(Launch launch, @Nullable MessageUnit queuesOfLaunch, boolean wasTold) {
+    replaying = false;
+    told = wasTold;
+    start(launch, queuesOfLaunch);
+  }
+
   /** Whether the next entry of the tape is a command for which the window has no room. */
   boolean isHeldUpByWindow() {
     return port.isHeldUpByWindow();
@@ -99,7 +130,7 @@ final class ProgramContext {
       return;
     }
     Launch launch = running;
-    if (launch == null || !program.hasEnded() || !cpu.isDrained()) {
+    if (launch == null || replaying || !program.hasEnded() || !cpu.isDrained()) {
       return;
     }
     long donePs = Math.max(Math.max(lastEndPs, cpu.lastSeenPs()), program.endedPs());
@@ -107,13 +138,26 @@ final class ProgramContext {
     if (donePs > world.sim.nowPs() && !world.sim.isApart()) {
       world.wakeAt(donePs, this);
     } else { // if packages run apart, it may be later here than there
-      running = null;
-      queues = null;
       program.forget();
       int last = lastEndPs < cpu.lastSeenPs() ? cpu.lastSeen() : lastOp;
-      world.executor.log.launches().doneThere(launchRow, donePs, last);
-      boolean isLast = launch.finished(pe.index, lastEndPs, lastOp, donePs);
-      world.executor.isIdle(this, launch, isLast);
+      over(launch, lastEndPs, lastOp, donePs, last);
+    }
+  }
+
+  private void over(Launch launch, long endPs, int endOp, long donePs, int last) {
+    running = null;
+    queues = null;
+    TimedExecutor executor = world().executor;
+    executor.log.launches().doneThere(launchRow, donePs, last);
+    boolean isLast = launch.finished(pe.index, endPs, endOp, donePs);
+    LaunchMemo.Noted noted = launch.noted;
+    if (noted != null) {
+      noted.finished(this, endPs, endOp, donePs, last, isLast);
+    }
+    if (told) {
+      told = false;
+    } else {
+      executor.isIdle(this, launch, isLast);
     }
   }
 }

@@ -349,6 +349,11 @@ public final class Simulator implements AutoCloseable {
     return executor.eventCount();
   }
 
+  /** What became of launches so far; empty if each is simulated whatever came of others. */
+  public Optional<Reused> reused() {
+    return executor.reused();
+  }
+
   /** What happened so far; empty in mode {@code values}. */
   public OpLog opLog() {
     return executor.log();

@@ -11,12 +11,15 @@ import java.util.Optional;
  *     each)
  * @param watch sees the execution as it goes, to judge it; empty: nobody does
  * @param kernels is told which kernel has control; empty: nobody asks
+ * @param reuse whether what came of a launch may be used again for others that do the same, in mode
+ *     {@code time}
  */
 public record SimulatorOptions(
     int opLogLimit,
     boolean captureLines,
     Optional<Watch.Source> watch,
-    Optional<KernelWatch> kernels) {
+    Optional<KernelWatch> kernels,
+    boolean reuse) {
   /** Keeps the first million operations and no source lines; nobody watches. */
   public static final SimulatorOptions DEFAULT = new SimulatorOptions(1 << 20, false);
 
@@ -29,17 +32,17 @@ public record SimulatorOptions(
 
   /** Options of a run that nobody watches. */
   public SimulatorOptions(int opLogLimit, boolean captureLines) {
-    this(opLogLimit, captureLines, Optional.empty(), Optional.empty());
+    this(opLogLimit, captureLines, Optional.empty(), Optional.empty(), false);
   }
 
   /** A copy that captures source lines. */
   public SimulatorOptions withLines() {
-    return new SimulatorOptions(opLogLimit, true, watch, kernels);
+    return new SimulatorOptions(opLogLimit, true, watch, kernels, reuse);
   }
 
   /** A copy with another limit of the op log. */
   public SimulatorOptions withOpLogLimit(int limit) {
-    return new SimulatorOptions(limit, captureLines, watch, kernels);
+    return new SimulatorOptions(limit, captureLines, watch, kernels, reuse);
   }
 
   /**
@@ -50,11 +53,16 @@ public record SimulatorOptions(
    * @param source may serve several simulators
    */
   public SimulatorOptions checkedBy(Watch.Source source) {
-    return new SimulatorOptions(opLogLimit, true, Optional.of(source), kernels);
+    return new SimulatorOptions(opLogLimit, true, Optional.of(source), kernels, reuse);
   }
 
   /** A copy that shows which kernel has control. */
   public SimulatorOptions showingKernels(KernelWatch shown) {
-    return new SimulatorOptions(opLogLimit, captureLines, watch, Optional.of(shown));
+    return new SimulatorOptions(opLogLimit, captureLines, watch, Optional.of(shown), reuse);
+  }
+
+  /** A copy that uses again what came of launches, or does not. */
+  public SimulatorOptions reusing(boolean again) {
+    return new SimulatorOptions(opLogLimit, captureLines, watch, kernels, again);
   }
 }

@@ -6,8 +6,10 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.fabric.Fabric;
 import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.MemorySpan;
@@ -32,6 +34,9 @@ import org.kernbench.sim.Simulation;
  */
 final class TimedExecutor implements Executor, EventHandler {
   private static final int LAUNCH = 0;
+
+  /** Machines of more packages run launches apart, which pays more. */
+  private static final int MOST_PACKAGES_REUSED = 256;
 
   /**
    * The ways between a PE and a memory.
@@ -97,6 +102,9 @@ final class TimedExecutor implements Executor, EventHandler {
 
   private final Map<QueueSet, MessageUnit> messages = new IdentityHashMap<>();
 
+  /** What came of earlier launches; null if each is simulated. */
+  private final @Nullable LaunchMemo memo;
+
   /** Hears of every operation that ends; null if nothing is checked. */
   private final @Nullable Watch watch;
 
@@ -134,11 +142,30 @@ final class TimedExecutor implements Executor, EventHandler {
     this.watch = options.watch().map(source -> source.of(machine, map, log, mode)).orElse(null);
     this.world = new World(this, sim, fabric, log.tally());
     this.apart = new ApartRun(this, options, world, apart);
+    this.memo = memo();
   }
 
   @Override
   public @Nullable Watch watch() {
     return watch;
+  }
+
+  private @Nullable LaunchMemo memo() {
+    return options.reuse()
+            && mode == Mode.TIME
+            && folded == null
+            && watch == null
+            && machine.sips() < MOST_PACKAGES_REUSED
+            && machine.pe().cpu().dispatchPs() > 0
+            && fabric instanceof Fabric f
+            && !f.isBanked()
+        ? new LaunchMemo(this, world, sim, f)
+        : null;
+  }
+
+  @Override
+  public Optional<Reused> reused() {
+    return Optional.ofNullable(memo).map(LaunchMemo::counts);
   }
 
   TimedPe pe(int index) {
@@ -161,6 +188,7 @@ final class TimedExecutor implements Executor, EventHandler {
 
   @Override
   public QueueSet install(QueuePlan plan) {
+    touchAll("queues installed");
     QueueSet set = new QueueSet(plan);
     messages.put(set, new MessageUnit(this, plan));
     return set;
@@ -168,6 +196,7 @@ final class TimedExecutor implements Executor, EventHandler {
 
   @Override
   public void uninstall(QueueSet set) {
+    touchAll("queues uninstalled");
     set.removed();
     MessageUnit unit = unit(set);
     while (unit.isUnderWay()) {
@@ -199,14 +228,32 @@ final class TimedExecutor implements Executor, EventHandler {
   public void mapped(PageMap.Range range) {
     if (machine.pe().mmu().fill() == TlbFill.AT_MAP) {
       for (int holder : range.holders) {
-        pe(holder).mmu.fill(range);
+        TimedPe p = pe(holder);
+        if (memo != null) {
+          memo.fills(p);
+        }
+        p.mmu.fill(range);
       }
     }
   }
 
   @Override
   public void unmapped(PageMap.Range range) {
-    range.translatedAt().forEach(i -> pe(i).mmu.forget(range));
+    range
+        .translatedAt()
+        .forEach(i -> {
+          TimedPe p = pe(i);
+          if (memo != null) {
+            memo.forgets(p, range);
+          }
+          p.mmu.forget(range);
+        });
+  }
+
+  private void touchAll(String why) {
+    if (memo != null) {
+      memo.touchAll(why);
+    }
   }
 
   @Override
@@ -292,6 +339,9 @@ final class TimedExecutor implements Executor, EventHandler {
       arrival = Math.max(arrival, machine.controlLatencyPs(p));
       ProgramContext c = pe(p).context(spec.stream());
       if (c.launches.isEmpty() && c.isIdle()) {
+        if (memo != null) {
+          memo.streamBegins(c.pe);
+        }
         c.pe.streamBegins();
       }
       c.launches.add(launch);
@@ -314,6 +364,9 @@ final class TimedExecutor implements Executor, EventHandler {
   }
 
   private void start(Launch launch) {
+    if (memo != null) {
+      memo.meets(launch);
+    }
     launch.started(sim.nowPs());
     log.launches().started(launch.id, sim.nowPs());
     int stream = launch.stream();
@@ -322,6 +375,9 @@ final class TimedExecutor implements Executor, EventHandler {
       ProgramContext c = pe(p).context(stream);
       c.launches.remove();
       c.launchRow = log.launches().startedOn(launch.id, c.pe.index, c.launchRow);
+    }
+    if (memo != null && memo.begins(launch, queues)) {
+      return;
     }
     if (launch == driven && openLaunches == 1) {
       apart.beginIfAllowed(launch);
@@ -373,6 +429,7 @@ final class TimedExecutor implements Executor, EventHandler {
 
   @Override
   public long hostCopy(PhysicalAddress at, long bytes, CopyDirection direction) {
+    touchAll("copies by the host");
     long start = sim.nowPs();
     MemoryPath path = path(machine.hostNode(), memories.node(at), machine.sips());
     boolean read = direction == CopyDirection.DEVICE_TO_HOST;

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.Cause;
@@ -53,6 +54,12 @@ final class TimedPe {
 
   /** Commands so far, of all its programs. */
   int commands;
+
+  /** The launch that is noted as it runs here; null if none is. */
+  LaunchMemo.@Nullable Noted noted;
+
+  /** The launch that is replayed here; null if none is. */
+  LaunchMemo.@Nullable Replay replay;
 
   private final @Nullable ProgramContext[] contexts;
   private @Nullable TileScheduler scheduler;
@@ -124,6 +131,26 @@ final class TimedPe {
       contexts[contexts.length - 1] = s.context;
     }
     return s;
+  }
+
+  /** Whether several streams have a program, or a launch that has not started. */
+  boolean isShared() {
+    return activeStreams > 1;
+  }
+
+  /** Whether no other stream runs a program here. */
+  boolean isAllFor(int stream) {
+    for (ProgramContext c : contexts) {
+      if (c != null && c.stream != stream && !c.isIdle()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The engines that do what is no message. */
+  List<Engine> computeEngines() {
+    return gemm == math ? List.of(read, write, math) : List.of(read, write, math, gemm);
   }
 
   /** A stream that had no program has one to run. */

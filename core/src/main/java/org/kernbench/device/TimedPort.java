@@ -224,6 +224,7 @@ final class TimedPort implements PePort {
 
   @Override
   public int select(List<Integer> from, int first) {
+    spoil("messages");
     MessageUnit queues = queues();
     List<QueueEnd> ends = from.stream().map(queues::queue).toList();
     long atPs = clockPs();
@@ -304,11 +305,19 @@ final class TimedPort implements PePort {
 
   @Override
   public long clockPs() {
+    spoil("kernels that ask for the time");
     waitForCpu();
     if (!cpu.isIdle()) {
       program.awaitClock();
     }
     return cpu.clockPs();
+  }
+
+  private void spoil(String why) {
+    LaunchMemo.Noted noted = context.pe.noted;
+    if (noted != null) {
+      noted.spoil(why);
+    }
   }
 
   private void refuseInSteps() {

@@ -9,6 +9,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -227,6 +228,11 @@ final class ValuesExecutor implements Executor {
   @Override
   public OpLog log() {
     return log;
+  }
+
+  @Override
+  public Optional<Reused> reused() {
+    return Optional.empty();
   }
 
   @Override

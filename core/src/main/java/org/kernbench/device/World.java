@@ -86,6 +86,11 @@ final class World implements EventHandler, Interconnect.Sink {
     return latestPs;
   }
 
+  /** An operation is known to end then. */
+  void isLater(long timePs) {
+    latestPs = Math.max(latestPs, timePs);
+  }
+
   // ---- engines ----
 
   /**
@@ -137,6 +142,10 @@ final class World implements EventHandler, Interconnect.Sink {
   /** Notes the way that the bytes of an operation take. */
   void moves(TransferOp op, FabricRoute route) {
     op.moves(route, fabric.serialPs(route, op.bytes));
+    LaunchMemo.Noted noted = op.pe.noted;
+    if (noted != null) {
+      noted.uses(route);
+    }
   }
 
   /**
@@ -350,6 +359,17 @@ final class World implements EventHandler, Interconnect.Sink {
         moved == null ? 0 : moved.contentionPs,
         moved == null ? 0 : moved.serialisationPs,
         op instanceof AccessOp access ? access.translatePs : 0);
+    LaunchMemo.Noted noted = op.pe.noted;
+    if (noted != null) {
+      noted.ended(
+          op,
+          moved == null ? -1 : moved.link,
+          op instanceof ComputationOp computation ? computation.work : 0,
+          endPs,
+          moved == null ? 0 : moved.contentionPs,
+          moved == null ? 0 : moved.serialisationPs,
+          op instanceof AccessOp access ? access.translatePs : 0);
+    }
     if (watch != null) {
       tell(watch, op, endPs);
     }

@@ -13,8 +13,8 @@ import org.kernbench.machine.spec.OperationClass;
 import org.kernbench.machine.spec.SoftwareSpec;
 
 /**
- * What a host sees of a run: its own work for each call, the way of the launch, the kernels, and the
- * wait until it knows that they are done.
+ * What a host sees of a run: its own work for each call, the way of the launch, the kernels, and
+ * the wait until it knows that they are done.
  *
  * <p>The host works for {@code launch} of the operation's class before each call, so all its later
  * calls are late by the sum. A kernel is late only as far as its call now arrives after the moment
@@ -44,7 +44,8 @@ final class ObservedTime {
     long lastDone = Long.MIN_VALUE;
     for (int i = 0; i < delay.length; i++) {
       Kernel k = kernels.get(i);
-      host = Math.max(host, k.waitedFor >= 0 && k.waitedFor < i ? delay[k.waitedFor] : 0) + k.hostPs;
+      host =
+          Math.max(host, k.waitedFor >= 0 && k.waitedFor < i ? delay[k.waitedFor] : 0) + k.hostPs;
       long late = Math.max(0, k.arrivedPs + host - k.startPs);
       for (int j = 0; j < i; j++) {
         long end = kernels.get(j).donePs;
@@ -110,12 +111,15 @@ final class ObservedTime {
       end = Math.max(end, log.donePs(i));
     }
     int first = log.size();
-    while (first > 0 && log.startPs(first - 1) >= 0 && log.startPs(first - 1) >= end - outcome.critPs() - SLACK_PS) {
+    while (first > 0
+        && log.startPs(first - 1) >= 0
+        && log.startPs(first - 1) >= end - outcome.critPs() - SLACK_PS) {
       first--;
     }
     List<Kernel> kernels = new ArrayList<>();
     for (int i = first; i < log.size(); i++) {
-      OperationClass kind = log.size() - first == 1 ? outcome.operationClass() : kindOf(log.name(i));
+      OperationClass kind =
+          log.size() - first == 1 ? outcome.operationClass() : kindOf(log.name(i));
       int waited = log.hostWaitedFor(i);
       kernels.add(
           new Kernel(

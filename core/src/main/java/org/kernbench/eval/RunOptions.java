@@ -19,6 +19,7 @@ import org.kernbench.device.Mode;
  * @param point the only point to run, by name or by number from 1, of a bench of several; empty for
  *     all
  * @param folding whether one package may stand for all
+ * @param reuse whether what came of a launch may stand for others that do the same
  */
 public record RunOptions(
     Optional<String> topology,
@@ -30,7 +31,8 @@ public record RunOptions(
     boolean verify,
     boolean check,
     Optional<String> point,
-    Folding folding) {
+    Folding folding,
+    Reuse reuse) {
   /** The default machine and configuration, in mode {@code full}. */
   public static final RunOptions DEFAULT =
       new RunOptions(
@@ -55,7 +57,8 @@ public record RunOptions(
         verify,
         false,
         Optional.empty(),
-        Folding.OFF);
+        Folding.OFF,
+        Reuse.OFF);
   }
 
   /** Copies the lists. */
@@ -77,37 +80,78 @@ public record RunOptions(
         verify,
         check,
         point,
-        folding);
+        folding,
+        reuse);
   }
 
   /** A copy with overrides of the machine. */
   public RunOptions withOverrides(List<String> newOverrides) {
     return new RunOptions(
-        topology, newOverrides, ccl, cclOverrides, params, mode, verify, check, point, folding);
+        topology,
+        newOverrides,
+        ccl,
+        cclOverrides,
+        params,
+        mode,
+        verify,
+        check,
+        point,
+        folding,
+        reuse);
   }
 
   /** A copy with overrides of the collective configuration. */
   public RunOptions withCclOverrides(List<String> newOverrides) {
     return new RunOptions(
-        topology, overrides, ccl, newOverrides, params, mode, verify, check, point, folding);
+        topology, overrides, ccl, newOverrides, params, mode, verify, check, point, folding, reuse);
   }
 
   /** A copy with parameters of the bench. */
   public RunOptions withParams(List<String> newParams) {
     return new RunOptions(
-        topology, overrides, ccl, cclOverrides, newParams, mode, verify, check, point, folding);
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        newParams,
+        mode,
+        verify,
+        check,
+        point,
+        folding,
+        reuse);
   }
 
   /** A copy with another mode. */
   public RunOptions withMode(Mode newMode) {
     return new RunOptions(
-        topology, overrides, ccl, cclOverrides, params, newMode, verify, check, point, folding);
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        params,
+        newMode,
+        verify,
+        check,
+        point,
+        folding,
+        reuse);
   }
 
   /** A copy whose execution is checked, or not. */
   public RunOptions withCheck(boolean checked) {
     return new RunOptions(
-        topology, overrides, ccl, cclOverrides, params, mode, verify, checked, point, folding);
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        params,
+        mode,
+        verify,
+        checked,
+        point,
+        folding,
+        reuse);
   }
 
   /** A copy that runs one point of a bench of several. */
@@ -122,12 +166,39 @@ public record RunOptions(
         verify,
         check,
         Optional.of(nameOrNumber),
-        folding);
+        folding,
+        reuse);
   }
 
   /** A copy that folds, or does not. */
   public RunOptions withFolding(Folding newFolding) {
     return new RunOptions(
-        topology, overrides, ccl, cclOverrides, params, mode, verify, check, point, newFolding);
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        params,
+        mode,
+        verify,
+        check,
+        point,
+        newFolding,
+        reuse);
+  }
+
+  /** A copy that uses again what came of launches, or does not. */
+  public RunOptions withReuse(Reuse newReuse) {
+    return new RunOptions(
+        topology,
+        overrides,
+        ccl,
+        cclOverrides,
+        params,
+        mode,
+        verify,
+        check,
+        point,
+        folding,
+        newReuse);
   }
 }

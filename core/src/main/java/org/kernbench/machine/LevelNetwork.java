@@ -226,9 +226,7 @@ final class LevelNetwork implements PackageNetwork {
   @Override
   public int linkToRelay(int sip, int relay) {
     int d = switchDimension(relay);
-    return line(sip, d) == relay - firstSwitch[d]
-        ? id(d, line(sip, d), 2 * place(sip, d))
-        : NONE;
+    return line(sip, d) == relay - firstSwitch[d] ? id(d, line(sip, d), 2 * place(sip, d)) : NONE;
   }
 
   @Override
@@ -510,8 +508,7 @@ final class LevelNetwork implements PackageNetwork {
       int place = place(shift.applyAsInt(from == NONE ? to : from), d);
       return id(d, line, 2 * place + (from == NONE ? 1 : 0));
     }
-    return id(
-        d, line, inLine(d, place(shift.applyAsInt(from), d), place(shift.applyAsInt(to), d)));
+    return id(d, line, inLine(d, place(shift.applyAsInt(from), d), place(shift.applyAsInt(to), d)));
   }
 
   @Override

@@ -54,8 +54,7 @@ final class NetworkReader {
     }
     if (maps.size() > MOST_DIMENSIONS) {
       system.problem(
-          "network",
-          "got " + maps.size() + " dimensions; expected at most " + MOST_DIMENSIONS);
+          "network", "got " + maps.size() + " dimensions; expected at most " + MOST_DIMENSIONS);
       return dimensions;
     }
     for (ConfigMap map : maps) {
@@ -70,8 +69,7 @@ final class NetworkReader {
     int size = map.integer("size", 1, most);
     long rate = map.bandwidth("bandwidth");
     long latency = map.quantity("latency", Quantity.TIME, 1);
-    boolean whole =
-        map.has("time") && map.choice("time", Counting.values()) == Counting.WHOLE_NS;
+    boolean whole = map.has("time") && map.choice("time", Counting.values()) == Counting.WHOLE_NS;
     boolean stores = false;
     long out = latency;
     if (kind == DimensionKind.SWITCH) {
@@ -116,8 +114,7 @@ final class NetworkReader {
   static void checkCount(
       ConfigMap system, ConfigMap sips, int stated, List<Dimension> dimensions, int mostSips) {
     int packages = packages(dimensions);
-    String sizes =
-        dimensions.stream().map(d -> "" + d.size()).collect(Collectors.joining(" x "));
+    String sizes = dimensions.stream().map(d -> "" + d.size()).collect(Collectors.joining(" x "));
     double links = 0;
     for (Dimension each : dimensions) {
       double lines = packages / (double) each.size();

@@ -77,8 +77,7 @@ final class Software {
       channels.problem(
           "at_1mib", "got less than channels.from; expected at least the rate of small vectors");
     }
-    return new ProtocolsSpec(
-        protocols, Rate.ofBytesPerSecond(from), Rate.ofBytesPerSecond(atMib));
+    return new ProtocolsSpec(protocols, Rate.ofBytesPerSecond(from), Rate.ofBytesPerSecond(atMib));
   }
 
   /** The multiprocessors, where they are described; they must be in mode {@code waves}. */

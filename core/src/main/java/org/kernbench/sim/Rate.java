@@ -82,8 +82,8 @@ public final class Rate {
   }
 
   /**
-   * Picoseconds that {@code bytes} bytes take at this rate, rounded up; 0 for 0 bytes. In {@linkplain
-   * #inWholeNs whole nanoseconds} rounded down.
+   * Picoseconds that {@code bytes} bytes take at this rate, rounded up; 0 for 0 bytes. In
+   * {@linkplain #inWholeNs whole nanoseconds} rounded down.
    *
    * @throws IllegalArgumentException if {@code bytes} is negative
    * @throws ArithmeticException if the duration does not fit a {@code long} of picoseconds

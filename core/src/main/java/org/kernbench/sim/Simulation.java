@@ -23,7 +23,7 @@ public final class Simulation {
   private static final int KIND_BITS = 8;
 
   /** Of a world on one clock, or else the part of it whose places run apart. */
-  private final @Nullable EventQueue queue;
+  private @Nullable EventQueue queue;
 
   private final @Nullable Partition partition;
 
@@ -172,6 +172,42 @@ public final class Simulation {
     q.pop();
     handle(q.timePs(), q.payload());
     return true;
+  }
+
+  /**
+   * Goes back to an earlier time for something that was left out since, does it, and all that
+   * follows from it up to the event that is being handled or was handled last; what follows later
+   * is queued with all else. Only for what nothing since could notice and what notices nothing that
+   * was done since. Not while places run apart.
+   *
+   * @param fromPs when it begins; not after now
+   * @param begin does it, at that time
+   */
+  public void catchUp(long fromPs, Runnable begin) {
+    final EventQueue whole = queue();
+    final EventQueue left = new HeapEventQueue();
+    final long untilPs = nowPs;
+    final long untilOrder = whole.order();
+    nowPs = fromPs;
+    queue = left;
+    try {
+      begin.run();
+      while (!left.isEmpty()) {
+        left.pop();
+        if (left.timePs() > untilPs || (left.timePs() == untilPs && left.order() >= untilOrder)) {
+          whole.push(left.timePs(), left.order(), left.payload());
+          break; // those that are left come later still
+        }
+        handle(left.timePs(), left.payload());
+      }
+      while (!left.isEmpty()) {
+        left.pop();
+        whole.push(left.timePs(), left.order(), left.payload());
+      }
+    } finally {
+      queue = whole;
+      nowPs = untilPs;
+    }
   }
 
   /** Handles an event. */

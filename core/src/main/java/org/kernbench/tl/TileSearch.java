@@ -328,7 +328,8 @@ public final class TileSearch {
     double latency = costs.latencyPs();
     double serial = loadBytes / costs.bytesPerPs();
     CostModel cost = costs.compute();
-    var product = new ComputeOp.Gemm(gemm.dtype(), gemm.dtype().accumulator(), m, n, k, true, gemm.whole());
+    var product =
+        new ComputeOp.Gemm(gemm.dtype(), gemm.dtype().accumulator(), m, n, k, true, gemm.whole());
     double occupancy = cost.occupancyPs(product);
     return new Step(
         loadBytes,

@@ -567,7 +567,8 @@ public final class Tl {
     gemm.out(); // says what is missing
     TileSearch.Prediction plan = grid.plans().plan(port.machine(), port.pe(), gemm);
     return new Handle(
-        port.schedule(gemm.reads(), p -> new TileStream(new Tl(p, grid, gemm.whole()), gemm, plan).run()));
+        port.schedule(
+            gemm.reads(), p -> new TileStream(new Tl(p, grid, gemm.whole()), gemm, plan).run()));
   }
 
   /** Later commands wait until the value, which is released, could be overwritten. */

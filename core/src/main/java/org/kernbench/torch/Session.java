@@ -21,6 +21,7 @@ import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
+import org.kernbench.device.ReusableProgram;
 import org.kernbench.device.Simulator;
 import org.kernbench.device.Steps;
 import org.kernbench.device.memory.AddressMapping;
@@ -32,6 +33,7 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.LaunchGrid;
+import org.kernbench.tl.PureKernel;
 import org.kernbench.tl.RangeException;
 import org.kernbench.tl.SteppedKernel;
 import org.kernbench.tl.Tl;
@@ -82,6 +84,7 @@ final class Session implements Parts.Memory {
   private final Map<Throwable, Use> blamed = Collections.synchronizedMap(new IdentityHashMap<>());
 
   @Nullable Scheduler scheduler;
+  private final KernelState.Classes kernelClasses = new KernelState.Classes();
   final Messages messages = new Messages(this);
   final Groups groups = new Groups(this);
   private final QueueSets queues;
@@ -271,6 +274,9 @@ final class Session implements Parts.Memory {
     }
     LaunchGrid grid = new LaunchGrid(first, last - first + 1);
     Function<PePort, Runnable> program = port -> program(use, kernel, new Tl(port, grid));
+    if (kernel instanceof PureKernel pure) {
+      program = reusable(program, pure);
+    }
     LaunchRequest spec = new LaunchRequest(use.kernel, pes, stream, queueSet, after);
     Launch launch = simulator.launch(spec, program);
     if (pending.size() >= tidyAt) {
@@ -282,6 +288,29 @@ final class Session implements Parts.Memory {
       recordBusy(pes, launch);
     }
     return launch;
+  }
+
+  private ReusableProgram reusable(Function<PePort, Runnable> program, PureKernel kernel) {
+    return new ReusableProgram() {
+      @Override
+      public Runnable apply(PePort port) {
+        return program.apply(port);
+      }
+
+      @Override
+      public Optional<Key> key() {
+        return KernelState.of(kernel, kernelClasses, Session::describe);
+      }
+    };
+  }
+
+  private static boolean describe(
+      Object o, List<Object> what, List<ReusableProgram.Memory> memories) {
+    if (o instanceof Tensor tensor) {
+      tensor.describe(what, memories);
+      return true;
+    }
+    return false;
   }
 
   private void recordBusy(List<Pe> pes, Launch launch) {

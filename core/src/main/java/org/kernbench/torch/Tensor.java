@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
+import org.kernbench.device.ReusableProgram;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
@@ -156,6 +157,18 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
           is %s at %s; expected a tensor on one PE or one spread by rows\
           """
               .formatted(what, name, last.place(), last.shape(), last.offset()));
+    }
+  }
+
+  /** Adds what it is and where its parts lie, and the memory of each. */
+  void describe(List<Object> what, List<ReusableProgram.Memory> memories) {
+    what.add(dtype());
+    what.add(shape());
+    what.add(parts.specs());
+    for (Part part : parts.inMemory()) {
+      if (part.bytes() > 0) {
+        memories.add(new ReusableProgram.Memory(part.at(), part.bytes()));
+      }
     }
   }
 

@@ -17,8 +17,7 @@ final class ObservedTimeTest {
   private static List<ObservedTime.Kernel> queue(int kernels, long hostPs, long eachPs) {
     List<ObservedTime.Kernel> all = new ArrayList<>();
     for (int i = 0; i < kernels; i++) {
-      all.add(
-          new ObservedTime.Kernel(hostPs, WAY, WAY + i * eachPs, WAY + (i + 1) * eachPs, -1));
+      all.add(new ObservedTime.Kernel(hostPs, WAY, WAY + i * eachPs, WAY + (i + 1) * eachPs, -1));
     }
     return all;
   }

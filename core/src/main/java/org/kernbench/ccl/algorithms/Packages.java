@@ -97,7 +97,8 @@ final class Packages {
       int[] places =
           machine().dimensions().size() == 1
               ? IntStream.range(0, machine().sips()).toArray()
-              : RingOrder.cycle(machine().dimensions().stream().mapToInt(Dimension::size).toArray());
+              : RingOrder.cycle(
+                  machine().dimensions().stream().mapToInt(Dimension::size).toArray());
       return order.stream()
           .sorted(Comparator.comparingInt(s -> places[s]))
           .mapToInt(Integer::intValue)

@@ -287,8 +287,8 @@ public final class RingAllReduce implements CollectiveAlgorithm {
     }
 
     /**
-     * The protocol's time for a piece: before it is received, since what computes goes in order. The
-     * first piece of each step of the first block has no one before it that hides the step.
+     * The protocol's time for a piece: before it is received, since what computes goes in order.
+     * The first piece of each step of the first block has no one before it that hides the step.
      */
     private void pace(Segments s, int piece) {
       if (pacing.isPresent()) {

@@ -147,6 +147,30 @@ public final class Fabric implements Interconnect, EventHandler {
   private int transferCount;
   private int freeTransfer = -1;
 
+  /** Is told who meets whom; null if nobody asks. */
+  private @Nullable Meetings meetings;
+
+  /** When a link is free that somebody has to itself, see {@link #takeAll}. */
+  private static final long TAKEN = Long.MAX_VALUE / 2;
+
+  private final Map<Integer, Long> takenFreePs = new HashMap<>();
+
+  /** Hears of who meets whom on links. */
+  public interface Meetings {
+    /** Somebody reaches a link that was {@linkplain #takeAll taken}: it must be given back. */
+    void reachesTaken(int link);
+
+    /**
+     * A chunk of one PE waits behind a chunk of another.
+     *
+     * @param sip package of the one that waits
+     * @param pe its number there
+     * @param otherSip package of the other
+     * @param otherPe its number there
+     */
+    void waitsBehind(int sip, int pe, int otherSip, int otherPe);
+  }
+
   /** Remembers every service, if anybody wants to know. */
   private @Nullable TransferLog log;
 
@@ -280,6 +304,45 @@ public final class Fabric implements Interconnect, EventHandler {
   /** Who hears of transfers that come from other partitions. */
   public void tells(Sink hears) {
     sink = hears;
+  }
+
+  // ---- links that somebody has to itself for a while ----
+
+  /** Who is to hear of meetings. */
+  public void tellMeetings(Meetings hears) {
+    meetings = hears;
+  }
+
+  /** Whether all of these links are free from now on, and nobody has them to itself. */
+  public boolean areFree(int[] some) {
+    long now = sim.nowPs();
+    for (int link : some) {
+      if (links[(link << LINK_SHIFT) + FREE_PS] > now) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** From now on nobody else can enter these links unnoticed; they are free. */
+  public void takeAll(int[] some) {
+    for (int link : some) {
+      int at = (link << LINK_SHIFT) + FREE_PS;
+      takenFreePs.put(link, links[at]);
+      links[at] = TAKEN;
+    }
+  }
+
+  /** Gives them back, as they were. */
+  public void giveBack(int[] some) {
+    for (int link : some) {
+      links[(link << LINK_SHIFT) + FREE_PS] = Objects.requireNonNull(takenFreePs.remove(link));
+    }
+  }
+
+  /** The links of a route as they are numbered here. */
+  public static int[] linksOf(FabricRoute route) {
+    return Arrays.copyOf(route.way, route.way.length / 2);
   }
 
   private static int[] noFeeders(int links) {
@@ -463,6 +526,13 @@ public final class Fabric implements Interconnect, EventHandler {
 
   private void head(int c) {
     final long[] l = links;
+    if (meetings != null) {
+      int link =
+          way((int) chunks[(c << CHUNK_SHIFT) + TRANSFER])[(int) chunks[(c << CHUNK_SHIFT) + HOP]];
+      if (l[(link << LINK_SHIFT) + FREE_PS] == TAKEN) {
+        meetings.reachesTaken(link); // which may let other chunks go before this one
+      }
+    }
     final long[] x = transfers;
     final int chunk = c << CHUNK_SHIFT;
     final int t = (int) chunks[chunk + TRANSFER];
@@ -493,6 +563,9 @@ public final class Fabric implements Interconnect, EventHandler {
       final long who = ties.who(way[hops + hop], x[transfer + ID]);
       if (l[link + LAST_WHO] != who) {
         noteWait(transfer, start - headArrives, hop);
+        if (meetings != null && start > headArrives) {
+          ties.tell(meetings, ties.packageOfLink(id), l[link + LAST_WHO], who);
+        }
       }
       l[link + LAST_WHO] = who;
       if (log != null) {

@@ -34,7 +34,11 @@ public final class Ties {
   private final int idBits;
   private final int ownSeat;
 
-  private Ties(int seatBits, int peBits, int ownSeat) {
+  /** Whose packages these are; null if there is one only. */
+  private final @Nullable Machine machine;
+
+  private Ties(int seatBits, int peBits, int ownSeat, @Nullable Machine machine) {
+    this.machine = machine;
     this.ownSeat = ownSeat;
     this.ordinalBits = Math.min(MOST_ORDINAL_BITS, KEY_BITS - seatBits - peBits);
     this.idBits = KEY_BITS - seatBits;
@@ -43,12 +47,12 @@ public final class Ties {
   /** Those of a machine. */
   public static Ties of(Machine machine) {
     int pes = machine.cubesPerSip() * machine.pesPerCube();
-    return new Ties(bits(machine.sips()), bits(pes), machine.seat(0, 0));
+    return new Ties(bits(machine.sips()), bits(pes), machine.seat(0, 0), machine);
   }
 
   /** Those of a table of links, all of them in one package. */
   static Ties ofOnePackage() {
-    return new Ties(0, 0, 0);
+    return new Ties(0, 0, 0, null);
   }
 
   private static int bits(int most) {
@@ -85,6 +89,34 @@ public final class Ties {
   /** Whose a chunk on a link is: the same of two chunks only if they are of one transfer. */
   long who(int seat, long id) {
     return ((long) seat << idBits) | id;
+  }
+
+  int packageOfLink(int link) {
+    return machine == null ? 0 : machine.packageOfLink(link);
+  }
+
+  /** Tells that a chunk waits behind another, if they are of different PEs. */
+  void tell(Fabric.Meetings hears, int packageOfLink, long first, long second) {
+    if (first >>> ordinalBits != second >>> ordinalBits) {
+      hears.waitsBehind(
+          packageOf(packageOfLink, second), pe(second), packageOf(packageOfLink, first), pe(first));
+    }
+  }
+
+  private int pe(long who) {
+    return (int) ((who & ((1L << idBits) - 1)) >>> ordinalBits);
+  }
+
+  /** The package that lies so to that of a link; -1 for the host. */
+  private int packageOf(int packageOfLink, long who) {
+    final Machine m = machine;
+    int seat = (int) (who >>> idBits);
+    for (int sip = 0; m != null && sip < m.sips(); sip++) {
+      if (m.seat(packageOfLink, sip) == seat) {
+        return sip;
+      }
+    }
+    return -1;
   }
 
   /** The key of the event that a chunk reaches a link, or a banked memory. */

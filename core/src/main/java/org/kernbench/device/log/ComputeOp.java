@@ -80,8 +80,7 @@ public sealed interface ComputeOp {
    * {@code out = a[m, k] b[k, n] (+ c[m, n])}; c and the sums are of the {@linkplain
    * DType#accumulator accumulator's} type, k ascends.
    */
-  record Gemm(
-      DType in, DType out, int m, int n, int k, boolean accumulate, Optional<Whole> partOf)
+  record Gemm(DType in, DType out, int m, int n, int k, boolean accumulate, Optional<Whole> partOf)
       implements ComputeOp {
     /** A product by itself. */
     public Gemm(DType in, DType out, int m, int n, int k, boolean accumulate) {

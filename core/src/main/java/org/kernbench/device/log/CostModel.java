@@ -184,7 +184,8 @@ public final class CostModel {
   private long wavesPs(ComputeOp.Gemm g) {
     int width = g.in().sizeBytes();
     if (g.partOf().isEmpty()) {
-      return gemmClock.durationPs(waveCycles(gemm.waves().orElseThrow(), g.m(), g.n(), g.k(), width));
+      return gemmClock.durationPs(
+          waveCycles(gemm.waves().orElseThrow(), g.m(), g.n(), g.k(), width));
     }
     ComputeOp.Whole all = g.partOf().get();
     double whole =
@@ -196,9 +197,9 @@ public final class CostModel {
 
   /**
    * Cycles in which multiprocessors make a product: with tiles of {@code a x b} outputs and K cut
-   * in s parts, {@code ceil(m/a) ceil(n/b) s} tiles in waves of {@code units}, each of the longer of
-   * {@code a b (k/s) / macs} and {@code (a + b) (k/s) width / (l2 / units)} cycles; the sums of parts
-   * are written to the cache and read again. The quickest tile is taken.
+   * in s parts, {@code ceil(m/a) ceil(n/b) s} tiles in waves of {@code units}, each of the longer
+   * of {@code a b (k/s) / macs} and {@code (a + b) (k/s) width / (l2 / units)} cycles; the sums of
+   * parts are written to the cache and read again. The quickest tile is taken.
    */
   static long waveCycles(WavesSpec waves, int m, int n, int k, int width) {
     double least = Double.POSITIVE_INFINITY;

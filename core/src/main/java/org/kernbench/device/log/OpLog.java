@@ -198,7 +198,7 @@ public final class OpLog {
   }
 
   /** So many ids, from the one returned on. */
-  synchronized int reserve(int count) {
+  public synchronized int reserve(int count) {
     int first = issued;
     issued += count;
     return first;
@@ -261,12 +261,7 @@ public final class OpLog {
     counting.completed++;
     counting.count(kind, bytes);
     int what = kind.ordinal() | cause.ordinal() << 8;
-    long h = mix(((long) ordinal << 32) ^ pe, what);
-    h = mix(h, ((long) bytes << 32) ^ place);
-    h = mix(h, issuePs);
-    h = mix(h, startPs);
-    h = mix(h, endPs);
-    counting.hash += mix(h, contentionPs);
+    counting.hash += hash(ordinal, pe, what, bytes, place, issuePs, startPs, endPs, contentionPs);
     if (orbit != null) {
       orbit.count(ordinal, pe, what, bytes, place, issuePs, startPs, endPs, contentionPs);
     }
@@ -293,6 +288,47 @@ public final class OpLog {
     words[i + 5] = line;
     words[i + 6] = work;
     words[i + 7] = launch;
+  }
+
+  private static long hash(
+      int ordinal,
+      int pe,
+      int what,
+      int bytes,
+      int place,
+      long issuePs,
+      long startPs,
+      long endPs,
+      long contentionPs) {
+    long h = mix(((long) ordinal << 32) ^ pe, what);
+    h = mix(h, ((long) bytes << 32) ^ place);
+    h = mix(h, issuePs);
+    h = mix(h, startPs);
+    h = mix(h, endPs);
+    return mix(h, contentionPs);
+  }
+
+  /** Takes back what {@link #complete} counted and wrote, of an operation that moved nothing on. */
+  void takeBack(
+      OpTally counting,
+      int id,
+      int ordinal,
+      int pe,
+      OpKind kind,
+      Cause cause,
+      int bytes,
+      int place,
+      long issuePs,
+      long startPs,
+      long endPs,
+      long contentionPs) {
+    counting.completed--;
+    counting.uncount(kind, bytes);
+    int what = kind.ordinal() | cause.ordinal() << 8;
+    counting.hash -= hash(ordinal, pe, what, bytes, place, issuePs, startPs, endPs, contentionPs);
+    if (has(id)) {
+      ints[id >>> CHUNK_SHIFT][(id & CHUNK - 1) * INTS] = 0;
+    }
   }
 
   private void makeRoom(int chunk) {
@@ -489,7 +525,7 @@ public final class OpLog {
   }
 
   /** Values of the enums, read once. */
-  private static final class OpKinds {
+  static final class OpKinds {
     static final OpKind[] KINDS = OpKind.values();
     static final Cause[] CAUSES = Cause.values();
 

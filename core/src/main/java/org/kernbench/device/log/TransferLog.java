@@ -4,7 +4,14 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.io.StreamCorruptedException;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntUnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How bytes moved: one row for every part of an operation that moves them, and one for every chunk
@@ -206,6 +213,139 @@ public final class TransferLog {
       parts.set(part, LAST_ENTERED, pack(high(parts.get(part, LAST_ENTERED)), NONE));
     }
     served(transfer, chunk, port, bytes, first, headPs, startPs, tailPs);
+  }
+
+  // ---- written again ----
+
+  /** Parts and services of some operations, relative to a time. */
+  static final class Excerpt {
+    private final LongTable parts = new LongTable(6);
+    private final LongTable services = new LongTable(6);
+  }
+
+  /**
+   * What some operations moved.
+   *
+   * @param rowOf their numbers in the excerpt
+   * @param firstService the first that may be one of theirs
+   * @return null if not all of it was kept
+   */
+  @Nullable Excerpt excerpt(Map<Integer, Integer> rowOf, int firstService, long startPs) {
+    if (!complete || isFull()) {
+      return null;
+    }
+    Excerpt e = new Excerpt();
+    List<Integer> theirs = new ArrayList<>();
+    for (int op : rowOf.keySet()) {
+      for (int part = lastPart(op); part != NONE; part = previous(part)) {
+        theirs.add(part);
+      }
+    }
+    Collections.sort(theirs);
+    Map<Integer, Integer> partOf = new HashMap<>();
+    for (int part : theirs) {
+      if (by(part) != NONE || writtenAfter(part) != NONE) {
+        return null;
+      }
+      int row = e.parts.add();
+      partOf.put(part, row);
+      int before = previous(part);
+      e.parts.set(row, OP_NUMBER, pack(rowOf.get(op(part)), number(part)));
+      e.parts.set(
+          row, PREVIOUS_BYTES, pack(before == NONE ? NONE : partOf.get(before), bytes(part)));
+      e.parts.set(row, PART_START, startPs(part) - startPs);
+      e.parts.set(row, PART_END, endPs(part));
+    }
+    Map<Integer, Integer> serviceOf = new HashMap<>();
+    for (int service = firstService; service < services.rows(); service++) {
+      Integer part = partOf.get(partOf(service));
+      if (part != null) {
+        int row = e.services.add();
+        serviceOf.put(service, row);
+        int from = from(service);
+        e.services.set(row, LINK_PART, pack(link(service), part));
+        e.services.set(
+            row, BYTES_FROM, pack(chunkBytes(service), from == NONE ? NONE : serviceOf.get(from)));
+        e.services.set(row, HEAD, headPs(service) - startPs);
+        e.services.set(row, START, startPsOf(service) - startPs);
+        e.services.set(row, TAIL, tailPs(service) - startPs);
+      }
+    }
+    for (int part : theirs) {
+      int last = lastService(part);
+      int entry = lastEntry(part);
+      e.parts.set(
+          partOf.get(part),
+          LAST_ENTERED,
+          pack(
+              last == NONE ? NONE : serviceOf.get(last),
+              entry == NONE ? NONE : serviceOf.get(entry)));
+    }
+    return e;
+  }
+
+  /**
+   * Writes what was moved once more.
+   *
+   * @param excerpt null if it was not kept
+   * @param id of the operation with a number in the excerpt
+   */
+  void write(@Nullable Excerpt excerpt, IntUnaryOperator id, long startPs) {
+    if (excerpt == null) {
+      lacks();
+      return;
+    }
+    if (opLimit == 0) {
+      return;
+    }
+    int firstPart = parts.rows();
+    int firstService = services.rows();
+    for (int row = 0; row < excerpt.parts.rows(); row++) {
+      int op = id.applyAsInt(high(excerpt.parts.get(row, OP_NUMBER)));
+      if (op >= opLimit || isFull()) {
+        lacks();
+        return;
+      }
+      int part = parts.add();
+      int before = high(excerpt.parts.get(row, PREVIOUS_BYTES));
+      long last = excerpt.parts.get(row, LAST_ENTERED);
+      partOfOp = roomFor(partOfOp, op);
+      partOfOp[op] = part;
+      parts.set(part, OP_NUMBER, pack(op, low(excerpt.parts.get(row, OP_NUMBER))));
+      parts.set(
+          part,
+          PREVIOUS_BYTES,
+          pack(moved(before, firstPart), low(excerpt.parts.get(row, PREVIOUS_BYTES))));
+      parts.set(part, PART_START, excerpt.parts.get(row, PART_START) + startPs);
+      parts.set(part, PART_END, excerpt.parts.get(row, PART_END));
+      parts.set(part, BY_WRITTEN_AFTER, pack(NONE, NONE));
+      parts.set(
+          part,
+          LAST_ENTERED,
+          pack(moved(high(last), firstService), moved(low(last), firstService)));
+    }
+    for (int row = 0; row < excerpt.services.rows(); row++) {
+      if (isFull()) {
+        lacks();
+        return;
+      }
+      int service = services.add();
+      int link = high(excerpt.services.get(row, LINK_PART));
+      long bytesFrom = excerpt.services.get(row, BYTES_FROM);
+      services.set(
+          service, LINK_PART, pack(link, firstPart + low(excerpt.services.get(row, LINK_PART))));
+      services.set(service, BYTES_FROM, pack(high(bytesFrom), moved(low(bytesFrom), firstService)));
+      lastOfLink = roomFor(lastOfLink, link);
+      services.set(service, BEFORE, lastOfLink[link]);
+      lastOfLink[link] = service;
+      services.set(service, HEAD, excerpt.services.get(row, HEAD) + startPs);
+      services.set(service, START, excerpt.services.get(row, START) + startPs);
+      services.set(service, TAIL, excerpt.services.get(row, TAIL) + startPs);
+    }
+  }
+
+  private static int moved(int row, int by) {
+    return row == NONE ? NONE : row + by;
   }
 
   // ---- saved and restored ----

@@ -1,5 +1,6 @@
 package org.kernbench.device.memory;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.spec.MmuSpec;
 
@@ -20,21 +21,90 @@ public final class Mmu {
   private final int entries;
   private final long missPs;
   private final int pageShift;
-  private final Tlb tlb;
+  private State state;
 
-  // what the newest entry of the TLB translates
-  private long newestStart;
-  private long newestEnd;
-
-  private long lookups;
-  private long misses;
+  /** Remembers what is looked up; null if nobody wants to know. */
+  private @Nullable Lookups noted;
 
   public Mmu(MmuSpec spec, int pe) {
     this.pe = pe;
     this.entries = spec.entries();
     this.missPs = spec.missPs();
     this.pageShift = Long.numberOfTrailingZeros(spec.pageBytes());
-    this.tlb = new Tlb(spec.entries());
+    this.state = new State(new Tlb(spec.entries()), pageShift);
+  }
+
+  /** What is translated at a time, and what has been looked up so far. */
+  public static final class State {
+    private final Tlb tlb;
+    private final int pageShift;
+
+    // what the newest entry of the TLB translates
+    private long newestStart;
+    private long newestEnd;
+
+    private long lookups;
+    private long misses;
+
+    private State(Tlb tlb, int pageShift) {
+      this.tlb = tlb;
+      this.pageShift = pageShift;
+    }
+
+    private State(State other) {
+      this(new Tlb(other.tlb), other.pageShift);
+      this.newestStart = other.newestStart;
+      this.newestEnd = other.newestEnd;
+      this.lookups = other.lookups;
+      this.misses = other.misses;
+    }
+
+    private boolean isNewest(long from, long extent) {
+      return from >= newestStart && from + extent <= newestEnd;
+    }
+
+    /** Looks up every page that an access touches, ascending; returns how many missed. */
+    private int lookUp(long address, int rows, int rowBytes, long strideBytes, PageMap.Range r) {
+      int missed = 0;
+      long page = -1;
+      boolean gaps = strideBytes > 1L << pageShift; // else every page between is touched
+      int parts = gaps ? rows : 1;
+      long partBytes = gaps ? rowBytes : (rows - 1) * strideBytes + rowBytes;
+      for (int part = 0; part < parts; part++) {
+        long from = address + part * strideBytes;
+        long last = (from + partBytes - 1) >> pageShift;
+        for (long p = Math.max(page + 1, from >> pageShift); p <= last; p++) {
+          lookups++;
+          if (!use(p, r)) {
+            missed++;
+          }
+          page = p;
+        }
+      }
+      misses += missed;
+      return missed;
+    }
+
+    private boolean use(long page, PageMap.Range r) {
+      long start = Math.max(page << pageShift, r.start);
+      newestStart = start;
+      newestEnd = Math.min((page + 1) << pageShift, r.end);
+      return tlb.use(start);
+    }
+
+    private void forget(PageMap.Range r) {
+      for (long page = r.start >> pageShift; page <= (r.end - 1) >> pageShift; page++) {
+        tlb.remove(Math.max(page << pageShift, r.start));
+      }
+      if (newestStart >= r.start && newestStart < r.end) {
+        newestEnd = newestStart;
+      }
+    }
+
+    /** How many entries were forgotten for others so far. */
+    public long evictions() {
+      return tlb.evictions();
+    }
   }
 
   /**
@@ -47,41 +117,84 @@ public final class Mmu {
       return 0;
     }
     long from = region.address().value();
-    if (from >= newestStart && from + region.extent() <= newestEnd) {
-      lookups++;
-      return 0;
+    int missed = 0;
+    if (state.isNewest(from, region.extent())) {
+      state.lookups++;
+    } else {
+      range.translatedAt(pe);
+      missed = state.lookUp(from, region.rows(), region.rowBytes(), region.strideBytes(), range);
     }
-    return lookUp(region, range) * missPs;
+    Lookups n = noted;
+    if (n != null) {
+      n.add(range, region, missed);
+    }
+    return missed * missPs;
   }
 
-  /** Looks up every page that a region touches, ascending; returns how many missed. */
-  private int lookUp(Region region, PageMap.Range r) {
-    int missed = 0;
-    long page = -1;
-    boolean gaps = region.strideBytes() > 1L << pageShift; // else every page between is touched
-    int rows = gaps ? region.rows() : 1;
-    long rowBytes = gaps ? region.rowBytes() : region.extent();
-    for (int row = 0; row < rows; row++) {
-      long from = region.address().value() + row * region.strideBytes();
-      long last = (from + rowBytes - 1) >> pageShift;
-      for (long p = Math.max(page + 1, from >> pageShift); p <= last; p++) {
-        lookups++;
-        if (!use(p, r)) {
-          missed++;
-        }
-        page = p;
+  // ---- used again ----
+
+  /** Begins to note the accesses that are looked up. */
+  public void noteIn(Lookups lookups) {
+    lookups.begins(state.evictions());
+    noted = lookups;
+  }
+
+  /** Ends that. */
+  public void notesNoMore() {
+    Lookups n = noted;
+    if (n != null) {
+      n.ends(state.evictions());
+      noted = null;
+    }
+  }
+
+  /**
+   * The state after some accesses that were noted, to other ranges that lie likewise.
+   *
+   * @param anchors by the number that {@link Lookups} has for each
+   * @return null if they would not hit and miss as they did
+   */
+  public @Nullable State afterwards(Lookups accesses, List<Lookups.Anchor> anchors) {
+    State copy = state();
+    for (int i = 0; i < accesses.size(); i++) {
+      Lookups.Anchor anchor = anchors.get(accesses.number(i));
+      long from = anchor.address() + accesses.relative(i);
+      int rows = accesses.rows(i);
+      int rowBytes = accesses.rowBytes(i);
+      long stride = accesses.strideBytes(i);
+      int missed = 0;
+      if (copy.isNewest(from, (rows - 1) * stride + rowBytes)) {
+        copy.lookups++;
+      } else {
+        missed = copy.lookUp(from, rows, rowBytes, stride, anchor.range());
+      }
+      if (missed != accesses.missed(i)) {
+        return null;
       }
     }
-    misses += missed;
-    return missed;
+    return copy;
   }
 
-  private boolean use(long page, PageMap.Range r) {
-    long start = Math.max(page << pageShift, r.start);
-    newestStart = start;
-    newestEnd = Math.min((page + 1) << pageShift, r.end);
-    r.translatedAt(pe);
-    return tlb.use(start);
+  /** A copy of the state as it is, to come back to. */
+  public State state() {
+    return new State(state);
+  }
+
+  /**
+   * It comes to be, all at once.
+   *
+   * @param ranges whose translations it may hold
+   */
+  public void becomes(State other, List<Lookups.Anchor> ranges) {
+    state = other;
+    for (Lookups.Anchor anchor : ranges) {
+      anchor.range().translatedAt(pe);
+    }
+  }
+
+  /** Forgets all translations of a range in a state that may come to be. */
+  public static void forgetIn(PageMap.Range r, State state) {
+    state.forget(r);
   }
 
   // ---- what the host does ----
@@ -90,28 +203,29 @@ public final class Mmu {
   public void fill(PageMap.Range r) {
     long first = r.start >> pageShift;
     long last = Math.min((r.end - 1) >> pageShift, first + entries - 1);
+    r.translatedAt(pe);
     for (long page = first; page <= last; page++) {
-      use(page, r);
+      state.use(page, r);
     }
   }
 
   /** Forgets all translations of a range. */
   public void forget(PageMap.Range r) {
-    for (long page = r.start >> pageShift; page <= (r.end - 1) >> pageShift; page++) {
-      tlb.remove(Math.max(page << pageShift, r.start));
-    }
-    if (newestStart >= r.start && newestStart < r.end) {
-      newestEnd = newestStart;
-    }
+    state.forget(r);
+  }
+
+  /** How many entries were forgotten for others so far. */
+  public long evictions() {
+    return state.evictions();
   }
 
   /** Pages looked up so far. */
   public long lookups() {
-    return lookups;
+    return state.lookups;
   }
 
   /** Those of them that the TLB did not hold. */
   public long misses() {
-    return misses;
+    return state.misses;
   }
 }

@@ -139,6 +139,11 @@ public final class PageMap {
       return holders.length;
     }
 
+    /** The memory of a copy, as a node of the machine. */
+    public int node(int copy) {
+      return nodes[copy];
+    }
+
     /** The physical address, in a copy, of a virtual one. */
     public PhysicalAddress physical(int copy, long address) {
       return new PhysicalAddress(bases[copy] + (address - start));
@@ -176,7 +181,7 @@ public final class PageMap {
   }
 
   /** The range that an address lies in; null if nothing is mapped there. */
-  @Nullable Range find(long address) {
+  public @Nullable Range find(long address) {
     Range range = rangeBefore(address);
     return range != null && address < range.end ? range : null;
   }

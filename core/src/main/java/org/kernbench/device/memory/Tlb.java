@@ -28,6 +28,9 @@ final class Tlb {
   private int oldest = NONE;
   private int free = NONE;
 
+  /** Entries that were forgotten for others. */
+  private long evictions;
+
   Tlb(int limit) {
     this.limit = limit;
     int room = Math.min(limit, FIRST_SIZE);
@@ -36,6 +39,26 @@ final class Tlb {
     this.newer = new int[room];
     this.older = new int[room];
     this.buckets = emptyBuckets(room);
+  }
+
+  /** A copy, which goes its own way. */
+  Tlb(Tlb other) {
+    this.limit = other.limit;
+    this.size = other.size;
+    this.keys = other.keys.clone();
+    this.nextInBucket = other.nextInBucket.clone();
+    this.newer = other.newer.clone();
+    this.older = other.older.clone();
+    this.buckets = other.buckets.clone();
+    this.newest = other.newest;
+    this.oldest = other.oldest;
+    this.free = other.free;
+    this.evictions = other.evictions;
+  }
+
+  /** How many entries were forgotten for others so far. */
+  long evictions() {
+    return evictions;
   }
 
   private static int[] emptyBuckets(int room) {
@@ -81,6 +104,7 @@ final class Tlb {
       e = size++;
     } else {
       e = oldest;
+      evictions++;
       unlink(e);
       leaveBucket(e);
     }

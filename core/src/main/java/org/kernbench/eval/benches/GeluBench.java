@@ -100,7 +100,10 @@ final class GeluBench implements Bench {
       for (int r = 0; r < p; r++) {
         int from = ShardedGemm.start(n, r, p);
         int to = ShardedGemm.start(n, r + 1, p);
-        bed.check(ys[r], want.rows(1, from, to), 2 * d.unitRoundoff() + 8 * d.accumulator().unitRoundoff());
+        bed.check(
+            ys[r],
+            want.rows(1, from, to),
+            2 * d.unitRoundoff() + 8 * d.accumulator().unitRoundoff());
       }
       double bytes = (biased ? 3.0 : 2.0) * Math.ceilDiv(n, p) * d.sizeBytes();
       return bed.outcome(launch, new KernelBed.Work(0, bytes), OperationClass.ELEMENTWISE);

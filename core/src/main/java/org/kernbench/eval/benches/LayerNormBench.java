@@ -25,7 +25,12 @@ final class LayerNormBench implements Bench {
   private static final Param<Integer> COLUMNS =
       Param.integer("columns", 768, 1, 1 << 20, "columns");
   private static final Param<Integer> BLOCK =
-      Param.integer("block", 4, 1, 4096, "rows that a PE works on at once; one that stands for a GPU: as many as fit");
+      Param.integer(
+          "block",
+          4,
+          1,
+          4096,
+          "rows that a PE works on at once; one that stands for a GPU: as many as fit");
   private static final double EPS = 1e-5;
 
   @Override

@@ -11,8 +11,8 @@ import org.kernbench.machine.spec.OperationClass;
  * How a kernel that is fused from element-wise operations and sums over rows goes through a matrix.
  *
  * <p>Rows up to the library's {@code resident_row} are read once and kept; of longer ones each pass
- * reads the row again, as kernels do that keep only the sums. A PE that stands for a GPU works on as
- * many rows at once as its local memory holds, others on as many as the bench says.
+ * reads the row again, as kernels do that keep only the sums. A PE that stands for a GPU works on
+ * as many rows at once as its local memory holds, others on as many as the bench says.
  *
  * @param rowsAtOnce rows of one turn, at least 1
  * @param rereads whether each pass reads its rows again

@@ -29,7 +29,12 @@ final class SoftmaxBench implements Bench {
   private static final Param<Integer> COLUMNS =
       Param.integer("columns", 300, 1, 1 << 20, "columns");
   private static final Param<Integer> BLOCK =
-      Param.integer("block", 8, 1, 4096, "rows that a PE works on at once; one that stands for a GPU: as many as fit");
+      Param.integer(
+          "block",
+          8,
+          1,
+          4096,
+          "rows that a PE works on at once; one that stands for a GPU: as many as fit");
   private static final Param<Mask> MASK =
       Param.choice(
           "mask",
@@ -127,7 +132,10 @@ final class SoftmaxBench implements Bench {
         bed.check(ys[r], want.rows(columns, from, to), d.unitRoundoff() + rounding);
       }
       double mine = Math.ceilDiv(rows, pes.size());
-      return bed.outcome(launch, new KernelBed.Work(0, 2.0 * mine * columns * d.sizeBytes()), OperationClass.SOFTMAX);
+      return bed.outcome(
+          launch,
+          new KernelBed.Work(0, 2.0 * mine * columns * d.sizeBytes()),
+          OperationClass.SOFTMAX);
     }
   }
 

@@ -18,7 +18,12 @@ public final class CalibrationReport {
   /** As text. */
   public static String text(Calibration.Found f) {
     StringBuilder out = new StringBuilder();
-    line(out, "measured    %s (%d rows, sha256 %s)", f.file().file(), f.file().rows().size(), f.file().hash());
+    line(
+        out,
+        "measured    %s (%d rows, sha256 %s)",
+        f.file().file(),
+        f.file().rows().size(),
+        f.file().hash());
     line(out, "machine     %s", f.machine());
     line(
         out,
@@ -103,7 +108,8 @@ public final class CalibrationReport {
                 Locale.ROOT, "held-out error %.1f %%", 100 * f.heldOutAfter().get().meanError())
             : String.format(
                 Locale.ROOT, "error %.1f %%, nothing held out", 100 * f.after().meanError());
-    String origin = "calibrated on %s, sha256 %s, %s".formatted(f.file().file(), f.file().hash(), held);
+    String origin =
+        "calibrated on %s, sha256 %s, %s".formatted(f.file().file(), f.file().hash(), held);
     StringBuilder out = new StringBuilder();
     line(
         out,
@@ -129,7 +135,8 @@ public final class CalibrationReport {
     keys.forEach((path, value) -> {
       List<String> parts = List.of(path.split("\\."));
       int same = 0;
-      while (same < Math.min(open.size(), parts.size() - 1) && open.get(same).equals(parts.get(same))) {
+      while (same < Math.min(open.size(), parts.size() - 1)
+          && open.get(same).equals(parts.get(same))) {
         same++;
       }
       while (open.size() > same) {
@@ -139,7 +146,11 @@ public final class CalibrationReport {
         out.append("  ".repeat(i)).append(parts.get(i)).append(":\n");
         open.add(parts.get(i));
       }
-      out.append("  ".repeat(parts.size() - 1)).append(parts.getLast()).append(": ").append(value).append('\n');
+      out.append("  ".repeat(parts.size() - 1))
+          .append(parts.getLast())
+          .append(": ")
+          .append(value)
+          .append('\n');
     });
     return out.toString();
   }

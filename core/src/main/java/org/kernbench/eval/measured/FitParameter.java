@@ -58,7 +58,8 @@ public record FitParameter(String path, double low, double high, String unit) {
   double value(double position) {
     double value =
         inRatios() ? low * Math.pow(high / low, position) : low + (high - low) * position;
-    BigDecimal rounded = new BigDecimal(value).round(new MathContext(DIGITS, RoundingMode.HALF_EVEN));
+    BigDecimal rounded =
+        new BigDecimal(value).round(new MathContext(DIGITS, RoundingMode.HALF_EVEN));
     return rounded.scale() > DECIMALS
         ? rounded.setScale(DECIMALS, RoundingMode.HALF_EVEN).doubleValue()
         : rounded.doubleValue();
@@ -66,7 +67,8 @@ public record FitParameter(String path, double low, double high, String unit) {
 
   /** The value as a configuration has it. */
   String shown(double position) {
-    String number = new BigDecimal(Double.toString(value(position))).stripTrailingZeros().toPlainString();
+    String number =
+        new BigDecimal(Double.toString(value(position))).stripTrailingZeros().toPlainString();
     return unit.isEmpty() ? number : number + " " + unit;
   }
 

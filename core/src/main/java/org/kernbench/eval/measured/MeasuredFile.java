@@ -68,7 +68,8 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
       }
     }
     if (rows.isEmpty()) {
-      throw new UsageException(name + ": has no runs; expected at least one line after the headings");
+      throw new UsageException(
+          name + ": has no runs; expected at least one line after the headings");
     }
     return new MeasuredFile(name, hash(text), rows);
   }
@@ -146,7 +147,9 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
         .params()
         .forEach((name, text) -> params.add(name + "=" + Mapping.filled(text, row, where)));
     List<String> overrides = new ArrayList<>();
-    mapping.set().forEach((key, text) -> overrides.add(key + "=" + Mapping.filled(text, row, where)));
+    mapping
+        .set()
+        .forEach((key, text) -> overrides.add(key + "=" + Mapping.filled(text, row, where)));
     double value = number(mapping.value(), row, where, "value");
     return new MeasuredRow(
         where,
@@ -166,8 +169,7 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
         return each;
       }
     }
-    throw new UsageException(
-        where + ": metric: got \"" + text + "\"; expected kernel or observed");
+    throw new UsageException(where + ": metric: got \"" + text + "\"; expected kernel or observed");
   }
 
   private static double unitPs(String text, String where) {

@@ -81,10 +81,7 @@ public final class RowSimulator {
       result =
           runner.run(
               bench,
-              options
-                  .withParams(row.params())
-                  .withOverrides(overrides)
-                  .withFolding(Folding.AUTO));
+              options.withParams(row.params()).withOverrides(overrides).withFolding(Folding.AUTO));
     } catch (UsageException e) {
       throw new UsageException(row.where() + ": " + e.getMessage());
     }
@@ -93,7 +90,8 @@ public final class RowSimulator {
           row.where() + ": the simulated run failed: " + String.join("; ", result.problems()));
     }
     double observed = ((BigDecimal) result.metrics().get("observed_ns")).doubleValue() * 1e3;
-    return new Simulated(crit.doubleValue() * 1e3, observed, why(result, crit.doubleValue() * 1e3, observed, row));
+    return new Simulated(
+        crit.doubleValue() * 1e3, observed, why(result, crit.doubleValue() * 1e3, observed, row));
   }
 
   private static String why(RunResult result, double crit, double observed, MeasuredRow row) {

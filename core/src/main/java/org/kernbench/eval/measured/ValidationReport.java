@@ -18,7 +18,12 @@ public final class ValidationReport {
   /** As text: every row, means, bias by size, the worst rows with what they were spent on. */
   public static String text(Validation v) {
     StringBuilder out = new StringBuilder();
-    line(out, "measured    %s (%d rows, sha256 %s)", v.file().file(), v.rows().size(), v.file().hash());
+    line(
+        out,
+        "measured    %s (%d rows, sha256 %s)",
+        v.file().file(),
+        v.rows().size(),
+        v.file().hash());
     line(out, "machine     %s", v.machine());
     line(out, "");
     TextTable table =

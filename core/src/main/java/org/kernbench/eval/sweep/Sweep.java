@@ -30,6 +30,7 @@ import org.kernbench.eval.Bench;
 import org.kernbench.eval.Folding;
 import org.kernbench.eval.Param;
 import org.kernbench.eval.Params;
+import org.kernbench.eval.Reuse;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.machine.MachineException;
 import org.kernbench.machine.Machines;
@@ -248,7 +249,8 @@ public record Sweep(
         base.verify(),
         base.check(),
         base.point(),
-        Folding.OFF);
+        Folding.OFF,
+        Reuse.OFF);
   }
 
   // ---- keys ----

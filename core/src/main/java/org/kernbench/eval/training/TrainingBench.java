@@ -416,6 +416,11 @@ public final class TrainingBench implements Bench {
     if (!timed) {
       return;
     }
+    torch
+        .simulator()
+        .reused()
+        .filter(r -> r.launches() > 0)
+        .ifPresent(r -> outcome.condition("reuse", r.toString()));
     long total = torch.simulator().nowPs();
     StepBound step =
         new StepBound(torch.machine(), flops(setup), setup.ranks(), torch.mesh().size());

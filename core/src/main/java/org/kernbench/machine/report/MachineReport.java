@@ -119,7 +119,9 @@ public final class MachineReport {
                   each.size(),
                   bandwidth(each.link().rate().bytesPerSecond()),
                   time(each.link().latencyPs()),
-                  sides ? " to the switch, " + time(each.fromSwitch().latencyPs()) + " from it" : "",
+                  sides
+                      ? " to the switch, " + time(each.fromSwitch().latencyPs()) + " from it"
+                      : "",
                   each.wholeMessages() ? ", whole messages" : "",
                   each.link().rate().isInWholeNs() ? ", in whole ns" : "",
                   stride == 1 ? "" : ", next at +" + stride));

@@ -27,8 +27,8 @@ public record LinkOverride(
 
   private static final String SWITCH = "switch";
 
-  private static final Pattern TEXT = Pattern.compile(
-          "(\\d{1,6}|switch\\d{0,2})\\s*(->|-)\\s*(\\d{1,6}|switch\\d{0,2})\\s+(.+)");
+  private static final Pattern TEXT =
+      Pattern.compile("(\\d{1,6}|switch\\d{0,2})\\s*(->|-)\\s*(\\d{1,6}|switch\\d{0,2})\\s+(.+)");
 
   /**
    * Reads one.
@@ -57,12 +57,7 @@ public record LinkOverride(
       }
     }
     return new LinkOverride(
-        end(m.group(1)),
-        end(m.group(3)),
-        m.group(2).equals("-"),
-        dead,
-        rate,
-        latency);
+        end(m.group(1)), end(m.group(3)), m.group(2).equals("-"), dead, rate, latency);
   }
 
   /** The end of a link that is the switch of a dimension. */
@@ -93,7 +88,11 @@ public record LinkOverride(
     List<String> what = new ArrayList<>();
     rate.ifPresent(r -> what.add(Quantity.BANDWIDTH.format(r.bytesPerSecond())));
     latencyPs.ifPresent(ps -> what.add(Quantity.TIME.format(ps)));
-    return end(from) + (both ? "-" : "->") + end(to) + " " + (dead ? "dead" : String.join(", ", what));
+    return end(from)
+        + (both ? "-" : "->")
+        + end(to)
+        + " "
+        + (dead ? "dead" : String.join(", ", what));
   }
 
   /** Whether it speaks of the link from one package to another. */

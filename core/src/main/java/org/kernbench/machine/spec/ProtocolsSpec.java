@@ -11,7 +11,8 @@ import org.kernbench.sim.Rate;
  *
  * @param protocols at least one
  * @param rampFrom rate that few channels reach, of the smallest vectors
- * @param rampAtMib rate that the channels opened for 1 MiB reach; it grows with the root of the size
+ * @param rampAtMib rate that the channels opened for 1 MiB reach; it grows with the root of the
+ *     size
  */
 public record ProtocolsSpec(List<Protocol> protocols, Rate rampFrom, Rate rampAtMib) {
   /**

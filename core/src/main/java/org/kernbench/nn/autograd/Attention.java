@@ -5,6 +5,7 @@ import java.util.List;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
+import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
@@ -20,7 +21,7 @@ import org.kernbench.torch.Tensor;
  * 2023). Every query of a call may see any subset of its keys, also none; results over parts of the
  * keys can be {@linkplain #merge merged}, so a ring over parts gives what one call over all does.
  */
-final class Attention {
+final class Attention implements Dependent {
   private static final int TILE = 128;
 
   private final Graph graph;
@@ -56,6 +57,11 @@ final class Attention {
     this.compute = graph.compute();
     this.heads = heads;
     this.scale = 1 / Math.sqrt(heads.size);
+  }
+
+  @Override
+  public List<Object> dependsOn() {
+    return List.of(compute, heads, scale);
   }
 
   /** Attention for operands of these shapes. */
@@ -234,7 +240,7 @@ final class Attention {
   }
 
   /** The forward pass: its operands and results. */
-  private final class Forward {
+  private final class Forward implements Dependent {
     private final HeadRows q;
     private final HeadRows k;
     private final HeadRows v;
@@ -261,6 +267,11 @@ final class Attention {
       this.out = out;
       this.logSum = logSum;
       this.working = working;
+    }
+
+    @Override
+    public List<Object> dependsOn() {
+      return List.of(Attention.this, q, k, v, qAt, kAt, out, logSum, working);
     }
 
     void run(Tl tl, int b, int h, int row, int count) {

@@ -14,7 +14,8 @@ import org.kernbench.device.Mode;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
-import org.kernbench.tl.Kernel;
+import org.kernbench.tl.Dependent;
+import org.kernbench.tl.PureKernel;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
@@ -39,7 +40,7 @@ import org.kernbench.torch.placement.Mesh;
  * k is formed by one PE in ascending order, and sums over rows are formed in blocks whose size
  * depends on the number of rows alone ({@link RowKernel}).
  */
-public final class Compute {
+public final class Compute implements Dependent {
   /** Extent of the tiles of a product, about: as many arrays of the GEMM engine as fit, or one. */
   private static final int TILE = 128;
 
@@ -96,6 +97,11 @@ public final class Compute {
   private Launch told(Launch launch) {
     listener.accept(launch);
     return launch;
+  }
+
+  @Override
+  public List<Object> dependsOn() {
+    return List.of(mesh, blockBytes);
   }
 
   /** Bytes of a value of which some ten can be alive at once. */
@@ -197,7 +203,7 @@ public final class Compute {
 
   private Launch launch(
       String name, int places, List<Tensor> written, List<Tensor> read, Hand hand) {
-    Kernel kernel = tl -> hand.run(tl, mesh.placeOf(tl.pe()), places);
+    PureKernel kernel = tl -> hand.run(tl, mesh.placeOf(tl.pe()), places);
     return told(torch.launch(name, kernel, mesh.pes().subList(0, places), written, read));
   }
 
@@ -297,6 +303,11 @@ public final class Compute {
 
     Matrix transpose() {
       return new Matrix(tensor, rows, columns, !transposed, resident);
+    }
+
+    /** All but where it lies. */
+    List<Object> dependsOnShape() {
+      return List.of(tensor.dtype(), rows, columns, transposed);
     }
 
     int height() {
@@ -554,7 +565,8 @@ public final class Compute {
     if (runs.isEmpty()) {
       return;
     }
-    Kernel kernel = tl -> runs.getOrDefault(tl.pe(), List.of()).forEach(run -> work.run(tl, run));
+    PureKernel kernel =
+        tl -> runs.getOrDefault(tl.pe(), List.of()).forEach(run -> work.run(tl, run));
     List<Pe> pes = List.copyOf(runs.keySet());
     if (beside) {
       // no earlier than one long launch ahead: copies for all that follows would go first

@@ -7,6 +7,7 @@ import org.kernbench.nn.autograd.Mapping.Move;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
+import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.ProcessGroup;
@@ -22,7 +23,7 @@ import org.kernbench.torch.collective.ReduceKind;
  * -100, adds no target term: the caller's loss mask must leave it out. Source: {@code
  * docs/spec/megatron.md} 8.5.
  */
-final class CrossEntropy {
+final class CrossEntropy implements Dependent {
   private final Graph graph;
   private final Compute compute;
   private final Exchange exchange;
@@ -124,6 +125,11 @@ final class CrossEntropy {
           return List.of(less.sub(smoothing / vocabulary).mul(x.get(4)));
         });
     return d;
+  }
+
+  @Override
+  public List<Object> dependsOn() {
+    return List.of(vocabulary, smoothing);
   }
 
   /** Targets relative to the rank's first id; those of other ranks match no column. */

@@ -2,6 +2,7 @@ package org.kernbench.nn.autograd;
 
 import java.util.List;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Slice;
@@ -19,7 +20,7 @@ import org.kernbench.torch.placement.Mesh;
  * what is read again and again each column of cubes gets a copy of its heads, by rows over the PEs
  * of every cube: there a tile lies on one PE or two, near its readers.
  */
-final class HeadRows implements AutoCloseable {
+final class HeadRows implements Dependent, AutoCloseable {
   private final Tensor tensor;
   private final int rows;
   private final int batch;
@@ -83,6 +84,11 @@ final class HeadRows implements AutoCloseable {
 
   private Slice source(Tl tl, int head, int row, int count) {
     return tl.whole(tensor).as(rows, batch * heads * size).block(row, count, head * size, size);
+  }
+
+  @Override
+  public List<Object> dependsOn() {
+    return List.of(tensor, rows, batch, heads, size, copied);
   }
 
   Tensor tensor() {

@@ -5,6 +5,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.autograd.Compute.RowArg;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
 
@@ -13,7 +14,7 @@ import org.kernbench.torch.Tensor;
  * then a scale and a shift per column. Mean and deviation are computed again in the backward pass,
  * which costs less than to keep them.
  */
-final class Norms {
+final class Norms implements Dependent {
   private final Graph graph;
   private final Compute compute;
   private final boolean centred;
@@ -24,6 +25,11 @@ final class Norms {
     this.compute = graph.compute();
     this.centred = centred;
     this.epsilon = epsilon;
+  }
+
+  @Override
+  public List<Object> dependsOn() {
+    return List.of(centred, epsilon);
   }
 
   Variable apply(Variable x, Variable weight, @Nullable Variable bias) {
@@ -76,6 +82,7 @@ final class Norms {
       Tensor db = compute.empty(name + "-bias", Shape.of(columns), Graph.gradType(bias));
       out.add(RowArg.once(db, columns));
     }
+    boolean shifts = bias != null;
     compute.rows(
         name,
         x.rows(),
@@ -93,7 +100,7 @@ final class Norms {
           List<Value> results = new ArrayList<>();
           results.add(rest.sub(along).mul(n.factor));
           results.add(dy.mul(n.unit).sum(0).reshape(1, columns));
-          if (bias != null) {
+          if (shifts) {
             results.add(dy.sum(0).reshape(1, columns));
           }
           return results;

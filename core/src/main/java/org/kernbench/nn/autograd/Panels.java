@@ -3,6 +3,7 @@ package org.kernbench.nn.autograd;
 import java.util.List;
 import org.kernbench.nn.autograd.Compute.Matrix;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
@@ -19,7 +20,7 @@ import org.kernbench.torch.placement.Layout;
  * of them at once and in the same order: it is copied as panels {@code [k, width]} of neighbouring
  * rows, each whole on a PE.
  */
-final class Panels implements Product.Operand, AutoCloseable {
+final class Panels implements Product.Operand, Dependent, AutoCloseable {
   private final Tensor tensor;
   private final boolean transposed;
   private final int rows;
@@ -129,6 +130,11 @@ final class Panels implements Product.Operand, AutoCloseable {
             }
           }
         });
+  }
+
+  @Override
+  public List<Object> dependsOn() {
+    return List.of(tensor, transposed, rows, k, width);
   }
 
   Tensor tensor() {

@@ -7,6 +7,7 @@ import org.kernbench.nn.autograd.TileGrid.Range;
 import org.kernbench.nn.autograd.TileGrid.Rectangle;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Slice;
@@ -24,7 +25,7 @@ import org.kernbench.torch.placement.Mesh;
  * are first {@linkplain Panels copied} into each cube that needs them, once, and the PEs of a cube
  * read them there. Without that, every PE would draw its operands through the links between cubes.
  */
-final class Product {
+final class Product implements Dependent {
   /** Tiles along each side that a PE makes at once, as the TCM has room for their sums. */
   private static final int SIDE = 2;
 
@@ -66,6 +67,13 @@ final class Product {
         panels
             ? TileGrid.of(a.height(), b.width(), tileM, tileN, cubes, pes)
             : TileGrid.of(a.height(), b.width(), tileM, tileN, mesh.size());
+  }
+
+  @Override
+  public List<Object> dependsOn() {
+    return panels // which are captured apart, and may outlive the operands
+        ? List.of(compute, a.dependsOnShape(), b.dependsOnShape(), c, add, grid, turned)
+        : List.of(compute, a, b, c, add, grid);
   }
 
   void launch() {

@@ -2,6 +2,7 @@ package org.kernbench.nn.autograd;
 
 import java.util.List;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
@@ -19,13 +20,18 @@ import org.kernbench.torch.placement.Mesh;
  * rows of its device, by address; the collective runs in as many lanes as there are PEs; and what
  * comes of it is turned back. On one PE there is nothing to turn.
  */
-public final class RowCollectives {
+public final class RowCollectives implements Dependent {
   private final Compute compute;
   private final ProcessGroup group;
 
   public RowCollectives(Compute compute, ProcessGroup group) {
     this.compute = compute;
     this.group = group;
+  }
+
+  @Override
+  public List<Object> dependsOn() {
+    return List.of(compute);
   }
 
   /** What a collective does with tensors that have whole rows, or whole columns, on each PE. */

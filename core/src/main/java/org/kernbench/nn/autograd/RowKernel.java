@@ -8,6 +8,7 @@ import org.kernbench.nn.autograd.Compute.RowArg;
 import org.kernbench.nn.autograd.Compute.RowFormula;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
@@ -23,7 +24,7 @@ import org.kernbench.torch.Tensor;
  * their order. The blocks depend on the number of rows alone, so the sums have the same bits
  * whichever PE has which block (ADR 0101).
  */
-final class RowKernel {
+final class RowKernel implements Dependent {
   /** Rows of a sum block at least, and sum blocks at most. */
   private static final int LEAST_ROWS = 16;
 
@@ -60,6 +61,11 @@ final class RowKernel {
       widest = Math.max(widest, a.columns());
     }
     this.block = Math.max(1, compute.blockBytes() / (widest * working.sizeBytes()));
+  }
+
+  @Override
+  public List<Object> dependsOn() {
+    return List.of(compute, rows, in, out, formula, working, block);
   }
 
   /** Rows that are added up one after the other. */

@@ -54,8 +54,7 @@ final class CallPacingTest {
       double rate = Math.min(300e9 * p[2], ramp);
       least =
           Math.min(
-              least,
-              (p[0] + 2 * (n - 1) * p[1]) * US + 2.0 * (n - 1) / n * bytes / rate * 1e12);
+              least, (p[0] + 2 * (n - 1) * p[1]) * US + 2.0 * (n - 1) / n * bytes / rate * 1e12);
     }
     return least;
   }
@@ -87,8 +86,7 @@ final class CallPacingTest {
   @Test
   void ring_protocolThatTheMachineHasNot_isRefused() {
     assertThatThrownBy(
-            () ->
-                ring(4, 64, Mode.TIME, List.of(), List.of("algorithms.ring.protocol=simpel")))
+            () -> ring(4, 64, Mode.TIME, List.of(), List.of("algorithms.ring.protocol=simpel")))
         .isInstanceOf(CollectiveException.class)
         .hasMessageContaining("did you mean simple");
   }

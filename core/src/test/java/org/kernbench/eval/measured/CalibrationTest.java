@@ -83,7 +83,8 @@ final class CalibrationTest {
         parameters(
             EFFICIENCY + "=0.6..1", MEMORY + "=0.5..1", MATMUL + "=5..60 us", GELU + "=5..60 us");
 
-    Calibration.Found found = Calibration.fit(file, "dgx-a100", simulator(), all, 0, Optional.empty());
+    Calibration.Found found =
+        Calibration.fit(file, "dgx-a100", simulator(), all, 0, Optional.empty());
 
     assertThat(found.refusal()).isEmpty();
     double[] wanted = {0.82, 0.77, 31, 17};
@@ -104,8 +105,7 @@ final class CalibrationTest {
 
   @Test
   void fit_twoValuesThatTheRowsCannotTellApart_isRefused() {
-    List<MeasuredRow> gelu =
-        questions().stream().filter(q -> q.bench().equals("gelu")).toList();
+    List<MeasuredRow> gelu = questions().stream().filter(q -> q.bench().equals("gelu")).toList();
     MeasuredFile file = measured(gelu, List.of(GELU + "=17 us"), 0);
 
     Calibration.Found found =
@@ -117,14 +117,12 @@ final class CalibrationTest {
             0,
             Optional.empty());
 
-    assertThat(found.refusal().orElseThrow())
-        .contains(GELU, "software.synchronise", "cannot tell");
+    assertThat(found.refusal().orElseThrow()).contains(GELU, "software.synchronise", "cannot tell");
   }
 
   @Test
   void fit_aValueThatNoRowDependsOn_isRefused() {
-    List<MeasuredRow> gelu =
-        questions().stream().filter(q -> q.bench().equals("gelu")).toList();
+    List<MeasuredRow> gelu = questions().stream().filter(q -> q.bench().equals("gelu")).toList();
     MeasuredFile file = measured(gelu, List.of(), 0);
 
     Calibration.Found found =
@@ -157,8 +155,7 @@ final class CalibrationTest {
 
   @Test
   void fit_manyKeysForFewRows_warns() {
-    MeasuredFile file =
-        measured(questions().subList(0, 4), List.of(), 0);
+    MeasuredFile file = measured(questions().subList(0, 4), List.of(), 0);
 
     Calibration.Found found =
         Calibration.fit(
