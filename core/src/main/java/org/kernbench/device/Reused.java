@@ -1,5 +1,6 @@
 package org.kernbench.device;
 
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
@@ -29,10 +30,15 @@ public record Reused(long launches, long operations, long simulated, Map<String,
                 Map.Entry.<String, Integer>comparingByValue()
                     .reversed()
                     .thenComparing(Map.Entry.comparingByKey()))
-            .map(e -> "%,d %s".formatted(e.getValue(), e.getKey()))
+            .map(e -> String.format(Locale.ROOT, "%,d %s", e.getValue(), e.getKey()))
             .collect(Collectors.joining(", "));
-    return "%,d of %,d launches (%,d operations); %,d simulated%s"
-        .formatted(
-            launches, launches + simulated, operations, simulated, why.isEmpty() ? "" : ": " + why);
+    return String.format(
+        Locale.ROOT,
+        "%,d of %,d launches (%,d operations); %,d simulated%s",
+        launches,
+        launches + simulated,
+        operations,
+        simulated,
+        why.isEmpty() ? "" : ": " + why);
   }
 }

@@ -58,12 +58,12 @@ final class NetworkReader {
       return dimensions;
     }
     for (ConfigMap map : maps) {
-      dimensions.add(dimension(map, problems));
+      dimensions.add(dimension(map));
     }
     return dimensions;
   }
 
-  private static Dimension dimension(ConfigMap map, Problems problems) {
+  private static Dimension dimension(ConfigMap map) {
     DimensionKind kind = map.choice("kind", DimensionKind.values());
     int most = kind == DimensionKind.FULLY_CONNECTED ? MOST_PEERS : 1 << 24;
     int size = map.integer("size", 1, most);

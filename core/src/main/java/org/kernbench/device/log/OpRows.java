@@ -127,13 +127,13 @@ public final class OpRows {
       int t = row * LONGS;
       System.arraycopy(words, order[row] * INTS, sorted, w, INTS);
       System.arraycopy(times, order[row] * LONGS, relative, t, LONGS);
-      int slot = slotOf.get(sorted[w + SLOT]);
+      int slot = slotOf.getOrDefault(sorted[w + SLOT], -1);
       sorted[w + SLOT] = slot;
       sorted[w + ORDINAL] -= ordinals[slot];
       first[slot + 1]++;
       if (sorted[w + CAUSE_OP] >= 0) {
         Integer cause = rowOf.get(sorted[w + CAUSE_OP]);
-        if (cause == null || !slotOf.get(words[order[cause] * INTS + SLOT]).equals(slot)) {
+        if (cause == null || slotOf.getOrDefault(words[order[cause] * INTS + SLOT], -1) != slot) {
           return false;
         }
         sorted[w + CAUSE_OP] = cause;

@@ -250,9 +250,8 @@ public final class TransferLog {
       int row = e.parts.add();
       partOf.put(part, row);
       int before = previous(part);
-      e.parts.set(row, OP_NUMBER, pack(rowOf.get(op(part)), number(part)));
-      e.parts.set(
-          row, PREVIOUS_BYTES, pack(before == NONE ? NONE : partOf.get(before), bytes(part)));
+      e.parts.set(row, OP_NUMBER, pack(rowOf.getOrDefault(op(part), NONE), number(part)));
+      e.parts.set(row, PREVIOUS_BYTES, pack(partOf.getOrDefault(before, NONE), bytes(part)));
       e.parts.set(row, PART_START, startPs(part) - startPs);
       e.parts.set(row, PART_END, endPs(part));
     }
@@ -265,7 +264,7 @@ public final class TransferLog {
         int from = from(service);
         e.services.set(row, LINK_PART, pack(link(service), part));
         e.services.set(
-            row, BYTES_FROM, pack(chunkBytes(service), from == NONE ? NONE : serviceOf.get(from)));
+            row, BYTES_FROM, pack(chunkBytes(service), serviceOf.getOrDefault(from, NONE)));
         e.services.set(row, HEAD, headPs(service) - startPs);
         e.services.set(row, START, startPsOf(service) - startPs);
         e.services.set(row, TAIL, tailPs(service) - startPs);
@@ -275,11 +274,9 @@ public final class TransferLog {
       int last = lastService(part);
       int entry = lastEntry(part);
       e.parts.set(
-          partOf.get(part),
+          partOf.getOrDefault(part, NONE),
           LAST_ENTERED,
-          pack(
-              last == NONE ? NONE : serviceOf.get(last),
-              entry == NONE ? NONE : serviceOf.get(entry)));
+          pack(serviceOf.getOrDefault(last, NONE), serviceOf.getOrDefault(entry, NONE)));
     }
     return e;
   }

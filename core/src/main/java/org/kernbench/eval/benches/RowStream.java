@@ -1,5 +1,6 @@
 package org.kernbench.eval.benches;
 
+import java.util.Locale;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.log.StreamCosts;
 import org.kernbench.machine.Machine;
@@ -51,8 +52,15 @@ record RowStream(int rowsAtOnce, boolean rereads) {
     long all = (long) rows * columns;
     if (all > Integer.MAX_VALUE) {
       throw new UsageException(
-          "--param %s: got %,d x %,d (%s) = %,d elements; expected at most %,d, use fewer of either"
-              .formatted(rowsName, rows, columns, columnsName, all, Integer.MAX_VALUE));
+          String.format(
+              Locale.ROOT,
+              "--param %s: got %,d x %,d (%s) = %,d elements; expected at most %,d, use fewer of either",
+              rowsName,
+              rows,
+              columns,
+              columnsName,
+              all,
+              Integer.MAX_VALUE));
     }
     return (int) all;
   }

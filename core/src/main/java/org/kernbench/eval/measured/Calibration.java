@@ -337,8 +337,11 @@ public final class Calibration {
     List<String> warnings = new ArrayList<>();
     if (4 * at.length > fitted.rows().size()) {
       warnings.add(
-          "%d keys for %d rows: more than a quarter; they may describe the noise"
-              .formatted(at.length, fitted.rows().size()));
+          String.format(
+              Locale.ROOT,
+              "%d keys for %d rows: more than a quarter; they may describe the noise",
+              at.length,
+              fitted.rows().size()));
     }
     for (int i = 0; i < at.length; i++) {
       if (parameters.get(i).isLimit(at[i])) {

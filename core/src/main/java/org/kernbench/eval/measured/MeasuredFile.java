@@ -115,8 +115,12 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
       List<String> headings, List<String> cells, String where) {
     if (cells.size() != headings.size()) {
       throw new UsageException(
-          "%s: got %d values for %d headings; expected one for each"
-              .formatted(where, cells.size(), headings.size()));
+          String.format(
+              Locale.ROOT,
+              "%s: got %d values for %d headings; expected one for each",
+              where,
+              cells.size(),
+              headings.size()));
     }
     Map<String, String> row = new LinkedHashMap<>();
     for (int i = 0; i < cells.size(); i++) {

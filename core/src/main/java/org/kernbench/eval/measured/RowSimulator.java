@@ -89,7 +89,10 @@ public final class RowSimulator {
       throw new UsageException(
           row.where() + ": the simulated run failed: " + String.join("; ", result.problems()));
     }
-    double observed = ((BigDecimal) result.metrics().get("observed_ns")).doubleValue() * 1e3;
+    double observed =
+        result.metrics().get("observed_ns") instanceof BigDecimal seen
+            ? seen.doubleValue() * 1e3
+            : crit.doubleValue() * 1e3;
     return new Simulated(
         crit.doubleValue() * 1e3, observed, why(result, crit.doubleValue() * 1e3, observed, row));
   }
