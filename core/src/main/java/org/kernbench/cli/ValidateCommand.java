@@ -1,11 +1,13 @@
 package org.kernbench.cli;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.eval.measured.MeasuredFile;
 import org.kernbench.eval.measured.Validation;
+import org.kernbench.eval.measured.ValidationFolder;
 import org.kernbench.eval.measured.ValidationReport;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -42,6 +44,12 @@ final class ValidateCommand implements Callable<Integer> {
       description = "Fail (exit code 1) if the mean error is larger.")
   private @Nullable Double maxError;
 
+  @Option(
+      names = "--out",
+      paramLabel = "DIR",
+      description = "Also write rows (JSON), two figures (SVG) and a section (Markdown) there.")
+  private @Nullable Path out;
+
   @Mixin private TextOrJson format = new TextOrJson();
 
   @Option(
@@ -59,8 +67,13 @@ final class ValidateCommand implements Callable<Integer> {
   public Integer call() {
     MeasuredFile measured = choice.read(file, "validate");
     Validation found =
-        RunCommand.onVirtualThread(() ->
-            Validation.of(measured, choice.machineName(), choice.simulator(benches), List.of()));
+        RunCommand.onVirtualThread(
+            () ->
+                Validation.of(
+                    measured, choice.machineName(), choice.simulator(benches), List.of()));
+    if (out != null) {
+      ValidationFolder.write(found, out);
+    }
     terminal
         .out()
         .print(format.isJson() ? ValidationReport.json(found) : ValidationReport.text(found));

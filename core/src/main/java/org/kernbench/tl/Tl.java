@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.LaneMask;
 import org.kernbench.device.PePort;
@@ -33,6 +34,7 @@ public final class Tl {
   private final LaunchGrid grid;
   private final Optional<ComputeOp.Whole> whole;
   private @Nullable Scope scope;
+  private @Nullable LongConsumer beforeSend;
 
   // the directions used so far, so that a message costs no map look-up
   private final String[] directions = new String[8];
@@ -635,10 +637,23 @@ public final class Tl {
   // ---- messages ----
 
   /**
+   * Does something before each later send of this program instance: a collective library's protocol
+   * lets time pass for it.
+   *
+   * @param action is told the bytes of the message
+   */
+  public void beforeSends(LongConsumer action) {
+    beforeSend = action;
+  }
+
+  /**
    * Sends a value to the neighbour in a direction and goes on at once; back-pressure holds the
    * message, not the kernel.
    */
   public void send(String direction, Value value) {
+    if (beforeSend != null) {
+      beforeSend.accept(value.bytes());
+    }
     int queue = queue(direction);
     Value message = value.dense();
     port.send(queue, message.register, message.offset, message.bytes());

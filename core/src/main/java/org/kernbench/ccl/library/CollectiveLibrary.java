@@ -40,6 +40,7 @@ import org.kernbench.ccl.algorithms.RootCenter;
 import org.kernbench.ccl.algorithms.RootCenterPipelined;
 import org.kernbench.ccl.algorithms.TreeAlgorithm;
 import org.kernbench.ccl.algorithms.TreeBarrier;
+import org.kernbench.ccl.flow.DrawnAlgorithm;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -178,6 +179,13 @@ public final class CollectiveLibrary implements CollectiveBackend {
   }
 
   private static CollectiveAlgorithm make(CclConfig ccl, AlgorithmConfig config) {
+    CollectiveAlgorithm made = unpaced(ccl, config);
+    boolean own =
+        made instanceof RingAllReduce || made instanceof DrawnAlgorithm || made instanceof Auto;
+    return own ? made : new PacedAlgorithm(made);
+  }
+
+  private static CollectiveAlgorithm unpaced(CclConfig ccl, AlgorithmConfig config) {
     if (config.className().equals(Auto.NAME)) {
       return new Auto(ccl);
     }
