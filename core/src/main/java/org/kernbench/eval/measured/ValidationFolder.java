@@ -1,6 +1,8 @@
 package org.kernbench.eval.measured;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -9,6 +11,7 @@ import java.util.Map;
 import java.util.function.ToDoubleFunction;
 import org.kernbench.eval.figures.Figure;
 import org.kernbench.eval.figures.Plots;
+import org.kernbench.eval.output.OutputException;
 import org.kernbench.eval.output.WholeFile;
 
 /**
@@ -29,6 +32,12 @@ public final class ValidationFolder {
     put(files, name + ".md", section(v, directory.getFileName() + "/" + name));
     put(files, name + "-scatter.svg", scatter(v).svg());
     put(files, name + "-ratio.svg", ratio(v).svg());
+    try {
+      Files.createDirectories(directory);
+    } catch (IOException e) {
+      throw new OutputException(
+          "--out " + directory + ": cannot be made; name a folder that you can write");
+    }
     WholeFile.writeAll(directory, files);
   }
 
