@@ -44,6 +44,11 @@ public record LinkCosts(long latencyPs, Rate narrowest, Rate injection, long ove
     return overheadPs + narrowest.durationPs(bytes);
   }
 
+  /** Rate of the slowest link of the route. */
+  public double bytesPerSecond() {
+    return narrowest.bytesPerSecond();
+  }
+
   /** From the start of a message until it is whole at the far side. */
   public long messagePs(long bytes) {
     return occupancyPs(bytes) + latencyPs;

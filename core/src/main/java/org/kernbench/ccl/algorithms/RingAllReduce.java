@@ -131,7 +131,7 @@ public final class RingAllReduce implements CollectiveAlgorithm {
               call.bytes(),
               2.0 * (p - 1) / p * call.bytes(),
               2 * (p - 1),
-              hop.narrowest().bytesPerSecond(),
+              hop.bytesPerSecond(),
               false));
     }
 

@@ -153,7 +153,7 @@ public final class FlowSchedule implements Schedule {
             call.bytes(),
             sent,
             Math.max(1, choice.drawing.steps.steps() - 1),
-            hop.narrowest().bytesPerSecond(),
+            hop.bytesPerSecond(),
             true));
   }
 

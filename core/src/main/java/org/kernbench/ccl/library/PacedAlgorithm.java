@@ -81,7 +81,7 @@ final class PacedAlgorithm implements CollectiveAlgorithm {
           group.machine(),
           config,
           new CallPacing.Question(
-              call.bytes(), call.bytes(), 1, hop.narrowest().bytesPerSecond(), false));
+              call.bytes(), call.bytes(), 1, hop.bytesPerSecond(), false));
     }
 
     @Override

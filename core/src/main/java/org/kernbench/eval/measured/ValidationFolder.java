@@ -24,12 +24,12 @@ public final class ValidationFolder {
 
   private ValidationFolder() {}
 
-  /** Writes {@code NAME.json}, {@code NAME.md} and two figures. */
+  /** Writes rows, a section in Markdown and two figures, all with the table's name. */
   public static void write(Validation v, Path directory) {
     String name = name(v);
     Map<String, WholeFile.Content> files = new LinkedHashMap<>();
     put(files, name + ".json", ValidationReport.json(v));
-    put(files, name + ".md", section(v, directory.getFileName() + "/" + name));
+    put(files, name + ".md", section(v, name));
     put(files, name + "-scatter.svg", scatter(v).svg());
     put(files, name + "-ratio.svg", ratio(v).svg());
     try {
