@@ -44,6 +44,7 @@ public final class CompositeGemm {
   final Optional<TileShape> tile;
   final OptionalInt buffers;
   final List<Applied> epilogues;
+  final int batch;
 
   private CompositeGemm(
       Operand a,
@@ -51,7 +52,9 @@ public final class CompositeGemm {
       @Nullable Slice out,
       Optional<TileShape> tile,
       OptionalInt buffers,
-      List<Applied> epilogues) {
+      List<Applied> epilogues,
+      int batch) {
+    this.batch = batch;
     this.a = a;
     this.b = b;
     this.out = out;
@@ -137,7 +140,7 @@ public final class CompositeGemm {
           """
               .formatted(a.dtype(), a.shape(), b.dtype(), b.shape()));
     }
-    return new CompositeGemm(a, b, null, Optional.empty(), OptionalInt.empty(), List.of());
+    return new CompositeGemm(a, b, null, Optional.empty(), OptionalInt.empty(), List.of(), 1);
   }
 
   /** Where the result goes: {@code [M, N]} of any floating-point type. */
@@ -149,7 +152,7 @@ public final class CompositeGemm {
           """
               .formatted(newOut.shard().name(), newOut.shard().dtype(), newOut.shape(), m(), n()));
     }
-    return new CompositeGemm(a, b, newOut, tile, buffers, epilogues);
+    return new CompositeGemm(a, b, newOut, tile, buffers, epilogues, batch);
   }
 
   /** The tile of a step; without, the machine's default, or the quickest by {@link TileSearch}. */
@@ -159,7 +162,7 @@ public final class CompositeGemm {
 
   /** The tile of a step. */
   public CompositeGemm tile(TileShape newTile) {
-    return new CompositeGemm(a, b, out, Optional.of(newTile), buffers, epilogues);
+    return new CompositeGemm(a, b, out, Optional.of(newTile), buffers, epilogues, batch);
   }
 
   /**
@@ -172,7 +175,19 @@ public final class CompositeGemm {
       throw new IllegalArgumentException(
           "composite product with " + count + " buffers; expected at least 1");
     }
-    return new CompositeGemm(a, b, out, tile, OptionalInt.of(count), epilogues);
+    return new CompositeGemm(a, b, out, tile, OptionalInt.of(count), epilogues, batch);
+  }
+
+  /**
+   * One of so many equal products that the kernel hands over one after the other: multiprocessors
+   * ({@code pe.gemm.mode: waves}) share out the tiles of all of them together.
+   */
+  public CompositeGemm ofBatch(int products) {
+    if (products < 1) {
+      throw new IllegalArgumentException(
+          "composite product of a batch of " + products + "; expected at least 1");
+    }
+    return new CompositeGemm(a, b, out, tile, buffers, epilogues, products);
   }
 
   /** One more epilogue, applied to each output tile after those before it. */
@@ -185,7 +200,7 @@ public final class CompositeGemm {
     check(scope, next);
     List<Applied> more = new ArrayList<>(epilogues);
     more.add(new Applied(scope, next));
-    return new CompositeGemm(a, b, out, tile, buffers, List.copyOf(more));
+    return new CompositeGemm(a, b, out, tile, buffers, List.copyOf(more), batch);
   }
 
   private void check(Epilogue.Scope scope, Epilogue next) {
@@ -255,7 +270,7 @@ public final class CompositeGemm {
   Optional<ComputeOp.Whole> whole() {
     return m() == 0 || n() == 0 || k() == 0
         ? Optional.empty()
-        : Optional.of(new ComputeOp.Whole(m(), n(), k()));
+        : Optional.of(new ComputeOp.Whole(m(), n(), k(), batch));
   }
 
   /** Type of the operands. */

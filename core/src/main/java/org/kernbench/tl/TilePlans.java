@@ -24,7 +24,8 @@ public final class TilePlans {
       boolean bInTcm,
       long passes,
       Optional<TileShape> tile,
-      OptionalInt buffers) {
+      OptionalInt buffers,
+      int batch) {
     static Question of(Pe pe, CompositeGemm g) {
       return new Question(
           pe.sip(),
@@ -35,7 +36,8 @@ public final class TilePlans {
           g.b.isInTcm(),
           TileSearch.passes(g),
           g.tile,
-          g.buffers);
+          g.buffers,
+          g.batch);
     }
   }
 

@@ -93,8 +93,12 @@ public sealed interface ComputeOp {
     }
   }
 
-  /** The size of a product that is worked on in steps: multiprocessors are shared out by that. */
-  record Whole(int m, int n, int k) {}
+  /**
+   * The size of a product that is worked on in steps: multiprocessors are shared out by that.
+   *
+   * @param batch equal products at the same time, of which it is one
+   */
+  record Whole(int m, int n, int k, int batch) {}
 
   /**
    * Computes nothing and takes a time that was measured elsewhere. Other commands of the PE go on

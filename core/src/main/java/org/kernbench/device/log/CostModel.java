@@ -184,35 +184,35 @@ public final class CostModel {
   private long wavesPs(ComputeOp.Gemm g) {
     int width = g.in().sizeBytes();
     if (g.partOf().isEmpty()) {
-      return gemmClock.durationPs(
-          waveCycles(gemm.waves().orElseThrow(), g.m(), g.n(), g.k(), width));
+      return gemmClock.durationPs(waveCycles(gemm.waves().orElseThrow(), g.m(), g.n(), g.k(), 1, width));
     }
     ComputeOp.Whole all = g.partOf().get();
     double whole =
         gemmClock.durationPs(
-            waveCycles(gemm.waves().orElseThrow(), all.m(), all.n(), all.k(), width));
-    double share = (double) g.m() / all.m() * g.n() / all.n() * g.k() / all.k();
+            waveCycles(
+                gemm.waves().orElseThrow(), all.m(), all.n(), all.k(), all.batch(), width));
+    double share = (double) g.m() / all.m() * g.n() / all.n() * g.k() / all.k() / all.batch();
     return Math.max(1, (long) Math.ceil(whole * share));
   }
 
   /**
-   * Cycles in which multiprocessors make a product: with tiles of {@code a x b} outputs and K cut
-   * in s parts, {@code ceil(m/a) ceil(n/b) s} tiles in waves of {@code units}, each of the longer
-   * of {@code a b (k/s) / macs} and {@code (a + b) (k/s) width / (l2 / units)} cycles; the sums of
-   * parts are written to the cache and read again. The quickest tile is taken.
+   * Cycles in which multiprocessors make {@code batch} equal products: with tiles of {@code a x b} outputs and K cut
+   * in s parts, {@code ceil(m/a) ceil(n/b) s} tiles each in waves of {@code units}, each of the longer of
+   * {@code a b (k/s) / macs} and {@code (a + b) (k/s) width / (l2 / units)} cycles; the sums of parts
+   * are written to the cache and read again. The quickest tile is taken.
    */
-  static long waveCycles(WavesSpec waves, int m, int n, int k, int width) {
+  static long waveCycles(WavesSpec waves, int m, int n, int k, int batch, int width) {
     double least = Double.POSITIVE_INFINITY;
     double l2PerUnit = (double) waves.l2BytesPerCycle() / waves.units();
     for (WavesSpec.Block tile : waves.tiles()) {
       for (int parts : waves.splits()) {
         long depth = Math.ceilDiv(k, parts);
-        long tiles = (long) Math.ceilDiv(m, tile.m()) * Math.ceilDiv(n, tile.n()) * parts;
+        long tiles = (long) Math.ceilDiv(m, tile.m()) * Math.ceilDiv(n, tile.n()) * parts * batch;
         double products = (double) tile.m() * tile.n() * depth / waves.macs();
         double operands = (double) (tile.m() + tile.n()) * depth * width / l2PerUnit;
         double cycles = Math.ceilDiv(tiles, (long) waves.units()) * Math.max(products, operands);
         if (parts > 1) {
-          cycles += 2.0 * parts * m * n * SUM_BYTES / waves.l2BytesPerCycle();
+          cycles += 2.0 * batch * parts * m * n * SUM_BYTES / waves.l2BytesPerCycle();
         }
         least = Math.min(least, cycles);
       }

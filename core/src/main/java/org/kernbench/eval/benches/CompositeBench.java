@@ -1,6 +1,8 @@
 package org.kernbench.eval.benches;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.function.DoubleSupplier;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.log.OpKind;
@@ -33,6 +35,8 @@ final class CompositeBench implements Bench {
       Param.integer("tile_n", 0, 0, 65_536, "columns of a tile; 0: the machine's choice");
   private static final Param<Integer> BUFFERS =
       Param.integer("buffers", 0, 0, 64, "tiles of each operand in TCM; 0: the machine's choice");
+  private static final Param<Integer> BATCH =
+      Param.integer("batch", 1, 1, 65_536, "equal products in one launch, each with its operands");
   private static final Param<Finish> EPILOGUE =
       Param.choice("epilogue", Finish.NONE, Finish.class, "what is applied to each output tile");
   private static final int UNDER_FED = 32;
@@ -123,6 +127,7 @@ final class CompositeBench implements Bench {
         TILE_K,
         TILE_N,
         BUFFERS,
+        BATCH,
         EPILOGUE,
         DeviceChoice.PARAM);
   }
@@ -149,6 +154,16 @@ final class CompositeBench implements Bench {
       Tensor bias = bed.tensor(pe, "bias", d, biasValues, columns);
       Tensor more = bed.tensor(pe, "more", d, moreValues, rows, columns);
       Tensor y = bed.empty(pe, "y", d, rows, columns);
+      int batch = context.param(BATCH);
+      List<Tensor[]> others = new ArrayList<>();
+      for (int i = 1; i < batch; i++) {
+        others.add(
+            new Tensor[] {
+              bed.tensor(pe, "a" + i, d, av, rows, depth),
+              bed.tensor(pe, "b" + i, d, bv, depth, columns),
+              bed.empty(pe, "y" + i, d, rows, columns)
+            });
+      }
 
       Staging how = context.param(variant);
       Finish epilogue = context.param(EPILOGUE);
@@ -157,17 +172,12 @@ final class CompositeBench implements Bench {
               name,
               tl -> {
                 CompositeGemm gemm = tiled(context, staged(tl, how, a, b)).into(tl.ref(y));
-                gemm =
-                    switch (epilogue) {
-                      case BIAS -> gemm.epilogue(Epilogue.bias(tl.load(bias)));
-                      case BIAS_RELU ->
-                          gemm.epilogue(Epilogue.bias(tl.load(bias))).epilogue(Epilogue.relu());
-                      case BIAS_GELU ->
-                          gemm.epilogue(Epilogue.bias(tl.load(bias))).epilogue(Epilogue.gelu());
-                      case ADD -> gemm.epilogue(Epilogue.add(tl.ref(more)));
-                      case NONE -> gemm;
-                    };
-                tl.composite(gemm);
+                tl.composite(finished(tl, epilogue, gemm.ofBatch(batch), bias, more));
+                for (Tensor[] of : others) {
+                  CompositeGemm next =
+                      tiled(context, staged(tl, how, of[0], of[1])).into(tl.ref(of[2]));
+                  tl.composite(finished(tl, epilogue, next.ofBatch(batch), bias, more));
+                }
               });
 
       HostValues want =
@@ -175,22 +185,30 @@ final class CompositeBench implements Bench {
             double[] product = KernelBed.product(av.get(), bv.get(), rows, depth, columns);
             return finished(epilogue, product, biasValues.get(), moreValues.get());
           });
-      bed.check(
-          y,
-          want,
-          () -> 1.2 * KernelBed.productBound(d, depth + 1, want.get()) + 2 * d.unitRoundoff());
+      DoubleSupplier allowed =
+          () -> 1.2 * KernelBed.productBound(d, depth + 1, want.get()) + 2 * d.unitRoundoff();
+      bed.check(y, want, allowed);
+      others.forEach(of -> bed.check(of[2], want, allowed));
 
       double w = d.sizeBytes();
       double bytes =
           w * ((double) rows * depth + (double) depth * columns + (double) rows * columns);
       Outcome outcome =
-          bed.outcome(
-              launch,
-              new KernelBed.Work(2.0 * rows * depth * columns, bytes),
-              OperationClass.MATMUL);
+          bed.outcome(launch, new KernelBed.Work(2.0 * batch * rows * depth * columns, batch * bytes), OperationClass.MATMUL);
       describe(outcome, rows, depth);
       return outcome;
     }
+  }
+
+  private static CompositeGemm finished(
+      Tl tl, Finish epilogue, CompositeGemm gemm, Tensor bias, Tensor more) {
+    return switch (epilogue) {
+      case BIAS -> gemm.epilogue(Epilogue.bias(tl.load(bias)));
+      case BIAS_RELU -> gemm.epilogue(Epilogue.bias(tl.load(bias))).epilogue(Epilogue.relu());
+      case BIAS_GELU -> gemm.epilogue(Epilogue.bias(tl.load(bias))).epilogue(Epilogue.gelu());
+      case ADD -> gemm.epilogue(Epilogue.add(tl.ref(more)));
+      case NONE -> gemm;
+    };
   }
 
   /** What an epilogue makes of a product, in place; the bias has an element per column. */

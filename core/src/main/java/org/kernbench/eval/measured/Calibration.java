@@ -337,11 +337,10 @@ public final class Calibration {
     List<String> warnings = new ArrayList<>();
     if (4 * at.length > fitted.rows().size()) {
       warnings.add(
-          String.format(
-              Locale.ROOT,
-              "%d keys for %d rows: more than a quarter; they may describe the noise",
-              at.length,
-              fitted.rows().size()));
+          at.length
+              + " keys for "
+              + fitted.rows().size()
+              + " rows: more than a quarter; they may describe the noise");
     }
     for (int i = 0; i < at.length; i++) {
       if (parameters.get(i).isLimit(at[i])) {

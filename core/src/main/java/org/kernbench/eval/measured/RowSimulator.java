@@ -81,20 +81,22 @@ public final class RowSimulator {
       result =
           runner.run(
               bench,
-              options.withParams(row.params()).withOverrides(overrides).withFolding(Folding.AUTO));
+              options
+                  .withParams(row.params())
+                  .withOverrides(overrides)
+                  .withFolding(Folding.AUTO));
     } catch (UsageException e) {
       throw new UsageException(row.where() + ": " + e.getMessage());
     }
-    if (!result.isOk() || !(result.metrics().get("crit_ns") instanceof BigDecimal crit)) {
+    if (!result.isOk()
+        || !(result.metrics().get("crit_ns") instanceof BigDecimal crit)
+        || !(result.metrics().get("observed_ns") instanceof BigDecimal seen)) {
       throw new UsageException(
           row.where() + ": the simulated run failed: " + String.join("; ", result.problems()));
     }
-    double observed =
-        result.metrics().get("observed_ns") instanceof BigDecimal seen
-            ? seen.doubleValue() * 1e3
-            : crit.doubleValue() * 1e3;
-    return new Simulated(
-        crit.doubleValue() * 1e3, observed, why(result, crit.doubleValue() * 1e3, observed, row));
+    double observed = seen.doubleValue() * 1e3;
+    double kernel = crit.doubleValue() * 1e3;
+    return new Simulated(kernel, observed, why(result, kernel, observed, row));
   }
 
   private static String why(RunResult result, double crit, double observed, MeasuredRow row) {
@@ -120,9 +122,9 @@ public final class RowSimulator {
               100 * (1 - host),
               bound,
               100
-                  * ((BigDecimal) result.metrics().getOrDefault("bound_ns", BigDecimal.ZERO))
-                      .doubleValue()
-                  * 1e3
+                  * (result.metrics().get("bound_ns") instanceof BigDecimal least
+                      ? least.doubleValue() * 1e3
+                      : 0)
                   / crit));
     }
     return String.join(", ", parts);
