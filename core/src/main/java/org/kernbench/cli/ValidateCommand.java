@@ -67,10 +67,8 @@ final class ValidateCommand implements Callable<Integer> {
   public Integer call() {
     MeasuredFile measured = choice.read(file, "validate");
     Validation found =
-        RunCommand.onVirtualThread(
-            () ->
-                Validation.of(
-                    measured, choice.machineName(), choice.simulator(benches), List.of()));
+        RunCommand.onVirtualThread(() ->
+            Validation.of(measured, choice.machineName(), choice.simulator(benches), List.of()));
     if (out != null) {
       ValidationFolder.write(found, out);
     }

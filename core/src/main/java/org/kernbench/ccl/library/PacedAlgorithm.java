@@ -21,9 +21,9 @@ import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.placement.RankLevel;
 
 /**
- * An algorithm that knows nothing of protocols, on a machine whose collective library has them: each
- * call pays the base, each message its step and its bytes at the protocol's rate. So {@code auto}
- * compares like with like.
+ * An algorithm that knows nothing of protocols, on a machine whose collective library has them:
+ * each call pays the base, each message its step and its bytes at the protocol's rate. So {@code
+ * auto} compares like with like.
  */
 final class PacedAlgorithm implements CollectiveAlgorithm {
   private final CollectiveAlgorithm inner;
@@ -80,8 +80,7 @@ final class PacedAlgorithm implements CollectiveAlgorithm {
       return CallPacing.of(
           group.machine(),
           config,
-          new CallPacing.Question(
-              call.bytes(), call.bytes(), 1, hop.bytesPerSecond(), false));
+          new CallPacing.Question(call.bytes(), call.bytes(), 1, hop.bytesPerSecond(), false));
     }
 
     @Override

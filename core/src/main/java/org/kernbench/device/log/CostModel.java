@@ -184,22 +184,23 @@ public final class CostModel {
   private long wavesPs(ComputeOp.Gemm g) {
     int width = g.in().sizeBytes();
     if (g.partOf().isEmpty()) {
-      return gemmClock.durationPs(waveCycles(gemm.waves().orElseThrow(), g.m(), g.n(), g.k(), 1, width));
+      return gemmClock.durationPs(
+          waveCycles(gemm.waves().orElseThrow(), g.m(), g.n(), g.k(), 1, width));
     }
     ComputeOp.Whole all = g.partOf().get();
     double whole =
         gemmClock.durationPs(
-            waveCycles(
-                gemm.waves().orElseThrow(), all.m(), all.n(), all.k(), all.batch(), width));
+            waveCycles(gemm.waves().orElseThrow(), all.m(), all.n(), all.k(), all.batch(), width));
     double share = (double) g.m() / all.m() * g.n() / all.n() * g.k() / all.k() / all.batch();
     return Math.max(1, (long) Math.ceil(whole * share));
   }
 
   /**
-   * Cycles in which multiprocessors make {@code batch} equal products: with tiles of {@code a x b} outputs and K cut
-   * in s parts, {@code ceil(m/a) ceil(n/b) s} tiles each in waves of {@code units}, each of the longer of
-   * {@code a b (k/s) / macs} and {@code (a + b) (k/s) width / (l2 / units)} cycles; the sums of parts
-   * are written to the cache and read again. The quickest tile is taken.
+   * Cycles in which multiprocessors make {@code batch} equal products: with tiles of {@code a x b}
+   * outputs and K cut in s parts, {@code ceil(m/a) ceil(n/b) s} tiles each in waves of {@code
+   * units}, each of the longer of {@code a b (k/s) / macs} and {@code (a + b) (k/s) width / (l2 /
+   * units)} cycles; the sums of parts are written to the cache and read again. The quickest tile is
+   * taken.
    */
   static long waveCycles(WavesSpec waves, int m, int n, int k, int batch, int width) {
     double least = Double.POSITIVE_INFINITY;

@@ -194,7 +194,10 @@ final class CompositeBench implements Bench {
       double bytes =
           w * ((double) rows * depth + (double) depth * columns + (double) rows * columns);
       Outcome outcome =
-          bed.outcome(launch, new KernelBed.Work(2.0 * batch * rows * depth * columns, batch * bytes), OperationClass.MATMUL);
+          bed.outcome(
+              launch,
+              new KernelBed.Work(2.0 * batch * rows * depth * columns, batch * bytes),
+              OperationClass.MATMUL);
       describe(outcome, rows, depth);
       return outcome;
     }

@@ -81,10 +81,7 @@ public final class RowSimulator {
       result =
           runner.run(
               bench,
-              options
-                  .withParams(row.params())
-                  .withOverrides(overrides)
-                  .withFolding(Folding.AUTO));
+              options.withParams(row.params()).withOverrides(overrides).withFolding(Folding.AUTO));
     } catch (UsageException e) {
       throw new UsageException(row.where() + ": " + e.getMessage());
     }

@@ -129,7 +129,9 @@ public final class ValidationFolder {
     line(out, "![simulated beside measured](%s-scatter.svg)", path);
     line(out, "![simulated over measured](%s-ratio.svg)", path);
     line(out, "");
-    line(out, "| worst rows | measured us | simulated us | error | what the simulated time went into |");
+    line(
+        out,
+        "| worst rows | measured us | simulated us | error | what the simulated time went into |");
     line(out, "| --- | --: | --: | --: | --- |");
     for (Validation.Compared c : v.worst(WORST)) {
       line(

@@ -60,8 +60,7 @@ final class RowStreamTest {
   @ParameterizedTest
   @CsvSource({"none, 2", "added, 3"})
   void gelu_longVector_isOnePassOverMemory(String bias, int streams) {
-    RunResult result =
-        run("gelu", Mode.TIME, List.of(), "elements=67108864", "bias=" + bias);
+    RunResult result = run("gelu", Mode.TIME, List.of(), "elements=67108864", "bias=" + bias);
     double bytes = streams * 2.0 * 67_108_864;
 
     assertThat(us(result) / (bytes / (0.9 * 2039e9) * 1e6)).isCloseTo(1.03, within(0.04));
@@ -83,8 +82,7 @@ final class RowStreamTest {
 
   @Test
   void elements_moreThanAnArrayHolds_areRefused() {
-    assertThatThrownBy(
-            () -> run("softmax", Mode.TIME, List.of(), "rows=1048576", "columns=65536"))
+    assertThatThrownBy(() -> run("softmax", Mode.TIME, List.of(), "rows=1048576", "columns=65536"))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("--param rows: got 1,048,576 x 65,536");
   }
