@@ -3,6 +3,7 @@ package org.kernbench.cli;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -92,9 +93,10 @@ final class CalibrateCommand implements Callable<Integer> {
     if (measured.rows().size() - (every == 0 ? 0 : measured.rows().size() / every)
         < parameters.size()) {
       throw new UsageException(
-          "calibrate: "
-              + parameters.size()
-              + " keys for fewer rows than that; expected more rows or fewer --fit");
+          String.format(
+              Locale.ROOT,
+              "calibrate: %d keys for fewer rows than that; expected more rows or fewer --fit",
+              parameters.size()));
     }
     if (out != null) {
       WholeFile.checkWritable("--out", out);

@@ -68,9 +68,9 @@ final class MeasuredChoice {
     if (Machines.presets().containsKey(topology()) || !Files.exists(Path.of(topology()))) {
       return topology();
     }
+    Path topology = Path.of(topology()).toAbsolutePath().normalize();
     Path directory = file.toAbsolutePath().normalize().getParent();
-    Path machine = Path.of(topology()).toAbsolutePath().normalize();
-    return (directory == null ? machine : directory.relativize(machine)).toString();
+    return (directory == null ? topology : directory.relativize(topology)).toString();
   }
 
   /** The machine's name; read once, so that what is wrong in it is said first. */

@@ -54,8 +54,7 @@ record RowStream(int rowsAtOnce, boolean rereads) {
       throw new UsageException(
           String.format(
               Locale.ROOT,
-              "--param %s: got %,d x %,d (%s) = %,d elements; expected at most %,d, use fewer of"
-                  + " either",
+              "--param %s: got %,d x %,d (%s) = %,d elements; expected at most %,d, use fewer of either",
               rowsName,
               rows,
               columns,

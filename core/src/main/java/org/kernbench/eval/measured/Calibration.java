@@ -337,10 +337,11 @@ public final class Calibration {
     List<String> warnings = new ArrayList<>();
     if (4 * at.length > fitted.rows().size()) {
       warnings.add(
-          at.length
-              + " keys for "
-              + fitted.rows().size()
-              + " rows: more than a quarter; they may describe the noise");
+          String.format(
+              Locale.ROOT,
+              "%d keys for %d rows: more than a quarter; they may describe the noise",
+              at.length,
+              fitted.rows().size()));
     }
     for (int i = 0; i < at.length; i++) {
       if (parameters.get(i).isLimit(at[i])) {

@@ -115,12 +115,12 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
       List<String> headings, List<String> cells, String where) {
     if (cells.size() != headings.size()) {
       throw new UsageException(
-          where
-              + ": got "
-              + cells.size()
-              + " values for "
-              + headings.size()
-              + " headings; expected one for each");
+          String.format(
+              Locale.ROOT,
+              "%s: got %d values for %d headings; expected one for each",
+              where,
+              cells.size(),
+              headings.size()));
     }
     Map<String, String> row = new LinkedHashMap<>();
     for (int i = 0; i < cells.size(); i++) {
