@@ -2,6 +2,7 @@ package org.kernbench.ccl.algorithms;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.Set;
 import org.kernbench.ccl.AlgorithmConfig;
@@ -14,7 +15,9 @@ import org.kernbench.ccl.Group;
 import org.kernbench.ccl.LinkCosts;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.Wiring;
+import org.kernbench.device.Fold;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.CollectiveCall;
@@ -138,7 +141,10 @@ public final class ByDimension implements CollectiveAlgorithm {
           for (int i = 0; i < n; i++) {
             for (int j = i + 1; j < n; j++) {
               wiring.join(
-                  line[i], DimensionWalk.peer(a, j), line[j], DimensionWalk.peer(a, i));
+                  line[i],
+                  DimensionWalk.peer(a, j - i, n),
+                  line[j],
+                  DimensionWalk.peer(a, i - j, n));
             }
           }
         }
@@ -148,9 +154,9 @@ public final class ByDimension implements CollectiveAlgorithm {
               if ((i & bit) == 0) {
                 wiring.join(
                     line[i],
-                    DimensionWalk.peer(a, i | bit),
+                    DimensionWalk.peer(a, bit, n),
                     line[i | bit],
-                    DimensionWalk.peer(a, i));
+                    DimensionWalk.peer(a, -bit, n));
               }
             }
           }
@@ -163,6 +169,33 @@ public final class ByDimension implements CollectiveAlgorithm {
       int blocks = blocks(call);
       return (tl, rank, vector, reduction) ->
           new DimensionWalk(axes, steps, how, call, blocks, tl, rank, vector, reduction).run();
+    }
+
+    /** Round each dimension every rank does what rank 0 does, with segments turned. */
+    @Override
+    public Fold.Turn turn(CollectiveCall call) {
+      if (steps.stream().anyMatch(step -> step != Step.RING) || how.whole()) {
+        throw new CannotFoldException(
+            "by_dimension is folded where it goes round each dimension with scattered vectors; use"
+                + " along: ring and vectors: scattered, or --fold off");
+      }
+      int blocks = blocks(call);
+      if (call.elements() % ((long) group.size() * blocks) != 0) {
+        throw new CannotFoldException(
+            String.format(
+                Locale.ROOT,
+                "%s (%s) cuts %,d elements in %,d unequal segments; use a multiple of %,d",
+                call.op().word(),
+                config.name(),
+                call.elements(),
+                (long) group.size() * blocks,
+                (long) group.size() * blocks));
+      }
+      List<Integer> sizes = new ArrayList<>();
+      for (int a = 0; a < axes.count(); a++) {
+        sizes.add(axes.axis(a).size());
+      }
+      return Fold.Turn.along(sizes, call.bytes() / blocks, blocks);
     }
 
     /** How many parts of the vector go one after the other: as wanted, and so that slots hold them. */

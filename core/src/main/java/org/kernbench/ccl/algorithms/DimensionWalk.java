@@ -79,9 +79,13 @@ final class DimensionWalk {
     return "previous" + axis;
   }
 
-  /** The queue to or from the rank at another place of the same line. */
-  static String peer(int axis, int place) {
-    return "dimension" + axis + "_" + place;
+  /** The queue to or from the rank so many places further on the same line of n. */
+  static String peer(int axis, int further, int n) {
+    return "dimension" + axis + "_" + Math.floorMod(further, n);
+  }
+
+  private String peer(int i, int place) {
+    return peer(used[i], place - place(i), size(i));
   }
 
   void run() {
@@ -369,14 +373,14 @@ final class DimensionWalk {
     for (int d = 1; d < n; d++) {
       int to = (me + d) % n;
       Value out = own(base + to * w, w, held, base);
-      send(peer(used[i], to), out);
+      send(peer(i, to), out);
       giveBack(out, held);
     }
     int elements = elements(base + me * w, w);
     List<Value> come = new ArrayList<>();
     Value sum = own(base + me * w, w, held, base);
     for (int d = 1; d < n && sum != null; d++) {
-      come.add(tl.recv(peer(used[i], Math.floorMod(me - d, n)), Shape.of(elements), call.dtype()));
+      come.add(tl.recv(peer(i, Math.floorMod(me - d, n)), Shape.of(elements), call.dtype()));
     }
     if (sum == null) {
       return null;
@@ -410,7 +414,7 @@ final class DimensionWalk {
       boolean upper = (place(i) & bit) != 0;
       int keep = first + (upper ? count : 0);
       int give = first + (upper ? 0 : count);
-      String partner = peer(used[i], place(i) ^ bit);
+      String partner = peer(i, place(i) ^ bit);
       Value out = own(give, count, sum, sumFirst);
       send(partner, out);
       giveBack(out, sum);
@@ -492,7 +496,7 @@ final class DimensionWalk {
     int base = first(i);
     int me = place(i);
     for (int d = 1; d < n; d++) {
-      send(peer(used[i], (me + d) % n), own);
+      send(peer(i, (me + d) % n), own);
     }
     if (own != null) {
       tl.release(own);
@@ -501,7 +505,7 @@ final class DimensionWalk {
     List<Integer> segments = new ArrayList<>();
     for (int d = 1; d < n; d++) {
       int from = Math.floorMod(me - d, n);
-      Value value = receive(peer(used[i], from), elements(base + from * w, w));
+      Value value = receive(peer(i, from), elements(base + from * w, w));
       if (value != null) {
         come.add(value);
         segments.add(from);
@@ -521,7 +525,7 @@ final class DimensionWalk {
     Value held = own;
     for (int bit = size(i) / 2; bit >= 1; bit /= 2) {
       boolean upper = (place(i) & bit) != 0;
-      String partner = peer(used[i], place(i) ^ bit);
+      String partner = peer(i, place(i) ^ bit);
       int other = upper ? first - count : first + count;
       send(partner, held);
       Value come = receive(partner, elements(other, count));
