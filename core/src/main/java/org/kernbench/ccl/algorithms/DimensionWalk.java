@@ -111,7 +111,7 @@ final class DimensionWalk {
           gather(all.length - 1, own, true);
           gatherBack(all.length - 2);
         }
-        default -> {
+        case ALL_REDUCE -> {
           if (how.whole()) {
             for (int a : all) {
               use(new int[] {a});
@@ -124,6 +124,8 @@ final class DimensionWalk {
             gatherBack(all.length - 2);
           }
         }
+        case BROADCAST, REDUCE, GATHER, SCATTER, ALL_TO_ALL, POINT_TO_POINT, BARRIER ->
+            throw new IllegalStateException("bug: " + call.op() + " does not go by dimension");
       }
     }
   }
