@@ -99,6 +99,12 @@ final class MachineReader {
     PeSpec pe = pe(root.map("pe"));
     IpcqSpec ipcq = ipcq(root.map("ipcq"));
     FabricSpec fabric = fabric(root.map("fabric"), hbm, dimensions.size());
+    if (fabric.isBuffered() && dimensions.stream().anyMatch(Dimension::wholeMessages)) {
+      systemMap.problem(
+          "network",
+          "a switch that forwards whole_messages has room for them; expected forward: cut_through"
+              + " with finite buffers, or fabric.buffer: unlimited");
+    }
     SoftwareSpec software = Software.read(root);
     root.done();
     checkQueues(ipcq, pe, hbm, sram, cube);
