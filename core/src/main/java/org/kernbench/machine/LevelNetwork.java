@@ -295,10 +295,6 @@ final class LevelNetwork implements PackageNetwork {
     return entry(d, place(from, d), place(next, d));
   }
 
-  private boolean wraps(int d) {
-    return dimensions.get(d).wraps();
-  }
-
   /** Whether two packages are a ring: each has its one link on the same side as the other. */
   private boolean isPair(int d) {
     return dimensions.get(d).kind() == DimensionKind.RING && size[d] == 2;
@@ -309,10 +305,8 @@ final class LevelNetwork implements PackageNetwork {
       case SWITCH -> PLUS[d % 2];
       case FULLY_CONNECTED -> PEERS[Math.floorMod(to - from - 1, size[d]) % 4];
       case RING, MESH -> {
-        boolean plus = to == (from + 1) % size[d]; // of two in a ring each is the other's next
-        yield plus && (wraps(d) || to > from) || isPair(d)
-            ? PLUS[d % 2]
-            : PLUS[d % 2].opposite();
+        boolean plus = dimensions.get(d).wraps() ? to == (from + 1) % size[d] : to > from;
+        yield plus || isPair(d) ? PLUS[d % 2] : PLUS[d % 2].opposite();
       }
     };
   }
