@@ -14,8 +14,8 @@ import org.kernbench.sim.Rate;
  * @param splits parts of the vector, each through all dimensions before the next begins
  * @param endpointDelayPs what a rank waits before its first message of a dimension, and after each
  *     one that it gets
- * @param memoryRate at which a rank reads both operands of a reduction and writes the result, beside
- *     the machine's own addition; empty for no such cost
+ * @param memoryRate at which a rank reads both operands of a reduction and writes the result,
+ *     beside the machine's own addition; empty for no such cost
  * @param wholeNs whether each of these three accesses takes whole nanoseconds, the rest dropped
  */
 public record DimensionSteps(

@@ -338,9 +338,11 @@ final class LevelNetworkTest {
         int to = random.nextInt(m.sips());
         if (from != to) {
           int[] way = m.route(new Pe(from, 0, 0), new Pe(to, 0, 0)).links();
-          int[] image = m.route(s.shifted(new Pe(from, 0, 0), by), s.shifted(new Pe(to, 0, 0), by)).links();
+          int[] image =
+              m.route(s.shifted(new Pe(from, 0, 0), by), s.shifted(new Pe(to, 0, 0), by)).links();
           int shift = by;
-          assertThat(image).isEqualTo(Arrays.stream(way).map(l -> s.shiftedLink(l, shift)).toArray());
+          assertThat(image)
+              .isEqualTo(Arrays.stream(way).map(l -> s.shiftedLink(l, shift)).toArray());
         }
       }
       int[] all = m.soleFeeders();
@@ -392,8 +394,7 @@ final class LevelNetworkTest {
       })
   void load_oneThingWrong_saysWhatWasExpected(String entry, String message) throws IOException {
     Path file = folder.resolve("bad.yaml");
-    Files.writeString(
-        file, "description: x\nextends: ring\nsystem:\n  network: [" + entry + "]\n");
+    Files.writeString(file, "description: x\nextends: ring\nsystem:\n  network: [" + entry + "]\n");
     assertThatThrownBy(() -> Machines.load(file.toString(), List.of()))
         .isInstanceOf(ConfigException.class)
         .hasMessageContaining("bad.yaml:4:")

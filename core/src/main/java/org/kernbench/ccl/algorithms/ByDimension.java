@@ -29,8 +29,8 @@ import org.kernbench.torch.placement.RankLevel;
  * segment: reduce-scatter along dimension 0, 1, ..., all-reduce along the last, all-gather back.
  *
  * <p>Time of an all-reduce of S bytes along a ring of p ranks, with {@code e} for the end of a
- * message, {@code o + L + s/B} for its way and {@code g(s)} for an addition: {@code e + 2 (p-1) (o +
- * L + S/(pB) + e) + (p-1) g(S/p)}; to all at once {@code 3 e + 2 (o + L + S/(pB)) + g}; in halves
+ * message, {@code o + L + s/B} for its way and {@code g(s)} for an addition: {@code e + 2 (p-1) (o
+ * + L + S/(pB) + e) + (p-1) g(S/p)}; to all at once {@code 3 e + 2 (o + L + S/(pB)) + g}; in halves
  * the sum over k of {@code 2 (o + L + S/(2^k B) + e) + g(S/2^k)}, and e. A reduce-scatter and an
  * all-gather are a half each with an {@code e} of their own, and of several dimensions the sum
  * ({@code docs/spec/collectives.md} O20).
@@ -198,7 +198,9 @@ public final class ByDimension implements CollectiveAlgorithm {
       return Fold.Turn.along(sizes, call.bytes() / blocks, blocks);
     }
 
-    /** How many parts of the vector go one after the other: as wanted, and so that slots hold them. */
+    /**
+     * How many parts of the vector go one after the other: as wanted, and so that slots hold them.
+     */
     private int blocks(CollectiveCall call) {
       long most = mostPerMessage(call.dtype());
       long longest = 1;
@@ -217,8 +219,7 @@ public final class ByDimension implements CollectiveAlgorithm {
 
     private long mostPerMessage(DType dtype) {
       long slot = Math.max(1, queues.slotBytes() / dtype.sizeBytes());
-      return Math.min(
-          slot * queues.slots(), config.elementsPerBlock().orElse(Integer.MAX_VALUE));
+      return Math.min(slot * queues.slots(), config.elementsPerBlock().orElse(Integer.MAX_VALUE));
     }
 
     // ---- forecast ----

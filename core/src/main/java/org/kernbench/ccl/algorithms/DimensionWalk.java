@@ -267,7 +267,9 @@ final class DimensionWalk {
     if (elements == 0) {
       return null;
     }
-    return held == null ? read(first, count) : held.range(elements(heldFirst, first - heldFirst), elements);
+    return held == null
+        ? read(first, count)
+        : held.range(elements(heldFirst, first - heldFirst), elements);
   }
 
   private void giveBack(@Nullable Value own, @Nullable Value held) {
@@ -298,7 +300,9 @@ final class DimensionWalk {
     return how.reductionPs((long) elements * call.dtype().sizeBytes());
   }
 
-  /** The sum of what has come and the own; the time at its end has passed, and both are given up. */
+  /**
+   * The sum of what has come and the own; the time at its end has passed, and both are given up.
+   */
   private @Nullable Value added(@Nullable Value come, @Nullable Value own, @Nullable Value held) {
     if (come == null || own == null) {
       return null;

@@ -463,7 +463,10 @@ public final class Fabric implements Interconnect, EventHandler {
         + (rest == 0 ? 0 : restPs(rates[route.narrowestServed], rest));
   }
 
-  /** The same where a switch passes on whole chunks: the rule above, chunk by chunk and link by link. */
+  /**
+   * The same where a switch passes on whole chunks: the rule above, chunk by chunk and link by
+   * link.
+   */
   private long storedPs(FabricRoute route, long bytes) {
     final int hops = route.links.length;
     long[] free = new long[hops];

@@ -67,8 +67,7 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
     AstraSystem s = AstraSystem.read(systemTree, n.dimensions().size(), problems, findings);
     problems.throwIfAny();
     meetings(n, s, congestion, findings);
-    return new AstraImport(
-        machine(n, s, congestion, wholeNs), ccl(s, wholeNs), findings);
+    return new AstraImport(machine(n, s, congestion, wholeNs), ccl(s, wholeNs), findings);
   }
 
   private static ConfigTree tree(Path file, String expected, Problems problems) {
@@ -192,8 +191,7 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
     if (system.peakFlops() == 0) {
       return "";
     }
-    long clock =
-        Math.max(1, Math.round(system.peakFlops() / (2.0 * GEMM_ROWS * GEMM_COLUMNS)));
+    long clock = Math.max(1, Math.round(system.peakFlops() / (2.0 * GEMM_ROWS * GEMM_COLUMNS)));
     return "  gemm: {rows: %s, columns: %s, clock: %s Hz, mode: flat}\n"
         .formatted(GEMM_ROWS, GEMM_COLUMNS, clock);
   }
@@ -270,7 +268,8 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
       out.append(String.format(Locale.ROOT, form, place(each), kind, each.what()));
     }
     long different =
-        findings.stream().filter(f -> f.kind() != Finding.Kind.TAKEN && f.kind() != Finding.Kind.IDLE)
+        findings.stream()
+            .filter(f -> f.kind() != Finding.Kind.TAKEN && f.kind() != Finding.Kind.IDLE)
             .count();
     out.append(
         different == 0

@@ -128,7 +128,8 @@ final class AstraNetwork {
 
   private void report(ConfigMap root, List<Finding> findings) {
     List<String> words = dimensions.stream().map(d -> word(d.kind())).toList();
-    findings.add(Finding.taken(root, "topology", "system.network kind: " + String.join(", ", words)));
+    findings.add(
+        Finding.taken(root, "topology", "system.network kind: " + String.join(", ", words)));
     findings.add(Finding.taken(root, "npus_count", "system.network size, " + packages() + " sips"));
     findings.add(
         Finding.taken(

@@ -248,7 +248,8 @@ final class AstraSystem {
     findings.add(
         off
             ? Finding.idle(root, key, "the shared bus is switched off")
-            : Finding.different(root, key, "there is no shared bus here; ends of messages wait alone"));
+            : Finding.different(
+                root, key, "there is no shared bus here; ends of messages wait alone"));
   }
 
   /** The steps along each dimension of the operation that a key names. */

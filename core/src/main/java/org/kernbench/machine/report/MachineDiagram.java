@@ -12,6 +12,7 @@ import org.kernbench.machine.Node;
 import org.kernbench.machine.NodeKind;
 import org.kernbench.machine.Side;
 import org.kernbench.machine.report.Svg.LineStyle;
+import org.kernbench.machine.spec.DimensionKind;
 import org.kernbench.machine.spec.DmaSpec;
 import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.machine.spec.IpcqSpec;
@@ -19,7 +20,6 @@ import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.spec.LinkSpec;
 import org.kernbench.machine.spec.MathSpec;
 import org.kernbench.machine.spec.PeSpec;
-import org.kernbench.machine.spec.DimensionKind;
 import org.kernbench.machine.spec.SipTopology;
 
 /**
@@ -195,7 +195,9 @@ public final class MachineDiagram {
     return machine.dimensions().stream().anyMatch(d -> d.kind() == DimensionKind.SWITCH);
   }
 
-  /** A link that there is both ways is drawn once; one to a switch to a point beside its packages. */
+  /**
+   * A link that there is both ways is drawn once; one to a switch to a point beside its packages.
+   */
   private void drawLevelLink(
       List<double[]> places, double left, double top, int id, LineStyle style) {
     int from = machine.packageOf(machine.linkFrom(id));

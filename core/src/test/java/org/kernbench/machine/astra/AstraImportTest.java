@@ -34,8 +34,8 @@ import org.kernbench.torch.placement.RankLevel;
 
 /**
  * Imported files against the closed forms of the tool they are from, written down here once more:
- * each message {@code floor(hops * latency + bytes / rate)} ns, an endpoint delay before a phase and
- * after each message, three accesses to memory for each reduction.
+ * each message {@code floor(hops * latency + bytes / rate)} ns, an endpoint delay before a phase
+ * and after each message, three accesses to memory for each reduction.
  */
 final class AstraImportTest {
   @TempDir private Path folder;
@@ -153,10 +153,7 @@ final class AstraImportTest {
     Path n = Files.writeString(folder.resolve("network.yml"), network);
     Path s = Files.writeString(folder.resolve("system.json"), system);
     return AstraImport.of(
-        n,
-        s,
-        aware ? AstraImport.Congestion.AWARE : AstraImport.Congestion.UNAWARE,
-        wholeNs);
+        n, s, aware ? AstraImport.Congestion.AWARE : AstraImport.Congestion.UNAWARE, wholeNs);
   }
 
   private double simulatedNs(Cell cell, CollectiveOp op, long elements, boolean wholeNs)
@@ -189,7 +186,9 @@ final class AstraImportTest {
         false);
   }
 
-  /** Figures of the tool itself: 1 MiB, 50 GB/s, 500 ns, endpoint delay 1, no cost of reductions. */
+  /**
+   * Figures of the tool itself: 1 MiB, 50 GB/s, 500 ns, endpoint delay 1, no cost of reductions.
+   */
   @ParameterizedTest
   @CsvSource({"4,32299", "8,41189", "16,51631", "64,101557"})
   void allReduce_roundOneRing_isTheFigureOfTheTool(int ranks, long ns) throws IOException {
@@ -314,8 +313,7 @@ final class AstraImportTest {
         \t"endpoint-dely": 3
         }
         """;
-    AstraImport files =
-        imported(ring(List.of(4)).network() + "links: 3\n", system, false, false);
+    AstraImport files = imported(ring(List.of(4)).network() + "links: 3\n", system, false, false);
     assertThat(files.report())
         .containsPattern("system.json:2: endpoint-delay +taken")
         .containsPattern("system.json:3: active-chunks-per-dimension +different +got 2 of 4 chunks")
