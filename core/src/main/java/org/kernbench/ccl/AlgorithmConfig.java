@@ -31,6 +31,7 @@ import org.kernbench.torch.placement.RankLevel;
  * @param root where the root of a package's cubes is
  * @param rootCube the cube of each package that is its root, instead of {@code root}
  * @param protocol of the machine's collective library, or {@link CallPacing#NONE}
+ * @param dimensionSteps how one dimension is taken after the other, by algorithms that do so
  */
 public record AlgorithmConfig(
     String name,
@@ -48,7 +49,8 @@ public record AlgorithmConfig(
     OptionalInt subChunks,
     Optional<Root> root,
     OptionalInt rootCube,
-    Optional<String> protocol) {
+    Optional<String> protocol,
+    DimensionSteps dimensionSteps) {
   /** A world of all devices of the rank level. */
   public static final int ALL = Integer.MAX_VALUE;
 
@@ -94,7 +96,8 @@ public record AlgorithmConfig(
         subChunks,
         root,
         rootCube,
-        protocol);
+        protocol,
+        dimensionSteps);
   }
 
   /** The same with another number of slots. */
@@ -115,6 +118,7 @@ public record AlgorithmConfig(
         subChunks,
         root,
         rootCube,
-        protocol);
+        protocol,
+        dimensionSteps);
   }
 }

@@ -188,6 +188,15 @@ public final class Axes {
     return places[rank][axis];
   }
 
+  /** The rank at another place of an axis, elsewhere as a rank is. */
+  public int rankAt(int rank, int axis, int place) {
+    int index = 0;
+    for (int a = axes.size() - 1; a >= 0; a--) {
+      index = index * axes.get(a).size() + (a == axis ? place : places[rank][a]);
+    }
+    return rankAt[index];
+  }
+
   /** The ranks along an axis through a rank. */
   public int[] line(int rank, int axis) {
     int[] sizes = axes.stream().mapToInt(Axis::size).toArray();

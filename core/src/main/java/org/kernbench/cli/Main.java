@@ -117,6 +117,7 @@ public final class Main implements Runnable, IVersionProvider {
     line.addSubcommand(new ValidateCommand(terminal, benches));
     line.addSubcommand(new CalibrateCommand(terminal, benches));
     line.addSubcommand(TraceCommand.with(terminal));
+    line.addSubcommand(ImportCommand.with(terminal));
     line.addSubcommand(new NewCommand(terminal));
     line.addSubcommand(new CompletionCommand(terminal));
     line.addSubcommand(new ManCommand(terminal));

@@ -62,10 +62,29 @@ public final class Fold {
    * @param bytes of one round; 0 if all packages use the same addresses
    * @param step from one package to the next
    * @param rounds that lie behind each other, each turned in itself
+   * @param sizes of the dimensions along which packages turn, the first fastest in their numbers; a
+   *     round has a part for each place of the first, which has one for each place of the second,
+   *     and so on, and each of these is turned in what is around it. Empty if there is one, and
+   *     {@code step} says how far it turns
    */
-  public record Turn(long start, long bytes, long step, long rounds) {
+  public record Turn(long start, long bytes, long step, long rounds, List<Integer> sizes) {
     /** All packages use the same addresses. */
     public static final Turn NONE = new Turn(0, 0, 0, 0);
+
+    /** Copies the list. */
+    public Turn {
+      sizes = List.copyOf(sizes);
+    }
+
+    /** One that turns in one way. */
+    public Turn(long start, long bytes, long step, long rounds) {
+      this(start, bytes, step, rounds, List.of());
+    }
+
+    /** One that turns along several dimensions. */
+    public static Turn along(List<Integer> sizes, long bytes, long rounds) {
+      return new Turn(0, bytes, 0, rounds, sizes);
+    }
 
     /** The offset in package 0 of {@code extent} bytes of package {@code sip}; -1 if apart. */
     long name(int sip, long offset, long extent) {
@@ -74,9 +93,31 @@ public final class Fold {
         return offset;
       }
       long inRound = at % bytes;
+      if (!sizes.isEmpty()) {
+        long named = named(sip, inRound, extent);
+        return named < 0 ? -1 : start + at - inRound + named;
+      }
       long turned = Math.floorMod(inRound - sip * step, bytes);
       boolean whole = inRound + extent <= bytes && turned + extent <= bytes;
       return whole ? start + at - inRound + turned : -1;
+    }
+
+    /** Turned part by part until the part is what is asked for; -1 if it is none. */
+    private long named(int sip, long inRound, long extent) {
+      long named = 0;
+      long rest = inRound;
+      long part = bytes;
+      int stride = 1;
+      for (int size : sizes) {
+        if (extent == part && rest == 0) {
+          return named;
+        }
+        part /= size;
+        named += Math.floorMod(rest / part - sip / stride % size, (long) size) * part;
+        rest %= part;
+        stride *= size;
+      }
+      return rest + extent <= part ? named + rest : -1;
     }
   }
 

@@ -295,13 +295,18 @@ final class LevelNetwork implements PackageNetwork {
     return entry(d, place(from, d), place(next, d));
   }
 
+  /** Whether two packages are a ring: each has its one link on the same side as the other. */
+  private boolean isPair(int d) {
+    return dimensions.get(d).kind() == DimensionKind.RING && size[d] == 2;
+  }
+
   private Side side(int d, int from, int to) {
     return switch (dimensions.get(d).kind()) {
       case SWITCH -> PLUS[d % 2];
       case FULLY_CONNECTED -> PEERS[Math.floorMod(to - from - 1, size[d]) % 4];
       case RING, MESH -> {
-        boolean plus = size[d] == 2 ? to > from : to == (from + 1) % size[d];
-        yield plus ? PLUS[d % 2] : PLUS[d % 2].opposite();
+        boolean plus = dimensions.get(d).wraps() ? to == (from + 1) % size[d] : to > from;
+        yield plus || isPair(d) ? PLUS[d % 2] : PLUS[d % 2].opposite();
       }
     };
   }
@@ -310,7 +315,7 @@ final class LevelNetwork implements PackageNetwork {
     return switch (dimensions.get(d).kind()) {
       case SWITCH -> PLUS[d % 2];
       case FULLY_CONNECTED -> side(d, to, from);
-      case RING, MESH -> side(d, from, to).opposite();
+      case RING, MESH -> isPair(d) ? PLUS[d % 2] : side(d, from, to).opposite();
     };
   }
 
@@ -509,6 +514,31 @@ final class LevelNetwork implements PackageNetwork {
       return id(d, line, 2 * place + (from == NONE ? 1 : 0));
     }
     return id(d, line, inLine(d, place(shift.applyAsInt(from), d), place(shift.applyAsInt(to), d)));
+  }
+
+  @Override
+  public int numberOfOwn(int link) {
+    int d = dimension(link);
+    int number = link - firstLink[d];
+    for (int before = 0; before < d; before++) {
+      number += linksOfPackage(before);
+    }
+    return number;
+  }
+
+  @Override
+  public int own(int number) {
+    int rest = number;
+    int d = 0;
+    while (rest >= linksOfPackage(d)) {
+      rest -= linksOfPackage(d++);
+    }
+    return firstLink[d] + rest;
+  }
+
+  /** Links of a dimension that belong to each package, where all have as many. */
+  private int linksOfPackage(int d) {
+    return lineLinks[d] / size[d];
   }
 
   @Override

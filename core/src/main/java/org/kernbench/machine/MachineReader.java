@@ -59,9 +59,6 @@ final class MachineReader {
   private static final int MAX_FULLY_CONNECTED = 4096;
   private static final int MAX_AXIS = 256;
 
-  /** As many as the routes of the deepest network pass through. */
-  private static final int MAX_CHANNELS = Machine.phases(NetworkReader.MOST_DIMENSIONS);
-
   /** So that node and link ids fit an int with room to spare. */
   private static final long MAX_NODES = 1 << 28;
 
@@ -101,7 +98,13 @@ final class MachineReader {
     cubeMap.done();
     PeSpec pe = pe(root.map("pe"));
     IpcqSpec ipcq = ipcq(root.map("ipcq"));
-    FabricSpec fabric = fabric(root.map("fabric"), hbm);
+    FabricSpec fabric = fabric(root.map("fabric"), hbm, dimensions.size());
+    if (fabric.isBuffered() && dimensions.stream().anyMatch(Dimension::wholeMessages)) {
+      systemMap.problem(
+          "network",
+          "a switch that forwards whole_messages has room for them; expected forward: cut_through"
+              + " with finite buffers, or fabric.buffer: unlimited");
+    }
     SoftwareSpec software = Software.read(root);
     root.done();
     checkQueues(ipcq, pe, hbm, sram, cube);
@@ -559,7 +562,7 @@ final class MachineReader {
     return new SlotCost(setup, rate, bank);
   }
 
-  private FabricSpec fabric(ConfigMap map, HbmSpec hbm) {
+  private FabricSpec fabric(ConfigMap map, HbmSpec hbm, int dimensions) {
     long chunk = map.size("chunk");
     boolean burstKnown = problems.isClean("cube.hbm.burst");
     if (checkPowerOfTwo(map, "chunk", chunk) && burstKnown && chunk < hbm.burstBytes()) {
@@ -569,7 +572,7 @@ final class MachineReader {
               .formatted(chunk, hbm.burstBytes()));
     }
     long flit = map.size("flit");
-    int channels = map.integerOr("virtual_channels", "auto", 1, MAX_CHANNELS);
+    int channels = map.integerOr("virtual_channels", "auto", 1, Machine.phases(dimensions));
     long buffer =
         map.isText("buffer", "unlimited")
             ? FabricSpec.UNLIMITED

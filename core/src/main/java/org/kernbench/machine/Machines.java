@@ -28,8 +28,11 @@ public final class Machines {
           "kb-compat",
           "dgx-a100",
           "dgx-h100",
+          "2x-dgx-h100",
+          "64x-dgx-h100",
           "tiny",
           "ring",
+          "torus-4x4x4",
           "model-sips",
           "model-cubes");
   private static final String EXTENDS = "extends";

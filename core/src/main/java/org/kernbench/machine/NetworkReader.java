@@ -87,8 +87,19 @@ final class NetworkReader {
         }
       }
     }
+    long elsewhere = map.has("latency_elsewhere") ? map.time("latency_elsewhere") : 0;
+    if (elsewhere >= Math.max(1, whole ? latency - latency % 1000 : latency)) {
+      map.problem("latency_elsewhere", "expected less than the latency that it is a part of");
+      elsewhere = 0;
+    }
     map.done();
-    return new Dimension(kind, size, link(rate, latency, whole), link(rate, out, whole), stores);
+    LinkSpec first = link(rate, latency, whole);
+    return new Dimension(
+        kind,
+        size,
+        new LinkSpec(first.rate(), first.latencyPs() - elsewhere),
+        link(rate, out, whole),
+        stores);
   }
 
   private static LinkSpec link(long bytesPerSecond, long latencyPs, boolean wholeNs) {

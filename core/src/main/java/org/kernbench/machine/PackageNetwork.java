@@ -91,6 +91,15 @@ sealed interface PackageNetwork permits SipNetwork, LevelNetwork {
   /** The link that leads from and to where a shift takes the ends of a link. */
   int shifted(int link, IntUnaryOperator shift);
 
+  /**
+   * The number of a link among those that belong to package 0: that leave it, or enter it from a
+   * relay.
+   */
+  int numberOfOwn(int link);
+
+  /** The link of package 0 with a number. */
+  int own(int number);
+
   /** How many axes routes take one after the other, at least 1. */
   int axes();
 

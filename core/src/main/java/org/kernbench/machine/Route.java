@@ -119,7 +119,19 @@ public final class Route {
    * @param bytes at least 0
    */
   public long alonePs(long bytes) {
-    return latencyPs() + narrowest().durationPs(bytes);
+    return latencyPs() + narrowest().durationPs(bytes) + storedPs(bytes);
+  }
+
+  /** What switches add that pass on whole pieces: each gets one before it gives the first away. */
+  private long storedPs(long bytes) {
+    long sum = 0;
+    for (int link : links) {
+      if (machine.isStored(link)) {
+        long piece = Math.min(bytes, machine.fabric().chunkBytes());
+        sum += machine.specOf(link).rate().durationPs(piece);
+      }
+    }
+    return sum;
   }
 
   /**

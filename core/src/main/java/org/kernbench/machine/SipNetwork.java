@@ -322,6 +322,16 @@ final class SipNetwork implements PackageNetwork {
   }
 
   @Override
+  public int numberOfOwn(int link) {
+    return link;
+  }
+
+  @Override
+  public int own(int number) {
+    return number;
+  }
+
+  @Override
   public int axes() {
     return 2;
   }

@@ -6,6 +6,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import org.kernbench.machine.spec.Dimension;
+import org.kernbench.machine.spec.DimensionKind;
 import org.kernbench.machine.spec.SipTopology;
 
 /**
@@ -19,6 +21,7 @@ import org.kernbench.machine.spec.SipTopology;
 public final class Symmetry {
   private final Machine machine;
   private final PackageNetwork network;
+  private final List<Dimension> dimensions;
   private final int linksOfPackage;
   private final int firstHostLink;
   private final int firstSipLink;
@@ -26,6 +29,7 @@ public final class Symmetry {
   Symmetry(Machine machine, PackageNetwork network, int linksOfPackage, int firstSipLink) {
     this.machine = machine;
     this.network = network;
+    this.dimensions = machine.dimensions();
     this.linksOfPackage = linksOfPackage;
     this.firstHostLink = machine.sips() * linksOfPackage;
     this.firstSipLink = firstSipLink;
@@ -50,9 +54,11 @@ public final class Symmetry {
     }
     SipTopology topology = machine.sipTopology();
     if (topology == SipTopology.NETWORK) {
-      return Optional.of(
-          "system.network is not folded yet; use system.sips.topology to fold (ring_1d, torus_2d,"
-              + " fully_connected or switch)");
+      return machine.dimensions().stream().allMatch(Dimension::isAlike)
+          ? Optional.empty()
+          : Optional.of(
+              "packages at the ends of a mesh in system.network have fewer links; use kind: ring"
+                  + " to fold");
     }
     if (topology == SipTopology.MESH_2D_NO_WRAP) {
       return Optional.of(
@@ -83,6 +89,16 @@ public final class Symmetry {
    * @param by the package that package 0 comes to
    */
   public int shiftedSip(int sip, int by) {
+    if (machine.sipTopology() == SipTopology.NETWORK) {
+      int shifted = 0;
+      int stride = 1;
+      for (Dimension each : dimensions) {
+        int place = (sip / stride % each.size() + by / stride % each.size()) % each.size();
+        shifted += place * stride;
+        stride *= each.size();
+      }
+      return shifted;
+    }
     if (!machine.sipTopology().isGrid()) {
       int sum = sip + by;
       return sum >= machine.sips() ? sum - machine.sips() : sum;
@@ -133,7 +149,7 @@ public final class Symmetry {
     if (link < firstSipLink) {
       return linksOfPackage + (link - firstHostLink) % 2;
     }
-    return linksOfPackage + 2 + representative(link) - firstSipLink;
+    return linksOfPackage + 2 + network.numberOfOwn(representative(link) - firstSipLink);
   }
 
   /**
@@ -166,12 +182,15 @@ public final class Symmetry {
         into.computeIfAbsent(machine.linkTo(image), n -> new ArrayList<>()).add(image);
       }
     }
-    if (machine.sipTopology() == SipTopology.SWITCH) {
-      int toSwitch = linkOf(linksOfPackage + 2);
-      List<Integer> ups = into.computeIfAbsent(machine.linkTo(toSwitch), n -> new ArrayList<>());
-      ups.add(shiftedLink(toSwitch, 1)); // a second stands for all others
-      if (machine.sips() > 2) {
-        ups.add(shiftedLink(toSwitch, 2));
+    for (int d = 0, stride = 1; d < dimensions.size(); stride *= dimensions.get(d).size(), d++) {
+      Dimension each = dimensions.get(d);
+      if (each.kind() == DimensionKind.SWITCH && each.size() > 1) {
+        int toSwitch = firstSipLink + network.hop(0, stride)[0];
+        List<Integer> ups = into.computeIfAbsent(machine.linkTo(toSwitch), n -> new ArrayList<>());
+        ups.add(shiftedLink(toSwitch, stride)); // a second stands for all others
+        if (each.size() > 2) {
+          ups.add(shiftedLink(toSwitch, 2 * stride));
+        }
       }
     }
     int[] feeders = new int[classes()];
@@ -192,6 +211,6 @@ public final class Symmetry {
       return linkClass;
     }
     int beyond = linkClass - linksOfPackage;
-    return beyond < 2 ? firstHostLink + beyond : firstSipLink + beyond - 2;
+    return beyond < 2 ? firstHostLink + beyond : firstSipLink + network.own(beyond - 2);
   }
 }

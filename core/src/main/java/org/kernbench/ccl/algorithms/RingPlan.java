@@ -84,7 +84,7 @@ record RingPlan(int block, int pieces, boolean copy, double ps) {
 
     /** Whether a shift takes each hop of a ring by number to any other. */
     private static boolean isAlike(Machine machine) {
-      return !machine.sipTopology().isGrid() && machine.symmetry().isPresent();
+      return machine.dimensions().size() == 1 && machine.symmetry().isPresent();
     }
 
     private static LinkCosts between(Group group, RingOrder order, int position) {

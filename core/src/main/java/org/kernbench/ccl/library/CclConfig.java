@@ -5,6 +5,7 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
@@ -17,6 +18,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.CollectiveException;
+import org.kernbench.ccl.DimensionSteps;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.config.ConfigTree;
@@ -28,6 +30,7 @@ import org.kernbench.config.UserFile;
 import org.kernbench.machine.spec.Backpressure;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.machine.spec.SipTopology;
+import org.kernbench.sim.Rate;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.placement.RankLevel;
 
@@ -381,7 +384,8 @@ public final class CclConfig {
           specific.subChunks,
           specific.root,
           specific.rootCube,
-          specific.protocol);
+          specific.protocol,
+          specific.dimensionSteps);
     }
   }
 
@@ -393,7 +397,8 @@ public final class CclConfig {
       OptionalInt subChunks,
       Optional<AlgorithmConfig.Root> root,
       OptionalInt rootCube,
-      Optional<String> protocol) {
+      Optional<String> protocol,
+      DimensionSteps dimensionSteps) {
 
     static final Specific NONE =
         new Specific(
@@ -403,7 +408,8 @@ public final class CclConfig {
             OptionalInt.empty(),
             Optional.empty(),
             OptionalInt.empty(),
-            Optional.empty());
+            Optional.empty(),
+            DimensionSteps.PLAIN);
 
     static Specific of(ConfigMap map) {
       return new Specific(
@@ -425,7 +431,51 @@ public final class CclConfig {
               : OptionalInt.empty(),
           Keys.said(map, "protocol", Keys.MACHINE)
               ? Optional.of(map.text("protocol"))
-              : Optional.empty());
+              : Optional.empty(),
+          dimensionSteps(map));
+    }
+
+    /** Whether a vector is scattered along each dimension, or goes whole. */
+    private enum Vectors {
+      SCATTERED,
+      WHOLE
+    }
+
+    /** How the ends of messages count time. */
+    private enum Counting {
+      EXACT,
+      WHOLE_NS
+    }
+
+    private static DimensionSteps dimensionSteps(ConfigMap map) {
+      DimensionSteps plain = DimensionSteps.PLAIN;
+      return new DimensionSteps(
+          map.has("along") ? steps(map) : plain.along(),
+          map.has("vectors") && map.choice("vectors", Vectors.values()) == Vectors.WHOLE,
+          map.has("splits") ? map.integer("splits", 1, 1 << 20) : 1,
+          map.has("endpoint_delay") ? map.time("endpoint_delay") : 0,
+          Keys.said(map, "memory_bandwidth", "none")
+              ? Optional.of(Rate.ofBytesPerSecond(map.bandwidth("memory_bandwidth")))
+              : Optional.empty(),
+          map.has("time") && map.choice("time", Counting.values()) == Counting.WHOLE_NS);
+    }
+
+    private static List<DimensionSteps.Step> steps(ConfigMap map) {
+      List<DimensionSteps.Step> steps = new ArrayList<>();
+      for (String word : map.texts("along")) {
+        boolean known = false;
+        for (DimensionSteps.Step step : DimensionSteps.Step.values()) {
+          if (step.name().equalsIgnoreCase(word.replace('-', '_'))) {
+            steps.add(step);
+            known = true;
+          }
+        }
+        if (!known) {
+          map.problem(
+              "along", "got \"" + word + "\"; expected ring, direct or halving_doubling, for each");
+        }
+      }
+      return steps.isEmpty() ? DimensionSteps.PLAIN.along() : steps;
     }
 
     private static OptionalInt worldSize(ConfigMap map) {

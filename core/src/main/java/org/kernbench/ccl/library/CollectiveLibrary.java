@@ -26,6 +26,7 @@ import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.SlotSpace;
 import org.kernbench.ccl.algorithms.AllToAll;
 import org.kernbench.ccl.algorithms.BinaryTree;
+import org.kernbench.ccl.algorithms.ByDimension;
 import org.kernbench.ccl.algorithms.Cycle;
 import org.kernbench.ccl.algorithms.Direct;
 import org.kernbench.ccl.algorithms.Dissemination;
@@ -65,6 +66,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
                   MeshExchange::new,
                   BinaryTree::new,
                   PackedTrees::new,
+                  ByDimension::new,
                   HelloSend::new,
                   Cycle::new,
                   Line::new,

@@ -30,6 +30,9 @@ import org.kernbench.sim.Simulation;
  *   delivered = f_k + L_k
  * </pre>
  *
+ * <p>From a link to a switch that passes on whole messages, {@code h_(i+1) = f_i + L_i}: the head
+ * sets out when the tail is there.
+ *
  * <p>The head of chunk {@code j + 1} is offered to the first link when the tail of chunk {@code j}
  * has entered it, so transfers that share a source take turns chunk by chunk. Heads that reach a
  * link at the same time are served in the order of {@link Ties}. Nothing else delays a byte:
@@ -121,6 +124,9 @@ public final class Fabric implements Interconnect, EventHandler {
    */
   private final int[] feeders;
 
+  /** By link id, whether a chunk goes on from it only when all of it has arrived. */
+  private final boolean[] stored;
+
   /** By link id; empty if all are at place 0. */
   private final int[] places;
 
@@ -197,6 +203,10 @@ public final class Fabric implements Interconnect, EventHandler {
       rates[i] = link.rate();
       latenciesPs[i] = link.latencyPs();
     }
+    boolean[] stored = new boolean[n];
+    for (int i = 0; i < n; i++) {
+      stored[i] = machine.isStored(folded == null ? i : folded.linkOf(i));
+    }
     HbmSlices slices = machine.hbm().isBanked() ? new HbmSlices(machine) : null;
     return new Fabric(
         sim,
@@ -204,6 +214,7 @@ public final class Fabric implements Interconnect, EventHandler {
         rates,
         latenciesPs,
         folded == null ? machine.soleFeeders() : folded.soleFeeders(),
+        stored,
         slices,
         Ties.of(machine),
         folded);
@@ -227,7 +238,16 @@ public final class Fabric implements Interconnect, EventHandler {
    *     others
    */
   Fabric(Simulation sim, long chunkBytes, Rate[] rates, long[] latenciesPs, int[] feeders) {
-    this(sim, chunkBytes, rates, latenciesPs, feeders, null, Ties.ofOnePackage(), null);
+    this(
+        sim,
+        chunkBytes,
+        rates,
+        latenciesPs,
+        feeders,
+        new boolean[rates.length],
+        null,
+        Ties.ofOnePackage(),
+        null);
   }
 
   private Fabric(
@@ -236,6 +256,7 @@ public final class Fabric implements Interconnect, EventHandler {
       Rate[] rates,
       long[] latenciesPs,
       int[] feeders,
+      boolean[] stored,
       @Nullable HbmSlices slices,
       Ties ties,
       @Nullable Symmetry folded) {
@@ -251,6 +272,7 @@ public final class Fabric implements Interconnect, EventHandler {
     this.rates = rates.clone();
     this.links = new long[rates.length << LINK_SHIFT];
     this.feeders = feeders.clone();
+    this.stored = stored.clone();
     for (int i = 0; i < rates.length; i++) {
       int at = i << LINK_SHIFT;
       links[at + LATENCY_PS] = latenciesPs[i];
@@ -280,6 +302,7 @@ public final class Fabric implements Interconnect, EventHandler {
     this.rates = whole.rates;
     this.links = whole.links;
     this.feeders = whole.feeders;
+    this.stored = whole.stored;
     this.ties = whole.ties;
     this.folded = whole.folded;
     this.handler = sim.register(this);
@@ -431,10 +454,39 @@ public final class Fabric implements Interconnect, EventHandler {
    */
   @Override
   public long serialPs(FabricRoute route, long bytes) {
+    if (route.isStored) {
+      return storedPs(route, bytes);
+    }
     long rest = bytes & (chunkBytes - 1);
     long chunkPs = links[(route.narrowestServed << LINK_SHIFT) + CHUNK_PS];
     return (bytes >> chunkBytesShift) * chunkPs
         + (rest == 0 ? 0 : restPs(rates[route.narrowestServed], rest));
+  }
+
+  /**
+   * The same where a switch passes on whole chunks: the rule above, chunk by chunk and link by
+   * link.
+   */
+  private long storedPs(FabricRoute route, long bytes) {
+    final int hops = route.links.length;
+    long[] free = new long[hops];
+    long offered = 0;
+    long arrived = 0;
+    for (long sent = 0; sent == 0 || sent < bytes; sent += chunkBytes) {
+      long size = Math.min(chunkBytes, bytes - sent);
+      long head = offered;
+      long tail = offered;
+      for (int hop = 0; hop < hops; hop++) {
+        int id = route.way[hop];
+        long start = Math.max(head, free[hop]);
+        free[hop] = Math.max(start + rates[id].durationPs(size), tail);
+        offered = hop == 0 ? free[0] : offered;
+        tail = free[hop];
+        head = stored[id] ? tail : start;
+      }
+      arrived = tail;
+    }
+    return arrived;
   }
 
   /** What bytes take at a rate; remembers the last, for divisions take long. */
@@ -577,8 +629,8 @@ public final class Fabric implements Interconnect, EventHandler {
         entered = tail;
       }
       final long latency = l[link + LATENCY_PS];
-      headArrives = start + latency;
       tailArrives = tail + latency;
+      headArrives = stored[id] ? tailArrives : start + latency;
       hop++;
       if (hop == hops) {
         arrives = true;

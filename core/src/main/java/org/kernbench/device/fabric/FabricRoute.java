@@ -1,6 +1,7 @@
 package org.kernbench.device.fabric;
 
 import java.util.Arrays;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Route;
@@ -42,6 +43,9 @@ public final class FabricRoute {
   /** The port of the banked memory that the data comes from, which is no link of it; -1 if none. */
   public final int readPort;
 
+  /** Whether some link of it leads to a switch that passes on whole chunks. */
+  final boolean isStored;
+
   /** The virtual channel of each link, for finite buffers; worked out when first asked for. */
   int[] channels = {};
 
@@ -61,7 +65,8 @@ public final class FabricRoute {
         narrowestLink,
         narrowestLink,
         overheadPs,
-        readPort);
+        readPort,
+        false);
   }
 
   private FabricRoute(
@@ -72,7 +77,9 @@ public final class FabricRoute {
       int narrowestLink,
       int narrowestServed,
       long overheadPs,
-      int readPort) {
+      int readPort,
+      boolean isStored) {
+    this.isStored = isStored;
     this.links = links;
     this.way = way;
     this.latencyPs = latencyPs;
@@ -102,6 +109,7 @@ public final class FabricRoute {
         route.narrowestLink(),
         folded == null ? route.narrowestLink() : folded.classOf(route.narrowestLink()),
         route.overheadPs(),
-        fromBanks ? links[0] : -1);
+        fromBanks ? links[0] : -1,
+        IntStream.of(served).anyMatch(machine::isStored));
   }
 }

@@ -182,7 +182,8 @@ final class TransferRules {
   private void comesFrom(int m, int service, int part, int op) {
     int from = ways.from(service);
     if (!ways.isEntry(service)) {
-      graph.join(m, at(Moment.HEAD_IN, from), between(), op, latency(ways.link(from), op));
+      Moment left = machine.isStored(ways.link(from)) ? Moment.TAIL_IN : Moment.HEAD_IN;
+      graph.join(m, at(left, from), between(), op, latency(ways.link(from), op));
     } else if (from >= 0) {
       graph.join(m, at(Moment.TAIL_IN, from), between(), op);
     } else {

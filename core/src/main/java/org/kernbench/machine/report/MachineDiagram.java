@@ -12,6 +12,7 @@ import org.kernbench.machine.Node;
 import org.kernbench.machine.NodeKind;
 import org.kernbench.machine.Side;
 import org.kernbench.machine.report.Svg.LineStyle;
+import org.kernbench.machine.spec.DimensionKind;
 import org.kernbench.machine.spec.DmaSpec;
 import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.machine.spec.IpcqSpec;
@@ -92,6 +93,10 @@ public final class MachineDiagram {
     if (machine.sipTopology() == SipTopology.SWITCH) {
       bottom += SIP_PITCH * 0.8;
     }
+    if (isOfLevels() && hasSwitches()) {
+      bottom += SIP_PITCH * 0.6;
+      right += SIP_PITCH * 0.6;
+    }
     double pad = 46;
     double width = Math.max(MIN_WIDTH, right + 2 * (MARGIN + pad));
     double left = (width - right) / 2;
@@ -122,7 +127,7 @@ public final class MachineDiagram {
 
   private double[] sipPlace(int sip, int shown) {
     double half = SIP_SIZE / 2;
-    if (machine.sipTopology().isGrid()) {
+    if (machine.sipTopology().isGrid() || isOfLevels()) {
       int width = machine.sipGridWidth();
       int row = sip / width;
       return new double[] {half + sip % width * SIP_PITCH, half + row * SIP_PITCH};
@@ -161,6 +166,10 @@ public final class MachineDiagram {
         continue;
       }
       LineStyle style = sipLink(id);
+      if (isOfLevels()) {
+        drawLevelLink(places, left, top, id, style);
+        continue;
+      }
       if (hasSwitch && to.kind() == NodeKind.SWITCH) {
         double[] place = places.get(from.sip());
         double x = left + place[0];
@@ -174,6 +183,81 @@ public final class MachineDiagram {
       box(switchX, switchY, 150, 40, NodeKind.SWITCH);
       svg.centred(switchX, switchY, 13, INK, "switch");
     }
+  }
+
+  // ---- networks of several dimensions: the first across, the others one below the other
+
+  private boolean isOfLevels() {
+    return machine.sipTopology() == SipTopology.NETWORK;
+  }
+
+  private boolean hasSwitches() {
+    return machine.dimensions().stream().anyMatch(d -> d.kind() == DimensionKind.SWITCH);
+  }
+
+  /**
+   * A link that there is both ways is drawn once; one to a switch to a point beside its packages.
+   */
+  private void drawLevelLink(
+      List<double[]> places, double left, double top, int id, LineStyle style) {
+    int from = machine.packageOf(machine.linkFrom(id));
+    int to = machine.packageOf(machine.linkTo(id));
+    if (from == machine.sips()) {
+      return; // the way back
+    }
+    double[] here = places.get(from);
+    if (to == machine.sips()) {
+      double[] there = switchPlace(places, from, machine.dimensionOf(id));
+      svg.line(left + here[0], top + here[1], left + there[0], top + there[1], style);
+      return;
+    }
+    if (from > to && !machine.isUnequal(id)) {
+      return;
+    }
+    double[] there = places.get(to);
+    boolean sameRow = here[1] == there[1];
+    boolean far = Math.abs(here[0] - there[0]) + Math.abs(here[1] - there[1]) > 1.5 * SIP_PITCH;
+    if (far && sameRow) {
+      drawWrap(
+          left + Math.min(here[0], there[0]),
+          left + Math.max(here[0], there[0]),
+          top + here[1],
+          false,
+          true,
+          style);
+    } else if (far && here[0] == there[0]) {
+      drawWrap(
+          top + Math.min(here[1], there[1]),
+          top + Math.max(here[1], there[1]),
+          left + here[0],
+          false,
+          false,
+          style);
+    } else {
+      svg.line(left + here[0], top + here[1], left + there[0], top + there[1], style);
+    }
+  }
+
+  /** In the middle of the packages that are shown of those on one switch, and beside them. */
+  private double[] switchPlace(List<double[]> places, int sip, int dimension) {
+    double x = 0;
+    double y = 0;
+    int count = 0;
+    for (int other = 0; other < places.size(); other++) {
+      boolean alike = true;
+      for (int d = 0; d < machine.dimensions().size(); d++) {
+        alike &= d == dimension || machine.place(other, d) == machine.place(sip, d);
+      }
+      if (alike) {
+        x += places.get(other)[0];
+        y += places.get(other)[1];
+        count++;
+      }
+    }
+    double beside = SIP_PITCH / 2;
+    return new double[] {
+      x / count + (dimension == 0 ? 0 : beside), y / count + (dimension == 0 ? beside : 0)
+    };
   }
 
   private LineStyle sipLink(int id) {

@@ -1,0 +1,53 @@
+package org.kernbench.machine.astra;
+
+import org.kernbench.config.ConfigMap;
+import org.kernbench.config.Position;
+
+/**
+ * What became of one key.
+ *
+ * @param file that it stands in; empty for a key that is missing
+ * @param line that it stands in; 0 for a key that is missing
+ * @param key as the file has it
+ * @param kind how it is with it
+ * @param what in words
+ */
+public record Finding(String file, int line, String key, Kind kind, String what) {
+
+  /** How it is with a key. */
+  public enum Kind {
+    /** Said in the machine or in {@code ccl.yaml}. */
+    TAKEN,
+    /** Says nothing that results depend on. */
+    IDLE,
+    /** Cannot be said here; results differ where it counts. */
+    DIFFERENT,
+    /** Nobody knows it. */
+    UNKNOWN
+  }
+
+  static Finding taken(ConfigMap map, String key, String what) {
+    return of(map, key, Kind.TAKEN, what);
+  }
+
+  static Finding idle(ConfigMap map, String key, String what) {
+    return of(map, key, Kind.IDLE, what);
+  }
+
+  static Finding different(ConfigMap map, String key, String what) {
+    return of(map, key, Kind.DIFFERENT, what);
+  }
+
+  static Finding unknown(ConfigMap map, String key, String hint) {
+    return of(map, key, Kind.UNKNOWN, "unknown key" + hint + ", left out");
+  }
+
+  static Finding missing(String key, String what) {
+    return new Finding("", 0, key, Kind.TAKEN, "missing: " + what);
+  }
+
+  private static Finding of(ConfigMap map, String key, Kind kind, String what) {
+    Position at = map.at(key);
+    return new Finding(at.file(), at.line(), key, kind, what);
+  }
+}
