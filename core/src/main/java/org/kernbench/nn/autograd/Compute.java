@@ -658,6 +658,33 @@ public final class Compute implements Dependent {
     return to;
   }
 
+  /**
+   * Blocks put into a matrix of whole rows, by the PEs that hold these; what no block covers is
+   * zero.
+   */
+  Tensor assembleWhere(String name, Tensor to, List<BlockCopy> blocks) {
+    int rows = to.shape().dim(0);
+    int columns = to.shape().dim(1);
+    owners(
+        name,
+        List.of(to),
+        blocks.stream().map(BlockCopy::from).distinct().toList(),
+        false,
+        (tl, run) -> {
+          int first = run.start() / columns;
+          int behind = first + run.count() / columns;
+          fill(tl, tl.whole(to), run.start(), run.count());
+          for (BlockCopy b : blocks) {
+            int start = Math.max(first, b.toRow);
+            int end = Math.min(behind, b.toRow + b.rows);
+            if (start < end) {
+              b.rows(start, end).copy(tl, tl.whole(to).as(rows, columns), blockBytes);
+            }
+          }
+        });
+    return to;
+  }
+
   private void fill(Tl tl, Shard to, int start, int n) {
     int block = blockBytes / to.dtype().sizeBytes();
     try (Scope all = tl.scope()) {
