@@ -164,6 +164,26 @@ public final class TrainingBench implements Bench {
   private static final Param<Boolean> TIED =
       Param.onOff("tied", false, "the head's weight is the table of the embedding");
 
+  private static final Param<Rows> ROWS =
+      Param.choice("rows", Rows.COLLECTIVES, Rows.class, "what the table lists");
+
+  /** What the table of a result lists. */
+  private enum Rows {
+    COLLECTIVES("collectives"),
+    OPERATIONS("operations");
+
+    private final String word;
+
+    Rows(String word) {
+      this.word = word;
+    }
+
+    @Override
+    public String toString() {
+      return word;
+    }
+  }
+
   private final Scope scope;
 
   public TrainingBench(Scope scope) {
@@ -193,6 +213,7 @@ public final class TrainingBench implements Bench {
     if (scope == Scope.STEP) {
       all.addAll(List.of(DIVIDED, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
     }
+    all.add(ROWS);
     all.add(Injection.PARAM);
     return all;
   }
@@ -296,7 +317,7 @@ public final class TrainingBench implements Bench {
       torch.distributed().initProcessGroup(library.name());
       torch.multiprocessing().spawn(program::body, setup.ranks());
       torch.synchronize();
-      report(outcome, torch, setup, program);
+      report(outcome, torch, setup, program, context.param(ROWS));
       if (context.mode() != Mode.TIME) {
         values(outcome, context, machine, setup, program.record());
       }
@@ -409,7 +430,8 @@ public final class TrainingBench implements Bench {
 
   // ---- time ----
 
-  private static void report(Outcome outcome, Torch torch, Setup setup, TrainingProgram program) {
+  private static void report(
+      Outcome outcome, Torch torch, Setup setup, TrainingProgram program, Rows rows) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
     outcome.simulated(
         torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");
@@ -432,8 +454,22 @@ public final class TrainingBench implements Bench {
         .metric("comm_ns", Numbers.ns(costs.timePs()))
         .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
-        .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9));
-    costs.rows().forEach(outcome::row);
+        .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9))
+        .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
+    program.memory().ifPresent(use -> outcome.metric("memory", MemoryText.of(use)));
+    switch (rows) {
+      case COLLECTIVES -> costs.rows().forEach(outcome::row);
+      case OPERATIONS ->
+          new OperationRows(
+                  torch.machine(),
+                  torch.simulator().opLog().launches(),
+                  0,
+                  torch.mesh().size(),
+                  total,
+                  program.work())
+              .rows()
+              .forEach(outcome::row);
+    }
     program.pipeline().report(outcome);
     IpcqSpec queues =
         torch.distributed().history().stream()

@@ -80,6 +80,7 @@ final class Product implements Dependent {
     if (a.height() == 0 || b.width() == 0) {
       return;
     }
+    compute.countFlops(name, 2.0 * a.height() * b.width() * a.width());
     if (!panels) {
       compute.deal(
           name,
