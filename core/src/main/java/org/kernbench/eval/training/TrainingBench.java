@@ -123,12 +123,12 @@ public final class TrainingBench implements Bench {
   private static final Param<Boolean> SP =
       Param.onOff("sp", true, "sequence parallelism between tp regions");
   private static final Param<RankLevel> LEVEL = TrainingParams.rankLevel(RankLevel.PE);
-  private static final Param<Spread> SPREAD =
+  private static final Param<SpreadChoice> SPREAD =
       Param.choice(
           "spread",
-          Spread.ALL,
-          Spread.class,
-          "which PEs of it compute: all, those of its first cube, the first one");
+          SpreadChoice.AUTO,
+          SpreadChoice.class,
+          "which PEs of it compute: all, those of its first cube, the lead, or the quickest of these");
 
   private static final Param<Keys> CONTEXT =
       Param.choice(
@@ -163,6 +163,14 @@ public final class TrainingBench implements Bench {
       Param.word("stage_layers", "even", "even, or numbers, e.g. 3,4,4,1", "blocks of each stage");
   private static final Param<Boolean> TIED =
       Param.onOff("tied", false, "the head's weight is the table of the embedding");
+
+  /** The words of {@link Spread}, or the quickest of them. */
+  private enum SpreadChoice {
+    AUTO,
+    ALL,
+    CUBE,
+    LEAD
+  }
 
   private static final Param<Rows> ROWS =
       Param.choice("rows", Rows.COLLECTIVES, Rows.class, "what the table lists");
@@ -302,8 +310,9 @@ public final class TrainingBench implements Bench {
     outcome
         .condition("ranks", setup.ranks())
         .condition("rank_level", Param.word(context.param(LEVEL)))
-        .condition("spread", Param.word(context.param(SPREAD)))
         .condition("layers_run", scope == Scope.STEP ? config.layers() : 1);
+    Spread spread = spread(outcome, context, machine, setup);
+    outcome.condition("spread", Param.word(spread));
     setup.pipe.conditions(outcome);
     try (Torch torch =
         Torch.open(
@@ -311,7 +320,7 @@ public final class TrainingBench implements Bench {
             TorchOptions.DEFAULT
                 .withMode(context.mode())
                 .withSimulator(context.recording())
-                .withSpread(context.param(SPREAD))
+                .withSpread(spread)
                 .withCollectives(library))) {
       TrainingProgram program = new TrainingProgram(setup);
       torch.distributed().initProcessGroup(library.name());
@@ -323,6 +332,41 @@ public final class TrainingBench implements Bench {
       }
     }
     return outcome;
+  }
+
+  /** What the parameter says; if that is to choose, the quickest of those simulated. */
+  private Spread spread(Outcome outcome, BenchContext context, Machine machine, Setup setup) {
+    return switch (context.param(SPREAD)) {
+      case ALL -> Spread.ALL;
+      case CUBE -> Spread.CUBE;
+      case LEAD -> Spread.LEAD;
+      case AUTO -> {
+        SpreadTrial trial =
+            SpreadTrial.of(
+                context.param(LEVEL),
+                TrainingFlops.boundPs(machine, flops(setup) / setup.ranks(), 1),
+                by -> timePs(context, machine, setup, by));
+        if (!trial.text().isEmpty()) {
+          outcome.condition("spread_tried", trial.text());
+        }
+        yield trial.quickest();
+      }
+    };
+  }
+
+  /** How long it takes, without values. */
+  private static long timePs(BenchContext context, Machine machine, Setup setup, Spread spread) {
+    CollectiveLibrary library = library(context, machine, setup);
+    try (Torch torch =
+        Torch.open(
+            machine,
+            TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread).withCollectives(library))) {
+      TrainingProgram program = new TrainingProgram(setup);
+      torch.distributed().initProcessGroup(library.name());
+      torch.multiprocessing().spawn(program::body, setup.ranks());
+      torch.synchronize();
+      return torch.simulator().nowPs();
+    }
   }
 
   private static Pipe pipe(BenchContext context, TransformerConfig config) {
