@@ -298,6 +298,11 @@ public final class Compute implements Dependent {
     return torch.mesh().size() > 1;
   }
 
+  /** Whether the PEs that compute are those of several cubes. */
+  boolean isPackage() {
+    return mesh.axes().get(0).size() * mesh.axes().get(1).size() > 1;
+  }
+
   /** How many PEs compute. */
   int places() {
     return mesh.size();

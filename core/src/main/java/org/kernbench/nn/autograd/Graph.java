@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.kernbench.device.Launch;
@@ -87,6 +88,14 @@ public final class Graph implements AutoCloseable {
 
     /** Adds to an operand's gradient. */
     void give(int operand, Tensor grad);
+
+    /**
+     * Where the gradient of an operand may be written at once, if it is the first of a parameter
+     * that is spread over PEs; it is to be given all the same.
+     */
+    default Optional<Tensor> home(int operand) {
+      return Optional.empty();
+    }
   }
 
   public Compute compute() {
@@ -635,13 +644,13 @@ public final class Graph implements AutoCloseable {
         (grad, into) -> {
           into.give(0, grad);
           if (into.wants(1)) {
-            into.give(1, columnSums(grad, x.rows(), columns, gradType(bias)));
+            into.give(1, columnSums(grad, x.rows(), columns, gradType(bias), into.home(1)));
           }
         });
   }
 
-  private Tensor columnSums(Tensor x, int rows, int columns, DType dtype) {
-    Tensor sums = compute.empty(name("column-sum"), Shape.of(columns), dtype);
+  private Tensor columnSums(Tensor x, int rows, int columns, DType dtype, Optional<Tensor> home) {
+    Tensor sums = home.orElseGet(() -> compute.empty(name("column-sum"), Shape.of(columns), dtype));
     compute.rows(
         name("column-sum"),
         rows,
