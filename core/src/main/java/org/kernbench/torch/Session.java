@@ -150,6 +150,10 @@ final class Session implements Parts.Memory {
     return simulator.mode() != Mode.TIME;
   }
 
+  MemoryUse memory() {
+    return new MemoryUse(hbm.mostUsed(), machine.hbm().sizeBytes(), hbm.byTensor());
+  }
+
   /** The rank whose body is running; null while the host program runs. */
   @Nullable Worker current() {
     Scheduler s = scheduler;

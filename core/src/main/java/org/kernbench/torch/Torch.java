@@ -370,6 +370,11 @@ public final class Torch implements AutoCloseable {
     return multiprocessing;
   }
 
+  /** What tensors hold of HBM, and have held at most. */
+  public MemoryUse memory() {
+    return session.memory();
+  }
+
   /** The moving machine, for time, op log and counts. */
   public Simulator simulator() {
     return session.simulator;

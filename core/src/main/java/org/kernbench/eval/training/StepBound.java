@@ -45,8 +45,13 @@ final class StepBound {
     mostAfterwards = Math.max(mostAfterwards, bytesWritten);
   }
 
+  /** The products of all ranks at the peak of their engines. */
+  long productsPs() {
+    return TrainingFlops.boundPs(machine, flops, ranks * pes);
+  }
+
   Bounds.Bound bound() {
-    long products = TrainingFlops.boundPs(machine, flops, ranks * pes);
+    long products = productsPs();
     long afterwards = memoryPs(mostAfterwards);
     long moved = memoryPs(mostMoved);
     if (moved > products + afterwards) {

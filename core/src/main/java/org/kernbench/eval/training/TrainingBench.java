@@ -123,12 +123,12 @@ public final class TrainingBench implements Bench {
   private static final Param<Boolean> SP =
       Param.onOff("sp", true, "sequence parallelism between tp regions");
   private static final Param<RankLevel> LEVEL = TrainingParams.rankLevel(RankLevel.PE);
-  private static final Param<Spread> SPREAD =
+  private static final Param<SpreadChoice> SPREAD =
       Param.choice(
           "spread",
-          Spread.ALL,
-          Spread.class,
-          "which PEs of it compute: all, those of its first cube, the first one");
+          SpreadChoice.AUTO,
+          SpreadChoice.class,
+          "which PEs of it compute: all, those of its first cube, the lead, or the quickest of these");
 
   private static final Param<Keys> CONTEXT =
       Param.choice(
@@ -164,6 +164,34 @@ public final class TrainingBench implements Bench {
   private static final Param<Boolean> TIED =
       Param.onOff("tied", false, "the head's weight is the table of the embedding");
 
+  /** The words of {@link Spread}, or the quickest of them. */
+  private enum SpreadChoice {
+    AUTO,
+    ALL,
+    CUBE,
+    LEAD
+  }
+
+  private static final Param<Rows> ROWS =
+      Param.choice("rows", Rows.COLLECTIVES, Rows.class, "what the table lists");
+
+  /** What the table of a result lists. */
+  private enum Rows {
+    COLLECTIVES("collectives"),
+    OPERATIONS("operations");
+
+    private final String word;
+
+    Rows(String word) {
+      this.word = word;
+    }
+
+    @Override
+    public String toString() {
+      return word;
+    }
+  }
+
   private final Scope scope;
 
   public TrainingBench(Scope scope) {
@@ -193,6 +221,7 @@ public final class TrainingBench implements Bench {
     if (scope == Scope.STEP) {
       all.addAll(List.of(DIVIDED, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
     }
+    all.add(ROWS);
     all.add(Injection.PARAM);
     return all;
   }
@@ -281,8 +310,9 @@ public final class TrainingBench implements Bench {
     outcome
         .condition("ranks", setup.ranks())
         .condition("rank_level", Param.word(context.param(LEVEL)))
-        .condition("spread", Param.word(context.param(SPREAD)))
         .condition("layers_run", scope == Scope.STEP ? config.layers() : 1);
+    Spread spread = spread(outcome, context, machine, setup);
+    outcome.condition("spread", Param.word(spread));
     setup.pipe.conditions(outcome);
     try (Torch torch =
         Torch.open(
@@ -290,18 +320,53 @@ public final class TrainingBench implements Bench {
             TorchOptions.DEFAULT
                 .withMode(context.mode())
                 .withSimulator(context.recording())
-                .withSpread(context.param(SPREAD))
+                .withSpread(spread)
                 .withCollectives(library))) {
       TrainingProgram program = new TrainingProgram(setup);
       torch.distributed().initProcessGroup(library.name());
       torch.multiprocessing().spawn(program::body, setup.ranks());
       torch.synchronize();
-      report(outcome, torch, setup, program);
+      report(outcome, torch, setup, program, context.param(ROWS));
       if (context.mode() != Mode.TIME) {
         values(outcome, context, machine, setup, program.record());
       }
     }
     return outcome;
+  }
+
+  /** What the parameter says; if that is to choose, the quickest of those simulated. */
+  private Spread spread(Outcome outcome, BenchContext context, Machine machine, Setup setup) {
+    return switch (context.param(SPREAD)) {
+      case ALL -> Spread.ALL;
+      case CUBE -> Spread.CUBE;
+      case LEAD -> Spread.LEAD;
+      case AUTO -> {
+        SpreadTrial trial =
+            SpreadTrial.of(
+                context.param(LEVEL),
+                TrainingFlops.boundPs(machine, flops(setup) / setup.ranks(), 1),
+                by -> timePs(context, machine, setup, by));
+        if (!trial.text().isEmpty()) {
+          outcome.condition("spread_tried", trial.text());
+        }
+        yield trial.quickest();
+      }
+    };
+  }
+
+  /** How long it takes, without values. */
+  private static long timePs(BenchContext context, Machine machine, Setup setup, Spread spread) {
+    CollectiveLibrary library = library(context, machine, setup);
+    try (Torch torch =
+        Torch.open(
+            machine,
+            TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread).withCollectives(library))) {
+      TrainingProgram program = new TrainingProgram(setup);
+      torch.distributed().initProcessGroup(library.name());
+      torch.multiprocessing().spawn(program::body, setup.ranks());
+      torch.synchronize();
+      return torch.simulator().nowPs();
+    }
   }
 
   private static Pipe pipe(BenchContext context, TransformerConfig config) {
@@ -409,7 +474,8 @@ public final class TrainingBench implements Bench {
 
   // ---- time ----
 
-  private static void report(Outcome outcome, Torch torch, Setup setup, TrainingProgram program) {
+  private static void report(
+      Outcome outcome, Torch torch, Setup setup, TrainingProgram program, Rows rows) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
     outcome.simulated(
         torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");
@@ -432,8 +498,22 @@ public final class TrainingBench implements Bench {
         .metric("comm_ns", Numbers.ns(costs.timePs()))
         .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
-        .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9));
-    costs.rows().forEach(outcome::row);
+        .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9))
+        .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
+    program.memory().ifPresent(use -> outcome.metric("memory", MemoryText.of(use)));
+    switch (rows) {
+      case COLLECTIVES -> costs.rows().forEach(outcome::row);
+      case OPERATIONS ->
+          new OperationRows(
+                  torch.machine(),
+                  torch.simulator().opLog().launches(),
+                  0,
+                  torch.mesh().size(),
+                  total,
+                  program.work())
+              .rows()
+              .forEach(outcome::row);
+    }
     program.pipeline().report(outcome);
     IpcqSpec queues =
         torch.distributed().history().stream()

@@ -1,6 +1,9 @@
 package org.kernbench.eval.training;
 
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.function.IntUnaryOperator;
 import org.kernbench.device.Mode;
@@ -9,6 +12,7 @@ import org.kernbench.nn.autograd.Compute;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Variable;
+import org.kernbench.nn.autograd.Work;
 import org.kernbench.nn.compare.StepRecord;
 import org.kernbench.nn.compare.StepRecord.Kind;
 import org.kernbench.nn.layers.Init;
@@ -22,6 +26,7 @@ import org.kernbench.nn.optim.Optimizer;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.MemoryUse;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.Worker;
@@ -53,6 +58,29 @@ final class TrainingProgram {
   /** What the ranks of a pipeline did when. */
   PipelineReport pipeline() {
     return pipeline;
+  }
+
+  /** What the first rank launched, and what the memory held at the end of its step. */
+  private final Map<String, Work> work = new LinkedHashMap<>();
+
+  private Optional<MemoryUse> memory = Optional.empty();
+
+  private void note(Worker w, Graph graph, Map<String, Work> more) {
+    if (w.rank() == 0) {
+      graph.compute().work().forEach((name, one) -> work.merge(name, one, Work::plus));
+      more.forEach((name, one) -> work.merge(name, one, Work::plus));
+      memory = Optional.of(w.torch().memory());
+    }
+  }
+
+  /** What the first rank launched, by name. */
+  Map<String, Work> work() {
+    return work;
+  }
+
+  /** What the memory held when the first rank was done with its step. */
+  Optional<MemoryUse> memory() {
+    return memory;
   }
 
   /** What the ranks had at the end. */
@@ -127,6 +155,7 @@ final class TrainingProgram {
       Variable in = graph.input(x);
       Variable y = forward.of(graph, in);
       data.backward(graph, y, dy);
+      note(w, graph, Map.of());
       mostMoved = Math.max(mostMoved, moved(module, 3 * x.shape().elements()));
       if (hasValues(torch)) {
         int dp = layout.dp().rank();
@@ -281,6 +310,7 @@ final class TrainingProgram {
       try (Tensor square = data.clipAndKeepNorm(NORM)) {
         optimizer.step();
         data.gather();
+        note(w, graph, optimizer.work());
         changed(optimizer);
         if (hasValues(torch)) {
           record(w, layout, at, losses, sum, data);

@@ -200,6 +200,18 @@ final class Attention implements Dependent {
     return compute.places() > 1 && units < 2 * compute.places() ? TILE / 2 : TILE;
   }
 
+  /** Multiply-adds of one product of all queries with the keys that they see. */
+  private double pairs(Positions qAt, Positions kAt) {
+    int[] keys = kAt.host.clone();
+    Arrays.sort(keys);
+    long pairs = 0;
+    for (int at : qAt.host) {
+      int index = Arrays.binarySearch(keys, at + 1);
+      pairs += index >= 0 ? index : -index - 1;
+    }
+    return (double) pairs * heads.batch * heads.queryHeads * heads.size;
+  }
+
   // ---- forward ----
 
   /**
@@ -218,6 +230,7 @@ final class Attention implements Dependent {
     int keys = kAt.count();
     try (HeadRows kRows = keys(k, keys).gathered(compute, graph.name("keys-by-head"), false);
         HeadRows vRows = keys(v, keys).gathered(compute, graph.name("values-by-head"), false)) {
+      compute.countFlops(graph.name("attention"), 4 * pairs(qAt, kAt));
       Forward tiles =
           new Forward(
               queries(q, n), kRows, vRows, qAt, kAt, queries(out, n), perQuery(logSum, n), working);
@@ -404,6 +417,8 @@ final class Attention implements Dependent {
             perQuery(logSum, n).gathered(compute, graph.name("logsum-by-head"), true),
             perQuery(inner, n).gathered(compute, graph.name("inner-by-head"), false),
             queries(grad, n).gathered(compute, graph.name("grad-by-head"), false))) {
+      compute.countFlops(graph.name("dq"), 6 * pairs(qAt, kAt));
+      compute.countFlops(graph.name("dkv"), 8 * pairs(qAt, kAt));
       HeadRows toQ = queries(dq, n);
       compute.deal(
           graph.name("dq"),

@@ -2,7 +2,9 @@ package org.kernbench.nn.autograd;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -69,6 +71,8 @@ public final class Compute implements Dependent {
   /** Copies of operands that the next products may need again, the latest last. */
   private final Deque<Panels> panels = new ArrayDeque<>();
 
+  private final Map<String, Work> work = new LinkedHashMap<>();
+
   /** What they take on each PE. */
   private long panelBytes;
 
@@ -83,6 +87,26 @@ public final class Compute implements Dependent {
     this.mesh = torch.mesh();
     // some ten values are alive at once in the longest formulas, beside message slots
     this.blockBytes = Math.toIntExact(Math.max(256, torch.machine().pe().tcm().sizeBytes() / 64));
+  }
+
+  /** What has been launched so far, by name in the order of first launches. */
+  public Map<String, Work> work() {
+    return Collections.unmodifiableMap(work);
+  }
+
+  /** Counts a launch that touches all of some tensors. */
+  private void count(String name, List<Tensor> written, List<Tensor> read) {
+    long bytes = bytes(written) + bytes(read);
+    work.merge(name, new Work(1, 0, bytes), Work::plus);
+  }
+
+  private static long bytes(List<Tensor> tensors) {
+    return tensors.stream().mapToLong(t -> t.shape().elements() * t.dtype().sizeBytes()).sum();
+  }
+
+  /** Counts products of a launch. */
+  void countFlops(String name, double flops) {
+    work.merge(name, new Work(0, flops, 0), Work::plus);
   }
 
   Torch torch() {
@@ -203,6 +227,7 @@ public final class Compute implements Dependent {
 
   private Launch launch(
       String name, int places, List<Tensor> written, List<Tensor> read, Hand hand) {
+    count(name, written, read);
     PureKernel kernel = tl -> hand.run(tl, mesh.placeOf(tl.pe()), places);
     return told(torch.launch(name, kernel, mesh.pes().subList(0, places), written, read));
   }
@@ -271,6 +296,11 @@ public final class Compute implements Dependent {
   /** The same of a rank's view. */
   public static boolean isSpread(Torch torch) {
     return torch.mesh().size() > 1;
+  }
+
+  /** Whether the PEs that compute are those of several cubes. */
+  boolean isPackage() {
+    return mesh.axes().get(0).size() * mesh.axes().get(1).size() > 1;
   }
 
   /** How many PEs compute. */
@@ -565,6 +595,7 @@ public final class Compute implements Dependent {
     if (runs.isEmpty()) {
       return;
     }
+    count(name, out, in);
     PureKernel kernel =
         tl -> runs.getOrDefault(tl.pe(), List.of()).forEach(run -> work.run(tl, run));
     List<Pe> pes = List.copyOf(runs.keySet());
@@ -638,15 +669,48 @@ public final class Compute implements Dependent {
     if (to.shape().elements() == 0) {
       return to;
     }
+    work.merge(name, new Work(0, 0, -bytes(froms(blocks))), Work::plus); // not all of them
     cut(
         name,
         rows,
         List.of(to),
-        blocks.stream().map(BlockCopy::from).distinct().toList(),
+        froms(blocks),
         (tl, first, behind) -> {
           if (zero) {
             fill(tl, tl.whole(to), first * columns, (behind - first) * columns);
           }
+          for (BlockCopy b : blocks) {
+            int start = Math.max(first, b.toRow);
+            int end = Math.min(behind, b.toRow + b.rows);
+            if (start < end) {
+              b.rows(start, end).copy(tl, tl.whole(to).as(rows, columns), blockBytes);
+            }
+          }
+        });
+    return to;
+  }
+
+  private static List<Tensor> froms(List<BlockCopy> blocks) {
+    return blocks.stream().map(BlockCopy::from).distinct().toList();
+  }
+
+  /**
+   * Blocks put into a matrix of whole rows, by the PEs that hold these; what no block covers is
+   * zero.
+   */
+  Tensor assembleWhere(String name, Tensor to, List<BlockCopy> blocks) {
+    int rows = to.shape().dim(0);
+    int columns = to.shape().dim(1);
+    work.merge(name, new Work(0, 0, -bytes(froms(blocks))), Work::plus); // not all of them
+    owners(
+        name,
+        List.of(to),
+        froms(blocks),
+        false,
+        (tl, run) -> {
+          int first = run.start() / columns;
+          int behind = first + run.count() / columns;
+          fill(tl, tl.whole(to), run.start(), run.count());
           for (BlockCopy b : blocks) {
             int start = Math.max(first, b.toRow);
             int end = Math.min(behind, b.toRow + b.rows);

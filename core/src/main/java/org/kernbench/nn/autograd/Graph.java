@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.kernbench.device.Launch;
@@ -87,6 +88,14 @@ public final class Graph implements AutoCloseable {
 
     /** Adds to an operand's gradient. */
     void give(int operand, Tensor grad);
+
+    /**
+     * Where the gradient of an operand may be written at once, if it is the first of a parameter
+     * that is spread over PEs; it is to be given all the same.
+     */
+    default Optional<Tensor> home(int operand) {
+      return Optional.empty();
+    }
   }
 
   public Compute compute() {
@@ -477,6 +486,46 @@ public final class Graph implements AutoCloseable {
         });
   }
 
+  /**
+   * {@code silu(gate) up}, the bits of {@link #silu} and {@link #mul} in one pass each way: what
+   * {@code silu} gives is rounded to the operands' type in between, as if it had been stored.
+   */
+  public Variable swiglu(Variable gate, Variable up) {
+    checkEqual("swiglu", gate, up);
+    DType type = gate.dtype();
+    Tensor y =
+        map(
+            "swiglu",
+            gate,
+            List.of(gate.value(), up.value()),
+            x -> rounded(x.get(0).silu(), type).mul(x.get(1)));
+    return record(
+        y,
+        gate.shape(),
+        List.of(gate, up),
+        (grad, into) -> {
+          Tensor dGate = compute.empty(name("swiglu"), gate.shape(), type);
+          Tensor dUp = compute.empty(name("swiglu"), up.shape(), type);
+          compute.mapAllInto(
+              name("swiglu"),
+              List.of(dGate, dUp),
+              List.of(grad, gate.value(), up.value()),
+              (tl, x) -> {
+                Value s = x.get(1).sigmoid();
+                Value derivative = s.add(x.get(1).mul(s).mul(s.rsub(1)));
+                Value active = rounded(x.get(1).silu(), type);
+                Value toActive = rounded(x.get(0).mul(x.get(2)), type);
+                return List.of(toActive.mul(derivative), x.get(0).mul(active));
+              });
+          into.give(0, dGate);
+          into.give(1, dUp);
+        });
+  }
+
+  private static Value rounded(Value v, DType type) {
+    return v.cast(type).cast(Compute.working(type));
+  }
+
   // ---- matrices ----
 
   private Matrix matrix(Variable a) {
@@ -595,13 +644,13 @@ public final class Graph implements AutoCloseable {
         (grad, into) -> {
           into.give(0, grad);
           if (into.wants(1)) {
-            into.give(1, columnSums(grad, x.rows(), columns, gradType(bias)));
+            into.give(1, columnSums(grad, x.rows(), columns, gradType(bias), into.home(1)));
           }
         });
   }
 
-  private Tensor columnSums(Tensor x, int rows, int columns, DType dtype) {
-    Tensor sums = compute.empty(name("column-sum"), Shape.of(columns), dtype);
+  private Tensor columnSums(Tensor x, int rows, int columns, DType dtype, Optional<Tensor> home) {
+    Tensor sums = home.orElseGet(() -> compute.empty(name("column-sum"), Shape.of(columns), dtype));
     compute.rows(
         name("column-sum"),
         rows,

@@ -2,9 +2,9 @@ package org.kernbench.nn.autograd;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.autograd.Compute.RowArg;
-import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
@@ -71,15 +71,19 @@ final class Norms implements Dependent {
     return x.sum(1).expandDims(1);
   }
 
+  private Tensor sums(String name, Variable of, Optional<Tensor> home) {
+    return home.orElseGet(() -> compute.empty(name, of.shape(), Graph.gradType(of)));
+  }
+
   private void backward(
       Variable x, Variable weight, @Nullable Variable bias, Tensor grad, Graph.Sink into) {
     int columns = x.columns();
     String name = graph.name(centred ? "layernorm" : "rmsnorm");
     Tensor dx = compute.empty(name, x.shape(), x.dtype());
-    Tensor dw = compute.empty(name + "-weight", Shape.of(columns), Graph.gradType(weight));
+    Tensor dw = sums(name + "-weight", weight, into.home(1));
     List<RowArg> out = new ArrayList<>(List.of(RowArg.rows(dx, columns), RowArg.once(dw, columns)));
     if (bias != null) {
-      Tensor db = compute.empty(name + "-bias", Shape.of(columns), Graph.gradType(bias));
+      Tensor db = sums(name + "-bias", bias, into.home(2));
       out.add(RowArg.once(db, columns));
     }
     boolean shifts = bias != null;

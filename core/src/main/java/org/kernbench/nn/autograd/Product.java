@@ -2,6 +2,7 @@ package org.kernbench.nn.autograd;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.nn.autograd.Compute.Matrix;
 import org.kernbench.nn.autograd.TileGrid.Range;
 import org.kernbench.nn.autograd.TileGrid.Rectangle;
@@ -53,16 +54,20 @@ final class Product implements Dependent {
     this.b = b;
     this.c = c;
     this.add = add;
-    int tileM = compute.tile(compute.torch().machine().pe().gemm().rows());
-    int tileN = compute.tile(compute.torch().machine().pe().gemm().columns());
+    GemmSpec gemm = compute.torch().machine().pe().gemm();
     Mesh mesh = compute.mesh();
+    int whole = compute.tile(gemm.rows());
+    int wholeN = compute.tile(gemm.columns());
+    // tiles of one array each, if only so all PEs have one
+    boolean fine = compute.isPackage() && tiles(whole, wholeN) < mesh.size();
+    int tileM = fine ? Math.min(whole, gemm.rows()) : whole;
+    int tileN = fine ? Math.min(wholeN, gemm.columns()) : wholeN;
     int high = mesh.axes().get(0).size();
     int wide = mesh.axes().get(1).size();
     TileGrid.Places cubes =
         turned ? new TileGrid.Places(wide, high) : new TileGrid.Places(high, wide);
     int pes = mesh.axes().get(2).size();
-    long tiles = (long) Math.ceilDiv(a.height(), tileM) * Math.ceilDiv(b.width(), tileN);
-    this.panels = cubes.count() > 1 && tiles >= mesh.size();
+    this.panels = cubes.count() > 1 && tiles(tileM, tileN) >= mesh.size();
     this.grid =
         panels
             ? TileGrid.of(a.height(), b.width(), tileM, tileN, cubes, pes)
@@ -76,10 +81,15 @@ final class Product implements Dependent {
         : List.of(compute, a, b, c, add, grid);
   }
 
+  private long tiles(int tileM, int tileN) {
+    return (long) Math.ceilDiv(a.height(), tileM) * Math.ceilDiv(b.width(), tileN);
+  }
+
   void launch() {
     if (a.height() == 0 || b.width() == 0) {
       return;
     }
+    compute.countFlops(name, 2.0 * a.height() * b.width() * a.width());
     if (!panels) {
       compute.deal(
           name,

@@ -53,31 +53,36 @@ final class RowRuns {
       Graph graph, Tensor grad, int columns, int[] rows, int height, DType dtype) {
     Compute compute = graph.compute();
     List<int[]> passes = passes(rows, height);
+    Shape shape = Shape.of(height, columns);
     Tensor sum = null;
     for (int[] from : passes) {
       // from[j] is the row of the gradient that goes to row j in this pass
       Tensor pass =
-          compute.assemble(
+          compute.assembleWhere(
               graph.name("scatter"),
-              height,
-              columns,
-              grad.dtype(),
-              true,
+              place(graph, "scatter", shape, grad.dtype()),
               gather(grad, columns, from));
-      sum =
-          sum == null && pass.dtype() == dtype
-              ? pass
-              : compute.map(
-                  graph.name("scatter-add"),
-                  Shape.of(height, columns),
-                  dtype,
-                  sum == null ? List.of(pass) : List.of(sum, pass),
-                  x -> x.size() == 1 ? x.get(0) : x.get(0).add(x.get(1)));
+      if (sum == null && pass.dtype() == dtype) {
+        sum = pass;
+        continue;
+      }
+      List<Tensor> both = sum == null ? List.of(pass) : List.of(sum, pass);
+      sum = place(graph, "scatter-add", shape, dtype);
+      compute.mapInto(
+          graph.name("scatter-add"),
+          sum,
+          both,
+          x -> x.size() == 1 ? x.get(0) : x.get(0).add(x.get(1)));
     }
     if (sum == null) {
       throw new IllegalStateException("bug: no pass");
     }
     return sum;
+  }
+
+  /** Lies as a parameter does, so that it can be added to its gradient where it lies. */
+  private static Tensor place(Graph graph, String name, Shape shape, DType dtype) {
+    return graph.own(Compute.parameter(graph.torch(), graph.name(name), shape, dtype));
   }
 
   /** As many passes as the most frequent row occurs; in each, a row occurs at most once. */

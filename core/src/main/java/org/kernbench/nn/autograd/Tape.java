@@ -167,6 +167,16 @@ public final class Tape {
       }
 
       @Override
+      public Optional<Tensor> home(int operand) {
+        return node.operands.get(operand) instanceof Parameter p
+                && Graph.wants(p)
+                && p.grad().isEmpty()
+                && graph.compute().isSpread()
+            ? Optional.of(p.startGrad(graph.torch()))
+            : Optional.empty();
+      }
+
+      @Override
       public void give(int operand, Tensor grad) {
         Variable v = node.operands.get(operand);
         if (Graph.wants(v)) {
@@ -183,6 +193,9 @@ public final class Tape {
     graph.finite().gradient(graph.place(), v, grad);
     if (v instanceof Parameter p) {
       Optional<Tensor> sum = p.grad();
+      if (sum.isPresent() && sum.get() == grad) {
+        return; // it was written at home
+      }
       List<Tensor> from = sum.isPresent() ? List.of(sum.get(), grad) : List.of(grad);
       graph
           .compute()

@@ -52,9 +52,7 @@ public final class Mlp implements Module {
 
   private Variable active(Graph graph, List<Variable> inner) {
     try (Graph.Section section = graph.section(name)) {
-      return gate == null
-          ? graph.gelu(inner.get(0))
-          : graph.mul(graph.silu(inner.get(1)), inner.get(0));
+      return gate == null ? graph.gelu(inner.get(0)) : graph.swiglu(inner.get(1), inner.get(0));
     }
   }
 

@@ -2,8 +2,10 @@ package org.kernbench.nn.optim;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.kernbench.nn.autograd.Compute;
 import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.nn.autograd.Work;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
@@ -47,6 +49,11 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
       }
       slots.add(new Slot(p, master, List.copyOf(state)));
     }
+  }
+
+  /** What has been launched so far. */
+  public final Map<String, Work> work() {
+    return compute.work();
   }
 
   final Compute compute() {

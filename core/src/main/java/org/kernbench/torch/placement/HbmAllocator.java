@@ -2,6 +2,7 @@ package org.kernbench.torch.placement;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import org.kernbench.machine.Pe;
 
 /**
@@ -50,6 +51,18 @@ public final class HbmAllocator {
       throw new IllegalStateException("nothing is allocated in the slice of " + pe);
     }
     slice.free(offset);
+  }
+
+  /** The most bytes that tensors have ever held in one slice. */
+  public long mostUsed() {
+    return slices.values().stream().mapToLong(RangeAllocator::mostUsed).max().orElse(0);
+  }
+
+  /** Bytes that tensors hold in all slices, by their names in order. */
+  public Map<String, Long> byTensor() {
+    Map<String, Long> all = new TreeMap<>();
+    slices.values().forEach(slice -> slice.addTo(all));
+    return all;
   }
 
   /** Bytes that no tensor holds in the slice of a PE. */

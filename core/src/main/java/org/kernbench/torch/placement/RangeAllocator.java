@@ -36,6 +36,11 @@ public final class RangeAllocator {
     gaps.put(start, bytes);
   }
 
+  /** Positions in use, and the most that ever were. */
+  private long used;
+
+  private long mostUsed;
+
   private record Block(long bytes, String owner) {}
 
   /**
@@ -54,6 +59,8 @@ public final class RangeAllocator {
           gaps.put(at + rounded, room - rounded);
         }
         live.put(at, new Block(rounded, owner));
+        used += rounded;
+        mostUsed = Math.max(mostUsed, used);
         return OptionalLong.of(at);
       }
     }
@@ -70,6 +77,7 @@ public final class RangeAllocator {
     if (block == null) {
       throw new IllegalStateException("nothing is allocated at " + at);
     }
+    used -= block.bytes;
     long start = at;
     long size = block.bytes;
     Map.@Nullable Entry<Long, Long> before = gaps.lowerEntry(at);
@@ -79,6 +87,18 @@ public final class RangeAllocator {
     }
     Long after = gaps.remove(at + block.bytes);
     gaps.put(start, after == null ? size : size + after);
+  }
+
+  /** The most positions that blocks have held at once. */
+  long mostUsed() {
+    return mostUsed;
+  }
+
+  /** Adds what each owner holds. */
+  void addTo(Map<String, Long> byOwner) {
+    for (Block b : live.values()) {
+      byOwner.merge(b.owner, b.bytes, Long::sum);
+    }
   }
 
   /** How many positions no block holds. */
@@ -101,9 +121,7 @@ public final class RangeAllocator {
           .append(Sizes.of(largest));
     }
     Map<String, Long> byOwner = new LinkedHashMap<>();
-    for (Block b : live.values()) {
-      byOwner.merge(b.owner, b.bytes, Long::sum);
-    }
+    addTo(byOwner);
     List<Map.Entry<String, Long>> owners = new ArrayList<>(byOwner.entrySet());
     owners.sort(Map.Entry.<String, Long>comparingByValue().reversed());
     for (int i = 0; i < Math.min(OWNERS_TOLD, owners.size()); i++) {

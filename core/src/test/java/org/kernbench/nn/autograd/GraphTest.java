@@ -2,7 +2,9 @@ package org.kernbench.nn.autograd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.kernbench.device.Mode;
 import org.kernbench.nn.Ranks;
@@ -77,6 +79,41 @@ final class GraphTest {
   @Test
   void gelu_silu_gradients() {
     GradCheck.check((g, x) -> g.gelu(g.silu(x.get(0))), shape(4, 6));
+  }
+
+  @Test
+  void swiglu_gradients() {
+    GradCheck.check((g, x) -> g.swiglu(x.get(0), x.get(1)), shape(4, 6), shape(4, 6));
+  }
+
+  /** In bf16 the rounding of what is not stored any more is the same. */
+  @Test
+  void swiglu_bf16_bitsOfSiluAndMul() {
+    Shape shape = shape(7, 33);
+    Random random = new Random(3);
+    double[] gate = random.doubles(7 * 33, -4, 4).toArray();
+    double[] up = random.doubles(7 * 33, -4, 4).toArray();
+    double[] dy = random.doubles(7 * 33, -4, 4).toArray();
+    Ranks.run(
+        1,
+        Mode.VALUES,
+        w -> {
+          List<double[]> found = new ArrayList<>();
+          for (boolean fused : new boolean[] {true, false}) {
+            try (Graph g = Graph.of(w.torch())) {
+              Variable a = g.input(g.own(w.torch().from(gate, shape, DType.BF16, "gate")));
+              Variable b = g.input(g.own(w.torch().from(up, shape, DType.BF16, "up")));
+              Variable y = fused ? g.swiglu(a, b) : g.mul(g.silu(a), b);
+              g.backward(y, g.own(w.torch().from(dy, shape, DType.BF16, "dy")));
+              found.add(y.value().toDoubles());
+              found.add(a.grad().orElseThrow().toDoubles());
+              found.add(b.grad().orElseThrow().toDoubles());
+            }
+          }
+          for (int i = 0; i < 3; i++) {
+            assertThat(found.get(i)).isEqualTo(found.get(i + 3));
+          }
+        });
   }
 
   @Test

@@ -1,0 +1,90 @@
+package org.kernbench.eval.training;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.kernbench.device.log.LaunchLog;
+import org.kernbench.eval.output.Numbers;
+import org.kernbench.machine.Machine;
+import org.kernbench.nn.autograd.Work;
+
+/**
+ * What the kernels of the first rank took, those of layers that are alike together, and what they
+ * could not have been below: their products at the peak of all engines of the rank, or each operand
+ * read and each result written once by all slices of its HBM.
+ *
+ * <p>Kernels overlap, so times may add up to more than the step.
+ */
+final class OperationRows {
+  private final Machine machine;
+  private final int pes;
+  private final long totalPs;
+  private final Map<String, Sum> sums = new LinkedHashMap<>();
+
+  private static final class Sum {
+    private long launches;
+    private long ps;
+    private Work work = new Work(0, 0, 0);
+  }
+
+  /**
+   * Of a run.
+   *
+   * @param sip of the rank
+   * @param pes that compute in it
+   * @param totalPs of the whole run
+   */
+  OperationRows(
+      Machine machine, LaunchLog log, int sip, int pes, long totalPs, Map<String, Work> work) {
+    this.machine = machine;
+    this.pes = pes;
+    this.totalPs = totalPs;
+    for (int i = 0; i < log.size(); i++) {
+      if (log.donePs(i) != LaunchLog.NONE && log.pes(i).getFirst().sip() == sip) {
+        Sum sum = sums.computeIfAbsent(alike(log.name(i)), name -> new Sum());
+        sum.launches++;
+        sum.ps += log.donePs(i) - log.startPs(i);
+      }
+    }
+    work.forEach((name, one) -> {
+      Sum sum = sums.get(alike(name));
+      if (sum != null) {
+        sum.work = sum.work.plus(one);
+      }
+    });
+  }
+
+  /** Layers are alike: their numbers are left out. */
+  private static String alike(String name) {
+    return name.replaceAll("\\.[0-9]+", ".*");
+  }
+
+  /** A row for each kind, the longest first. */
+  List<Map<String, Object>> rows() {
+    List<Map.Entry<String, Sum>> all = new ArrayList<>(sums.entrySet());
+    all.sort((a, b) -> Long.compare(b.getValue().ps, a.getValue().ps));
+    List<Map<String, Object>> rows = new ArrayList<>();
+    for (Map.Entry<String, Sum> e : all) {
+      rows.add(row(e.getKey(), e.getValue()));
+    }
+    return rows;
+  }
+
+  private Map<String, Object> row(String name, Sum sum) {
+    Map<String, Object> row = new LinkedHashMap<>();
+    row.put("operation", name);
+    row.put("launches", sum.launches);
+    row.put("time_ns", Numbers.ns(sum.ps));
+    row.put("share_pct", Numbers.rounded(100.0 * sum.ps / totalPs));
+    long products = TrainingFlops.boundPs(machine, sum.work.flops(), pes);
+    long memory =
+        (long) (sum.work.bytes() / ((double) pes * machine.hbm().rate().bytesPerSecond()) * 1e12);
+    boolean known = sum.work.launches() == sum.launches;
+    long bound = Math.max(products, memory);
+    row.put("bound_ns", known ? Numbers.ns(bound) : "");
+    row.put("bound_kind", known ? products >= memory ? "compute" : "memory" : "");
+    row.put("of_bound_pct", known && sum.ps > 0 ? Numbers.rounded(100.0 * bound / sum.ps) : "");
+    return row;
+  }
+}

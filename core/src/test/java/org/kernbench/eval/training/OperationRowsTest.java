@@ -1,0 +1,74 @@
+package org.kernbench.eval.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.math.BigDecimal;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.nn.autograd.Graph;
+import org.kernbench.nn.autograd.Variable;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+
+/** Bounds beside operations: products by their multiply-adds, the rest by their bytes. */
+final class OperationRowsTest {
+  @Test
+  void rows_productAndSum_haveTheBoundsOfTheirFormulas() {
+    Machine machine = Machines.load("sip-2026", List.of());
+    try (Torch torch = Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.TIME));
+        Graph graph = Graph.of(torch)) {
+      Tensor x = torch.empty(Shape.of(256, 512), DType.BF16, "x");
+      Tensor w = torch.empty(Shape.of(512, 512), DType.BF16, "w");
+      Variable y = graph.linear(graph.constant(x), graph.constant(w));
+      graph.add(y, y);
+      torch.synchronize();
+      Map<String, Map<String, Object>> rows = new HashMap<>();
+      new OperationRows(
+              machine,
+              torch.simulator().opLog().launches(),
+              0,
+              1,
+              torch.simulator().nowPs(),
+              graph.compute().work())
+          .rows()
+          .forEach(row -> rows.put((String) row.get("operation"), row));
+      // 2 x 256 x 512 x 512 / (64 x 64 x 2 x 2 GHz)
+      assertThat(rows.get("matmul").get("bound_ns")).isEqualTo(new BigDecimal("8192.000"));
+      assertThat(rows.get("matmul").get("bound_kind")).isEqualTo("compute");
+      // two operands and a result of 256 x 512 x 2 bytes at 32 GB/s x 8 channels x 0.85
+      assertThat(((BigDecimal) rows.get("add").get("bound_ns")).doubleValue())
+          .isBetween(3613.0, 3615.0);
+      assertThat(rows.get("add").get("bound_kind")).isEqualTo("memory");
+      rows.values()
+          .forEach(row -> {
+            double part = ((BigDecimal) row.get("of_bound_pct")).doubleValue();
+            assertThat(part).as(row.toString()).isBetween(1.0, 100.0);
+          });
+    }
+  }
+
+  @Test
+  void memory_ofTensors_isWhatTheyHold_andHadAtMost() {
+    Machine machine = Machines.load("sip-2026", List.of());
+    try (Torch torch = Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.TIME))) {
+      Tensor a = torch.empty(Shape.of(1 << 20), DType.F32, "a.weight");
+      try (Tensor b = torch.empty(Shape.of(1 << 19), DType.F32, "b")) {
+        assertThat(torch.memory().byTensor()).containsEntry(b.name(), 2L << 20);
+      }
+      assertThat(torch.memory().byTensor()).containsExactly(Map.entry(a.name(), 4L << 20));
+      assertThat(torch.memory().mostBytes()).isEqualTo(6L << 20);
+      assertThat(MemoryText.of(torch.memory()))
+          .isEqualTo(
+              "6 MiB of 6 GiB at most on a PE; at the end weights 4 MiB, gradients 0 B, optimizer"
+                  + " 0 B, copies 0 B, activations 0 B");
+    }
+  }
+}
