@@ -590,6 +590,7 @@ def open(
     mode: str = "full",
     ccl: "Union[str, os.PathLike[str], None]" = None,
     ccl_set: Optional[Dict[str, Any]] = None,
+    lines: bool = False,
 ) -> Opened:
     """Opens a machine at time 0 with empty memories.
 
@@ -599,12 +600,14 @@ def open(
     :param ccl_set: how collectives run, ``{"defaults.algorithm": "ring"}`` for example, or ``{}``; they also say
         what a rank is: the device that tensors lie on is then a package, a cube or a PE. Without collectives it is
         a package
+    :param lines: remember the line of each command, so that a deadlock names it; costs some time
     """
     chosen = machine if isinstance(machine, Machine) else Machine(machine)
     options: Dict[str, Any] = {
         "machine": chosen.name,
         "set": [f"{path}={value}" for path, value in chosen.changes.items()],
         "mode": mode,
+        "lines": lines,
     }
     if ccl_set is not None:
         options["ccl_set"] = [f"{path}={value}" for path, value in ccl_set.items()]

@@ -85,7 +85,9 @@ final class PythonTest {
     assertThat(tests.text).contains("Ran ");
   }
 
-  /** The same program has the same operations at the same times, in whichever language it is said. */
+  /**
+   * The same program has the same operations at the same times, in whichever language it is said.
+   */
   @Test
   void programs_haveTheOpLogsOfTheSameProgramsInJava() throws IOException {
     Result run = python(List.of("-m", "tests.programs"));

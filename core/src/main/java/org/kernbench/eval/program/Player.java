@@ -325,8 +325,7 @@ final class Player {
       case "silu" -> Epilogue.silu();
       case "scale" -> Epilogue.scale(f.number("x"));
       case "dequant" -> Epilogue.dequant(operand(f, "a"));
-      case "add" ->
-          f.has("s") ? Epilogue.add(slice(f.object("s"))) : Epilogue.add(operand(f, "a"));
+      case "add" -> f.has("s") ? Epilogue.add(slice(f.object("s"))) : Epilogue.add(operand(f, "a"));
       default -> throw Tape.unknown("e", f.text("e"));
     };
   }

@@ -19,6 +19,7 @@ import org.kernbench.config.UsageException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.SimulatorOptions;
 import org.kernbench.device.log.SourceLine;
 import org.kernbench.eval.output.Json;
 import org.kernbench.eval.output.JsonObject;
@@ -63,13 +64,17 @@ public final class Program implements AutoCloseable {
    * Opens a machine at time 0.
    *
    * @param options {@code machine} and its {@code set}, {@code mode}; with {@code ccl} or {@code
-   *     ccl_set} also collectives, which say what a rank is
+   *     ccl_set} also collectives, which say what a rank is and with {@code lines} messages name
+   *     the lines of kernels
    * @param author is asked while ranks and kernels run
    */
   public static Program open(JsonObject options, Asker author) {
     Machine machine = Machines.load(options.text("machine"), options.texts("set"));
     TorchOptions with =
         TorchOptions.DEFAULT.withMode(constant("mode", options.text("mode"), Mode.values()));
+    if (options.flag("lines")) {
+      with = with.withSimulator(SimulatorOptions.DEFAULT.withLines());
+    }
     if (options.has("ccl") || options.has("ccl_set")) {
       Optional<Path> ccl =
           options.textIfAny("ccl").map(Path::of).or(() -> CclConfig.inDirectory(Path.of("")));
@@ -139,8 +144,7 @@ public final class Program implements AutoCloseable {
     Tensor tensor = known("tensor", tensors, a);
     switch (op) {
       case "view" -> {
-        Tensor view =
-            tensor.view(a.whole("start"), Tape.shape(a.wholes("shape")), a.text("name"));
+        Tensor view = tensor.view(a.whole("start"), Tape.shape(a.wholes("shape")), a.text("name"));
         return Map.of("id", keep(tensors, view));
       }
       case "write" -> {
@@ -151,8 +155,7 @@ public final class Program implements AutoCloseable {
         }
       }
       case "read" ->
-          write(
-              a.text("file"), a.flag("exact") ? bytes(tensor.toDoubles()) : tensor.toBytes());
+          write(a.text("file"), a.flag("exact") ? bytes(tensor.toDoubles()) : tensor.toBytes());
       case "fill" -> tensor.fillInPlace(a.number("x"));
       case "copy" -> tensor.copyInPlace(known("source", tensors, a));
       case "drop" -> tensor.close();
@@ -282,7 +285,10 @@ public final class Program implements AutoCloseable {
       case "destroy_group" -> torch.distributed().destroyProcessGroup();
       case "world" -> {
         return Map.of(
-            "size", torch.distributed().getWorldSize(), "algorithm", torch.distributed().algorithm());
+            "size",
+            torch.distributed().getWorldSize(),
+            "algorithm",
+            torch.distributed().algorithm());
       }
       case "history" -> {
         return Map.of("collectives", history(torch));

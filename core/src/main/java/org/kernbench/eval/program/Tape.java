@@ -30,7 +30,8 @@ record Tape(List<Call> calls) {
     for (JsonObject call : answer.objects("tape")) {
       int line = call.whole("l");
       if (line < 0 || line >= lines.size()) {
-        throw new UsageException("message: l: got " + line + "; expected a line of " + lines.size());
+        throw new UsageException(
+            "message: l: got " + line + "; expected a line of " + lines.size());
       }
       calls.add(
           new Call(call.text("c"), lines.get(line), call.has("o") ? call.whole("o") : -1, call));

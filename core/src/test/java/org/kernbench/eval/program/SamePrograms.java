@@ -161,7 +161,8 @@ public final class SamePrograms {
   private static void flashAttention(Torch torch) {
     int queries = 64;
     int keys = 256;
-    Tensor q = torch.from(ramp(queries * HEAD, 19, 0.0625), Shape.of(queries, HEAD), DType.F16, "q");
+    Tensor q =
+        torch.from(ramp(queries * HEAD, 19, 0.0625), Shape.of(queries, HEAD), DType.F16, "q");
     Tensor k = torch.from(ramp(keys * HEAD, 23, 0.0625), Shape.of(keys, HEAD), DType.F16, "k");
     Tensor v = torch.from(ramp(keys * HEAD, 31, 0.0625), Shape.of(keys, HEAD), DType.F16, "v");
     Tensor y = torch.empty(Shape.of(queries, HEAD), DType.F16, "y");
@@ -344,9 +345,7 @@ public final class SamePrograms {
         .spawn(
             worker -> {
               Tensor x =
-                  worker
-                      .torch()
-                      .full(Shape.of(64, 128), DType.BF16, worker.rank() + 1, "gradient");
+                  worker.torch().full(Shape.of(64, 128), DType.BF16, worker.rank() + 1, "gradient");
               worker.distributed().allReduce(x, ReduceKind.AVG);
             },
             torch.distributed().getWorldSize());
@@ -361,13 +360,16 @@ public final class SamePrograms {
     int samples = 32;
     int inputs = 16;
     int hidden = 24;
-    Tensor a = torch.from(ramp(inputs * hidden, 13, 0.0625), Shape.of(inputs, hidden), DType.F32, "a");
+    Tensor a =
+        torch.from(ramp(inputs * hidden, 13, 0.0625), Shape.of(inputs, hidden), DType.F32, "a");
     Tensor b = torch.from(ramp(hidden, 7, 0.125), Shape.of(hidden, 1), DType.F32, "b");
     Tensor gradA = torch.empty(Shape.of(inputs, hidden), DType.F32, "grad a");
     Tensor gradB = torch.empty(Shape.of(hidden, 1), DType.F32, "grad b");
     Tensor loss = torch.empty(Shape.of(1), DType.F32, "loss");
     int period = 11 + worker.rank();
-    Tensor x = torch.from(ramp(samples * inputs, period, 0.125), Shape.of(samples, inputs), DType.F32, "x");
+    Tensor x =
+        torch.from(
+            ramp(samples * inputs, period, 0.125), Shape.of(samples, inputs), DType.F32, "x");
     Tensor t = torch.from(ramp(samples, 5, 0.25), Shape.of(samples, 1), DType.F32, "t");
     for (int step = 0; step < 3; step++) {
       torch.launch(
