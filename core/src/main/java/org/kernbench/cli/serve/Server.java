@@ -114,7 +114,7 @@ public final class Server {
     try {
       return perform(frames.next());
     } catch (UncheckedIOException e) {
-      throw new Frames.BrokenStreamException(String.valueOf(e.getCause().getMessage()));
+      throw new Frames.BrokenStreamException(String.valueOf(e.getMessage()));
     } catch (RuntimeException | Error e) {
       return error(e);
     }
