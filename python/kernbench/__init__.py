@@ -11,11 +11,13 @@ from __future__ import annotations
 from ._client import stop
 from ._errors import InstallationError, KernbenchError, ProcessEnded, RunFailed, UsageError
 from ._results import Explanation, Record, Result, Sweep, Table
+from . import tl
 from ._run import Machine, command, explain, layout_check, run, sweep
+from .torch import Torch, open
 
 __all__ = [
     "Explanation", "InstallationError", "KernbenchError", "Machine", "ProcessEnded", "Record", "Result", "RunFailed",
-    "Sweep", "Table", "UsageError", "command", "explain", "layout_check", "run", "stop", "sweep",
+    "Sweep", "Table", "Torch", "UsageError", "command", "explain", "layout_check", "open", "run", "stop", "sweep", "tl",
 ]
 
 

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -15,6 +16,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.kernbench.eval.program.SamePrograms;
 
 /**
  * The tests of the Python package, where there is a Python 3 with numpy. They are plain unittest,
@@ -81,5 +83,21 @@ final class PythonTest {
     Result tests = python(List.of("-m", "unittest", "discover", "-s", "tests", "-t", "."));
     assertThat(tests.code).as(tests.text).isZero();
     assertThat(tests.text).contains("Ran ");
+  }
+
+  /**
+   * The same program has the same operations at the same times, in whichever language it is said.
+   */
+  @Test
+  void programs_haveTheOpLogsOfTheSameProgramsInJava() throws IOException {
+    Result run = python(List.of("-m", "tests.programs"));
+    assertThat(run.code).as(run.text).isZero();
+    Map<String, String> logs = new LinkedHashMap<>();
+    for (String line : run.text.lines().filter(l -> l.startsWith("program ")).toList()) {
+      String[] words = line.split(" ", 3);
+      logs.put(words[1], words[2]);
+    }
+    assertThat(logs).isEqualTo(SamePrograms.run());
+    assertThat(logs).hasSizeGreaterThanOrEqualTo(10);
   }
 }

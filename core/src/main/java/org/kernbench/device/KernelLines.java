@@ -2,6 +2,7 @@ package org.kernbench.device;
 
 import java.util.Optional;
 import java.util.Set;
+import org.kernbench.device.log.SourceLine;
 
 /**
  * Finds the source line of the kernel that is issuing a command: the first frame outside the
@@ -24,6 +25,10 @@ final class KernelLines {
           "org.kernbench.tl.Value");
 
   String current() {
+    return SourceLine.current().orElseGet(KernelLines::javaLine);
+  }
+
+  private static String javaLine() {
     Optional<String> line =
         WALKER.walk(frames ->
             frames

@@ -2,6 +2,7 @@ package org.kernbench.torch;
 
 import java.util.Optional;
 import java.util.Set;
+import org.kernbench.device.log.SourceLine;
 
 /** Finds the line of the user's program that called into this room. */
 final class CallSite {
@@ -30,6 +31,10 @@ final class CallSite {
 
   /** {@code File.java:12} of the thread that asks. */
   static String here() {
+    return SourceLine.current().orElseGet(CallSite::javaLine);
+  }
+
+  private static String javaLine() {
     Optional<String> line =
         StackWalker.getInstance()
             .walk(frames ->

@@ -372,6 +372,26 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     return this;
   }
 
+  /**
+   * Overwrites the contents with elements of this dtype, row-major and little-endian, as {@link
+   * #toBytes} gives them.
+   *
+   * @throws SimulationException if there are not as many bytes as the tensor has
+   */
+  public Tensor copyInPlace(byte[] elements) {
+    checkUsable("copyInPlace");
+    if (elements.length != sizeBytes()) {
+      throw new SimulationException(
+          "tensor %s of shape %s and dtype %s has %s bytes, got %s; expected as many"
+              .formatted(name, shape, dtype, sizeBytes(), elements.length));
+    }
+    settle();
+    if (session.hasValues()) {
+      writeAll(elements);
+    }
+    return this;
+  }
+
   /** Sets every element ({@code fill_} in PyTorch). */
   public Tensor fillInPlace(double value) {
     checkUsable("fillInPlace");

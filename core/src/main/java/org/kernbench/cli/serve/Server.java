@@ -6,8 +6,10 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,6 +20,8 @@ import org.kernbench.cli.Commands;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.output.Json;
 import org.kernbench.eval.output.JsonObject;
+import org.kernbench.eval.program.Program;
+import org.kernbench.eval.program.ProgramException;
 
 /**
  * Answers another program on a pipe, one request after the other, until that program closes it: how
@@ -33,6 +37,8 @@ public final class Server {
 
   private final Frames frames;
   private final Commands commands = new Commands();
+  private final Map<Integer, Program> programs = new HashMap<>();
+  private int opened;
 
   /** The folder of the arrays, if any have travelled; nobody else removes it if the asker dies. */
   private final AtomicReference<Optional<Path>> files = new AtomicReference<>(Optional.empty());
@@ -107,6 +113,8 @@ public final class Server {
   private Map<String, Object> answer() throws Frames.BrokenStreamException {
     try {
       return perform(frames.next());
+    } catch (UncheckedIOException e) {
+      throw new Frames.BrokenStreamException(String.valueOf(e.getMessage()));
     } catch (RuntimeException | Error e) {
       return error(e);
     }
@@ -120,11 +128,46 @@ public final class Server {
         files.set(Optional.of(Path.of(request.text("folder"))));
         yield done(Map.of());
       }
+      case "open" -> {
+        Program program = Program.open(request, this::ask);
+        programs.put(++opened, program);
+        yield done(Map.of("program", opened));
+      }
+      case "act" -> done(program(request).perform(request));
+      case "close" -> {
+        program(request).close();
+        programs.remove(request.whole("program"));
+        yield done(Map.of());
+      }
       case "version" -> done(Map.of("kernbench", Commands.version()));
       default ->
           throw new UsageException(
-              "message: do: got \"" + what + "\"; expected command, files or version");
+              "message: do: got \""
+                  + what
+                  + "\"; expected command, open, act, close, files or version");
     };
+  }
+
+  private Program program(JsonObject request) {
+    int number = request.whole("program");
+    Program program = programs.get(number);
+    if (program == null) {
+      throw new UsageException("message: program: there is no number " + number + "; open one");
+    }
+    return program;
+  }
+
+  /** Asks the other side in the middle of its request, and hands back what it answers. */
+  private JsonObject ask(Map<String, Object> question) {
+    Map<String, Object> message = new LinkedHashMap<>();
+    message.put("is", "ask");
+    message.putAll(question);
+    try {
+      frames.send(message);
+      return frames.next();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private Map<String, Object> command(List<String> args) {
@@ -140,7 +183,10 @@ public final class Server {
   }
 
   private static Map<String, Object> error(Throwable error) {
-    Commands.Said said = Commands.error(error);
+    Commands.Said said =
+        error instanceof ProgramException
+            ? new Commands.Said(1, "", "kernbench: " + error.getMessage() + "\n")
+            : Commands.error(error);
     Map<String, Object> message = new LinkedHashMap<>();
     message.put("is", "error");
     message.put("code", said.code());

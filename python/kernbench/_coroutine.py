@@ -1,0 +1,80 @@
+"""Bodies that stand still in the middle: ranks and kernels, each on a thread of its own, one at a time."""
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any, Callable, Optional
+
+#: Frames of this package are no lines of the user's program.
+_OWN = __name__.rpartition(".")[0] + "."
+
+
+class Stopped(BaseException):
+    """Unwinds a body that nobody goes on with. Not for users to catch."""
+
+
+class Coroutine:
+    """Runs a body up to its next :meth:`pause` or its end."""
+
+    def __init__(self, body: "Callable[[Coroutine], Any]") -> None:
+        self._go = threading.Semaphore(0)
+        self._back = threading.Semaphore(0)
+        self._given: Any = None
+        self._paused: Any = None
+        self._stop = False
+        self.ended = False
+        self.result: Any = None
+        self.failure: Optional[BaseException] = None
+        self._thread = threading.Thread(target=self._run, args=(body,), daemon=True)
+        self._started = False
+
+    def _run(self, body: "Callable[[Coroutine], Any]") -> None:
+        self._go.acquire()
+        try:
+            if not self._stop:
+                self.result = body(self)
+        except Stopped:
+            pass
+        except BaseException as e:  # handed to whoever resumes
+            self.failure = e
+        self.ended = True
+        self._back.release()
+
+    def resume(self, given: Any = None) -> Any:
+        """Owner: lets the body go on; returns what it pauses with, None if it has ended."""
+        if not self._started:
+            self._started = True
+            self._thread.start()
+        self._given, self._paused = given, None
+        self._go.release()
+        self._back.acquire()
+        if self.failure is not None:
+            raise self.failure
+        return self._paused
+
+    def pause(self, message: Any) -> Any:
+        """Body: stands still; returns what the owner gives to go on."""
+        self._paused = message
+        self._back.release()
+        self._go.acquire()
+        if self._stop:
+            raise Stopped()
+        return self._given
+
+    def stop(self) -> None:
+        """Owner: ends the body where it stands."""
+        if self._started and not self.ended:
+            self._stop = True
+            self._go.release()
+            self._back.acquire()
+
+
+def line() -> str:
+    """``file.py:12`` of the user's program that called into this package."""
+    frame = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(_OWN):
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is None:
+        return "an unknown line"
+    name = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    return f"{name}:{frame.f_lineno}"

@@ -1,0 +1,222 @@
+"""Programs and kernels said in Python: how they are recorded, and what they say when they are wrong."""
+from __future__ import annotations
+
+import unittest
+from typing import Any, List
+
+import numpy as np
+
+import kernbench as kb
+from kernbench import tl
+
+from . import programs
+
+
+class ProgramsTest(unittest.TestCase):
+    def test_all_programs_compute_what_numpy_does(self) -> None:
+        logs = programs.run()
+        self.assertGreaterEqual(len(logs), 10)
+        self.assertEqual(len(set(logs.values())), len(logs))
+        self.assertEqual(programs.run(), logs)  # the same again, in the same process
+
+    def test_every_dtype_goes_in_and_out(self) -> None:
+        values = np.array([[0, 1, -2], [3, 100, -7]])
+        with kb.open("tiny") as torch:
+            for dtype in ("f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i32", "i64"):
+                back = torch.tensor(values.astype(np.float64), dtype).numpy()
+                expected = values if dtype != "f8e5m2" and dtype != "f8e4m3" else np.where(values == 100, 96, values)
+                np.testing.assert_array_equal(back, expected, err_msg=dtype)
+            self.assertEqual(torch.tensor(np.array([True, False])).dtype, "bool")
+            raw = torch.tensor(np.array([1.0, -2.0]), "bf16").raw()
+            np.testing.assert_array_equal(raw, [0x3F80, 0xC000])
+            np.testing.assert_array_equal(torch.tensor(raw, "bf16").numpy(), [1.0, -2.0])
+            # rounded once, from f64, ties to even
+            np.testing.assert_array_equal(torch.tensor([2049.0, 0.1], "f16").numpy(), np.float16([2049.0, 0.1]))
+            self.assertEqual(torch.zeros((0, 4)).numpy().shape, (0, 4))
+
+    def test_a_kernel_is_recorded_once_for_each_shape(self) -> None:
+        runs: List[Any] = []
+
+        @tl.kernel
+        def alike(x: Any) -> None:
+            runs.append(tl.shard(x).shape)
+            tl.store(x, tl.load(x) + 1)
+
+        @tl.kernel
+        def by_id(x: Any) -> None:
+            runs.append(tl.program_id(0))
+            tl.store(x, tl.load(x) + 1)
+
+        with kb.open("tiny") as torch:
+            x = torch.zeros((16, 4), placement="row_wise")
+            torch.launch(alike, x)
+            torch.synchronize()
+            self.assertEqual(runs, [(2, 4)])  # eight PEs, one shape
+            runs.clear()
+            torch.launch(by_id, x)
+            self.assertTrue((x.numpy() == 2).all())
+            pes = torch.machine.pes_per_cube
+            self.assertEqual(sorted(runs), list(range(pes)))  # other cubes have the same number
+
+    def test_errors_of_kernels_name_the_python_line(self) -> None:
+        @tl.kernel
+        def wrong_shape(x: Any) -> None:
+            tl.store(x, tl.load(x) + tl.zeros((7,), "f32"))  # line A
+
+        @tl.kernel
+        def out_of_range(x: Any) -> None:
+            tl.load(tl.shard(x).range(2, 9))  # line B
+
+        for kernel, text in ((wrong_shape, r"cannot broadcast \[3\] with \[7\]"), (out_of_range, "out of range")):
+            with kb.open("tiny") as torch:
+                x = torch.zeros((3,))
+                torch.launch(kernel, x)
+                with self.assertRaisesRegex(kb.KernbenchError, text + r".*\(test_programs\.py:\d+\)") as caught:
+                    torch.synchronize()
+                self.assertNotIn(".java", str(caught.exception))
+                self.assertNotIn("bug", str(caught.exception))
+
+    def test_records_name_the_python_line(self) -> None:
+        @tl.kernel
+        def waits_for_ever(x: Any) -> None:
+            tl.store(x, tl.recv("W", (1, 128), "f32"))
+
+        with kb.open("sip-2026", lines=True) as torch:
+            programs.connect(torch)
+            torch.launch(waits_for_ever, torch.zeros((programs.RANKS, 128), "f32", programs.ROWS))
+            with self.assertRaisesRegex(kb.KernbenchError, r"deadlock[\s\S]*test_programs\.py:\d+"):
+                torch.synchronize()
+
+    def test_branches_on_values_are_refused_with_the_remedy(self) -> None:
+        @tl.kernel
+        def branch(x: Any) -> None:
+            if tl.load(x) > 3:
+                pass
+
+        with kb.open("tiny") as torch:
+            torch.launch(branch, torch.zeros((1,)))
+            with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: a branch on a value.*tl\.item"):
+                torch.synchronize()
+
+    def test_the_authors_own_errors_come_back(self) -> None:
+        @tl.kernel
+        def divides(x: Any) -> None:
+            1 / 0
+
+        def rank(r: Any) -> None:
+            if r.rank == 2:
+                raise LookupError("no such shard")
+            r.distributed.barrier()
+
+        with kb.open("tiny") as torch:
+            torch.launch(divides, torch.zeros((1,)))
+            with self.assertRaises(ZeroDivisionError):
+                torch.synchronize()
+        with kb.open("sip-2026", ccl_set={}) as torch:
+            torch.distributed.init_process_group()
+            with self.assertRaisesRegex(LookupError, "no such shard"):
+                torch.spawn(rank)
+        with kb.open("tiny") as torch:  # the next one works
+            self.assertEqual(torch.full((1,), 4).item(), 4)
+
+    def test_ranks_that_disagree_are_told_where(self) -> None:
+        def rank(r: Any) -> None:
+            x = r.zeros((8,))
+            if r.rank == 1:
+                r.distributed.broadcast(x, 0)
+            else:
+                r.distributed.all_reduce(x)
+
+        with kb.open("sip-2026", ccl_set={}) as torch:
+            torch.distributed.init_process_group()
+            with self.assertRaisesRegex(kb.KernbenchError, r"test_programs\.py:\d+"):
+                torch.spawn(rank)
+
+    def test_kernels_use_only_tensors_they_were_launched_with(self) -> None:
+        with kb.open("tiny") as torch:
+            x, other = torch.zeros((1,)), torch.zeros((1,), name="other")
+
+            @tl.kernel
+            def sneaks(x: Any) -> None:
+                tl.store(x, tl.load(other))
+
+            torch.launch(sneaks, x)
+            with self.assertRaisesRegex(kb.UsageError, "uses tensor 'other', which it was not launched with"):
+                torch.synchronize()
+
+    def test_async_collectives_groups_and_messages(self) -> None:
+        seen: List[Any] = []
+
+        def rank(r: Any) -> None:
+            d = r.distributed
+            even = d.new_group([0, 2])
+            x = r.full((6,), r.rank)
+            work = d.all_reduce(x, async_op=True)
+            work.wait()
+            if even.is_member:
+                y = r.full((4,), r.rank)
+                even.all_reduce(y, "max")
+                seen.append((even.ranks, float(y.numpy()[0])))
+            mine, theirs = r.full((2,), r.rank), r.empty((2,))
+            d.batch_isend_irecv([
+                ("send", mine, (r.rank + 1) % r.world_size), ("recv", theirs, (r.rank - 1) % r.world_size)
+            ])
+            seen.append(float(theirs.numpy()[0]) - (r.rank - 1) % r.world_size)
+            seen.append(float(x.numpy()[0]) - sum(range(r.world_size)))
+
+        with kb.open("sip-2026", ccl_set={"defaults.algorithm": "ring"}) as torch:
+            torch.distributed.init_process_group()
+            torch.spawn(rank)
+            self.assertEqual([s for s in seen if isinstance(s, tuple)], [([0, 2], 2.0)] * 2)
+            self.assertEqual(set(s for s in seen if not isinstance(s, tuple)), {0.0})
+            history = torch.distributed.history()
+            self.assertIn("all_reduce", list(history["op"]))
+
+    def test_looking_at_the_clock_and_at_any_message(self) -> None:
+        seen: List[Any] = []
+
+        @tl.kernel
+        def first(x: Any) -> None:
+            me = tl.program_id(0)
+            if me == 0:
+                direction, value = tl.recv_any((4,), "f32", "W", "E")
+                seen.append((direction, tl.clock() > 0, tl.item(value.sum(0))))
+            if me == programs.RANKS - 1:
+                tl.send("E", tl.full((4,), 2.5, "f32"))
+
+        with kb.open("sip-2026") as torch:
+            programs.connect(torch)
+            torch.launch(first, torch.zeros((programs.RANKS, 4), "f32", programs.ROWS))
+            torch.synchronize()
+        self.assertEqual(seen, [("W", True, 10.0)])
+
+    def test_mode_time_has_the_same_log_and_no_values(self) -> None:
+        with kb.open("tiny") as torch:
+            programs.vector_add(torch)
+            torch.synchronize()
+            full = torch.op_log_hash
+        with kb.open("tiny", mode="time") as torch:
+            with self.assertRaises(kb.KernbenchError):
+                programs.vector_add(torch)
+            self.assertEqual(torch.op_log_hash, full)
+
+    def test_wrong_words_are_told(self) -> None:
+        with kb.open("tiny") as torch:
+            for call, text in (
+                (lambda: torch.zeros((2,), "float"), "unknown dtype"),
+                (lambda: torch.zeros((2,), placement="rows"), "placement"),
+                (lambda: torch.tensor(np.array(["a"])), "expected one of"),
+                (lambda: torch.zeros((2,)).copy_(np.zeros(3)), "expected equal shapes"),
+                (lambda: torch.launch(len, 1), "expected a function with @tl.kernel"),
+                (lambda: tl.load(1), "outside a kernel"),
+            ):
+                with self.assertRaises(kb.KernbenchError) as caught:
+                    call()
+                self.assertIn(text, str(caught.exception))
+                self.assertNotIn("bug", str(caught.exception))
+        with self.assertRaisesRegex(kb.UsageError, "closed"):
+            torch.zeros((2,))
+
+
+if __name__ == "__main__":
+    unittest.main()
