@@ -3,6 +3,7 @@ package org.kernbench.eval.training;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UnreadableException;
@@ -10,6 +11,7 @@ import org.kernbench.config.UsageException;
 import org.kernbench.config.UserFile;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.training.TrainingBench.Setup;
+import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.pipeline.LayerSplit;
 import org.kernbench.nn.pipeline.Schedule;
@@ -23,10 +25,16 @@ import org.kernbench.nn.pipeline.Schedules;
  * @param schedule empty if the model is whole on each rank, and the batch one microbatch
  * @param split blocks of each stage
  * @param tied whether the head's weight is the embedding's table
+ * @param recompute which activations are made again on the way back
  */
-record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boolean tied) {
+record Pipe(
+    int pp,
+    Optional<Schedule> schedule,
+    Optional<LayerSplit> split,
+    boolean tied,
+    Recompute recompute) {
   /** No pipeline. */
-  static final Pipe NONE = new Pipe(1, Optional.empty(), Optional.empty(), false);
+  static final Pipe NONE = new Pipe(1, Optional.empty(), Optional.empty(), false, Recompute.NONE);
 
   /** What a user asked for. */
   record Asked(int pp, int microbatches, String schedule, int vpp, String layers) {
@@ -39,9 +47,9 @@ record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boo
     }
   }
 
-  static Pipe of(Asked asked, int layers, boolean tied) {
+  static Pipe of(Asked asked, int layers, boolean tied, Recompute recompute) {
     if (asked.isPlain()) {
-      return new Pipe(1, Optional.empty(), Optional.empty(), tied);
+      return new Pipe(1, Optional.empty(), Optional.empty(), tied, recompute);
     }
     try {
       Schedule schedule = schedule(asked);
@@ -50,7 +58,7 @@ record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boo
           asked.layers.equals("even")
               ? LayerSplit.even(layers, stages)
               : LayerSplit.parse(asked.layers, layers, stages);
-      return new Pipe(asked.pp, Optional.of(schedule), Optional.of(split), tied);
+      return new Pipe(asked.pp, Optional.of(schedule), Optional.of(split), tied, recompute);
     } catch (LayoutException e) {
       throw new UsageException(String.valueOf(e.getMessage()));
     }
@@ -96,7 +104,11 @@ record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boo
 
   /** The same model on one rank. */
   Pipe onOneRank() {
-    return new Pipe(1, Optional.empty(), Optional.empty(), tied);
+    return new Pipe(1, Optional.empty(), Optional.empty(), tied, Recompute.NONE);
+  }
+
+  private static boolean putsOff(Schedule schedule) {
+    return IntStream.range(0, schedule.ranks()).anyMatch(rank -> schedule.putOff(rank) > 0);
   }
 
   int microbatches() {
@@ -108,6 +120,11 @@ record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boo
       throw new UsageException(
           "batch is %s, dp %s, microbatches %s; expected a batch that dp x microbatches, %s, divides"
               .formatted(s.batch(), s.dp(), microbatches(), s.dp() * microbatches()));
+    }
+    if (recompute != Recompute.NONE && schedule.filter(Pipe::putsOff).isPresent()) {
+      throw new UsageException(
+          "recompute %s with schedule %s, which puts weight gradients off; expected one of them"
+              .formatted(recompute, schedule.get().name()));
     }
     if (tied && schedule.isPresent() && s.data().distributedOptimizer()) {
       throw new UsageException(

@@ -130,6 +130,7 @@ final class PipelinedProgram {
             s.pipe().split().orElseThrow(),
             s.pipe().tied(),
             program.init(torch));
+    model.stages().values().forEach(stage -> stage.recompute(s.pipe().recompute()));
     Recipe recipe = model.recipe(TwoModuleRecipe.of(stageLayout, s.fault()));
     DataParallel data = new DataParallel(torch, stageLayout, model.parameters(), s.data(), recipe);
     Map<Integer, Tensor> losses = new TreeMap<>();

@@ -21,6 +21,7 @@ import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.compare.StepCheck;
 import org.kernbench.nn.compare.StepRecord;
+import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.Communication;
 import org.kernbench.nn.optim.DataParallel;
@@ -164,6 +165,13 @@ public final class TrainingBench implements Bench {
   private static final Param<Boolean> TIED =
       Param.onOff("tied", false, "the head's weight is the table of the embedding");
 
+  private static final Param<Recompute> RECOMPUTE =
+      Param.choice(
+          "recompute",
+          Recompute.NONE,
+          Recompute.class,
+          "activations of a block that are made again on the way back");
+
   private final Scope scope;
 
   public TrainingBench(Scope scope) {
@@ -192,6 +200,7 @@ public final class TrainingBench implements Bench {
     }
     if (scope == Scope.STEP) {
       all.addAll(List.of(DIVIDED, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
+      all.add(RECOMPUTE);
     }
     all.add(Injection.PARAM);
     return all;
@@ -313,7 +322,8 @@ public final class TrainingBench implements Bench {
             context.param(VPP),
             context.param(STAGE_LAYERS)),
         config.layers(),
-        context.param(TIED));
+        context.param(TIED),
+        context.param(RECOMPUTE));
   }
 
   private static void check(Setup s) {

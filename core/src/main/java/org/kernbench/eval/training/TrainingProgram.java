@@ -261,6 +261,7 @@ final class TrainingProgram {
 
   private void step(Worker w, ParallelLayout layout, SequencePart part, Init init) {
     Transformer model = new Transformer(setup.config(), layout, init, setup.pipe().tied());
+    model.recompute(setup.pipe().recompute());
     int batch = setup.batch() / setup.dp();
     int[] at = part.own();
     Samples samples = samples(at, layout.dp().rank() * batch, batch);
