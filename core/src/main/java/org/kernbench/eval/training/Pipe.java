@@ -3,6 +3,7 @@ package org.kernbench.eval.training;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.kernbench.config.Suggest;
@@ -26,15 +27,44 @@ import org.kernbench.nn.pipeline.Schedules;
  * @param split blocks of each stage
  * @param tied whether the head's weight is the embedding's table
  * @param recompute which activations are made again on the way back
+ * @param norm to which gradients are shrunk
+ * @param omitted samples whose gradients one rank leaves out, though their tokens count
  */
 record Pipe(
     int pp,
     Optional<Schedule> schedule,
     Optional<LayerSplit> split,
     boolean tied,
-    Recompute recompute) {
+    Recompute recompute,
+    double norm,
+    Set<Integer> omitted) {
+  /** As many blocks in each stage. */
+  static final String EVEN = "even";
+
+  private static final double NORM = 1;
+
   /** No pipeline. */
-  static final Pipe NONE = new Pipe(1, Optional.empty(), Optional.empty(), false, Recompute.NONE);
+  static final Pipe NONE = whole(false, Recompute.NONE);
+
+  private static Pipe whole(boolean tied, Recompute recompute) {
+    return new Pipe(1, Optional.empty(), Optional.empty(), tied, recompute, NORM, Set.of());
+  }
+
+  /** The same with gradients shrunk to another norm. */
+  Pipe withNorm(double other) {
+    return new Pipe(pp, schedule, split, tied, recompute, other, omitted);
+  }
+
+  /** The same without the gradients of some samples; on one rank. */
+  Pipe without(Set<Integer> samples) {
+    return new Pipe(pp, schedule, split, tied, recompute, norm, samples);
+  }
+
+  /** The same with other blocks in each stage. */
+  Pipe with(Schedule other, LayerSplit blocks) {
+    return new Pipe(
+        other.ranks(), Optional.of(other), Optional.of(blocks), tied, recompute, norm, omitted);
+  }
 
   /** What a user asked for. */
   record Asked(int pp, int microbatches, String schedule, int vpp, String layers) {
@@ -43,22 +73,22 @@ record Pipe(
           && microbatches == 1
           && schedule.equals("1f1b")
           && vpp == 1
-          && layers.equals("even");
+          && layers.equals(EVEN);
     }
   }
 
   static Pipe of(Asked asked, int layers, boolean tied, Recompute recompute) {
     if (asked.isPlain()) {
-      return new Pipe(1, Optional.empty(), Optional.empty(), tied, recompute);
+      return whole(tied, recompute);
     }
     try {
       Schedule schedule = schedule(asked);
       int stages = schedule.depth();
       LayerSplit split =
-          asked.layers.equals("even")
+          asked.layers.equals(EVEN)
               ? LayerSplit.even(layers, stages)
               : LayerSplit.parse(asked.layers, layers, stages);
-      return new Pipe(asked.pp, Optional.of(schedule), Optional.of(split), tied, recompute);
+      return whole(tied, recompute).with(schedule, split);
     } catch (LayoutException e) {
       throw new UsageException(String.valueOf(e.getMessage()));
     }
@@ -104,7 +134,7 @@ record Pipe(
 
   /** The same model on one rank. */
   Pipe onOneRank() {
-    return new Pipe(1, Optional.empty(), Optional.empty(), tied, Recompute.NONE);
+    return whole(tied, Recompute.NONE).withNorm(norm);
   }
 
   private static boolean putsOff(Schedule schedule) {

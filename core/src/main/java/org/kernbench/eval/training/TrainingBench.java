@@ -1,6 +1,7 @@
 package org.kernbench.eval.training;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -236,6 +237,12 @@ public final class TrainingBench implements Bench {
       return tp * cp * dp * pipe.pp();
     }
 
+    /** The same in another pipeline. */
+    Setup with(Pipe other) {
+      return new Setup(
+          config, scope, tokens, batch, tp, cp, dp, sp, dtype, first, context, data, fault, other);
+    }
+
     /** The same without mistake on one rank in another type, from the same first values. */
     Setup onOneRank(DType type) {
       return new Setup(
@@ -313,6 +320,23 @@ public final class TrainingBench implements Bench {
     return outcome;
   }
 
+  /**
+   * The shape of a model by its name.
+   *
+   * @throws UsageException if there is none
+   */
+  static TransformerConfig shape(String model, int layers) {
+    List<String> known = Arrays.stream(Model.values()).map(Model::toString).toList();
+    return Arrays.stream(Model.values())
+        .filter(m -> m.word.equals(model))
+        .findFirst()
+        .map(m -> m.config.with(layers, m.config.vocabulary()))
+        .orElseThrow(() ->
+            new UsageException(
+                "model: got \"%s\"; expected one of %s"
+                    .formatted(model, String.join(", ", known))));
+  }
+
   private static Pipe pipe(BenchContext context, TransformerConfig config) {
     return Pipe.of(
         new Pipe.Asked(
@@ -326,7 +350,7 @@ public final class TrainingBench implements Bench {
         context.param(RECOMPUTE));
   }
 
-  private static void check(Setup s) {
+  static void check(Setup s) {
     if (s.batch % s.dp != 0) {
       throw new UsageException(
           "batch is " + s.batch + ", dp " + s.dp + "; expected a batch that dp divides");
