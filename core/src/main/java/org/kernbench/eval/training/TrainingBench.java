@@ -301,6 +301,7 @@ public final class TrainingBench implements Bench {
     check(setup);
     Injection.check(setup);
     Machine machine = context.machine();
+    new LayoutFit(setup, machine, context.param(LEVEL), context.param(SPREAD)).check();
     CollectiveLibrary library = library(context, machine, setup);
     Outcome outcome = Outcome.on(machine);
     outcome
