@@ -202,8 +202,7 @@ final class LayoutCheckCommand implements Callable<Integer> {
       pp = Math.max(pp, size(grid, "pp"));
       factor = leastCommonMultiple(factor, size(grid, "pp"));
       replicas = leastCommonMultiple(replicas, size(grid, "dp"));
-      tokenFactor =
-          leastCommonMultiple(tokenFactor, (cp > 1 ? 2 * cp : 1) * size(grid, "tp"));
+      tokenFactor = leastCommonMultiple(tokenFactor, (cp > 1 ? 2 * cp : 1) * size(grid, "tp"));
     }
     int count = microbatches == null ? 2 * factor : atLeast(1, "--microbatches", microbatches);
     // one block more than stages, so that these are not all alike

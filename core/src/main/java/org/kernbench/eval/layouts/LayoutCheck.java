@@ -206,7 +206,8 @@ public final class LayoutCheck {
           .append('\n')
           .append(times());
     }
-    rows.forEach(row -> row.verdict.first().ifPresent(f -> out.append('\n').append(told(row.name, f))));
+    rows.forEach(
+        row -> row.verdict.first().ifPresent(f -> out.append('\n').append(told(row.name, f))));
     return out.toString();
   }
 

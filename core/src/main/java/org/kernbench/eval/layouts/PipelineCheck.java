@@ -31,8 +31,7 @@ public final class PipelineCheck {
   private record Row(String name, Layout layout, LayoutVerdict verdict) {
     String groups() {
       return "tp=%s,cp=%s,dp=%s,pp=%s%s"
-          .formatted(
-              layout.tp(), layout.cp(), layout.dp(), layout.pp(), layout.sp() ? " sp" : "");
+          .formatted(layout.tp(), layout.cp(), layout.dp(), layout.pp(), layout.sp() ? " sp" : "");
     }
 
     String order() {
@@ -98,8 +97,15 @@ public final class PipelineCheck {
     TextTable table =
         new TextTable(
                 List.of(
-                    "", "layout", "schedule", "microbatches", "gradients", "worst error", "norm",
-                    "replicas", "verdict"))
+                    "",
+                    "layout",
+                    "schedule",
+                    "microbatches",
+                    "gradients",
+                    "worst error",
+                    "norm",
+                    "replicas",
+                    "verdict"))
             .left(0, 1, 2, 8);
     for (Row row : rows) {
       LayoutVerdict v = row.verdict;
@@ -117,9 +123,7 @@ public final class PipelineCheck {
     }
     out.append('\n').append(table);
     for (Row row : rows) {
-      row.verdict
-          .first()
-          .ifPresent(f -> out.append('\n').append(LayoutCheck.told(row.name, f)));
+      row.verdict.first().ifPresent(f -> out.append('\n').append(LayoutCheck.told(row.name, f)));
     }
     return out.toString();
   }

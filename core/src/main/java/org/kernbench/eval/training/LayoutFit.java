@@ -170,7 +170,9 @@ final class LayoutFit {
     List<Other> all = new ArrayList<>();
     for (int tp = 1; tp <= devices; tp++) {
       boolean divides =
-          c.heads() % tp == 0 && c.keyHeads() % tp == 0 && c.ffn() % tp == 0
+          c.heads() % tp == 0
+              && c.keyHeads() % tp == 0
+              && c.ffn() % tp == 0
               && c.vocabulary() % tp == 0
               && (!setup.sp() || setup.tokens() / setup.cp() % tp == 0);
       for (int pp = 1; divides && pp <= c.layers(); pp++) {

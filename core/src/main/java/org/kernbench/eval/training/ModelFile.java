@@ -96,8 +96,7 @@ record ModelFile(TransformerConfig shape, boolean tied) {
             "%s: num_key_value_heads: got %s; expected a divisor of num_attention_heads, %s"
                 .formatted(file, shape.keyHeads(), shape.heads()));
       }
-      boolean tied =
-          has("tie_word_embeddings") ? json.flag("tie_word_embeddings") : tiedByDefault;
+      boolean tied = has("tie_word_embeddings") ? json.flag("tie_word_embeddings") : tiedByDefault;
       return new ModelFile(shape, tied);
     }
 

@@ -93,8 +93,7 @@ public final class PipelineComparison {
     TransformerConfig config = TrainingBench.shape(task.model, task.layers);
     Pipe pipe =
         Pipe.of(
-            new Pipe.Asked(
-                layout.pp, layout.microbatches, layout.schedule, layout.vpp, Pipe.EVEN),
+            new Pipe.Asked(layout.pp, layout.microbatches, layout.schedule, layout.vpp, Pipe.EVEN),
             task.layers,
             layout.tied,
             layout.recompute);

@@ -377,7 +377,8 @@ public final class TrainingBench implements Bench {
             context.param(VPP),
             context.param(STAGE_LAYERS)),
         config.layers(),
-        context.param(TIED) || ModelFile.ifAny(context.param(CONFIG)).filter(ModelFile::tied).isPresent(),
+        context.param(TIED)
+            || ModelFile.ifAny(context.param(CONFIG)).filter(ModelFile::tied).isPresent(),
         context.param(RECOMPUTE));
   }
 

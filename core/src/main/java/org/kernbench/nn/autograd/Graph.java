@@ -274,8 +274,7 @@ public final class Graph implements AutoCloseable {
     if (owned.removeIf(t -> t == value)) {
       return value;
     }
-    Tensor copy =
-        compute.map(name("keep"), v.shape(), v.dtype(), List.of(value), a -> a.get(0));
+    Tensor copy = compute.map(name("keep"), v.shape(), v.dtype(), List.of(value), a -> a.get(0));
     owned.removeIf(t -> t == copy);
     return copy;
   }

@@ -31,9 +31,7 @@ class PipelineCheckTest {
     Machine machine = Machines.load("sip-2026", List.of());
     return PipelineComparison.of(
         machine,
-        ranks ->
-            CclConfig.load(
-                Optional.empty(), TwoModuleStep.world(RankLevel.PE, ranks)),
+        ranks -> CclConfig.load(Optional.empty(), TwoModuleStep.world(RankLevel.PE, ranks)),
         task,
         layout,
         fault);
@@ -53,8 +51,7 @@ class PipelineCheckTest {
       all.add(List.of(model, layout(2, 2, 2, 2, 2, "1f1b")));
       all.add(List.of(model, layout(2, 1, 2, 2, 4, "dualpipe")));
       all.add(
-          List.of(
-              model, new Layout(2, 1, 2, 2, false, 2, "interleaved", 2, true, Recompute.FULL)));
+          List.of(model, new Layout(2, 1, 2, 2, false, 2, "interleaved", 2, true, Recompute.FULL)));
       all.add(
           List.of(model, new Layout(1, 2, 2, 3, false, 3, "1f1b", 1, true, Recompute.ATTENTION)));
     }
@@ -74,8 +71,7 @@ class PipelineCheckTest {
 
   @Test
   void faults_areNamedWithWhatTheyPredict() {
-    for (Layout layout :
-        List.of(layout(1, 1, 1, 2, 4, "1f1b"), layout(2, 1, 2, 2, 2, "zb-v"))) {
+    for (Layout layout : List.of(layout(1, 1, 1, 2, 4, "1f1b"), layout(2, 1, 2, 2, 2, "zb-v"))) {
       Task task = new Task("tiny-gpt", 5, 8, layout.dp() * layout.microbatches());
       FirstDifference lost = check(layout, task, Fault.LOSE_MICROBATCH).first().orElseThrow();
       assertThat(lost.cause()).isEqualTo(Mistake.MICROBATCH_LOST);
@@ -99,7 +95,10 @@ class PipelineCheckTest {
   @Test
   void fault_withoutRoom_isRefused() {
     assertThatThrownBy(() ->
-            check(layout(1, 1, 1, 2, 1, "1f1b"), new Task("tiny-gpt", 4, 8, 1), Fault.LOSE_MICROBATCH))
+            check(
+                layout(1, 1, 1, 2, 1, "1f1b"),
+                new Task("tiny-gpt", 4, 8, 1),
+                Fault.LOSE_MICROBATCH))
         .isInstanceOf(UsageException.class)
         .hasMessageEndingWith("it needs microbatches above 1");
   }

@@ -33,7 +33,8 @@ class RankGeneratorTest {
   void pipeline_neighboursWithOffset_goRound() {
     RankGenerator g =
         new RankGenerator("tp-dp-pp", Map.of("tp", 2, "dp", 1, "pp", 3), 4); // ranks 4 to 9
-    assertThat(g.groups("pp")).containsExactly(java.util.List.of(4, 6, 8), java.util.List.of(5, 7, 9));
+    assertThat(g.groups("pp"))
+        .containsExactly(java.util.List.of(4, 6, 8), java.util.List.of(5, 7, 9));
     assertThat(g.pipelineNext(6)).isEqualTo(8);
     assertThat(g.pipelineNext(8)).isEqualTo(4);
     assertThat(g.pipelinePrevious(5)).isEqualTo(9);
