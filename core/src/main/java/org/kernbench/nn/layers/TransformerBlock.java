@@ -38,13 +38,13 @@ public final class TransformerBlock implements Module {
   /** The same, with some activations made again on the way back. */
   Variable forward(Graph graph, Variable x, SequencePart part, Recompute again) {
     return switch (again) {
-      case NONE -> forward(graph, x, part, attend(graph, x, part));
+      case NONE -> rest(graph, x, attend(graph, x, part));
       case ATTENTION -> {
         Variable attended = graph.recompute(x, (inner, in) -> attend(inner, in, part));
-        yield forward(graph, x, part, attended);
+        yield rest(graph, x, attended);
       }
       case FULL ->
-          graph.recompute(x, (inner, in) -> forward(inner, in, part, attend(inner, in, part)));
+          graph.recompute(x, (inner, in) -> rest(inner, in, attend(inner, in, part)));
     };
   }
 
@@ -52,7 +52,7 @@ public final class TransformerBlock implements Module {
     return attention.forward(graph, attentionNorm.forward(graph, x), part);
   }
 
-  private Variable forward(Graph graph, Variable x, SequencePart part, Variable attended) {
+  private Variable rest(Graph graph, Variable x, Variable attended) {
     Variable h = graph.add(x, attended);
     graph.see(name + ".attention", h);
     Variable y = graph.add(h, mlp.forward(graph, mlpNorm.forward(graph, h)));
