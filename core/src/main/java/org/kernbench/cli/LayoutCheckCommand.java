@@ -9,7 +9,11 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.layouts.LayoutCheck;
+import org.kernbench.eval.layouts.PipelineCheck;
+import org.kernbench.eval.training.PipelineComparison;
+import org.kernbench.eval.training.TwoModuleStep;
 import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.multimodal.Microbatches;
 import org.kernbench.nn.multimodal.TwoModuleConfig;
 import org.kernbench.nn.multimodal.TwoModuleLayout;
@@ -23,22 +27,27 @@ import picocli.CommandLine.Parameters;
 /** {@code kernbench layout check}: do layouts compute the same gradients? */
 @Command(
     name = "check",
-    customSynopsis = "kernbench layout check ENCODER:LANGUAGE[:sp] ... [OPTIONS]",
+    customSynopsis = {
+      "kernbench layout check ENCODER:LANGUAGE[:sp] ... [OPTIONS]",
+      "       kernbench layout check LAYOUT[:sp] ... [OPTIONS]"
+    },
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
       "Trains an encoder and a language model in each layout, in f64, and compares all gradients",
       "with those of one rank on the same data: within 1e-10, norms within 1e-9, replicas to the",
       "bit. Where they differ it names the first wrong tensor, the rank and the likely cause. Also",
-      "predicts the time of a step and how much communication is exposed. Exit code 1 if a layout",
-      "differs."
+      "predicts the time of a step and how much communication is exposed. Layouts without a second",
+      "module are of one language model, which may be cut into stages (pp); no time is predicted for",
+      "these. Exit code 1 if a layout differs."
     },
     optionListHeading = "%n",
     sortOptions = false,
     footerHeading = "%nExamples%n",
     footer = {
       "  kernbench layout check tp=2,dp=4:tp=4,dp=2 tp=2,dp=4:tp=2,cp=2,dp=2:sp",
-      "  kernbench layout check tp=4,dp=2:tp=1,cp=2,dp=4 --inject skip-cp-reduce"
+      "  kernbench layout check tp=4,dp=2:tp=1,cp=2,dp=4 --inject skip-cp-reduce",
+      "  kernbench layout check tp=2,pp=2 pp=4 --schedule zb-v --microbatches 8"
     })
 final class LayoutCheckCommand implements Callable<Integer> {
   private static final int FAILED = 1;
@@ -74,8 +83,31 @@ final class LayoutCheckCommand implements Callable<Integer> {
   @Option(
       names = "--microbatches",
       paramLabel = "N",
-      description = "Microbatches of a step (default: 1).")
-  private int microbatches = 1;
+      description = "Microbatches of a step (default: 1; with stages twice as many as these).")
+  private @Nullable Integer microbatches;
+
+  @Option(
+      names = "--schedule",
+      paramLabel = "SCHEDULE",
+      description =
+          "Of a model in stages: gpipe, 1f1b (default), interleaved, zb-h1, zb-v, dualpipe, or a"
+              + " file.csv.")
+  private @Nullable String schedule;
+
+  @Option(
+      names = "--vpp",
+      paramLabel = "N",
+      description = "Stages of a rank in the interleaved schedule (default: 1).")
+  private int vpp = 1;
+
+  @Option(names = "--tied", description = "Stages: the head's weight is the embedding's table.")
+  private boolean tied;
+
+  @Option(
+      names = "--recompute",
+      paramLabel = "WHAT",
+      description = "Stages: activations made again backwards: none (default), attention or full.")
+  private String recompute = "none";
 
   @Option(
       names = "--masks",
@@ -128,10 +160,94 @@ final class LayoutCheckCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (layouts.stream().allMatch(LayoutCheckCommand::isOfOneModule)) {
+      PipelineCheck check = stages();
+      terminal.out().print(format.isJson() ? check.json() : check.text());
+      return check.isEqual() ? 0 : FAILED;
+    }
+    refuseStages();
     List<TwoModuleLayout> all = layouts.stream().map(LayoutCheckCommand::layout).toList();
     LayoutCheck check = LayoutCheck.of(all, problem(all), hardware());
     terminal.out().print(format.isJson() ? check.json() : check.text());
     return check.isEqual() ? 0 : FAILED;
+  }
+
+  private static boolean isOfOneModule(String layout) {
+    return !layout.replaceFirst(":sp$", "").contains(":");
+  }
+
+  private void refuseStages() {
+    if (schedule != null || vpp != 1 || tied || !recompute.equals("none")) {
+      throw new UsageException(
+          "--schedule, --vpp, --tied and --recompute are for layouts of one model, e.g. tp=2,pp=2;"
+              + " leave them out, or the encoder");
+    }
+  }
+
+  /** One model in stages. */
+  private PipelineCheck stages() {
+    if (frozen || steps > 0 || samples != null) {
+      throw new UsageException(
+          "--frozen-encoder, --steps and --samples are for an encoder and a language model, e.g."
+              + " tp=2,dp=2:tp=2,dp=2; leave them out");
+    }
+    List<RankGrid> grids =
+        layouts.stream().map(l -> RankGrid.parse(l.replaceFirst(":sp$", ""))).toList();
+    int factor = 1;
+    int replicas = 1;
+    int tokenFactor = 1;
+    int pp = 1;
+    for (RankGrid grid : grids) {
+      int cp = size(grid, "cp");
+      pp = Math.max(pp, size(grid, "pp"));
+      factor = leastCommonMultiple(factor, size(grid, "pp"));
+      replicas = leastCommonMultiple(replicas, size(grid, "dp"));
+      tokenFactor = leastCommonMultiple(tokenFactor, (cp > 1 ? 2 * cp : 1) * size(grid, "tp"));
+    }
+    int count = microbatches == null ? 2 * factor : atLeast(1, "--microbatches", microbatches);
+    // one block more than stages, so that these are not all alike
+    int layers = Math.max(2, pp * Math.max(2, vpp) + 1);
+    PipelineComparison.Task task =
+        new PipelineComparison.Task(
+            model,
+            layers,
+            atLeast(1, "--tokens", tokens == null ? roundUp(12, tokenFactor) : tokens),
+            replicas * count);
+    Recompute what = Words.choice("--recompute", recompute, Recompute.values());
+    List<PipelineComparison.Layout> all = new ArrayList<>();
+    for (int i = 0; i < grids.size(); i++) {
+      RankGrid grid = grids.get(i);
+      all.add(
+          new PipelineComparison.Layout(
+              size(grid, "tp"),
+              size(grid, "cp"),
+              size(grid, "dp"),
+              size(grid, "pp"),
+              layouts.get(i).endsWith(":sp"),
+              count,
+              schedule == null ? "1f1b" : schedule,
+              vpp,
+              tied,
+              what));
+    }
+    LayoutCheck.Hardware hardware = hardware();
+    return PipelineCheck.of(
+        all,
+        task,
+        fault,
+        hardware.machine(),
+        hardware.level(),
+        ranks -> hardware.ccl().with(TwoModuleStep.world(hardware.level(), ranks)));
+  }
+
+  private static int size(RankGrid grid, String name) {
+    for (String dim : grid.names()) {
+      if (!List.of("tp", "cp", "dp", "pp").contains(dim)) {
+        throw new UsageException(
+            "layout " + grid + ": dimension " + dim + "; expected tp, cp, dp and pp");
+      }
+    }
+    return grid.has(name) ? grid.size(name) : 1;
   }
 
   private static TwoModuleLayout layout(String text) {
@@ -167,7 +283,7 @@ final class LayoutCheckCommand implements Callable<Integer> {
         config,
         atLeast(1, "--samples", samples == null ? roundUp(4, sampleFactor) : samples),
         atLeast(1, "--tokens", tokens == null ? roundUp(16, tokenFactor) : tokens),
-        atLeast(1, "--microbatches", microbatches),
+        atLeast(1, "--microbatches", microbatches == null ? 1 : microbatches),
         Words.choice("--masks", masks, Microbatches.Masks.values()),
         frozen,
         atLeast(0, "--steps", steps),

@@ -206,7 +206,8 @@ public final class LayoutCheck {
           .append('\n')
           .append(times());
     }
-    rows.forEach(row -> row.verdict.first().ifPresent(f -> out.append('\n').append(told(row, f))));
+    rows.forEach(
+        row -> row.verdict.first().ifPresent(f -> out.append('\n').append(told(row.name, f))));
     return out.toString();
   }
 
@@ -248,7 +249,7 @@ public final class LayoutCheck {
     return table;
   }
 
-  private static String ratio(LayoutVerdict v, String module) {
+  static String ratio(LayoutVerdict v, String module) {
     Double ratio = v.ratios().get(module);
     return ratio == null
         ? "-"
@@ -276,12 +277,12 @@ public final class LayoutCheck {
     return table;
   }
 
-  private static String told(Row row, FirstDifference f) {
+  static String told(String name, FirstDifference f) {
     return String.format(
         Locale.ROOT,
         "%s differs first in %s%n  at            %s%n  got           %s%n  likely cause  %s%n"
             + "  because       %s%n",
-        row.name,
+        name,
         f.tensor(),
         f.where(),
         Double.isNaN(f.got())

@@ -97,6 +97,12 @@ final class Injection {
                   "cp above 1 and context=all-gather");
       case SKIP_GRADIENT_SUM ->
           needs(s.dp() * s.cp() > 1 || sequence, "dp or cp above 1, or sp on and tp above 1");
+      case LOSE_MICROBATCH -> piped(s, s.pipe().microbatches() > 1, "microbatches above 1");
+      case SWAP_STAGES ->
+          piped(
+              s,
+              s.pipe().schedule().isPresent() && s.pipe().schedule().get().depth() > 1,
+              "several stages");
     };
   }
 
@@ -104,6 +110,10 @@ final class Injection {
     return s.scope() == Scope.STEP
         ? needs(has, what)
         : "it divides no gradients by tokens; train-step does";
+  }
+
+  private static String piped(Setup s, boolean has, String what) {
+    return s.scope() == Scope.STEP ? needs(has, what) : "it has no pipeline; train-step has one";
   }
 
   /** Why a mistake changes nothing in training two modules; empty if it does. */
@@ -137,6 +147,7 @@ final class Injection {
       case SKIP_ROW_SUM, SKIP_COLUMN_SUM -> needs(encoderTp || tp, "tp above 1");
       case SKIP_CONTEXT_SUM -> needs(cp || encoder.size("cp") > 1, "a module with cp above 1");
       case SKIP_GRADIENT_SUM -> needs(layout.ranks() > 1, "more than one rank");
+      case LOSE_MICROBATCH, SWAP_STAGES -> "it has no pipeline; train-step has one";
     };
   }
 

@@ -3,6 +3,8 @@ package org.kernbench.eval.training;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UnreadableException;
@@ -10,6 +12,7 @@ import org.kernbench.config.UsageException;
 import org.kernbench.config.UserFile;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.training.TrainingBench.Setup;
+import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.pipeline.LayerSplit;
 import org.kernbench.nn.pipeline.Schedule;
@@ -23,10 +26,45 @@ import org.kernbench.nn.pipeline.Schedules;
  * @param schedule empty if the model is whole on each rank, and the batch one microbatch
  * @param split blocks of each stage
  * @param tied whether the head's weight is the embedding's table
+ * @param recompute which activations are made again on the way back
+ * @param norm to which gradients are shrunk
+ * @param omitted samples whose gradients one rank leaves out, though their tokens count
  */
-record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boolean tied) {
+record Pipe(
+    int pp,
+    Optional<Schedule> schedule,
+    Optional<LayerSplit> split,
+    boolean tied,
+    Recompute recompute,
+    double norm,
+    Set<Integer> omitted) {
+  /** As many blocks in each stage. */
+  static final String EVEN = "even";
+
+  private static final double NORM = 1;
+
   /** No pipeline. */
-  static final Pipe NONE = new Pipe(1, Optional.empty(), Optional.empty(), false);
+  static final Pipe NONE = whole(false, Recompute.NONE);
+
+  private static Pipe whole(boolean tied, Recompute recompute) {
+    return new Pipe(1, Optional.empty(), Optional.empty(), tied, recompute, NORM, Set.of());
+  }
+
+  /** The same with gradients shrunk to another norm. */
+  Pipe withNorm(double other) {
+    return new Pipe(pp, schedule, split, tied, recompute, other, omitted);
+  }
+
+  /** The same without the gradients of some samples; on one rank. */
+  Pipe without(Set<Integer> samples) {
+    return new Pipe(pp, schedule, split, tied, recompute, norm, samples);
+  }
+
+  /** The same with other blocks in each stage. */
+  Pipe with(Schedule other, LayerSplit blocks) {
+    return new Pipe(
+        other.ranks(), Optional.of(other), Optional.of(blocks), tied, recompute, norm, omitted);
+  }
 
   /** What a user asked for. */
   record Asked(int pp, int microbatches, String schedule, int vpp, String layers) {
@@ -35,22 +73,22 @@ record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boo
           && microbatches == 1
           && schedule.equals("1f1b")
           && vpp == 1
-          && layers.equals("even");
+          && layers.equals(EVEN);
     }
   }
 
-  static Pipe of(Asked asked, int layers, boolean tied) {
+  static Pipe of(Asked asked, int layers, boolean tied, Recompute recompute) {
     if (asked.isPlain()) {
-      return new Pipe(1, Optional.empty(), Optional.empty(), tied);
+      return whole(tied, recompute);
     }
     try {
       Schedule schedule = schedule(asked);
       int stages = schedule.depth();
       LayerSplit split =
-          asked.layers.equals("even")
+          asked.layers.equals(EVEN)
               ? LayerSplit.even(layers, stages)
               : LayerSplit.parse(asked.layers, layers, stages);
-      return new Pipe(asked.pp, Optional.of(schedule), Optional.of(split), tied);
+      return whole(tied, recompute).with(schedule, split);
     } catch (LayoutException e) {
       throw new UsageException(String.valueOf(e.getMessage()));
     }
@@ -96,7 +134,11 @@ record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boo
 
   /** The same model on one rank. */
   Pipe onOneRank() {
-    return new Pipe(1, Optional.empty(), Optional.empty(), tied);
+    return whole(tied, Recompute.NONE).withNorm(norm);
+  }
+
+  private static boolean putsOff(Schedule schedule) {
+    return IntStream.range(0, schedule.ranks()).anyMatch(rank -> schedule.putOff(rank) > 0);
   }
 
   int microbatches() {
@@ -108,6 +150,11 @@ record Pipe(int pp, Optional<Schedule> schedule, Optional<LayerSplit> split, boo
       throw new UsageException(
           "batch is %s, dp %s, microbatches %s; expected a batch that dp x microbatches, %s, divides"
               .formatted(s.batch(), s.dp(), microbatches(), s.dp() * microbatches()));
+    }
+    if (recompute != Recompute.NONE && schedule.filter(Pipe::putsOff).isPresent()) {
+      throw new UsageException(
+          "recompute %s with schedule %s, which puts weight gradients off; expected one of them"
+              .formatted(recompute, schedule.get().name()));
     }
     if (tied && schedule.isPresent() && s.data().distributedOptimizer()) {
       throw new UsageException(

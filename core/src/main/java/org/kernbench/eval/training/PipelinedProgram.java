@@ -8,6 +8,7 @@ import java.util.TreeMap;
 import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.eval.training.TrainingProgram.Samples;
 import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Recipe;
 import org.kernbench.nn.autograd.TwoModuleRecipe;
@@ -46,6 +47,7 @@ final class PipelinedProgram {
     private final TransformerStage stage;
     private final ParallelLayout layout;
     private final SequencePart part;
+    private final boolean forgets;
     private final boolean first;
     private final boolean last;
     private final Map<Integer, Tensor> losses;
@@ -61,6 +63,7 @@ final class PipelinedProgram {
       this.layout = layout;
       this.part = part(layout);
       this.first = schedule.isFirst(number);
+      this.forgets = first && number == 0 && setup.fault() == Fault.LOSE_MICROBATCH;
       this.last = schedule.isLast(number);
       this.losses = losses;
       this.sums = sums;
@@ -75,6 +78,13 @@ final class PipelinedProgram {
     @Override
     public DType dtype() {
       return setup.dtype();
+    }
+
+    @Override
+    public void hasBeenBackwards(int microbatch) {
+      if (forgets && microbatch == 0) {
+        stage.zeroGrad();
+      }
     }
 
     @Override
@@ -127,9 +137,12 @@ final class PipelinedProgram {
             s.config(),
             layout,
             schedule,
-            s.pipe().split().orElseThrow(),
+            s.fault() == Fault.SWAP_STAGES
+                ? s.pipe().split().orElseThrow().exchanged(0)
+                : s.pipe().split().orElseThrow(),
             s.pipe().tied(),
             program.init(torch));
+    model.stages().values().forEach(stage -> stage.recompute(s.pipe().recompute()));
     Recipe recipe = model.recipe(TwoModuleRecipe.of(stageLayout, s.fault()));
     DataParallel data = new DataParallel(torch, stageLayout, model.parameters(), s.data(), recipe);
     Map<Integer, Tensor> losses = new TreeMap<>();
@@ -151,7 +164,7 @@ final class PipelinedProgram {
       data.sum();
       model.sumShared();
       data.divideByTokens(tokens(stageLayout));
-      try (Tensor square = data.clipAndKeepNorm(TrainingProgram.NORM)) {
+      try (Tensor square = data.clipAndKeepNorm(s.pipe().norm())) {
         optimizer.step();
         data.gather();
         program.changed(optimizer);

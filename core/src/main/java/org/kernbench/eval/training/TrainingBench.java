@@ -1,6 +1,7 @@
 package org.kernbench.eval.training;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +22,7 @@ import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.compare.StepCheck;
 import org.kernbench.nn.compare.StepRecord;
+import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.Communication;
 import org.kernbench.nn.optim.DataParallel;
@@ -71,7 +73,9 @@ public final class TrainingBench implements Bench {
         new TransformerConfig(
             "tiny-llama", 48, 2, 24, 12, 4, 96, 96, 512, TransformerConfig.Style.LLAMA)),
     GPT2_SMALL("gpt2-small", TransformerConfig.gpt2Small()),
-    LLAMA_8B("llama-3.1-8b", TransformerConfig.llama8b());
+    LLAMA_8B("llama-3.1-8b", TransformerConfig.llama8b()),
+    LLAMA_70B("llama-3.1-70b", TransformerConfig.llama70b()),
+    GPT3("gpt3-175b", TransformerConfig.gpt3());
 
     private final String word;
     private final TransformerConfig config;
@@ -106,6 +110,9 @@ public final class TrainingBench implements Bench {
     }
   }
 
+  private static final int FEW_LAYERS = 2;
+  private static final int FEW_IDS = 96;
+
   private static final Param<Model> MODEL =
       Param.choice("model", Model.TINY_GPT, Model.class, "shape of the transformer");
   private static final Param<Integer> TOKENS =
@@ -113,9 +120,9 @@ public final class TrainingBench implements Bench {
   private static final Param<Integer> BATCH =
       Param.integer("batch", 2, 1, 1 << 12, "samples over all data-parallel ranks");
   private static final Param<Integer> LAYERS =
-      Param.integer("layers", 2, 1, 1024, "blocks of the model");
+      Param.integer("layers", FEW_LAYERS, 1, 1024, "blocks of the model");
   private static final Param<Integer> VOCABULARY =
-      Param.integer("vocabulary", 96, 2, 1 << 20, "ids of the vocabulary");
+      Param.integer("vocabulary", FEW_IDS, 2, 1 << 20, "ids of the vocabulary");
   private static final Param<Integer> TP = Param.integer("tp", 2, 1, 4096, "tensor-parallel ranks");
   private static final Param<Integer> CP =
       Param.integer("cp", 1, 1, 4096, "context-parallel ranks");
@@ -191,6 +198,19 @@ public final class TrainingBench implements Bench {
       return word;
     }
   }
+  private static final Param<Recompute> RECOMPUTE =
+      Param.choice(
+          "recompute",
+          Recompute.NONE,
+          Recompute.class,
+          "activations of a block that are made again on the way back");
+
+  private static final Param<String> CONFIG =
+      Param.word(
+          "config",
+          ModelFile.NONE,
+          "none, or a config.json",
+          "shape of a published model, with its layers and vocabulary unless these are given");
 
   private final Scope scope;
 
@@ -220,6 +240,7 @@ public final class TrainingBench implements Bench {
     }
     if (scope == Scope.STEP) {
       all.addAll(List.of(DIVIDED, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
+      all.addAll(List.of(RECOMPUTE, CONFIG));
     }
     all.add(ROWS);
     all.add(Injection.PARAM);
@@ -256,6 +277,12 @@ public final class TrainingBench implements Bench {
       return tp * cp * dp * pipe.pp();
     }
 
+    /** The same in another pipeline. */
+    Setup with(Pipe other) {
+      return new Setup(
+          config, scope, tokens, batch, tp, cp, dp, sp, dtype, first, context, data, fault, other);
+    }
+
     /** The same without mistake on one rank in another type, from the same first values. */
     Setup onOneRank(DType type) {
       return new Setup(
@@ -278,10 +305,7 @@ public final class TrainingBench implements Bench {
 
   @Override
   public Outcome run(BenchContext context) {
-    TransformerConfig config = context.param(MODEL).config;
-    if (scope == Scope.STEP) {
-      config = config.with(context.param(LAYERS), context.param(VOCABULARY));
-    }
+    TransformerConfig config = config(context::param);
     DType dtype = context.param(TrainingParams.DTYPE);
     Setup setup =
         new Setup(
@@ -305,6 +329,7 @@ public final class TrainingBench implements Bench {
     check(setup);
     Injection.check(setup);
     Machine machine = context.machine();
+    new LayoutFit(setup, machine, context.param(LEVEL), context.param(SPREAD)).check();
     CollectiveLibrary library = library(context, machine, setup);
     Outcome outcome = Outcome.on(machine);
     outcome
@@ -369,6 +394,44 @@ public final class TrainingBench implements Bench {
     }
   }
 
+  /**
+   * The shape of a model by its name.
+   *
+   * @throws UsageException if there is none
+   */
+  static TransformerConfig shape(String model, int layers) {
+    List<String> known = Arrays.stream(Model.values()).map(Model::toString).toList();
+    return Arrays.stream(Model.values())
+        .filter(m -> m.word.equals(model))
+        .findFirst()
+        .map(m -> m.config.with(layers, m.config.vocabulary()))
+        .orElseThrow(() ->
+            new UsageException(
+                "model: got \"%s\"; expected one of %s"
+                    .formatted(model, String.join(", ", known))));
+  }
+
+  private interface Chosen {
+    <T> T of(Param<T> param);
+  }
+
+  private TransformerConfig config(Chosen chosen) {
+    TransformerConfig named = chosen.of(MODEL).config;
+    if (scope != Scope.STEP) {
+      return named;
+    }
+    int layers = chosen.of(LAYERS);
+    int vocabulary = chosen.of(VOCABULARY);
+    Optional<ModelFile> file = ModelFile.ifAny(chosen.of(CONFIG));
+    if (file.isEmpty()) {
+      return named.with(layers, vocabulary);
+    }
+    TransformerConfig whole = file.get().shape();
+    return whole.with(
+        layers == FEW_LAYERS ? whole.layers() : layers,
+        vocabulary == FEW_IDS ? whole.vocabulary() : vocabulary);
+  }
+
   private static Pipe pipe(BenchContext context, TransformerConfig config) {
     return Pipe.of(
         new Pipe.Asked(
@@ -378,10 +441,12 @@ public final class TrainingBench implements Bench {
             context.param(VPP),
             context.param(STAGE_LAYERS)),
         config.layers(),
-        context.param(TIED));
+        context.param(TIED)
+            || ModelFile.ifAny(context.param(CONFIG)).filter(ModelFile::tied).isPresent(),
+        context.param(RECOMPUTE));
   }
 
-  private static void check(Setup s) {
+  static void check(Setup s) {
     if (s.batch % s.dp != 0) {
       throw new UsageException(
           "batch is " + s.batch + ", dp " + s.dp + "; expected a batch that dp divides");

@@ -39,8 +39,6 @@ final class TrainingProgram {
   /** The optimizer of a step. */
   static final AdamW.Settings ADAM = AdamW.Settings.of(1e-3);
 
-  static final double NORM = 1;
-
   private final Setup setup;
   private final StepRecord record = new StepRecord();
   private final PipelineReport pipeline;
@@ -282,6 +280,15 @@ final class TrainingProgram {
     return s;
   }
 
+  /** A mask in which samples that are left out do not count. */
+  private double[] without(double[] mask, int batch) {
+    double[] own = mask.clone();
+    for (int i = 0; i < own.length; i++) {
+      own[i] = setup.pipe().omitted().contains(i % batch) ? 0 : own[i];
+    }
+    return own;
+  }
+
   /** Tells a bound what an optimizer had to do. */
   void changed(Optimizer optimizer) {
     mostRead = Math.max(mostRead, optimizer.bytesRead());
@@ -290,12 +297,13 @@ final class TrainingProgram {
 
   private void step(Worker w, ParallelLayout layout, SequencePart part, Init init) {
     Transformer model = new Transformer(setup.config(), layout, init, setup.pipe().tied());
+    model.recompute(setup.pipe().recompute());
     int batch = setup.batch() / setup.dp();
     int[] at = part.own();
     Samples samples = samples(at, layout.dp().rank() * batch, batch);
     int[] ids = samples.ids;
     int[] targets = samples.targets;
-    double[] mask = samples.mask;
+    double[] mask = without(samples.mask, batch);
     Torch torch = w.torch();
     DataParallel data = data(torch, layout, model);
     if (setup.ranks() == 1 && hasValues(torch)) {
@@ -307,7 +315,7 @@ final class TrainingProgram {
       Variable sum = graph.weightedSum(losses, mask);
       data.backward(graph, sum);
       data.divideByTokens(samples.tokens());
-      try (Tensor square = data.clipAndKeepNorm(NORM)) {
+      try (Tensor square = data.clipAndKeepNorm(setup.pipe().norm())) {
         optimizer.step();
         data.gather();
         note(w, graph, optimizer.work());

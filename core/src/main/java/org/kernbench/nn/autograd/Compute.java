@@ -118,6 +118,10 @@ public final class Compute implements Dependent {
     listener = who;
   }
 
+  void tells(Launch launch) {
+    listener.accept(launch);
+  }
+
   private Launch told(Launch launch) {
     listener.accept(launch);
     return launch;

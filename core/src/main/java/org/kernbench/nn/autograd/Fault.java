@@ -56,7 +56,13 @@ public enum Fault {
   SKIP_CONTEXT_SUM(
       "gradients of keys and values are not summed over cp", Mistake.CONTEXT_SUM_MISSING),
   /** Gradients of parameters are summed over no ranks at all. */
-  SKIP_GRADIENT_SUM("gradients of parameters are not summed over any ranks", Mistake.SUM_MISSING);
+  SKIP_GRADIENT_SUM("gradients of parameters are not summed over any ranks", Mistake.SUM_MISSING),
+  /** The first stage of a pipeline forgets the gradients of the first microbatch. */
+  LOSE_MICROBATCH(
+      "the first stage's gradients of the first microbatch are overwritten by those of the next",
+      Mistake.MICROBATCH_LOST),
+  /** The first two stages of a pipeline have each other's blocks. */
+  SWAP_STAGES("the first two stages have each other's blocks", Mistake.STAGES_SWAPPED);
 
   private final String description;
   private final Mistake cause;
@@ -87,9 +93,16 @@ public enum Fault {
           SKIP_ROW_SUM,
           SKIP_COLUMN_SUM,
           SKIP_CONTEXT_SUM,
-          SKIP_GRADIENT_SUM ->
+          SKIP_GRADIENT_SUM,
+          LOSE_MICROBATCH,
+          SWAP_STAGES ->
           BridgeFault.NONE;
     };
+  }
+
+  /** Whether it is made between stages, so that a model must be cut into some. */
+  public boolean isOfPipeline() {
+    return this == LOSE_MICROBATCH || this == SWAP_STAGES;
   }
 
   /** What is done wrong. */

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.kernbench.device.Launch;
@@ -190,7 +191,9 @@ public final class Graph implements AutoCloseable {
   <T> T at(String place, Supplier<T> work) {
     List<String> before = List.copyOf(path);
     path.clear();
-    path.addLast(place);
+    if (!place.isEmpty()) {
+      path.addLast(place);
+    }
     try {
       return work.get();
     } finally {
@@ -225,6 +228,64 @@ public final class Graph implements AutoCloseable {
   /** The same elements in a shape of their own, as users look at them. */
   static Tensor shaped(Tensor tensor, Shape shape) {
     return tensor.shape().equals(shape) ? tensor : tensor.view(0, shape, tensor.name());
+  }
+
+  /**
+   * A part of a model whose activations are not kept: they are made again on the way back, from its
+   * input ({@code torch.utils.checkpoint} of PyTorch). The same values, to the bit; as much memory
+   * less as the part would have held, and its forward pass a second time.
+   *
+   * @param x a value that a gradient is wanted for
+   * @param part computes in the graph that it is given; asked twice, and must do the same
+   */
+  public Variable recompute(Variable x, BiFunction<Graph, Variable, Variable> part) {
+    String place = place();
+    Variable result;
+    try (Graph first = inner()) {
+      Variable y = first.at(place, () -> part.apply(first, first.input(x.value())));
+      result = new Variable(own(first.release(y)), y.shape(), true);
+    }
+    tape.add(
+        new Tape.Node(
+            place,
+            result,
+            List.of(x),
+            (grad, into) -> {
+              if (leavesWeights) {
+                throw new SimulationException(
+                    "a backward pass in two parts of what is recomputed; expected one of them");
+              }
+              try (Graph again = inner()) {
+                again.watch = watch;
+                Variable in = again.input(x.value());
+                Variable y = again.at(place, () -> part.apply(again, in));
+                again.tape.run(y, grad, tape.told());
+                again.compute.forgetPanels();
+                Tensor dx = in.grad().orElseThrow();
+                into.give(0, own(again.release(new Variable(dx, x.shape(), false))));
+              }
+            }));
+    return result;
+  }
+
+  /** A graph that does as this one does, for a part of it. */
+  private Graph inner() {
+    Graph inner = new Graph(torch, recipe);
+    inner.overlaps = overlaps;
+    inner.finite = finite;
+    inner.compute.tell(compute::tells);
+    return inner;
+  }
+
+  /** A value that outlives this graph: its tensor, or a copy if that is part of another. */
+  private Tensor release(Variable v) {
+    Tensor value = v.value();
+    if (owned.removeIf(t -> t == value)) {
+      return value;
+    }
+    Tensor copy = compute.map(name("keep"), v.shape(), v.dtype(), List.of(value), a -> a.get(0));
+    owned.removeIf(t -> t == copy);
+    return copy;
   }
 
   /** A tensor as a constant: no gradient is computed for it. It stays the caller's. */

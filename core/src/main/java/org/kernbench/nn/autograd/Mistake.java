@@ -31,6 +31,10 @@ public enum Mistake {
       "the sum of the gradients of keys and values over context-parallel ranks is missing"),
   /** Ranks have parts of a sum that nobody adds. */
   SUM_MISSING("a sum over ranks is missing"),
+  /** A stage of a pipeline has no gradient of some microbatch. */
+  MICROBATCH_LOST("the gradients of a microbatch are missing in a stage"),
+  /** Stages are in another order than the model's. */
+  STAGES_SWAPPED("stages are in the wrong order"),
   /** All is too large or too small by the size of a group. */
   FACTOR("a factor is wrong"),
   /** Modules are scaled differently. */

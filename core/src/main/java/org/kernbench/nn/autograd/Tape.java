@@ -74,6 +74,11 @@ public final class Tape {
     current = null;
   }
 
+  /** Who is told of complete gradients in this pass. */
+  Consumer<Parameter> told() {
+    return whenComplete;
+  }
+
   private void countUses() {
     uses.clear();
     for (Node node : nodes) {

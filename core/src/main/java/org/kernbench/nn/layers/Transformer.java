@@ -26,6 +26,11 @@ public final class Transformer implements Module {
     this.all = new TransformerStage(config, layout, init, TransformerStage.Range.all(config, tied));
   }
 
+  /** Makes some activations of each block again on the way back, from now on. */
+  public void recompute(Recompute what) {
+    all.recompute(what);
+  }
+
   /**
    * Embeds tokens; the first part of {@link #forward}.
    *

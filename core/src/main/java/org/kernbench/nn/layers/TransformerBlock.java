@@ -32,7 +32,28 @@ public final class TransformerBlock implements Module {
    * @param x {@code [sequence, batch, hidden]}; with sequence parallelism this rank's rows
    */
   public Variable forward(Graph graph, Variable x, SequencePart part) {
-    Variable h = graph.add(x, attention.forward(graph, attentionNorm.forward(graph, x), part));
+    return forward(graph, x, part, Recompute.NONE);
+  }
+
+  /** The same, with some activations made again on the way back. */
+  Variable forward(Graph graph, Variable x, SequencePart part, Recompute again) {
+    return switch (again) {
+      case NONE -> rest(graph, x, attend(graph, x, part));
+      case ATTENTION -> {
+        Variable attended = graph.recompute(x, (inner, in) -> attend(inner, in, part));
+        yield rest(graph, x, attended);
+      }
+      case FULL ->
+          graph.recompute(x, (inner, in) -> rest(inner, in, attend(inner, in, part)));
+    };
+  }
+
+  private Variable attend(Graph graph, Variable x, SequencePart part) {
+    return attention.forward(graph, attentionNorm.forward(graph, x), part);
+  }
+
+  private Variable rest(Graph graph, Variable x, Variable attended) {
+    Variable h = graph.add(x, attended);
     graph.see(name + ".attention", h);
     Variable y = graph.add(h, mlp.forward(graph, mlpNorm.forward(graph, h)));
     graph.see(name + ".mlp", y);

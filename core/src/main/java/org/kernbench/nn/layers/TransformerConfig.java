@@ -59,6 +59,18 @@ public record TransformerConfig(
         "llama-3.1-8b", 4096, 32, 32, 8, 128, 14336, 128256, 131072, Style.LLAMA);
   }
 
+  /** Llama 3.1 70B. Shape: {@code docs/spec/models.md} 1. */
+  public static TransformerConfig llama70b() {
+    return new TransformerConfig(
+        "llama-3.1-70b", 8192, 80, 64, 8, 128, 28672, 128256, 131072, Style.LLAMA);
+  }
+
+  /** GPT-3, 175 billion parameters. Shape: {@code docs/spec/models.md} 1. */
+  public static TransformerConfig gpt3() {
+    return new TransformerConfig(
+        "gpt3-175b", 12288, 96, 96, 96, 128, 49152, 50257, 2048, Style.GPT);
+  }
+
   /** A copy with other numbers of layers and ids. */
   public TransformerConfig with(int otherLayers, int otherVocabulary) {
     return new TransformerConfig(

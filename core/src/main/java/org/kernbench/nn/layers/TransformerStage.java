@@ -31,6 +31,7 @@ public final class TransformerStage implements Module {
   private final @Nullable Norm norm;
   private final @Nullable ColumnParallelLinear head;
   private final @Nullable Parameter tied;
+  private Recompute recompute = Recompute.NONE;
 
   /**
    * Which parts of a model.
@@ -112,6 +113,11 @@ public final class TransformerStage implements Module {
         : new ColumnParallelLinear("head", in, out, layout.tp(), init, options);
   }
 
+  /** Makes some activations of each block again on the way back, from now on. */
+  public void recompute(Recompute what) {
+    recompute = what;
+  }
+
   /** The table of the embedding, or its copy for the head; empty if the stage has none. */
   public Optional<Parameter> table() {
     return Optional.ofNullable(embedding).map(VocabParallelEmbedding::weight);
@@ -160,7 +166,7 @@ public final class TransformerStage implements Module {
   public Variable decode(Graph graph, Variable x, SequencePart part) {
     Variable y = x;
     for (TransformerBlock block : blocks) {
-      y = block.forward(graph, y, part);
+      y = block.forward(graph, y, part, recompute);
     }
     if (norm == null || head == null) {
       return y;

@@ -21,6 +21,17 @@ public final class RankGenerator {
    * @param sizes by name; a name that is missing in the order must have size 1
    */
   public RankGenerator(String order, Map<String, Integer> sizes) {
+    this(order, sizes, 0);
+  }
+
+  /**
+   * A layout on some ranks of a world.
+   *
+   * @param order names joined by {@code -}, in any case
+   * @param sizes by name; a name that is missing in the order must have size 1
+   * @param offset number of its first rank, 0 or more
+   */
+  public RankGenerator(String order, Map<String, Integer> sizes, int offset) {
     List<String> inOrder =
         new ArrayList<>(Arrays.asList(order.toLowerCase(Locale.ROOT).split("-", -1)));
     Map<String, Integer> known = new LinkedHashMap<>(sizes);
@@ -58,7 +69,85 @@ public final class RankGenerator {
       }
       shape.add(size);
     }
-    this.grid = RankGrid.of(shape, inOrder);
+    this.grid = RankGrid.of(shape, inOrder, offset);
+  }
+
+  /**
+   * A layout that fills a world: {@code dp} is what the others leave.
+   *
+   * @param sizes by name, without {@code dp}
+   * @param worldSize number of ranks
+   * @throws LayoutException if the others do not divide the world
+   */
+  public static RankGenerator ofWorld(String order, Map<String, Integer> sizes, int worldSize) {
+    if (sizes.containsKey("dp")) {
+      throw LayoutException.argument(
+          "dp is given, %s, though the world says it; leave it out".formatted(sizes.get("dp")));
+    }
+    if (worldSize < 1) {
+      throw LayoutException.argument("a world of " + worldSize + " ranks; expected 1 or more");
+    }
+    Map<String, Integer> all = new LinkedHashMap<>();
+    long product = 1;
+    for (String name : order.toLowerCase(Locale.ROOT).split("-", -1)) {
+      int size = sizes.getOrDefault(name, 1);
+      product *= size;
+      all.put(name, size);
+    }
+    if (product > worldSize || worldSize % product != 0) {
+      throw LayoutException.argument(
+          "%s need %s ranks or a multiple; the world has %s, so choose sizes that divide it"
+              .formatted(shown(sizes), product, worldSize));
+    }
+    all.put("dp", Math.toIntExact(worldSize / product));
+    sizes.forEach(all::putIfAbsent);
+    return new RankGenerator(order, all);
+  }
+
+  private static String shown(Map<String, Integer> sizes) {
+    List<String> each = new ArrayList<>();
+    sizes.forEach((name, size) -> each.add(name + " " + size));
+    return String.join(" x ", each.stream().sorted().toList());
+  }
+
+  // ---- along a pipeline ----
+
+  /** The rank with the first stage of a rank's pipeline; itself if there is no {@code pp}. */
+  public int pipelineFirst(int rank) {
+    return pipeline(rank).getFirst();
+  }
+
+  /** The rank with the last stage of a rank's pipeline. */
+  public int pipelineLast(int rank) {
+    return pipeline(rank).getLast();
+  }
+
+  /** The rank with the stage after a rank's, and after the last stage the first. */
+  public int pipelineNext(int rank) {
+    return neighbour(rank, 1);
+  }
+
+  /** The rank with the stage before a rank's, and before the first stage the last. */
+  public int pipelinePrevious(int rank) {
+    return neighbour(rank, -1);
+  }
+
+  private int neighbour(int rank, int step) {
+    List<Integer> line = pipeline(rank);
+    return line.get(Math.floorMod(line.indexOf(rank) + step, line.size()));
+  }
+
+  private List<Integer> pipeline(int rank) {
+    if (!grid.has("pp")) {
+      return List.of(rank);
+    }
+    return groups("pp").stream()
+        .filter(line -> line.contains(rank))
+        .findFirst()
+        .orElseThrow(() ->
+            LayoutException.argument(
+                "rank %s; expected %s to %s, the ranks of the layout"
+                    .formatted(rank, grid.offset(), grid.offset() + grid.size() - 1)));
   }
 
   /** Number of ranks. */

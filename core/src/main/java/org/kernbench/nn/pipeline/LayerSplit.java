@@ -2,23 +2,39 @@ package org.kernbench.nn.pipeline;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.kernbench.nn.layers.TransformerStage;
 import org.kernbench.nn.parallel.LayoutException;
 
 /**
  * How many blocks of a model each stage has.
  *
- * @param blocks by stage, 0 or more
+ * @param blocks by part of the model, 0 or more
+ * @param order by stage, which part it has; 0, 1, 2 and so on but for a mistake made on purpose
  */
-public record LayerSplit(List<Integer> blocks) {
+public record LayerSplit(List<Integer> blocks, List<Integer> order) {
   /** Checks that there are stages, and no negative number. */
   public LayerSplit {
     blocks = List.copyOf(blocks);
+    order = List.copyOf(order);
     if (blocks.isEmpty() || blocks.stream().anyMatch(n -> n < 0)) {
       throw LayoutException.argument(
           "stages of " + blocks + " blocks; expected 0 or more for each");
     }
+  }
+
+  /** Stages in the order of the model. */
+  public LayerSplit(List<Integer> blocks) {
+    this(blocks, IntStream.range(0, blocks.size()).boxed().toList());
+  }
+
+  /** The same with the blocks of a stage and of the next exchanged: a mistake, to see it found. */
+  public LayerSplit exchanged(int stage) {
+    List<Integer> other = new ArrayList<>(order);
+    Collections.swap(other, stage, stage + 1);
+    return new LayerSplit(blocks, other);
   }
 
   /**
@@ -63,8 +79,9 @@ public record LayerSplit(List<Integer> blocks) {
 
   /** The parts of the model that a stage has. */
   public TransformerStage.Range range(int stage, boolean tied) {
-    int from = blocks.subList(0, stage).stream().mapToInt(Integer::intValue).sum();
+    int part = order.get(stage);
+    int from = blocks.subList(0, part).stream().mapToInt(Integer::intValue).sum();
     return new TransformerStage.Range(
-        from, from + blocks.get(stage), stage == 0, stage == blocks.size() - 1, tied);
+        from, from + blocks.get(part), stage == 0, stage == blocks.size() - 1, tied);
   }
 }

@@ -71,6 +71,9 @@ public final class PipelineStep {
      * @return what the next stage gets; of the last stage the loss, one element
      */
     Variable forward(Graph graph, Optional<Variable> input, int microbatch);
+
+    /** The microbatch has been backwards: its part of the gradients of parameters is there. */
+    default void hasBeenBackwards(int microbatch) {}
   }
 
   /**
@@ -305,6 +308,7 @@ public final class PipelineStep {
     if (a.kind() == Kind.BACKWARD) {
       flight.graph.backward(out, grad);
       flight.end();
+      stage(s).hasBeenBackwards(a.microbatch());
     } else {
       flight.graph.backwardInput(out, grad);
     }
@@ -315,6 +319,7 @@ public final class PipelineStep {
     Flight flight = flight(a);
     flight.graph.backwardWeights();
     flight.end();
+    stage(a.stage()).hasBeenBackwards(a.microbatch());
   }
 
   private static Tensor inputGradient(Flight flight) {

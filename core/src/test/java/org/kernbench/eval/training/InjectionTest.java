@@ -108,6 +108,10 @@ final class InjectionTest {
           && (fault == Fault.ZERO_PAD || fault == Fault.CANONICAL_SLICES)) {
         params.addAll(List.of("encoder=tp=4,dp=2", "language=tp=1,cp=2,dp=4"));
       }
+      if (bench.equals("train-step") && fault.isOfPipeline()) {
+        params.removeIf(p -> p.startsWith("layers"));
+        params.addAll(List.of("layers=2", "pp=2", "batch=4", "microbatches=2"));
+      }
       return params;
     }
   }
@@ -133,6 +137,7 @@ final class InjectionTest {
       Map.of(
           "bridge", "it has no bridge; mimo-train-step has one",
           "encoder", "it has no encoder; mimo-train-step has one",
+          "pipeline", "it has no pipeline; train-step has one",
           "tokens", "it divides no gradients by tokens; train-step does",
           "attention", "it has no attention; transformer-block has");
 
@@ -147,6 +152,8 @@ final class InjectionTest {
           case AVERAGE_LANGUAGE, TOKENS_OVER_DP, LOSS_TIMES_CP, TOKENS_OVER_TP ->
               step ? null : INVISIBLE.get("tokens");
           case SKIP_CONTEXT_SUM -> c.bench.equals("tp-mlp") ? INVISIBLE.get("attention") : null;
+          case LOSE_MICROBATCH, SWAP_STAGES ->
+              c.bench.equals("train-step") ? null : INVISIBLE.get("pipeline");
           default -> null;
         });
   }

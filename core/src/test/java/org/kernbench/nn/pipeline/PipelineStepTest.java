@@ -21,6 +21,7 @@ import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.layers.Init;
+import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.layers.Transformer;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.layers.TransformerConfig.Style;
@@ -43,7 +44,11 @@ class PipelineStepTest {
   /** What a run gives: losses by microbatch, gradients by parameter. */
   private record Result(Map<Integer, Double> losses, Map<String, double[]> grads) {}
 
-  private record Model(Style style, int layers, boolean tied, DType dtype) {
+  private record Model(Style style, int layers, boolean tied, DType dtype, Recompute recompute) {
+    Model(Style style, int layers, boolean tied, DType dtype) {
+      this(style, layers, tied, dtype, Recompute.NONE);
+    }
+
     TransformerConfig config() {
       int keyHeads = style == Style.LLAMA ? 1 : 2;
       return new TransformerConfig("small", 8, layers, 2, keyHeads, 4, 12, 12, 8, style);
@@ -155,6 +160,7 @@ class PipelineStepTest {
     PipelineLayout layout = PipelineLayout.create(w.distributed(), 1, 1, 1, schedule, false);
     Init init = new Init(torch, m.dtype, 7, 0.3).withSpread();
     PipelineModel model = new PipelineModel(m.config(), layout, schedule, split, m.tied, init);
+    model.stages().values().forEach(stage -> stage.recompute(m.recompute));
     Map<Integer, Tensor> sums = new TreeMap<>();
     Map<Integer, PipelineStep.Stage> stages = new TreeMap<>();
     model.stages().forEach((s, stage) -> stages.put(s, new OneStage(stage, schedule, s, m, sums)));
@@ -316,6 +322,37 @@ class PipelineStepTest {
       }
     }
     return Collections.max(end.values());
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = Recompute.class,
+      names = {"ATTENTION", "FULL"})
+  void recompute_sameBits_lessMemoryMoreTime(Recompute what) {
+    Schedule schedule = Schedules.ONE_F_ONE_B.of(2, 4, 1);
+    LayerSplit split = LayerSplit.even(4, 2);
+    for (Style style : List.of(Style.GPT, Style.LLAMA)) {
+      Model plain = new Model(style, 4, false, DType.BF16);
+      Model again = new Model(style, 4, false, DType.BF16, what);
+      assertSameBits(
+          pipeline(again, schedule, split), oneRank(plain, upTo(4)), what + ", " + style);
+      long[] held = new long[2];
+      long[] took = new long[2];
+      for (int i = 0; i < 2; i++) {
+        int which = i;
+        pipeline(
+            i == 0 ? plain : again,
+            schedule,
+            split,
+            Mode.TIME,
+            (rank, step) -> {
+              held[which] = Math.max(held[which], step.mostBytesHeld());
+              took[which] = Math.max(took[which], step.spans().getLast().endPs());
+            });
+      }
+      assertThat(held[1]).as("bytes held, %s of %s", what, style).isLessThan(held[0] * 3 / 4);
+      assertThat(took[1]).as("time, %s of %s", what, style).isGreaterThan(took[0]);
+    }
   }
 
   @Test

@@ -1,0 +1,147 @@
+package org.kernbench.eval.training;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.kernbench.config.UnreadableException;
+import org.kernbench.config.UsageException;
+import org.kernbench.config.UserFile;
+import org.kernbench.eval.output.JsonObject;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.layers.TransformerConfig.Style;
+
+/**
+ * The shape of a dense model from the {@code config.json} that its publisher gives out with the
+ * weights, in the keys of Hugging Face's {@code transformers}.
+ *
+ * @param shape of the model
+ * @param tied whether the head's weight is the table of the embedding
+ */
+record ModelFile(TransformerConfig shape, boolean tied) {
+  /** Says that there is no file. */
+  static final String NONE = "none";
+
+  private static final List<String> LLAMAS = List.of("llama", "mistral", "qwen2", "qwen3");
+
+  private static final long LONGEST = 1 << 20;
+
+  /**
+   * Reads a file.
+   *
+   * @throws UsageException naming file and key of what is missing, wrong or not known
+   */
+  static ModelFile read(String file) {
+    JsonObject json;
+    try {
+      json = JsonObject.read(UserFile.bytes(UserFile.path(file), LONGEST, "a config.json"));
+    } catch (UnreadableException | UsageException e) {
+      throw new UsageException("config: " + file + ": " + e.getMessage());
+    }
+    return new ModelFile.Reader(file, json).model();
+  }
+
+  private record Reader(String file, JsonObject json) {
+    ModelFile model() {
+      String type = text("model_type");
+      if (type.equals("gpt2")) {
+        int hidden = number("n_embd");
+        int heads = number("n_head");
+        int ffn = has("n_inner") ? number("n_inner") : 4 * hidden;
+        int vocabulary = number("vocab_size");
+        int positions = number("n_positions");
+        return model(
+            new TransformerConfig(
+                file,
+                hidden,
+                number("n_layer"),
+                heads,
+                heads,
+                divided(hidden, heads, "n_embd", "n_head"),
+                ffn,
+                vocabulary,
+                positions,
+                Style.GPT),
+            true);
+      }
+      if (!LLAMAS.contains(type)) {
+        throw new UsageException(
+            """
+            %s: model_type: got "%s"; expected gpt2, %s: models of dense blocks (experts and \
+            latent attention are not built)\
+            """
+                .formatted(file, type, String.join(", ", LLAMAS)));
+      }
+      int hidden = number("hidden_size");
+      int heads = number("num_attention_heads");
+      return model(
+          new TransformerConfig(
+              file,
+              hidden,
+              number("num_hidden_layers"),
+              heads,
+              has("num_key_value_heads") ? number("num_key_value_heads") : heads,
+              has("head_dim")
+                  ? number("head_dim")
+                  : divided(hidden, heads, "hidden_size", "num_attention_heads"),
+              number("intermediate_size"),
+              number("vocab_size"),
+              number("max_position_embeddings"),
+              Style.LLAMA),
+          false);
+    }
+
+    private ModelFile model(TransformerConfig shape, boolean tiedByDefault) {
+      if (shape.heads() % shape.keyHeads() != 0) {
+        throw new UsageException(
+            "%s: num_key_value_heads: got %s; expected a divisor of num_attention_heads, %s"
+                .formatted(file, shape.keyHeads(), shape.heads()));
+      }
+      boolean tied = has("tie_word_embeddings") ? json.flag("tie_word_embeddings") : tiedByDefault;
+      return new ModelFile(shape, tied);
+    }
+
+    private boolean has(String key) {
+      return json.has(key);
+    }
+
+    private String text(String key) {
+      return json.textIfAny(key)
+          .map(t -> t.toLowerCase(Locale.ROOT))
+          .orElseThrow(() -> missing(key, "a text, e.g. \"llama\""));
+    }
+
+    private int number(String key) {
+      if (!has(key)) {
+        throw missing(key, "a whole number of 1 or more");
+      }
+      int value;
+      try {
+        value = json.whole(key);
+      } catch (UsageException e) {
+        throw new UsageException(file + ": " + e.getMessage());
+      }
+      if (value < 1) {
+        throw new UsageException(
+            "%s: %s: got %s; expected a whole number of 1 or more".formatted(file, key, value));
+      }
+      return value;
+    }
+
+    private int divided(int all, int heads, String of, String by) {
+      if (all % heads != 0) {
+        throw new UsageException(
+            "%s: %s %s is not a multiple of %s, %s".formatted(file, of, all, by, heads));
+      }
+      return all / heads;
+    }
+
+    private UsageException missing(String key, String expected) {
+      return new UsageException(file + ": " + key + " is missing; expected " + expected);
+    }
+  }
+
+  /** The file that a parameter names; empty for the word that says none. */
+  static Optional<ModelFile> ifAny(String file) {
+    return file.equals(NONE) ? Optional.empty() : Optional.of(read(file));
+  }
+}

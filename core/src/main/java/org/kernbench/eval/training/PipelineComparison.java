@@ -1,0 +1,188 @@
+package org.kernbench.eval.training;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.training.TrainingBench.Scope;
+import org.kernbench.eval.training.TrainingBench.Setup;
+import org.kernbench.machine.Machine;
+import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.autograd.Mistake;
+import org.kernbench.nn.compare.LayoutVerdict;
+import org.kernbench.nn.compare.StageCheck;
+import org.kernbench.nn.compare.StageCheck.Guess;
+import org.kernbench.nn.compare.StepRecord;
+import org.kernbench.nn.layers.Recompute;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
+import org.kernbench.nn.pipeline.Action;
+import org.kernbench.nn.pipeline.LayerSplit;
+import org.kernbench.nn.pipeline.Schedule;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+
+/** One step of a model in stages beside the same step on one rank, in f64. */
+public final class PipelineComparison {
+  /** So large that gradients are not shrunk, and a wrong one changes no other. */
+  private static final double UNBOUNDED = 1e30;
+
+  private final Machine machine;
+  private final Ccl ccl;
+  private final Setup setup;
+
+  /** Configures collectives for a number of ranks. */
+  @FunctionalInterface
+  public interface Ccl {
+    /** The configuration for so many ranks. */
+    CclConfig of(int ranks);
+  }
+
+  /**
+   * What is trained.
+   *
+   * @param layers of the model
+   * @param tokens of a sample
+   * @param batch samples of a step
+   */
+  public record Task(String model, int layers, int tokens, int batch) {}
+
+  /**
+   * In which layout.
+   *
+   * @param sp sequence parallelism
+   * @param schedule as users of {@code train-step} write it
+   */
+  public record Layout(
+      int tp,
+      int cp,
+      int dp,
+      int pp,
+      boolean sp,
+      int microbatches,
+      String schedule,
+      int vpp,
+      boolean tied,
+      Recompute recompute) {
+    /** Number of ranks. */
+    public int ranks() {
+      return tp * cp * dp * pp;
+    }
+  }
+
+  private PipelineComparison(Machine machine, Ccl ccl, Setup setup) {
+    this.machine = machine;
+    this.ccl = ccl;
+    this.setup = setup;
+  }
+
+  /**
+   * Compares a layout with one rank.
+   *
+   * @param fault a mistake to make in the layout
+   * @throws UsageException if the layout cannot be, or leaves no room for the mistake
+   */
+  public static LayoutVerdict of(Machine machine, Ccl ccl, Task task, Layout layout, Fault fault) {
+    TransformerConfig config = TrainingBench.shape(task.model, task.layers);
+    Pipe pipe =
+        Pipe.of(
+            new Pipe.Asked(layout.pp, layout.microbatches, layout.schedule, layout.vpp, Pipe.EVEN),
+            task.layers,
+            layout.tied,
+            layout.recompute);
+    Setup setup =
+        new Setup(
+            config,
+            Scope.STEP,
+            task.tokens,
+            task.batch,
+            layout.tp,
+            layout.cp,
+            layout.dp,
+            layout.sp,
+            DType.F64,
+            DType.F64,
+            ContextExchange.ALL_GATHER,
+            DataParallel.DEFAULT,
+            fault,
+            pipe.withNorm(UNBOUNDED));
+    TrainingBench.check(setup);
+    Injection.check(setup);
+    return new PipelineComparison(machine, ccl, setup).verdict();
+  }
+
+  private LayoutVerdict verdict() {
+    Setup one = setup.onOneRank(DType.F64);
+    return StageCheck.of(run(setup), run(one), guesses(one));
+  }
+
+  private List<Guess> guesses(Setup one) {
+    List<Guess> all = new ArrayList<>();
+    Optional<Schedule> schedule = setup.pipe().schedule();
+    if (schedule.isPresent()) {
+      int m = schedule.get().microbatches();
+      for (int k = 0; k < m && m > 1; k++) {
+        Setup without = one.with(one.pipe().without(samples(k, m)));
+        all.add(
+            new Guess(
+                Mistake.MICROBATCH_LOST,
+                "the sum without microbatch " + k + " is what the rank has",
+                () -> run(without)));
+      }
+      LayerSplit split = setup.pipe().split().orElseThrow();
+      for (int s = 0; s + 1 < schedule.get().depth(); s++) {
+        Setup swapped = one.with(one.pipe().with(alone(split), split.exchanged(s)));
+        all.add(
+            new Guess(
+                Mistake.STAGES_SWAPPED,
+                "with the blocks of stages %s and %s exchanged one rank has the same"
+                    .formatted(s, s + 1),
+                () -> run(swapped)));
+      }
+    }
+    return all;
+  }
+
+  /** The samples of a microbatch, on all data-parallel ranks. */
+  private Set<Integer> samples(int microbatch, int microbatches) {
+    int each = setup.batch() / setup.dp() / microbatches;
+    Set<Integer> own = new TreeSet<>();
+    for (int d = 0; d < setup.dp(); d++) {
+      for (int i = 0; i < each; i++) {
+        own.add((d * microbatches + microbatch) * each + i);
+      }
+    }
+    return own;
+  }
+
+  /** All stages on one rank, the whole batch at once. */
+  private static Schedule alone(LayerSplit split) {
+    List<Action> actions = new ArrayList<>();
+    int stages = split.blocks().size();
+    for (int s = 0; s < stages; s++) {
+      actions.add(new Action(s, Action.Kind.FORWARD, 0));
+    }
+    for (int s = stages - 1; s >= 0; s--) {
+      actions.add(new Action(s, Action.Kind.BACKWARD, 0));
+    }
+    return Schedule.of("one rank", List.of(actions));
+  }
+
+  private StepRecord run(Setup of) {
+    TrainingProgram program = new TrainingProgram(of);
+    CollectiveLibrary library = CollectiveLibrary.open(machine, ccl.of(of.ranks()));
+    try (Torch torch =
+        Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.VALUES).withCollectives(library))) {
+      torch.distributed().initProcessGroup(library.name());
+      torch.multiprocessing().spawn(program::body, of.ranks());
+    }
+    return program.record();
+  }
+}

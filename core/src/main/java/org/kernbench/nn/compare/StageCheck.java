@@ -1,0 +1,165 @@
+package org.kernbench.nn.compare;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.nn.autograd.Mistake;
+import org.kernbench.nn.compare.StepRecord.Kind;
+import org.kernbench.nn.compare.StepRecord.Part;
+import org.kernbench.nn.compare.StepRecord.Whole;
+
+/**
+ * Whether a model that is cut into stages computed what one rank computes, both in f64; and if not,
+ * which of some guesses gives exactly what the first wrong rank has.
+ */
+public final class StageCheck {
+  /** Tensors smaller than this share of the largest are measured by it. */
+  private static final double SMALL = 1e-4;
+
+  /**
+   * A mistake that may have been made.
+   *
+   * @param cause which
+   * @param evidence what is said if it explains the difference
+   * @param predicted what one rank has if it makes the mistake; asked only if something is wrong
+   */
+  public record Guess(Mistake cause, String evidence, Supplier<StepRecord> predicted) {}
+
+  /** A rank's part of a tensor, beside what it should be. */
+  private record Compared(Kind kind, String name, Part part, double[] expected, double error) {}
+
+  private final StepRecord subject;
+  private final StepRecord one;
+
+  private StageCheck(StepRecord subject, StepRecord one) {
+    this.subject = subject;
+    this.one = one;
+  }
+
+  /**
+   * Compares losses and gradients, in the order in which they are computed.
+   *
+   * @param one the same step on one rank
+   */
+  public static LayoutVerdict of(StepRecord subject, StepRecord one, List<Guess> guesses) {
+    return new StageCheck(subject, one).verdict(guesses);
+  }
+
+  private LayoutVerdict verdict(List<Guess> guesses) {
+    List<Compared> all = new ArrayList<>();
+    for (Kind kind : List.of(Kind.OUTPUT, Kind.LOSS)) {
+      subject.of(kind).forEach((name, whole) -> all.addAll(parts(kind, name, whole, one)));
+    }
+    // the last layer's gradients are computed first
+    List<String> names = new ArrayList<>(one.of(Kind.GRADIENT).keySet());
+    Collections.reverse(names);
+    List<String> unequal = new ArrayList<>();
+    int gradients = 0;
+    for (String name : names) {
+      Whole whole = subject.of(Kind.GRADIENT).get(name);
+      if (whole == null) {
+        throw new IllegalStateException("bug: no rank has " + name);
+      }
+      List<Compared> parts = parts(Kind.GRADIENT, name, whole, one);
+      gradients += parts.size();
+      all.addAll(parts);
+      if (!areReplicas(whole)) {
+        unequal.add(name);
+      }
+    }
+    Compared worst = Collections.max(all, (a, b) -> Double.compare(a.error, b.error));
+    Optional<Compared> first =
+        all.stream().filter(c -> !(c.error <= LayoutVerdict.TOLERANCE)).findFirst();
+    double ratio = norm(subject) / norm(one);
+    return new LayoutVerdict(
+        gradients,
+        worst.error,
+        told(worst),
+        Map.of("model", ratio),
+        unequal,
+        OptionalDouble.empty(),
+        first.map(f -> difference(f, guesses)));
+  }
+
+  private static String told(Compared c) {
+    return (c.kind == Kind.GRADIENT ? "gradient of " : "") + c.name;
+  }
+
+  private static double norm(StepRecord of) {
+    double square = 0;
+    for (Whole whole : of.of(Kind.GRADIENT).values()) {
+      square += Math.pow(Vectors.norm(whole.values()), 2);
+    }
+    return Math.sqrt(square);
+  }
+
+  private static List<Compared> parts(Kind kind, String name, Whole whole, StepRecord with) {
+    Whole other = with.of(kind).get(name);
+    double[] expected = other == null ? new double[0] : other.values();
+    double largest =
+        with.of(kind).values().stream().mapToDouble(w -> Vectors.norm(w.values())).max().orElse(0);
+    List<Compared> all = new ArrayList<>();
+    for (Part part : whole.parts()) {
+      double[] own = new double[part.values().length];
+      Arrays.setAll(own, i -> expected[part.at().applyAsInt(i)]);
+      double size = Math.max(Vectors.norm(own), SMALL * largest);
+      double distance = Vectors.norm(Vectors.minus(part.values(), own));
+      double error = distance == 0 ? 0 : distance / size;
+      all.add(new Compared(kind, name, part, own, error));
+    }
+    return all;
+  }
+
+  /** Whether ranks that have the same element have the same bits. */
+  private static boolean areReplicas(Whole whole) {
+    double[] values = whole.values();
+    for (Part part : whole.parts()) {
+      for (int i = 0; i < part.values().length; i++) {
+        if (Double.compare(part.values()[i], values[part.at().applyAsInt(i)]) != 0) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  private FirstDifference difference(Compared first, List<Guess> guesses) {
+    int worst = 0;
+    double most = -1;
+    double[] got = first.part.values();
+    for (int i = 0; i < got.length; i++) {
+      double distance = Math.abs(got[i] - first.expected[i]);
+      if (distance > most) {
+        worst = i;
+        most = distance;
+      }
+    }
+    Guess right = explaining(first, guesses);
+    return new FirstDifference(
+        told(first),
+        "rank " + first.part.rank() + ", element " + first.part.at().applyAsInt(worst),
+        first.part.rank(),
+        got[worst],
+        first.expected[worst],
+        first.error,
+        right == null ? Mistake.UNKNOWN : right.cause,
+        right == null ? "none of the mistakes that were tried gives these values" : right.evidence);
+  }
+
+  private static @Nullable Guess explaining(Compared first, List<Guess> guesses) {
+    for (Guess guess : guesses) {
+      Whole only = new Whole(0, List.of(first.part));
+      List<Compared> with = parts(first.kind, first.name, only, guess.predicted.get());
+      if (with.getFirst().error <= LayoutVerdict.TOLERANCE) {
+        return guess;
+      }
+    }
+    return null;
+  }
+}

@@ -1,0 +1,105 @@
+package org.kernbench.eval.layouts;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.config.UsageException;
+import org.kernbench.eval.training.PipelineComparison;
+import org.kernbench.eval.training.PipelineComparison.Layout;
+import org.kernbench.eval.training.PipelineComparison.Task;
+import org.kernbench.eval.training.TwoModuleStep;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.autograd.Mistake;
+import org.kernbench.nn.compare.FirstDifference;
+import org.kernbench.nn.compare.LayoutVerdict;
+import org.kernbench.nn.layers.Recompute;
+import org.kernbench.torch.placement.RankLevel;
+
+/** Pipelines beside other dimensions, against one rank; mistakes are found and named. */
+class PipelineCheckTest {
+  private static LayoutVerdict check(Layout layout, Task task, Fault fault) {
+    Machine machine = Machines.load("sip-2026", List.of());
+    return PipelineComparison.of(
+        machine,
+        ranks -> CclConfig.load(Optional.empty(), TwoModuleStep.world(RankLevel.PE, ranks)),
+        task,
+        layout,
+        fault);
+  }
+
+  private static Layout layout(int tp, int cp, int dp, int pp, int m, String schedule) {
+    boolean sp = tp > 1;
+    return new Layout(tp, cp, dp, pp, sp, m, schedule, 1, false, Recompute.NONE);
+  }
+
+  static Stream<List<Object>> layouts() {
+    List<List<Object>> all = new ArrayList<>();
+    for (String model : List.of("tiny-gpt", "tiny-llama")) {
+      all.add(List.of(model, layout(2, 1, 1, 2, 2, "gpipe")));
+      all.add(List.of(model, layout(1, 2, 1, 2, 4, "zb-h1")));
+      all.add(List.of(model, layout(1, 1, 3, 2, 4, "zb-v")));
+      all.add(List.of(model, layout(2, 2, 2, 2, 2, "1f1b")));
+      all.add(List.of(model, layout(2, 1, 2, 2, 4, "dualpipe")));
+      all.add(
+          List.of(model, new Layout(2, 1, 2, 2, false, 2, "interleaved", 2, true, Recompute.FULL)));
+      all.add(
+          List.of(model, new Layout(1, 2, 2, 3, false, 3, "1f1b", 1, true, Recompute.ATTENTION)));
+    }
+    return all.stream();
+  }
+
+  @ParameterizedTest
+  @MethodSource("layouts")
+  void layout_withOtherDimensions_equalsOneRank(List<Object> c) {
+    Layout layout = (Layout) c.get(1);
+    Task task = new Task((String) c.get(0), 5, 8, layout.dp() * layout.microbatches());
+    LayoutVerdict verdict = check(layout, task, Fault.NONE);
+    assertThat(verdict.first()).isEmpty();
+    assertThat(verdict.unequal()).isEmpty();
+    assertThat(verdict.worstError()).isLessThan(1e-11);
+  }
+
+  @Test
+  void faults_areNamedWithWhatTheyPredict() {
+    for (Layout layout : List.of(layout(1, 1, 1, 2, 4, "1f1b"), layout(2, 1, 2, 2, 2, "zb-v"))) {
+      Task task = new Task("tiny-gpt", 5, 8, layout.dp() * layout.microbatches());
+      FirstDifference lost = check(layout, task, Fault.LOSE_MICROBATCH).first().orElseThrow();
+      assertThat(lost.cause()).isEqualTo(Mistake.MICROBATCH_LOST);
+      assertThat(lost.evidence()).isEqualTo("the sum without microbatch 0 is what the rank has");
+      FirstDifference swapped = check(layout, task, Fault.SWAP_STAGES).first().orElseThrow();
+      assertThat(swapped.cause()).isEqualTo(Mistake.STAGES_SWAPPED);
+      assertThat(swapped.tensor()).isEqualTo("loss per token");
+      assertThat(swapped.evidence()).startsWith("with the blocks of stages 0 and 1 exchanged");
+    }
+  }
+
+  /** A mistake of another sort is found, and no stage is accused of it. */
+  @Test
+  void otherFault_isFoundAndNotBlamedOnStages() {
+    Layout layout = layout(2, 1, 1, 2, 2, "1f1b");
+    Task task = new Task("tiny-gpt", 5, 8, 2);
+    assertThat(check(layout, task, Fault.SKIP_ROW_SUM).first().orElseThrow().cause())
+        .isEqualTo(Mistake.UNKNOWN);
+  }
+
+  @Test
+  void fault_withoutRoom_isRefused() {
+    assertThatThrownBy(() ->
+            check(
+                layout(1, 1, 1, 2, 1, "1f1b"),
+                new Task("tiny-gpt", 4, 8, 1),
+                Fault.LOSE_MICROBATCH))
+        .isInstanceOf(UsageException.class)
+        .hasMessageEndingWith("it needs microbatches above 1");
+  }
+}

@@ -1,0 +1,112 @@
+package org.kernbench.eval.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.Runner;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.nn.layers.TransformerConfig;
+
+/** Shapes by name and by file against the sizes that publishers give, and what is too large. */
+class ModelShapesTest {
+  @TempDir private Path dir;
+
+  /** Matrices of all blocks and both tables, in billions. */
+  private static double billions(TransformerConfig c, boolean tied) {
+    double tables = (tied ? 1.0 : 2.0) * c.vocabulary() * c.hidden();
+    return (c.layers() * (double) LayoutFit.block(c) + tables) / 1e9;
+  }
+
+  @Test
+  void presets_haveTheSizesOfTheirNames() {
+    // 8.03, 70.6, 174.6 (GPT-3 ties its tables), 0.124 billion parameters; biases and norms apart
+    assertThat(billions(TransformerConfig.llama8b(), false)).isCloseTo(8.03, within(0.01));
+    assertThat(billions(TransformerConfig.llama70b(), false)).isCloseTo(70.55, within(0.05));
+    assertThat(billions(TransformerConfig.gpt3(), true)).isCloseTo(174.6, within(0.2));
+    assertThat(billions(TransformerConfig.gpt2Small(), true)).isCloseTo(0.1237, within(0.001));
+  }
+
+  private String file(String json) throws IOException {
+    return Files.writeString(dir.resolve("config.json"), json).toString();
+  }
+
+  @Test
+  void configJson_llama_isTheShape() throws IOException {
+    ModelFile model =
+        ModelFile.read(
+            file(
+                """
+                {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
+                 "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+                 "vocab_size": 128256, "max_position_embeddings": 131072,
+                 "rope_theta": 500000.0, "tie_word_embeddings": false}
+                """));
+    TransformerConfig c = TransformerConfig.llama8b();
+    assertThat(model.tied()).isFalse();
+    assertThat(model.shape().with(32, 128256))
+        .usingRecursiveComparison()
+        .ignoringFields("name")
+        .isEqualTo(c);
+  }
+
+  @Test
+  void configJson_gpt2_tiesItsTables() throws IOException {
+    ModelFile model =
+        ModelFile.read(
+            file(
+                """
+                {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
+                 "vocab_size": 50257, "n_positions": 1024}
+                """));
+    assertThat(model.tied()).isTrue();
+    assertThat(billions(model.shape(), true)).isCloseTo(0.1237, within(0.001));
+  }
+
+  @Test
+  void configJson_wrong_saysWhichKey() throws IOException {
+    String experts = file("{\"model_type\": \"mixtral\"}");
+    assertThatThrownBy(() -> ModelFile.read(experts))
+        .isInstanceOf(UsageException.class)
+        .hasMessage(
+            experts
+                + ": model_type: got \"mixtral\"; expected gpt2, llama, mistral, qwen2, qwen3:"
+                + " models of dense blocks (experts and latent attention are not built)");
+    String few = file("{\"model_type\": \"llama\", \"hidden_size\": 64}");
+    assertThatThrownBy(() -> ModelFile.read(few))
+        .hasMessage(few + ": num_attention_heads is missing; expected a whole number of 1 or more");
+    String none = dir.resolve("no.json").toString();
+    assertThatThrownBy(() -> ModelFile.read(none)).isInstanceOf(UsageException.class);
+  }
+
+  private static void run(String... params) {
+    RunOptions options = RunOptions.DEFAULT.withMode(Mode.TIME).withParams(List.of(params));
+    Runner.of("test", Progress.SILENT).run(BenchRegistry.standard().find("train-step"), options);
+  }
+
+  @Test
+  void tooLarge_isRefusedBeforeTheRunWithLayoutsThatFit() {
+    assertThatThrownBy(() ->
+            run(
+                "model=llama-3.1-8b",
+                "layers=32",
+                "vocabulary=128256",
+                "tp=1",
+                "rank_level=cube",
+                "tokens=1024",
+                "batch=1"))
+        .isInstanceOf(UsageException.class)
+        .hasMessageStartingWith("layout tp=1 cp=1 dp=1 pp=1 needs at least ")
+        .hasMessageContaining("expected one that fits, e.g. tp=");
+  }
+}
