@@ -16,6 +16,7 @@ import org.kernbench.machine.Pe;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.PureKernel;
+import org.kernbench.torch.placement.ShardSpec;
 
 /**
  * What a kernel captures, written down as a list of values that compare: classes of functions and
@@ -80,6 +81,8 @@ final class KernelState {
       case Class<?> c -> what.add(c);
       case Shape s -> what.add(s);
       case Pe pe -> what.add(pe);
+      case ShardSpec spec -> what.add(spec);
+      case ReusableProgram.Memory memory -> memories.add(memory);
       case Optional<?> optional -> {
         what.add(Optional.class);
         add(optional.orElse(null));
