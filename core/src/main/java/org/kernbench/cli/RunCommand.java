@@ -204,7 +204,13 @@ final class RunCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     Bench chosen = choices.bench(benchName(), benches);
     RunOptions options =
-        injected(chosen, choices.options().withCheck(check).withFolding(folding).withReuse(verifyReuse ? Reuse.VERIFY : reuse));
+        injected(
+            chosen,
+            choices
+                .options()
+                .withCheck(check)
+                .withFolding(folding)
+                .withReuse(verifyReuse ? Reuse.VERIFY : reuse));
     if (check && options.mode() == Mode.VALUES) {
       throw new UsageException(
           "--check: mode values has no order in time to check; use --mode full, or time for order"

@@ -11,9 +11,9 @@ import org.kernbench.config.ConfigException;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Mode;
+import org.kernbench.device.check.Findings;
 import org.kernbench.device.log.LogDifference;
 import org.kernbench.device.log.OpLog;
-import org.kernbench.device.check.Findings;
 import org.kernbench.eval.explain.Breakdown;
 import org.kernbench.eval.explain.Sensitivity;
 import org.kernbench.eval.output.Numbers;
@@ -359,11 +359,9 @@ public final class Runner {
     OpLog log =
         result
             .log()
-            .orElseThrow(
-                () ->
-                    new UsageException(
-                        "--verify-reuse: bench %s keeps no op log to compare"
-                            .formatted(bench.name())));
+            .orElseThrow(() ->
+                new UsageException(
+                    "--verify-reuse: bench %s keeps no op log to compare".formatted(bench.name())));
     if (!log.isComplete()) {
       throw new UsageException(
           "--verify-reuse: the op log %s; compare a smaller run, with fewer layers for example"
@@ -428,7 +426,8 @@ public final class Runner {
       Params params,
       Map<String, String> verified,
       List<String> problems) {
-    RunOptions every = options.withMode(mode).withCheck(false).withFolding(Folding.OFF).withReuse(Reuse.OFF);
+    RunOptions every =
+        options.withMode(mode).withCheck(false).withFolding(Folding.OFF).withReuse(Reuse.OFF);
     Attempt other = attempt(bench, every, params, false);
     String got =
         other.outcome().map(o -> mode == Mode.TIME ? o.opLogHash() : o.valuesHash()).orElse("");

@@ -184,11 +184,7 @@ final class LaunchMemoTest {
       }
       LaunchRequest request =
           new LaunchRequest(
-              "kind " + kind,
-              places,
-              random.nextInt(6) == 0 ? 1 : 0,
-              Optional.empty(),
-              after);
+              "kind " + kind, places, random.nextInt(6) == 0 ? 1 : 0, Optional.empty(), after);
       Launch launch = sim.launch(request, new Program(kind, memory));
       memory.forEach(at -> users.get(at).add(launch));
       return launch;
