@@ -30,6 +30,7 @@ class ReusedStepsTest {
         "tp=2 model=tiny-llama",
         "tp=2 dp=2 overlap=off",
         "tp=2 cp=2 context=ring",
+        "tp=2 pp=2 microbatches=2 layers=4",
         "tp=2 dp=2 distributed_optimizer=on bucket=16"
       })
   void rows_ofATrainingStep_areThoseOfEveryLaunchSimulated(String params) {
