@@ -114,6 +114,13 @@ final class RunCommand implements Callable<Integer> {
   private Reuse reuse = Reuse.AUTO;
 
   @Option(
+      names = "--verify-reuse",
+      description =
+          "In mode time: runs with --reuse off and auto, and compares all operations, chunks on"
+              + " links, launches and the critical path.")
+  private boolean verifyReuse;
+
+  @Option(
       names = "--inject",
       paramLabel = "FAULT",
       converter = Words.FaultWord.class,
@@ -178,6 +185,7 @@ final class RunCommand implements Callable<Integer> {
             "--check",
             "--fold",
             "--reuse",
+            "--verify-reuse",
             "--inject"));
     groups.put(
         "On which machine", List.of("--topology", "--set", "--device", "--ccl", "--ccl-set"));
@@ -196,7 +204,13 @@ final class RunCommand implements Callable<Integer> {
   public Integer call() throws IOException {
     Bench chosen = choices.bench(benchName(), benches);
     RunOptions options =
-        injected(chosen, choices.options().withCheck(check).withFolding(folding).withReuse(reuse));
+        injected(
+            chosen,
+            choices
+                .options()
+                .withCheck(check)
+                .withFolding(folding)
+                .withReuse(verifyReuse ? Reuse.VERIFY : reuse));
     if (check && options.mode() == Mode.VALUES) {
       throw new UsageException(
           "--check: mode values has no order in time to check; use --mode full, or time for order"

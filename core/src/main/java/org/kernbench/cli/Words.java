@@ -178,14 +178,17 @@ final class Words {
 
   /** Reads whether to use again what came of launches. */
   static final class ReuseWord implements ITypeConverter<Reuse>, Iterable<String> {
+    /** The third is an option of its own. */
+    private static final Reuse[] WORDS = {Reuse.AUTO, Reuse.OFF};
+
     @Override
     public Iterator<String> iterator() {
-      return names(Reuse.values()).iterator();
+      return names(WORDS).iterator();
     }
 
     @Override
     public Reuse convert(String text) {
-      return read(text, Reuse.values());
+      return read(text, WORDS);
     }
   }
 

@@ -46,7 +46,7 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
   private static final int MOST_OUTCOMES = 8;
 
   /** Operations that are kept in all, with about 150 bytes each. */
-  private static final long MOST_ROWS = 4_000_000;
+  private static final long MOST_ROWS = 3_000_000;
 
   private final TimedExecutor executor;
   private final World world;
@@ -60,6 +60,10 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
   private final Map<Integer, End> ends = new HashMap<>();
 
   private int endCount;
+
+  /** Launches that are noted at present. */
+  private int noting;
+
   private long rows;
   private final Counts counts = new Counts();
 
@@ -205,6 +209,7 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
       servedAtEnd[slot] = served(p, launch.stream());
       finishes[slot] = new Finish(sim.nowPs(), endPs, lastOp, donePs, lastSeen);
       if (isLast) {
+        noting--;
         keep();
       }
     }
@@ -542,6 +547,7 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
     }
     counts.simulated++;
     if (outcomes.size() < MOST_OUTCOMES && rows < MOST_ROWS) {
+      noting++;
       launch.noted = new Noted(launch, key, ranges);
       counts.reasons.merge(
           outcomes.isEmpty() ? "first of their kind" : "translations", 1, Integer::sum);
@@ -652,6 +658,11 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
   }
 
   // ---- links ----
+
+  @Override
+  public boolean areNoted() {
+    return noting > 0;
+  }
 
   @Override
   public void reachesTaken(int link) {

@@ -100,8 +100,7 @@ public final class BenchContext {
   }
 
   private SimulatorOptions checked(SimulatorOptions recording) {
-    boolean reuse =
-        options.reuse() == Reuse.AUTO && options.mode() == Mode.TIME && !options.check();
+    boolean reuse = options.reuse() != Reuse.OFF && options.mode() == Mode.TIME && !options.check();
     SimulatorOptions watched = progress.kernels().map(recording::showingKernels).orElse(recording);
     return (options.check() ? watched.checkedBy(findings) : watched).reusing(reuse);
   }

@@ -5,5 +5,7 @@ public enum Reuse {
   /** In mode {@code time}, where nothing is checked. */
   AUTO,
   /** Every launch is simulated. */
-  OFF
+  OFF,
+  /** One run like {@link #OFF} and one like {@link #AUTO}, and all their rows are compared. */
+  VERIFY
 }

@@ -12,6 +12,8 @@ import org.kernbench.config.UsageException;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Mode;
 import org.kernbench.device.check.Findings;
+import org.kernbench.device.log.LogDifference;
+import org.kernbench.device.log.OpLog;
 import org.kernbench.eval.explain.Breakdown;
 import org.kernbench.eval.explain.Sensitivity;
 import org.kernbench.eval.output.Numbers;
@@ -61,6 +63,9 @@ public final class Runner {
    * @throws org.kernbench.config.ConfigException if the machine or the collective configuration is
    */
   public RunResult run(Bench bench, RunOptions options) {
+    if (options.reuse() == Reuse.VERIFY) {
+      return verifiedReuse(bench, options);
+    }
     Params params = Params.read(bench, options.params());
     Attempt attempt = attempt(bench, options, params, false);
     if (attempt.deadlock().isPresent() && !attempt.context().capturesLines()) {
@@ -310,6 +315,61 @@ public final class Runner {
     return metrics;
   }
 
+  // ---- launches that stand for others ----
+
+  /** Runs with every launch simulated, and with what came of launches used again. */
+  private RunResult verifiedReuse(Bench bench, RunOptions options) {
+    if (options.mode() != Mode.TIME || options.check()) {
+      throw new UsageException(
+          "--verify-reuse: launches stand for others only in mode time, without --check; use --mode"
+              + " time");
+    }
+    RunResult each = explaining().run(bench, options.withReuse(Reuse.OFF));
+    RunResult again = explaining().run(bench, options.withReuse(Reuse.AUTO));
+    if (!each.isOk() || !again.isOk()) {
+      return again.isOk() ? each : again;
+    }
+    OpLog log = wholeLog(bench, each);
+    List<String> problems = new ArrayList<>();
+    LogDifference.between(log, wholeLog(bench, again), each.machine().orElseThrow())
+        .ifPresent(problems::add);
+    if (!each.metrics().equals(again.metrics())
+        || !each.rows().equals(again.rows())
+        || !each.breakdown().equals(again.breakdown())) {
+      problems.add("metrics, rows or shares of the critical path differ");
+    }
+    String what = "every launch simulated, and launches used again";
+    String how =
+        problems.isEmpty()
+            ? String.format(
+                Locale.ROOT,
+                "the same %,d operations, each with its chunks, and %,d launches",
+                log.completed(),
+                log.launches().size())
+            : "differ";
+    problems.replaceAll(p -> "launches used again differ from simulated ones, a bug: " + p);
+    return verified(
+        again,
+        problems.isEmpty() ? again.status() : RunResult.Status.MODES_DISAGREE,
+        problems,
+        Map.of(what, how));
+  }
+
+  private static OpLog wholeLog(Bench bench, RunResult result) {
+    OpLog log =
+        result
+            .log()
+            .orElseThrow(() ->
+                new UsageException(
+                    "--verify-reuse: bench %s keeps no op log to compare".formatted(bench.name())));
+    if (!log.isComplete()) {
+      throw new UsageException(
+          "--verify-reuse: the op log %s; compare a smaller run, with fewer layers for example"
+              .formatted(log.lack()));
+    }
+    return log;
+  }
+
   // ---- modes ----
 
   /** Runs the other modes and compares: times must not depend on values, nor values on times. */
@@ -321,13 +381,26 @@ public final class Runner {
     String values = full.outcome().orElseThrow().valuesHash();
     compare(Mode.TIME, "op log", hash, bench, options, params, verified, problems);
     compare(Mode.VALUES, "values", values, bench, options, params, verified, problems);
+    return verified(
+        result,
+        problems.isEmpty() ? result.status() : RunResult.Status.MODES_DISAGREE,
+        problems,
+        verified);
+  }
+
+  /** A copy that says what was compared. */
+  private static RunResult verified(
+      RunResult result,
+      RunResult.Status status,
+      List<String> problems,
+      Map<String, String> verified) {
     return new RunResult(
         result.version(),
         result.bench(),
         result.machine(),
         result.mode(),
         result.params(),
-        problems.isEmpty() ? result.status() : RunResult.Status.MODES_DISAGREE,
+        status,
         List.copyOf(problems),
         result.values(),
         result.metrics(),
@@ -353,7 +426,8 @@ public final class Runner {
       Params params,
       Map<String, String> verified,
       List<String> problems) {
-    RunOptions every = options.withMode(mode).withCheck(false).withFolding(Folding.OFF);
+    RunOptions every =
+        options.withMode(mode).withCheck(false).withFolding(Folding.OFF).withReuse(Reuse.OFF);
     Attempt other = attempt(bench, every, params, false);
     String got =
         other.outcome().map(o -> mode == Mode.TIME ? o.opLogHash() : o.valuesHash()).orElse("");

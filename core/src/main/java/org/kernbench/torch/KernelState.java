@@ -16,6 +16,7 @@ import org.kernbench.machine.Pe;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.PureKernel;
+import org.kernbench.torch.placement.ShardSpec;
 
 /**
  * What a kernel captures, written down as a list of values that compare: classes of functions and
@@ -42,27 +43,19 @@ final class KernelState {
     }
   }
 
-  /** What lies in memory, to whoever knows tensors. */
-  interface Places {
-    /** Adds what an object is, where it lies, and the memory of each part; false if it is none. */
-    boolean describe(Object o, List<Object> what, List<ReusableProgram.Memory> memories);
-  }
-
   private final Classes classes;
-  private final Places places;
   private final List<Object> what = new ArrayList<>();
   private final List<ReusableProgram.Memory> memories = new ArrayList<>();
   private final Map<Object, Integer> seen = new IdentityHashMap<>();
   private boolean unknown;
 
-  private KernelState(Classes classes, Places places) {
+  private KernelState(Classes classes) {
     this.classes = classes;
-    this.places = places;
   }
 
   /** What the commands of a kernel depend on; empty if it captures what nothing is known of. */
-  static Optional<ReusableProgram.Key> of(PureKernel kernel, Classes classes, Places places) {
-    KernelState state = new KernelState(classes, places);
+  static Optional<ReusableProgram.Key> of(PureKernel kernel, Classes classes) {
+    KernelState state = new KernelState(classes);
     state.add(kernel);
     return state.unknown
         ? Optional.empty()
@@ -80,6 +73,8 @@ final class KernelState {
       case Class<?> c -> what.add(c);
       case Shape s -> what.add(s);
       case Pe pe -> what.add(pe);
+      case ShardSpec spec -> what.add(spec);
+      case ReusableProgram.Memory memory -> memories.add(memory);
       case Optional<?> optional -> {
         what.add(Optional.class);
         add(optional.orElse(null));
@@ -96,9 +91,6 @@ final class KernelState {
       return;
     }
     what.add(o.getClass());
-    if (places.describe(o, what, memories)) {
-      return;
-    }
     switch (o) {
       case Dependent d -> all(d.dependsOn());
       case Map<?, ?> map -> {

@@ -303,18 +303,9 @@ final class Session implements Parts.Memory {
 
       @Override
       public Optional<Key> key() {
-        return KernelState.of(kernel, kernelClasses, Session::describe);
+        return KernelState.of(kernel, kernelClasses);
       }
     };
-  }
-
-  private static boolean describe(
-      Object o, List<Object> what, List<ReusableProgram.Memory> memories) {
-    if (o instanceof Tensor tensor) {
-      tensor.describe(what, memories);
-      return true;
-    }
-    return false;
   }
 
   private void recordBusy(List<Pe> pes, Launch launch) {

@@ -23,6 +23,7 @@ import org.kernbench.tensor.Npy;
 import org.kernbench.tensor.Numerics;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
+import org.kernbench.tl.Dependent;
 import org.kernbench.tl.DeviceTensor;
 import org.kernbench.tl.Shard;
 import org.kernbench.torch.Parts.Part;
@@ -38,7 +39,7 @@ import org.kernbench.torch.placement.Sizes;
  * the tensor. Of a replicated part they show the first copy in structural order. To read an element
  * that nobody has written is an error; as text it is {@code ?}.
  */
-public final class Tensor implements DeviceTensor, AutoCloseable {
+public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   private static final int SHOWN = 64;
   private static final int ENDS = 3;
   private static final int CHUNK_BYTES = 1 << 16;
@@ -160,16 +161,16 @@ public final class Tensor implements DeviceTensor, AutoCloseable {
     }
   }
 
-  /** Adds what it is and where its parts lie, and the memory of each. */
-  void describe(List<Object> what, List<ReusableProgram.Memory> memories) {
-    what.add(dtype());
-    what.add(shape());
-    what.add(parts.specs());
+  /** Its shape and type, where its parts lie, and the memory of each; not its name. */
+  @Override
+  public List<Object> dependsOn() {
+    List<Object> all = new ArrayList<>(List.of(dtype, shape, parts.specs()));
     for (Part part : parts.inMemory()) {
       if (part.bytes() > 0) {
-        memories.add(new ReusableProgram.Memory(part.at(), part.bytes()));
+        all.add(new ReusableProgram.Memory(part.at(), part.bytes()));
       }
     }
+    return all;
   }
 
   @Override

@@ -163,6 +163,9 @@ public final class Fabric implements Interconnect, EventHandler {
 
   /** Hears of who meets whom on links. */
   public interface Meetings {
+    /** Whether anybody wants to know who waits behind whom. */
+    boolean areNoted();
+
     /** Somebody reaches a link that was {@linkplain #takeAll taken}: it must be given back. */
     void reachesTaken(int link);
 
@@ -615,7 +618,7 @@ public final class Fabric implements Interconnect, EventHandler {
       final long who = ties.who(way[hops + hop], x[transfer + ID]);
       if (l[link + LAST_WHO] != who) {
         noteWait(transfer, start - headArrives, hop);
-        if (meetings != null && start > headArrives) {
+        if (meetings != null && start > headArrives && meetings.areNoted()) {
           ties.tell(meetings, ties.packageOfLink(id), l[link + LAST_WHO], who);
         }
       }

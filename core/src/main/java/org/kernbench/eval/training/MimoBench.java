@@ -329,6 +329,7 @@ public final class MimoBench implements Bench {
     if (!timed) {
       return;
     }
+    TrainingBench.reuse(outcome, torch);
     long total = torch.simulator().nowPs();
     int ranks = setup.layout.ranks();
     double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);

@@ -539,6 +539,15 @@ public final class TrainingBench implements Bench {
 
   // ---- time ----
 
+  /** Says how many launches others stood for, if any. */
+  static void reuse(Outcome outcome, Torch torch) {
+    torch
+        .simulator()
+        .reused()
+        .filter(r -> r.launches() > 0)
+        .ifPresent(r -> outcome.condition("reuse", r.toString()));
+  }
+
   private static void report(
       Outcome outcome, Torch torch, Setup setup, TrainingProgram program, Rows rows) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
@@ -547,11 +556,7 @@ public final class TrainingBench implements Bench {
     if (!timed) {
       return;
     }
-    torch
-        .simulator()
-        .reused()
-        .filter(r -> r.launches() > 0)
-        .ifPresent(r -> outcome.condition("reuse", r.toString()));
+    reuse(outcome, torch);
     long total = torch.simulator().nowPs();
     StepBound step =
         new StepBound(torch.machine(), flops(setup), setup.ranks(), torch.mesh().size());

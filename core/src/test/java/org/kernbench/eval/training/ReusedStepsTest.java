@@ -1,10 +1,13 @@
 package org.kernbench.eval.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.device.log.LogDifference;
 import org.kernbench.device.log.OpLog;
@@ -21,12 +24,13 @@ class ReusedStepsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "tp=4 model=gpt2-small layers=1",
+        "tp=1 sp=off",
         "tp=2",
         "tp=4 layers=3",
         "tp=2 model=tiny-llama",
         "tp=2 dp=2 overlap=off",
         "tp=2 cp=2 context=ring",
+        "tp=2 pp=2 microbatches=2 layers=4",
         "tp=2 dp=2 distributed_optimizer=on bucket=16"
       })
   void rows_ofATrainingStep_areThoseOfEveryLaunchSimulated(String params) {
@@ -37,6 +41,45 @@ class ReusedStepsTest {
     assertThat(LogDifference.between(log, again.log().orElseThrow(), each.machine().orElseThrow()))
         .isEmpty();
     assertThat(again.sim().opLogHash()).isEqualTo(each.sim().opLogHash());
+  }
+
+  @Test
+  void verified_namesWhatWasCompared() {
+    RunResult result = run("tp=2", Reuse.VERIFY);
+    assertThat(result.status()).isEqualTo(RunResult.Status.OK);
+    assertThat(result.verified().toString()).contains("the same").contains("operations");
+  }
+
+  @Test
+  void verified_inAnotherMode_isRefused() {
+    RunOptions full = RunOptions.DEFAULT.withReuse(Reuse.VERIFY);
+    assertThatThrownBy(() ->
+            Runner.of("", Progress.SILENT).run(new TrainingBench(TrainingBench.Scope.STEP), full))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("use --mode time");
+  }
+
+  @Test
+  void difference_isNamedByItsRow() {
+    RunResult a = run("tp=2", Reuse.OFF);
+    RunResult b = run("tp=2 tokens=52", Reuse.OFF);
+    assertThat(
+            LogDifference.between(
+                a.log().orElseThrow(), b.log().orElseThrow(), a.machine().orElseThrow()))
+        .hasValueSatisfying(d -> assertThat(d).contains("command").contains("; then "));
+  }
+
+  @Test
+  void reuse_ofLayersThatRepeat_simulatesThemOnce() {
+    RunResult two = run("tp=1 sp=off layers=2", Reuse.AUTO);
+    RunResult six = run("tp=1 sp=off layers=6", Reuse.AUTO);
+    RunResult each = run("tp=1 sp=off layers=6", Reuse.OFF);
+    assertThat(six.sim().events()).isLessThan(each.sim().events() / 2);
+    assertThat(six.sim().events()).isLessThan(2 * two.sim().events());
+    assertThat(six.params().get("reuse").toString())
+        .contains(" of ")
+        .contains("first of their kind");
+    assertThat(each.params()).doesNotContainKey("reuse");
   }
 
   private static RunResult run(String params, Reuse reuse) {
