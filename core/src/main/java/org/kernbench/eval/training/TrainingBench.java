@@ -176,7 +176,16 @@ public final class TrainingBench implements Bench {
     AUTO,
     ALL,
     CUBE,
-    LEAD
+    LEAD;
+
+    /** The one with the most memory of those that it may become. */
+    Spread widest() {
+      return switch (this) {
+        case AUTO, ALL -> Spread.ALL;
+        case CUBE -> Spread.CUBE;
+        case LEAD -> Spread.LEAD;
+      };
+    }
   }
 
   private static final Param<Rows> ROWS =
@@ -198,6 +207,7 @@ public final class TrainingBench implements Bench {
       return word;
     }
   }
+
   private static final Param<Recompute> RECOMPUTE =
       Param.choice(
           "recompute",
@@ -329,7 +339,7 @@ public final class TrainingBench implements Bench {
     check(setup);
     Injection.check(setup);
     Machine machine = context.machine();
-    new LayoutFit(setup, machine, context.param(LEVEL), context.param(SPREAD)).check();
+    new LayoutFit(setup, machine, context.param(LEVEL), context.param(SPREAD).widest()).check();
     CollectiveLibrary library = library(context, machine, setup);
     Outcome outcome = Outcome.on(machine);
     outcome

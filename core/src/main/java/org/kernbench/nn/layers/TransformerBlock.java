@@ -43,8 +43,7 @@ public final class TransformerBlock implements Module {
         Variable attended = graph.recompute(x, (inner, in) -> attend(inner, in, part));
         yield rest(graph, x, attended);
       }
-      case FULL ->
-          graph.recompute(x, (inner, in) -> rest(inner, in, attend(inner, in, part)));
+      case FULL -> graph.recompute(x, (inner, in) -> rest(inner, in, attend(inner, in, part)));
     };
   }
 
