@@ -49,7 +49,8 @@ final class ValidateCommandTest {
         Session.of(
             "validate", table, "--topology", "dgx-a100", "--format", "json", "--out", out + "");
 
-    assertThat(json.out()).contains("\"mean_error\": ", "\"metric\": \"kernel\"", "\"source\": \"a\"");
+    assertThat(json.out())
+        .contains("\"mean_error\": ", "\"metric\": \"kernel\"", "\"source\": \"a\"");
     assertThat(out).isDirectoryContaining("glob:**runs-scatter.svg");
     assertThat(out).isDirectoryContaining("glob:**runs-ratio.svg");
     assertThat(out.resolve("runs.json")).hasContent(json.out());
@@ -82,7 +83,8 @@ final class ValidateCommandTest {
       assertThat(fit.out()).contains("fitted      4 rows", "value       software.elementwise");
     }
     assertThat(Files.readString(first)).isEqualTo(Files.readString(second));
-    assertThat(Files.readString(first)).contains("extends: dgx-a100", "launch: ", " us  # calibrated");
+    assertThat(Files.readString(first))
+        .contains("extends: dgx-a100", "launch: ", " us  # calibrated");
     assertThat(Session.of("validate", table, "--topology", first.toString()).exitCode()).isZero();
   }
 

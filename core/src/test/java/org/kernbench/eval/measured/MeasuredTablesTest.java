@@ -11,7 +11,9 @@ import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.benches.BenchRegistry;
 
-/** The tables of {@code examples/measured} stay as near as {@code docs/validation/hardware.md} says. */
+/**
+ * The tables of {@code examples/measured} stay as near as {@code docs/validation/hardware.md} says.
+ */
 final class MeasuredTablesTest {
   private static final Path TABLES =
       Path.of(System.getProperty("basedir", "."), "..", "examples", "measured");
