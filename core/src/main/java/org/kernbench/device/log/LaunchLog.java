@@ -220,9 +220,14 @@ public final class LaunchLog {
     return high(launches.get(launch, AFTER_ROW));
   }
 
-  /** Launches that were under way when the host called and that this one had to come after. */
+  /**
+   * Launches that were under way when the host called and that this one had to come after. One that
+   * was done in the same picosecond was not, whatever the simulator looked at first.
+   */
   public List<Integer> after(int launch) {
-    return after.get(launch);
+    return after.get(launch).stream()
+        .filter(other -> donePs(other) == NONE || donePs(other) > calledPs(launch))
+        .toList();
   }
 
   /** The common start of its PEs, picoseconds; {@link #NONE} before. */

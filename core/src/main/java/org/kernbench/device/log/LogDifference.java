@@ -10,7 +10,8 @@ import org.kernbench.machine.Machine;
  * What differs between the logs of two runs of one program, row by row: operations by PE and in the
  * order of its commands, with the chunks that they moved and what each link served before these;
  * launches in the order of the host's calls. Numbers of operations may differ, which are given in
- * the order in which the simulator looks at things.
+ * the order in which the simulator looks at things; and of launches that are done in one picosecond
+ * it is not compared which of them the host waited for.
  */
 public final class LogDifference {
   private final OpLog a;
@@ -150,7 +151,12 @@ public final class LogDifference {
         .append(", done ")
         .append(log.donePs(launch))
         .append(" ps, after ");
-    s.append(log.after(launch)).append(", waited for ").append(log.hostWaitedFor(launch));
+    s.append(log.after(launch))
+        .append(", waited for ")
+        .append(
+            log.hostWaitedFor(launch) == LaunchLog.NONE
+                ? "none"
+                : "one done at " + log.donePs(log.hostWaitedFor(launch)));
     for (int row = log.firstRow(launch); row < log.endRow(launch); row++) {
       s.append("; ").append(log.doneTherePs(row)).append(" by ").append(places.of(log.lastOp(row)));
     }
