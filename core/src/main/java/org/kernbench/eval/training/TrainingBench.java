@@ -329,7 +329,7 @@ public final class TrainingBench implements Bench {
     check(setup);
     Injection.check(setup);
     Machine machine = context.machine();
-    new LayoutFit(setup, machine, context.param(LEVEL), context.param(SPREAD)).check();
+    new LayoutFit(setup, machine, context.param(LEVEL), widest(context.param(SPREAD))).check();
     CollectiveLibrary library = library(context, machine, setup);
     Outcome outcome = Outcome.on(machine);
     outcome
@@ -360,6 +360,15 @@ public final class TrainingBench implements Bench {
   }
 
   /** What the parameter says; if that is to choose, the quickest of those simulated. */
+  /** The PEs whose memory there may be. */
+  private static Spread widest(SpreadChoice choice) {
+    return switch (choice) {
+      case ALL, AUTO -> Spread.ALL;
+      case CUBE -> Spread.CUBE;
+      case LEAD -> Spread.LEAD;
+    };
+  }
+
   private Spread spread(Outcome outcome, BenchContext context, Machine machine, Setup setup) {
     return switch (context.param(SPREAD)) {
       case ALL -> Spread.ALL;
