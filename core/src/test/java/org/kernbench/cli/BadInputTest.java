@@ -279,7 +279,7 @@ final class BadInputTest {
   private static List<Case> layouts() {
     return List.of(
         new Case("layout-check-missing", 2, "layout", "check"),
-        new Case("layout-check-unreadable", 2, "layout", "check", "tp=2,dp=2"),
+        new Case("layout-check-unreadable", 2, "layout", "check", "tp=2,dp=2:tp=2:dp=2:sp"),
         new Case("layout-check-not-sp", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=1:sq"),
         new Case("layout-check-sizes", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=2"),
         new Case(
