@@ -25,7 +25,8 @@ final class KernelLines {
           "org.kernbench.tl.Value");
 
   String current() {
-    return SourceLine.current().orElseGet(KernelLines::javaLine);
+    Optional<String> said = SourceLine.current();
+    return said.isPresent() ? said.get() : javaLine(); // no lambda: its frames would be found first
   }
 
   private static String javaLine() {

@@ -31,7 +31,8 @@ final class CallSite {
 
   /** {@code File.java:12} of the thread that asks. */
   static String here() {
-    return SourceLine.current().orElseGet(CallSite::javaLine);
+    Optional<String> said = SourceLine.current();
+    return said.isPresent() ? said.get() : javaLine(); // no lambda: its frames would be found first
   }
 
   private static String javaLine() {
