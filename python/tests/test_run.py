@@ -48,7 +48,7 @@ class RunTest(unittest.TestCase):
             (lambda: kb.run("ccl-allreduce", mode="fast"), "fast"),
             (lambda: kb.sweep("hello-send", {"n_elm": [1]}), "n_elm"),
             (lambda: kb.explain("no-such-thing"), "no-such-thing"),
-            (lambda: kb.layout_check("tp=2"), "tp=2"),
+            (lambda: kb.layout_check("tp=two"), "tp"),
             (lambda: kb.Machine("nowhere.yaml").validate(), "nowhere.yaml"),
         ):
             with self.assertRaises(kb.UsageError) as caught:

@@ -98,6 +98,10 @@ final class Desk {
   }
 
   private String place(String before, String word) {
+    int equals = word.indexOf('=');
+    if (before.equals("--param") && equals > 0) {
+      return word.substring(0, equals + 1) + place("", word.substring(equals + 1));
+    }
     if (WRITES.contains(before) || Files.exists(folder.resolve(word))) {
       return folder.resolve(word).toString();
     }

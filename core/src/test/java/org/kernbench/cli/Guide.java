@@ -50,7 +50,7 @@ record Guide(String name, List<String> lines, List<Block> blocks) {
 
     /** Whether the block is a file that the reader is told to save under a name. */
     boolean isFile() {
-      return about.matches("[\\w-]+\\.(yaml|java|csv)");
+      return about.matches("[\\w-]+\\.(yaml|yml|json|java|csv)");
     }
 
     /** Commands of a block of plain commands, lines that go on joined, without remarks. */
