@@ -66,6 +66,7 @@ final class TimeModeNumericsTest {
           // weights of the loss, one per token: an argument of the step, as the ids are
           "eval/training/TrainingProgram.samples", 200L,
           "eval/training/TrainingProgram$Samples.<init>", 2L,
+          "eval/training/TrainingProgram.step", 2L,
           "nn/multimodal/Microbatch", 200L,
           "nn/multimodal/TwoModuleModel", 300L);
 

@@ -282,6 +282,9 @@ final class TrainingProgram {
 
   /** A mask in which samples that are left out do not count. */
   private double[] without(double[] mask, int batch) {
+    if (setup.pipe().omitted().isEmpty()) {
+      return mask;
+    }
     double[] own = mask.clone();
     for (int i = 0; i < own.length; i++) {
       own[i] = setup.pipe().omitted().contains(i % batch) ? 0 : own[i];

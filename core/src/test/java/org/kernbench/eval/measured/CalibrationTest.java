@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -74,7 +75,33 @@ final class CalibrationTest {
     return Double.parseDouble(value.split(" ")[0]);
   }
 
+  /** Two of the four values, on the rows that take the host longer than the GPU. */
   @Test
+  void fit_plantedHostTimesWithNoise_areFoundWithinThreePerCent() {
+    List<MeasuredRow> small =
+        questions().stream()
+            .filter(q -> !q.params().contains("k=2048"))
+            .filter(q -> q.params().getFirst().length() < "elements=100000".length())
+            .toList();
+    assertThat(small).hasSize(20);
+    MeasuredFile file = measured(small, List.of(MATMUL + "=31 us", GELU + "=17 us"), 0.05);
+
+    Calibration.Found found =
+        Calibration.fit(
+            file,
+            "dgx-a100",
+            simulator(),
+            parameters(MATMUL + "=5..60 us", GELU + "=5..60 us"),
+            0,
+            Optional.empty());
+
+    assertThat(found.refusal()).isEmpty();
+    assertThat(number(found.values().get(0)) / 31).isCloseTo(1, within(0.03));
+    assertThat(number(found.values().get(1)) / 17).isCloseTo(1, within(0.03));
+  }
+
+  @Test
+  @Tag("slow")
   void fit_plantedTruthWithNoise_isFoundWithinThreePerCent() {
     List<String> truth =
         List.of(EFFICIENCY + "=0.82", MEMORY + "=0.77", MATMUL + "=31 us", GELU + "=17 us");
