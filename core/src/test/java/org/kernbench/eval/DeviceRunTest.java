@@ -38,6 +38,7 @@ final class DeviceRunTest {
             "attention-decode",
             "attention-prefill",
             "fused-mlp",
+            "gelu",
             "gemm-sharded",
             "gemm-single-pe",
             "gpt3-qkv",
