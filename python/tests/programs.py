@@ -117,7 +117,6 @@ def flash_attention(torch: kb.Torch) -> None:
                 p = (scores - most).exp()
                 fade = (largest - most).exp()
                 total = turn.keep(total * fade + p.sum(1).expand_dims(1))
-                # the product p v comes first in the line, but what it adds to is computed before it
                 weighted = turn.keep(dot_onto(p, values, weighted, fade))
                 largest = most
         tl.store(y, (weighted / total).cast("f16"))

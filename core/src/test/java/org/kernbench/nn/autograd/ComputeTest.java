@@ -3,6 +3,7 @@ package org.kernbench.nn.autograd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
@@ -18,14 +19,36 @@ import org.kernbench.torch.TorchOptions;
 /** Products of a training step fill the array of the machine that they run on. */
 final class ComputeTest {
   /**
-   * Extents are multiples of each array, so that nothing but the choice of tiles can waste it.
-   * Products of training steps are commands of a tile each, and a tile alone is half a wave of the
-   * 108 multiprocessors of an A100 (ADR 0125).
+   * Extents are multiples of each array, so that nothing but the choice of tiles can waste it. A
+   * GPU is taken as one array of its cells.
    */
   @ParameterizedTest
-  @CsvSource({"dgx-a100, 0.41", "sip-2026, 1", "sip-2026-compute, 1", "kb-compat, 1", "tiny, 1"})
-  void matmul_anyMachine_fillsItsArray(String preset, double least) {
-    Machine machine = Machines.load(preset, List.of());
+  @CsvSource({
+    "dgx-a100, pe.gemm.mode=chained;pe.gemm.efficiency=1",
+    "sip-2026, ''",
+    "sip-2026-compute, ''",
+    "kb-compat, ''",
+    "tiny, ''"
+  })
+  void matmul_anyMachine_fillsItsArray(String preset, String overrides) {
+    assertThat(share(Machines.load(preset, overrides(overrides)))).isGreaterThan(0.99);
+  }
+
+  /**
+   * Known to be poor: products of training steps are commands of a tile each, and such a tile alone
+   * is half a wave of 108 multiprocessors (ADR 0125). It must not become poorer unnoticed.
+   */
+  @Test
+  void matmul_wavesOfMultiprocessors_fillsTwoFifths() {
+    assertThat(share(Machines.load("dgx-a100", List.of()))).isGreaterThan(0.4);
+  }
+
+  private static List<String> overrides(String text) {
+    return text.isEmpty() ? List.of() : List.of(text.split(";"));
+  }
+
+  /** Of the cycles that the multiply-adds need on all cells, to those that the commands took. */
+  private static double share(Machine machine) {
     int m = 2 * common(machine.pe().gemm().rows(), 128);
     int n = 2 * common(machine.pe().gemm().columns(), 128);
     int k = 4096;
@@ -48,7 +71,7 @@ final class ComputeTest {
       }
       double whole =
           (double) m * n * k / machine.pe().gemm().rows() / machine.pe().gemm().columns();
-      assertThat(whole / cycles).as("share of the array that works").isGreaterThan(0.99 * least);
+      return whole / cycles;
     }
   }
 
