@@ -44,6 +44,21 @@ public final class Launch {
   /** Notes what comes of it; null if nobody does. */
   LaunchMemo.@Nullable Noted noted;
 
+  /** Its number in the stretch that is noted. */
+  int member;
+
+  /** The stretch that it was replayed in; null if it was not. */
+  LaunchMemo.@Nullable Replay replayed;
+
+  /** The launch whose end on a PE made it start at once; null if something else did. */
+  @Nullable Launch startedBy;
+
+  /** The index of that PE. */
+  int startedByPe = -1;
+
+  /** How many starts had been scheduled before its own. */
+  int startNumber;
+
   Launch(LaunchRequest spec, Function<PePort, Runnable> program, long enqueuedPs) {
     this.spec = spec.after(List.of()); // the others would keep all that came before them
     this.count = spec.pes().size();
@@ -130,6 +145,11 @@ public final class Launch {
   /** Which of the PEs' program contexts it takes. */
   public int stream() {
     return spec.stream();
+  }
+
+  /** Whether every PE but one has completed. */
+  boolean isLastPart() {
+    return finished == count - 1;
   }
 
   /** Whether every PE has completed. */

@@ -37,7 +37,9 @@ final class ProgramContext {
   /** Whether the running launch is replayed: nothing of it happens here before its end. */
   private boolean replaying;
 
-  /** Whether it has been told that the running launch is over, which is simulated after all. */
+  /**
+   * Whether others have been told that the running launch is over, which is simulated after all.
+   */
   private boolean told;
 
   final TimedPort port;
@@ -94,11 +96,14 @@ final class ProgramContext {
   /**
    * What was to be replayed is simulated, from the start of the launch.
    *
+   * @param row of the launch, in the {@link LaunchLog}
    * @param wasTold whether it was over here, and everybody has been told so
    */
-  void startAfterAll(Launch launch, @Nullable MessageUnit queuesOfLaunch, boolean wasTold) {
+  void startAfterAll(
+      Launch launch, @Nullable MessageUnit queuesOfLaunch, int row, boolean wasTold) {
     replaying = false;
     told = wasTold;
+    launchRow = row;
     start(launch, queuesOfLaunch);
   }
 
@@ -144,6 +149,14 @@ final class ProgramContext {
     }
   }
 
+  /**
+   * Whether the end of a launch here leaves its stream without any, or did when others were told.
+   */
+  boolean leavesNothing(Launch launch) {
+    LaunchMemo.Replay replay = launch.replayed;
+    return (told && replay != null) ? replay.isEmptied(launch, pe) : launches.isEmpty();
+  }
+
   private void over(Launch launch, long endPs, int endOp, long donePs, int last) {
     running = null;
     queues = null;
@@ -152,10 +165,11 @@ final class ProgramContext {
     boolean isLast = launch.finished(pe.index, endPs, endOp, donePs);
     LaunchMemo.Noted noted = launch.noted;
     if (noted != null) {
-      noted.finished(this, endPs, endOp, donePs, last, isLast);
+      noted.finished(this, launch, endPs, endOp, donePs, last, isLast);
     }
     if (told) {
       told = false;
+      executor.wasTold(launch, pe);
     } else {
       executor.isIdle(this, launch, isLast);
     }

@@ -100,6 +100,11 @@ final class TimedExecutor implements Executor, EventHandler {
 
   private int startCount;
 
+  /** The launch that has just ended on a PE, while others are told; null at other times. */
+  private @Nullable Launch ending;
+
+  private int endingPe = -1;
+
   private final Map<QueueSet, MessageUnit> messages = new IdentityHashMap<>();
 
   /** What came of earlier launches; null if each is simulated. */
@@ -358,15 +363,15 @@ final class TimedExecutor implements Executor, EventHandler {
 
   private void startIfReady(Launch launch) {
     if (launch.notReady == 0) {
+      launch.startNumber = startCount;
+      launch.startedBy = launch.arrivalPs <= sim.nowPs() ? ending : null;
+      launch.startedByPe = endingPe;
       starting.put(startCount, launch);
       sim.schedule(Math.max(sim.nowPs(), launch.arrivalPs), handler, LAUNCH, startCount++);
     }
   }
 
   private void start(Launch launch) {
-    if (memo != null) {
-      memo.meets(launch);
-    }
     launch.started(sim.nowPs());
     log.launches().started(launch.id, sim.nowPs());
     int stream = launch.stream();
@@ -393,6 +398,8 @@ final class TimedExecutor implements Executor, EventHandler {
    * @param isDone whether that was the last part
    */
   synchronized void isIdle(ProgramContext context, Launch ended, boolean isDone) {
+    ending = ended;
+    endingPe = context.pe.index;
     if (isDone) {
       openLaunches--;
       log.launches().done(ended.id, ended.donePs());
@@ -410,6 +417,20 @@ final class TimedExecutor implements Executor, EventHandler {
       next.notReady--;
       startIfReady(next);
     }
+    ending = null;
+    endingPe = -1;
+  }
+
+  /** A PE has ended its part of a launch again, of which all others have been told before. */
+  void wasTold(Launch ended, TimedPe p) {
+    if (memo != null) {
+      memo.endsAgain(ended, p);
+    }
+  }
+
+  /** How many starts of launches have been scheduled so far. */
+  int startCount() {
+    return startCount;
   }
 
   /** A transfer of the host's own, which is no operation of a program. */

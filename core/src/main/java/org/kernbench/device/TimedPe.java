@@ -55,11 +55,14 @@ final class TimedPe {
   /** Commands so far, of all its programs. */
   int commands;
 
-  /** The launch that is noted as it runs here; null if none is. */
+  /** The stretch of launches that is noted as it runs here; null if none is. */
   LaunchMemo.@Nullable Noted noted;
 
-  /** The launch that is replayed here; null if none is. */
+  /** The stretch that is replayed here; null if none is. */
   LaunchMemo.@Nullable Replay replay;
+
+  /** Its number in that stretch. */
+  int slot;
 
   private final @Nullable ProgramContext[] contexts;
   private @Nullable TileScheduler scheduler;
@@ -136,6 +139,16 @@ final class TimedPe {
   /** Whether several streams have a program, or a launch that has not started. */
   boolean isShared() {
     return activeStreams > 1;
+  }
+
+  /** How many have. */
+  int activeStreams() {
+    return activeStreams;
+  }
+
+  /** It is as it was. */
+  void activeStreams(int count) {
+    activeStreams = count;
   }
 
   /** Whether no other stream runs a program here. */

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 public final class Simulation {
   private static final long UNKEYED = 1L << 62;
   private static final long LAST = UNKEYED | 1L << 61;
+  private static final long FIRST = 1L << 48;
   private static final int MAX_HANDLERS = 256;
   private static final int KIND_BITS = 8;
 
@@ -31,7 +32,11 @@ public final class Simulation {
   private int handlerCount;
 
   private long nowPs;
-  private long sequence;
+  private long sequence = FIRST;
+
+  /** The same while something catches up: what is scheduled then goes before all else. */
+  private long earlySequence;
+
   private long eventCount;
 
   /** A world at time 0 with the default queue. */
@@ -177,8 +182,9 @@ public final class Simulation {
   /**
    * Goes back to an earlier time for something that was left out since, does it, and all that
    * follows from it up to the event that is being handled or was handled last; what follows later
-   * is queued with all else. Only for what nothing since could notice and what notices nothing that
-   * was done since. Not while places run apart.
+   * is queued with all else. Unkeyed events that are scheduled meanwhile go before those scheduled
+   * otherwise, among themselves in their order. Only for what nothing since could notice and what
+   * notices nothing that was done since. Not while places run apart.
    *
    * @param fromPs when it begins; not after now
    * @param begin does it, at that time
@@ -188,6 +194,11 @@ public final class Simulation {
     final EventQueue left = new HeapEventQueue();
     final long untilPs = nowPs;
     final long untilOrder = whole.order();
+    final long after = sequence;
+    final boolean within = after < FIRST;
+    if (!within) {
+      sequence = earlySequence;
+    }
     nowPs = fromPs;
     queue = left;
     try {
@@ -207,6 +218,10 @@ public final class Simulation {
     } finally {
       queue = whole;
       nowPs = untilPs;
+      if (!within) {
+        earlySequence = sequence;
+        sequence = after;
+      }
     }
   }
 

@@ -308,29 +308,6 @@ public final class OpLog {
     return mix(h, contentionPs);
   }
 
-  /** Takes back what {@link #complete} counted and wrote, of an operation that moved nothing on. */
-  void takeBack(
-      OpTally counting,
-      int id,
-      int ordinal,
-      int pe,
-      OpKind kind,
-      Cause cause,
-      int bytes,
-      int place,
-      long issuePs,
-      long startPs,
-      long endPs,
-      long contentionPs) {
-    counting.completed--;
-    counting.uncount(kind, bytes);
-    int what = kind.ordinal() | cause.ordinal() << 8;
-    counting.hash -= hash(ordinal, pe, what, bytes, place, issuePs, startPs, endPs, contentionPs);
-    if (has(id)) {
-      ints[id >>> CHUNK_SHIFT][(id & CHUNK - 1) * INTS] = 0;
-    }
-  }
-
   private void makeRoom(int chunk) {
     if (chunk >= longs.length) {
       longs = Arrays.copyOf(longs, Math.max(chunk + 1, longs.length * 2));

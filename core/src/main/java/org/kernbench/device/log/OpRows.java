@@ -1,20 +1,18 @@
 package org.kernbench.device.log;
 
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rows of one launch, relative to its start, so that they can be written again for another that
- * does the same: operations, and how their bytes moved. Rows of one PE follow one another.
+ * The rows of a stretch of launches, relative to its start, so that they can be written again for
+ * another that does the same: operations, and how their bytes moved. Rows of one PE follow one
+ * another.
  */
 public final class OpRows {
   private static final int LONGS = 6; // issue, start, end, contention, serialisation, translation
-  private static final int INTS = 9;
+  private static final int INTS = 10;
 
   // words of a row
   private static final int ID = 0;
@@ -26,6 +24,7 @@ public final class OpRows {
   private static final int PLACE = 6;
   private static final int LINE = 7;
   private static final int WORK = 8;
+  private static final int MEMBER = 9;
 
   private long[] times = new long[16 * LONGS];
   private int[] words = new int[16 * INTS];
@@ -49,12 +48,14 @@ public final class OpRows {
   /**
    * Notes an operation as the log has it.
    *
-   * @param slot number of its PE; any, as long as {@link #finish} is told the same
+   * @param slot number of its PE in the stretch
+   * @param member number of its launch in the stretch
    */
   public void add(
       int id,
       int ordinal,
       int slot,
+      int member,
       OpKind kind,
       Cause cause,
       int causeOp,
@@ -82,6 +83,7 @@ public final class OpRows {
     words[w + PLACE] = place;
     words[w + LINE] = line;
     words[w + WORK] = work;
+    words[w + MEMBER] = member;
     int t = size * LONGS;
     times[t] = issuePs;
     times[t + 1] = startPs;
@@ -95,45 +97,31 @@ public final class OpRows {
   /**
    * All operations have been noted: makes them relative.
    *
-   * @param slots the numbers of the PEs, in the order of the launch
-   * @param ordinals the number of the first command of each
-   * @param startPs of the launch
+   * @param ordinals the number of the first command of each PE
+   * @param startPs of the stretch
    * @param log where they are, as {@code firstMove} of it was at the start
-   * @return false if an operation waited for one of another launch or PE
+   * @return false if an operation waited for one of another stretch or PE
    */
-  public boolean finish(
-      List<Integer> slots, int[] ordinals, long startPs, OpLog log, int firstMove) {
-    Map<Integer, Integer> slotOf = new HashMap<>();
-    for (int slot = 0; slot < slots.size(); slot++) {
-      slotOf.put(slots.get(slot), slot);
-    }
-    int[] order =
-        IntStream.range(0, size)
-            .boxed()
-            .sorted(
-                Comparator.<Integer>comparingInt(i -> slotOf.get(words[i * INTS + SLOT]))
-                    .thenComparingInt(i -> words[i * INTS + ID]))
-            .mapToInt(Integer::intValue)
-            .toArray();
-    Map<Integer, Integer> rowOf = new HashMap<>();
+  public boolean finish(int[] ordinals, long startPs, OpLog log, int firstMove) {
+    int[] order = order(ordinals.length);
+    int[] rowOf = new int[idsNoted];
+    Arrays.fill(rowOf, -1);
     for (int row = 0; row < size; row++) {
-      rowOf.put(words[order[row] * INTS + ID], row);
+      rowOf[words[order[row] * INTS + ID] - firstId] = row;
     }
     int[] sorted = new int[size * INTS];
     long[] relative = new long[size * LONGS];
-    first = new int[slots.size() + 1];
     for (int row = 0; row < size; row++) {
       int w = row * INTS;
       int t = row * LONGS;
       System.arraycopy(words, order[row] * INTS, sorted, w, INTS);
       System.arraycopy(times, order[row] * LONGS, relative, t, LONGS);
-      int slot = slotOf.getOrDefault(sorted[w + SLOT], -1);
-      sorted[w + SLOT] = slot;
+      int slot = sorted[w + SLOT];
       sorted[w + ORDINAL] -= ordinals[slot];
-      first[slot + 1]++;
       if (sorted[w + CAUSE_OP] >= 0) {
-        Integer cause = rowOf.get(sorted[w + CAUSE_OP]);
-        if (cause == null || slotOf.getOrDefault(words[order[cause] * INTS + SLOT], -1) != slot) {
+        int id = sorted[w + CAUSE_OP] - firstId;
+        int cause = id < 0 || id >= idsNoted ? -1 : rowOf[id];
+        if (cause < first[slot] || cause >= first[slot + 1]) {
           return false;
         }
         sorted[w + CAUSE_OP] = cause;
@@ -142,31 +130,83 @@ public final class OpRows {
         relative[t + i] -= startPs;
       }
     }
-    for (int slot = 0; slot < slots.size(); slot++) {
-      first[slot + 1] += first[slot];
+    if (log.transfers().isComplete()) {
+      moves = log.transfers().excerpt(rowsById(sorted), firstMove, startPs);
     }
-    moves = log.transfers().excerpt(rowOf, firstMove, startPs);
     words = sorted;
     times = relative;
     return true;
   }
 
+  /** The least id, and how many from there on reach the greatest. */
+  private int firstId;
+
+  private int idsNoted;
+
+  /** The rows as noted, by PE and for each by id; notes where those of each PE begin. */
+  private int[] order(int slots) {
+    int least = Integer.MAX_VALUE;
+    int greatest = -1;
+    first = new int[slots + 1];
+    for (int i = 0; i < size; i++) {
+      least = Math.min(least, words[i * INTS + ID]);
+      greatest = Math.max(greatest, words[i * INTS + ID]);
+      first[words[i * INTS + SLOT] + 1]++;
+    }
+    firstId = size == 0 ? 0 : least;
+    idsNoted = size == 0 ? 0 : greatest - least + 1;
+    for (int slot = 0; slot < slots; slot++) {
+      first[slot + 1] += first[slot];
+    }
+    int[] byId = new int[idsNoted];
+    Arrays.fill(byId, -1);
+    for (int i = 0; i < size; i++) {
+      byId[words[i * INTS + ID] - firstId] = i;
+    }
+    int[] next = first.clone();
+    int[] order = new int[size];
+    for (int i : byId) {
+      if (i >= 0) {
+        order[next[words[i * INTS + SLOT]]++] = i;
+      }
+    }
+    return order;
+  }
+
+  private Map<Integer, Integer> rowsById(int[] sorted) {
+    Map<Integer, Integer> rowOf = new HashMap<>();
+    for (int row = 0; row < size; row++) {
+      rowOf.put(sorted[row * INTS + ID], row);
+    }
+    return rowOf;
+  }
+
   /** The row of an operation of {@link #finish}, as counted for its PE; -1 for none. */
   public int indexIn(int slot, int id) {
-    for (int row = first[slot]; row < first[slot + 1]; row++) {
-      if (words[row * INTS + ID] == id) {
-        return row - first[slot];
+    int low = first[slot];
+    int high = first[slot + 1] - 1;
+    while (low <= high) {
+      int middle = (low + high) >>> 1;
+      int there = words[middle * INTS + ID];
+      if (there == id) {
+        return middle - first[slot];
+      }
+      if (there < id) {
+        low = middle + 1;
+      } else {
+        high = middle - 1;
       }
     }
     return -1;
   }
 
   /**
-   * Writes the rows of a PE, or takes them back.
+   * Writes the rows of a PE.
    *
    * @param firstId id of the first; the others follow
    * @param firstOrdinal number of the first command
    * @param pe its index in the machine
+   * @param launches ids of the launches of the stretch
    */
   public void write(
       OpLog log,
@@ -175,9 +215,8 @@ public final class OpRows {
       int firstId,
       int firstOrdinal,
       int pe,
-      int launch,
-      long startPs,
-      boolean back) {
+      int[] launches,
+      long startPs) {
     for (int row = first[slot]; row < first[slot + 1]; row++) {
       int w = row * INTS;
       int t = row * LONGS;
@@ -185,42 +224,26 @@ public final class OpRows {
       OpKind kind = OpLog.OpKinds.KINDS[words[w + WHAT] & 0xFF];
       Cause cause = OpLog.OpKinds.CAUSES[words[w + WHAT] >>> 8];
       int causeOp = words[w + CAUSE_OP];
-      if (back) {
-        log.takeBack(
-            tally,
-            id,
-            words[w + ORDINAL] + firstOrdinal,
-            pe,
-            kind,
-            cause,
-            words[w + BYTES],
-            words[w + PLACE],
-            times[t] + startPs,
-            times[t + 1] + startPs,
-            times[t + 2] + startPs,
-            times[t + 3]);
-      } else {
-        log.complete(
-            tally,
-            id,
-            words[w + ORDINAL] + firstOrdinal,
-            pe,
-            kind,
-            cause,
-            causeOp < 0 ? causeOp : firstId + causeOp - first[slot],
-            words[w + BYTES],
-            words[w + PLACE],
-            words[w + LINE],
-            words[w + WORK],
-            launch,
-            false,
-            times[t] + startPs,
-            times[t + 1] + startPs,
-            times[t + 2] + startPs,
-            times[t + 3],
-            times[t + 4],
-            times[t + 5]);
-      }
+      log.complete(
+          tally,
+          id,
+          words[w + ORDINAL] + firstOrdinal,
+          pe,
+          kind,
+          cause,
+          causeOp < 0 ? causeOp : firstId + causeOp - first[slot],
+          words[w + BYTES],
+          words[w + PLACE],
+          words[w + LINE],
+          words[w + WORK],
+          launches[words[w + MEMBER]],
+          false,
+          times[t] + startPs,
+          times[t + 1] + startPs,
+          times[t + 2] + startPs,
+          times[t + 3],
+          times[t + 4],
+          times[t + 5]);
     }
   }
 

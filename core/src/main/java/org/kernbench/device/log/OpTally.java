@@ -37,12 +37,6 @@ public final class OpTally {
     bytes[kind.ordinal()] += moved;
   }
 
-  /** Takes back what {@link #count} counted. */
-  void uncount(OpKind kind, int moved) {
-    operations[kind.ordinal()]--;
-    bytes[kind.ordinal()] -= moved;
-  }
-
   /** Operations of a kind that have ended. */
   long operations(OpKind kind) {
     return operations[kind.ordinal()];

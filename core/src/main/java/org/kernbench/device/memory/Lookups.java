@@ -1,13 +1,16 @@
 package org.kernbench.device.memory;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The accesses of one PE that were looked up in its TLB during a launch, in their order: where, as
- * seen from an address in their range, and how many pages the TLB did not hold.
+ * The accesses of one PE that were looked up in its TLB during a stretch of launches, in their
+ * order: where, as seen from an address in their range, and how many pages the TLB did not hold.
  */
 public final class Lookups {
   private static final int STRIDE = 4; // number and misses, where, rows and bytes of one, stride
@@ -18,8 +21,46 @@ public final class Lookups {
    */
   public record Anchor(PageMap.Range range, long address) {}
 
-  private final Map<PageMap.Range, Integer> numbers = new IdentityHashMap<>();
-  private final List<Anchor> anchors;
+  /** Ranges by number, in the order in which they were added. */
+  public static final class Ranges {
+    private final Map<PageMap.Range, Integer> numbers = new IdentityHashMap<>();
+    private final List<Anchor> anchors = new ArrayList<>();
+
+    /** Number of a range; -1 if it has none. */
+    public int number(PageMap.Range range) {
+      return numbers.getOrDefault(range, -1);
+    }
+
+    /** Gives a range the next number. */
+    public int add(Anchor anchor) {
+      numbers.put(anchor.range, anchors.size());
+      anchors.add(anchor);
+      return anchors.size() - 1;
+    }
+
+    public Anchor anchor(int number) {
+      return anchors.get(number);
+    }
+
+    /** How many there are. */
+    public int size() {
+      return anchors.size();
+    }
+
+    /** All of them, by number. */
+    public List<Anchor> anchors() {
+      return Collections.unmodifiableList(anchors);
+    }
+
+    /** Those added later are forgotten. */
+    public void truncate(int size) {
+      while (anchors.size() > size) {
+        numbers.remove(anchors.removeLast().range);
+      }
+    }
+  }
+
+  private @Nullable Ranges ranges;
   private long[] entries = new long[16 * STRIDE];
   private int size;
   private boolean others;
@@ -28,27 +69,24 @@ public final class Lookups {
   /**
    * Nothing noted yet.
    *
-   * @param anchors of the ranges that may be looked up, by number
+   * @param ranges that may be looked up; more may be added before they are
    */
-  public Lookups(List<Anchor> anchors) {
-    this.anchors = anchors;
-    for (int i = 0; i < anchors.size(); i++) {
-      numbers.put(anchors.get(i).range, i);
-    }
+  public Lookups(Ranges ranges) {
+    this.ranges = ranges;
   }
 
   void begins(long evictionsSoFar) {
-    evictions = -evictionsSoFar;
+    evictions -= evictionsSoFar;
   }
 
   void ends(long evictionsSoFar) {
     evictions += evictionsSoFar;
-    numbers.clear();
   }
 
   void add(PageMap.Range range, Region region, int missed) {
-    Integer number = numbers.get(range);
-    if (number == null) {
+    Ranges r = ranges;
+    int number = r == null ? -1 : r.number(range);
+    if (r == null || number < 0) {
       others = true;
       return;
     }
@@ -57,9 +95,15 @@ public final class Lookups {
     }
     int at = size++ * STRIDE;
     entries[at] = (long) number << 32 | missed;
-    entries[at + 1] = region.address().value() - anchors.get(number).address;
+    entries[at + 1] = region.address().value() - r.anchor(number).address;
     entries[at + 2] = (long) region.rows() << 32 | region.rowBytes();
     entries[at + 3] = region.strideBytes();
+  }
+
+  /** Nothing more is to come. */
+  public void close() {
+    ranges = null;
+    entries = Arrays.copyOf(entries, size * STRIDE);
   }
 
   /** Whether a range was looked up that is not on the list. */
@@ -72,7 +116,8 @@ public final class Lookups {
     return evictions > 0;
   }
 
-  int size() {
+  /** How many so far. */
+  public int size() {
     return size;
   }
 

@@ -149,44 +149,47 @@ public final class Mmu {
   }
 
   /**
-   * The state after some accesses that were noted, to other ranges that lie likewise.
+   * Has some accesses that were noted looked up in a state that may come to be, at ranges that lie
+   * likewise.
    *
-   * @param anchors by the number that {@link Lookups} has for each
-   * @return null if they would not hit and miss as they did
+   * @param from the first access
+   * @param to behind the last
+   * @param ranges by the number that {@link Lookups} has for each
+   * @return whether they hit and miss as they did
    */
-  public @Nullable State afterwards(Lookups accesses, List<Lookups.Anchor> anchors) {
-    State copy = state();
-    for (int i = 0; i < accesses.size(); i++) {
-      Lookups.Anchor anchor = anchors.get(accesses.number(i));
-      long from = anchor.address() + accesses.relative(i);
+  public static boolean goesOn(
+      State state, Lookups accesses, int from, int to, Lookups.Ranges ranges) {
+    for (int i = from; i < to; i++) {
+      Lookups.Anchor anchor = ranges.anchor(accesses.number(i));
+      long at = anchor.address() + accesses.relative(i);
       int rows = accesses.rows(i);
       int rowBytes = accesses.rowBytes(i);
       long stride = accesses.strideBytes(i);
       int missed = 0;
-      if (copy.isNewest(from, (rows - 1) * stride + rowBytes)) {
-        copy.lookups++;
+      if (state.isNewest(at, (rows - 1) * stride + rowBytes)) {
+        state.lookups++;
       } else {
-        missed = copy.lookUp(from, rows, rowBytes, stride, anchor.range());
+        missed = state.lookUp(at, rows, rowBytes, stride, anchor.range());
       }
       if (missed != accesses.missed(i)) {
-        return null;
+        return false;
       }
     }
-    return copy;
+    return true;
   }
 
-  /** A copy of the state as it is, to come back to. */
+  /** A copy of the state as it is. */
   public State state() {
     return new State(state);
   }
 
-  /**
-   * It comes to be, all at once.
-   *
-   * @param ranges whose translations it may hold
-   */
-  public void becomes(State other, List<Lookups.Anchor> ranges) {
+  /** It comes to be, all at once. */
+  public void becomes(State other) {
     state = other;
+  }
+
+  /** It may come to hold translations of some ranges. */
+  public void mayHold(List<Lookups.Anchor> ranges) {
     for (Lookups.Anchor anchor : ranges) {
       anchor.range().translatedAt(pe);
     }

@@ -56,6 +56,7 @@ final class Rotary {
 
   private Tensor turned(Tensor from, int direction) {
     int columns = x.columns();
+    int heads = columns / size;
     int half = size / 2;
     Tensor y = graph.compute().empty(graph.name("rotary"), x.shape(), x.dtype());
     graph
@@ -67,7 +68,7 @@ final class Rotary {
             List.of(RowArg.rows(y, columns)),
             (tl, v) -> {
               int rows = v.get(0).shape().dim(0);
-              Value pairs = v.get(0).reshape(rows, columns / size, 2, half);
+              Value pairs = v.get(0).reshape(rows, heads, 2, half);
               Value a = pairs.narrow(2, 0, 1);
               Value b = pairs.narrow(2, 1, 1);
               Value c = v.get(1).reshape(rows, 1, 1, half);
