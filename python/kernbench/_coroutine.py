@@ -3,10 +3,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Any, Callable, Optional
-
-#: Frames of this package are no lines of the user's program.
-_OWN = __name__.rpartition(".")[0] + "."
+from typing import Any, Callable, Dict, Optional, Tuple
 
 
 class Stopped(BaseException):
@@ -71,10 +68,34 @@ class Coroutine:
 
 def line() -> str:
     """``file.py:12`` of the user's program that called into this package."""
-    frame = sys._getframe(1)
-    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(_OWN):
-        frame = frame.f_back  # type: ignore[assignment]
-    if frame is None:
+    return named(place())
+
+
+#: A file and a line.
+Place = Optional[Tuple[str, int]]
+
+#: Frames of this package are no lines of the user's program.
+_FOLDER = __file__.rpartition("_coroutine")[0]
+_own: Dict[str, bool] = {}
+
+
+def place() -> Place:
+    """The line of :func:`line`, before it is put into words, which takes longer than to find it."""
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        own = _own.get(file)
+        if own is None:
+            own = _own[file] = file.startswith(_FOLDER)
+        if not own:
+            return file, frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
+def named(found: Place) -> str:
+    """In words."""
+    if found is None:
         return "an unknown line"
-    name = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
-    return f"{name}:{frame.f_lineno}"
+    name = found[0].replace("\\", "/").rpartition("/")[2]
+    return f"{name}:{found[1]}"

@@ -17,7 +17,7 @@ import math
 import threading
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
-from ._coroutine import Coroutine, line as _line
+from ._coroutine import Coroutine, Place, line as _line, named as _named, place as _place
 from ._errors import UsageError
 
 Number = Union[int, float]
@@ -64,7 +64,7 @@ class _Recorder:
         self.tensors = tensors
         self.consulted: "Dict[str, None]" = {}
         self.calls: List[Dict[str, Any]] = []
-        self.lines: Dict[str, int] = {}
+        self.lines: Dict[Place, int] = {}
         self.values = 0
         self.handles = 0
         self.coroutine: Optional[Coroutine] = None
@@ -74,12 +74,11 @@ class _Recorder:
         return self.facts[name]
 
     def say(self, call: str, out: Optional[int] = None, /, **fields: Any) -> None:
-        line = self.lines.setdefault(_line(), len(self.lines))
-        entry: Dict[str, Any] = {"c": call, "l": line}
+        fields["c"] = call
+        fields["l"] = self.lines.setdefault(_place(), len(self.lines))
         if out is not None:
-            entry["o"] = out
-        entry.update(fields)
-        self.calls.append(entry)
+            fields["o"] = out
+        self.calls.append(fields)
 
     def make(self, call: str, shape: Sequence[int], dtype: str, /, **fields: Any) -> "Value":
         out = self.values
@@ -94,7 +93,7 @@ class _Recorder:
         return Handle(out)
 
     def tape(self) -> Dict[str, Any]:
-        tape = {"tape": self.calls, "lines": list(self.lines), "consulted": list(self.consulted)}
+        tape = {"tape": self.calls, "lines": [_named(place) for place in self.lines], "consulted": list(self.consulted)}
         self.calls, self.lines = [], {}
         return tape
 

@@ -13,6 +13,20 @@ from . import programs
 
 
 class ProgramsTest(unittest.TestCase):
+    def test_large_arrays_in_and_out_in_every_placement(self) -> None:
+        big = np.arange(1 << 24, dtype="<u4").view("<i4").reshape(1 << 8, 1 << 16)  # copied by two threads
+        turned = np.asfortranarray(big[:, :96])
+        with kb.open("tiny") as torch:
+            for placement in ("single", "row_wise", "column_wise", "replicate"):
+                self.assertTrue((torch.tensor(turned, placement=placement).numpy() == turned).all(), placement)
+            self.assertTrue((torch.tensor(big, placement="row_wise").numpy() == big).all())
+            with self.assertRaisesRegex(kb.KernbenchError, "expected one of the tensor's 8"):
+                x = torch.tensor([1.0, 2.0], "f32")
+                file = torch._session.file()
+                with open(file, "wb") as short:
+                    short.write(b"123")
+                torch._act("read", tensor=x._number, file=file, exact=False)
+
     def test_all_programs_compute_what_numpy_does(self) -> None:
         logs = programs.run()
         self.assertGreaterEqual(len(logs), 10)

@@ -40,8 +40,8 @@ import org.jspecify.annotations.NullMarked;
 /**
  * The plan of the house, as rules: which room may use which, and what no room may do.
  *
- * <p>The plan itself is {@code docs/adr/0010-build-layout.md} and the map in {@code README.md}. An
- * exception to a rule is written beside the rule, with its reason.
+ * <p>The plan itself is {@code docs/adr/0010-build-layout.md} and the map in {@code docs/house.md}.
+ * An exception to a rule is written beside the rule, with its reason.
  */
 @AnalyzeClasses(packages = "org.kernbench", importOptions = DoNotIncludeTests.class)
 final class ArchitectureTest {

@@ -174,7 +174,7 @@ final class House {
   }
 
   /** As GitHub makes it of a heading. */
-  private static String anchor(String heading) {
+  static String anchor(String heading) {
     return heading
         .replaceAll("\\[([^]]*)\\]\\([^)]*\\)", "$1")
         .toLowerCase(Locale.ROOT)

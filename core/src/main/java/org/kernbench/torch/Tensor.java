@@ -1,6 +1,7 @@
 package org.kernbench.torch;
 
 import java.io.IOException;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
@@ -43,6 +44,9 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   private static final int SHOWN = 64;
   private static final int ENDS = 3;
   private static final int CHUNK_BYTES = 1 << 16;
+
+  /** Of the bytes that pass between tensors and memory of the host: fits a second cache. */
+  private static final int PIECE_BYTES = 1 << 18;
 
   private final Session session;
   private final String name;
@@ -381,16 +385,44 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
    */
   public Tensor copyInPlace(byte[] elements) {
     checkUsable("copyInPlace");
-    if (elements.length != sizeBytes()) {
-      throw new SimulationException(
-          "tensor %s of shape %s and dtype %s has %s bytes, got %s; expected as many"
-              .formatted(name, shape, dtype, sizeBytes(), elements.length));
-    }
+    checkSize(elements.length);
     settle();
     if (session.hasValues()) {
       writeAll(elements);
     }
     return this;
+  }
+
+  /**
+   * Overwrites the contents with elements of this dtype, row-major and little-endian, from any
+   * memory, for example a file that is mapped; a tensor may have more than 2 GiB.
+   *
+   * @throws SimulationException if there are not as many bytes as the tensor has
+   */
+  public Tensor copyInPlace(MemorySegment elements) {
+    checkUsable("copyInPlace");
+    checkSize(elements.byteSize());
+    settle();
+    if (session.hasValues()) {
+      owner.version++;
+      byte[] piece = new byte[PIECE_BYTES];
+      for (Part part : parts.inMemory()) {
+        new ShardCopy(shape, part.spec(), dtype.sizeBytes())
+            .gather(
+                elements,
+                piece,
+                (at, bytes) -> session.simulator.write(part.at().plus(at), piece, 0, bytes));
+      }
+    }
+    return this;
+  }
+
+  private void checkSize(long bytes) {
+    if (bytes != sizeBytes()) {
+      throw new SimulationException(
+          "tensor %s of shape %s and dtype %s has %s bytes, got %s; expected as many"
+              .formatted(name, shape, dtype, sizeBytes(), bytes));
+    }
   }
 
   /** Sets every element ({@code fill_} in PyTorch). */
@@ -454,6 +486,27 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   @HostRead
   public byte[] toBytes() {
     return settledBytes("toBytes");
+  }
+
+  /**
+   * What {@link #toBytes} gives, into memory of the caller; a tensor may have more than 2 GiB.
+   *
+   * @throws SimulationException if there are not as many bytes as the tensor has
+   */
+  @HostRead
+  public void toMemory(MemorySegment to) {
+    checkUsable("toMemory");
+    checkSize(to.byteSize());
+    settle();
+    byte[] piece = new byte[PIECE_BYTES];
+    for (Part part : parts.inMemory()) {
+      checkWritten(part);
+      new ShardCopy(shape, part.spec(), dtype.sizeBytes())
+          .scatter(
+              piece,
+              (at, bytes) -> session.simulator.read(part.at().plus(at), piece, 0, bytes),
+              to);
+    }
   }
 
   /** One element. */

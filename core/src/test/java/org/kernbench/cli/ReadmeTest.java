@@ -18,8 +18,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What the README shows and says beside its commands, which {@link GuidesTest} runs: figures, the
- * kernel that the first run went through, scripts.
+ * What the README and the pages next to it show and say beside their commands, which {@link
+ * GuidesTest} runs: figures, the kernel that the first run went through, scripts, where links lead.
  */
 final class ReadmeTest {
   private static final Path ROOT = Path.of(System.getProperty("basedir", "."), "..");
@@ -36,7 +36,7 @@ final class ReadmeTest {
   @Test
   void pathOfOneRun_kernelsItNames_areThoseThatTheFirstRunShows() throws IOException {
     String readme = Files.readString(ROOT.resolve("README.md"));
-    List<String> shown = all(KERNEL_LINE, readme.substring(0, readme.indexOf("## How to read")));
+    List<String> shown = all(KERNEL_LINE, readme.substring(0, readme.indexOf("## Where to go")));
     Matcher step = STEP.matcher(readme);
     assertThat(step.find()).isTrue();
     String kernels = step.group().substring(step.group().indexOf("The kernel is"));
@@ -47,8 +47,8 @@ final class ReadmeTest {
   /** The table for developers has every script, and no other. */
   @Test
   void tableForDevelopers_hasEveryScript() throws IOException {
-    String readme = Files.readString(ROOT.resolve("README.md"));
-    String table = readme.substring(readme.indexOf("## For developers"));
+    String page = Files.readString(ROOT.resolve("CONTRIBUTING.md"));
+    String table = page.substring(page.indexOf("## Commands"));
     try (Stream<Path> scripts = Files.list(ROOT.resolve("scripts"))) {
       Set<String> names =
           scripts
@@ -69,9 +69,10 @@ final class ReadmeTest {
               .map(file -> folder.relativize(file).toString())
               .filter(name -> name.endsWith(".java"))
               .collect(Collectors.toCollection(TreeSet::new));
-      String readme = Files.readString(ROOT.resolve("README.md"));
-      String rows = String.join("\n", readme.lines().filter(l -> l.startsWith("| [")).toList());
-      assertThat(new TreeSet<>(all(Pattern.compile("\\(examples/([\\w/]+\\.java)\\)"), rows)))
+      String page = Files.readString(ROOT.resolve("docs/programs.md"));
+      String rows = String.join("\n", page.lines().filter(l -> l.startsWith("| [")).toList());
+      assertThat(
+              new TreeSet<>(all(Pattern.compile("\\(\\.\\./examples/([\\w/]+\\.java)\\)"), rows)))
           .isEqualTo(names);
     }
   }

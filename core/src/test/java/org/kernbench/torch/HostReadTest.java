@@ -2,6 +2,7 @@ package org.kernbench.torch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
@@ -23,6 +24,7 @@ final class HostReadTest {
           "Tensor.toBytes",
           "Tensor.toDoubles",
           "Tensor.toFloats",
+          "Tensor.toMemory",
           "Tensor.toString",
           "Torch.saveAll");
 
@@ -95,6 +97,11 @@ final class HostReadTest {
         case "Tensor.toBytes" -> assertThat(t.toBytes()).containsExactly(0, 0, (byte) 0x80, 0x3F);
         case "Tensor.toDoubles" -> assertThat(t.toDoubles()).containsExactly(1);
         case "Tensor.toFloats" -> assertThat(t.toFloats()).containsExactly(1);
+        case "Tensor.toMemory" -> {
+          byte[] bytes = new byte[4];
+          t.toMemory(MemorySegment.ofArray(bytes));
+          assertThat(bytes).containsExactly(0, 0, (byte) 0x80, 0x3F);
+        }
         case "Tensor.toString" -> assertThat(t.toString()).contains("1.0");
         default -> throw new AssertionError("no test of " + reader);
       }

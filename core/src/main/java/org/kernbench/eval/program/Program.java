@@ -1,8 +1,14 @@
 package org.kernbench.eval.program;
 
+import static java.nio.file.StandardOpenOption.READ;
+import static java.nio.file.StandardOpenOption.WRITE;
+
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,6 +19,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
@@ -151,11 +158,16 @@ public final class Program implements AutoCloseable {
         if (a.flag("rounded")) {
           tensor.copyInPlace(doubles(bytes(a.text("file"))));
         } else {
-          tensor.copyInPlace(bytes(a.text("file")));
+          fromFile(a.text("file"), tensor::copyInPlace);
         }
       }
-      case "read" ->
-          write(a.text("file"), a.flag("exact") ? bytes(tensor.toDoubles()) : tensor.toBytes());
+      case "read" -> {
+        if (a.flag("exact")) {
+          write(a.text("file"), bytes(tensor.toDoubles()));
+        } else {
+          toFile(a.text("file"), tensor);
+        }
+      }
       case "fill" -> tensor.fillInPlace(a.number("x"));
       case "copy" -> tensor.copyInPlace(known("source", tensors, a));
       case "drop" -> tensor.close();
@@ -182,6 +194,34 @@ public final class Program implements AutoCloseable {
       return Files.readAllBytes(Path.of(file));
     } catch (IOException e) {
       throw new UsageException("file " + file + " cannot be read: " + e.getMessage());
+    }
+  }
+
+  /** Shows a file as memory. */
+  private static void fromFile(String file, Consumer<MemorySegment> use) {
+    try (FileChannel channel = FileChannel.open(Path.of(file), READ);
+        Arena arena = Arena.ofConfined()) {
+      use.accept(channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena));
+    } catch (IOException e) {
+      throw new UsageException("file " + file + " cannot be read: " + e.getMessage());
+    }
+  }
+
+  /**
+   * Writes a tensor's bytes over a file of that size. The author has reserved its memory: a fault
+   * in the middle would be no exception.
+   */
+  private static void toFile(String file, Tensor tensor) {
+    try (FileChannel channel = FileChannel.open(Path.of(file), READ, WRITE);
+        Arena arena = Arena.ofConfined()) {
+      if (channel.size() != tensor.sizeBytes()) {
+        throw new UsageException(
+            "file %s has %s bytes; expected one of the tensor's %s"
+                .formatted(file, channel.size(), tensor.sizeBytes()));
+      }
+      tensor.toMemory(channel.map(FileChannel.MapMode.READ_WRITE, 0, tensor.sizeBytes(), arena));
+    } catch (IOException e) {
+      throw new OutputException("file " + file + " cannot be written: " + e.getMessage(), e);
     }
   }
 

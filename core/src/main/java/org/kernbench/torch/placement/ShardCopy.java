@@ -1,5 +1,8 @@
 package org.kernbench.torch.placement;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
+import java.lang.foreign.MemorySegment;
 import org.kernbench.tensor.Shape;
 
 /** Moves the elements of a part between its own dense bytes and those of the whole tensor. */
@@ -21,12 +24,63 @@ public final class ShardCopy {
 
   /** Whole to part. */
   public void gather(byte[] from, byte[] to) {
-    runs((inWhole, inPart, bytes) -> System.arraycopy(from, inWhole, to, inPart, bytes));
+    runs((inWhole, inPart, bytes) ->
+        System.arraycopy(from, exact(inWhole), to, exact(inPart), exact(bytes)));
   }
 
   /** Part to whole. */
   public void scatter(byte[] from, byte[] to) {
-    runs((inWhole, inPart, bytes) -> System.arraycopy(from, inPart, to, inWhole, bytes));
+    runs((inWhole, inPart, bytes) ->
+        System.arraycopy(from, exact(inPart), to, exact(inWhole), exact(bytes)));
+  }
+
+  private static int exact(long bytes) {
+    return Math.toIntExact(bytes);
+  }
+
+  /** What is done with some neighbouring bytes of the part, which lie at the start of a piece. */
+  public interface Piece {
+    void at(long inPart, int bytes);
+  }
+
+  /**
+   * Whole, in any memory, to part, a piece at a time, in the order of the part: so a tensor may be
+   * larger than an array, and what is copied twice is still in the cache the second time.
+   */
+  public void gather(MemorySegment from, byte[] piece, Piece use) {
+    long all = part.shape().elements() * elementBytes;
+    runs((inWhole, inPart, bytes) -> {
+      for (long done = 0; done < bytes; ) {
+        long at = inPart + done;
+        int inPiece = (int) (at % piece.length);
+        int step = (int) Math.min(piece.length - inPiece, bytes - done);
+        MemorySegment.copy(from, JAVA_BYTE, inWhole + done, piece, inPiece, step);
+        done += step;
+        if (inPiece + step == piece.length || at + step == all) {
+          use.at(at - inPiece, inPiece + step);
+        }
+      }
+    });
+  }
+
+  /** Part to whole, a piece at a time; {@code fill} brings the bytes of the next one. */
+  public void scatter(byte[] piece, Piece fill, MemorySegment to) {
+    long all = part.shape().elements() * elementBytes;
+    long[] ready = {0};
+    runs((inWhole, inPart, bytes) -> {
+      for (long done = 0; done < bytes; ) {
+        long at = inPart + done;
+        if (at == ready[0]) {
+          int n = (int) Math.min(piece.length, all - at);
+          fill.at(at, n);
+          ready[0] += n;
+        }
+        int step = (int) Math.min(ready[0] - at, bytes - done);
+        int inPiece = (int) (at % piece.length);
+        MemorySegment.copy(piece, inPiece, to, JAVA_BYTE, inWhole + done, step);
+        done += step;
+      }
+    });
   }
 
   /** Position in the part of an element of the whole; -1 if it is elsewhere. */
@@ -44,7 +98,7 @@ public final class ShardCopy {
   }
 
   private interface Run {
-    void at(int inWhole, int inPart, int bytes);
+    void at(long inWhole, long inPart, long bytes);
   }
 
   /** Visits the longest runs of bytes that are consecutive in both. */
@@ -63,15 +117,15 @@ public final class ShardCopy {
       return;
     }
     long[] strides = whole.strides();
-    int length = Math.toIntExact(shape.dim(axis) * shape.inner(axis) * elementBytes);
+    long length = shape.dim(axis) * shape.inner(axis) * elementBytes;
     int[] index = new int[axis];
-    int inPart = 0;
+    long inPart = 0;
     while (true) {
       long inWhole = part.offset().get(axis) * strides[axis];
       for (int i = 0; i < axis; i++) {
         inWhole += (part.offset().get(i) + index[i]) * strides[i];
       }
-      run.at(Math.toIntExact(inWhole * elementBytes), inPart, length);
+      run.at(inWhole * elementBytes, inPart, length);
       inPart += length;
       int i = axis - 1;
       while (i >= 0 && ++index[i] == shape.dim(i)) {

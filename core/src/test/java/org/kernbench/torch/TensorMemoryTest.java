@@ -1,0 +1,80 @@
+package org.kernbench.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.placement.DpPolicy;
+
+/** Tensors from and to memory of the host, a piece at a time, beside the same through an array. */
+final class TensorMemoryTest {
+  /** Parts end in the middle of pieces, and pieces in the middle of rows. */
+  private static final Shape SHAPE = Shape.of(24, 40, 337);
+
+  private static byte[] noise(long bytes) {
+    byte[] noise = new byte[Math.toIntExact(bytes)];
+    new Random(7).nextBytes(noise);
+    return noise;
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "cube=replicate pe=replicate",
+        "cube=row_wise pe=row_wise",
+        "cube=column_wise pe=column_wise",
+        "cube=row_wise pe=column_wise",
+        "cube=replicate pe=column_wise"
+      })
+  void memory_inAndOut_isWhatAnArrayGives(String placement) {
+    try (Torch torch = Torch.open(Machines.load("tiny", List.of()), TorchOptions.DEFAULT)) {
+      DpPolicy policy = DpPolicy.parse(placement);
+      Tensor byArray = torch.empty(SHAPE, DType.F32, policy, "by array");
+      Tensor byMemory = torch.empty(SHAPE, DType.F32, policy, "by memory");
+      byte[] noise = noise(byArray.sizeBytes());
+
+      byArray.copyInPlace(noise);
+      byMemory.copyInPlace(MemorySegment.ofArray(noise));
+      byte[] out = new byte[noise.length];
+      byArray.toMemory(MemorySegment.ofArray(out));
+
+      assertThat(byMemory.toBytes()).isEqualTo(noise);
+      assertThat(out).isEqualTo(noise);
+    }
+  }
+
+  @Test
+  void memory_ofAnotherSizeOrNeverWritten_isRefused() {
+    try (Torch torch = Torch.open(Machines.load("tiny", List.of()), TorchOptions.DEFAULT)) {
+      Tensor tensor = torch.empty(Shape.of(3), DType.F16, DpPolicy.single(), "x");
+      MemorySegment six = MemorySegment.ofArray(new byte[6]);
+
+      assertThatThrownBy(() -> tensor.copyInPlace(MemorySegment.ofArray(new byte[5])))
+          .isInstanceOf(SimulationException.class)
+          .hasMessageContaining("has 6 bytes, got 5");
+      assertThatThrownBy(() -> tensor.toMemory(six)).hasMessageContaining("before anything was");
+      tensor.fillInPlace(1);
+      tensor.toMemory(six);
+      assertThat(six.toArray(java.lang.foreign.ValueLayout.JAVA_BYTE)).isEqualTo(tensor.toBytes());
+    }
+  }
+
+  /** Numbers and single elements have no axis to be divided. */
+  @Test
+  void scalar_inAndOut() {
+    try (Torch torch = Torch.open(Machines.load("tiny", List.of()), TorchOptions.DEFAULT)) {
+      Tensor one = torch.empty(Shape.of(), DType.F32, DpPolicy.single(), "one");
+      one.copyInPlace(MemorySegment.ofArray(new byte[] {0, 0, -128, 63}));
+      assertThat(one.toFloats()).containsExactly(1);
+    }
+  }
+}
