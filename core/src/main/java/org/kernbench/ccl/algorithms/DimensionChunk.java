@@ -121,7 +121,7 @@ final class DimensionChunk {
       }
       case ALL_TO_ALL -> {
         for (int a = 0; a < count; a++) {
-          exchange(a, a == 0, a == count - 1);
+          exchange(a, a == count - 1);
         }
       }
       case BROADCAST, REDUCE, GATHER, SCATTER, POINT_TO_POINT, BARRIER ->
@@ -271,7 +271,7 @@ final class DimensionChunk {
     return own;
   }
 
-  private void exchange(int a, boolean first, boolean last) {
+  private void exchange(int a, boolean last) {
     phases.add(
         new Phase(
             a,

@@ -1,7 +1,6 @@
 package org.kernbench.ccl.algorithms;
 
 import java.util.TreeSet;
-import org.kernbench.ccl.Axes;
 import org.kernbench.ccl.DimensionSteps.Step;
 import org.kernbench.ccl.Wiring;
 
@@ -104,20 +103,5 @@ final class DimensionQueues {
     }
     int half = Integer.lowestOneBit(number) / 2;
     return half == 0 ? new int[0] : new int[] {number - half - shift, number + half - shift};
-  }
-
-  /** How many queues a rank has for a step along an axis. */
-  static int perRank(Step step, int n) {
-    return switch (step) {
-      case RING -> 2;
-      case DIRECT -> n - 1;
-      case HALVING_DOUBLING -> 32 - Integer.numberOfLeadingZeros(n - 1);
-      case DOUBLE_BINARY_TREE -> 6;
-    };
-  }
-
-  /** Places along an axis. */
-  static int size(Axes axes, int a) {
-    return axes.axis(a).size();
   }
 }

@@ -60,7 +60,7 @@ final class AstraSystem {
 
   private static Map<String, String> idle() {
     Map<String, String> idle = new LinkedHashMap<>();
-    idle.put("scheduling-policy", "the order of chunks, which go one after the other here");
+    idle.put("scheduling-policy", "the order of collectives that wait; each is called here");
     idle.put("boost-mode", "how the tool simulates");
     idle.put("trace-enabled", "what the tool writes");
     idle.put("replay-only", "how the tool takes compute nodes of traces; see kernbench trace");
