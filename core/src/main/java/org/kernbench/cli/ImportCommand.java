@@ -133,6 +133,11 @@ final class ImportCommand implements Callable<Integer> {
       terminal
           .out()
           .println("  kernbench run ccl-allreduce --topology " + machine + " --ccl " + ccl);
+      terminal
+          .out()
+          .println(
+              "other operations: run collective --param op=all_gather --param"
+                  + " algorithm=astra_all_gather");
       return 0;
     }
 

@@ -375,6 +375,11 @@ final class LevelNetwork implements PackageNetwork {
     return dimensions.get(d).wholeMessages() && toPlace(link, d) == NONE;
   }
 
+  @Override
+  public boolean isUncontended(int link) {
+    return dimensions.get(dimension(link)).uncontended();
+  }
+
   /** Whether a link leads from one end to another: packages, or a package and a switch. */
   boolean isLink(LinkOverride said) {
     for (int link : touching(said.from() >= 0 ? said.from() : said.to())) {

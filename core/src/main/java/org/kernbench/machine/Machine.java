@@ -54,6 +54,7 @@ public final class Machine {
   private final int firstHostLink;
   private final int firstSipLink;
   private final int host;
+  private final boolean uncontended;
 
   /**
    * A machine from checked values.
@@ -76,6 +77,7 @@ public final class Machine {
     firstHostLink = sips() * template.links;
     firstSipLink = firstHostLink + 2 * sips();
     host = sips() * template.nodes;
+    uncontended = dimensions().stream().allMatch(Dimension::uncontended);
   }
 
   private Machine(Machine other, List<Problem> warnings) {
@@ -90,6 +92,7 @@ public final class Machine {
     firstHostLink = other.firstHostLink;
     firstSipLink = other.firstSipLink;
     host = other.host;
+    uncontended = other.uncontended;
     this.warnings = List.copyOf(warnings);
   }
 
@@ -193,6 +196,16 @@ public final class Machine {
   /** Whether what passes a link goes on only when a whole piece of it is there. */
   public boolean isStored(int id) {
     return id >= firstSipLink && network.isStored(id - firstSipLink);
+  }
+
+  /**
+   * Whether messages pass each other on a link, so that it bounds no sum of bytes: links of
+   * dimensions that say so, and where all do, links inside packages too, but for memories.
+   */
+  public boolean isUncontended(int id) {
+    return id >= firstSipLink
+        ? network.isUncontended(id - firstSipLink)
+        : uncontended && !linkKind(id).isMemoryPort();
   }
 
   /** Cubes of a package along x. */

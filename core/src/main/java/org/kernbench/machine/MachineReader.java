@@ -105,6 +105,12 @@ final class MachineReader {
           "a switch that forwards whole_messages has room for them; expected forward: cut_through"
               + " with finite buffers, or fabric.buffer: unlimited");
     }
+    if (fabric.isBuffered() && dimensions.stream().anyMatch(Dimension::uncontended)) {
+      systemMap.problem(
+          "network",
+          "links without contention never fill a buffer; expected contention: queue with finite"
+              + " buffers, or fabric.buffer: unlimited");
+    }
     SoftwareSpec software = Software.read(root);
     root.done();
     checkQueues(ipcq, pe, hbm, sram, cube);

@@ -41,6 +41,14 @@ final class NetworkReader {
     WHOLE_MESSAGES
   }
 
+  /** Whether messages wait for each other on a link. */
+  private enum Contention {
+    /** They do. */
+    QUEUE,
+    /** Each has the link to itself. */
+    NONE
+  }
+
   /** The dimensions, innermost first; empty if the network is said by {@code system.sips}. */
   static List<Dimension> dimensions(ConfigMap system, Problems problems) {
     List<Dimension> dimensions = new ArrayList<>();
@@ -87,6 +95,12 @@ final class NetworkReader {
         }
       }
     }
+    boolean passing =
+        map.has("contention") && map.choice("contention", Contention.values()) == Contention.NONE;
+    if (stores && passing) {
+      map.problem(
+          "contention", "a switch that forwards whole_messages keeps a queue; expected queue");
+    }
     long elsewhere = map.has("latency_elsewhere") ? map.time("latency_elsewhere") : 0;
     if (elsewhere >= Math.max(1, whole ? latency - latency % 1000 : latency)) {
       map.problem("latency_elsewhere", "expected less than the latency that it is a part of");
@@ -99,7 +113,8 @@ final class NetworkReader {
         size,
         new LinkSpec(first.rate(), first.latencyPs() - elsewhere),
         link(rate, out, whole),
-        stores);
+        stores,
+        passing);
   }
 
   private static LinkSpec link(long bytesPerSecond, long latencyPs, boolean wholeNs) {

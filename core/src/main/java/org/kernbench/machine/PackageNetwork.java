@@ -51,6 +51,9 @@ sealed interface PackageNetwork permits SipNetwork, LevelNetwork {
   /** Whether what passes a link goes on only when all of it is there. */
   boolean isStored(int link);
 
+  /** Whether messages pass each other on a link. */
+  boolean isUncontended(int link);
+
   /** The next package on the way. */
   int nextSip(int from, int to);
 

@@ -322,6 +322,11 @@ final class SipNetwork implements PackageNetwork {
   }
 
   @Override
+  public boolean isUncontended(int link) {
+    return false;
+  }
+
+  @Override
   public int numberOfOwn(int link) {
     return link;
   }

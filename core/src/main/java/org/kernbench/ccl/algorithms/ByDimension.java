@@ -3,8 +3,10 @@ package org.kernbench.ccl.algorithms;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.Axes;
 import org.kernbench.ccl.CollectiveAlgorithm;
@@ -52,7 +54,11 @@ public final class ByDimension implements CollectiveAlgorithm {
 
   @Override
   public Set<CollectiveOp> operations() {
-    return Set.of(CollectiveOp.ALL_REDUCE, CollectiveOp.REDUCE_SCATTER, CollectiveOp.ALL_GATHER);
+    return Set.of(
+        CollectiveOp.ALL_REDUCE,
+        CollectiveOp.REDUCE_SCATTER,
+        CollectiveOp.ALL_GATHER,
+        CollectiveOp.ALL_TO_ALL);
   }
 
   @Override
@@ -75,16 +81,22 @@ public final class ByDimension implements CollectiveAlgorithm {
     for (int a = 0; a < axes.count(); a++) {
       steps.add(how.along().size() == 1 ? how.along().getFirst() : step(config, axes, a));
       int size = axes.axis(a).size();
-      if (steps.get(a) == Step.HALVING_DOUBLING && Integer.bitCount(size) != 1) {
+      boolean halves =
+          steps.get(a) == Step.HALVING_DOUBLING || steps.get(a) == Step.DOUBLE_BINARY_TREE;
+      if (halves && Integer.bitCount(size) != 1) {
         throw new CollectiveException(
             """
-            algorithms.%s.along: halving_doubling along dimension %s of %s places; expected a \
+            algorithms.%s.along: %s along dimension %s of %s places; expected a \
             power of two; use ring or direct there\
             """
-                .formatted(config.name(), a, size));
+                .formatted(config.name(), word(steps.get(a)), a, size));
       }
     }
     return new Serial(group, queues, config, axes, steps);
+  }
+
+  private static String word(Step step) {
+    return step.name().toLowerCase(Locale.ROOT);
   }
 
   private static Step step(AlgorithmConfig config, Axes axes, int axis) {
@@ -107,6 +119,7 @@ public final class ByDimension implements CollectiveAlgorithm {
     private final DimensionSteps how;
     private final Axes axes;
     private final List<Step> steps;
+    private final Map<Long, LinkCosts> costs = new ConcurrentHashMap<>();
 
     Serial(Group group, IpcqSpec queues, AlgorithmConfig config, Axes axes, List<Step> steps) {
       this.group = group;
@@ -122,59 +135,70 @@ public final class ByDimension implements CollectiveAlgorithm {
       Wiring wiring = new Wiring(group);
       for (int a = 0; a < axes.count(); a++) {
         for (int[] line : axes.lines(a)) {
-          join(wiring, a, line);
+          for (int lane = 0; lane < lanes(); lane++) {
+            DimensionQueues.join(wiring, steps.get(a), a, line, lane);
+          }
         }
       }
       return wiring.connections();
     }
 
-    private void join(Wiring wiring, int a, int[] line) {
-      int n = line.length;
-      switch (steps.get(a)) {
-        case RING -> {
-          for (int i = 0; i < n; i++) {
-            wiring.join(
-                line[i], DimensionWalk.next(a), line[(i + 1) % n], DimensionWalk.previous(a));
-          }
-        }
-        case DIRECT -> {
-          for (int i = 0; i < n; i++) {
-            for (int j = i + 1; j < n; j++) {
-              wiring.join(
-                  line[i],
-                  DimensionWalk.peer(a, j - i, n),
-                  line[j],
-                  DimensionWalk.peer(a, i - j, n));
-            }
-          }
-        }
-        case HALVING_DOUBLING -> {
-          for (int i = 0; i < n; i++) {
-            for (int bit = 1; bit < n; bit *= 2) {
-              if ((i & bit) == 0) {
-                wiring.join(
-                    line[i],
-                    DimensionWalk.peer(a, bit, n),
-                    line[i | bit],
-                    DimensionWalk.peer(a, -bit, n));
-              }
-            }
-          }
-        }
-      }
+    /** Sets of queues: one for each chunk that may be under way along a dimension. */
+    private int lanes() {
+      return Math.max(1, Math.min(how.activeChunks(), how.splits()));
     }
 
     @Override
     public RankProgram program(CollectiveCall call) {
-      int blocks = blocks(call);
-      return (tl, rank, vector, reduction) ->
-          new DimensionWalk(axes, steps, how, call, blocks, tl, rank, vector, reduction).run();
+      check(call.op());
+      int chunks = blocks(call);
+      // a tree's ranks have no plan in common, so its chunks go one after the other
+      boolean serial = how.activeChunks() == 0 || steps.contains(Step.DOUBLE_BINARY_TREE);
+      return (tl, rank, vector, reduction) -> {
+        List<DimensionChunk> own = new ArrayList<>();
+        for (int c = 0; c < chunks; c++) {
+          DimensionParts parts = new DimensionParts(axes, steps, call, tl, rank, vector, c, chunks);
+          own.add(new DimensionChunk(parts, steps, how, reduction, this::messagePs));
+        }
+        new DimensionWalk(own, axes.count(), serial ? 0 : lanes()).run();
+      };
+    }
+
+    /** Refuses steps that an operation cannot take. */
+    private void check(CollectiveOp op) {
+      for (int a = 0; a < steps.size(); a++) {
+        boolean turns = op == CollectiveOp.ALL_REDUCE && (how.whole() || a == steps.size() - 1);
+        boolean tree = steps.get(a) == Step.DOUBLE_BINARY_TREE && !turns;
+        boolean halves = steps.get(a) == Step.HALVING_DOUBLING && op == CollectiveOp.ALL_TO_ALL;
+        if (tree || halves) {
+          throw new CollectiveException(
+              """
+              algorithms.%s.along: %s does not go by %s along dimension %s; expected ring or \
+              direct there\
+              """
+                  .formatted(config.name(), op.word(), word(steps.get(a)), a));
+        }
+      }
+    }
+
+    /** What a message takes along the first line of an axis, as if it met nobody. */
+    private long messagePs(int a, int distance, long bytes) {
+      LinkCosts hop =
+          costs.computeIfAbsent(
+              a * (long) Integer.MAX_VALUE + distance,
+              key -> {
+                int[] line = axes.line(0, a);
+                return between(line[0], line[distance % line.length]);
+              });
+      return hop.messagePs(bytes);
     }
 
     /** Round each dimension every rank does what rank 0 does, with segments turned. */
     @Override
     public Fold.Turn turn(CollectiveCall call) {
-      if (steps.stream().anyMatch(step -> step != Step.RING) || how.whole()) {
+      if (steps.stream().anyMatch(step -> step != Step.RING)
+          || how.whole()
+          || call.op() == CollectiveOp.ALL_TO_ALL) {
         throw new CannotFoldException(
             "by_dimension is folded where it goes round each dimension with scattered vectors; use"
                 + " along: ring and vectors: scattered, or --fold off");
@@ -202,19 +226,35 @@ public final class ByDimension implements CollectiveAlgorithm {
      * How many parts of the vector go one after the other: as wanted, and so that slots hold them.
      */
     private int blocks(CollectiveCall call) {
+      long elements = elements(call);
       long most = mostPerMessage(call.dtype());
       long longest = 1;
       for (int a = 0; a < axes.count(); a++) {
-        if (a == 0 || how.whole() || call.op() == CollectiveOp.ALL_GATHER) {
-          longest = Math.max(longest, Math.ceilDiv(call.elements(), segmentsAtFirst(a)));
+        boolean first = a == 0 || steps.get(a) == Step.DOUBLE_BINARY_TREE;
+        if (first || how.whole() || isWhole(call.op())) {
+          longest = Math.max(longest, Math.ceilDiv(elements, segmentsAtFirst(a)));
         }
       }
       long fitting = Math.ceilDiv(longest, most);
-      return Math.toIntExact(Math.min(Math.max(1, call.elements()), fitting * how.splits()));
+      return Math.toIntExact(Math.min(Math.max(1, elements), fitting * how.splits()));
+    }
+
+    /** Whether messages of the last dimension may be as long as those of the first. */
+    private static boolean isWhole(CollectiveOp op) {
+      return op == CollectiveOp.ALL_GATHER || op == CollectiveOp.ALL_TO_ALL;
+    }
+
+    /** What a rank has at the beginning, or at the end. */
+    private static long elements(CollectiveCall call) {
+      return call.op() == CollectiveOp.ALL_TO_ALL ? call.splits().sent(0) : call.elements();
     }
 
     private int segmentsAtFirst(int a) {
-      return steps.get(a) == Step.HALVING_DOUBLING ? 2 : axes.axis(a).size();
+      return switch (steps.get(a)) {
+        case HALVING_DOUBLING -> 2;
+        case DOUBLE_BINARY_TREE -> 1;
+        case RING, DIRECT -> axes.axis(a).size();
+      };
     }
 
     private long mostPerMessage(DType dtype) {
@@ -226,6 +266,9 @@ public final class ByDimension implements CollectiveAlgorithm {
 
     @Override
     public OptionalLong predictPs(CollectiveCall call) {
+      if (call.op() == CollectiveOp.ALL_TO_ALL || steps.contains(Step.DOUBLE_BINARY_TREE)) {
+        return OptionalLong.empty();
+      }
       int blocks = blocks(call);
       double bytes = (double) call.bytes() / blocks;
       long ps = 0;
@@ -261,6 +304,7 @@ public final class ByDimension implements CollectiveAlgorithm {
           }
           yield ps;
         }
+        case DOUBLE_BINARY_TREE -> throw new IllegalStateException("bug: a tree has no forecast");
       };
     }
 

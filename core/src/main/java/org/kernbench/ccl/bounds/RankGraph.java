@@ -492,6 +492,9 @@ public final class RankGraph {
     private final long[] latency;
     private final double[] rate;
 
+    /** Of a link on which messages pass each other, bytes per second. */
+    private static final double UNLIMITED = 1e18;
+
     /** Those that leave node v are order[first[v]] to order[first[v + 1] - 1]. */
     private final int[] first;
 
@@ -524,7 +527,7 @@ public final class RankGraph {
         from[i] = machine.linkFrom(id);
         to[i] = machine.linkTo(id);
         latency[i] = link.latencyPs();
-        rate[i++] = link.rate().bytesPerSecond();
+        rate[i++] = machine.isUncontended(id) ? UNLIMITED : link.rate().bytesPerSecond();
       }
       first = new int[nodes + 1];
       order = new int[n];

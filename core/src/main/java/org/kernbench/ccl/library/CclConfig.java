@@ -453,11 +453,15 @@ public final class CclConfig {
           map.has("along") ? steps(map) : plain.along(),
           map.has("vectors") && map.choice("vectors", Vectors.values()) == Vectors.WHOLE,
           map.has("splits") ? map.integer("splits", 1, 1 << 20) : 1,
+          Keys.said(map, "active_chunks", "serial")
+              ? map.integer("active_chunks", 1, 1 << 20)
+              : plain.activeChunks(),
           map.has("endpoint_delay") ? map.time("endpoint_delay") : 0,
           Keys.said(map, "memory_bandwidth", "none")
               ? Optional.of(Rate.ofBytesPerSecond(map.bandwidth("memory_bandwidth")))
               : Optional.empty(),
-          map.has("time") && map.choice("time", Counting.values()) == Counting.WHOLE_NS);
+          map.has("time") && map.choice("time", Counting.values()) == Counting.WHOLE_NS,
+          map.has("ends") ? map.choice("ends", DimensionSteps.Ends.values()) : plain.ends());
     }
 
     private static List<DimensionSteps.Step> steps(ConfigMap map) {
@@ -472,7 +476,11 @@ public final class CclConfig {
         }
         if (!known) {
           map.problem(
-              "along", "got \"" + word + "\"; expected ring, direct or halving_doubling, for each");
+              "along",
+              "got \""
+                  + word
+                  + "\"; expected ring, direct, halving_doubling or"
+                  + " double_binary_tree, for each");
         }
       }
       return steps.isEmpty() ? DimensionSteps.PLAIN.along() : steps;

@@ -33,6 +33,8 @@ import org.kernbench.sim.Simulation;
  * <p>From a link to a switch that passes on whole messages, {@code h_(i+1) = f_i + L_i}: the head
  * sets out when the tail is there.
  *
+ * <p>On a link without contention {@code s_i = h_i}: chunks of different transfers pass each other.
+ *
  * <p>The head of chunk {@code j + 1} is offered to the first link when the tail of chunk {@code j}
  * has entered it, so transfers that share a source take turns chunk by chunk. Heads that reach a
  * link at the same time are served in the order of {@link Ties}. Nothing else delays a byte:
@@ -127,6 +129,9 @@ public final class Fabric implements Interconnect, EventHandler {
   /** By link id, whether a chunk goes on from it only when all of it has arrived. */
   private final boolean[] stored;
 
+  /** By link id, whether chunks pass each other on it. */
+  private final boolean[] passing;
+
   /** By link id; empty if all are at place 0. */
   private final int[] places;
 
@@ -207,8 +212,11 @@ public final class Fabric implements Interconnect, EventHandler {
       latenciesPs[i] = link.latencyPs();
     }
     boolean[] stored = new boolean[n];
+    boolean[] passing = new boolean[n];
     for (int i = 0; i < n; i++) {
-      stored[i] = machine.isStored(folded == null ? i : folded.linkOf(i));
+      int named = folded == null ? i : folded.linkOf(i);
+      stored[i] = machine.isStored(named);
+      passing[i] = machine.isUncontended(named);
     }
     HbmSlices slices = machine.hbm().isBanked() ? new HbmSlices(machine) : null;
     return new Fabric(
@@ -218,6 +226,7 @@ public final class Fabric implements Interconnect, EventHandler {
         latenciesPs,
         folded == null ? machine.soleFeeders() : folded.soleFeeders(),
         stored,
+        passing,
         slices,
         Ties.of(machine),
         folded);
@@ -248,6 +257,7 @@ public final class Fabric implements Interconnect, EventHandler {
         latenciesPs,
         feeders,
         new boolean[rates.length],
+        new boolean[rates.length],
         null,
         Ties.ofOnePackage(),
         null);
@@ -260,6 +270,7 @@ public final class Fabric implements Interconnect, EventHandler {
       long[] latenciesPs,
       int[] feeders,
       boolean[] stored,
+      boolean[] passing,
       @Nullable HbmSlices slices,
       Ties ties,
       @Nullable Symmetry folded) {
@@ -276,6 +287,7 @@ public final class Fabric implements Interconnect, EventHandler {
     this.links = new long[rates.length << LINK_SHIFT];
     this.feeders = feeders.clone();
     this.stored = stored.clone();
+    this.passing = passing.clone();
     for (int i = 0; i < rates.length; i++) {
       int at = i << LINK_SHIFT;
       links[at + LATENCY_PS] = latenciesPs[i];
@@ -306,6 +318,7 @@ public final class Fabric implements Interconnect, EventHandler {
     this.links = whole.links;
     this.feeders = whole.feeders;
     this.stored = whole.stored;
+    this.passing = whole.passing;
     this.ties = whole.ties;
     this.folded = whole.folded;
     this.handler = sim.register(this);
@@ -610,10 +623,11 @@ public final class Fabric implements Interconnect, EventHandler {
       final int id = way[hop];
       final int link = id << LINK_SHIFT;
       final long duration = size == chunkBytes ? l[link + CHUNK_PS] : partPs(id, size);
-      final long start = Math.max(headArrives, l[link + FREE_PS]);
+      final long free = l[link + FREE_PS];
+      final long start = passing[id] ? headArrives : Math.max(headArrives, free);
       final long tail = Math.max(start + duration, tailArrives);
-      l[link + FREE_PS] = tail;
-      l[link + BUSY_PS] += tail - start;
+      l[link + FREE_PS] = Math.max(tail, free);
+      l[link + BUSY_PS] += Math.max(0, tail - Math.max(start, free));
       l[link + LINK_BYTES] += size;
       final long who = ties.who(way[hops + hop], x[transfer + ID]);
       if (l[link + LAST_WHO] != who) {

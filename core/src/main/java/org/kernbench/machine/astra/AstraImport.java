@@ -64,9 +64,12 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
     problems.throwIfAny();
     AstraNetwork n = AstraNetwork.read(networkTree, problems, findings);
     problems.throwIfAny();
-    AstraSystem s = AstraSystem.read(systemTree, n.dimensions().size(), problems, findings);
+    List<Integer> sizes = n.dimensions().stream().map(AstraNetwork.Dimension::size).toList();
+    AstraSystem s = AstraSystem.read(systemTree, sizes, problems, findings);
     problems.throwIfAny();
-    meetings(n, s, congestion, findings);
+    if (congestion == Congestion.AWARE) {
+      stored(n, s, findings);
+    }
     return new AstraImport(machine(n, s, congestion, wholeNs), ccl(s, wholeNs), findings);
   }
 
@@ -85,33 +88,30 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
     }
   }
 
-  /** Where messages share a link, which the tool lets them do for nothing unless told. */
-  private static void meetings(
-      AstraNetwork network, AstraSystem system, Congestion congestion, List<Finding> findings) {
+  /** Where that network does with messages what ours does not. */
+  private static void stored(AstraNetwork network, AstraSystem system, List<Finding> findings) {
     for (int d = 0; d < network.dimensions().size(); d++) {
       AstraNetwork.Dimension dimension = network.dimensions().get(d);
-      List<String> shared = new ArrayList<>();
+      List<String> far = new ArrayList<>();
       for (String key : AstraSystem.OPERATIONS.keySet()) {
         String step = system.along(key).get(d);
-        boolean direct = step.equals("direct") && !dimension.kind().equals("FullyConnected");
-        boolean halves = step.equals("halving_doubling") && dimension.kind().equals("Ring");
-        if (dimension.size() > 2 && (direct || halves)) {
-          shared.add(AstraSystem.OPERATIONS.get(key) + " " + step);
+        if (!step.equals("ring") && dimension.kind().equals("Ring") && dimension.size() > 3) {
+          far.add(AstraSystem.OPERATIONS.get(key) + " " + step);
         }
       }
-      if (!shared.isEmpty() && congestion == Congestion.UNAWARE) {
+      if (!far.isEmpty()) {
         findings.add(
-            new Finding(
-                "",
-                0,
+            Finding.note(
                 "dimension " + d,
-                Finding.Kind.DIFFERENT,
-                """
-                messages of %s meet on links of this %s and wait; a congestion-unaware network \
-                lets them pass at once\
-                """
-                    .formatted(String.join(", ", shared), dimension.kind())));
+                "messages of %s go several links of this Ring; that network stores them at each, here they cut through"
+                    .formatted(String.join(", ", far))));
       }
+    }
+    if (system.splits() > 1 && system.activeChunks() > 1) {
+      findings.add(
+          Finding.note(
+              "active-chunks-per-dimension",
+              "of chunks that meet on links one may hold up another, whose turn it is by the plan"));
     }
   }
 
@@ -123,7 +123,7 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
     for (AstraNetwork.Dimension each : network.dimensions()) {
       boolean stores = each.isSwitch() && congestion == Congestion.AWARE;
       dimensions.append(
-          "    - {kind: %s, size: %s, bandwidth: %s B/s, latency: %s, latency_elsewhere: %s ps%s%s}\n"
+          "    - {kind: %s, size: %s, bandwidth: %s B/s, latency: %s, latency_elsewhere: %s ps%s%s%s}\n"
               .formatted(
                   AstraNetwork.word(each.kind()),
                   each.size(),
@@ -131,6 +131,7 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
                   Quantity.TIME.format(Math.max(LEAST_LATENCY_PS, each.latencyPs())),
                   INSIDE_PS,
                   stores ? ", forward: whole_messages" : "",
+                  congestion == Congestion.UNAWARE ? ", contention: none" : "",
                   wholeNs ? ", time: whole_ns" : ""));
     }
     long queues = queues(network, system);
@@ -207,12 +208,13 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
             switch (system.along(key).get(d)) {
               case "direct" -> size - 1;
               case "halving_doubling" -> 32 - Integer.numberOfLeadingZeros(size - 1);
+              case "double_binary_tree" -> Math.min(size - 1, 6);
               default -> 2;
             };
       }
       most = Math.max(most, queues);
     }
-    return most;
+    return most * Math.min(system.activeChunks(), system.splits());
   }
 
   // ---- ccl.yaml ----
@@ -228,6 +230,8 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
                 along: [%s]
                 vectors: %s
                 splits: %s
+                active_chunks: %s
+                ends: astra
                 endpoint_delay: %s
                 memory_bandwidth: %s
                 time: %s
@@ -237,6 +241,7 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
                     String.join(", ", system.along(key)),
                     system.whole() ? "whole" : "scattered",
                     system.splits(),
+                    system.activeChunks(),
                     Quantity.TIME.format(system.endpointDelayPs()),
                     system.memoryBytesPerSecond() == 0
                         ? "none"
@@ -249,6 +254,7 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
       operations:
         reduce_scatter: astra_reduce_scatter
         all_gather: astra_all_gather
+        all_to_all: astra_all_to_all
 
     algorithms:
     """

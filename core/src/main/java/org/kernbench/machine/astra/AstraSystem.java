@@ -42,6 +42,7 @@ final class AstraSystem {
   private final Map<String, List<String>> along = new LinkedHashMap<>();
   private boolean whole = true;
   private int splits = 1;
+  private int activeChunks = 1;
   private long endpointDelayPs = Decimal.rounded(USUAL_DELAY_NS.movePointRight(3));
   private long memoryBytesPerSecond;
   private double peakFlops;
@@ -53,12 +54,13 @@ final class AstraSystem {
     keys.put("all-reduce-implementation", "all_reduce");
     keys.put("reduce-scatter-implementation", "reduce_scatter");
     keys.put("all-gather-implementation", "all_gather");
+    keys.put("all-to-all-implementation", "all_to_all");
     return Collections.unmodifiableMap(keys);
   }
 
   private static Map<String, String> idle() {
     Map<String, String> idle = new LinkedHashMap<>();
-    idle.put("scheduling-policy", "the order of chunks, which go one after the other here");
+    idle.put("scheduling-policy", "the order of collectives that wait; each is called here");
     idle.put("boost-mode", "how the tool simulates");
     idle.put("trace-enabled", "what the tool writes");
     idle.put("replay-only", "how the tool takes compute nodes of traces; see kernbench trace");
@@ -69,20 +71,13 @@ final class AstraSystem {
 
   /** Reads a file for a network of so many dimensions. */
   static AstraSystem read(
-      ConfigTree tree, int dimensions, Problems problems, List<Finding> findings) {
+      ConfigTree tree, List<Integer> sizes, Problems problems, List<Finding> findings) {
     AstraSystem system = new AstraSystem();
     ConfigMap root = tree.root(problems);
     system.ends(root, findings);
     system.chunks(root, findings);
     for (String key : OPERATIONS.keySet()) {
-      system.along.put(key, system.implementation(root, key, dimensions, findings));
-    }
-    if (root.has("all-to-all-implementation")) {
-      findings.add(
-          Finding.different(
-              root,
-              "all-to-all-implementation",
-              "all-to-alls go pairwise, in the way of defaults.operations.all_to_all"));
+      system.along.put(key, system.implementation(root, key, sizes, findings));
     }
     system.processor(root, findings);
     for (String key : root.keys()) {
@@ -160,43 +155,47 @@ final class AstraSystem {
       splits = root.integer("preferred-dataset-splits", 1, 1 << 20);
       findings.add(
           Finding.taken(
-              root, "preferred-dataset-splits", "splits of the algorithms, one after the other"));
+              root, "preferred-dataset-splits", "splits of the algorithms, chunks of the vector"));
     }
     if (root.has("active-chunks-per-dimension")) {
-      int active = root.integer("active-chunks-per-dimension", 1, 1 << 20);
+      activeChunks = root.integer("active-chunks-per-dimension", 1, 1 << 10);
       findings.add(
-          splits == 1 || active == 1
-              ? Finding.taken(
-                  root, "active-chunks-per-dimension", "one chunk is under way at a time")
-              : Finding.different(
-                  root,
-                  "active-chunks-per-dimension",
-                  "got %s of %s chunks at once; here they go one after the other"
-                      .formatted(active, splits)));
+          Finding.taken(
+              root,
+              "active-chunks-per-dimension",
+              "active_chunks of the algorithms: %s under way along a dimension at a time"
+                  .formatted(activeChunks == 1 ? "one is" : activeChunks + " are")));
+    } else {
+      findings.add(Finding.missing("active-chunks-per-dimension", "1, as the tool takes it"));
     }
   }
 
   private List<String> implementation(
-      ConfigMap root, String key, int dimensions, List<Finding> findings) {
+      ConfigMap root, String key, List<Integer> sizes, List<Finding> findings) {
+    boolean exchange = key.equals("all-to-all-implementation");
+    String usual = exchange ? "direct" : "ring";
     if (!root.has(key)) {
-      findings.add(Finding.missing(key, "ring along each dimension"));
-      return Collections.nCopies(dimensions, "ring");
+      findings.add(Finding.missing(key, usual + " along each dimension"));
+      return Collections.nCopies(sizes.size(), usual);
     }
     List<String> words = root.texts(key);
-    if (words.size() != dimensions) {
+    if (words.size() != sizes.size()) {
       root.problem(
           key,
           "got %s entries for %s dimensions of the network; expected one for each"
-              .formatted(words.size(), dimensions));
-      return Collections.nCopies(dimensions, "ring");
+              .formatted(words.size(), sizes.size()));
+      return Collections.nCopies(sizes.size(), usual);
     }
     List<String> steps = new ArrayList<>();
     List<String> replaced = new ArrayList<>();
-    for (String word : words) {
+    for (int d = 0; d < words.size(); d++) {
+      boolean turns = key.startsWith("all-reduce") && (whole || d == words.size() - 1);
+      String word = words.get(d);
       String step = step(word);
-      if (step.isEmpty()) {
-        step = word.startsWith("direct") ? "direct" : "ring";
-        replaced.add(word + " as " + step);
+      String why = whyNot(step, exchange, turns, sizes.get(d));
+      if (!why.isEmpty()) {
+        step = word.startsWith("direct") || exchange ? "direct" : "ring";
+        replaced.add("%s as %s%s".formatted(word, step, why));
       }
       steps.add(step);
     }
@@ -208,12 +207,29 @@ final class AstraSystem {
     return steps;
   }
 
+  /** Why a step cannot be taken along a dimension; empty if it can. */
+  private static String whyNot(String step, boolean exchange, boolean turns, int size) {
+    return switch (step) {
+      case "" -> ", which is not known here";
+      case "halving_doubling" ->
+          exchange
+              ? ", for the tool stops at it in an all-to-all"
+              : Integer.bitCount(size) == 1 ? "" : ", for " + size + " is no power of two";
+      case "double_binary_tree" ->
+          !turns
+              ? ", for the tool does an all-reduce there"
+              : Integer.bitCount(size) == 1 ? "" : ", for " + size + " is no power of two";
+      default -> "";
+    };
+  }
+
   /** The word for an algorithm along a dimension; empty for one that there is not. */
   private static String step(String word) {
     return switch (word) {
       case "ring" -> "ring";
       case "direct" -> "direct";
       case "halvingDoubling" -> "halving_doubling";
+      case "doubleBinaryTree" -> "double_binary_tree";
       default -> "";
     };
   }
@@ -263,6 +279,11 @@ final class AstraSystem {
 
   int splits() {
     return splits;
+  }
+
+  /** Chunks that are under way along one dimension at a time. */
+  int activeChunks() {
+    return activeChunks;
   }
 
   long endpointDelayPs() {

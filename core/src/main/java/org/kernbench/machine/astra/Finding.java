@@ -46,6 +46,11 @@ public record Finding(String file, int line, String key, Kind kind, String what)
     return new Finding("", 0, key, Kind.TAKEN, "missing: " + what);
   }
 
+  /** Something that no key alone says, and that differs. */
+  static Finding note(String about, String what) {
+    return new Finding("", 0, about, Kind.DIFFERENT, what);
+  }
+
   private static Finding of(ConfigMap map, String key, Kind kind, String what) {
     Position at = map.at(key);
     return new Finding(at.file(), at.line(), key, kind, what);

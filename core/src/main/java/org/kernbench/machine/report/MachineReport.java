@@ -113,7 +113,7 @@ public final class MachineReport {
       boolean sides = each.fromSwitch().latencyPs() != each.link().latencyPs();
       row(
           "  dimension " + d,
-          "%s of %s   %s, %s%s%s%s%s"
+          "%s of %s   %s, %s%s%s%s%s%s"
               .formatted(
                   each.kind().name().toLowerCase(Locale.ROOT),
                   each.size(),
@@ -123,6 +123,7 @@ public final class MachineReport {
                       ? " to the switch, " + time(each.fromSwitch().latencyPs()) + " from it"
                       : "",
                   each.wholeMessages() ? ", whole messages" : "",
+                  each.uncontended() ? ", without contention" : "",
                   each.link().rate().isInWholeNs() ? ", in whole ns" : "",
                   stride == 1 ? "" : ", next at +" + stride));
       stride *= each.size();

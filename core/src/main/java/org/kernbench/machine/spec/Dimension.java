@@ -10,13 +10,20 @@ package org.kernbench.machine.spec;
  * @param fromSwitch rate and latency of the links from its switch; as {@code link} without one
  * @param wholeMessages whether its switch has to have all of what it passes on, in pieces of {@code
  *     fabric.chunk}; if not, it passes bytes on as they come
+ * @param uncontended whether messages pass each other on its links: each takes its bytes at the
+ *     rate of the link, however many do so at once
  */
 public record Dimension(
-    DimensionKind kind, int size, LinkSpec link, LinkSpec fromSwitch, boolean wholeMessages) {
+    DimensionKind kind,
+    int size,
+    LinkSpec link,
+    LinkSpec fromSwitch,
+    boolean wholeMessages,
+    boolean uncontended) {
 
   /** One whose links are all the same. */
   public static Dimension of(DimensionKind kind, int size, LinkSpec link) {
-    return new Dimension(kind, size, link, link, false);
+    return new Dimension(kind, size, link, link, false, false);
   }
 
   /** Whether every place of it has the same links: on a mesh, the ends have fewer. */

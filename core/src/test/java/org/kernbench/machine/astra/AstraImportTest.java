@@ -50,8 +50,15 @@ final class AstraImportTest {
       int delayNs,
       int memory,
       int splits,
+      int active,
       boolean whole,
       boolean aware) {
+
+    AstraReference.Setting setting(boolean wholeNs) {
+      return new AstraReference.Setting(
+          kinds, steps, sizes, gigabytes, latencyNs, delayNs, memory, splits, active, whole,
+          wholeNs);
+    }
 
     int ranks() {
       return sizes.stream().reduce(1, (a, b) -> a * b);
@@ -84,7 +91,8 @@ final class AstraImportTest {
         default -> {
           double sum = 0;
           for (double half = block / 2; half >= part; half /= 2) {
-            sum += wireNs(d, half) + delayNs + (reduces ? reduceNs(half) : 0);
+            // charged with the next message, the last with nothing
+            sum += wireNs(d, half) + delayNs + (reduces && half > part ? reduceNs(half / 2) : 0);
           }
           yield sum;
         }
@@ -135,17 +143,35 @@ final class AstraImportTest {
     String system() {
       String all =
           steps.stream()
-              .map(s -> s.equals("halving_doubling") ? "halvingDoubling" : s)
+              .map(AstraImportTest::nameThere)
               .map(s -> '"' + s + '"')
               .collect(Collectors.joining(", ", "[", "]"));
       return """
-      {"scheduling-policy": "LIFO", "endpoint-delay": %s, "active-chunks-per-dimension": 1,
+      {"scheduling-policy": "LIFO", "endpoint-delay": %s, "active-chunks-per-dimension": %s,
        "preferred-dataset-splits": %s, "all-reduce-implementation": %s,
        "all-gather-implementation": %s, "reduce-scatter-implementation": %s,
+       "all-to-all-implementation": %s,
        "collective-optimization": "%s", "local-mem-bw": %s, "boost-mode": 0}
       """
-          .formatted(delayNs, splits, all, all, all, whole ? "baseline" : "localBWAware", memory);
+          .formatted(
+              delayNs,
+              active,
+              splits,
+              all,
+              all,
+              all,
+              all,
+              whole ? "baseline" : "localBWAware",
+              memory);
     }
+  }
+
+  private static String nameThere(String step) {
+    return switch (step) {
+      case "halving_doubling" -> "halvingDoubling";
+      case "double_binary_tree" -> "doubleBinaryTree";
+      default -> step;
+    };
   }
 
   private AstraImport imported(String network, String system, boolean aware, boolean wholeNs)
@@ -158,17 +184,21 @@ final class AstraImportTest {
 
   private double simulatedNs(Cell cell, CollectiveOp op, long elements, boolean wholeNs)
       throws IOException {
+    var result =
+        trial(cell, op, wholeNs)
+            .run(new Question(op, ReduceKind.SUM, DType.F16, -1, elements), Mode.TIME);
+    assertThat(result.problems()).isEmpty();
+    return result.ps() / 1000.0;
+  }
+
+  private CollectiveTrial trial(Cell cell, CollectiveOp op, boolean wholeNs) throws IOException {
     AstraImport files = imported(cell.network(), cell.system(), cell.aware, wholeNs);
     Path file = Files.writeString(folder.resolve("machine.yaml"), files.machine());
     Machine machine = Machines.load(file.toString(), List.of());
     CclConfig ccl = CclConfig.parse("ccl.yaml", files.ccl(), List.of());
     String entry = "astra_" + op.word();
     List<Pe> leads = IntStream.range(0, machine.sips()).mapToObj(s -> new Pe(s, 0, 0)).toList();
-    CollectiveTrial trial =
-        CollectiveTrial.of(machine, new ByDimension(), ccl.of(entry), RankLevel.SIP, leads);
-    var result = trial.run(new Question(op, ReduceKind.SUM, DType.F16, -1, elements), Mode.TIME);
-    assertThat(result.problems()).isEmpty();
-    return result.ps() / 1000.0;
+    return CollectiveTrial.of(machine, new ByDimension(), ccl.of(entry), RankLevel.SIP, leads);
   }
 
   private static Cell ring(List<Integer> sizes) {
@@ -181,6 +211,7 @@ final class AstraImportTest {
         Collections.nCopies(n, 500),
         1,
         0,
+        1,
         1,
         false,
         false);
@@ -244,7 +275,10 @@ final class AstraImportTest {
         latencies,
         random.nextInt(4) * random.nextInt(20),
         random.nextInt(2) * (1 + random.nextInt(100)),
-        1 + random.nextInt(3),
+        dimensions == 1
+            ? 1 + random.nextInt(3)
+            : 1, // of several, chunks overlap: see the reference
+        1,
         random.nextInt(4) == 0,
         random.nextBoolean());
   }
@@ -252,7 +286,7 @@ final class AstraImportTest {
   @Test
   void everyOperation_onManyNetworks_isItsClosedForm() throws IOException {
     SplittableRandom random = new SplittableRandom(20);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 40; i++) {
       Cell cell = random(random);
       // so that all parts are whole elements: the tool rounds what is left over down
       long elements = (1 + random.nextInt(3000)) * (long) cell.ranks() * cell.splits;
@@ -278,6 +312,108 @@ final class AstraImportTest {
     return cell.splits * 5.0 * cell.sizes.stream().mapToInt(n -> 2 * n).sum();
   }
 
+  // ---- every cell against a second construction of the tool ----
+
+  private static final List<CollectiveOp> OPERATIONS =
+      List.of(
+          CollectiveOp.ALL_REDUCE,
+          CollectiveOp.REDUCE_SCATTER,
+          CollectiveOp.ALL_GATHER,
+          CollectiveOp.ALL_TO_ALL);
+
+  private static boolean isSaid(String step, CollectiveOp op) {
+    return switch (step) {
+      case "halving_doubling" -> op != CollectiveOp.ALL_TO_ALL;
+      case "double_binary_tree" -> op == CollectiveOp.ALL_REDUCE;
+      default -> true;
+    };
+  }
+
+  /** All kinds, operations and implementations, with and without delays and costs of reductions. */
+  @ParameterizedTest
+  @CsvSource({"4,0,0,1,1", "8,7,0,1,1", "8,300,37,1,1", "4,10,13,3,1", "4,10,13,4,2"})
+  void everyCell_ofOneDimension_isTheReference(
+      int size, int delayNs, int memory, int splits, int active) throws IOException {
+    for (String kind : List.of("Ring", "FullyConnected", "Switch")) {
+      for (String step : List.of("ring", "direct", "halving_doubling", "double_binary_tree")) {
+        boolean planned = !step.equals("double_binary_tree") || active == 1;
+        Cell cell =
+            new Cell(
+                List.of(kind),
+                List.of(step),
+                List.of(size),
+                List.of(50.0),
+                List.of(500),
+                delayNs,
+                memory,
+                splits,
+                active,
+                false,
+                false);
+        for (CollectiveOp op : OPERATIONS) {
+          if (isSaid(step, op) && planned) {
+            compare(cell, op, 1000L * size * size * splits);
+          }
+        }
+      }
+    }
+  }
+
+  /** Several dimensions, chunks and delays at random, all that may meet on links among them. */
+  @Test
+  void manyCells_ofSeveralDimensions_areTheReference() throws IOException {
+    SplittableRandom random = new SplittableRandom(21);
+    for (int i = 0; i < 40; i++) {
+      Cell cell = several(random);
+      CollectiveOp op = OPERATIONS.get(i % OPERATIONS.size());
+      if (cell.steps.stream().allMatch(step -> isSaid(step, op))) {
+        compare(
+            cell, op, (1 + random.nextInt(500)) * (long) cell.ranks() * cell.ranks() * cell.splits);
+      }
+    }
+  }
+
+  private static Cell several(SplittableRandom random) {
+    int dimensions = 1 + random.nextInt(3);
+    List<String> kinds = new ArrayList<>();
+    List<String> steps = new ArrayList<>();
+    List<Integer> sizes = new ArrayList<>();
+    List<Double> rates = new ArrayList<>();
+    List<Integer> latencies = new ArrayList<>();
+    for (int d = 0; d < dimensions; d++) {
+      kinds.add(List.of("Ring", "FullyConnected", "Switch").get(random.nextInt(3)));
+      String step = List.of("ring", "direct", "halving_doubling").get(random.nextInt(3));
+      steps.add(step);
+      int largest = dimensions == 1 ? 12 : 4;
+      sizes.add(
+          step.equals("halving_doubling") ? 2 << random.nextInt(2) : 2 + random.nextInt(largest));
+      rates.add(1 + random.nextInt(400) / 4.0);
+      latencies.add(1 + random.nextInt(2000));
+    }
+    int splits = 1 + random.nextInt(5);
+    return new Cell(
+        kinds,
+        steps,
+        sizes,
+        rates,
+        latencies,
+        random.nextInt(3) * random.nextInt(400),
+        random.nextInt(2) * (1 + random.nextInt(100)),
+        splits,
+        1 + random.nextInt(splits),
+        random.nextInt(4) == 0,
+        false);
+  }
+
+  private void compare(Cell cell, CollectiveOp op, long elements) throws IOException {
+    double bytes = op == CollectiveOp.ALL_GATHER ? 2.0 * elements / cell.ranks() : 2.0 * elements;
+    double there = AstraReference.ns(cell.setting(true), op.word(), bytes);
+    Question question = new Question(op, ReduceKind.SUM, DType.F16, -1, elements);
+    assertThat(trial(cell, op, true).timePs(question) / 1000.0)
+        .as("%s of %s elements on %s, whole ns", op, elements, cell)
+        .isCloseTo(there, within(0.5));
+  }
+
   /** On a switch that stores, direct messages leave one after the other and come so. */
   @Test
   void direct_throughAStoringSwitch_waitsAtTheFirstLink() throws IOException {
@@ -290,6 +426,7 @@ final class AstraImportTest {
             List.of(500),
             1,
             0,
+            1,
             1,
             false,
             true);
@@ -307,7 +444,7 @@ final class AstraImportTest {
         {
         \t"endpoint-delay": 10,
         \t"active-chunks-per-dimension": 2, "preferred-dataset-splits": 4,
-        \t"all-reduce-implementation": ["doubleBinaryTree"],
+        \t"all-reduce-implementation": ["oneRing"], "all-to-all-implementation": ["halvingDoubling"],
         \t"model-shared-bus": 1,
         \t"peak-perf": 900, "roofline-enabled": 1,
         \t"endpoint-dely": 3
@@ -316,9 +453,10 @@ final class AstraImportTest {
     AstraImport files = imported(ring(List.of(4)).network() + "links: 3\n", system, false, false);
     assertThat(files.report())
         .containsPattern("system.json:2: endpoint-delay +taken")
-        .containsPattern("system.json:3: active-chunks-per-dimension +different +got 2 of 4 chunks")
+        .containsPattern("system.json:3: active-chunks-per-dimension +taken .* 2 are under way")
         .containsPattern("all-reduce-implementation +different +all_reduce along: \\[ring\\];")
-        .contains("doubleBinaryTree as ring")
+        .contains("oneRing as ring, which is not known here")
+        .contains("halvingDoubling as direct, for the tool stops at it in an all-to-all")
         .containsPattern("model-shared-bus +different")
         .containsPattern("peak-perf +taken +pe.gemm")
         .containsPattern("endpoint-dely +unknown +unknown key; did you mean endpoint-delay\\?")
@@ -331,12 +469,13 @@ final class AstraImportTest {
   }
 
   @Test
-  void report_ofDirectOnASwitch_saysThatMessagesMeet() throws IOException {
+  void report_ofDirectOnARing_saysWhatIsStoredThere() throws IOException {
     String system = "{\"all-reduce-implementation\": [\"direct\"]}";
-    String network = ring(List.of(4)).network().replace("Ring", "Switch");
+    String network = ring(List.of(8)).network();
     assertThat(imported(network, system, false, false).report())
-        .contains("messages of all_reduce direct meet on links of this Switch");
-    assertThat(imported(network, system, true, false).report()).doesNotContain("meet on links");
+        .contains("everything can be said here");
+    assertThat(imported(network, system, true, false).report())
+        .contains("messages of all_reduce direct, all_to_all direct go several links of this Ring");
   }
 
   @ParameterizedTest
