@@ -27,6 +27,10 @@ public final class OpRows {
   private static final int MEMBER = 9;
 
   private long[] times = new long[16 * LONGS];
+
+  /** The same once they are relative, unless one is too long for that; it has half the size. */
+  private int[] shortTimes = new int[0];
+
   private int[] words = new int[16 * INTS];
   private int size;
 
@@ -135,7 +139,25 @@ public final class OpRows {
     }
     words = sorted;
     times = relative;
+    shorten();
     return true;
+  }
+
+  private void shorten() {
+    for (long time : times) {
+      if (time != (int) time) {
+        return;
+      }
+    }
+    shortTimes = new int[times.length];
+    for (int i = 0; i < times.length; i++) {
+      shortTimes[i] = (int) times[i];
+    }
+    times = new long[0];
+  }
+
+  private long time(int at) {
+    return times.length == 0 ? shortTimes[at] : times[at];
   }
 
   /** The least id, and how many from there on reach the greatest. */
@@ -238,12 +260,12 @@ public final class OpRows {
           words[w + WORK],
           launches[words[w + MEMBER]],
           false,
-          times[t] + startPs,
-          times[t + 1] + startPs,
-          times[t + 2] + startPs,
-          times[t + 3],
-          times[t + 4],
-          times[t + 5]);
+          time(t) + startPs,
+          time(t + 1) + startPs,
+          time(t + 2) + startPs,
+          time(t + 3),
+          time(t + 4),
+          time(t + 5));
     }
   }
 
