@@ -47,7 +47,7 @@ final class LayoutFaultTest {
     Optional<Mistake> cause = finding(layout, fault, Masks.UNEVEN, 8).map(FirstDifference::cause);
     assertThat(cause)
         .isEqualTo(
-            fault == Fault.NONE || fault.isOfPipeline()
+            fault == Fault.NONE || fault.isOfPipeline() || fault.isOfExperts()
                 ? Optional.empty()
                 : Optional.of(fault.cause()));
   }
