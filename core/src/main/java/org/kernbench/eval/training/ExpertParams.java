@@ -34,7 +34,8 @@ final class ExpertParams {
           "drawn, even, top-k, or a file.csv",
           "how a token's experts are chosen; top-k by the router's scores, which needs values");
   private static final Param<Integer> SKEW =
-      Param.integer("skew", 0, 0, 1600, "how unlike experts are drawn: hundredths of Zipf's exponent");
+      Param.integer(
+          "skew", 0, 0, 1600, "how unlike experts are drawn: hundredths of Zipf's exponent");
   private static final Param<Integer> CAPACITY =
       Param.integer(
           "capacity", 0, 0, 100000, "tokens that an expert takes at most, % of the mean; 0: any");
@@ -51,7 +52,9 @@ final class ExpertParams {
     <T> T of(Param<T> param);
   }
 
-  /** A model with the experts that are asked for; one without if neither it nor the user has any. */
+  /**
+   * A model with the experts that are asked for; one without if neither it nor the user has any.
+   */
   static TransformerConfig of(TransformerConfig config, Chosen chosen) {
     int experts = chosen.of(EXPERTS);
     int topK = chosen.of(TOPK);

@@ -17,12 +17,13 @@ import org.kernbench.torch.Worker;
 /** How tokens went to experts, on all ranks and in all layers, in each layer's latest pass. */
 final class ExpertReport {
   /** One layer on one rank. */
-  private record Layer(int rank, ExpertGroups groups, DispatchPlan plan, int rowBytes, int tile) {}
+  private record Layer(int epRank, DispatchPlan plan, int rowBytes, int tile) {}
 
   private final Map<String, Layer> layers = new TreeMap<>();
 
   /** Notes what a rank's layers did. */
   void add(Worker w, ExpertGroups groups, List<MoELayer> own, int rowBytes) {
+    int epRank = groups.ep().rank();
     int tile = GroupedLinear.tileRows(w.torch());
     for (int i = 0; i < own.size(); i++) {
       int number = i;
@@ -31,7 +32,7 @@ final class ExpertReport {
           .ifPresent(plan ->
               layers.put(
                   String.format(Locale.ROOT, "%06d.%06d", w.rank(), number),
-                  new Layer(w.rank(), groups, plan, rowBytes, tile)));
+                  new Layer(epRank, plan, rowBytes, tile)));
     }
   }
 
@@ -52,7 +53,7 @@ final class ExpertReport {
       DispatchPlan plan = layer.plan;
       copies += plan.places().length;
       dropped += plan.dropped();
-      int ep = layer.groups.ep().rank();
+      int ep = layer.epRank;
       mostSent = Math.max(mostSent, (long) plan.sentAway(ep) * layer.rowBytes);
       mostGot = Math.max(mostGot, (long) plan.gotFromOthers(ep) * layer.rowBytes);
       int[] each = plan.perExpert();
@@ -68,6 +69,7 @@ final class ExpertReport {
         .metric("dispatch_got_most_bytes", mostGot)
         .metric("expert_busiest_tokens", busiest)
         .metric("expert_imbalance", Numbers.rounded((double) busiest * experts / Math.max(1, rows)))
-        .metric("expert_padding_pct", Numbers.rounded(100.0 * (padded - rows) / Math.max(1, padded)));
+        .metric(
+            "expert_padding_pct", Numbers.rounded(100.0 * (padded - rows) / Math.max(1, padded)));
   }
 }

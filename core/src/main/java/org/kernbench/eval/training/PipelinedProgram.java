@@ -93,8 +93,7 @@ final class PipelinedProgram {
       Variable x = first ? stage.embed(graph, tokens.ids, samples(), part) : input.orElseThrow();
       int apart = schedule.microbatches() * samples();
       Variable y =
-          stage.decode(
-              graph, x, part.ofSamples(number(layout, microbatch) * samples(), apart));
+          stage.decode(graph, x, part.ofSamples(number(layout, microbatch) * samples(), apart));
       if (!last) {
         return y;
       }

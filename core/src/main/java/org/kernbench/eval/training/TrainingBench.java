@@ -492,12 +492,14 @@ public final class TrainingBench implements Bench {
     if (scope == Scope.MLP) {
       return ExpertParams.refused(config);
     }
-    return ExpertParams.of(config, new ExpertParams.Chosen() {
-      @Override
-      public <T> T of(Param<T> param) {
-        return chosen.of(param);
-      }
-    });
+    return ExpertParams.of(
+        config,
+        new ExpertParams.Chosen() {
+          @Override
+          public <T> T of(Param<T> param) {
+            return chosen.of(param);
+          }
+        });
   }
 
   private static Pipe pipe(BenchContext context, TransformerConfig config) {

@@ -17,8 +17,8 @@ import org.kernbench.nn.autograd.Work;
 import org.kernbench.nn.compare.StepRecord;
 import org.kernbench.nn.compare.StepRecord.Kind;
 import org.kernbench.nn.layers.Init;
-import org.kernbench.nn.layers.MoELayer;
 import org.kernbench.nn.layers.Mlp;
+import org.kernbench.nn.layers.MoELayer;
 import org.kernbench.nn.layers.Module;
 import org.kernbench.nn.layers.Transformer;
 import org.kernbench.nn.layers.TransformerBlock;
@@ -118,8 +118,7 @@ final class TrainingProgram {
   private ParallelLayout layout(Worker w) {
     Setup s = setup;
     return s.expertSizes()
-        .map(sizes ->
-            ParallelLayout.create(w.distributed(), s.tp(), s.cp(), s.dp(), s.sp(), sizes))
+        .map(sizes -> ParallelLayout.create(w.distributed(), s.tp(), s.cp(), s.dp(), s.sp(), sizes))
         .orElseGet(() -> ParallelLayout.create(w.distributed(), s.tp(), s.cp(), s.dp(), s.sp()));
   }
 

@@ -93,7 +93,7 @@ public record Gating(int experts, int topK, boolean softmax, boolean normalised,
         rows,
         in,
         List.of(RowArg.rows(weights, topK)),
-        (tl, x) -> List.of(beside(tl, weighed(tl, selected(tl, x)))));
+        (tl, x) -> List.of(beside(tl, weighed(selected(tl, x)))));
     return graph.record(
         weights,
         shape,
@@ -133,7 +133,7 @@ public record Gating(int experts, int topK, boolean softmax, boolean normalised,
     return own;
   }
 
-  private List<Value> weighed(Tl tl, List<Value> selected) {
+  private List<Value> weighed(List<Value> selected) {
     if (!normalised) {
       return selected.stream().map(s -> s.mul(scale)).toList();
     }

@@ -41,8 +41,7 @@ public final class GroupedLinear {
    * @param weights {@code [out, in]} of each expert
    * @return {@code [rows, out]}
    */
-  public static Variable apply(
-      Graph graph, Variable x, int[] counts, List<Parameter> weights) {
+  public static Variable apply(Graph graph, Variable x, int[] counts, List<Parameter> weights) {
     GroupedLinear layer = new GroupedLinear(graph, counts, weights);
     if (counts.length != weights.size()
         || Arrays.stream(counts).sum() != x.dim(0)
@@ -65,7 +64,8 @@ public final class GroupedLinear {
     List<Part> parts = new ArrayList<>();
     each((e, from, n) ->
         parts.add(
-            new Part(left, from, 0, weight(e).transpose(), 0, y, from, new Extents(n, out, in), false)));
+            new Part(
+                left, from, 0, weight(e).transpose(), 0, y, from, new Extents(n, out, in), false)));
     new GroupedProduct(compute, graph.name("grouped-matmul"), parts).launch();
     List<Variable> operands = new ArrayList<>(List.of(x));
     operands.addAll(weights);

@@ -38,7 +38,15 @@ final class GroupedProduct implements Dependent {
    * @param add whether the product is added to what is there
    */
   record Part(
-      Matrix a, int aRow, int aColumn, Matrix b, int bRow, Tensor c, int cRow, Extents size, boolean add) {}
+      Matrix a,
+      int aRow,
+      int aColumn,
+      Matrix b,
+      int bRow,
+      Tensor c,
+      int cRow,
+      Extents size,
+      boolean add) {}
 
   /** Extents of a product. */
   record Extents(int m, int n, int k) {}
@@ -80,7 +88,10 @@ final class GroupedProduct implements Dependent {
         name,
         blocks.size(),
         parts.stream().map(Part::c).distinct().toList(),
-        parts.stream().flatMap(p -> List.of(p.a.tensor(), p.b.tensor()).stream()).distinct().toList(),
+        parts.stream()
+            .flatMap(p -> List.of(p.a.tensor(), p.b.tensor()).stream())
+            .distinct()
+            .toList(),
         (tl, from, to) -> {
           for (Block block : blocks.subList(from, to)) {
             run(tl, block);

@@ -74,8 +74,7 @@ public interface Recipe {
    * @param chosen the expert that it chose
    * @param experts how many there are
    */
-  default int expert(
-      String place, int sample, int position, int choice, int chosen, int experts) {
+  default int expert(String place, int sample, int position, int choice, int chosen, int experts) {
     return chosen;
   }
 

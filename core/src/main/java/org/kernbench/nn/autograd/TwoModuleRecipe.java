@@ -85,8 +85,7 @@ public final class TwoModuleRecipe implements Recipe {
   }
 
   @Override
-  public int expert(
-      String place, int sample, int position, int choice, int chosen, int experts) {
+  public int expert(String place, int sample, int position, int choice, int chosen, int experts) {
     boolean wrong =
         fault == Fault.WRONG_EXPERT
             && place.startsWith(FIRST_LAYER)

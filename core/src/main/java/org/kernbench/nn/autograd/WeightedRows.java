@@ -109,8 +109,7 @@ public final class WeightedRows implements Dependent {
         try (Scope one = tl.scope()) {
           Value term = load(tl, wide(tl, in.get(1)), row, n, j * width, width);
           Value weight = load(tl, weights(tl, in.get(2)), row, n, j, 1);
-          tl.store(
-              wide(tl, dx).block(row, n, j * width, width), dy.mul(weight).cast(dx.dtype()));
+          tl.store(wide(tl, dx).block(row, n, j * width, width), dy.mul(weight).cast(dx.dtype()));
           tl.store(
               weights(tl, dw).block(row, n, j, 1),
               dy.mul(term).sum(1).expandDims(1).cast(dw.dtype()));

@@ -12,10 +12,10 @@ import java.util.stream.IntStream;
  * How the tokens of one rank go to their experts and back, and which come from others.
  *
  * <p>Order: a rank sends copies by the number of the expert, and those for one expert by the row of
- * the token. Ranks of one {@code ep} group exchange them; ranks of one {@code etp} group then gather
- * what each of them has got, for all have a part of the same experts. There rows are ordered by
- * expert, within one by the sending rank ({@code etp}, then {@code ep} number), then by row. On the
- * way back all of that is undone.
+ * the token. Ranks of one {@code ep} group exchange them; ranks of one {@code etp} group then
+ * gather what each of them has got, for all have a part of the same experts. There rows are ordered
+ * by expert, within one by the sending rank ({@code etp}, then {@code ep} number), then by row. On
+ * the way back all of that is undone.
  */
 public final class DispatchPlan {
   private final int[] sent;

@@ -29,7 +29,9 @@ public final class ExpertCosts {
     return nodes * (1 - none);
   }
 
-  /** Tokens of the busiest expert, about: {@code mu + sqrt(2 mu ln E)} with {@code mu = T k / E}. */
+  /**
+   * Tokens of the busiest expert, about: {@code mu + sqrt(2 mu ln E)} with {@code mu = T k / E}.
+   */
   public static double busiest(double tokens, int topK, int experts) {
     double mean = tokens * topK / experts;
     return mean + Math.sqrt(2 * mean * Math.log(experts));

@@ -5,8 +5,8 @@ import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.SequencePart;
 
 /**
- * Which tokens each rank of a stage has in a layer of experts: every token is on one rank. Rows of a
- * rank go position by position, then sample by sample.
+ * Which tokens each rank of a stage has in a layer of experts: every token is on one rank. Rows of
+ * a rank go position by position, then sample by sample.
  *
  * @param tp tensor-parallel ranks, which divide rows
  * @param part the sequence, and numbers of samples

@@ -36,9 +36,9 @@ import org.kernbench.torch.Tensor;
  * router scores all experts for each token, copies of the token go to the experts it chose, and
  * their outputs are added, each times its weight.
  *
- * <p>Experts are divided over the {@code ep} ranks, and each of them over the {@code etp} ranks like
- * a feed-forward part over {@code tp}. Every rank of a stage has other tokens: with {@code tp} above
- * 1 sequence parallelism is needed, which divides them. The order of tokens is that of {@link
+ * <p>Experts are divided over the {@code ep} ranks, and each of them over the {@code etp} ranks
+ * like a feed-forward part over {@code tp}. Every rank of a stage has other tokens: with {@code tp}
+ * above 1 sequence parallelism is needed, which divides them. The order of tokens is that of {@link
  * DispatchPlan}.
  */
 public final class MoELayer implements Module {
@@ -62,12 +62,7 @@ public final class MoELayer implements Module {
    * @throws LayoutException if the layout cannot divide the experts
    */
   public MoELayer(
-      String name,
-      int layer,
-      int hidden,
-      ExpertsConfig config,
-      ParallelLayout layout,
-      Init init) {
+      String name, int layer, int hidden, ExpertsConfig config, ParallelLayout layout, Init init) {
     this.name = name;
     this.layer = layer;
     this.config = config;
@@ -108,11 +103,7 @@ public final class MoELayer implements Module {
       throw LayoutException.argument(
           "%s: %s experts of inner width %s over ep %s, etp %s; expected ep and etp that divide them"
               .formatted(
-                  name,
-                  config.experts(),
-                  config.ffn(),
-                  groups.ep().size(),
-                  groups.etp().size()));
+                  name, config.experts(), config.ffn(), groups.ep().size(), groups.etp().size()));
     }
     if (layout.tp().size() > 1 && !layout.sequenceParallel()) {
       throw LayoutException.argument(
@@ -246,9 +237,7 @@ public final class MoELayer implements Module {
         new DispatchPlan.Place(
             groups.etp().size(), groups.etp().rank(), groups.ep().size(), groups.ep().rank());
     return DispatchPlan.of(
-        config.experts(),
-        place,
-        (m, q) -> choicesOf(kept, tokens.of(groups.inStage(m, q))));
+        config.experts(), place, (m, q) -> choicesOf(kept, tokens.of(groups.inStage(m, q))));
   }
 
   /** What the auxiliary loss adds to the gradient of each score. */
@@ -284,8 +273,7 @@ public final class MoELayer implements Module {
     Variable arrived;
     try (Graph.Section section = graph.section("dispatch")) {
       Variable sent = graph.selectRows(rows, plan.sent());
-      Variable received =
-          graph.allToAll(sent, groups.ep(), plan.fromPeers(), plan.toPeers());
+      Variable received = graph.allToAll(sent, groups.ep(), plan.fromPeers(), plan.toPeers());
       Variable gathered =
           graph.map(Mapping.GATHER_FROM_SEQUENCE, received, groups.etp(), plan.gathered());
       arrived = graph.selectRows(gathered, plan.byExpert());

@@ -40,11 +40,9 @@ public final class TransformerBlock implements Module {
         config
             .experts()
             .map(e ->
-                parts.add(
-                    new MoELayer(name + ".experts", layer, config.hidden(), e, layout, init)))
+                parts.add(new MoELayer(name + ".experts", layer, config.hidden(), e, layout, init)))
             .orElse(null);
-    this.mlp =
-        experts == null ? parts.add(new Mlp(name + ".mlp", config, layout, init)) : null;
+    this.mlp = experts == null ? parts.add(new Mlp(name + ".mlp", config, layout, init)) : null;
   }
 
   /** The experts, if the block has some. */
@@ -69,7 +67,8 @@ public final class TransformerBlock implements Module {
         Variable attended = graph.recompute(x, (inner, in) -> attend(inner, in, part));
         yield rest(graph, x, attended, part);
       }
-      case FULL -> graph.recompute(x, (inner, in) -> rest(inner, in, attend(inner, in, part), part));
+      case FULL ->
+          graph.recompute(x, (inner, in) -> rest(inner, in, attend(inner, in, part), part));
     };
   }
 
@@ -90,7 +89,8 @@ public final class TransformerBlock implements Module {
       return experts.forward(graph, x, part);
     }
     if (mlp == null) {
-      throw new IllegalStateException("bug: " + name + " has neither experts nor a feed-forward part");
+      throw new IllegalStateException(
+          "bug: " + name + " has neither experts nor a feed-forward part");
     }
     return mlp.forward(graph, x);
   }

@@ -159,9 +159,10 @@ public final class GradientSync {
         .ifPresent(groups -> {
           List<Parameter> rest = parameters.stream().filter(p -> p.sharding().ofExpert()).toList();
           Tensor more = own(compute, rest, type, name, of);
-          for (ProcessGroup group : parts.isPresent()
-              ? List.of(groups.edp(), groups.region())
-              : List.of(groups.region())) {
+          for (ProcessGroup group :
+              parts.isPresent()
+                  ? List.of(groups.edp(), groups.region())
+                  : List.of(groups.region())) {
             if (group.size() > 1) {
               group.allReduce(more, ReduceKind.SUM);
             }

@@ -51,8 +51,7 @@ public record ParallelLayout(
       ProcessGroup dp,
       ProcessGroup dpCp,
       boolean sequenceParallel) {
-    this(
-        tp, cp, dp, dpCp, sequenceParallel, ContextExchange.ALL_GATHER, Optional.empty());
+    this(tp, cp, dp, dpCp, sequenceParallel, ContextExchange.ALL_GATHER, Optional.empty());
   }
 
   /** A copy whose context-parallel ranks exchange keys and values in another way. */

@@ -60,8 +60,7 @@ final class PipelineRecipe implements Recipe {
   }
 
   @Override
-  public int expert(
-      String place, int sample, int position, int choice, int chosen, int experts) {
+  public int expert(String place, int sample, int position, int choice, int chosen, int experts) {
     return within.expert(place, sample, position, choice, chosen, experts);
   }
 

@@ -122,7 +122,8 @@ class ExpertLayoutsTest {
   /** A mistake of another dimension is found and no expert is blamed. */
   @Test
   void otherFault_isFoundAndNotBlamedOnExperts() {
-    assertThat(check(layout(1, 1, 2, 1, 2, 1), Fault.SKIP_GRADIENT_SUM).first().orElseThrow().cause())
+    assertThat(
+            check(layout(1, 1, 2, 1, 2, 1), Fault.SKIP_GRADIENT_SUM).first().orElseThrow().cause())
         .isEqualTo(Mistake.UNKNOWN);
   }
 
