@@ -229,8 +229,7 @@ final class LayoutCheckCommand implements Callable<Integer> {
               size(grid, "cp"),
               size(grid, "dp"),
               size(grid, "pp"),
-              layouts.get(i).endsWith(":sp")
-                  || (model.equals("tiny-moe") && size(grid, "tp") > 1),
+              layouts.get(i).endsWith(":sp") || (model.equals("tiny-moe") && size(grid, "tp") > 1),
               count,
               schedule == null ? "1f1b" : schedule,
               vpp,

@@ -12,8 +12,8 @@ import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.layers.TransformerConfig.Style;
 
 /**
- * The shape of a model from the {@code config.json} that its publisher gives out with the
- * weights, in the keys of Hugging Face's {@code transformers}.
+ * The shape of a model from the {@code config.json} that its publisher gives out with the weights,
+ * in the keys of Hugging Face's {@code transformers}.
  *
  * @param shape of the model
  * @param tied whether the head's weight is the table of the embedding

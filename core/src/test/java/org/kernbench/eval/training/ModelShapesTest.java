@@ -25,7 +25,8 @@ class ModelShapesTest {
   /** Matrices of all blocks and both tables, in billions. */
   private static double billions(TransformerConfig c, boolean tied) {
     double tables = (tied ? 1.0 : 2.0) * c.vocabulary() * c.hidden();
-    return (c.layers() * (double) LayoutFit.block(c) + tables) / 1e9;
+    double experts = c.experts().map(e -> 3.0 * e.experts() * e.ffn() * c.hidden()).orElse(0.0);
+    return (c.layers() * (LayoutFit.block(c) + experts) + tables) / 1e9;
   }
 
   @Test
@@ -35,6 +36,8 @@ class ModelShapesTest {
     assertThat(billions(TransformerConfig.llama70b(), false)).isCloseTo(70.55, within(0.05));
     assertThat(billions(TransformerConfig.gpt3(), true)).isCloseTo(174.6, within(0.2));
     assertThat(billions(TransformerConfig.gpt2Small(), true)).isCloseTo(0.1237, within(0.001));
+    assertThat(billions(TransformerConfig.mixtral8x7b(), false)).isCloseTo(46.7, within(0.05));
+    assertThat(billions(TransformerConfig.qwen30b(), false)).isCloseTo(30.5, within(0.05));
   }
 
   private String file(String json) throws IOException {
@@ -90,12 +93,14 @@ class ModelShapesTest {
         .ignoringFields("name")
         .isEqualTo(TransformerConfig.qwen30b());
     String wrong =
-        file("{\"model_type\": \"mixtral\", \"hidden_size\": 64, \"num_attention_heads\": 4,"
-            + " \"num_hidden_layers\": 2, \"intermediate_size\": 64, \"vocab_size\": 96,"
-            + " \"max_position_embeddings\": 64, \"num_local_experts\": 2,"
-            + " \"num_experts_per_tok\": 3}");
+        file(
+            "{\"model_type\": \"mixtral\", \"hidden_size\": 64, \"num_attention_heads\": 4,"
+                + " \"num_hidden_layers\": 2, \"intermediate_size\": 64, \"vocab_size\": 96,"
+                + " \"max_position_embeddings\": 64, \"num_local_experts\": 2,"
+                + " \"num_experts_per_tok\": 3}");
     assertThatThrownBy(() -> ModelFile.read(wrong))
-        .hasMessageContaining("num_experts_per_tok: got 3; expected at most the experts there are, 2");
+        .hasMessageContaining(
+            "num_experts_per_tok: got 3; expected at most the experts there are, 2");
   }
 
   @Test

@@ -65,8 +65,7 @@ class DispatchPlanTest {
     for (int m = 0; m < etp; m++) {
       sent.add(new ArrayList<>());
       for (int q = 0; q < ep; q++) {
-        plans[m][q] =
-            DispatchPlan.of(experts, new Place(etp, m, ep, q), (a, b) -> sends[a][b]);
+        plans[m][q] = DispatchPlan.of(experts, new Place(etp, m, ep, q), (a, b) -> sends[a][b]);
         sent.get(m).add(sentBy(plans[m][q], m, q, sends[m][q]));
       }
     }
@@ -219,7 +218,7 @@ class DispatchPlanTest {
         .hasMessage("mine.csv: token 1 goes to [3, 2]; expected 2 different experts of 0 to 2");
   }
 
-  /** The numbers of the specification. */
+  /** Numbers of well-known layouts, of 256 experts and 8 choices. */
   @Test
   void costs_areThoseOfTheClosedForms() {
     double[] reached = {1.99, 3.61, 5.29, 7.27};

@@ -47,10 +47,10 @@ class MoELayerTest {
   private record Step(MoELayer layer, double[] y) {}
 
   /** Forwards and backwards on a data-parallel rank. */
-  private static Step step(Worker w, ExpertsConfig config, int dp, int ep, int etp, boolean values) {
+  private static Step step(
+      Worker w, ExpertsConfig config, int dp, int ep, int etp, boolean values) {
     ParallelLayout layout =
-        ParallelLayout.create(
-            w.distributed(), 1, 1, dp, false, new ExpertGroups.Sizes(ep, etp));
+        ParallelLayout.create(w.distributed(), 1, 1, dp, false, new ExpertGroups.Sizes(ep, etp));
     Init init = new Init(w.torch(), DType.F64, 7, 0.3);
     MoELayer layer = new MoELayer("experts", 0, HIDDEN, config, layout, init);
     int first = layout.dp().rank() * BATCH;
@@ -81,8 +81,7 @@ class MoELayerTest {
   void bytes_ofEvenRouting_areThoseOfTheClosedForm() {
     ExpertsConfig config = ExpertsConfig.of(8, 2, 12).with(new Routing.Even());
     for (int ep : List.of(2, 4)) {
-      Communication counted =
-          Ranks.communication(4, w -> step(w, config, 4, ep, 1, false));
+      Communication counted = Ranks.communication(4, w -> step(w, config, 4, ep, 1, false));
       double each = ExpertCosts.dispatchBytes(LENGTH * BATCH, 2, HIDDEN, 8, ep);
       assertThat(sent(counted, CollectiveOp.ALL_TO_ALL))
           .isEqualTo(
@@ -147,10 +146,11 @@ class MoELayerTest {
       Ranks.run(
           1,
           Mode.VALUES,
-          w -> step(w, config, 1, 1, 1, false)
-              .layer
-              .parameters()
-              .forEach(p -> weights.put(p.name(), p.value().toDoubles())));
+          w ->
+              step(w, config, 1, 1, 1, false)
+                  .layer
+                  .parameters()
+                  .forEach(p -> weights.put(p.name(), p.value().toDoubles())));
     }
 
     double[] of(double[] x) {
