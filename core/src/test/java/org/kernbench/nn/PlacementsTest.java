@@ -25,7 +25,9 @@ import org.kernbench.tensor.ShapeException;
 import org.kernbench.torch.Worker;
 import org.kernbench.torch.collective.ReduceKind;
 
-/** All pairs of placements on meshes of one and two dimensions, of extents that ranks cut unevenly. */
+/**
+ * All pairs of placements on meshes of one and two dimensions, of extents that ranks cut unevenly.
+ */
 class PlacementsTest {
   private static final List<Placement> ALL =
       List.of(

@@ -96,10 +96,16 @@ public final class DistributedTensor implements AutoCloseable {
   /** The same tensor, placed in another way; this one stays. */
   public DistributedTensor redistribute(List<Placement> to) {
     List<Tensor> made = new ArrayList<>();
-    Mover mover = new Mover(new Compute(torch, t -> {
-      made.add(t);
-      return t;
-    }), new ArrayList<>(placements), local);
+    Mover mover =
+        new Mover(
+            new Compute(
+                torch,
+                t -> {
+                  made.add(t);
+                  return t;
+                }),
+            new ArrayList<>(placements),
+            local);
     for (Step step : plan(to).steps()) {
       mover.move(step);
     }
@@ -166,8 +172,7 @@ public final class DistributedTensor implements AutoCloseable {
           group.allGather(gathered, flatView(now), counts);
           yield joined(gathered, counts, all, dim);
         }
-        case Partial part ->
-            join(all, dim, List.of(new Piece(now, 0, own.start(), own.count())));
+        case Partial part -> join(all, dim, List.of(new Piece(now, 0, own.start(), own.count())));
         case Shard other -> {
           if (group.size() == 1) {
             yield now;
@@ -285,8 +290,7 @@ public final class DistributedTensor implements AutoCloseable {
         int length = Math.toIntExact(piece.flat.shape().elements());
         for (int o = 0; o < outer && width > 0; o++) {
           int from = Math.toIntExact(piece.offset + (long) o * width);
-          copies.add(
-              new BlockCopy(piece.flat, length, 0, from, 1, width, o, piece.start * inner));
+          copies.add(new BlockCopy(piece.flat, length, 0, from, 1, width, o, piece.start * inner));
         }
       }
       return shaped(compute.assemble("join", outer, row, dtype, true, copies), all);

@@ -141,8 +141,7 @@ public record Redistribution(List<Step> steps) {
     /** Parts that are not sums have no neutral element here. */
     private static boolean needsWhole(Placement from, Placement to) {
       return to instanceof Partial part
-          && (from instanceof Partial
-              || (from instanceof Shard && part.op() != ReduceKind.SUM));
+          && (from instanceof Partial || (from instanceof Shard && part.op() != ReduceKind.SUM));
     }
 
     private static Optional<CollectiveOp> collective(Placement from, Placement to) {
