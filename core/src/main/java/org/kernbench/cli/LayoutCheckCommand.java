@@ -17,6 +17,7 @@ import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.multimodal.Microbatches;
 import org.kernbench.nn.multimodal.TwoModuleConfig;
 import org.kernbench.nn.multimodal.TwoModuleLayout;
+import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.tensor.DType;
 import picocli.CommandLine.Command;
@@ -65,7 +66,7 @@ final class LayoutCheckCommand implements Callable<Integer> {
   @Option(
       names = "--model",
       paramLabel = "MODEL",
-      description = "tiny-gpt (default) or tiny-llama: the style of the language model.")
+      description = "tiny-gpt (default), tiny-llama, or of one model tiny-moe, which has experts.")
   private String model = "tiny-gpt";
 
   @Option(
@@ -199,6 +200,11 @@ final class LayoutCheckCommand implements Callable<Integer> {
     int pp = 1;
     for (RankGrid grid : grids) {
       int cp = size(grid, "cp");
+      if (!model.equals("tiny-moe") && size(grid, "ep") * size(grid, "etp") > 1) {
+        throw new UsageException(
+            "layout %s: ep and etp are for models with experts; expected --model tiny-moe"
+                .formatted(grid));
+      }
       pp = Math.max(pp, size(grid, "pp"));
       factor = leastCommonMultiple(factor, size(grid, "pp"));
       replicas = leastCommonMultiple(replicas, size(grid, "dp"));
@@ -223,12 +229,13 @@ final class LayoutCheckCommand implements Callable<Integer> {
               size(grid, "cp"),
               size(grid, "dp"),
               size(grid, "pp"),
-              layouts.get(i).endsWith(":sp"),
+              layouts.get(i).endsWith(":sp") || (model.equals("tiny-moe") && size(grid, "tp") > 1),
               count,
               schedule == null ? "1f1b" : schedule,
               vpp,
               tied,
-              what));
+              what,
+              new ExpertGroups.Sizes(size(grid, "ep"), size(grid, "etp"))));
     }
     LayoutCheck.Hardware hardware = hardware();
     return PipelineCheck.of(
@@ -242,9 +249,9 @@ final class LayoutCheckCommand implements Callable<Integer> {
 
   private static int size(RankGrid grid, String name) {
     for (String dim : grid.names()) {
-      if (!List.of("tp", "cp", "dp", "pp").contains(dim)) {
+      if (!List.of("tp", "cp", "dp", "pp", "ep", "etp").contains(dim)) {
         throw new UsageException(
-            "layout " + grid + ": dimension " + dim + "; expected tp, cp, dp and pp");
+            "layout " + grid + ": dimension " + dim + "; expected tp, cp, dp, pp, ep and etp");
       }
     }
     return grid.has(name) ? grid.size(name) : 1;

@@ -30,8 +30,16 @@ public final class PipelineCheck {
 
   private record Row(String name, Layout layout, LayoutVerdict verdict) {
     String groups() {
-      return "tp=%s,cp=%s,dp=%s,pp=%s%s"
-          .formatted(layout.tp(), layout.cp(), layout.dp(), layout.pp(), layout.sp() ? " sp" : "");
+      int ep = layout.experts().ep();
+      int etp = layout.experts().etp();
+      return "tp=%s,cp=%s,dp=%s,pp=%s%s%s"
+          .formatted(
+              layout.tp(),
+              layout.cp(),
+              layout.dp(),
+              layout.pp(),
+              ep * etp > 1 ? ",ep=" + ep + ",etp=" + etp : "",
+              layout.sp() ? " sp" : "");
     }
 
     String order() {

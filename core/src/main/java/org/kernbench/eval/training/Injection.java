@@ -103,6 +103,10 @@ final class Injection {
               s,
               s.pipe().schedule().isPresent() && s.pipe().schedule().get().depth() > 1,
               "several stages");
+      case WRONG_EXPERT, SKIP_ROUTER_GRADIENT ->
+          s.scope() == Scope.STEP
+              ? needs(s.config().experts().isPresent(), "a model with experts, e.g. tiny-moe")
+              : "its layer is none of a model; train-step has layers";
     };
   }
 
@@ -148,6 +152,7 @@ final class Injection {
       case SKIP_CONTEXT_SUM -> needs(cp || encoder.size("cp") > 1, "a module with cp above 1");
       case SKIP_GRADIENT_SUM -> needs(layout.ranks() > 1, "more than one rank");
       case LOSE_MICROBATCH, SWAP_STAGES -> "it has no pipeline; train-step has one";
+      case WRONG_EXPERT, SKIP_ROUTER_GRADIENT -> "it has no experts; train-step may have some";
     };
   }
 

@@ -152,13 +152,26 @@ final class LayoutFit {
     TransformerConfig c = setup.config();
     long table = (long) c.vocabulary() * c.hidden();
     long ends = first && last && setup.pipe().tied() ? 1 : (first ? 1 : 0) + (last ? 1 : 0);
-    return (blocks * block(c) + ends * table) / tp;
+    return (blocks * block(c) + ends * table) / tp + blocks * ofExperts();
   }
 
-  /** Elements of the matrices of a block. */
+  /** Elements of the experts of a block that a rank has. */
+  private long ofExperts() {
+    long ranks = (long) setup.experts().ep() * setup.experts().etp();
+    return setup
+        .config()
+        .experts()
+        .map(e -> 3L * setup.config().hidden() * e.ffn() * e.experts() / ranks)
+        .orElse(0L);
+  }
+
+  /** Elements of the matrices of a block, experts left out. */
   static long block(TransformerConfig c) {
     long projections = 2L * c.hidden() * c.headSize() * (c.heads() + c.keyHeads());
-    long mlp = (c.style() == Style.LLAMA ? 3L : 2L) * c.hidden() * c.ffn();
+    long mlp =
+        c.experts()
+            .map(e -> (long) e.experts() * c.hidden()) // the router
+            .orElse((c.style() == Style.LLAMA ? 3L : 2L) * c.hidden() * c.ffn());
     return projections + mlp;
   }
 
@@ -172,13 +185,15 @@ final class LayoutFit {
       boolean divides =
           c.heads() % tp == 0
               && c.keyHeads() % tp == 0
-              && c.ffn() % tp == 0
+              && (c.experts().isPresent() || c.ffn() % tp == 0)
               && c.vocabulary() % tp == 0
               && (!setup.sp() || setup.tokens() / setup.cp() % tp == 0);
       for (int pp = 1; divides && pp <= c.layers(); pp++) {
         long ranks = (long) tp * pp * setup.cp() * setup.dp();
+        boolean divided =
+            tp * setup.cp() * setup.dp() % (setup.experts().ep() * setup.experts().etp()) == 0;
         boolean same = pp == setup.pipe().pp() && tp == setup.tp();
-        if (ranks <= devices && !same && need(tp, pp).all() <= capacity()) {
+        if (ranks <= devices && divided && !same && need(tp, pp).all() <= capacity()) {
           double distance =
               Math.abs(Math.log((double) tp / setup.tp()))
                   + Math.abs(Math.log((double) pp / setup.pipe().pp()));

@@ -7,12 +7,13 @@ import org.kernbench.config.UnreadableException;
 import org.kernbench.config.UsageException;
 import org.kernbench.config.UserFile;
 import org.kernbench.eval.output.JsonObject;
+import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.layers.TransformerConfig.Style;
 
 /**
- * The shape of a dense model from the {@code config.json} that its publisher gives out with the
- * weights, in the keys of Hugging Face's {@code transformers}.
+ * The shape of a model from the {@code config.json} that its publisher gives out with the weights,
+ * in the keys of Hugging Face's {@code transformers}.
  *
  * @param shape of the model
  * @param tied whether the head's weight is the table of the embedding
@@ -22,6 +23,8 @@ record ModelFile(TransformerConfig shape, boolean tied) {
   static final String NONE = "none";
 
   private static final List<String> LLAMAS = List.of("llama", "mistral", "qwen2", "qwen3");
+
+  private static final List<String> MIXTURES = List.of("mixtral", "qwen3_moe");
 
   private static final long LONGEST = 1 << 20;
 
@@ -63,17 +66,18 @@ record ModelFile(TransformerConfig shape, boolean tied) {
                 Style.GPT),
             true);
       }
-      if (!LLAMAS.contains(type)) {
+      boolean mixture = MIXTURES.contains(type);
+      if (!mixture && !LLAMAS.contains(type)) {
         throw new UsageException(
             """
-            %s: model_type: got "%s"; expected gpt2, %s: models of dense blocks (experts and \
-            latent attention are not built)\
+            %s: model_type: got "%s"; expected gpt2, %s, %s (latent attention, which DeepSeek's \
+            models have, is not built)\
             """
-                .formatted(file, type, String.join(", ", LLAMAS)));
+                .formatted(file, type, String.join(", ", LLAMAS), String.join(", ", MIXTURES)));
       }
       int hidden = number("hidden_size");
       int heads = number("num_attention_heads");
-      return model(
+      TransformerConfig dense =
           new TransformerConfig(
               file,
               hidden,
@@ -86,8 +90,28 @@ record ModelFile(TransformerConfig shape, boolean tied) {
               number("intermediate_size"),
               number("vocab_size"),
               number("max_position_embeddings"),
-              Style.LLAMA),
-          false);
+              Style.LLAMA);
+      return model(mixture ? dense.with(experts(type)) : dense, false);
+    }
+
+    /** Experts of all blocks: each has the inner width of Mixtral's, or one of its own. */
+    private ExpertsConfig experts(String type) {
+      boolean mixtral = type.equals("mixtral");
+      if (has("mlp_only_layers") && !json.list("mlp_only_layers").isEmpty()) {
+        throw new UsageException(
+            file + ": mlp_only_layers: got some; expected none: all blocks have experts here");
+      }
+      int experts = number(mixtral ? "num_local_experts" : "num_experts");
+      int topK = number("num_experts_per_tok");
+      if (topK > experts) {
+        throw new UsageException(
+            "%s: num_experts_per_tok: got %s; expected at most the experts there are, %s"
+                .formatted(file, topK, experts));
+      }
+      boolean normalised = mixtral || (has("norm_topk_prob") && json.flag("norm_topk_prob"));
+      return ExpertsConfig.of(
+              experts, topK, number(mixtral ? "intermediate_size" : "moe_intermediate_size"))
+          .with(ExpertsConfig.Scoring.SOFTMAX, normalised, 1);
     }
 
     private ModelFile model(TransformerConfig shape, boolean tiedByDefault) {

@@ -21,6 +21,7 @@ import org.kernbench.nn.compare.StepRecord;
 import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.nn.pipeline.Action;
 import org.kernbench.nn.pipeline.LayerSplit;
@@ -59,6 +60,7 @@ public final class PipelineComparison {
    *
    * @param sp sequence parallelism
    * @param schedule as users of {@code train-step} write it
+   * @param experts over which ranks experts are divided
    */
   public record Layout(
       int tp,
@@ -70,7 +72,34 @@ public final class PipelineComparison {
       String schedule,
       int vpp,
       boolean tied,
-      Recompute recompute) {
+      Recompute recompute,
+      ExpertGroups.Sizes experts) {
+    /** One without experts, or with all of them on each rank. */
+    public Layout(
+        int tp,
+        int cp,
+        int dp,
+        int pp,
+        boolean sp,
+        int microbatches,
+        String schedule,
+        int vpp,
+        boolean tied,
+        Recompute recompute) {
+      this(
+          tp,
+          cp,
+          dp,
+          pp,
+          sp,
+          microbatches,
+          schedule,
+          vpp,
+          tied,
+          recompute,
+          ExpertGroups.Sizes.NONE);
+    }
+
     /** Number of ranks. */
     public int ranks() {
       return tp * cp * dp * pp;
@@ -112,7 +141,8 @@ public final class PipelineComparison {
             ContextExchange.ALL_GATHER,
             DataParallel.DEFAULT,
             fault,
-            pipe.withNorm(UNBOUNDED));
+            pipe.withNorm(UNBOUNDED),
+            layout.experts);
     TrainingBench.check(setup);
     Injection.check(setup);
     return new PipelineComparison(machine, ccl, setup).verdict();
@@ -125,6 +155,18 @@ public final class PipelineComparison {
 
   private List<Guess> guesses(Setup one) {
     List<Guess> all = new ArrayList<>();
+    if (setup.config().experts().isPresent()) {
+      all.add(
+          new Guess(
+              Mistake.WRONG_EXPERT,
+              "with the first choice of sample 0, position 0 sent to the next expert in layer 0 one rank has the same",
+              () -> run(one.with(Fault.WRONG_EXPERT))));
+      all.add(
+          new Guess(
+              Mistake.ROUTER_GRADIENT_MISSING,
+              "without what experts give back to their router one rank has the same",
+              () -> run(one.with(Fault.SKIP_ROUTER_GRADIENT))));
+    }
     Optional<Schedule> schedule = setup.pipe().schedule();
     if (schedule.isPresent()) {
       int m = schedule.get().microbatches();

@@ -91,7 +91,9 @@ final class PipelinedProgram {
     public Variable forward(Graph graph, Optional<Variable> input, int microbatch) {
       Samples tokens = tokens(layout, part, microbatch);
       Variable x = first ? stage.embed(graph, tokens.ids, samples(), part) : input.orElseThrow();
-      Variable y = stage.decode(graph, x, part);
+      int apart = schedule.microbatches() * samples();
+      Variable y =
+          stage.decode(graph, x, part.ofSamples(number(layout, microbatch) * samples(), apart));
       if (!last) {
         return y;
       }
@@ -129,7 +131,8 @@ final class PipelinedProgram {
     Setup s = setup;
     Torch torch = w.torch();
     PipelineLayout made =
-        PipelineLayout.create(w.distributed(), s.tp(), s.cp(), s.dp(), schedule, s.sp());
+        PipelineLayout.create(
+            w.distributed(), s.tp(), s.cp(), s.dp(), schedule, s.sp(), s.expertSizes());
     ParallelLayout stageLayout = made.stage().with(s.context());
     PipelineLayout layout = made.with(stageLayout);
     PipelineModel model =
@@ -169,6 +172,10 @@ final class PipelinedProgram {
         data.gather();
         program.changed(optimizer);
         program.pipeline().add(layout, step, model);
+        model
+            .stages()
+            .values()
+            .forEach(stage -> program.noteExperts(w, stageLayout, stage.experts()));
         if (TrainingProgram.hasValues(torch)) {
           record(w, stageLayout, losses, sums, data);
           program.record().addNorm(w.rank(), square);

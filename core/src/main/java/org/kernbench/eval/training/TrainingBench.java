@@ -22,10 +22,12 @@ import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.compare.StepCheck;
 import org.kernbench.nn.compare.StepRecord;
+import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.Communication;
 import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
@@ -75,7 +77,14 @@ public final class TrainingBench implements Bench {
     GPT2_SMALL("gpt2-small", TransformerConfig.gpt2Small()),
     LLAMA_8B("llama-3.1-8b", TransformerConfig.llama8b()),
     LLAMA_70B("llama-3.1-70b", TransformerConfig.llama70b()),
-    GPT3("gpt3-175b", TransformerConfig.gpt3());
+    GPT3("gpt3-175b", TransformerConfig.gpt3()),
+    TINY_MOE(
+        "tiny-moe",
+        new TransformerConfig(
+                "tiny-moe", 48, 2, 24, 12, 4, 48, 96, 512, TransformerConfig.Style.LLAMA)
+            .with(ExpertsConfig.of(8, 2, 48))),
+    MIXTRAL("mixtral-8x7b", TransformerConfig.mixtral8x7b()),
+    QWEN("qwen3-30b-a3b", TransformerConfig.qwen30b());
 
     private final String word;
     private final TransformerConfig config;
@@ -252,6 +261,9 @@ public final class TrainingBench implements Bench {
       all.addAll(List.of(DIVIDED, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
       all.addAll(List.of(RECOMPUTE, CONFIG));
     }
+    if (scope != Scope.MLP) {
+      all.addAll(ExpertParams.ALL);
+    }
     all.add(ROWS);
     all.add(Injection.PARAM);
     return all;
@@ -262,7 +274,7 @@ public final class TrainingBench implements Bench {
   public double productFlops(Params params) {
     TransformerConfig c = params.get(MODEL).config;
     double heads = 2.0 * c.hidden() * c.headSize() * (c.heads() + c.keyHeads());
-    double mlp = (c.style() == TransformerConfig.Style.LLAMA ? 3.0 : 2.0) * c.hidden() * c.ffn();
+    double mlp = TrainingFlops.mlp(c, 1) / 2;
     double layers = scope == Scope.STEP ? params.get(LAYERS) : 1;
     return 6 * layers * (heads + mlp) * params.get(TOKENS) * params.get(BATCH);
   }
@@ -282,15 +294,44 @@ public final class TrainingBench implements Bench {
       ContextExchange context,
       DataParallel.Options data,
       Fault fault,
-      Pipe pipe) {
+      Pipe pipe,
+      ExpertGroups.Sizes experts) {
     int ranks() {
       return tp * cp * dp * pipe.pp();
     }
 
+    /** The groups of the experts, if there are any. */
+    Optional<ExpertGroups.Sizes> expertSizes() {
+      return config.experts().map(e -> experts);
+    }
+
     /** The same in another pipeline. */
     Setup with(Pipe other) {
+      return with(other, fault);
+    }
+
+    /** The same with another mistake. */
+    Setup with(Fault other) {
+      return with(pipe, other);
+    }
+
+    private Setup with(Pipe otherPipe, Fault otherFault) {
       return new Setup(
-          config, scope, tokens, batch, tp, cp, dp, sp, dtype, first, context, data, fault, other);
+          config,
+          scope,
+          tokens,
+          batch,
+          tp,
+          cp,
+          dp,
+          sp,
+          dtype,
+          first,
+          context,
+          data,
+          otherFault,
+          otherPipe,
+          experts);
     }
 
     /** The same without mistake on one rank in another type, from the same first values. */
@@ -309,7 +350,8 @@ public final class TrainingBench implements Bench {
           context,
           DataParallel.DEFAULT,
           Fault.NONE,
-          pipe.onOneRank());
+          pipe.onOneRank(),
+          ExpertGroups.Sizes.NONE);
     }
   }
 
@@ -335,7 +377,8 @@ public final class TrainingBench implements Bench {
                 context.param(OVERLAP),
                 scope == Scope.STEP && context.param(DIVIDED)),
             Injection.fault(context),
-            scope == Scope.STEP ? pipe(context, config) : Pipe.NONE);
+            scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
+            scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context));
     check(setup);
     Injection.check(setup);
     Machine machine = context.machine();
@@ -349,6 +392,7 @@ public final class TrainingBench implements Bench {
     Spread spread = spread(outcome, context, machine, setup);
     outcome.condition("spread", Param.word(spread));
     setup.pipe.conditions(outcome);
+    setup.config.experts().ifPresent(e -> ExpertParams.conditions(outcome, e));
     try (Torch torch =
         Torch.open(
             machine,
@@ -428,18 +472,34 @@ public final class TrainingBench implements Bench {
   private TransformerConfig config(Chosen chosen) {
     TransformerConfig named = chosen.of(MODEL).config;
     if (scope != Scope.STEP) {
-      return named;
+      return experts(named, chosen);
     }
     int layers = chosen.of(LAYERS);
     int vocabulary = chosen.of(VOCABULARY);
     Optional<ModelFile> file = ModelFile.ifAny(chosen.of(CONFIG));
     if (file.isEmpty()) {
-      return named.with(layers, vocabulary);
+      return experts(named.with(layers, vocabulary), chosen);
     }
     TransformerConfig whole = file.get().shape();
-    return whole.with(
-        layers == FEW_LAYERS ? whole.layers() : layers,
-        vocabulary == FEW_IDS ? whole.vocabulary() : vocabulary);
+    return experts(
+        whole.with(
+            layers == FEW_LAYERS ? whole.layers() : layers,
+            vocabulary == FEW_IDS ? whole.vocabulary() : vocabulary),
+        chosen);
+  }
+
+  private TransformerConfig experts(TransformerConfig config, Chosen chosen) {
+    if (scope == Scope.MLP) {
+      return ExpertParams.refused(config);
+    }
+    return ExpertParams.of(
+        config,
+        new ExpertParams.Chosen() {
+          @Override
+          public <T> T of(Param<T> param) {
+            return chosen.of(param);
+          }
+        });
   }
 
   private static Pipe pipe(BenchContext context, TransformerConfig config) {
@@ -462,6 +522,7 @@ public final class TrainingBench implements Bench {
           "batch is " + s.batch + ", dp " + s.dp + "; expected a batch that dp divides");
     }
     s.pipe.check(s);
+    ExpertParams.check(s);
     checkTensorParallel(s);
     checkTokens(s);
   }
@@ -473,9 +534,14 @@ public final class TrainingBench implements Bench {
       divided.put("heads", c.heads());
       divided.put("heads of keys", c.keyHeads());
     }
-    divided.put("inner features", c.ffn());
+    if (c.experts().isEmpty()) {
+      divided.put("inner features", c.ffn());
+    }
     if (s.scope == Scope.STEP) {
       divided.put("ids", c.vocabulary());
+    }
+    if (divided.isEmpty()) {
+      return;
     }
     int most = divided.values().stream().reduce(0, TrainingBench::commonDivisor);
     if (most % s.tp != 0) {
@@ -580,6 +646,7 @@ public final class TrainingBench implements Bench {
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
         .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9))
         .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
+    program.experts().report(outcome);
     program.memory().ifPresent(use -> outcome.metric("memory", MemoryText.of(use)));
     switch (rows) {
       case COLLECTIVES -> costs.rows().forEach(outcome::row);

@@ -10,10 +10,12 @@ import org.kernbench.nn.layers.TransformerConfig;
 final class TrainingFlops {
   private TrainingFlops() {}
 
-  /** The feed-forward part of a block. */
+  /** The feed-forward part of a block: with experts those that a token goes to, and the router. */
   static double mlp(TransformerConfig c, double tokens) {
     double matrices = c.style() == TransformerConfig.Style.LLAMA ? 3 : 2;
-    return 2 * tokens * matrices * c.hidden() * c.ffn();
+    return c.experts()
+        .map(e -> 2 * tokens * c.hidden() * (e.experts() + 3.0 * e.topK() * e.ffn()))
+        .orElse(2 * tokens * matrices * c.hidden() * c.ffn());
   }
 
   /**

@@ -2,6 +2,7 @@ package org.kernbench.eval.training;
 
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
@@ -17,6 +18,7 @@ import org.kernbench.nn.compare.StepRecord;
 import org.kernbench.nn.compare.StepRecord.Kind;
 import org.kernbench.nn.layers.Init;
 import org.kernbench.nn.layers.Mlp;
+import org.kernbench.nn.layers.MoELayer;
 import org.kernbench.nn.layers.Module;
 import org.kernbench.nn.layers.Transformer;
 import org.kernbench.nn.layers.TransformerBlock;
@@ -42,6 +44,7 @@ final class TrainingProgram {
   private final Setup setup;
   private final StepRecord record = new StepRecord();
   private final PipelineReport pipeline;
+  private final ExpertReport experts = new ExpertReport();
 
   // what a rank's memory must do at least: in a pass, and in an optimizer's step
   private long mostMoved;
@@ -92,10 +95,12 @@ final class TrainingProgram {
       new PipelinedProgram(this, s, s.pipe().schedule().get()).body(w);
       return;
     }
-    ParallelLayout layout =
-        ParallelLayout.create(w.distributed(), s.tp(), s.cp(), s.dp(), s.sp()).with(s.context());
+    ParallelLayout layout = layout(w).with(s.context());
     Init init = init(w.torch());
-    SequencePart part = new SequencePart(s.tokens(), s.cp(), layout.cp().rank());
+    int batch = s.batch() / s.dp();
+    SequencePart part =
+        new SequencePart(s.tokens(), s.cp(), layout.cp().rank())
+            .ofSamples(layout.dp().rank() * batch, batch);
     switch (s.scope()) {
       case MLP -> {
         Mlp mlp = new Mlp("mlp", s.config(), layout, init);
@@ -104,9 +109,28 @@ final class TrainingProgram {
       case BLOCK -> {
         TransformerBlock block = new TransformerBlock("layer", s.config(), layout, init);
         pass(w, layout, part, block, (graph, x) -> block.forward(graph, x, part));
+        noteExperts(w, layout, block.experts().stream().toList());
       }
       case STEP -> step(w, layout, part, init);
     }
+  }
+
+  private ParallelLayout layout(Worker w) {
+    Setup s = setup;
+    return s.expertSizes()
+        .map(sizes -> ParallelLayout.create(w.distributed(), s.tp(), s.cp(), s.dp(), s.sp(), sizes))
+        .orElseGet(() -> ParallelLayout.create(w.distributed(), s.tp(), s.cp(), s.dp(), s.sp()));
+  }
+
+  /** How tokens went to experts. */
+  ExpertReport experts() {
+    return experts;
+  }
+
+  /** Notes how tokens went to a rank's experts. */
+  void noteExperts(Worker w, ParallelLayout layout, List<MoELayer> layers) {
+    int rowBytes = setup.config().hidden() * setup.dtype().sizeBytes();
+    layout.experts().ifPresent(groups -> experts.add(w, groups, layers, rowBytes));
   }
 
   /** First values of parameters. */
@@ -322,6 +346,7 @@ final class TrainingProgram {
         optimizer.step();
         data.gather();
         note(w, graph, optimizer.work());
+        noteExperts(w, layout, model.experts());
         changed(optimizer);
         if (hasValues(torch)) {
           record(w, layout, at, losses, sum, data);

@@ -62,7 +62,14 @@ public enum Fault {
       "the first stage's gradients of the first microbatch are overwritten by those of the next",
       Mistake.MICROBATCH_LOST),
   /** The first two stages of a pipeline have each other's blocks. */
-  SWAP_STAGES("the first two stages have each other's blocks", Mistake.STAGES_SWAPPED);
+  SWAP_STAGES("the first two stages have each other's blocks", Mistake.STAGES_SWAPPED),
+  /** A token of the first layer goes to another expert than the one it chose. */
+  WRONG_EXPERT(
+      "the first token's first choice in the first layer goes to the next expert",
+      Mistake.WRONG_EXPERT),
+  /** Routers get no gradient from what experts did. */
+  SKIP_ROUTER_GRADIENT(
+      "routers get no gradient from the outputs of experts", Mistake.ROUTER_GRADIENT_MISSING);
 
   private final String description;
   private final Mistake cause;
@@ -95,7 +102,9 @@ public enum Fault {
           SKIP_CONTEXT_SUM,
           SKIP_GRADIENT_SUM,
           LOSE_MICROBATCH,
-          SWAP_STAGES ->
+          SWAP_STAGES,
+          WRONG_EXPERT,
+          SKIP_ROUTER_GRADIENT ->
           BridgeFault.NONE;
     };
   }
@@ -103,6 +112,11 @@ public enum Fault {
   /** Whether it is made between stages, so that a model must be cut into some. */
   public boolean isOfPipeline() {
     return this == LOSE_MICROBATCH || this == SWAP_STAGES;
+  }
+
+  /** Whether it is made in layers of experts, so that a model must have some. */
+  public boolean isOfExperts() {
+    return this == WRONG_EXPERT || this == SKIP_ROUTER_GRADIENT;
   }
 
   /** What is done wrong. */

@@ -35,6 +35,10 @@ public enum Mistake {
   MICROBATCH_LOST("the gradients of a microbatch are missing in a stage"),
   /** Stages are in another order than the model's. */
   STAGES_SWAPPED("stages are in the wrong order"),
+  /** A token is computed by an expert that it did not choose. */
+  WRONG_EXPERT("a token went to an expert that it did not choose"),
+  /** The outputs of experts have no part in the gradient of a router. */
+  ROUTER_GRADIENT_MISSING("the gradient of a router is missing"),
   /** All is too large or too small by the size of a group. */
   FACTOR("a factor is wrong"),
   /** Modules are scaled differently. */

@@ -3,7 +3,9 @@ package org.kernbench.nn.autograd;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
+import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 
@@ -28,13 +30,15 @@ public final class Parameter extends Variable {
    *     sequence only, so that its gradient must be summed over the tensor-parallel group
    * @param stride projections that are fused along the axis: each is cut by itself, and a rank has
    *     its part of the first, then that of the second, and so on; 1 if it is a single one
+   * @param ofExpert a parameter of one expert, which some ranks have: it is cut over the expert
+   *     tensor-parallel group instead
    */
-  public record Sharding(OptionalInt axis, boolean sequenceParallel, int stride) {
+  public record Sharding(OptionalInt axis, boolean sequenceParallel, int stride, boolean ofExpert) {
     /** Every rank has all of it and computes the same gradient. */
-    public static final Sharding REPLICATED = new Sharding(OptionalInt.empty(), false, 1);
+    public static final Sharding REPLICATED = new Sharding(OptionalInt.empty(), false, 1, false);
 
     /** Every rank has all of it and computes the gradient of its rows of the sequence. */
-    public static final Sharding SEQUENCE = new Sharding(OptionalInt.empty(), true, 1);
+    public static final Sharding SEQUENCE = new Sharding(OptionalInt.empty(), true, 1, false);
 
     /** Checks the stride. */
     public Sharding {
@@ -50,7 +54,17 @@ public final class Parameter extends Variable {
 
     /** Cut along an axis, each of {@code stride} fused projections by itself. */
     public static Sharding along(int axis, int stride) {
-      return new Sharding(OptionalInt.of(axis), false, stride);
+      return new Sharding(OptionalInt.of(axis), false, stride, false);
+    }
+
+    /** Cut along an axis over the ranks that have a part of the same expert. */
+    public static Sharding ofExpert(int axis) {
+      return new Sharding(OptionalInt.of(axis), false, 1, true);
+    }
+
+    /** The ranks over which a parameter is cut, if it is. */
+    public ProcessGroup over(ParallelLayout layout) {
+      return ofExpert ? layout.experts().orElseThrow().etp() : layout.tp();
     }
   }
 

@@ -53,12 +53,34 @@ public interface Recipe {
 
   /** Groups over which the gradient of a parameter is summed, one after the other. */
   default List<ProcessGroup> gradientGroups(Parameter parameter, ParallelLayout layout) {
+    if (parameter.sharding().ofExpert()) {
+      return List.of(layout.experts().orElseThrow().edp());
+    }
     List<ProcessGroup> groups = new ArrayList<>();
     if (parameter.sharding().sequenceParallel()) {
       groups.add(layout.tp());
     }
     groups.add(layout.dpCp());
     return groups;
+  }
+
+  /**
+   * Which expert takes a copy of a token.
+   *
+   * @param place name of the layer, for example {@code layers.0.experts}
+   * @param sample number of the token's sample in the whole batch
+   * @param position of the token in it
+   * @param choice which of the token's choices, from 0
+   * @param chosen the expert that it chose
+   * @param experts how many there are
+   */
+  default int expert(String place, int sample, int position, int choice, int chosen, int experts) {
+    return chosen;
+  }
+
+  /** Whether a router learns from what experts did with the tokens that it sent them. */
+  default boolean teachesRouter(String place) {
+    return true;
   }
 
   /** A further factor of the gradient per token; 1, as the loss is a sum over tokens. */

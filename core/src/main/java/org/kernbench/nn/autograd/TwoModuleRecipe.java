@@ -11,6 +11,8 @@ import org.kernbench.torch.ProcessGroup;
  * in that are not the bridge's.
  */
 public final class TwoModuleRecipe implements Recipe {
+  private static final String FIRST_LAYER = "layers.0.";
+
   private final boolean isEncoder;
   private final ParallelLayout language;
   private final Fault fault;
@@ -70,7 +72,7 @@ public final class TwoModuleRecipe implements Recipe {
   @Override
   public List<ProcessGroup> gradientGroups(Parameter parameter, ParallelLayout layout) {
     List<ProcessGroup> right = Recipe.super.gradientGroups(parameter, layout);
-    if (fault == Fault.SKIP_SEQUENCE_SUM) {
+    if (fault == Fault.SKIP_SEQUENCE_SUM && !parameter.sharding().ofExpert()) {
       return List.of(layout.dpCp());
     }
     if (fault == Fault.SKIP_GRADIENT_SUM || (fault == Fault.SKIP_ENCODER_SUM && isEncoder)) {
@@ -80,6 +82,22 @@ public final class TwoModuleRecipe implements Recipe {
       return right.stream().map(g -> g == layout.dpCp() ? layout.dp() : g).toList();
     }
     return right;
+  }
+
+  @Override
+  public int expert(String place, int sample, int position, int choice, int chosen, int experts) {
+    boolean wrong =
+        fault == Fault.WRONG_EXPERT
+            && place.startsWith(FIRST_LAYER)
+            && sample == 0
+            && position == 0
+            && choice == 0;
+    return wrong ? (chosen + 1) % experts : chosen;
+  }
+
+  @Override
+  public boolean teachesRouter(String place) {
+    return fault != Fault.SKIP_ROUTER_GRADIENT;
   }
 
   @Override

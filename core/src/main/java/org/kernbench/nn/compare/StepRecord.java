@@ -222,7 +222,7 @@ public final class StepRecord {
   // ---- parts of parameters ----
 
   private static int whole(Parameter p, ParallelLayout layout) {
-    int ranks = p.sharding().axis().isPresent() ? layout.tp().size() : 1;
+    int ranks = p.sharding().axis().isPresent() ? p.sharding().over(layout).size() : 1;
     return Math.toIntExact(p.shape().elements() * ranks);
   }
 
@@ -233,8 +233,8 @@ public final class StepRecord {
     }
     int axis = p.sharding().axis().getAsInt();
     int run = Math.toIntExact(p.shape().inner(axis) * p.shape().dim(axis) / p.sharding().stride());
-    int ranks = layout.tp().size();
-    int rank = layout.tp().rank();
+    int ranks = p.sharding().over(layout).size();
+    int rank = p.sharding().over(layout).rank();
     return i -> (i / run * ranks + rank) * run + i % run;
   }
 }

@@ -12,6 +12,11 @@ import org.kernbench.nn.parallel.SequencePart;
 public final class Transformer implements Module {
   private final TransformerStage all;
 
+  /** The experts of the blocks that have some, in order. */
+  public java.util.List<MoELayer> experts() {
+    return all.experts();
+  }
+
   /** A model of a layout. */
   public Transformer(TransformerConfig config, ParallelLayout layout, Init init) {
     this(config, layout, init, false);

@@ -1,5 +1,7 @@
 package org.kernbench.nn.layers;
 
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.parallel.ParallelLayout;
@@ -12,10 +14,21 @@ public final class TransformerBlock implements Module {
   private final Norm attentionNorm;
   private final SelfAttention attention;
   private final Norm mlpNorm;
-  private final Mlp mlp;
+  private final @Nullable Mlp mlp;
+  private final @Nullable MoELayer experts;
 
   /** A block of a layout. */
   public TransformerBlock(String name, TransformerConfig config, ParallelLayout layout, Init init) {
+    this(name, 0, config, layout, init);
+  }
+
+  /**
+   * The same.
+   *
+   * @param layer its number in the model, from 0
+   */
+  TransformerBlock(
+      String name, int layer, TransformerConfig config, ParallelLayout layout, Init init) {
     this.name = name;
     boolean sp = layout.sequenceParallel();
     this.attentionNorm =
@@ -23,7 +36,18 @@ public final class TransformerBlock implements Module {
     this.attention = parts.add(new SelfAttention(name + ".attention", config, layout, init));
     this.mlpNorm =
         parts.add(new Norm(name + ".mlp_norm", config.hidden(), config.style(), sp, init));
-    this.mlp = parts.add(new Mlp(name + ".mlp", config, layout, init));
+    this.experts =
+        config
+            .experts()
+            .map(e ->
+                parts.add(new MoELayer(name + ".experts", layer, config.hidden(), e, layout, init)))
+            .orElse(null);
+    this.mlp = experts == null ? parts.add(new Mlp(name + ".mlp", config, layout, init)) : null;
+  }
+
+  /** The experts, if the block has some. */
+  public Optional<MoELayer> experts() {
+    return Optional.ofNullable(experts);
   }
 
   /**
@@ -38,12 +62,13 @@ public final class TransformerBlock implements Module {
   /** The same, with some activations made again on the way back. */
   Variable forward(Graph graph, Variable x, SequencePart part, Recompute again) {
     return switch (again) {
-      case NONE -> rest(graph, x, attend(graph, x, part));
+      case NONE -> rest(graph, x, attend(graph, x, part), part);
       case ATTENTION -> {
         Variable attended = graph.recompute(x, (inner, in) -> attend(inner, in, part));
-        yield rest(graph, x, attended);
+        yield rest(graph, x, attended, part);
       }
-      case FULL -> graph.recompute(x, (inner, in) -> rest(inner, in, attend(inner, in, part)));
+      case FULL ->
+          graph.recompute(x, (inner, in) -> rest(inner, in, attend(inner, in, part), part));
     };
   }
 
@@ -51,12 +76,23 @@ public final class TransformerBlock implements Module {
     return attention.forward(graph, attentionNorm.forward(graph, x), part);
   }
 
-  private Variable rest(Graph graph, Variable x, Variable attended) {
+  private Variable rest(Graph graph, Variable x, Variable attended, SequencePart part) {
     Variable h = graph.add(x, attended);
     graph.see(name + ".attention", h);
-    Variable y = graph.add(h, mlp.forward(graph, mlpNorm.forward(graph, h)));
+    Variable y = graph.add(h, feedForward(graph, mlpNorm.forward(graph, h), part));
     graph.see(name + ".mlp", y);
     return y;
+  }
+
+  private Variable feedForward(Graph graph, Variable x, SequencePart part) {
+    if (experts != null) {
+      return experts.forward(graph, x, part);
+    }
+    if (mlp == null) {
+      throw new IllegalStateException(
+          "bug: " + name + " has neither experts nor a feed-forward part");
+    }
+    return mlp.forward(graph, x);
   }
 
   @Override

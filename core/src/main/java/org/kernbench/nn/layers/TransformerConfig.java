@@ -1,5 +1,8 @@
 package org.kernbench.nn.layers;
 
+import java.util.Optional;
+import org.kernbench.nn.experts.ExpertsConfig;
+
 /**
  * The shape of a transformer.
  *
@@ -13,6 +16,7 @@ package org.kernbench.nn.layers;
  * @param vocabulary number of ids
  * @param maxSequence longest sequence; positions that can be learned
  * @param style which family
+ * @param experts what takes the place of the feed-forward parts; empty if nothing does
  */
 public record TransformerConfig(
     String name,
@@ -24,7 +28,8 @@ public record TransformerConfig(
     int ffn,
     int vocabulary,
     int maxSequence,
-    Style style) {
+    Style style,
+    Optional<ExpertsConfig> experts) {
   /** Families of blocks. */
   public enum Style {
     /** Layer norm, biases, learned positions, GELU: GPT-2 and GPT-3. */
@@ -43,6 +48,32 @@ public record TransformerConfig(
     public boolean isPlain() {
       return this != LLAMA;
     }
+  }
+
+  /** A dense model. */
+  public TransformerConfig(
+      String name,
+      int hidden,
+      int layers,
+      int heads,
+      int keyHeads,
+      int headSize,
+      int ffn,
+      int vocabulary,
+      int maxSequence,
+      Style style) {
+    this(
+        name,
+        hidden,
+        layers,
+        heads,
+        keyHeads,
+        headSize,
+        ffn,
+        vocabulary,
+        maxSequence,
+        style,
+        Optional.empty());
   }
 
   static final double EPSILON = 1e-5;
@@ -71,6 +102,20 @@ public record TransformerConfig(
         "gpt3-175b", 12288, 96, 96, 96, 128, 49152, 50257, 2048, Style.GPT);
   }
 
+  /** Mixtral 8x7B. Shape: {@code docs/spec/models.md} 1. */
+  public static TransformerConfig mixtral8x7b() {
+    return new TransformerConfig(
+            "mixtral-8x7b", 4096, 32, 32, 8, 128, 14336, 32000, 32768, Style.LLAMA)
+        .with(ExpertsConfig.of(8, 2, 14336));
+  }
+
+  /** Qwen3 30B-A3B. Shape: {@code docs/spec/models.md} 1. */
+  public static TransformerConfig qwen30b() {
+    return new TransformerConfig(
+            "qwen3-30b-a3b", 2048, 48, 32, 4, 128, 6144, 151936, 40960, Style.LLAMA)
+        .with(ExpertsConfig.of(128, 8, 768));
+  }
+
   /** A copy with other numbers of layers and ids. */
   public TransformerConfig with(int otherLayers, int otherVocabulary) {
     return new TransformerConfig(
@@ -83,6 +128,23 @@ public record TransformerConfig(
         ffn,
         otherVocabulary,
         maxSequence,
-        style);
+        style,
+        experts);
+  }
+
+  /** A copy with experts in place of the feed-forward parts. */
+  public TransformerConfig with(ExpertsConfig other) {
+    return new TransformerConfig(
+        name,
+        hidden,
+        layers,
+        heads,
+        keyHeads,
+        headSize,
+        ffn,
+        vocabulary,
+        maxSequence,
+        style,
+        Optional.of(other));
   }
 }

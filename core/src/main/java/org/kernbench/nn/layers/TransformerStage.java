@@ -94,7 +94,7 @@ public final class TransformerStage implements Module {
                     layout.tp()))
             : null;
     for (int i = range.from; i < range.to; i++) {
-      blocks.add(parts.add(new TransformerBlock("layers." + i, config, layout, init)));
+      blocks.add(parts.add(new TransformerBlock("layers." + i, i, config, layout, init)));
     }
     this.norm =
         range.ends ? parts.add(new Norm("norm", config.hidden(), config.style(), sp, init)) : null;
@@ -116,6 +116,11 @@ public final class TransformerStage implements Module {
   /** Makes some activations of each block again on the way back, from now on. */
   public void recompute(Recompute what) {
     recompute = what;
+  }
+
+  /** The experts of the stage's blocks that have some, in order. */
+  public List<MoELayer> experts() {
+    return blocks.stream().flatMap(block -> block.experts().stream()).toList();
   }
 
   /** The table of the embedding, or its copy for the head; empty if the stage has none. */

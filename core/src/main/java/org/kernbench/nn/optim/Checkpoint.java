@@ -174,6 +174,12 @@ public final class Checkpoint {
   }
 
   private void add(String name, Entry entry) {
+    if (entry.sharding.ofExpert()) {
+      throw new IllegalStateException(
+          name
+              + ": checkpoints of experts, which only some ranks have, are not built; leave models"
+              + " with experts out");
+    }
     if (entries.put(name, entry) != null) {
       throw new IllegalArgumentException(
           "two tensors are named " + name + "; expected one of each name");

@@ -148,6 +148,38 @@ public final class GradientSync {
       DType type,
       String name,
       UnaryOperator<Value> of) {
+    List<Parameter> dense = parameters.stream().filter(p -> !p.sharding().ofExpert()).toList();
+    Tensor total = own(compute, dense, type, name, of);
+    parts.ifPresent(group -> group.allReduce(total, ReduceKind.SUM));
+    if (layout.tp().size() > 1) {
+      layout.tp().allReduce(total, ReduceKind.SUM);
+    }
+    layout
+        .experts()
+        .ifPresent(groups -> {
+          List<Parameter> rest = parameters.stream().filter(p -> p.sharding().ofExpert()).toList();
+          Tensor more = own(compute, rest, type, name, of);
+          for (ProcessGroup group :
+              parts.isPresent()
+                  ? List.of(groups.edp(), groups.region())
+                  : List.of(groups.region())) {
+            if (group.size() > 1) {
+              group.allReduce(more, ReduceKind.SUM);
+            }
+          }
+          compute.mapInto(name, total, List.of(total, more), x -> x.get(0).add(x.get(1)));
+        });
+    recipe.stages().ifPresent(group -> group.allReduce(total, ReduceKind.SUM));
+    return total;
+  }
+
+  /** What this rank's parameters add. */
+  private Tensor own(
+      Compute compute,
+      List<Parameter> parameters,
+      DType type,
+      String name,
+      UnaryOperator<Value> of) {
     Tensor total = compute.empty(name, Shape.of(1), type);
     compute.zero(name, total);
     for (Parameter p : parameters) {
@@ -162,11 +194,6 @@ public final class GradientSync {
         compute.mapInto(name, total, List.of(total, own), x -> x.get(0).add(x.get(1)));
       }
     }
-    parts.ifPresent(group -> group.allReduce(total, ReduceKind.SUM));
-    if (layout.tp().size() > 1) {
-      layout.tp().allReduce(total, ReduceKind.SUM);
-    }
-    recipe.stages().ifPresent(group -> group.allReduce(total, ReduceKind.SUM));
     return total;
   }
 

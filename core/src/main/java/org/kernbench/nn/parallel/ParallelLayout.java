@@ -2,6 +2,7 @@ package org.kernbench.nn.parallel;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.kernbench.torch.Distributed;
 import org.kernbench.torch.ProcessGroup;
@@ -17,6 +18,7 @@ import org.kernbench.torch.ProcessGroup;
  * @param sequenceParallel whether activations between tensor-parallel regions are divided by rows
  *     over {@code tp}
  * @param contextExchange how context-parallel ranks get at each other's keys and values
+ * @param experts the groups of layers of experts; empty if there are none
  */
 public record ParallelLayout(
     ProcessGroup tp,
@@ -24,7 +26,8 @@ public record ParallelLayout(
     ProcessGroup dp,
     ProcessGroup dpCp,
     boolean sequenceParallel,
-    ContextExchange contextExchange) {
+    ContextExchange contextExchange,
+    Optional<ExpertGroups> experts) {
   /** How context-parallel ranks get at each other's keys and values. */
   public enum ContextExchange {
     /** All of them are gathered, then attended to; gradients are reduced and scattered. */
@@ -48,12 +51,18 @@ public record ParallelLayout(
       ProcessGroup dp,
       ProcessGroup dpCp,
       boolean sequenceParallel) {
-    this(tp, cp, dp, dpCp, sequenceParallel, ContextExchange.ALL_GATHER);
+    this(tp, cp, dp, dpCp, sequenceParallel, ContextExchange.ALL_GATHER, Optional.empty());
   }
 
   /** A copy whose context-parallel ranks exchange keys and values in another way. */
   public ParallelLayout with(ContextExchange exchange) {
-    return new ParallelLayout(tp, cp, dp, dpCp, sequenceParallel, exchange);
+    return new ParallelLayout(tp, cp, dp, dpCp, sequenceParallel, exchange, experts);
+  }
+
+  /** A copy whose experts are divided over groups of their own. */
+  public ParallelLayout with(ExpertGroups groups) {
+    return new ParallelLayout(
+        tp, cp, dp, dpCp, sequenceParallel, contextExchange, Optional.of(groups));
   }
 
   /**
@@ -64,13 +73,30 @@ public record ParallelLayout(
    */
   public static ParallelLayout create(
       Distributed distributed, int tp, int cp, int dp, boolean sequenceParallel) {
+    return of(grid(distributed, tp, cp, dp), sequenceParallel);
+  }
+
+  /** The same of a model with experts. */
+  public static ParallelLayout create(
+      Distributed distributed,
+      int tp,
+      int cp,
+      int dp,
+      boolean sequenceParallel,
+      ExpertGroups.Sizes experts) {
+    experts.check(tp, cp, dp);
+    HyperCommGrid grid = grid(distributed, tp, cp, dp);
+    return of(grid, sequenceParallel).with(ExpertGroups.of(grid, experts));
+  }
+
+  private static HyperCommGrid grid(Distributed distributed, int tp, int cp, int dp) {
     RankGenerator ranks = new RankGenerator("tp-cp-dp", Map.of("tp", tp, "cp", cp, "dp", dp));
     if (ranks.worldSize() != distributed.getWorldSize()) {
       throw new IllegalStateException(
           "layout tp %s x cp %s x dp %s needs %s ranks, there are %s"
               .formatted(tp, cp, dp, ranks.worldSize(), distributed.getWorldSize()));
     }
-    return of(new HyperCommGrid(distributed, ranks.grid()), sequenceParallel);
+    return new HyperCommGrid(distributed, ranks.grid());
   }
 
   /**

@@ -10,8 +10,10 @@ import org.kernbench.tensor.ShapeException;
  * @param sequence length of the whole
  * @param ranks of the context-parallel group
  * @param rank in it
+ * @param firstSample number of the first sample in the whole batch
+ * @param apart by how much that number is higher on the next data-parallel rank
  */
-public record SequencePart(int sequence, int ranks, int rank) {
+public record SequencePart(int sequence, int ranks, int rank, int firstSample, int apart) {
   /** Checks that the sequence can be cut. */
   public SequencePart {
     if (ranks > 1 && sequence % (2 * ranks) != 0) {
@@ -22,6 +24,21 @@ public record SequencePart(int sequence, int ranks, int rank) {
           """
               .formatted(sequence, ranks, 2 * ranks));
     }
+  }
+
+  /** A part of samples that nobody numbers: the first is 0. */
+  public SequencePart(int sequence, int ranks, int rank) {
+    this(sequence, ranks, rank, 0, 0);
+  }
+
+  /**
+   * The same part of other samples: experts are chosen for tokens by their numbers.
+   *
+   * @param first number of the first sample in the whole batch
+   * @param further by how much that number is higher on the next data-parallel rank
+   */
+  public SequencePart ofSamples(int first, int further) {
+    return new SequencePart(sequence, ranks, rank, first, further);
   }
 
   /** Positions that this rank holds, in its order. */

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.HyperCommGrid;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.parallel.ParallelLayout;
@@ -49,6 +50,19 @@ public final class PipelineLayout {
       int dp,
       Schedule schedule,
       boolean sequenceParallel) {
+    return create(distributed, tp, cp, dp, schedule, sequenceParallel, Optional.empty());
+  }
+
+  /** The same of a model with experts, if it has some. */
+  public static PipelineLayout create(
+      Distributed distributed,
+      int tp,
+      int cp,
+      int dp,
+      Schedule schedule,
+      boolean sequenceParallel,
+      Optional<ExpertGroups.Sizes> experts) {
+    experts.ifPresent(sizes -> sizes.check(tp, cp, dp));
     int p = schedule.ranks();
     RankGenerator ranks =
         new RankGenerator("tp-cp-dp-pp", Map.of("tp", tp, "cp", cp, "dp", dp, "pp", p));
@@ -58,7 +72,9 @@ public final class PipelineLayout {
               .formatted(tp, cp, dp, p, ranks.worldSize(), distributed.getWorldSize()));
     }
     HyperCommGrid grid = new HyperCommGrid(distributed, ranks.grid());
-    ParallelLayout stage = ParallelLayout.of(grid, sequenceParallel);
+    ParallelLayout dense = ParallelLayout.of(grid, sequenceParallel);
+    ParallelLayout stage =
+        experts.map(sizes -> dense.with(ExpertGroups.of(grid, sizes))).orElse(dense);
     ProcessGroup pp = grid.create("pp");
     List<List<Integer>> pipelines = ranks.groups("pp");
     List<Optional<ProcessGroup>> hops = new ArrayList<>();

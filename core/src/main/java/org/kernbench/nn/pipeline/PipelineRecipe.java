@@ -60,6 +60,16 @@ final class PipelineRecipe implements Recipe {
   }
 
   @Override
+  public int expert(String place, int sample, int position, int choice, int chosen, int experts) {
+    return within.expert(place, sample, position, choice, chosen, experts);
+  }
+
+  @Override
+  public boolean teachesRouter(String place) {
+    return within.teachesRouter(place);
+  }
+
+  @Override
   public double gradientFactor(ParallelLayout layout) {
     return within.gradientFactor(layout);
   }

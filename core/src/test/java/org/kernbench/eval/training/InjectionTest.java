@@ -112,6 +112,9 @@ final class InjectionTest {
         params.removeIf(p -> p.startsWith("layers"));
         params.addAll(List.of("layers=2", "pp=2", "batch=4", "microbatches=2"));
       }
+      if (bench.equals("train-step") && fault.isOfExperts()) {
+        params.add("model=tiny-moe");
+      }
       return params;
     }
   }
@@ -138,6 +141,8 @@ final class InjectionTest {
           "bridge", "it has no bridge; mimo-train-step has one",
           "encoder", "it has no encoder; mimo-train-step has one",
           "pipeline", "it has no pipeline; train-step has one",
+          "experts", "it has no experts; train-step may have some",
+          "layers", "its layer is none of a model; train-step has layers",
           "tokens", "it divides no gradients by tokens; train-step does",
           "attention", "it has no attention; transformer-block has");
 
@@ -154,6 +159,8 @@ final class InjectionTest {
           case SKIP_CONTEXT_SUM -> c.bench.equals("tp-mlp") ? INVISIBLE.get("attention") : null;
           case LOSE_MICROBATCH, SWAP_STAGES ->
               c.bench.equals("train-step") ? null : INVISIBLE.get("pipeline");
+          case WRONG_EXPERT, SKIP_ROUTER_GRADIENT ->
+              step ? (one ? null : INVISIBLE.get("experts")) : INVISIBLE.get("layers");
           default -> null;
         });
   }

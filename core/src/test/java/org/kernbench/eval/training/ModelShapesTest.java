@@ -25,7 +25,8 @@ class ModelShapesTest {
   /** Matrices of all blocks and both tables, in billions. */
   private static double billions(TransformerConfig c, boolean tied) {
     double tables = (tied ? 1.0 : 2.0) * c.vocabulary() * c.hidden();
-    return (c.layers() * (double) LayoutFit.block(c) + tables) / 1e9;
+    double experts = c.experts().map(e -> 3.0 * e.experts() * e.ffn() * c.hidden()).orElse(0.0);
+    return (c.layers() * (LayoutFit.block(c) + experts) + tables) / 1e9;
   }
 
   @Test
@@ -35,6 +36,8 @@ class ModelShapesTest {
     assertThat(billions(TransformerConfig.llama70b(), false)).isCloseTo(70.55, within(0.05));
     assertThat(billions(TransformerConfig.gpt3(), true)).isCloseTo(174.6, within(0.2));
     assertThat(billions(TransformerConfig.gpt2Small(), true)).isCloseTo(0.1237, within(0.001));
+    assertThat(billions(TransformerConfig.mixtral8x7b(), false)).isCloseTo(46.7, within(0.05));
+    assertThat(billions(TransformerConfig.qwen30b(), false)).isCloseTo(30.5, within(0.05));
   }
 
   private String file(String json) throws IOException {
@@ -61,6 +64,46 @@ class ModelShapesTest {
   }
 
   @Test
+  void configJson_mixtures_areTheShapes() throws IOException {
+    ModelFile mixtral =
+        ModelFile.read(
+            file(
+                """
+                {"model_type": "mixtral", "hidden_size": 4096, "num_hidden_layers": 32,
+                 "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
+                 "vocab_size": 32000, "max_position_embeddings": 32768,
+                 "num_local_experts": 8, "num_experts_per_tok": 2}
+                """));
+    assertThat(mixtral.shape())
+        .usingRecursiveComparison()
+        .ignoringFields("name")
+        .isEqualTo(TransformerConfig.mixtral8x7b());
+    ModelFile qwen =
+        ModelFile.read(
+            file(
+                """
+                {"model_type": "qwen3_moe", "hidden_size": 2048, "num_hidden_layers": 48,
+                 "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
+                 "intermediate_size": 6144, "moe_intermediate_size": 768, "vocab_size": 151936,
+                 "max_position_embeddings": 40960, "num_experts": 128, "num_experts_per_tok": 8,
+                 "norm_topk_prob": true, "mlp_only_layers": []}
+                """));
+    assertThat(qwen.shape())
+        .usingRecursiveComparison()
+        .ignoringFields("name")
+        .isEqualTo(TransformerConfig.qwen30b());
+    String wrong =
+        file(
+            "{\"model_type\": \"mixtral\", \"hidden_size\": 64, \"num_attention_heads\": 4,"
+                + " \"num_hidden_layers\": 2, \"intermediate_size\": 64, \"vocab_size\": 96,"
+                + " \"max_position_embeddings\": 64, \"num_local_experts\": 2,"
+                + " \"num_experts_per_tok\": 3}");
+    assertThatThrownBy(() -> ModelFile.read(wrong))
+        .hasMessageContaining(
+            "num_experts_per_tok: got 3; expected at most the experts there are, 2");
+  }
+
+  @Test
   void configJson_gpt2_tiesItsTables() throws IOException {
     ModelFile model =
         ModelFile.read(
@@ -75,13 +118,14 @@ class ModelShapesTest {
 
   @Test
   void configJson_wrong_saysWhichKey() throws IOException {
-    String experts = file("{\"model_type\": \"mixtral\"}");
+    String experts = file("{\"model_type\": \"deepseek_v3\"}");
     assertThatThrownBy(() -> ModelFile.read(experts))
         .isInstanceOf(UsageException.class)
         .hasMessage(
             experts
-                + ": model_type: got \"mixtral\"; expected gpt2, llama, mistral, qwen2, qwen3:"
-                + " models of dense blocks (experts and latent attention are not built)");
+                + ": model_type: got \"deepseek_v3\"; expected gpt2, llama, mistral, qwen2, qwen3,"
+                + " mixtral, qwen3_moe (latent attention, which DeepSeek's models have, is not"
+                + " built)");
     String few = file("{\"model_type\": \"llama\", \"hidden_size\": 64}");
     assertThatThrownBy(() -> ModelFile.read(few))
         .hasMessage(few + ": num_attention_heads is missing; expected a whole number of 1 or more");

@@ -1,0 +1,169 @@
+package org.kernbench.eval.training;
+
+import java.util.List;
+import org.kernbench.config.UnreadableException;
+import org.kernbench.config.UsageException;
+import org.kernbench.config.UserFile;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.Outcome;
+import org.kernbench.eval.Param;
+import org.kernbench.eval.training.TrainingBench.Setup;
+import org.kernbench.nn.experts.ExpertsConfig;
+import org.kernbench.nn.experts.Routing;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.parallel.ExpertGroups;
+import org.kernbench.nn.parallel.LayoutException;
+
+/** Parameters of benches that train a model with experts. */
+final class ExpertParams {
+  private static final long LONGEST = 64 << 20;
+  private static final long SEED = 7;
+
+  private static final Param<Integer> EXPERTS =
+      Param.integer("experts", 0, 0, 4096, "experts of a block; 0 for as many as the model has");
+  private static final Param<Integer> TOPK =
+      Param.integer("topk", 0, 0, 4096, "experts that a token goes to; 0 for the model's");
+  private static final Param<Integer> EP =
+      Param.integer("ep", 1, 1, 4096, "ranks over which experts are divided");
+  private static final Param<Integer> ETP =
+      Param.integer("etp", 1, 1, 4096, "ranks over which each expert is divided");
+  private static final Param<String> ROUTING =
+      Param.word(
+          "routing",
+          "drawn",
+          "drawn, even, top-k, or a file.csv",
+          "how a token's experts are chosen; top-k by the router's scores, which needs values");
+  private static final Param<Integer> SKEW =
+      Param.integer(
+          "skew", 0, 0, 1600, "how unlike experts are drawn: hundredths of Zipf's exponent");
+  private static final Param<Integer> CAPACITY =
+      Param.integer(
+          "capacity", 0, 0, 100000, "tokens that an expert takes at most, % of the mean; 0: any");
+  private static final Param<Integer> AUXILIARY =
+      Param.integer("auxiliary", 0, 0, 1000, "factor of the auxiliary loss, thousandths");
+
+  static final List<Param<?>> ALL =
+      List.of(EXPERTS, TOPK, EP, ETP, ROUTING, SKEW, CAPACITY, AUXILIARY);
+
+  private ExpertParams() {}
+
+  /** What a user chose. */
+  interface Chosen {
+    <T> T of(Param<T> param);
+  }
+
+  /**
+   * A model with the experts that are asked for; one without if neither it nor the user has any.
+   */
+  static TransformerConfig of(TransformerConfig config, Chosen chosen) {
+    int experts = chosen.of(EXPERTS);
+    int topK = chosen.of(TOPK);
+    if (config.experts().isEmpty() && experts == 0) {
+      if (topK > 0 || chosen.of(EP) > 1 || chosen.of(ETP) > 1) {
+        throw new UsageException(
+            "topk, ep and etp are for models with experts; %s has none: say experts=8, or take another model, e.g. tiny-moe"
+                .formatted(config.name()));
+      }
+      return config;
+    }
+    if (config.style().isPlain()) {
+      throw new UsageException(
+          "experts of model %s: these have a gate, as those of Mixtral; expected a model in Llama's style, e.g. tiny-moe"
+              .formatted(config.name()));
+    }
+    try {
+      ExpertsConfig before =
+          config.experts().orElseGet(() -> ExpertsConfig.of(Math.max(experts, 1), 1, config.ffn()));
+      ExpertsConfig asked =
+          new ExpertsConfig(
+              experts == 0 ? before.experts() : experts,
+              topK == 0 ? before.topK() : topK,
+              before.ffn(),
+              before.scoring(),
+              before.normalised(),
+              before.scale(),
+              chosen.of(AUXILIARY) / 1000.0,
+              chosen.of(CAPACITY) / 100.0,
+              routing(chosen.of(ROUTING), chosen.of(SKEW) / 100.0));
+      if (asked.routing().isKnown()) {
+        asked.routing().of(asked, 0, 0, 0, 1); // a list is of other experts?
+      }
+      return config.with(asked);
+    } catch (LayoutException e) {
+      throw new UsageException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static Routing routing(String word, double skew) {
+    return switch (word) {
+      case "drawn" -> new Routing.Drawn(SEED, skew);
+      case "even" -> new Routing.Even();
+      case "top-k" -> new Routing.ByScore();
+      default -> listed(word);
+    };
+  }
+
+  private static Routing listed(String word) {
+    if (!word.endsWith(".csv")) {
+      throw new UsageException(
+          "routing: got \"%s\"; expected drawn, even, top-k, or a file.csv with a line for each token"
+              .formatted(word));
+    }
+    try {
+      String what = "experts of each token, a line each";
+      byte[] text = UserFile.bytes(UserFile.path(word), LONGEST, what);
+      return Routing.Listed.parse(word, new String(text, java.nio.charset.StandardCharsets.UTF_8));
+    } catch (UnreadableException e) {
+      throw new UsageException("routing: " + e.getMessage());
+    }
+  }
+
+  /** Over which ranks experts are divided. */
+  static ExpertGroups.Sizes sizes(BenchContext context) {
+    return new ExpertGroups.Sizes(context.param(EP), context.param(ETP));
+  }
+
+  /** A part of a block that has no experts. */
+  static TransformerConfig refused(TransformerConfig config) {
+    if (config.experts().isPresent()) {
+      throw new UsageException(
+          "model %s has experts in place of the feed-forward part; expected a dense model, or bench transformer-block"
+              .formatted(config.name()));
+    }
+    return config;
+  }
+
+  /**
+   * Refuses a layout that cannot divide the experts.
+   *
+   * @throws UsageException saying what divides them
+   */
+  static void check(Setup s) {
+    if (s.config().experts().isEmpty()) {
+      return;
+    }
+    ExpertsConfig e = s.config().experts().get();
+    int ep = s.experts().ep();
+    int etp = s.experts().etp();
+    if (e.experts() % ep != 0 || e.ffn() % etp != 0) {
+      throw new UsageException(
+          "ep is %s, etp %s; expected a divisor of %s experts, and one of %s inner features"
+              .formatted(ep, etp, e.experts(), e.ffn()));
+    }
+    try {
+      s.experts().check(s.tp(), s.cp(), s.dp());
+    } catch (LayoutException refused) {
+      throw new UsageException(String.valueOf(refused.getMessage()));
+    }
+    if (s.tp() > 1 && !s.sp()) {
+      throw new UsageException(
+          "experts with tp %s and sp=off: every tensor-parallel rank would send the same tokens; expected sp=on"
+              .formatted(s.tp()));
+    }
+  }
+
+  /** Says what experts there are. */
+  static void conditions(Outcome outcome, ExpertsConfig e) {
+    outcome.condition("experts_of_block", e.experts()).condition("top", e.topK());
+  }
+}

@@ -1,0 +1,44 @@
+package org.kernbench.nn.placements;
+
+import java.util.List;
+import org.kernbench.nn.parallel.HyperCommGrid;
+import org.kernbench.nn.parallel.RankGrid;
+import org.kernbench.torch.Distributed;
+import org.kernbench.torch.ProcessGroup;
+
+/** Ranks in named dimensions, and the groups of one of them along each ({@code DeviceMesh}). */
+public final class DeviceMesh {
+  private final RankGrid ranks;
+  private final List<ProcessGroup> groups;
+
+  private DeviceMesh(RankGrid ranks, List<ProcessGroup> groups) {
+    this.ranks = ranks;
+    this.groups = groups;
+  }
+
+  /** The mesh of a grid, which has all ranks of the world. All ranks call it alike. */
+  public static DeviceMesh create(Distributed distributed, RankGrid ranks) {
+    HyperCommGrid grid = new HyperCommGrid(distributed, ranks);
+    return new DeviceMesh(ranks, ranks.names().stream().map(grid::create).toList());
+  }
+
+  /** Names of the dimensions, in the order in which placements are given. */
+  public List<String> names() {
+    return ranks.names();
+  }
+
+  /** Ranks along each dimension. */
+  public List<Integer> sizes() {
+    return ranks.shape();
+  }
+
+  /** The ranks that differ from this one in a dimension only. */
+  public ProcessGroup group(int dimension) {
+    return groups.get(dimension);
+  }
+
+  /** This rank's number along each dimension. */
+  int[] coordinates() {
+    return groups.stream().mapToInt(ProcessGroup::rank).toArray();
+  }
+}

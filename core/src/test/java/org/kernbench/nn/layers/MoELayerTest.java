@@ -1,0 +1,229 @@
+package org.kernbench.nn.layers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.kernbench.device.Mode;
+import org.kernbench.nn.Ranks;
+import org.kernbench.nn.autograd.Graph;
+import org.kernbench.nn.autograd.Variable;
+import org.kernbench.nn.experts.ExpertCosts;
+import org.kernbench.nn.experts.ExpertsConfig;
+import org.kernbench.nn.experts.Routing;
+import org.kernbench.nn.optim.Communication;
+import org.kernbench.nn.optim.Communication.Line;
+import org.kernbench.nn.optim.Communication.Phase;
+import org.kernbench.nn.parallel.ExpertGroups;
+import org.kernbench.nn.parallel.LayoutException;
+import org.kernbench.nn.parallel.ParallelLayout;
+import org.kernbench.nn.parallel.SequencePart;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Worker;
+import org.kernbench.torch.collective.CollectiveOp;
+
+/** A layer of experts: what it sends, and its values against plain loops. */
+class MoELayerTest {
+  private static final int LENGTH = 8;
+  private static final int BATCH = 2;
+  private static final int HIDDEN = 16;
+
+  private static double[] inputs(int first) {
+    double[] x = new double[LENGTH * BATCH * HIDDEN];
+    for (int i = 0; i < x.length; i++) {
+      int sample = first + i / HIDDEN % BATCH;
+      int position = i / HIDDEN / BATCH;
+      x[i] = Math.sin(1 + i % HIDDEN * 0.7 + position * 1.3 + sample * 2.1);
+    }
+    return x;
+  }
+
+  private record Step(MoELayer layer, double[] y) {}
+
+  /** Forwards and backwards on a data-parallel rank. */
+  private static Step step(
+      Worker w, ExpertsConfig config, int dp, int ep, int etp, boolean values) {
+    ParallelLayout layout =
+        ParallelLayout.create(w.distributed(), 1, 1, dp, false, new ExpertGroups.Sizes(ep, etp));
+    Init init = new Init(w.torch(), DType.F64, 7, 0.3);
+    MoELayer layer = new MoELayer("experts", 0, HIDDEN, config, layout, init);
+    int first = layout.dp().rank() * BATCH;
+    SequencePart part = new SequencePart(LENGTH, 1, 0).ofSamples(first, BATCH);
+    Shape shape = Shape.of(LENGTH, BATCH, HIDDEN);
+    try (Graph graph = Graph.of(w.torch());
+        Tensor x = w.torch().from(inputs(first), shape, DType.F64, "x")) {
+      Variable in = graph.input(x);
+      Variable y = layer.forward(graph, in, part);
+      graph.backward(y, x);
+      return new Step(layer, values ? y.value().toDoubles() : new double[0]);
+    }
+  }
+
+  private static Map<String, Long> sent(Communication of, CollectiveOp op) {
+    Map<String, Long> bytes = new TreeMap<>();
+    for (Line line : of.lines()) {
+      if (line.op() == op) {
+        String where = line.place() + " " + line.phase();
+        bytes.merge(where, line.sentBytes().orElseThrow(), Long::sum);
+      }
+    }
+    return bytes;
+  }
+
+  /** With all experts as busy, ranks send what the closed form says, to the byte. */
+  @Test
+  void bytes_ofEvenRouting_areThoseOfTheClosedForm() {
+    ExpertsConfig config = ExpertsConfig.of(8, 2, 12).with(new Routing.Even());
+    for (int ep : List.of(2, 4)) {
+      Communication counted = Ranks.communication(4, w -> step(w, config, 4, ep, 1, false));
+      double each = ExpertCosts.dispatchBytes(LENGTH * BATCH, 2, HIDDEN, 8, ep);
+      assertThat(sent(counted, CollectiveOp.ALL_TO_ALL))
+          .isEqualTo(
+              Map.of(
+                  "experts.dispatch " + Phase.FORWARD, (long) (4 * each),
+                  "experts.dispatch " + Phase.BACKWARD, (long) (4 * each),
+                  "experts.combine " + Phase.FORWARD, (long) (4 * each),
+                  "experts.combine " + Phase.BACKWARD, (long) (4 * each)));
+    }
+  }
+
+  /** With any routing they send the copies that go elsewhere, and nothing else. */
+  @Test
+  void bytes_ofAnyRouting_areThoseOfTheCopiesThatGoElsewhere() {
+    ExpertsConfig config = ExpertsConfig.of(8, 2, 12).with(new Routing.Drawn(2, 1.5));
+    long copies = 0;
+    for (int sample = 0; sample < 4 * BATCH; sample++) {
+      for (int position = 0; position < LENGTH; position++) {
+        for (int e : config.routing().of(config, 0, sample, position, LENGTH)) {
+          copies += e / 2 == sample / BATCH ? 0 : 1;
+        }
+      }
+    }
+    Communication counted = Ranks.communication(4, w -> step(w, config, 4, 4, 1, false));
+    long bytes = copies * HIDDEN * 8;
+    assertThat(sent(counted, CollectiveOp.ALL_TO_ALL).values()).containsOnly(bytes);
+  }
+
+  /** The whole layer by plain loops: scores, experts, weights, capacity. */
+  @Test
+  void values_areThoseOfPlainLoops() {
+    for (double capacity : List.of(0.0, 0.5)) {
+      ExpertsConfig config = ExpertsConfig.of(4, 2, 12).withLimits(0.1, capacity);
+      double[][] found = new double[2][];
+      int[] dropped = new int[2];
+      Ranks.run(
+          2,
+          Mode.VALUES,
+          w -> {
+            Step step = step(w, config, 2, 2, 1, true);
+            found[w.rank()] = step.y;
+            dropped[w.rank()] = step.layer.latest().orElseThrow().dropped();
+          });
+      Plain plain = new Plain(config);
+      for (int rank = 0; rank < 2; rank++) {
+        double[] want = plain.of(inputs(rank * BATCH));
+        assertThat(found[rank]).containsExactly(want, within(1e-12));
+        assertThat(dropped[rank]).isEqualTo(plain.dropped);
+        assertThat(plain.dropped > 0).isEqualTo(capacity > 0);
+      }
+    }
+  }
+
+  /** One rank's layer without any of the product's parts but its first values. */
+  private static final class Plain {
+    private final ExpertsConfig config;
+    private final Map<String, double[]> weights = new TreeMap<>();
+    private int dropped;
+
+    Plain(ExpertsConfig config) {
+      this.config = config;
+      Ranks.run(
+          1,
+          Mode.VALUES,
+          w ->
+              step(w, config, 1, 1, 1, false)
+                  .layer
+                  .parameters()
+                  .forEach(p -> weights.put(p.name(), p.value().toDoubles())));
+    }
+
+    double[] of(double[] x) {
+      double[] y = new double[x.length];
+      dropped = 0;
+      int most =
+          config.capacity() == 0
+              ? LENGTH
+              : (int) Math.ceil(config.capacity() * LENGTH * 2 / config.experts());
+      for (int b = 0; b < BATCH; b++) {
+        int[] taken = new int[config.experts()];
+        for (int position = 0; position < LENGTH; position++) {
+          token(x, y, (position * BATCH + b) * HIDDEN, taken, most);
+        }
+      }
+      return y;
+    }
+
+    private void token(double[] x, double[] y, int at, int[] taken, int most) {
+      double[] logits = product(weights.get("experts.router.weight"), x, at, HIDDEN);
+      int first = best(logits, -1);
+      int second = best(logits, first);
+      double a = Math.exp(logits[first]);
+      double b = Math.exp(logits[second]);
+      for (int e : new int[] {first, second}) {
+        if (taken[e]++ >= most) {
+          dropped++;
+          continue;
+        }
+        double[] up = product(weights.get("experts." + e + ".up.weight"), x, at, HIDDEN);
+        double[] gate = product(weights.get("experts." + e + ".gate.weight"), x, at, HIDDEN);
+        for (int i = 0; i < up.length; i++) {
+          up[i] *= gate[i] / (1 + Math.exp(-gate[i]));
+        }
+        double[] out = product(weights.get("experts." + e + ".down.weight"), up, 0, up.length);
+        for (int i = 0; i < HIDDEN; i++) {
+          y[at + i] += out[i] * (e == first ? a : b) / (a + b);
+        }
+      }
+    }
+
+    private static int best(double[] of, int but) {
+      int best = -1;
+      for (int e = 0; e < of.length; e++) {
+        if (e != but && (best < 0 || of[e] > of[best])) {
+          best = e;
+        }
+      }
+      return best;
+    }
+
+    private static double[] product(double[] matrix, double[] x, int at, int width) {
+      double[] y = new double[matrix.length / width];
+      for (int i = 0; i < matrix.length; i++) {
+        y[i / width] += matrix[i] * x[at + i % width];
+      }
+      return y;
+    }
+  }
+
+  /** Without values nobody knows the scores. */
+  @Test
+  void byScore_withoutValues_isRefused() {
+    ExpertsConfig config = ExpertsConfig.of(4, 2, 12);
+    assertThatThrownBy(() -> Ranks.communication(2, w -> step(w, config, 2, 2, 1, false)))
+        .hasStackTraceContaining("expected another routing in mode time, e.g. drawn");
+  }
+
+  @Test
+  void layout_thatCannotDivide_isRefused() {
+    ExpertsConfig config = ExpertsConfig.of(3, 2, 12);
+    assertThatThrownBy(() -> Ranks.run(2, Mode.TIME, w -> step(w, config, 2, 2, 1, false)))
+        .hasStackTraceContaining("expected ep and etp that divide them");
+    assertThatThrownBy(() -> ExpertsConfig.of(3, 4, 12)).isInstanceOf(LayoutException.class);
+  }
+}
