@@ -405,6 +405,41 @@ final class AstraImportTest {
         false);
   }
 
+  /** The second construction against figures of the tool itself. */
+  @ParameterizedTest
+  @CsvSource({"4,32299", "8,41189", "16,51631", "64,101557", "256,294271"})
+  void reference_roundOneRing_isTheFigureOfTheTool(int ranks, long ns) {
+    AstraReference.Setting setting = ring(List.of(ranks)).setting(true);
+    assertThat(AstraReference.ns(setting, "all_reduce", 1 << 20)).isEqualTo(ns);
+  }
+
+  @Test
+  void reference_alongTwoAndThree_isTheFigureOfTheTool() {
+    AstraReference.Setting setting = ring(List.of(2, 3)).setting(true);
+    assertThat(AstraReference.ns(setting, "all_reduce", 1 << 20)).isEqualTo(35_559);
+  }
+
+  /** Chunks side by side pass each other on links, so they take what one of them takes. */
+  @Test
+  void chunks_allActive_takeAsLongAsOne() throws IOException {
+    Cell one = ring(List.of(4));
+    Cell four =
+        new Cell(
+            one.kinds,
+            one.steps,
+            one.sizes,
+            one.gigabytes,
+            one.latencyNs,
+            one.delayNs,
+            one.memory,
+            4,
+            4,
+            false,
+            false);
+    assertThat(simulatedNs(four, CollectiveOp.ALL_REDUCE, 1 << 19, true))
+        .isCloseTo(one.allReduceNs(1 << 18), within(0.5));
+  }
+
   private void compare(Cell cell, CollectiveOp op, long elements) throws IOException {
     double bytes = op == CollectiveOp.ALL_GATHER ? 2.0 * elements / cell.ranks() : 2.0 * elements;
     double there = AstraReference.ns(cell.setting(true), op.word(), bytes);
