@@ -39,9 +39,14 @@ public record MeasuredRow(
     overrides = List.copyOf(overrides);
   }
 
-  /** Parameters and overrides in one line. */
+  private static final int MOST_SHOWN = 2;
+
+  /** Parameters and overrides in one line; of many overrides their number. */
   public String shown() {
     String all = String.join(" ", params);
+    if (overrides.size() > MOST_SHOWN) {
+      return all + " (" + overrides.size() + " values of the machine set)";
+    }
     return overrides.isEmpty() ? all : all + " " + String.join(" ", overrides);
   }
 }
