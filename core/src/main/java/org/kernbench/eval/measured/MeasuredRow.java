@@ -30,7 +30,12 @@ public record MeasuredRow(
     /** The kernels alone: {@code crit_ns}. */
     KERNEL,
     /** The host's call until it knows: {@code observed_ns}. */
-    OBSERVED
+    OBSERVED,
+    /**
+     * One of many calls back to back, as benchmarks average them: the host's work for a call hides
+     * behind the kernel before it, so each takes the longer of the two.
+     */
+    REPEATED
   }
 
   /** Copies the lists. */

@@ -74,6 +74,7 @@ public final class RowSimulator {
       return switch (row.metric()) {
         case KERNEL -> kernelPs;
         case OBSERVED -> observedPs;
+        case REPEATED -> Math.max(kernelPs, observedPs - kernelPs);
       };
     }
   }
@@ -137,7 +138,12 @@ public final class RowSimulator {
       return spent;
     }
     List<String> parts = new ArrayList<>();
-    double host = row.metric() == MeasuredRow.Metric.OBSERVED ? (observed - crit) / observed : 0;
+    double host =
+        switch (row.metric()) {
+          case KERNEL -> 0;
+          case OBSERVED -> (observed - crit) / observed;
+          case REPEATED -> observed > 2 * crit ? 1 : 0;
+        };
     if (host >= 0.01) {
       parts.add(String.format(Locale.ROOT, "host %.0f %%", 100 * host));
     }

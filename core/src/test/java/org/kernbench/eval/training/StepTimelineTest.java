@@ -67,7 +67,7 @@ final class StepTimelineTest {
   }
 
   /**
-   * Without host work it is the schedule's own forecast, which {@code ScheduleTimesTest} checks.
+   * Without host work it is the schedule's own forecast, which the tests of schedules check.
    */
   @ParameterizedTest
   @CsvSource({
