@@ -66,9 +66,7 @@ final class StepTimelineTest {
     assertThat(line.ps(0, Share.HOST)).isEqualTo(line.endPs() - n * d);
   }
 
-  /**
-   * Without host work it is the schedule's own forecast, which the tests of schedules check.
-   */
+  /** Without host work it is the schedule's own forecast, which the tests of schedules check. */
   @ParameterizedTest
   @CsvSource({
     "ONE_F_ONE_B, 1, 3, 0", "ONE_F_ONE_B, 2, 5, 0", "ONE_F_ONE_B, 4, 8, 9",
