@@ -102,11 +102,11 @@ final class CalibrateCommand implements Callable<Integer> {
       WholeFile.checkWritable("--out", out);
     }
     Calibration.Found found =
-        RunCommand.onVirtualThread(() ->
+        choice.simulating(() ->
             Calibration.fit(
                 measured,
                 choice.machineName(),
-                choice.simulator(benches),
+                choice.simulator(benches, Optional.empty()),
                 parameters,
                 every,
                 Optional.ofNullable(maxError)));

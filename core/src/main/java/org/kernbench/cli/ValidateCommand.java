@@ -2,10 +2,14 @@ package org.kernbench.cli;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.config.UsageException;
 import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.eval.measured.MeasuredFile;
+import org.kernbench.eval.measured.RowJournal;
+import org.kernbench.eval.measured.RowSimulator;
 import org.kernbench.eval.measured.Validation;
 import org.kernbench.eval.measured.ValidationFolder;
 import org.kernbench.eval.measured.ValidationReport;
@@ -50,6 +54,11 @@ final class ValidateCommand implements Callable<Integer> {
       description = "Also write rows (JSON), two figures (SVG) and a section (Markdown) there.")
   private @Nullable Path out;
 
+  @Option(
+      names = "--resume",
+      description = "Takes over the rows that are in the folder of --out and simulates the rest.")
+  private boolean resume;
+
   @Mixin private TextOrJson format = new TextOrJson();
 
   @Option(
@@ -66,9 +75,10 @@ final class ValidateCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     MeasuredFile measured = choice.read(file, "validate");
+    String machine = choice.machineName();
+    RowSimulator simulator = choice.simulator(benches, journal());
     Validation found =
-        RunCommand.onVirtualThread(() ->
-            Validation.of(measured, choice.machineName(), choice.simulator(benches), List.of()));
+        choice.simulating(() -> Validation.of(measured, machine, simulator, List.of()));
     if (out != null) {
       ValidationFolder.write(found, out);
     }
@@ -76,5 +86,19 @@ final class ValidateCommand implements Callable<Integer> {
         .out()
         .print(format.isJson() ? ValidationReport.json(found) : ValidationReport.text(found));
     return Main.exitCode(maxError == null || 100 * found.meanError() <= maxError);
+  }
+
+  /** The rows so far, in the folder of the results. */
+  private Optional<RowJournal> journal() {
+    if (out == null) {
+      if (resume) {
+        throw new UsageException(
+            "--resume: from where? expected --out with the folder of the run that was stopped");
+      }
+      return Optional.empty();
+    }
+    ValidationFolder.make(out);
+    Path rows = out.resolve(ValidationFolder.name(String.valueOf(file)) + ".rows");
+    return Optional.of(RowJournal.open(rows, resume, choice.conditions()));
   }
 }

@@ -540,7 +540,21 @@ public final class Tl {
    * @param acc a whole value, not a view
    */
   public Value dotInPlace(Value acc, Value a, Value b) {
-    ComputeOp.Gemm gemm = gemm(a, b, a.dtype().accumulator(), true);
+    return dotInPlace(acc, a, b, whole);
+  }
+
+  /**
+   * The same as one step of a larger product of this PE. Multiprocessors share out the whole, so a
+   * step takes its share of the whole's time; an array takes what it takes for the step.
+   *
+   * @param of the larger product
+   */
+  public Value dotInPlace(Value acc, Value a, Value b, ComputeOp.Whole of) {
+    return dotInPlace(acc, a, b, Optional.of(of));
+  }
+
+  private Value dotInPlace(Value acc, Value a, Value b, Optional<ComputeOp.Whole> of) {
+    ComputeOp.Gemm gemm = gemm(a, b, a.dtype().accumulator(), true, of);
     checkAccumulator(a, b, acc, gemm);
     if (!acc.isDense() || acc.offset != 0 || acc.bytes() != acc.register.bytes()) {
       throw new ShapeException(
@@ -579,6 +593,11 @@ public final class Tl {
   }
 
   private ComputeOp.Gemm gemm(Value a, Value b, DType out, boolean accumulate) {
+    return gemm(a, b, out, accumulate, whole);
+  }
+
+  private static ComputeOp.Gemm gemm(
+      Value a, Value b, DType out, boolean accumulate, Optional<ComputeOp.Whole> partOf) {
     if (a.shape().rank() != 2
         || b.shape().rank() != 2
         || a.shape().dim(1) != b.shape().dim(0)
@@ -587,7 +606,7 @@ public final class Tl {
           "dot of " + a + " and " + b + ": expected [m, k] and [k, n] of one dtype");
     }
     return new ComputeOp.Gemm(
-        a.dtype(), out, a.shape().dim(0), b.shape().dim(1), a.shape().dim(1), accumulate, whole);
+        a.dtype(), out, a.shape().dim(0), b.shape().dim(1), a.shape().dim(1), accumulate, partOf);
   }
 
   private Value compute(ComputeOp op, Shape shape, DType dtype, Value... operands) {

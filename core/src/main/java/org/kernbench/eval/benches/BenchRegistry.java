@@ -9,6 +9,7 @@ import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.replay.TraceReplayBench;
+import org.kernbench.eval.training.GptStepBench;
 import org.kernbench.eval.training.MimoBench;
 import org.kernbench.eval.training.TrainingBench;
 
@@ -49,6 +50,7 @@ public final class BenchRegistry {
             new FusedMlpBench(),
             new GeluBench(),
             new Gpt3QkvBench(),
+            new GptStepBench(),
             new LayerNormBench(),
             new MoeDispatchBench(),
             new ShardedGemmBench(),

@@ -20,7 +20,7 @@ import org.kernbench.config.UserFile;
  * @param bench what to run
  * @param params parameters of the bench, as templates
  * @param set values of the machine, as templates
- * @param metric a template of {@code kernel} or {@code observed}
+ * @param metric a template of {@code kernel}, {@code observed} or {@code repeated}
  * @param value the time, as a template
  * @param unit its unit, as a template: ns, us, ms or s
  * @param weight as a template

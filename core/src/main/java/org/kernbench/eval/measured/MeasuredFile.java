@@ -173,7 +173,8 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
         return each;
       }
     }
-    throw new UsageException(where + ": metric: got \"" + text + "\"; expected kernel or observed");
+    throw new UsageException(
+        where + ": metric: got \"" + text + "\"; expected kernel, observed or repeated");
   }
 
   private static double unitPs(String text, String where) {

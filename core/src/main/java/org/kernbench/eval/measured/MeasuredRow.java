@@ -30,7 +30,12 @@ public record MeasuredRow(
     /** The kernels alone: {@code crit_ns}. */
     KERNEL,
     /** The host's call until it knows: {@code observed_ns}. */
-    OBSERVED
+    OBSERVED,
+    /**
+     * One of many calls back to back, as benchmarks average them: the host's work for a call hides
+     * behind the kernel before it, so each takes the longer of the two.
+     */
+    REPEATED
   }
 
   /** Copies the lists. */
@@ -39,9 +44,14 @@ public record MeasuredRow(
     overrides = List.copyOf(overrides);
   }
 
-  /** Parameters and overrides in one line. */
+  private static final int MOST_SHOWN = 2;
+
+  /** Parameters and overrides in one line; of many overrides their number. */
   public String shown() {
     String all = String.join(" ", params);
+    if (overrides.size() > MOST_SHOWN) {
+      return all + " (" + overrides.size() + " values of the machine set)";
+    }
     return overrides.isEmpty() ? all : all + " " + String.join(" ", overrides);
   }
 }

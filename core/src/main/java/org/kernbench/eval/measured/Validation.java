@@ -45,8 +45,9 @@ public record Validation(MeasuredFile file, String machine, List<Compared> rows)
   public static Validation of(
       MeasuredFile file, String machine, RowSimulator simulator, List<String> changes) {
     List<Compared> rows = new ArrayList<>();
-    for (MeasuredRow row : file.rows()) {
-      rows.add(new Compared(row, simulator.simulate(row, changes)));
+    List<RowSimulator.Simulated> simulated = simulator.simulate(file.rows(), changes);
+    for (int i = 0; i < simulated.size(); i++) {
+      rows.add(new Compared(file.rows().get(i), simulated.get(i)));
     }
     return new Validation(file, machine, rows);
   }

@@ -32,13 +32,27 @@ public final class ValidationFolder {
     put(files, name + ".md", section(v, name));
     put(files, name + "-scatter.svg", scatter(v).svg());
     put(files, name + "-ratio.svg", ratio(v).svg());
+    make(directory);
+    WholeFile.writeAll(directory, files);
+  }
+
+  /**
+   * Makes the folder.
+   *
+   * @throws OutputException if that cannot be
+   */
+  public static void make(Path directory) {
     try {
       Files.createDirectories(directory);
     } catch (IOException e) {
       throw new OutputException(
           "--out " + directory + ": cannot be made; name a folder that you can write");
     }
-    WholeFile.writeAll(directory, files);
+  }
+
+  /** The name of a table, without folder and ending. */
+  public static String name(String table) {
+    return String.valueOf(Path.of(table).getFileName()).replaceFirst("\\.[^.]*$", "");
   }
 
   private static void put(Map<String, WholeFile.Content> files, String name, String text) {
@@ -46,7 +60,7 @@ public final class ValidationFolder {
   }
 
   private static String name(Validation v) {
-    return String.valueOf(Path.of(v.file().file()).getFileName()).replaceFirst("\\.[^.]*$", "");
+    return name(v.file().file());
   }
 
   private static double[] of(Validation v, ToDoubleFunction<Validation.Compared> value) {

@@ -2,6 +2,9 @@ package org.kernbench.nn.autograd;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.machine.spec.GemmMode;
 import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.nn.autograd.Compute.Matrix;
 import org.kernbench.nn.autograd.TileGrid.Range;
@@ -137,8 +140,13 @@ final class Product implements Dependent {
     List<Rectangle> blocks = TileGrid.blocks(tiles, SIDE);
     int first = (int) (start * blocks.size());
     for (int i = 0; i < blocks.size(); i++) {
-      new Block(tl, left, right, blocks.get((first + i) % blocks.size())).run(to);
+      new Block(tl, left, right, tiles, blocks.get((first + i) % blocks.size())).run(to);
     }
+  }
+
+  /** How much of an axis some tiles are. */
+  private static int extent(Range tiles, int tile, int all) {
+    return Math.min(all, tiles.to() * tile) - Math.min(all, tiles.from() * tile);
   }
 
   /** Places in an order in which PEs of one cube are far apart. */
@@ -154,13 +162,28 @@ final class Product implements Dependent {
     private final Operand right;
     private final List<Range> rows;
     private final List<Range> columns;
+    private final Optional<ComputeOp.Whole> whole;
 
-    Block(Tl tl, Operand left, Operand right, Rectangle tiles) {
+    /**
+     * @param all tiles that the PE makes in this product, which its multiprocessors share out
+     * @param tiles of these, those of this block
+     */
+    Block(Tl tl, Operand left, Operand right, Rectangle all, Rectangle tiles) {
       this.tl = tl;
       this.left = left;
       this.right = right;
       this.rows = extents(tiles.rows(), grid.tileM(), a.height());
       this.columns = extents(tiles.columns(), grid.tileN(), b.width());
+      boolean waves = compute.torch().machine().pe().gemm().mode() == GemmMode.WAVES;
+      this.whole =
+          waves && a.width() > 0
+              ? Optional.of(
+                  new ComputeOp.Whole(
+                      extent(all.rows(), grid.tileM(), a.height()),
+                      extent(all.columns(), grid.tileN(), b.width()),
+                      a.width(),
+                      1))
+              : Optional.empty();
     }
 
     /** Rows, or columns, of each tile. */
@@ -215,7 +238,13 @@ final class Product implements Dependent {
         Value block = right.load(tl, l, d, s.from(), s.to() - s.from());
         for (int i = 0; i < rows.size(); i++) {
           int at = i * columns.size() + j;
-          sums.set(at, tl.dotInPlace(sums.get(at), lefts.get(i), block));
+          Value sum = sums.get(at);
+          Value row = lefts.get(i);
+          sums.set(
+              at,
+              whole.isPresent()
+                  ? tl.dotInPlace(sum, row, block, whole.get())
+                  : tl.dotInPlace(sum, row, block));
         }
         tl.release(block);
       }

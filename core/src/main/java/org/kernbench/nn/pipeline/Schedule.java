@@ -214,7 +214,7 @@ public final class Schedule {
    * What must be done before an action of this schedule, on whatever rank, besides what comes
    * before it on its own.
    */
-  List<Action> needs(Action a) {
+  public List<Action> needs(Action a) {
     int s = a.stage();
     int k = a.microbatch();
     List<Action> needs = new ArrayList<>();

@@ -82,7 +82,7 @@ final class MeasuredFileTest {
       value = {
         "gelu,n=1,kernel,-1,us | t.csv:2: value: got \"-1\"; expected a number above 0",
         "gelu,n=1,kernel,x,us | t.csv:2: value: got \"x\"; expected a number above 0",
-        "gelu,n=1,wall,1,us | t.csv:2: metric: got \"wall\"; expected kernel or observed",
+        "gelu,n=1,wall,1,us | t.csv:2: metric: got \"wall\"; expected kernel, observed or repeated",
         "gelu,n=1,kernel,1,min | t.csv:2: unit: got \"min\"; expected ns, us, ms or s",
         "gelu,n=1,kernel,1 | t.csv:2: got 4 values for 5 headings",
         "gelu,\"n=1,kernel,1,us | t.csv:2: a quote is not closed"

@@ -3,7 +3,6 @@ package org.kernbench.nn.autograd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
@@ -13,17 +12,20 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tl.CompositeGemm;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 
 /** Products of a training step fill the array of the machine that they run on. */
 final class ComputeTest {
   /**
-   * Extents are multiples of each array, so that nothing but the choice of tiles can waste it. A
-   * GPU is taken as one array of its cells.
+   * Extents are multiples of each array, so that nothing but the choice of tiles can waste it; the
+   * product is a whole wave of tiles of multiprocessors. A GPU is also taken as one array of its
+   * cells.
    */
   @ParameterizedTest
   @CsvSource({
+    "dgx-a100, pe.gemm.efficiency=1",
     "dgx-a100, pe.gemm.mode=chained;pe.gemm.efficiency=1",
     "sip-2026, ''",
     "sip-2026-compute, ''",
@@ -34,13 +36,44 @@ final class ComputeTest {
     assertThat(share(Machines.load(preset, overrides(overrides)))).isGreaterThan(0.99);
   }
 
-  /**
-   * Known to be poor: products of training steps are commands of a tile each, and such a tile alone
-   * is half a wave of 108 multiprocessors (ADR 0125). It must not become poorer unnoticed.
-   */
-  @Test
-  void matmul_wavesOfMultiprocessors_fillsTwoFifths() {
-    assertThat(share(Machines.load("dgx-a100", List.of()))).isGreaterThan(0.4);
+  /** Products of training steps take what the same product takes as one composite command. */
+  @ParameterizedTest
+  @CsvSource({"1024, 1024, 1024", "2048, 1024, 4096", "8192, 2048, 2048"})
+  void matmul_onMultiprocessors_takesWhatOneCommandTakes(int m, int k, int n) {
+    Machine machine = Machines.load("dgx-a100", List.of());
+    long steps = nnPs(machine, m, k, n);
+    long composite = compositePs(machine, m, k, n);
+
+    assertThat((double) steps).isBetween(0.95 * composite, 1.1 * composite);
+  }
+
+  private static long nnPs(Machine machine, int m, int k, int n) {
+    try (Torch torch = Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.TIME))) {
+      var a = torch.empty(Shape.of(m, k), DType.F16, "a");
+      var b = torch.empty(Shape.of(k, n), DType.F16, "b");
+      new Compute(torch, t -> t)
+          .matmul("product", Compute.Matrix.of(a, m, k), Compute.Matrix.of(b, k, n), DType.F16);
+      torch.synchronize();
+      return torch.simulator().opLog().launches().donePs(0)
+          - torch.simulator().opLog().launches().startPs(0);
+    }
+  }
+
+  private static long compositePs(Machine machine, int m, int k, int n) {
+    try (Torch torch = Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.TIME))) {
+      var a = torch.empty(Shape.of(m, k), DType.F16, "a");
+      var b = torch.empty(Shape.of(k, n), DType.F16, "b");
+      var c = torch.empty(Shape.of(m, n), DType.F16, "c");
+      var launch =
+          torch.launch(
+              "product",
+              tl -> tl.composite(CompositeGemm.of(tl.ref(a), tl.ref(b)).into(tl.ref(c))),
+              a,
+              b,
+              c);
+      torch.await(launch);
+      return launch.criticalPs();
+    }
   }
 
   private static List<String> overrides(String text) {
@@ -65,7 +98,11 @@ final class ComputeTest {
       for (int id = 0; id < log.size(); id++) {
         if (log.kind(id) == OpKind.GEMM) {
           cycles += (log.endPs(id) - log.startPs(id)) / cyclePs;
-          boolean fills = machine.pe().gemm().mode() != org.kernbench.machine.spec.GemmMode.FLAT;
+          boolean fills =
+              switch (machine.pe().gemm().mode()) {
+                case FILLED, CHAINED -> true;
+                case FLAT, WAVES -> false;
+              };
           cycles -= fills ? fill : 0; // filled and drained once, behind others
         }
       }

@@ -1,0 +1,93 @@
+package org.kernbench.eval.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.eval.training.StepCall.AllReduce;
+import org.kernbench.eval.training.StepCall.Product;
+import org.kernbench.eval.training.StepCall.Stream;
+import org.kernbench.machine.spec.OperationClass;
+
+/** Operations and bytes of a step against the counts that are published. */
+final class GptCallsTest {
+  private static double flops(List<StepCall> calls) {
+    double sum = 0;
+    for (StepCall call : calls) {
+      if (call instanceof Product p) {
+        sum += 2.0 * p.m() * p.k() * p.n() * p.batch();
+      }
+    }
+    return sum;
+  }
+
+  /**
+   * 24 b s h^2 + 4 b s^2 h a layer, 2 b s h V for logits, twice that backwards: Narayanan et al.
+   */
+  @ParameterizedTest
+  @CsvSource({"1024, 16, 1024, 8, 1", "2048, 16, 1024, 2, 4", "768, 12, 512, 1, 2"})
+  void products_countWhatIsPublished(int h, int heads, int s, int b, int tp) {
+    int vocabulary = 51200;
+    GptCalls calls = new GptCalls(h, heads, s, b, tp, vocabulary);
+    double rows = (double) b * s;
+    double layer = (24 * rows * h * h + 4 * rows * s * h) / tp;
+    double logits = 2 * rows * h * vocabulary / tp;
+
+    assertThat(flops(calls.forward())).isEqualTo(layer);
+    assertThat(flops(calls.backward())).isEqualTo(2 * layer);
+    assertThat(flops(calls.head())).isEqualTo(logits);
+    assertThat(flops(calls.headBackward())).isEqualTo(2 * logits);
+  }
+
+  /** Two all-reduces of b s h on the way there and two on the way back: Shoeybi et al. 2019. */
+  @Test
+  void tensorParallelLayer_sumsFourTimes() {
+    GptCalls calls = new GptCalls(1024, 16, 1024, 2, 4, 51200);
+    AllReduce each = new AllReduce(4, 1, 2L * 2 * 1024 * 1024);
+
+    assertThat(calls.forward().stream().filter(AllReduce.class::isInstance))
+        .containsExactly(each, each);
+    assertThat(calls.backward().stream().filter(AllReduce.class::isInstance))
+        .containsExactly(each, each);
+    assertThat(new GptCalls(1024, 16, 1024, 2, 1, 51200).forward())
+        .noneMatch(AllReduce.class::isInstance);
+  }
+
+  /** 12 h^2 + 13 h of a layer, and (V + s) h: what GPT-2 of 768, 12 layers has, 124 million. */
+  @Test
+  void parameters_areThoseOfTheModel() {
+    assertThat(new GptCalls(768, 12, 1024, 1, 1, 50257).parameters(12, true))
+        .isEqualTo(124_438_272L);
+  }
+
+  /** Four matrices of scores go through one kernel; of two each step is a kernel of its own. */
+  @Test
+  void softmax_ofFewMatrices_isNotFused() {
+    GptCalls fused = new GptCalls(1024, 16, 1024, 2, 8, 51200);
+    GptCalls unfused = new GptCalls(1024, 16, 1024, 1, 8, 51200);
+
+    assertThat(softmaxes(fused)).isEqualTo(1);
+    assertThat(unfused.forward()).hasSize(fused.forward().size() + 4);
+    assertThat(unfused.backward()).hasSize(fused.backward().size() + 4);
+  }
+
+  private static long softmaxes(GptCalls calls) {
+    return calls.forward().stream()
+        .filter(c -> c instanceof Stream s && s.kind() == OperationClass.SOFTMAX)
+        .count();
+  }
+
+  /** 2 + 4 to f32, 4 of the norm, 16 + 12 of AdamW, 4 + 2 back: 44 bytes of each parameter. */
+  @Test
+  void optimizer_movesWhatMastersAndStatesAre() {
+    long bytes = 0;
+    for (StepCall call : GptCalls.optimizer(1 << 20, 16)) {
+      if (call instanceof Stream s) {
+        bytes += s.read() + s.written();
+      }
+    }
+    assertThat(bytes).isEqualTo(44L << 20 | 8);
+  }
+}
