@@ -20,6 +20,7 @@ import org.kernbench.nn.multimodal.TwoModuleLayout;
 import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.tensor.DType;
+import org.kernbench.torch.placement.Spread;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -143,6 +144,14 @@ final class LayoutCheckCommand implements Callable<Integer> {
   @Option(names = "--dtype", paramLabel = "DTYPE", description = "Of a timed step (default: bf16).")
   private String dtype = "bf16";
 
+  @Option(
+      names = "--spread",
+      paramLabel = "PES",
+      description =
+          "Which PEs of a rank's device compute: all, those of its first cube, or the lead (default:"
+              + " values on all, times on the quickest of these).")
+  private @Nullable String spread;
+
   @Mixin private RankedMachine ranked = new RankedMachine();
 
   @Mixin private CclChoice collectives = new CclChoice();
@@ -244,6 +253,7 @@ final class LayoutCheckCommand implements Callable<Integer> {
         fault,
         hardware.machine(),
         hardware.level(),
+        hardware.spread().orElse(Spread.ALL),
         ranks -> hardware.ccl().with(TwoModuleStep.world(hardware.level(), ranks)));
   }
 
@@ -317,6 +327,10 @@ final class LayoutCheckCommand implements Callable<Integer> {
     return Math.ceilDiv(least, factor) * factor;
   }
 
+  private Optional<Spread> spread() {
+    return Optional.ofNullable(spread).map(s -> Words.choice("--spread", s, Spread.values()));
+  }
+
   private LayoutCheck.Hardware hardware() {
     Optional<Path> file = collectives.file();
     DType type;
@@ -328,6 +342,7 @@ final class LayoutCheckCommand implements Callable<Integer> {
     return new LayoutCheck.Hardware(
         ranked.machine(),
         ranked.level(),
+        spread(),
         set -> {
           List<String> changes = new ArrayList<>(collectives.overrides());
           changes.addAll(set);

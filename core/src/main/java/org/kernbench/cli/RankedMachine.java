@@ -12,8 +12,7 @@ final class RankedMachine {
   @Option(
       names = "--rank-level",
       paramLabel = "LEVEL",
-      description =
-          "What a rank owns: pe, cube (default) or sip; it computes on the first PE of it.")
+      description = "What a rank owns: pe, cube (default) or sip.")
   private String rankLevel = "cube";
 
   @Option(

@@ -10,12 +10,17 @@ import java.util.Map;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.Simulator;
+import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
+import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.IpcqSpec;
 
 /**
  * The message queues of collectives that are installed. Equal plans share a set: collectives on one
  * PE run one after the other, and each takes all messages that it sends. When the slots do not fit
- * the TCM, the set that was not used for the longest time makes room.
+ * the TCM, the set that was not used for the longest time makes room. Collectives of many lanes
+ * come in many unions of lanes, each a set: once there is one, all leave half of every TCM to
+ * kernels, which run beside them.
  */
 final class QueueSets {
   /** Plans that are known without comparing them. */
@@ -26,16 +31,32 @@ final class QueueSets {
   private final Map<QueuePlan, QueuePlan> known = new IdentityHashMap<>();
   private final Map<List<QueuePlan>, QueuePlan> unions = new HashMap<>();
 
+  /** Whether a collective had several lanes. */
+  private boolean hasUnions;
+
+  /** What all sets take of the TCM of each PE. */
+  private final Map<Pe, Long> slotBytes = new HashMap<>();
+
   QueueSets(Simulator simulator) {
     this.simulator = simulator;
   }
 
-  /** The queues of a plan; {@code wait} lets launches end that hold others, if there are any. */
-  QueueSet of(QueuePlan plan, Runnable wait) {
+  /**
+   * The queues of a plan.
+   *
+   * @param lanes of which it is the union
+   * @param wait lets launches end that hold others, if there are any
+   */
+  QueueSet of(QueuePlan plan, int lanes, Runnable wait) {
     QueuePlan same = known.get(plan);
     QueueSet set = installed.get(same == null ? plan : same);
     if (set == null) {
+      hasUnions |= lanes > 1;
+      if (hasUnions) {
+        leaveHalf(plan, wait);
+      }
       set = install(plan, wait);
+      count(plan, 1);
       installed.put(plan, set);
     }
     if (same != set.plan()) {
@@ -79,6 +100,43 @@ final class QueueSets {
     }
   }
 
+  /** Removes sets until those that stay take at most half of each TCM with another one. */
+  private void leaveHalf(QueuePlan plan, Runnable wait) {
+    long half = simulator.machine().pe().tcm().sizeBytes() / 2;
+    Map<Pe, Long> more = new HashMap<>();
+    addTo(more, plan, 1);
+    boolean waited = false;
+    while (!installed.isEmpty() && !fits(more, half)) {
+      if (!evict()) {
+        if (waited) {
+          return; // who holds them is not done yet: half is a wish
+        }
+        wait.run();
+        waited = true;
+      }
+    }
+  }
+
+  private boolean fits(Map<Pe, Long> more, long most) {
+    return more.entrySet().stream()
+        .allMatch(e -> slotBytes.getOrDefault(e.getKey(), 0L) + e.getValue() <= most);
+  }
+
+  private void count(QueuePlan plan, int sign) {
+    addTo(slotBytes, plan, sign);
+  }
+
+  private static void addTo(Map<Pe, Long> bytes, QueuePlan plan, int sign) {
+    IpcqSpec spec = plan.spec();
+    if (spec.bufferKind() == BufferKind.TCM) {
+      long each = (long) sign * spec.slots() * spec.slotBytes();
+      for (QueuePlan.Connection c : plan.connections()) {
+        bytes.merge(c.a(), each, Long::sum);
+        bytes.merge(c.b(), each, Long::sum);
+      }
+    }
+  }
+
   /** Removes the idle set that was not used for the longest time; false if there is none. */
   private boolean evict() {
     for (Iterator<QueueSet> sets = installed.values().iterator(); sets.hasNext(); ) {
@@ -86,6 +144,7 @@ final class QueueSets {
       if (!set.isInUse()) {
         sets.remove();
         simulator.uninstall(set);
+        count(set.plan(), -1);
         return true;
       }
     }

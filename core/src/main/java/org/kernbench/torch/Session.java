@@ -570,7 +570,7 @@ final class Session implements Parts.Memory {
 
   /** Opens queues of the collectives ahead of their first use. */
   void install(QueuePlan plan) {
-    queues.of(plan, this::synchronize);
+    queues.of(plan, 1, this::synchronize);
   }
 
   /** Removes the queues of collectives that are not under way. */
@@ -599,7 +599,7 @@ final class Session implements Parts.Memory {
       List<Tensor> tensors,
       String result) {
     QueuePlan plan = queues.union(plans.stream().map(p -> p.plan().queues()).toList());
-    QueueSet set = queues.of(plan, this::synchronize);
+    QueueSet set = queues.of(plan, plans.size(), this::synchronize);
     List<Pe> pes = plans.getFirst().pes();
     Kernel kernel = plans.getFirst().plan().kernel();
     if (plans.size() > 1) {

@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.kernbench.nn.Ranks.Devices;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Mistake;
 import org.kernbench.nn.bridge.BridgePlan.Direction;
@@ -23,6 +24,11 @@ import org.kernbench.nn.parallel.RankGrid;
 final class LayoutFaultTest {
   private static Optional<FirstDifference> finding(
       TwoModuleLayout layout, Fault fault, Masks masks, int sequence) {
+    return finding(Devices.ONE_PE, layout, fault, masks, sequence);
+  }
+
+  private static Optional<FirstDifference> finding(
+      Devices devices, TwoModuleLayout layout, Fault fault, Masks masks, int sequence) {
     List<Microbatch> data =
         Microbatches.random(
             TwoModules.SMALL,
@@ -31,20 +37,41 @@ final class LayoutFaultTest {
             1,
             masks,
             3);
-    return TwoModules.check(layout, TwoModules.SMALL, TwoModules.SGD.withFault(fault), data, 0)
+    return TwoModules.check(
+            devices, layout, TwoModules.SMALL, TwoModules.SGD.withFault(fault), data, 0)
         .first();
   }
 
   @ParameterizedTest
   @EnumSource
   void fault_isFoundAndNamed(Fault fault) {
+    checkNamed(Devices.ONE_PE, fault);
+  }
+
+  /** Ranks that are packages, all PEs of which compute. */
+  @ParameterizedTest
+  @EnumSource(names = {"NONE", "ZERO_PAD", "SKIP_CP_REDUCE"})
+  void fault_onPackages_isFoundAndNamed(Fault fault) {
+    checkNamed(Devices.PACKAGES, fault);
+  }
+
+  @Tag("slow")
+  @ParameterizedTest
+  @EnumSource
+  void everyFault_onPackages_isFoundAndNamed(Fault fault) {
+    checkNamed(Devices.PACKAGES, fault);
+    checkNamed(Devices.UNEVEN_PACKAGES, fault);
+  }
+
+  private static void checkNamed(Devices devices, Fault fault) {
     TwoModuleLayout layout =
         switch (fault) {
           case ZERO_PAD, CANONICAL_SLICES ->
               TwoModules.layout("tp=4,dp=2", "tp=1,cp=2,dp=4", false);
           default -> TwoModules.layout("tp=2,dp=4", "tp=2,cp=2,dp=2", true);
         };
-    Optional<Mistake> cause = finding(layout, fault, Masks.UNEVEN, 8).map(FirstDifference::cause);
+    Optional<Mistake> cause =
+        finding(devices, layout, fault, Masks.UNEVEN, 8).map(FirstDifference::cause);
     assertThat(cause)
         .isEqualTo(
             fault == Fault.NONE || fault.isOfPipeline() || fault.isOfExperts()

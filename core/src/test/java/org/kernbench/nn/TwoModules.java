@@ -51,9 +51,19 @@ public final class TwoModules {
 
   public static LayoutRun run(
       TwoModuleLayout layout, TwoModuleConfig c, Settings s, List<Microbatch> data, int steps) {
+    return run(Ranks.Devices.ONE_PE, layout, c, s, data, steps);
+  }
+
+  private static LayoutRun run(
+      Ranks.Devices devices,
+      TwoModuleLayout layout,
+      TwoModuleConfig c,
+      Settings s,
+      List<Microbatch> data,
+      int steps) {
     LayoutRun run = new LayoutRun(layout, c, s, data, steps);
     try {
-      Ranks.run(layout.worldSize(), Mode.VALUES, run::body);
+      Ranks.run(devices, layout.worldSize(), Mode.VALUES, run::body);
     } catch (RuntimeException e) {
       if (!run.isFailed()) {
         throw e;
@@ -72,6 +82,17 @@ public final class TwoModules {
 
   public static LayoutVerdict check(
       TwoModuleLayout layout, TwoModuleConfig c, Settings s, List<Microbatch> data, int steps) {
-    return run(layout, c, s, data, steps).compareWith(oneRank(c, s, data, steps));
+    return check(Ranks.Devices.ONE_PE, layout, c, s, data, steps);
+  }
+
+  /** The same on other devices; one rank is a PE. */
+  public static LayoutVerdict check(
+      Ranks.Devices devices,
+      TwoModuleLayout layout,
+      TwoModuleConfig c,
+      Settings s,
+      List<Microbatch> data,
+      int steps) {
+    return run(devices, layout, c, s, data, steps).compareWith(oneRank(c, s, data, steps));
   }
 }

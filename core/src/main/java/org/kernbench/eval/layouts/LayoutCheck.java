@@ -1,6 +1,7 @@
 package org.kernbench.eval.layouts;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -28,6 +29,7 @@ import org.kernbench.nn.multimodal.TwoModuleTraining.Settings;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.Spread;
 
 /**
  * {@code kernbench layout check}: proves that layouts of two modules compute the same gradients.
@@ -63,11 +65,18 @@ public final class LayoutCheck {
    * Where it runs.
    *
    * @param level what a rank owns
+   * @param spread which PEs of that compute; empty for values on all, and the quickest time
    * @param ccl how collectives run; its world size is chosen here
    * @param dtype of the values of a timed step
    * @param timed whether to predict times
    */
-  public record Hardware(Machine machine, RankLevel level, Ccl ccl, DType dtype, boolean timed) {}
+  public record Hardware(
+      Machine machine,
+      RankLevel level,
+      Optional<Spread> spread,
+      Ccl ccl,
+      DType dtype,
+      boolean timed) {}
 
   /** Loads the configuration of collectives with changes after the user's. */
   @FunctionalInterface
@@ -147,7 +156,7 @@ public final class LayoutCheck {
       TwoModuleStep.run(
           hardware.machine,
           ccl(layout),
-          TorchOptions.DEFAULT.withMode(Mode.VALUES),
+          TorchOptions.DEFAULT.withMode(Mode.VALUES).withSpread(hardware.spread.orElse(Spread.ALL)),
           layout.worldSize(),
           run::body,
           torch -> {});
@@ -164,8 +173,18 @@ public final class LayoutCheck {
       return Optional.empty();
     }
     Settings settings = settings(hardware.dtype);
-    return Optional.of(
-        TwoModuleStep.time(hardware.machine, ccl(layout), problem.model, layout, settings, data));
+    CclConfig ccl = ccl(layout);
+    return candidates().stream()
+        .map(by -> new TwoModuleStep.Place(hardware.machine, ccl, hardware.level, by))
+        .map(place -> TwoModuleStep.time(place, problem.model, layout, settings, data))
+        .min(Comparator.comparingLong(TwoModuleStep.Timing::ps));
+  }
+
+  /** On which PEs a step is timed. */
+  private List<Spread> candidates() {
+    List<Spread> all =
+        hardware.level == RankLevel.PE ? List.of(Spread.LEAD) : List.of(Spread.values());
+    return hardware.spread.map(List::of).orElse(all);
   }
 
   /** Whether all layouts compute what one rank does. */

@@ -17,6 +17,7 @@ import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.compare.FirstDifference;
 import org.kernbench.nn.compare.LayoutVerdict;
 import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.Spread;
 
 /**
  * {@code kernbench layout check} of one model that is cut into stages: each layout is compared with
@@ -57,10 +58,17 @@ public final class PipelineCheck {
    * Checks layouts.
    *
    * @param level what a rank owns
+   * @param spread which PEs of that compute
    * @throws UsageException if one cannot be, or does not fit the machine
    */
   public static PipelineCheck of(
-      List<Layout> layouts, Task task, Fault fault, Machine machine, RankLevel level, Ccl ccl) {
+      List<Layout> layouts,
+      Task task,
+      Fault fault,
+      Machine machine,
+      RankLevel level,
+      Spread spread,
+      Ccl ccl) {
     PipelineCheck check = new PipelineCheck(task, fault, machine);
     for (Layout layout : layouts) {
       int devices = level.devices(machine);
@@ -78,7 +86,7 @@ public final class PipelineCheck {
       }
       String name = String.valueOf((char) ('A' + check.rows.size()));
       check.rows.add(
-          new Row(name, layout, PipelineComparison.of(machine, ccl, task, layout, fault)));
+          new Row(name, layout, PipelineComparison.of(machine, spread, ccl, task, layout, fault)));
     }
     return check;
   }

@@ -1,6 +1,8 @@
 package org.kernbench.eval.training;
 
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import org.kernbench.ccl.bounds.Bounds;
@@ -16,6 +18,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Variable;
+import org.kernbench.nn.autograd.Work;
 import org.kernbench.nn.compare.StepCheck;
 import org.kernbench.nn.compare.StepRecord;
 import org.kernbench.nn.compare.StepRecord.Kind;
@@ -35,6 +38,7 @@ import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.Worker;
 import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.Spread;
 
 /**
  * {@code mimo-train-step}: a training step of two modules on the same ranks, an encoder and a
@@ -120,7 +124,9 @@ public final class MimoBench implements Bench {
         FROZEN,
         DISTRIBUTED,
         LEVEL,
+        TrainingParams.SPREAD,
         TrainingParams.DTYPE,
+        TrainingParams.ROWS,
         Injection.PARAM);
   }
 
@@ -155,14 +161,28 @@ public final class MimoBench implements Bench {
         .condition("language_layers_run", setup.model.language().layers());
     StepRecord record = new StepRecord();
     double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
-    StepBound step = new StepBound(machine, flops, layout.ranks(), 1);
+    CclConfig ccl = context.ccl(TwoModuleStep.world(level, layout.worldSize()));
+    Spread spread =
+        context
+            .param(TrainingParams.SPREAD)
+            .on(
+                outcome,
+                level,
+                TrainingFlops.boundPs(machine, flops / layout.ranks(), 1),
+                by -> timePs(new TwoModuleStep.Place(machine, ccl, level, by), setup));
+    Map<String, Work> work = new LinkedHashMap<>();
+    int pes = new TwoModuleStep.Place(machine, ccl, level, spread).pes();
+    StepBound step = new StepBound(machine, flops, layout.ranks(), pes);
     TwoModuleStep.run(
         machine,
-        context.ccl(TwoModuleStep.world(level, layout.worldSize())),
-        TorchOptions.DEFAULT.withMode(context.mode()).withSimulator(context.recording()),
+        ccl,
+        TorchOptions.DEFAULT
+            .withMode(context.mode())
+            .withSimulator(context.recording())
+            .withSpread(spread),
         layout.worldSize(),
-        w -> train(w, setup, record, step),
-        torch -> report(outcome, torch, setup, step));
+        w -> train(w, setup, record, step, work),
+        torch -> report(outcome, torch, setup, step, context.param(TrainingParams.ROWS), work));
     if (context.mode() != Mode.TIME) {
       DType dtype = setup.settings.dtype();
       CclConfig one = context.ccl(TwoModuleStep.world(level, 1));
@@ -174,6 +194,10 @@ public final class MimoBench implements Bench {
           record.hash());
     }
     return outcome;
+  }
+
+  private static long timePs(TwoModuleStep.Place place, Setup s) {
+    return TwoModuleStep.time(place, s.model, s.layout, s.settings, s.data).ps();
   }
 
   private static Setup setup(BenchContext context) {
@@ -269,12 +293,16 @@ public final class MimoBench implements Bench {
   }
 
   /** Trains on a rank, and records what it has at the end. */
-  private static void train(Worker worker, Setup s, StepRecord record, StepBound step) {
+  private static void train(
+      Worker worker, Setup s, StepRecord record, StepBound step, Map<String, Work> work) {
     TwoModuleTraining.create(worker, s.model, s.layout, s.settings)
         .ifPresent(training -> {
           try (training) {
             OptionalDouble own = training.train(s.data); // other ranks go on meanwhile
             step.changes(training.bytesRead(), training.bytesWritten());
+            if (work.isEmpty()) {
+              work.putAll(training.work()); // ranks are alike
+            }
             if (own.isPresent()) {
               if (s.layout.language().coordinate(worker.rank(), "tp") == 0) {
                 record.addToSum(Kind.LOSS, "loss", own.getAsDouble());
@@ -322,7 +350,13 @@ public final class MimoBench implements Bench {
         Math.max(encoder.size("cp"), language.size("cp")));
   }
 
-  private static void report(Outcome outcome, Torch torch, Setup setup, StepBound step) {
+  private static void report(
+      Outcome outcome,
+      Torch torch,
+      Setup setup,
+      StepBound step,
+      TrainingParams.Rows rows,
+      Map<String, Work> work) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
     outcome.simulated(
         torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");
@@ -340,8 +374,9 @@ public final class MimoBench implements Bench {
         .metric("comm_ns", Numbers.ns(costs.timePs()))
         .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
-        .metric("rank_gflop", Numbers.rounded(flops / ranks / 1e9));
-    costs.rows().forEach(outcome::row);
+        .metric("rank_gflop", Numbers.rounded(flops / ranks / 1e9))
+        .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
+    rows.of(torch, costs, work).forEach(outcome::row);
     IpcqSpec queues =
         torch.distributed().history().stream()
             .findFirst()

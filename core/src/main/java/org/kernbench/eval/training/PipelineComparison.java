@@ -29,6 +29,7 @@ import org.kernbench.nn.pipeline.Schedule;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.placement.Spread;
 
 /** One step of a model in stages beside the same step on one rank, in f64. */
 public final class PipelineComparison {
@@ -36,6 +37,7 @@ public final class PipelineComparison {
   private static final double UNBOUNDED = 1e30;
 
   private final Machine machine;
+  private final Spread spread;
   private final Ccl ccl;
   private final Setup setup;
 
@@ -106,8 +108,9 @@ public final class PipelineComparison {
     }
   }
 
-  private PipelineComparison(Machine machine, Ccl ccl, Setup setup) {
+  private PipelineComparison(Machine machine, Spread spread, Ccl ccl, Setup setup) {
     this.machine = machine;
+    this.spread = spread;
     this.ccl = ccl;
     this.setup = setup;
   }
@@ -115,10 +118,12 @@ public final class PipelineComparison {
   /**
    * Compares a layout with one rank.
    *
+   * @param spread which PEs of a rank's device compute
    * @param fault a mistake to make in the layout
    * @throws UsageException if the layout cannot be, or leaves no room for the mistake
    */
-  public static LayoutVerdict of(Machine machine, Ccl ccl, Task task, Layout layout, Fault fault) {
+  public static LayoutVerdict of(
+      Machine machine, Spread spread, Ccl ccl, Task task, Layout layout, Fault fault) {
     TransformerConfig config = TrainingBench.shape(task.model, task.layers);
     Pipe pipe =
         Pipe.of(
@@ -145,7 +150,7 @@ public final class PipelineComparison {
             layout.experts);
     TrainingBench.check(setup);
     Injection.check(setup);
-    return new PipelineComparison(machine, ccl, setup).verdict();
+    return new PipelineComparison(machine, spread, ccl, setup).verdict();
   }
 
   private LayoutVerdict verdict() {
@@ -220,8 +225,8 @@ public final class PipelineComparison {
   private StepRecord run(Setup of) {
     TrainingProgram program = new TrainingProgram(of);
     CollectiveLibrary library = CollectiveLibrary.open(machine, ccl.of(of.ranks()));
-    try (Torch torch =
-        Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.VALUES).withCollectives(library))) {
+    TorchOptions options = TorchOptions.DEFAULT.withMode(Mode.VALUES).withSpread(spread);
+    try (Torch torch = Torch.open(machine, options.withCollectives(library))) {
       torch.distributed().initProcessGroup(library.name());
       torch.multiprocessing().spawn(program::body, of.ranks());
     }

@@ -139,13 +139,6 @@ public final class TrainingBench implements Bench {
   private static final Param<Boolean> SP =
       Param.onOff("sp", true, "sequence parallelism between tp regions");
   private static final Param<RankLevel> LEVEL = TrainingParams.rankLevel(RankLevel.PE);
-  private static final Param<SpreadChoice> SPREAD =
-      Param.choice(
-          "spread",
-          SpreadChoice.AUTO,
-          SpreadChoice.class,
-          "which PEs of it compute: all, those of its first cube, the lead, or the quickest of these");
-
   private static final Param<Keys> CONTEXT =
       Param.choice(
           "context",
@@ -179,43 +172,6 @@ public final class TrainingBench implements Bench {
       Param.word("stage_layers", "even", "even, or numbers, e.g. 3,4,4,1", "blocks of each stage");
   private static final Param<Boolean> TIED =
       Param.onOff("tied", false, "the head's weight is the table of the embedding");
-
-  /** The words of {@link Spread}, or the quickest of them. */
-  private enum SpreadChoice {
-    AUTO,
-    ALL,
-    CUBE,
-    LEAD;
-
-    /** The one with the most memory of those that it may become. */
-    Spread widest() {
-      return switch (this) {
-        case AUTO, ALL -> Spread.ALL;
-        case CUBE -> Spread.CUBE;
-        case LEAD -> Spread.LEAD;
-      };
-    }
-  }
-
-  private static final Param<Rows> ROWS =
-      Param.choice("rows", Rows.COLLECTIVES, Rows.class, "what the table lists");
-
-  /** What the table of a result lists. */
-  private enum Rows {
-    COLLECTIVES("collectives"),
-    OPERATIONS("operations");
-
-    private final String word;
-
-    Rows(String word) {
-      this.word = word;
-    }
-
-    @Override
-    public String toString() {
-      return word;
-    }
-  }
 
   private static final Param<Recompute> RECOMPUTE =
       Param.choice(
@@ -253,7 +209,8 @@ public final class TrainingBench implements Bench {
     if (scope == Scope.STEP) {
       all.addAll(List.of(LAYERS, VOCABULARY));
     }
-    all.addAll(List.of(TP, CP, DP, SP, LEVEL, SPREAD, TrainingParams.DTYPE, OVERLAP, BUCKET));
+    all.addAll(List.of(TP, CP, DP, SP, LEVEL, TrainingParams.SPREAD, TrainingParams.DTYPE));
+    all.addAll(List.of(OVERLAP, BUCKET));
     if (scope != Scope.MLP) {
       all.add(CONTEXT);
     }
@@ -264,7 +221,7 @@ public final class TrainingBench implements Bench {
     if (scope != Scope.MLP) {
       all.addAll(ExpertParams.ALL);
     }
-    all.add(ROWS);
+    all.add(TrainingParams.ROWS);
     all.add(Injection.PARAM);
     return all;
   }
@@ -382,15 +339,23 @@ public final class TrainingBench implements Bench {
     check(setup);
     Injection.check(setup);
     Machine machine = context.machine();
-    new LayoutFit(setup, machine, context.param(LEVEL), context.param(SPREAD).widest()).check();
+    new LayoutFit(
+            setup, machine, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest())
+        .check();
     CollectiveLibrary library = library(context, machine, setup);
     Outcome outcome = Outcome.on(machine);
     outcome
         .condition("ranks", setup.ranks())
         .condition("rank_level", Param.word(context.param(LEVEL)))
         .condition("layers_run", scope == Scope.STEP ? config.layers() : 1);
-    Spread spread = spread(outcome, context, machine, setup);
-    outcome.condition("spread", Param.word(spread));
+    Spread spread =
+        context
+            .param(TrainingParams.SPREAD)
+            .on(
+                outcome,
+                context.param(LEVEL),
+                TrainingFlops.boundPs(machine, flops(setup) / setup.ranks(), 1),
+                by -> timePs(context, machine, setup, by));
     setup.pipe.conditions(outcome);
     setup.config.experts().ifPresent(e -> ExpertParams.conditions(outcome, e));
     try (Torch torch =
@@ -405,32 +370,12 @@ public final class TrainingBench implements Bench {
       torch.distributed().initProcessGroup(library.name());
       torch.multiprocessing().spawn(program::body, setup.ranks());
       torch.synchronize();
-      report(outcome, torch, setup, program, context.param(ROWS));
+      report(outcome, torch, setup, program, context.param(TrainingParams.ROWS));
       if (context.mode() != Mode.TIME) {
         values(outcome, context, machine, setup, program.record());
       }
     }
     return outcome;
-  }
-
-  /** What the parameter says; if that is to choose, the quickest of those simulated. */
-  private Spread spread(Outcome outcome, BenchContext context, Machine machine, Setup setup) {
-    return switch (context.param(SPREAD)) {
-      case ALL -> Spread.ALL;
-      case CUBE -> Spread.CUBE;
-      case LEAD -> Spread.LEAD;
-      case AUTO -> {
-        SpreadTrial trial =
-            SpreadTrial.of(
-                context.param(LEVEL),
-                TrainingFlops.boundPs(machine, flops(setup) / setup.ranks(), 1),
-                by -> timePs(context, machine, setup, by));
-        if (!trial.text().isEmpty()) {
-          outcome.condition("spread_tried", trial.text());
-        }
-        yield trial.quickest();
-      }
-    };
   }
 
   /** How long it takes, without values. */
@@ -625,7 +570,11 @@ public final class TrainingBench implements Bench {
   }
 
   private static void report(
-      Outcome outcome, Torch torch, Setup setup, TrainingProgram program, Rows rows) {
+      Outcome outcome,
+      Torch torch,
+      Setup setup,
+      TrainingProgram program,
+      TrainingParams.Rows rows) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
     outcome.simulated(
         torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");
@@ -648,19 +597,7 @@ public final class TrainingBench implements Bench {
         .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
     program.experts().report(outcome);
     program.memory().ifPresent(use -> outcome.metric("memory", MemoryText.of(use)));
-    switch (rows) {
-      case COLLECTIVES -> costs.rows().forEach(outcome::row);
-      case OPERATIONS ->
-          new OperationRows(
-                  torch.machine(),
-                  torch.simulator().opLog().launches(),
-                  0,
-                  torch.mesh().size(),
-                  total,
-                  program.work())
-              .rows()
-              .forEach(outcome::row);
-    }
+    rows.of(torch, costs, program.work()).forEach(outcome::row);
     program.pipeline().report(outcome);
     IpcqSpec queues =
         torch.distributed().history().stream()

@@ -16,7 +16,9 @@ import org.kernbench.nn.optim.Communication;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.Worker;
+import org.kernbench.torch.placement.Device;
 import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.Spread;
 
 /** One training step of two modules on a machine. */
 public final class TwoModuleStep {
@@ -58,21 +60,36 @@ public final class TwoModuleStep {
    */
   public record Timing(long ps, long boundPs, long communicationPs, long exposedPs) {}
 
+  /**
+   * Where it runs.
+   *
+   * @param ccl how collectives run, for its {@link #world}
+   * @param level what a rank owns
+   * @param spread which PEs of that compute
+   */
+  public record Place(Machine machine, CclConfig ccl, RankLevel level, Spread spread) {
+    /** How many PEs of a rank compute. */
+    int pes() {
+      Device part = spread.of(Device.of(machine, level, 0));
+      return part.cubes() * part.pes();
+    }
+  }
+
   /** The time of one step, without values. */
   public static Timing time(
-      Machine machine,
-      CclConfig ccl,
+      Place place,
       TwoModuleConfig model,
       TwoModuleLayout layout,
       TwoModuleTraining.Settings settings,
       List<Microbatch> data) {
     List<Timing> found = new ArrayList<>();
     int ranks = layout.ranks();
-    StepBound bound = new StepBound(machine, flops(model, settings.frozen(), data), ranks, 1);
+    double flops = flops(model, settings.frozen(), data);
+    StepBound bound = new StepBound(place.machine, flops, ranks, place.pes());
     run(
-        machine,
-        ccl,
-        TorchOptions.DEFAULT.withMode(Mode.TIME),
+        place.machine,
+        place.ccl,
+        TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(place.spread),
         layout.worldSize(),
         w -> body(w, model, layout, settings, data, bound),
         torch -> found.add(timing(torch, bound, ranks)));

@@ -1,5 +1,6 @@
 package org.kernbench.nn.multimodal;
 
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -15,6 +16,7 @@ import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Recipe;
 import org.kernbench.nn.autograd.TwoModuleRecipe;
 import org.kernbench.nn.autograd.Variable;
+import org.kernbench.nn.autograd.Work;
 import org.kernbench.nn.layers.Init;
 import org.kernbench.nn.optim.AdamW;
 import org.kernbench.nn.optim.DataParallel;
@@ -47,6 +49,7 @@ public final class TwoModuleTraining implements AutoCloseable {
   private final DataParallel languageData;
   private final MultiModuleOptimizer optimizer;
   private final Settings settings;
+  private final Map<String, Work> work = new LinkedHashMap<>();
   private @Nullable Tensor square;
 
   /** How parameters change. */
@@ -295,6 +298,7 @@ public final class TwoModuleTraining implements AutoCloseable {
           seen.see(i, loss.perToken());
           List<Tensor> both = List.of(sum, loss.sum().value());
           scratch.compute.mapInto("loss", sum, both, x -> x.get(0).add(x.get(1)));
+          graph.compute().work().forEach((name, one) -> work.merge(name, one, Work::plus));
         }
       }
       divide(tokens);
@@ -303,6 +307,13 @@ public final class TwoModuleTraining implements AutoCloseable {
           ? OptionalDouble.empty()
           : OptionalDouble.of(sum.get(0));
     }
+  }
+
+  /** What {@link #train} has launched so far, by kernel. */
+  public Map<String, Work> work() {
+    Map<String, Work> all = new LinkedHashMap<>(work);
+    optimizer.work().forEach((name, one) -> all.merge(name, one, Work::plus));
+    return all;
   }
 
   /** As {@link Optimizer#bytesRead}, of what this rank has of both modules. */

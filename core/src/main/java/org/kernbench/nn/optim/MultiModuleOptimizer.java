@@ -1,7 +1,9 @@
 package org.kernbench.nn.optim;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.SortedMap;
@@ -9,6 +11,7 @@ import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 import org.kernbench.nn.autograd.Compute;
 import org.kernbench.nn.autograd.Compute.BlockCopy;
+import org.kernbench.nn.autograd.Work;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.ProcessGroup;
@@ -104,6 +107,15 @@ public final class MultiModuleOptimizer implements AutoCloseable {
       part.optimizer.step();
       part.data.gather();
     }
+  }
+
+  /** As {@link Optimizer#work}, of all modules. */
+  public Map<String, Work> work() {
+    Map<String, Work> all = new LinkedHashMap<>();
+    for (Part part : parts.values()) {
+      part.optimizer.work().forEach((name, one) -> all.merge(name, one, Work::plus));
+    }
+    return all;
   }
 
   /** As {@link Optimizer#bytesRead}, of all modules. */

@@ -24,6 +24,7 @@ import org.kernbench.nn.compare.FirstDifference;
 import org.kernbench.nn.compare.LayoutVerdict;
 import org.kernbench.nn.layers.Recompute;
 import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.Spread;
 
 /** Pipelines beside other dimensions, against one rank; mistakes are found and named. */
 class PipelineCheckTest {
@@ -31,6 +32,7 @@ class PipelineCheckTest {
     Machine machine = Machines.load("sip-2026", List.of());
     return PipelineComparison.of(
         machine,
+        Spread.LEAD,
         ranks -> CclConfig.load(Optional.empty(), TwoModuleStep.world(RankLevel.PE, ranks)),
         task,
         layout,

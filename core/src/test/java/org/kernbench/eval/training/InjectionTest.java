@@ -29,10 +29,14 @@ import org.kernbench.nn.autograd.Fault;
 final class InjectionTest {
   private static final Map<String, List<String>> LAYOUT =
       Map.of(
-          "tp-mlp", List.of("tokens=24", "cp=2", "dp=2"),
-          "transformer-block", List.of("tokens=24", "cp=2", "dp=2"),
-          "train-step", List.of("tokens=24", "layers=1", "cp=2", "dp=2"),
-          "mimo-train-step", List.of("tokens=24", "encoder_layers=1", "language_layers=1"));
+          "tp-mlp",
+          List.of("tokens=24", "cp=2", "dp=2"),
+          "transformer-block",
+          List.of("tokens=24", "cp=2", "dp=2"),
+          "train-step",
+          List.of("tokens=24", "layers=1", "cp=2", "dp=2"),
+          "mimo-train-step",
+          List.of("tokens=24", "encoder_layers=1", "language_layers=1", "spread=lead"));
 
   private static RunResult run(String bench, List<String> params, Optional<Fault> fault) {
     List<String> all = new ArrayList<>(params);

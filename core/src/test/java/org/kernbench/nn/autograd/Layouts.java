@@ -52,7 +52,7 @@ public final class Layouts {
   }
 
   /** All of them. */
-  static Stream<Layout> all() {
+  public static Stream<Layout> all() {
     return Stream.concat(some(), others());
   }
 

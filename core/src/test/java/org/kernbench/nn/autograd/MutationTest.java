@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.kernbench.nn.Ranks.Devices;
 import org.kernbench.nn.autograd.Mapping.Move;
 import org.kernbench.nn.autograd.TrainingRun.How;
 import org.kernbench.nn.autograd.TrainingRun.Result;
@@ -16,6 +18,7 @@ import org.kernbench.nn.autograd.TrainingRun.Training;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.SequencePart;
+import org.kernbench.tensor.DType;
 import org.kernbench.torch.ProcessGroup;
 
 /**
@@ -228,8 +231,12 @@ final class MutationTest {
   }
 
   private static List<Oracle> failing(Setup setup) {
+    return failing(setup, Devices.ONE_PE);
+  }
+
+  private static List<Oracle> failing(Setup setup, Devices devices) {
     Result expected = oneRank(setup);
-    Result got = TrainingRun.of(setup);
+    Result got = TrainingRun.of(setup, devices, DType.F64);
     List<Oracle> failing = new ArrayList<>();
     if (!(TrainingRun.lossError(got, expected) < 1e-10)) {
       failing.add(Oracle.LOSS);
@@ -265,5 +272,25 @@ final class MutationTest {
       System.out.println(mutant + " " + failing);
     }
     assertThat(failing).isNotEmpty();
+  }
+
+  @Test
+  void rightRecipe_onPackages_passesEveryOracle() {
+    assertThat(failing(SETUP, Devices.PACKAGES)).isEmpty();
+  }
+
+  /** One of several ranks that are packages, all PEs of which compute. */
+  @ParameterizedTest
+  @EnumSource(names = {"COPY_TO_FORGETS_THE_SUM", "BIAS_IS_ADDED_BEFORE_THE_SUM"})
+  void mutant_onPackages_failsAnOracle(Mutant mutant) {
+    assertThat(failing(mutant.setup.with(mutant.recipe.get()), Devices.PACKAGES)).isNotEmpty();
+  }
+
+  @Tag("slow")
+  @ParameterizedTest
+  @EnumSource
+  void everyMutant_onPackages_failsTheSameOracles(Mutant mutant) {
+    Setup wrong = mutant.setup.with(mutant.recipe.get());
+    assertThat(failing(wrong, Devices.PACKAGES)).isNotEmpty().isEqualTo(failing(wrong));
   }
 }

@@ -32,6 +32,7 @@ public final class TrainingRun {
   private static final double RATE = 0.05;
 
   private final Setup setup;
+  private final DType dtype;
   private final double[] losses;
   private final Map<String, SortedMap<Integer, double[]>> grads = new TreeMap<>();
   private final Map<String, SortedMap<Integer, double[]>> parameters = new TreeMap<>();
@@ -39,8 +40,9 @@ public final class TrainingRun {
       new TreeMap<>();
   private final Map<String, Parameter> shapes = new LinkedHashMap<>();
 
-  private TrainingRun(Setup setup) {
+  private TrainingRun(Setup setup, DType dtype) {
     this.setup = setup;
+    this.dtype = dtype;
     this.losses = new double[setup.steps];
   }
 
@@ -172,8 +174,13 @@ public final class TrainingRun {
 
   /** Trains. */
   public static Result of(Setup setup) {
-    TrainingRun run = new TrainingRun(setup);
-    Ranks.run(setup.tp * setup.cp * setup.dp, Mode.VALUES, run::body);
+    return of(setup, Ranks.Devices.ONE_PE, DType.F64);
+  }
+
+  /** Trains on other devices, in another type. */
+  public static Result of(Setup setup, Ranks.Devices devices, DType dtype) {
+    TrainingRun run = new TrainingRun(setup, dtype);
+    Ranks.run(devices, setup.tp * setup.cp * setup.dp, Mode.VALUES, run::body);
     run.joinParts();
     List<String> unequal = new ArrayList<>();
     return new Result(
@@ -183,7 +190,7 @@ public final class TrainingRun {
   private void body(Worker w) {
     Setup s = setup;
     ParallelLayout layout = s.layout(w);
-    Transformer model = new Transformer(s.config, layout, new Init(w.torch(), DType.F64, 7, 0.2));
+    Transformer model = new Transformer(s.config, layout, new Init(w.torch(), dtype, 7, 0.2));
     Batch batch = s.batch(layout);
     GradientSync sync = new GradientSync(w.torch(), layout, s.recipe);
     List<Parameter> all = model.parameters();
