@@ -787,7 +787,7 @@ final class LaunchMemo implements EventHandler, Fabric.Meetings {
       if (n != null && !n.isOver) {
         Key key = key(launch, n.ranges);
         if (key == null) {
-          n.spoil("memory that is not there any more");
+          n.spoil("kernels beside them that do not say what they depend on");
         } else {
           n.add(launch, key, starters.get(member), starterSlots.get(member));
         }

@@ -24,6 +24,7 @@ import org.kernbench.nn.compare.LayoutVerdict;
 import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.Spread;
 
 /** A model with experts in layouts of tp, cp, dp, pp, ep and etp against one rank, in f64. */
 class ExpertLayoutsTest {
@@ -32,6 +33,7 @@ class ExpertLayoutsTest {
     Task task = new Task("tiny-moe", 2, 8, layout.dp() * layout.microbatches());
     return PipelineComparison.of(
         machine,
+        Spread.LEAD,
         ranks -> CclConfig.load(Optional.empty(), TwoModuleStep.world(RankLevel.PE, ranks)),
         task,
         layout,
