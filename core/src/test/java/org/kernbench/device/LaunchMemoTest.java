@@ -82,7 +82,10 @@ final class LaunchMemoTest {
 
   private static long compareLayers(String fill, int seed, Map<String, Integer> reasons) {
     return compare(
-        fill, seed, reasons, (machine, sim) -> new Host(machine, sim, new Random(seed)).runLayers());
+        fill,
+        seed,
+        reasons,
+        (machine, sim) -> new Host(machine, sim, new Random(seed)).runLayers());
   }
 
   private static long compare(String fill, int seed, Map<String, Integer> reasons) {
@@ -119,8 +122,7 @@ final class LaunchMemoTest {
     return counts.launches();
   }
 
-  private static Left run(
-      Machine machine, BiConsumer<Machine, Simulator> host, boolean reuse) {
+  private static Left run(Machine machine, BiConsumer<Machine, Simulator> host, boolean reuse) {
     try (Simulator sim =
         Simulator.open(machine, Mode.TIME, SimulatorOptions.DEFAULT.reusing(reuse))) {
       host.accept(machine, sim);
@@ -171,7 +173,8 @@ final class LaunchMemoTest {
     }
 
     /** A launch of a layer: which kernel, where, on which memory, after which others of it. */
-    private record Part(int kind, int first, int places, int stream, int memory, List<Integer> after) {}
+    private record Part(
+        int kind, int first, int places, int stream, int memory, List<Integer> after) {}
 
     private Part part(int number) {
       int first = random.nextInt(2);
@@ -182,10 +185,17 @@ final class LaunchMemoTest {
         }
       }
       return new Part(
-          random.nextInt(3), first, 1 + random.nextInt(2), random.nextInt(2), random.nextInt(3), after);
+          random.nextInt(3),
+          first,
+          1 + random.nextInt(2),
+          random.nextInt(2),
+          random.nextInt(3),
+          after);
     }
 
-    /** The same few launches in each layer, called ahead or in step; now and then one is another. */
+    /**
+     * The same few launches in each layer, called ahead or in step; now and then one is another.
+     */
     void runLayers() {
       for (int i = 0; i < RANGES; i++) {
         map(i % pes.size());
