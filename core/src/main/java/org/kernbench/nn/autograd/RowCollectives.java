@@ -90,7 +90,7 @@ public final class RowCollectives implements Dependent {
   }
 
   /** A tensor as a matrix of its last axis' rows: then each PE has one part of it at most. */
-  static Tensor asRows(Tensor x) {
+  public static Tensor asRows(Tensor x) {
     Shape shape = x.shape();
     int last = shape.rank() - 1;
     return shape.rank() <= 2

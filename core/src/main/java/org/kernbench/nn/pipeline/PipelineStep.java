@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.nn.autograd.Compute;
 import org.kernbench.nn.autograd.Graph;
+import org.kernbench.nn.autograd.RowCollectives;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.pipeline.Action.Kind;
 import org.kernbench.tensor.DType;
@@ -340,7 +341,7 @@ public final class PipelineStep {
 
   private void send(Flight flight, Tensor tensor, int hop, int to) {
     ProcessGroup group = hop(hop);
-    flight.sends.add(group.isend(tensor, peer(schedule.rankOf(to))));
+    flight.sends.add(group.isend(RowCollectives.asRows(tensor), peer(schedule.rankOf(to))));
   }
 
   private int peer(int pipelineRank) {
@@ -380,7 +381,8 @@ public final class PipelineStep {
     Tensor home = Compute.spread(torch, name, shape, stage(s).dtype());
     int from = forwards ? s - 1 : s + 1;
     ProcessGroup group = hop(forwards ? s - 1 : s);
-    arrivals.put(a, new Arrival(home, group.irecv(home, peer(schedule.rankOf(from)))));
+    Work work = group.irecv(RowCollectives.asRows(home), peer(schedule.rankOf(from)));
+    arrivals.put(a, new Arrival(home, work));
   }
 
   private Tensor arrived(Action message) {

@@ -94,6 +94,29 @@ class PipelineCheckTest {
         .isEqualTo(Mistake.UNKNOWN);
   }
 
+  /** Stages on all PEs of packages: their messages go in lanes. */
+  @Test
+  void packages_equalOneRankAndFaultsAreNamed() {
+    Task task = new Task("tiny-llama", 5, 8, 4);
+    Layout stages = layout(1, 1, 1, 2, 4, "zb-h1");
+    assertThat(onPackages(stages, task, Fault.NONE).first()).isEmpty();
+    assertThat(onPackages(layout(2, 1, 1, 2, 4, "1f1b"), task, Fault.NONE).first()).isEmpty();
+    assertThat(onPackages(stages, task, Fault.LOSE_MICROBATCH).first().orElseThrow().cause())
+        .isEqualTo(Mistake.MICROBATCH_LOST);
+    assertThat(onPackages(stages, task, Fault.SWAP_STAGES).first().orElseThrow().cause())
+        .isEqualTo(Mistake.STAGES_SWAPPED);
+  }
+
+  private static LayoutVerdict onPackages(Layout layout, Task task, Fault fault) {
+    return PipelineComparison.of(
+        Machines.load("tiny", List.of("system.sips.count=4", "system.sips.topology=ring_1d")),
+        Spread.ALL,
+        ranks -> CclConfig.load(Optional.empty(), TwoModuleStep.world(RankLevel.SIP, ranks)),
+        task,
+        layout,
+        fault);
+  }
+
   @Test
   void fault_withoutRoom_isRefused() {
     assertThatThrownBy(() ->
