@@ -64,6 +64,8 @@ final class LimitsPageTest {
         .isEqualTo(measured(TABLE, 2, 3, "a100\\w*_allreduce"));
     assertThat(row("all-reduce on eight H100"))
         .isEqualTo(measured(TABLE, 2, 3, "h100_dgx_allreduce"));
+    assertThat(row("training steps of GPTs on a node of A100"))
+        .isEqualTo(measured(TABLE, 2, 3, "vtrain_steps_single"));
     assertThat(row("rows that a fit has not seen (A100)"))
         .isEqualTo(measured(HELD_OUT, 1, 2, "\\d+"));
   }
@@ -79,7 +81,8 @@ final class LimitsPageTest {
             "a100_gelu",
             "a100x4_allreduce",
             "a100_vtrain_allreduce",
-            "h100_dgx_allreduce");
+            "h100_dgx_allreduce",
+            "vtrain_steps_single");
   }
 
   @Test

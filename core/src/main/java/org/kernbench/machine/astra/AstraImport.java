@@ -285,6 +285,8 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
   }
 
   private static String place(Finding each) {
-    return each.line() == 0 ? each.key() : each.file() + ":" + each.line() + ": " + each.key();
+    String file = each.file().isEmpty() ? "" : each.file() + ":";
+    String line = each.line() == 0 ? "" : each.line() + ":";
+    return file + line + (file.isEmpty() ? "" : " ") + each.key();
   }
 }

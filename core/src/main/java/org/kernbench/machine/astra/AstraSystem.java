@@ -102,7 +102,7 @@ final class AstraSystem {
       findings.add(
           Finding.taken(root, "endpoint-delay", "endpoint_delay of the algorithms in ccl.yaml"));
     } else {
-      findings.add(Finding.missing("endpoint-delay", "10 ns, as the tool takes it"));
+      findings.add(Finding.missing(root, "endpoint-delay", "10 ns, as the tool takes it"));
     }
     if (root.has("local-mem-bw")) {
       BigDecimal rate = number(root, "local-mem-bw", "10^9 bytes per second, 0 or more, e.g. 50");
@@ -115,7 +115,7 @@ final class AstraSystem {
                   ? "0: reductions cost nothing"
                   : "memory_bandwidth of the algorithms: two reads and a write for each reduction"));
     } else {
-      findings.add(Finding.missing("local-mem-bw", "reductions cost nothing"));
+      findings.add(Finding.missing(root, "local-mem-bw", "reductions cost nothing"));
     }
   }
 
@@ -149,7 +149,7 @@ final class AstraSystem {
     } else {
       findings.add(
           Finding.missing(
-              "collective-optimization", "baseline, as the tool takes it: vectors: whole"));
+              root, "collective-optimization", "baseline, as the tool takes it: vectors: whole"));
     }
     if (root.has("preferred-dataset-splits")) {
       splits = root.integer("preferred-dataset-splits", 1, 1 << 20);
@@ -166,7 +166,7 @@ final class AstraSystem {
               "active_chunks of the algorithms: %s under way along a dimension at a time"
                   .formatted(activeChunks == 1 ? "one is" : activeChunks + " are")));
     } else {
-      findings.add(Finding.missing("active-chunks-per-dimension", "1, as the tool takes it"));
+      findings.add(Finding.missing(root, "active-chunks-per-dimension", "1, as the tool takes it"));
     }
   }
 
@@ -175,7 +175,7 @@ final class AstraSystem {
     boolean exchange = key.equals("all-to-all-implementation");
     String usual = exchange ? "direct" : "ring";
     if (!root.has(key)) {
-      findings.add(Finding.missing(key, usual + " along each dimension"));
+      findings.add(Finding.missing(root, key, usual + " along each dimension"));
       return Collections.nCopies(sizes.size(), usual);
     }
     List<String> words = root.texts(key);

@@ -6,7 +6,7 @@ import org.kernbench.config.Position;
 /**
  * What became of one key.
  *
- * @param file that it stands in; empty for a key that is missing
+ * @param file that it stands in or is missing from; empty for what no file says
  * @param line that it stands in; 0 for a key that is missing
  * @param key as the file has it
  * @param kind how it is with it
@@ -42,8 +42,8 @@ public record Finding(String file, int line, String key, Kind kind, String what)
     return of(map, key, Kind.UNKNOWN, "unknown key" + hint + ", left out");
   }
 
-  static Finding missing(String key, String what) {
-    return new Finding("", 0, key, Kind.TAKEN, "missing: " + what);
+  static Finding missing(ConfigMap map, String key, String what) {
+    return new Finding(map.at(key).file(), 0, key, Kind.TAKEN, "missing: " + what);
   }
 
   /** Something that no key alone says, and that differs. */
