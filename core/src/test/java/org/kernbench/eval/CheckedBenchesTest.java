@@ -35,12 +35,17 @@ final class CheckedBenchesTest {
   private static final Set<String> LONG =
       Set.of("ccl-latency-sweep", "milestone-1h-ccl", "milestone-1h-gemm", "train-step");
 
+  /** Simulates single calls in mode time and puts their times together: no program to check. */
+  private static final String OF_MANY_RUNS = "gpt-step";
+
   static Stream<String> benches() {
-    return BenchRegistry.standard().all().stream().map(Bench::name).filter(n -> !LONG.contains(n));
+    return allBenches().filter(n -> !LONG.contains(n));
   }
 
   static Stream<String> allBenches() {
-    return BenchRegistry.standard().all().stream().map(Bench::name);
+    return BenchRegistry.standard().all().stream()
+        .map(Bench::name)
+        .filter(n -> !n.equals(OF_MANY_RUNS));
   }
 
   private static RunResult run(String name, RunOptions options) {
@@ -100,6 +105,14 @@ final class CheckedBenchesTest {
             .run(TestBenches.registry().find("race"), RunOptions.DEFAULT);
     assertThat(unchecked.isOk()).isTrue();
     assertThat(unchecked.checked()).isEmpty();
+  }
+
+  @Test
+  void benchOfManyRuns_checked_isRefused() {
+    RunOptions checked = RunOptions.DEFAULT.withCheck(true);
+    assertThatThrownBy(() -> run(OF_MANY_RUNS, checked))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("nothing can be checked");
   }
 
   @Test

@@ -68,8 +68,20 @@ final class EveryBenchExplainedTest {
           "collective", "n_elem=64",
           "pe2pe", "same cube, nearest, 4096 B, queue");
 
+  /** Puts times of calls together that were simulated one by one: there is no path through all. */
+  private static final String OF_MANY_RUNS = "gpt-step";
+
   static Stream<String> benches() {
-    return BENCHES.all().stream().map(Bench::name);
+    return BENCHES.all().stream().map(Bench::name).filter(n -> !n.equals(OF_MANY_RUNS));
+  }
+
+  @Test
+  void explain_benchOfManyRuns_isRefusedAndPointsToItsRows() {
+    RunResult result = RUNNER.runToExplain(BENCHES.find(OF_MANY_RUNS), small(OF_MANY_RUNS));
+    assertThat(result.rows()).isNotEmpty();
+    assertThatThrownBy(() -> Explanation.of(result))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("calls are simulated one by one; the rows say where time went");
   }
 
   private static RunOptions small(String bench) {
