@@ -16,13 +16,36 @@ public final class Golden {
   private static final Path ROOT =
       Path.of(System.getProperty("basedir", "."), "src/test/resources/golden");
 
+  /** Whether expected outputs are written anew. */
+  static final boolean UPDATE = Boolean.getBoolean("golden.update");
+
   private Golden() {}
+
+  /** Without what differs from run to run and machine to machine, and without lines of sources. */
+  static String masked(String text) {
+    return text.replaceAll("\"wall_ms\": [0-9.]+", "\"wall_ms\": MASKED")
+        .replaceAll("\"events_per_s\": [0-9]+", "\"events_per_s\": MASKED")
+        .replaceAll("\"numerics\": \"(plain|vector-\\d+)\"", "\"numerics\": MASKED")
+        .replaceAll(", products by vector-\\d+", "")
+        .replaceAll("\\.java:\\d+", ".java:LINE")
+        .replaceAll(" events in [0-9,]+ ms", " events in MASKED ms")
+        .replaceAll("[0-9]\\.[0-9]+[eE]-1[0-9]", "ROUND-OFF"); // of libraries for f64
+  }
+
+  /** The text of a golden file. */
+  static String read(String name) {
+    try {
+      return Files.readString(ROOT.resolve(name));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
 
   /** Compares text with a golden file, or rewrites the file. */
   public static void check(String name, String actual) {
     Path file = ROOT.resolve(name);
     try {
-      if (Boolean.getBoolean("golden.update")) {
+      if (UPDATE) {
         Files.createDirectories(file.getParent());
         Files.writeString(file, actual);
         return;

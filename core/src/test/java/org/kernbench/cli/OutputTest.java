@@ -31,20 +31,10 @@ final class OutputTest {
         Stream.concat(Stream.of("run", bench), Stream.of(options)).toArray(String[]::new));
   }
 
-  private static String masked(String text) {
-    return text.replaceAll("\"wall_ms\": [0-9.]+", "\"wall_ms\": MASKED")
-        .replaceAll("\"events_per_s\": [0-9]+", "\"events_per_s\": MASKED")
-        .replaceAll("\"numerics\": \"(plain|vector-\\d+)\"", "\"numerics\": MASKED")
-        .replaceAll(", products by vector-\\d+", "")
-        .replaceAll("\\.java:\\d+", ".java:LINE")
-        .replaceAll(" events in [0-9,]+ ms", " events in MASKED ms")
-        .replaceAll("[0-9]\\.[0-9]+[eE]-1[0-9]", "ROUND-OFF"); // of libraries for f64
-  }
-
   private static void check(String golden, Session session) {
     assertThat(session.exitCode()).as(session.err()).isZero();
     assertThat(session.err()).isEmpty();
-    Golden.check("output/" + golden, masked(session.out()));
+    Golden.check("output/" + golden, Golden.masked(session.out()));
   }
 
   @Test
@@ -114,7 +104,7 @@ final class OutputTest {
     Session session = Session.of(concat(words, "skip-cp-reduce"));
 
     assertThat(session.exitCode()).isEqualTo(1);
-    Golden.check("output/layout-check-fault.txt", masked(session.out()));
+    Golden.check("output/layout-check-fault.txt", Golden.masked(session.out()));
     assertThat(Session.of(concat(words, "skip-cp-reduce", "--format", "json")).out())
         .contains("\"equal\": false", "\"cause\": \"cp_sum_missing\"", "\"rank\": 0");
   }
@@ -341,7 +331,8 @@ final class OutputTest {
     assertThat(session.exitCode()).isEqualTo(1);
     Golden.check(
         "output/wrong-values.json",
-        masked(session.out()).replaceAll("TestBenches\\.java:\\d+", "TestBenches.java:LINE"));
+        Golden.masked(session.out())
+            .replaceAll("TestBenches\\.java:\\d+", "TestBenches.java:LINE"));
   }
 
   @Test
@@ -434,7 +425,8 @@ final class OutputTest {
     assertThat(Files.getPosixFilePermissions(out.resolve("result.json")))
         .as("as the user's umask says")
         .isEqualTo(Files.getPosixFilePermissions(plain));
-    assertThat(masked(Files.readString(out.resolve("result.json")))).isEqualTo(masked(first.out()));
+    assertThat(Golden.masked(Files.readString(out.resolve("result.json"))))
+        .isEqualTo(Golden.masked(first.out()));
     Golden.check(
         "output/hello-send-oplog.csv",
         Files.readString(out.resolve("oplog.csv")).replaceAll(":\\d+\n", ":LINE\n"));
@@ -449,7 +441,7 @@ final class OutputTest {
     assertThat(loud.exitCode()).isZero();
     assertThat(loud.err()).startsWith("kernbench: warning: ").contains("cube.noc.bandwidth");
     assertThat(quiet.err()).isEmpty();
-    assertThat(masked(quiet.out())).isEqualTo(masked(loud.out()));
+    assertThat(Golden.masked(quiet.out())).isEqualTo(Golden.masked(loud.out()));
   }
 
   @Test
