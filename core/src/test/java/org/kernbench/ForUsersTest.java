@@ -8,11 +8,8 @@ import com.tngtech.archunit.core.domain.JavaField;
 import com.tngtech.archunit.core.domain.JavaMember;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.domain.JavaType;
-import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
 import java.io.IOException;
 import java.nio.file.Files;
-import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -54,10 +51,7 @@ final class ForUsersTest {
   @Test
   void signatures_inRoomsForUsers_nameOnlyTypesForUsers() {
     Set<String> leaks = new TreeSet<>();
-    new ClassFileImporter(List.of(new DoNotIncludeTests()))
-        .importPackages("org.kernbench").stream()
-            .filter(this::isForUsers)
-            .forEach(type -> addLeaks(type, leaks));
+    ProductClasses.all().stream().filter(this::isForUsers).forEach(type -> addLeaks(type, leaks));
     assertThat(leaks).isEmpty();
   }
 

@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
-import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -45,8 +43,7 @@ final class RoomTableTest {
   }
 
   private static Map<String, Set<String>> uses() {
-    JavaClasses product =
-        new ClassFileImporter(List.of(new DoNotIncludeTests())).importPackages("org.kernbench");
+    JavaClasses product = ProductClasses.all();
     Map<String, Set<String>> uses = new LinkedHashMap<>();
     for (JavaClass type : product) {
       Set<String> used = uses.computeIfAbsent(room(type), r -> new TreeSet<>());

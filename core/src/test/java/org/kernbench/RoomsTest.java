@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
-import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -78,8 +76,7 @@ final class RoomsTest {
 
   /** The types of the house, nested ones counted as those that they stand in. */
   private static Map<JavaClass, Set<JavaClass>> uses() {
-    JavaClasses all =
-        new ClassFileImporter(List.of(new DoNotIncludeTests())).importPackages("org.kernbench");
+    JavaClasses all = ProductClasses.all();
     Map<JavaClass, Set<JavaClass>> uses = new HashMap<>();
     for (JavaClass type : all) {
       JavaClass from = outermost(type);
