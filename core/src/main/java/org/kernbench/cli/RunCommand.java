@@ -30,6 +30,7 @@ import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.eval.output.WholeFile;
+import org.kernbench.eval.replay.TraceExport;
 import org.kernbench.eval.report.Artefacts;
 import org.kernbench.eval.report.ResultCsv;
 import org.kernbench.eval.report.ResultJson;
@@ -160,6 +161,14 @@ final class RunCommand implements Callable<Integer> {
   private @Nullable Path trace;
 
   @Option(
+      names = "--export-chakra",
+      paramLabel = "DIR",
+      description =
+          "Writes the kernels, collectives and messages of each rank as Chakra execution traces"
+              + " into this directory, for kernbench trace and other simulators.")
+  private @Nullable Path chakra;
+
+  @Option(
       names = {"-q", "--quiet"},
       description = "No progress and no warnings.")
   private boolean quiet;
@@ -189,7 +198,9 @@ final class RunCommand implements Callable<Integer> {
             "--inject"));
     groups.put(
         "On which machine", List.of("--topology", "--set", "--device", "--ccl", "--ccl-set"));
-    groups.put("Output", List.of("--format", "--out", "--fast", "--trace", "--quiet", "--help"));
+    groups.put(
+        "Output",
+        List.of("--format", "--out", "--fast", "--trace", "--export-chakra", "--quiet", "--help"));
     return groups;
   }
 
@@ -219,6 +230,7 @@ final class RunCommand implements Callable<Integer> {
     Choices.checkNotBlank("--device", device);
     Choices.checkNotBlank("--out", out);
     Choices.checkNotBlank("--trace", trace);
+    Choices.checkNotBlank("--export-chakra", chakra);
     checkTrace(options);
     if (fast) {
       return drawAgain(chosen);
@@ -248,6 +260,9 @@ final class RunCommand implements Callable<Integer> {
     }
     if (trace != null) {
       writeTrace(result, trace);
+    }
+    if (chakra != null) {
+      export(result, chakra);
     }
     for (String problem : result.problems()) {
       terminal.out().flush();
@@ -332,14 +347,24 @@ final class RunCommand implements Callable<Integer> {
 
   /** Before the run, whose result would be there without its trace. */
   private void checkTrace(RunOptions options) {
-    if (trace == null) {
+    if (trace == null && chakra == null) {
       return;
     }
     if (options.mode() == Mode.VALUES) {
       throw new UsageException(
-          "--trace: mode values keeps no operations to trace; use --mode full or time");
+          "%s: mode values keeps no operations to trace; use --mode full or time"
+              .formatted(trace == null ? "--export-chakra" : "--trace"));
     }
-    WholeFile.checkWritable("--trace", trace);
+    if (trace != null) {
+      WholeFile.checkWritable("--trace", trace);
+    }
+  }
+
+  private void export(RunResult result, Path folder) {
+    String written = TraceExport.write(result, RunFolder.create(folder).directory()).text();
+    if (!quiet) {
+      terminal.say("chakra: " + folder + ", " + written);
+    }
   }
 
   private void writeTrace(RunResult result, Path file) {

@@ -47,6 +47,7 @@ final class Groups {
     backend = with;
     world = opened;
     worldOfHost = session.scheduler == null;
+    session.logRanks(size);
   }
 
   /** A group of some ranks of the world, ascending. */

@@ -319,13 +319,18 @@ final class Session implements Parts.Memory {
     }
   }
 
+  /** Says in the log which rank owns each PE. */
+  void logRanks(int ranks) {
+    int[] byPe = new int[machine.peCount()];
+    for (int i = 0; i < byPe.length; i++) {
+      int device = deviceOf(machine.peAt(i));
+      byPe[i] = device < ranks ? device : -1;
+    }
+    simulator.opLog().launches().ranks(byPe);
+  }
+
   private int deviceOf(Pe pe) {
-    int cube = pe.sip() * machine.cubesPerSip() + pe.cube();
-    return switch (rankLevel) {
-      case SIP -> pe.sip();
-      case CUBE -> cube;
-      case PE -> cube * machine.pesPerCube() + pe.pe();
-    };
+    return rankLevel.deviceOf(machine, pe);
   }
 
   /** Each PE runs its own kernel; in steps if all of them are. */
@@ -633,6 +638,7 @@ final class Session implements Parts.Memory {
     Use use = new Use(name, List.of(), true, COLLECTIVE);
     Launch launch = start(use, kernel, pes, communication, Optional.of(set), after);
     history.add(new CollectiveRun(group, ranks, plans, result, set, launch, busy));
+    simulator.opLog().launches().exchanges(launch.id(), RankExchanges.of(op, ranks, plans));
     return launch;
   }
 

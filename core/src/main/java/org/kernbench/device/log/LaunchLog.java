@@ -5,7 +5,11 @@ import java.io.DataOutput;
 import java.io.IOException;
 import java.io.StreamCorruptedException;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
@@ -50,6 +54,8 @@ public final class LaunchLog {
   private final LongTable rows = new LongTable(ROW_COLUMNS);
   private final List<String> names = new ArrayList<>();
   private final List<List<Integer>> after = new ArrayList<>();
+  private final Map<Integer, RankExchange> exchanges = new HashMap<>(); // not saved
+  private int[] rankByPe = {}; // not saved
   private boolean complete = true;
   private int hostWaitedFor = NONE;
 
@@ -135,6 +141,18 @@ public final class LaunchLog {
     if (launch != NONE) {
       launches.set(launch, DONE, nowPs);
     }
+  }
+
+  /** The host says what ranks exchange in a launch. */
+  public void exchanges(int launch, RankExchange what) {
+    if (launch >= 0 && launch < size()) {
+      exchanges.put(launch, what);
+    }
+  }
+
+  /** The host says which rank owns each PE, by its index; -1 where none does. */
+  public void ranks(int[] byPe) {
+    rankByPe = byPe.clone();
   }
 
   // ---- saved and restored ----
@@ -261,6 +279,21 @@ public final class LaunchLog {
       pes.add(machine.peAt(pe(row)));
     }
     return List.copyOf(pes);
+  }
+
+  /** What ranks exchanged in a launch, if the host said so; of a log that was read, nothing. */
+  public Optional<RankExchange> exchange(int launch) {
+    return Optional.ofNullable(exchanges.get(launch));
+  }
+
+  /** How many ranks there are; 0 if the host made none, or the log was read. */
+  public int ranks() {
+    return Arrays.stream(rankByPe).max().orElse(NONE) + 1;
+  }
+
+  /** The rank that owns the PE of a row; -1 if none does. */
+  public int rank(int row) {
+    return rankByPe.length == 0 ? NONE : rankByPe[pe(row)];
   }
 
   /** The launch of a row. */

@@ -30,4 +30,14 @@ public enum RankLevel {
       case SIP -> new Pe(device, 0, 0);
     };
   }
+
+  /** The device that a PE belongs to. */
+  public int deviceOf(Machine machine, Pe pe) {
+    int cube = pe.sip() * machine.cubesPerSip() + pe.cube();
+    return switch (this) {
+      case PE -> cube * machine.pesPerCube() + pe.pe();
+      case CUBE -> cube;
+      case SIP -> pe.sip();
+    };
+  }
 }
