@@ -110,7 +110,12 @@ final class ArchitectureTest {
 
   @ArchTest
   static final ArchRule reuse_isBelowDevice =
-      room("device.reuse", "device.fabric", "device.log", "device.memory", "sim")
+      room(
+              "device.reuse",
+              ROOT + "device.fabric",
+              ROOT + "device.log",
+              ROOT + "device.memory",
+              "sim")
           .because("what it notices of PEs and launches stands in its Memo interfaces (ADR 0111)");
 
   @ArchTest

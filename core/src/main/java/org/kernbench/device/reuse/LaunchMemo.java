@@ -168,7 +168,7 @@ public final class LaunchMemo implements Fabric.Meetings {
       n.spoil("another launch on its PEs");
       return;
     }
-    Key key = Key.of(launch, host.map(), n.ranges);
+    Key key = KeyWriter.keyOf(launch, host.map(), n.ranges);
     if (key == null) {
       n.spoil("kernels beside them that do not say what they depend on");
       return;
@@ -187,11 +187,11 @@ public final class LaunchMemo implements Fabric.Meetings {
       return isSimulated("kernels that do not say what they depend on");
     }
     Lookups.Ranges ranges = new Lookups.Ranges();
-    Key key = Key.of(launch, host.map(), ranges);
+    Key key = KeyWriter.keyOf(launch, host.map(), ranges);
     if (key == null) {
       return isSimulated("memory that is not there any more");
     }
-    List<Outcome> likeliestFirst = outcomes.of(key, launch.pes().getFirst());
+    List<Outcome> likeliestFirst = outcomes.of(key, launch.pes().getFirst().index());
     for (Outcome o : likeliestFirst) {
       Replay replay = new Replay(this, o, ranges);
       if (replay.fitsFirst(launch)) {

@@ -186,7 +186,7 @@ final class Noted extends Stretch {
     }
     finish();
     memo.outcomes.keep(first, outcome);
-    memo.outcomes.follows(pes.getFirst(), outcome);
+    memo.outcomes.follows(pes.getFirst().index(), outcome);
   }
 
   private void finish() {

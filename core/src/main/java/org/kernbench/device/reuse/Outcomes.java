@@ -40,10 +40,10 @@ final class Outcomes {
     return rows - unprovenRows < MOST_ROWS;
   }
 
-  /** Those of a key; on a PE, the likeliest first. */
-  List<Outcome> of(Key key, MemoPe p) {
+  /** Those of a key; the likeliest first for stretches that begin on that PE. */
+  List<Outcome> of(Key key, int pe) {
     List<Outcome> outcomes = known.getOrDefault(key, List.of());
-    List<Outcome> before = latest.getOrDefault(p.index(), List.of());
+    List<Outcome> before = latest.getOrDefault(pe, List.of());
     if (outcomes.size() < 2 || before.isEmpty()) {
       return outcomes;
     }
@@ -58,16 +58,16 @@ final class Outcomes {
     return ordered;
   }
 
-  /** What came after what, on a PE, for the next time. */
-  void follows(MemoPe p, Outcome outcome) {
-    List<Outcome> before = latest.getOrDefault(p.index(), List.of());
+  /** What came after what, in stretches that begin on a PE, for the next time. */
+  void follows(int pe, Outcome outcome) {
+    List<Outcome> before = latest.getOrDefault(pe, List.of());
     for (int first = 0; first < before.size(); first += Math.max(1, before.size() - 1)) {
       next.put(before.subList(first, before.size()), outcome);
     }
     List<Outcome> now =
         new ArrayList<>(before.size() < HISTORY ? before : before.subList(1, HISTORY));
     now.add(outcome);
-    latest.put(p.index(), List.copyOf(now));
+    latest.put(pe, List.copyOf(now));
   }
 
   /** An outcome is new: it may stand for others. */
@@ -101,6 +101,6 @@ final class Outcomes {
     rows -= outcome.rows.size();
     next.values().removeIf(o -> o == outcome);
     next.keySet().removeIf(before -> before.contains(outcome));
-    latest.replaceAll((pe, before) -> before.contains(outcome) ? List.of() : before);
+    latest.replaceAll((first, before) -> before.contains(outcome) ? List.of() : before);
   }
 }

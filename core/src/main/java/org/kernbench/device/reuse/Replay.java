@@ -125,7 +125,7 @@ final class Replay extends Stretch {
     }
     int pesBefore = pes.size();
     int rangesBefore = ranges.size();
-    Key key = Key.of(launch, memo.host.map(), ranges);
+    Key key = KeyWriter.keyOf(launch, memo.host.map(), ranges);
     if (key != null
         && at < outcome.steps.size()
         && outcome.steps.get(at) instanceof Started s
@@ -256,7 +256,7 @@ final class Replay extends Stretch {
     launches.forEach(l -> l.mark().replayed = null);
     memo.counts.reused += launches.size();
     memo.counts.operations += outcome.rows.size();
-    memo.outcomes.follows(pes.getFirst(), outcome);
+    memo.outcomes.follows(pes.getFirst().index(), outcome);
   }
 
   private void giveUp() {
@@ -309,14 +309,14 @@ final class Replay extends Stretch {
   }
 
   private @Nullable Noted noted() {
-    Key key = Key.of(launches.getFirst(), memo.host.map(), new Lookups.Ranges());
+    Key key = KeyWriter.keyOf(launches.getFirst(), memo.host.map(), new Lookups.Ranges());
     return key == null ? null : new Noted(memo, key, new Lookups.Ranges());
   }
 
   private void startAgain(int member, @Nullable Noted n) {
     MemoLaunch launch = launches.get(member);
     if (n != null && !n.isOver()) {
-      Key key = Key.of(launch, memo.host.map(), n.ranges);
+      Key key = KeyWriter.keyOf(launch, memo.host.map(), n.ranges);
       if (key == null) {
         n.spoil("kernels beside them that do not say what they depend on");
       } else {
