@@ -83,7 +83,7 @@ final class Noted extends Stretch {
     p.mark().slot = pes.size();
     pes.add(p);
     ordinals.add(p.commands());
-    outcome.orders.add(Served.order(p));
+    outcome.orders.add(Served.order(p.computeEngines(), p.streams()));
     Lookups lookups = new Lookups(ranges);
     outcome.lookups.add(lookups);
     servedAtEnd.add(List.of());
@@ -155,7 +155,7 @@ final class Noted extends Stretch {
             lastSeen,
             staysShared(p, launch.stream(), leavesNothing)));
     if (p.isAllFor(launch.stream())) {
-      servedAtEnd.set(slot, Served.of(p));
+      servedAtEnd.set(slot, Served.of(p.computeEngines(), p.streams()));
       leave(p);
     }
     if (isLast) {
@@ -185,7 +185,11 @@ final class Noted extends Stretch {
       return;
     }
     finish();
+    outcome.rows.forgetIds();
     memo.outcomes.keep(first, outcome);
+    if (!memo.host.log().transfers().isComplete()) {
+      memo.outcomes.forgetMoves();
+    }
     memo.outcomes.follows(pes.getFirst().index(), outcome);
   }
 

@@ -12,11 +12,14 @@ final class Outcomes {
   /** Different outcomes that are kept for one key. */
   private static final int MOST_OUTCOMES = 8;
 
-  /** Operations that are kept in all, with about 150 bytes each. */
+  /** Operations that are kept in all, with about 40 bytes each. */
   private static final long MOST_ROWS = 8_000_000;
 
-  /** Of these, those of stretches that have not come again. */
-  static final long MOST_ROWS_UNPROVEN = 3_000_000;
+  /**
+   * Of these, those of stretches that have not come again: more than AdamW takes for 128,256 rows
+   * of 4,096 numbers on 128 PEs.
+   */
+  static final long MOST_ROWS_UNPROVEN = 5_000_000;
 
   /** So many stretches say what comes next: some come twice in a layer, with others after them. */
   private static final int HISTORY = 6;
@@ -34,6 +37,9 @@ final class Outcomes {
 
   private long unprovenRows;
   private long rows;
+
+  /** Whether none of them has how its bytes moved. */
+  private boolean withoutMoves;
 
   /** Whether another may be noted: those that have come again leave room. */
   boolean hasRoom() {
@@ -86,6 +92,14 @@ final class Outcomes {
       Outcome last = alike.getLast();
       isProven(last);
       forget(key, last);
+    }
+  }
+
+  /** How bytes moved cannot be written again: the log lacks some. */
+  void forgetMoves() {
+    if (!withoutMoves) {
+      withoutMoves = true;
+      known.values().forEach(outcomes -> outcomes.forEach(o -> o.rows.forgetMoves()));
     }
   }
 

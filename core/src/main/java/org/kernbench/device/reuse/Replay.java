@@ -52,7 +52,7 @@ final class Replay extends Stretch {
     for (MemoPe p : launch.pes()) {
       if (!has(p)) {
         if (!p.isAllFor(launch.stream())
-            || (outcome.severalStreams && outcome.orders.get(pes.size()) != Served.order(p))) {
+            || (outcome.severalStreams && outcome.orders.get(pes.size()) != Served.order(p.computeEngines(), p.streams()))) {
           return false;
         }
         p.mark().slot = pes.size();

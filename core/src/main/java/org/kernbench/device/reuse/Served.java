@@ -11,11 +11,11 @@ import org.kernbench.device.log.OpRows;
  * @param startedPs by stream
  */
 record Served(long freedPs, int freedBy, long drainedPs, int lastProduct, long[] startedPs) {
-  /** When the engines of a PE served last, in the time of the machine. */
-  static List<Served> of(MemoPe p) {
+  /** When engines served last, in the time of the machine. */
+  static List<Served> of(List<? extends MemoEngine> engines, int streams) {
     List<Served> served = new ArrayList<>();
-    for (MemoEngine e : p.computeEngines()) {
-      long[] started = new long[p.streams()];
+    for (MemoEngine e : engines) {
+      long[] started = new long[streams];
       for (int stream = 0; stream < started.length; stream++) {
         started[stream] = e.startedPs(stream);
       }
@@ -24,11 +24,10 @@ record Served(long freedPs, int freedBy, long drainedPs, int lastProduct, long[]
     return served;
   }
 
-  /** For each engine of a PE and each two streams, which it served first. */
-  static long order(MemoPe p) {
+  /** For each engine and each two streams, which it served first. */
+  static long order(List<? extends MemoEngine> engines, int streams) {
     long order = 0;
-    int streams = p.streams();
-    for (MemoEngine e : p.computeEngines()) {
+    for (MemoEngine e : engines) {
       for (int a = 0; a < streams; a++) {
         for (int b = a + 1; b < streams; b++) {
           order = order * 3 + 1 + Long.compare(e.startedPs(a), e.startedPs(b));
