@@ -62,7 +62,7 @@ final class Noted extends Stretch {
       if (!has(p)) {
         enter(p);
       } else if (p.mark().noted != this) {
-        p.mark().noted = this;
+        p.mark().noteIn(this);
         p.mmu().noteIn(outcome.lookups.get(p.mark().slot));
       }
     }
@@ -88,7 +88,7 @@ final class Noted extends Stretch {
     outcome.lookups.add(lookups);
     servedAtEnd.add(List.of());
     p.mmu().noteIn(lookups);
-    p.mark().noted = this;
+    p.mark().noteIn(this);
   }
 
   /** It cannot stand for others. */

@@ -16,8 +16,17 @@ public final class PeMark {
   /** Its number in that stretch. */
   int slot;
 
+  /** The way that bytes went last; most go the same again. */
+  private @Nullable FabricRoute usedLast;
+
   /** Nothing is known. */
   public PeMark() {}
+
+  /** What happens there is noted in a stretch from now on. */
+  void noteIn(Noted stretch) {
+    noted = stretch;
+    usedLast = null;
+  }
 
   /** Whether somebody has to hear of what happens there. */
   public boolean isNoted() {
@@ -27,7 +36,8 @@ public final class PeMark {
   /** Bytes go a way. */
   public void uses(FabricRoute route) {
     Noted n = noted;
-    if (n != null) {
+    if (n != null && route != usedLast) {
+      usedLast = route;
       n.uses(route);
     }
   }

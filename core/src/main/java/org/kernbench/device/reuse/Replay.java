@@ -31,6 +31,12 @@ final class Replay extends Stretch {
   private final Set<Long> emptied = new HashSet<>();
 
   private int[] firstIds = new int[0];
+
+  /** PEs and ranges of which has been said that these may hold translations of those. */
+  private int pesTold;
+
+  private int rangesTold;
+
   private int at;
   private int event = -1;
   private boolean forgotten;
@@ -100,9 +106,18 @@ final class Replay extends Stretch {
     starters.add(starter);
     starterSlots.add(starterSlot);
     launchRows.add(launch.pes().stream().mapToInt(launch::rowOn).toArray());
-    for (MemoPe p : pes) {
-      p.mmu().mayHold(ranges.anchors());
+    mayTranslate();
+  }
+
+  /** Its PEs may hold translations of its ranges; those of before have been told. */
+  private void mayTranslate() {
+    List<Lookups.Anchor> all = ranges.anchors();
+    List<Lookups.Anchor> added = all.subList(Math.min(rangesTold, all.size()), all.size());
+    for (int slot = 0; slot < pes.size(); slot++) {
+      pes.get(slot).mmu().mayHold(slot < pesTold ? added : all);
     }
+    rangesTold = all.size();
+    pesTold = pes.size();
   }
 
   /** Lets the launch begin, of which is known what comes. */
