@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  * another that does the same: operations, and how their bytes moved. Rows of one PE follow one
  * another.
  *
- * <p>Most rows are alike but for their times: a row is the number of its {@linkplain RowKinds kind},
- * its cause and four times, 24 bytes where none is above 2 ms, where an {@link OpLog} takes 80.
+ * <p>Most rows are alike but for their times: a row is the number of its {@linkplain RowKinds
+ * kind}, its cause and four times, 24 bytes where none is above 2 ms, where an {@link OpLog} takes
+ * 80.
  */
 public final class OpRows {
   private final RowKinds kinds = new RowKinds();
@@ -63,8 +64,7 @@ public final class OpRows {
       bySlot.add(new PeRows());
     }
     int what =
-        kinds.number(
-            kind, cause, member, bytes, place, line, work, serialisationPs, translationPs);
+        kinds.number(kind, cause, member, bytes, place, line, work, serialisationPs, translationPs);
     bySlot.get(slot).add(id, ordinal, what, causeOp, issuePs, startPs, endPs, contentionPs);
     size++;
   }

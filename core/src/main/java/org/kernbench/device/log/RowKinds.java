@@ -32,7 +32,8 @@ final class RowKinds {
       long serialisationPs,
       long translationPs) {
     int what = kind.ordinal() | cause.ordinal() << 8 | member << 16;
-    int at = hash(what, bytes, place, line, work, serialisationPs, translationPs) & table.length - 1;
+    int at =
+        hash(what, bytes, place, line, work, serialisationPs, translationPs) & table.length - 1;
     for (int n = table[at]; n >= 0; n = table[at]) {
       int w = n * INTS;
       if (words[w] == what
@@ -87,7 +88,13 @@ final class RowKinds {
   }
 
   private static int hash(
-      int what, int bytes, int place, int line, int work, long serialisationPs, long translationPs) {
+      int what,
+      int bytes,
+      int place,
+      int line,
+      int work,
+      long serialisationPs,
+      long translationPs) {
     long h = OpLog.mix((long) what << 32 ^ bytes, (long) place << 32 ^ line);
     h = OpLog.mix(h, (long) work << 40 ^ serialisationPs);
     h = OpLog.mix(h, translationPs);

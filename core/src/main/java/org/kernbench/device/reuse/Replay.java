@@ -58,7 +58,9 @@ final class Replay extends Stretch {
     for (MemoPe p : launch.pes()) {
       if (!has(p)) {
         if (!p.isAllFor(launch.stream())
-            || (outcome.severalStreams && outcome.orders.get(pes.size()) != Served.order(p.computeEngines(), p.streams()))) {
+            || (outcome.severalStreams
+                && outcome.orders.get(pes.size())
+                    != Served.order(p.computeEngines(), p.streams()))) {
           return false;
         }
         p.mark().slot = pes.size();
