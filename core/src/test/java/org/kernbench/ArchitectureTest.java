@@ -109,6 +109,27 @@ final class ArchitectureTest {
           .because("engines execute commands, whichever language or trace they came from");
 
   @ArchTest
+  static final ArchRule reuse_isBelowDevice =
+      room(
+              "device.reuse",
+              ROOT + "device.fabric",
+              ROOT + "device.log",
+              ROOT + "device.memory",
+              "sim")
+          .because("what it notices of PEs and launches stands in its Memo interfaces (ADR 0111)");
+
+  @ArchTest
+  static final ArchRule reuse_showsItsDoorOnly =
+      classes()
+          .that(resideInAPackage(ROOT + "device.reuse"))
+          .and()
+          .arePublic()
+          .should()
+          .haveNameMatching(
+              ".*\\.(LaunchMemo|Memo(Host|Launch|Pe|Engine)|(Launch|Pe)Mark|Dependence(\\$Memory)?)")
+          .because("keys, outcomes and replays are nobody else's business (ADR 0111)");
+
+  @ArchTest
   static final ArchRule tl_knowsNoHost =
       room("tl", "device", "tensor", "machine")
           .because("a kernel sees one processing element, not the host that launched it");

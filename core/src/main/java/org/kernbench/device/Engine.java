@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.reuse.MemoEngine;
 
 /**
  * One or more equal channels, and in front of them a queue for each program stream of the PE.
@@ -10,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * for an operand, a message or a credit delays its own stream only, and one that is ready waits for
  * at most one command of each other stream.
  */
-final class Engine {
+final class Engine implements MemoEngine {
   static final long NEVER = Long.MAX_VALUE;
 
   final TimedPe pe;
@@ -70,8 +71,8 @@ final class Engine {
     return added;
   }
 
-  /** When it last served a stream; negative if it never has. */
-  long startedPs(int stream) {
+  @Override
+  public long startedPs(int stream) {
     for (CommandQueue q = first; q != null; q = q.after) {
       if (q.stream == stream) {
         return q.startedPs();
@@ -80,8 +81,8 @@ final class Engine {
     return -1;
   }
 
-  /** It served a stream at a time. */
-  void served(int stream, long timePs) {
+  @Override
+  public void served(int stream, long timePs) {
     if (timePs >= 0 || startedPs(stream) >= 0) {
       queue(stream).served(timePs);
     }
@@ -89,7 +90,38 @@ final class Engine {
 
   void free(long nowPs, int op) {
     busy--;
-    freedPs = nowPs;
+    freed(nowPs, op);
+  }
+
+  @Override
+  public void freed(long timePs, int op) {
+    freedPs = timePs;
     freedBy = op;
+  }
+
+  @Override
+  public void drained(long timePs, int op) {
+    drainedPs = timePs;
+    lastProduct = op;
+  }
+
+  @Override
+  public long freedPs() {
+    return freedPs;
+  }
+
+  @Override
+  public int freedBy() {
+    return freedBy;
+  }
+
+  @Override
+  public long drainedPs() {
+    return drainedPs;
+  }
+
+  @Override
+  public int lastProduct() {
+    return lastProduct;
   }
 }

@@ -41,14 +41,8 @@ public final class Launch {
 
   long arrivalPs;
 
-  /** Notes what comes of it; null if nobody does. */
-  LaunchMemo.@Nullable Noted noted;
-
-  /** Its number in the stretch that is noted. */
-  int member;
-
-  /** The stretch that it was replayed in; null if it was not. */
-  LaunchMemo.@Nullable Replay replayed;
+  /** What may be used again of it; null before it starts, and if nothing is used again. */
+  @Nullable RememberedLaunch remembered;
 
   /** The launch whose end on a PE made it start at once; null if something else did. */
   @Nullable Launch startedBy;

@@ -153,8 +153,10 @@ final class ProgramContext {
    * Whether the end of a launch here leaves its stream without any, or did when others were told.
    */
   boolean leavesNothing(Launch launch) {
-    LaunchMemo.Replay replay = launch.replayed;
-    return (told && replay != null) ? replay.isEmptied(launch, pe) : launches.isEmpty();
+    RememberedLaunch r = launch.remembered;
+    return told && r != null && r.mark().isReplayed()
+        ? r.mark().leftNothingOn(pe)
+        : launches.isEmpty();
   }
 
   private void over(Launch launch, long endPs, int endOp, long donePs, int last) {
@@ -163,9 +165,9 @@ final class ProgramContext {
     TimedExecutor executor = world().executor;
     executor.log.launches().doneThere(launchRow, donePs, last);
     boolean isLast = launch.finished(pe.index, endPs, endOp, donePs);
-    LaunchMemo.Noted noted = launch.noted;
-    if (noted != null) {
-      noted.finished(this, launch, endPs, endOp, donePs, last, isLast);
+    RememberedLaunch r = launch.remembered;
+    if (r != null) {
+      r.mark().ended(r, pe, leavesNothing(launch), endPs, endOp, donePs, last, isLast);
     }
     if (told) {
       told = false;

@@ -16,10 +16,13 @@ import org.kernbench.device.fabric.MemorySpan;
 import org.kernbench.device.fabric.Ties;
 import org.kernbench.device.log.CostModel;
 import org.kernbench.device.log.OpLog;
+import org.kernbench.device.log.OpTally;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.device.memory.Memories;
 import org.kernbench.device.memory.MmuCounts;
 import org.kernbench.device.memory.PageMap;
+import org.kernbench.device.reuse.LaunchMemo;
+import org.kernbench.device.reuse.MemoHost;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
@@ -32,7 +35,7 @@ import org.kernbench.sim.Simulation;
  * A machine in simulated time: its PEs, the queues between them, and the launches that the host
  * asks for. What its PEs do is the business of the {@link World} that they are in.
  */
-final class TimedExecutor implements Executor, EventHandler {
+final class TimedExecutor implements Executor, EventHandler, MemoHost {
   private static final int LAUNCH = 0;
 
   /** Machines of more packages run launches apart, which pays more. */
@@ -164,16 +167,18 @@ final class TimedExecutor implements Executor, EventHandler {
             && machine.pe().cpu().dispatchPs() > 0
             && fabric instanceof Fabric f
             && !f.isBanked()
-        ? new LaunchMemo(this, world, sim, f)
+        ? new LaunchMemo(this, sim, f)
         : null;
   }
 
   @Override
   public Optional<Reused> reused() {
-    return Optional.ofNullable(memo).map(LaunchMemo::counts);
+    return Optional.ofNullable(memo)
+        .map(m -> new Reused(m.reused(), m.operations(), m.simulated(), m.reasons()));
   }
 
-  TimedPe pe(int index) {
+  @Override
+  public TimedPe pe(int index) {
     TimedPe p = pes[index];
     if (p == null) {
       p = new TimedPe(world, index, machine.peAt(index));
@@ -213,8 +218,8 @@ final class TimedExecutor implements Executor, EventHandler {
     messages.remove(set);
   }
 
-  /** The PEs that have done anything, or are part of anything. */
-  List<TimedPe> pesInUse() {
+  @Override
+  public List<TimedPe> pesInUse() {
     return Arrays.stream(pes).filter(Objects::nonNull).toList();
   }
 
@@ -381,7 +386,7 @@ final class TimedExecutor implements Executor, EventHandler {
       c.launches.remove();
       c.launchRow = log.launches().startedOn(launch.id, c.pe.index, c.launchRow);
     }
-    if (memo != null && memo.begins(launch, queues)) {
+    if (memo != null && memo.begins(new RememberedLaunch(this, launch, queues))) {
       return;
     }
     if (launch == driven && openLaunches == 1) {
@@ -424,13 +429,33 @@ final class TimedExecutor implements Executor, EventHandler {
   /** A PE has ended its part of a launch again, of which all others have been told before. */
   void wasTold(Launch ended, TimedPe p) {
     if (memo != null) {
-      memo.endsAgain(ended, p);
+      memo.endsAgain(Objects.requireNonNull(ended.remembered), p);
     }
   }
 
-  /** How many starts of launches have been scheduled so far. */
-  int startCount() {
+  @Override
+  public int startCount() {
     return startCount;
+  }
+
+  @Override
+  public int pesPerPackage() {
+    return machine.cubesPerSip() * machine.pesPerCube();
+  }
+
+  @Override
+  public OpTally tally() {
+    return world.tally;
+  }
+
+  @Override
+  public PageMap map() {
+    return map;
+  }
+
+  @Override
+  public void isLater(long timePs) {
+    world.isLater(timePs);
   }
 
   /** A transfer of the host's own, which is no operation of a program. */

@@ -8,6 +8,8 @@ import org.kernbench.device.log.Cause;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.memory.Mmu;
 import org.kernbench.device.memory.PageMap;
+import org.kernbench.device.reuse.MemoPe;
+import org.kernbench.device.reuse.PeMark;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.AccelSlot;
 
@@ -25,7 +27,7 @@ import org.kernbench.machine.spec.AccelSlot;
  * through the {@link TimedPort} of a {@link ProgramContext}, of which there are several: programs
  * of different streams run at the same time and meet at the engines.
  */
-final class TimedPe {
+final class TimedPe implements MemoPe {
   /** The world that it is in: another while packages run apart. */
   World world;
 
@@ -55,14 +57,8 @@ final class TimedPe {
   /** Commands so far, of all its programs. */
   int commands;
 
-  /** The stretch of launches that is noted as it runs here; null if none is. */
-  LaunchMemo.@Nullable Noted noted;
-
-  /** The stretch that is replayed here; null if none is. */
-  LaunchMemo.@Nullable Replay replay;
-
-  /** Its number in that stretch. */
-  int slot;
+  /** What of its launches may be used again. */
+  final PeMark mark = new PeMark();
 
   private final @Nullable ProgramContext[] contexts;
   private @Nullable TileScheduler scheduler;
@@ -141,18 +137,18 @@ final class TimedPe {
     return activeStreams > 1;
   }
 
-  /** How many have. */
-  int activeStreams() {
+  @Override
+  public int activeStreams() {
     return activeStreams;
   }
 
-  /** It is as it was. */
-  void activeStreams(int count) {
+  @Override
+  public void activeStreams(int count) {
     activeStreams = count;
   }
 
-  /** Whether no other stream runs a program here. */
-  boolean isAllFor(int stream) {
+  @Override
+  public boolean isAllFor(int stream) {
     for (ProgramContext c : contexts) {
       if (c != null && c.stream != stream && !c.isIdle()) {
         return false;
@@ -161,8 +157,8 @@ final class TimedPe {
     return true;
   }
 
-  /** The engines that do what is no message. */
-  List<Engine> computeEngines() {
+  @Override
+  public List<Engine> computeEngines() {
     return gemm == math ? List.of(read, write, math) : List.of(read, write, math, gemm);
   }
 
@@ -179,6 +175,46 @@ final class TimedPe {
   /** By stream, the tile scheduler's last; null where none has run yet. */
   @Nullable ProgramContext[] contexts() {
     return contexts;
+  }
+
+  @Override
+  public PeMark mark() {
+    return mark;
+  }
+
+  @Override
+  public int index() {
+    return index;
+  }
+
+  @Override
+  public int place() {
+    return place;
+  }
+
+  @Override
+  public long tcmCapacity() {
+    return tcm.capacity();
+  }
+
+  @Override
+  public Mmu mmu() {
+    return mmu;
+  }
+
+  @Override
+  public int streams() {
+    return contexts.length;
+  }
+
+  @Override
+  public int commands() {
+    return commands;
+  }
+
+  @Override
+  public void addCommands(int count) {
+    commands += count;
   }
 
   // ---- queues ----

@@ -314,10 +314,7 @@ final class TimedPort implements PePort {
   }
 
   private void spoil(String why) {
-    LaunchMemo.Noted noted = context.pe.noted;
-    if (noted != null) {
-      noted.spoil(why);
-    }
+    context.pe.mark.spoil(why);
   }
 
   private void refuseInSteps() {

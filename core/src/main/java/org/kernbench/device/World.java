@@ -2,6 +2,7 @@ package org.kernbench.device;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.Interconnect;
@@ -15,6 +16,7 @@ import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.OpTally;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.device.memory.Memories;
+import org.kernbench.device.reuse.PeMark;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.PhysicalAddress;
 import org.kernbench.sim.EventHandler;
@@ -142,10 +144,7 @@ final class World implements EventHandler, Interconnect.Sink {
   /** Notes the way that the bytes of an operation take. */
   void moves(TransferOp op, FabricRoute route) {
     op.moves(route, fabric.serialPs(route, op.bytes));
-    LaunchMemo.Noted noted = op.pe.noted;
-    if (noted != null) {
-      noted.uses(route);
-    }
+    op.pe.mark.uses(route);
   }
 
   /**
@@ -359,20 +358,38 @@ final class World implements EventHandler, Interconnect.Sink {
         moved == null ? 0 : moved.contentionPs,
         moved == null ? 0 : moved.serialisationPs,
         op instanceof AccessOp access ? access.translatePs : 0);
-    LaunchMemo.Noted noted = op.pe.noted;
-    if (noted != null) {
-      noted.ended(
-          op,
-          moved == null ? -1 : moved.link,
-          op instanceof ComputationOp computation ? computation.work : 0,
-          endPs,
-          moved == null ? 0 : moved.contentionPs,
-          moved == null ? 0 : moved.serialisationPs,
-          op instanceof AccessOp access ? access.translatePs : 0);
+    if (op.pe.mark.isNoted()) {
+      remember(op, moved, endPs);
     }
     if (watch != null) {
       tell(watch, op, endPs);
     }
+  }
+
+  private static void remember(Op op, @Nullable TransferOp moved, long endPs) {
+    PeMark mark = op.pe.mark;
+    if (op.context().scheduler != null) {
+      mark.spoil("composite operations");
+      return;
+    }
+    Launch launch = Objects.requireNonNull(op.context().running);
+    mark.ended(
+        Objects.requireNonNull(launch.remembered).mark(),
+        op.id,
+        op.ordinal,
+        op.kind(),
+        op.cause,
+        op.causeOp,
+        op.bytes,
+        moved == null ? -1 : moved.link,
+        op.line,
+        op instanceof ComputationOp computation ? computation.work : 0,
+        op.issuePs,
+        op.startPs,
+        endPs,
+        moved == null ? 0 : moved.contentionPs,
+        moved == null ? 0 : moved.serialisationPs,
+        op instanceof AccessOp access ? access.translatePs : 0);
   }
 
   private static void tell(Watch watch, Op op, long endPs) {

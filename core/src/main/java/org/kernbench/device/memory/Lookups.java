@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * order: where, as seen from an address in their range, and how many pages the TLB did not hold.
  */
 public final class Lookups {
-  private static final int STRIDE = 4; // number and misses, where, rows and bytes of one, stride
+  private static final int STRIDE = 3; // number and misses, rows and bytes of one, stride
 
   /**
    * A range that may be looked up, and an address in it from which places are counted: what lies at
@@ -61,8 +61,17 @@ public final class Lookups {
   }
 
   private @Nullable Ranges ranges;
-  private long[] entries = new long[16 * STRIDE];
+
+  /** Of each access, the number of its form, and how far it lies from the anchor of its range. */
+  private int[] formOf = new int[16];
+
+  private long[] relative = new long[16];
   private int size;
+
+  /** What accesses have in common: each different form once. */
+  private long[] forms = new long[4 * STRIDE];
+
+  private int formCount;
   private boolean others;
   private long evictions;
 
@@ -90,20 +99,42 @@ public final class Lookups {
       others = true;
       return;
     }
-    if (size * STRIDE == entries.length) {
-      entries = Arrays.copyOf(entries, entries.length * 2);
+    if (size == formOf.length) {
+      formOf = Arrays.copyOf(formOf, size * 2);
+      relative = Arrays.copyOf(relative, size * 2);
     }
-    int at = size++ * STRIDE;
-    entries[at] = (long) number << 32 | missed;
-    entries[at + 1] = region.address().value() - r.anchor(number).address;
-    entries[at + 2] = (long) region.rows() << 32 | region.rowBytes();
-    entries[at + 3] = region.strideBytes();
+    relative[size] = region.address().value() - r.anchor(number).address;
+    formOf[size++] =
+        form(
+            (long) number << 32 | missed,
+            (long) region.rows() << 32 | region.rowBytes(),
+            region.strideBytes());
+  }
+
+  /** The number of a form; those that were met last are looked at first. */
+  private int form(long what, long rows, long stride) {
+    for (int form = formCount - 1; form >= 0; form--) {
+      int at = form * STRIDE;
+      if (forms[at] == what && forms[at + 1] == rows && forms[at + 2] == stride) {
+        return form;
+      }
+    }
+    if (formCount * STRIDE == forms.length) {
+      forms = Arrays.copyOf(forms, forms.length * 2);
+    }
+    int at = formCount * STRIDE;
+    forms[at] = what;
+    forms[at + 1] = rows;
+    forms[at + 2] = stride;
+    return formCount++;
   }
 
   /** Nothing more is to come. */
   public void close() {
     ranges = null;
-    entries = Arrays.copyOf(entries, size * STRIDE);
+    formOf = Arrays.copyOf(formOf, size);
+    relative = Arrays.copyOf(relative, size);
+    forms = Arrays.copyOf(forms, formCount * STRIDE);
   }
 
   /** Whether a range was looked up that is not on the list. */
@@ -122,26 +153,26 @@ public final class Lookups {
   }
 
   int number(int i) {
-    return (int) (entries[i * STRIDE] >> 32);
+    return (int) (forms[formOf[i] * STRIDE] >> 32);
   }
 
   int missed(int i) {
-    return (int) entries[i * STRIDE];
+    return (int) forms[formOf[i] * STRIDE];
   }
 
   long relative(int i) {
-    return entries[i * STRIDE + 1];
+    return relative[i];
   }
 
   int rows(int i) {
-    return (int) (entries[i * STRIDE + 2] >> 32);
+    return (int) (forms[formOf[i] * STRIDE + 1] >> 32);
   }
 
   int rowBytes(int i) {
-    return (int) entries[i * STRIDE + 2];
+    return (int) forms[formOf[i] * STRIDE + 1];
   }
 
   long strideBytes(int i) {
-    return entries[i * STRIDE + 3];
+    return forms[formOf[i] * STRIDE + 2];
   }
 }

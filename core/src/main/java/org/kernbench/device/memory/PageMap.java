@@ -6,6 +6,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.LongFunction;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.Machine;
@@ -222,20 +223,24 @@ public final class PageMap {
    * range stay together.
    */
   public List<Piece> split(Region region, String who) {
+    return split(region, at -> require(at, who));
+  }
+
+  private static List<Piece> split(Region region, LongFunction<Range> rangeAt) {
     List<Piece> pieces = new ArrayList<>();
     long start = region.address().value();
     int rowBytes = region.rowBytes();
     int row = 0;
     while (row < region.rows() && rowBytes > 0) {
       long at = start + row * region.strideBytes();
-      Range range = require(at, who);
+      Range range = rangeAt.apply(at);
       int whole = wholeRows(region, row, range);
       if (whole > 0) {
         Region part = new Region(new VirtualAddress(at), whole, rowBytes, region.strideBytes());
         pieces.add(new Piece(part, row * rowBytes));
         row += whole;
       } else {
-        splitRow(at, row * rowBytes, rowBytes, who, pieces);
+        splitRow(at, row * rowBytes, rowBytes, rangeAt, pieces);
         row++;
       }
     }
@@ -252,10 +257,11 @@ public final class PageMap {
     return (int) Math.min(region.rows() - row, more + 1);
   }
 
-  private void splitRow(long at, int valueOffset, int bytes, String who, List<Piece> pieces) {
+  private static void splitRow(
+      long at, int valueOffset, int bytes, LongFunction<Range> rangeAt, List<Piece> pieces) {
     int done = 0;
     while (done < bytes) {
-      Range range = require(at + done, who);
+      Range range = rangeAt.apply(at + done);
       int step = (int) Math.min(bytes - done, range.end - (at + done));
       pieces.add(new Piece(Region.of(new VirtualAddress(at + done), step), valueOffset + done));
       done += step;
@@ -270,7 +276,7 @@ public final class PageMap {
   }
 
   /**
-   * The map as one PE sees it: replicas are its own, and the range that was asked for last is at
+   * The map as one PE sees it: replicas are its own, and the ranges that were asked for last are at
    * hand, so that most accesses cost two comparisons.
    */
   public final class View {
@@ -280,6 +286,12 @@ public final class PageMap {
     private @Nullable Range last;
     private int copy;
 
+    /** Ranges that were asked for, with the number of the copy that it sees. */
+    private final @Nullable Range[] recent = new Range[4];
+
+    private final int[] copies = new int[recent.length];
+    private int oldest;
+
     private View(int pe, int home, String name) {
       this.pe = pe;
       this.home = home;
@@ -288,12 +300,32 @@ public final class PageMap {
 
     private Range rangeOf(long address) {
       Range r = last;
-      if (r == null || address < r.start || address >= r.end || !r.mapped) {
-        r = require(address, name);
-        last = r;
-        copy = r.copyFor(pe);
+      return r != null && contains(r, address) ? r : otherRangeOf(address);
+    }
+
+    private static boolean contains(Range r, long address) {
+      return address >= r.start && address < r.end && r.mapped;
+    }
+
+    /** One of the latest, if it has the address: a kernel goes to and fro among a few ranges. */
+    private Range otherRangeOf(long address) {
+      Range found = null;
+      for (int i = 0; i < recent.length && found == null; i++) {
+        Range r = recent[i];
+        if (r != null && contains(r, address)) {
+          found = r;
+          copy = copies[i];
+        }
       }
-      return r;
+      if (found == null) {
+        found = require(address, name);
+        copy = found.copyFor(pe);
+        recent[oldest] = found;
+        copies[oldest] = copy;
+        oldest = (oldest + 1) % recent.length;
+      }
+      last = found;
+      return found;
     }
 
     /** Whether one memory backs the whole region. */
@@ -307,7 +339,7 @@ public final class PageMap {
 
     /** Cuts a region where the memory behind it changes. */
     public List<Piece> split(Region region) {
-      return PageMap.this.split(region, name);
+      return PageMap.split(region, this::rangeOf);
     }
 
     /** The range of a virtual region that {@link #isOneRange}; null for one of no bytes. */

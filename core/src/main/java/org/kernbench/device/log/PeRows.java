@@ -1,0 +1,133 @@
+package org.kernbench.device.log;
+
+import java.util.Arrays;
+
+/**
+ * The operations of one PE in {@link OpRows}: as they end, with their ids and times of the clock;
+ * then in the order in which they were issued, with times relative to a start.
+ */
+final class PeRows {
+  static final int ISSUE = 0;
+  static final int START = 1;
+  static final int END = 2;
+  static final int CONTENTION = 3;
+  private static final int TIMES = 4;
+
+  private static final int INTS = 4; // as they end: id, ordinal, kind, operation of the cause
+  private static final int ID = 0;
+  private static final int ORDINAL = 1;
+  private static final int KIND = 2;
+  private static final int CAUSE = 3;
+  private static final int KEPT = 2; // then: kind, row of the cause
+
+  private int[] words = new int[4 * INTS];
+  private long[] times = new long[4 * TIMES];
+
+  /** The same once they are relative, unless one is too long for that. */
+  private int[] shortTimes = new int[0];
+
+  private int[] ids = new int[0];
+  private int size;
+
+  void add(
+      int id,
+      int ordinal,
+      int kind,
+      int causeOp,
+      long issuePs,
+      long startPs,
+      long endPs,
+      long contentionPs) {
+    if (size * INTS == words.length) {
+      words = Arrays.copyOf(words, words.length * 2);
+      times = Arrays.copyOf(times, times.length * 2);
+    }
+    int w = size * INTS;
+    words[w + ID] = id;
+    words[w + ORDINAL] = ordinal;
+    words[w + KIND] = kind;
+    words[w + CAUSE] = causeOp;
+    int t = size * TIMES;
+    times[t + ISSUE] = issuePs;
+    times[t + START] = startPs;
+    times[t + END] = endPs;
+    times[t + CONTENTION] = contentionPs;
+    size++;
+  }
+
+  int size() {
+    return size;
+  }
+
+  /**
+   * Puts them in order.
+   *
+   * @return false if one waited for an operation that is not among them, or a command is missing
+   */
+  boolean finish(int firstOrdinal, long startPs) {
+    long[] order = new long[size];
+    for (int i = 0; i < size; i++) {
+      order[i] = (long) words[i * INTS + ID] << 32 | i;
+    }
+    Arrays.sort(order);
+    ids = new int[size];
+    for (int row = 0; row < size; row++) {
+      ids[row] = (int) (order[row] >> 32);
+    }
+    int[] kept = new int[size * KEPT];
+    long[] relative = new long[size * TIMES];
+    boolean isShort = true;
+    for (int row = 0; row < size; row++) {
+      int w = (int) order[row] * INTS;
+      int causeOp = words[w + CAUSE];
+      int cause = causeOp < 0 ? causeOp : indexOf(causeOp);
+      if ((causeOp >= 0 && cause < 0) || words[w + ORDINAL] != firstOrdinal + row) {
+        return false;
+      }
+      kept[row * KEPT] = words[w + KIND];
+      kept[row * KEPT + 1] = cause;
+      int t = (int) order[row] * TIMES;
+      for (int i = 0; i < TIMES; i++) {
+        long time = times[t + i] - (i == CONTENTION ? 0 : startPs);
+        relative[row * TIMES + i] = time;
+        isShort &= time == (int) time;
+      }
+    }
+    words = kept;
+    times = relative;
+    if (isShort) {
+      shortTimes = new int[relative.length];
+      for (int i = 0; i < relative.length; i++) {
+        shortTimes[i] = (int) relative[i];
+      }
+      times = new long[0];
+    }
+    return true;
+  }
+
+  int id(int row) {
+    return ids[row];
+  }
+
+  /** The row of an operation; -1 for none. */
+  int indexOf(int id) {
+    return Math.max(-1, Arrays.binarySearch(ids, id));
+  }
+
+  void forgetIds() {
+    ids = new int[0];
+  }
+
+  int kind(int row) {
+    return words[row * KEPT];
+  }
+
+  int cause(int row) {
+    return words[row * KEPT + 1];
+  }
+
+  long time(int row, int which) {
+    int at = row * TIMES + which;
+    return times.length == 0 ? shortTimes[at] : times[at];
+  }
+}

@@ -1,0 +1,225 @@
+package org.kernbench.device.reuse;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.kernbench.device.fabric.Fabric;
+import org.kernbench.device.fabric.FabricRoute;
+import org.kernbench.device.log.OpRows;
+import org.kernbench.device.memory.Lookups;
+import org.kernbench.device.memory.PageMap;
+
+/** A stretch that is simulated and noted. */
+final class Noted extends Stretch {
+  private final Key first;
+  private final int firstMove;
+  private final Outcome outcome = new Outcome();
+  private final Set<FabricRoute> routes = Collections.newSetFromMap(new IdentityHashMap<>());
+
+  /** By PE, what its engines had served when the last of its launches ended there. */
+  private final List<List<Served>> servedAtEnd = new ArrayList<>();
+
+  /** Whether the host has changed translations of its PEs. */
+  private boolean touched;
+
+  private boolean isOver;
+
+  Noted(LaunchMemo memo, Key first, Lookups.Ranges ranges) {
+    super(memo, ranges);
+    this.first = first;
+    this.firstMove = memo.host.log().transfers().services();
+    memo.noting++;
+  }
+
+  boolean isOver() {
+    return isOver;
+  }
+
+  OpRows rows() {
+    return outcome.rows;
+  }
+
+  /** Whether another operation can be kept; if not, it cannot stand for others. */
+  boolean hasRoom() {
+    if (outcome.rows.size() < Outcomes.MOST_ROWS_UNPROVEN) {
+      return true;
+    }
+    spoil("more operations than are kept");
+    return false;
+  }
+
+  /** Whether a PE is in it, or can be: not one that left it and was in others since. */
+  boolean mayEnter(MemoPe p, MemoLaunch launch) {
+    return has(p) || (!pes.contains(p) && p.isAllFor(launch.stream()));
+  }
+
+  /** A launch starts, which is or begins the stretch. */
+  void add(MemoLaunch launch, Key key, int starter, int starterSlot) {
+    for (MemoPe p : launch.pes()) {
+      if (!has(p)) {
+        enter(p);
+      } else if (p.mark().noted != this) {
+        p.mark().noteIn(this);
+        p.mmu().noteIn(outcome.lookups.get(p.mark().slot));
+      }
+    }
+    int[] lookups = new int[pes.size()];
+    for (int slot = 0; slot < lookups.length; slot++) {
+      lookups[slot] = outcome.lookups.get(slot).size();
+    }
+    outcome.steps.add(new Started(key, memo.sim.nowPs() - startPs, starter, starterSlot, lookups));
+    outcome.severalStreams |=
+        !launches.isEmpty() && launches.getFirst().stream() != launch.stream();
+    launch.mark().noted = this;
+    launch.mark().member = launches.size();
+    launches.add(launch);
+    running++;
+  }
+
+  private void enter(MemoPe p) {
+    p.mark().slot = pes.size();
+    pes.add(p);
+    ordinals.add(p.commands());
+    outcome.orders.add(Served.order(p.computeEngines(), p.streams()));
+    Lookups lookups = new Lookups(ranges);
+    outcome.lookups.add(lookups);
+    servedAtEnd.add(List.of());
+    p.mmu().noteIn(lookups);
+    p.mark().noteIn(this);
+  }
+
+  /** It cannot stand for others. */
+  void spoil(String why) {
+    if (!isOver) {
+      memo.counts.because(why);
+      leave();
+    }
+  }
+
+  private void leave() {
+    isOver = true;
+    memo.noting--;
+    pes.forEach(this::leave);
+    for (MemoLaunch launch : launches) {
+      launch.mark().noted = null;
+    }
+  }
+
+  /** Nothing of it is under way on a PE; another launch of it may start there later. */
+  private void leave(MemoPe p) {
+    if (p.mark().noted == this) {
+      p.mmu().notesNoMore();
+      p.mark().noted = null;
+    }
+  }
+
+  /** The host changes translations of its PEs. */
+  void touched() {
+    touched = true;
+  }
+
+  /** The host takes memory away. */
+  void unmapped(PageMap.Range range) {
+    touched = true;
+    if (hasRange(range)) {
+      spoil("memory unmapped");
+    }
+  }
+
+  void uses(FabricRoute route) {
+    routes.add(route);
+  }
+
+  /** A PE has ended its part of a launch. */
+  void finished(
+      MemoLaunch launch,
+      MemoPe p,
+      boolean leavesNothing,
+      long endPs,
+      int lastOp,
+      long donePs,
+      int lastSeen,
+      boolean isLast) {
+    int slot = p.mark().slot;
+    outcome.steps.add(
+        new Ended(
+            launch.mark().member,
+            slot,
+            memo.sim.nowPs() - startPs,
+            endPs - startPs,
+            lastOp,
+            donePs - startPs,
+            lastSeen,
+            staysShared(p, launch.stream(), leavesNothing)));
+    if (p.isAllFor(launch.stream())) {
+      servedAtEnd.set(slot, Served.of(p.computeEngines(), p.streams()));
+      leave(p);
+    }
+    if (isLast) {
+      running--;
+      if (running == 0) {
+        keep();
+      }
+    }
+  }
+
+  private void keep() {
+    leave();
+    for (Lookups l : outcome.lookups) {
+      l.close();
+      if (l.hasOthers()) {
+        memo.counts.because("memory of others");
+        return;
+      }
+      if (l.evicted() && touched) {
+        memo.counts.because("translations changed");
+        return;
+      }
+    }
+    int[] firsts = ordinals.stream().mapToInt(Integer::intValue).toArray();
+    if (!outcome.rows.finish(firsts, startPs, memo.host.log(), firstMove)) {
+      memo.counts.because("causes elsewhere");
+      return;
+    }
+    finish();
+    outcome.rows.forgetIds();
+    memo.outcomes.keep(first, outcome);
+    if (!memo.host.log().transfers().isComplete()) {
+      memo.outcomes.forgetMoves();
+    }
+    memo.outcomes.follows(pes.getFirst().index(), outcome);
+  }
+
+  private void finish() {
+    outcome.steps.replaceAll(step -> step instanceof Ended e ? byRow(e) : step);
+    for (int slot = 0; slot < servedAtEnd.size(); slot++) {
+      List<Served> engines = new ArrayList<>();
+      for (Served s : servedAtEnd.get(slot)) {
+        engines.add(s.relative(outcome.rows, slot, startPs));
+      }
+      outcome.served.add(engines);
+    }
+    TreeSet<Integer> links = new TreeSet<>();
+    for (FabricRoute route : routes) {
+      for (int link : Fabric.linksOf(route)) {
+        links.add(link);
+      }
+    }
+    outcome.links = links.stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  private Step byRow(Ended e) {
+    return new Ended(
+        e.member(),
+        e.slot(),
+        e.atPs(),
+        e.endPs(),
+        outcome.rows.indexIn(e.slot(), e.lastOp()),
+        e.donePs(),
+        outcome.rows.indexIn(e.slot(), e.lastSeen()),
+        e.shared());
+  }
+}

@@ -1,0 +1,120 @@
+package org.kernbench.device.reuse;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+
+/** Which outcomes are kept, for which keys, and which of several is the likeliest. */
+final class Outcomes {
+  /** Different outcomes that are kept for one key. */
+  private static final int MOST_OUTCOMES = 8;
+
+  /** Operations that are kept in all, with about 40 bytes each. */
+  private static final long MOST_ROWS = 8_000_000;
+
+  /**
+   * Of these, those of stretches that have not come again: more than AdamW takes for 128,256 rows
+   * of 4,096 numbers on 128 PEs.
+   */
+  static final long MOST_ROWS_UNPROVEN = 5_000_000;
+
+  /** So many stretches say what comes next: some come twice in a layer, with others after them. */
+  private static final int HISTORY = 6;
+
+  private final Map<Key, List<Outcome>> known = new HashMap<>();
+
+  /** By the index of its first PE, the latest outcomes of stretches, the last of them last. */
+  private final Map<Integer, List<Outcome>> latest = new HashMap<>();
+
+  /** What came after one of these, or after several, the last time. */
+  private final Map<List<Outcome>, Outcome> next = new HashMap<>();
+
+  /** Outcomes that have not been used again, and their keys, the oldest first. */
+  private final SequencedMap<Outcome, Key> unproven = new LinkedHashMap<>();
+
+  private long unprovenRows;
+  private long rows;
+
+  /** Whether none of them has how its bytes moved. */
+  private boolean withoutMoves;
+
+  /** Whether another may be noted: those that have come again leave room. */
+  boolean hasRoom() {
+    return rows - unprovenRows < MOST_ROWS;
+  }
+
+  /** Those of a key; the likeliest first for stretches that begin on that PE. */
+  List<Outcome> of(Key key, int pe) {
+    List<Outcome> outcomes = known.getOrDefault(key, List.of());
+    List<Outcome> before = latest.getOrDefault(pe, List.of());
+    if (outcomes.size() < 2 || before.isEmpty()) {
+      return outcomes;
+    }
+    Outcome likeliest =
+        next.getOrDefault(before, next.get(before.subList(before.size() - 1, before.size())));
+    if (likeliest == null || !outcomes.contains(likeliest)) {
+      return outcomes;
+    }
+    List<Outcome> ordered = new ArrayList<>(outcomes);
+    ordered.remove(likeliest);
+    ordered.addFirst(likeliest);
+    return ordered;
+  }
+
+  /** What came after what, in stretches that begin on a PE, for the next time. */
+  void follows(int pe, Outcome outcome) {
+    List<Outcome> before = latest.getOrDefault(pe, List.of());
+    for (int first = 0; first < before.size(); first += Math.max(1, before.size() - 1)) {
+      next.put(before.subList(first, before.size()), outcome);
+    }
+    List<Outcome> now =
+        new ArrayList<>(before.size() < HISTORY ? before : before.subList(1, HISTORY));
+    now.add(outcome);
+    latest.put(pe, List.copyOf(now));
+  }
+
+  /** An outcome is new: it may stand for others. */
+  void keep(Key key, Outcome outcome) {
+    known.computeIfAbsent(key, k -> new ArrayList<>(1)).addFirst(outcome);
+    rows += outcome.rows.size();
+    unproven.put(outcome, key);
+    unprovenRows += outcome.rows.size();
+    while (unprovenRows > MOST_ROWS_UNPROVEN || (rows > MOST_ROWS && !unproven.isEmpty())) {
+      Map.Entry<Outcome, Key> oldest = unproven.firstEntry();
+      isProven(oldest.getKey());
+      forget(oldest.getValue(), oldest.getKey());
+    }
+    List<Outcome> alike = known.getOrDefault(key, List.of());
+    if (alike.size() > MOST_OUTCOMES) {
+      Outcome last = alike.getLast();
+      isProven(last);
+      forget(key, last);
+    }
+  }
+
+  /** How bytes moved cannot be written again: the log lacks some. */
+  void forgetMoves() {
+    if (!withoutMoves) {
+      withoutMoves = true;
+      known.values().forEach(outcomes -> outcomes.forEach(o -> o.rows.forgetMoves()));
+    }
+  }
+
+  /** It has been used again. */
+  void isProven(Outcome outcome) {
+    if (unproven.remove(outcome) != null) {
+      unprovenRows -= outcome.rows.size();
+    }
+  }
+
+  private void forget(Key key, Outcome outcome) {
+    known.getOrDefault(key, List.of()).remove(outcome);
+    rows -= outcome.rows.size();
+    next.values().removeIf(o -> o == outcome);
+    next.keySet().removeIf(before -> before.contains(outcome));
+    latest.replaceAll((first, before) -> before.contains(outcome) ? List.of() : before);
+  }
+}

@@ -1,0 +1,61 @@
+package org.kernbench.device.reuse;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.kernbench.device.memory.Lookups;
+import org.kernbench.device.memory.PageMap;
+
+/** The launches of a stretch so far, and what they have in common. */
+abstract class Stretch {
+  final LaunchMemo memo;
+  final List<MemoLaunch> launches = new ArrayList<>();
+  final List<MemoPe> pes = new ArrayList<>();
+  final Lookups.Ranges ranges;
+  final List<Integer> ordinals = new ArrayList<>();
+  final long startPs;
+  private final int startsBefore;
+
+  /** Launches under way. */
+  int running;
+
+  Stretch(LaunchMemo memo, Lookups.Ranges ranges) {
+    this.memo = memo;
+    this.ranges = ranges;
+    this.startPs = memo.sim.nowPs();
+    this.startsBefore = memo.host.startCount();
+  }
+
+  boolean has(MemoPe p) {
+    int slot = p.mark().slot;
+    return slot < pes.size() && pes.get(slot) == p;
+  }
+
+  /** Which launch's end let another start: its number; -1 for none that is not of the past. */
+  int starter(MemoLaunch launch) {
+    MemoLaunch by = launch.startedBy();
+    int member = by == null ? -1 : launches.indexOf(by);
+    return member >= 0 || wasDecidedBefore(launch) ? member : -2;
+  }
+
+  private boolean wasDecidedBefore(MemoLaunch launch) {
+    return memo.sim.nowPs() == startPs && launch.startNumber() < startsBefore;
+  }
+
+  int starterSlot(MemoLaunch launch) {
+    return starter(launch) < 0 ? -1 : launch.startedByPe().mark().slot;
+  }
+
+  boolean hasRange(PageMap.Range range) {
+    return ranges.number(range) >= 0;
+  }
+
+  /**
+   * Whether a PE that ends its part of a launch, while it has one of another stream, still has
+   * several streams with programs, or launches that wait.
+   *
+   * @param leavesNothing whether the stream of the one that ends has no other
+   */
+  static boolean staysShared(MemoPe p, int stream, boolean leavesNothing) {
+    return !p.isAllFor(stream) && p.activeStreams() - (leavesNothing ? 1 : 0) > 1;
+  }
+}
