@@ -507,7 +507,7 @@ public final class MachineDiagram {
       case SRAM -> labelled(x, y, 54, "SRAM", node.kind());
       case M_CPU -> labelled(x, y, 54, "M_CPU", node.kind());
       case HBM_CONTROLLER, SRAM_CONTROLLER -> box(x, y, 9, 9, node.kind());
-      case IO, HOST, SWITCH -> throw new AssertionError("not inside a cube");
+      case IO, HOST, SWITCH, NIC -> throw new AssertionError("not inside a cube");
     }
   }
 
@@ -675,6 +675,8 @@ public final class MachineDiagram {
           case CUBE_TO_CUBE -> "cube to cube";
           case CUBE_TO_IO -> "cube to IO chiplet";
           case SIP_TO_SIP -> "sip to sip";
+          case SIP_TO_NIC -> "sip to its NIC";
+          case NIC -> "NIC";
           case HOST_LINK -> "host to sip";
         };
     LinkSpec spec = machine.spec(kind);
@@ -700,6 +702,7 @@ public final class MachineDiagram {
       case CUBE_TO_CUBE -> new LineStyle("#e1703c", 3, false);
       case CUBE_TO_IO -> new LineStyle("#b0532a", 2, false);
       case SIP_TO_SIP -> new LineStyle("#c0392b", 3, false);
+      case SIP_TO_NIC, NIC -> new LineStyle("#2a7f8e", 2, false);
       case HOST_LINK -> new LineStyle("#52606d", 2, true);
     };
   }
@@ -716,6 +719,7 @@ public final class MachineDiagram {
           case IO -> "#fde5d8";
           case HOST -> "#e4e7eb";
           case SWITCH -> "#f9dcdc";
+          case NIC -> "#d8eef1";
         };
     String stroke =
         switch (kind) {
@@ -727,6 +731,7 @@ public final class MachineDiagram {
           case IO -> "#e1703c";
           case HOST -> "#52606d";
           case SWITCH -> "#c0392b";
+          case NIC -> "#2a7f8e";
         };
     svg.box(x - width / 2, y - height / 2, width, height, fill, stroke);
   }

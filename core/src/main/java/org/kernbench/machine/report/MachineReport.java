@@ -378,6 +378,8 @@ public final class MachineReport {
       case CUBE_TO_CUBE -> "cube link";
       case CUBE_TO_IO -> "IO link";
       case SIP_TO_SIP -> "sip link";
+      case SIP_TO_NIC -> "NIC link";
+      case NIC -> "NIC";
       case HOST_LINK -> "host link";
     };
   }
