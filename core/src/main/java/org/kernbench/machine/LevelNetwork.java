@@ -63,7 +63,7 @@ final class LevelNetwork implements PackageNetwork {
     this.dimensions = dimensions;
     this.apart = apart;
     this.overrides = overrides;
-    sips = NetworkReader.packages(dimensions);
+    sips = packages(dimensions);
     int n = dimensions.size();
     size = new int[n];
     stride = new int[n];
@@ -86,6 +86,10 @@ final class LevelNetwork implements PackageNetwork {
     switches = switchCount;
     boolean around = overrides.stream().anyMatch(LinkOverride::dead) && sips <= MOST_DETOURS;
     detours = around ? detours() : new int[0];
+  }
+
+  private static int packages(List<Dimension> dimensions) {
+    return dimensions.stream().mapToInt(Dimension::size).reduce(1, (a, b) -> a * b);
   }
 
   /** How many links a line of packages has. */
@@ -184,7 +188,7 @@ final class LevelNetwork implements PackageNetwork {
   static String switchName(List<Dimension> dimensions, int d, int number) {
     boolean one = dimensions.stream().filter(x -> x.kind() == DimensionKind.SWITCH).count() == 1;
     String name = one ? "switch" : "switch" + d;
-    boolean alone = NetworkReader.packages(dimensions) == dimensions.get(d).size();
+    boolean alone = packages(dimensions) == dimensions.get(d).size();
     return alone ? name : name + "_" + number;
   }
 

@@ -657,7 +657,7 @@ final class MachineReader {
     map.done();
   }
 
-  static LinkSpec linkSpec(ConfigMap map) {
+  private static LinkSpec linkSpec(ConfigMap map) {
     Rate rate = Rate.ofBytesPerSecond(map.bandwidth("bandwidth"));
     return new LinkSpec(rate, map.quantity("latency", Quantity.TIME, 1));
   }

@@ -133,10 +133,10 @@ final class NetworkReader {
     ConfigMap map = system.map("nodes");
     int packages = map.integer("packages", 1, 1 << 24);
     int nics = map.integer("nics", 1, 1 << 24);
-    LinkSpec nic = MachineReader.linkSpec(map);
+    LinkSpec nic = linkSpec(map);
     long overhead = map.time("message_overhead");
     ConfigMap link = map.map("link");
-    LinkSpec toNic = MachineReader.linkSpec(link);
+    LinkSpec toNic = linkSpec(link);
     link.done();
     map.done();
     if (!problems.isClean(system.path("nodes"), system.path("network"))) {
@@ -166,6 +166,10 @@ final class NetworkReader {
     return problems.isClean(map.path())
         ? Optional.of(new NodesSpec(packages, nics, inside, nic, overhead, toNic))
         : Optional.empty();
+  }
+
+  private static LinkSpec linkSpec(ConfigMap map) {
+    return link(map.bandwidth("bandwidth"), map.quantity("latency", Quantity.TIME, 1), false);
   }
 
   /** How many of the first dimensions hold so many packages; -1 if none do. */

@@ -147,7 +147,9 @@ final class CriticalPath {
       int from = graph.from(e);
       int op = graph.op(e);
       boolean waits = graph.kind(m) == Moment.HEAD_IN && graph.kind(from) == Moment.TAIL_IN;
-      boolean others = graph.cause(e) == PathCause.SERIALISATION && subject >= 0 && op != subject;
+      boolean occupies =
+          graph.cause(e) == PathCause.SERIALISATION || graph.cause(e) == PathCause.NIC_MESSAGE;
+      boolean others = occupies && subject >= 0 && op != subject;
       if (graph.timePs(m) > graph.timePs(from)) {
         found.add(segment(m, e, others ? subject : NO_OP));
       }
