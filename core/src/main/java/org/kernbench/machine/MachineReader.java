@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Optional;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problems;

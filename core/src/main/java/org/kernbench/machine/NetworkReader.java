@@ -154,13 +154,14 @@ final class NetworkReader {
       map.problem(
           "packages",
           "got %s; expected what the first dimensions of system.network hold, with one left for"
-              .formatted(packages)
-              + " the NICs: " + possible(dimensions));
+                  .formatted(packages)
+              + " the NICs: "
+              + possible(dimensions));
     } else if (packages % nics != 0) {
       map.problem(
           "nics",
           "got %s for %s packages; expected as many, each with a NIC of its own, or a number that"
-              .formatted(nics, packages)
+                  .formatted(nics, packages)
               + " divides them, e.g. 1 for all");
     }
     return problems.isClean(map.path())

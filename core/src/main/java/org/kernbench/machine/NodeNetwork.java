@@ -25,8 +25,8 @@ import org.kernbench.machine.spec.NodesSpec;
  * to its end.
  *
  * <p>Links in order: those inside nodes; by package the link to its NIC and the one back; by NIC
- * the link to its port and the one back; those between ports. Relays likewise: switches inside, NICs,
- * ports, switches between.
+ * the link to its port and the one back; those between ports. Relays likewise: switches inside,
+ * NICs, ports, switches between.
  */
 final class NodeNetwork implements PackageNetwork {
   private final NodesSpec nodes;
@@ -56,8 +56,7 @@ final class NodeNetwork implements PackageNetwork {
       if (isInside(each)) {
         here.add(each);
       } else {
-        there.add(
-            each.between(between(each.from(), nodes), between(each.to(), nodes)));
+        there.add(each.between(between(each.from(), nodes), between(each.to(), nodes)));
       }
     }
     inside = new LevelNetwork(inner, inner.size() - 1, here);
@@ -372,7 +371,8 @@ final class NodeNetwork implements PackageNetwork {
     if (isAttach(link)) {
       return (link - firstAttach) / 2;
     }
-    return firstOf(link < firstBetween ? (link - firstNic) / 2 : between.owner(link - firstBetween));
+    return firstOf(
+        link < firstBetween ? (link - firstNic) / 2 : between.owner(link - firstBetween));
   }
 
   @Override
@@ -435,9 +435,7 @@ final class NodeNetwork implements PackageNetwork {
     if (link < firstAttach) {
       return inside.axisOf(link);
     }
-    return link < firstBetween
-        ? nodes.inside()
-        : axisBetween(between.axisOf(link - firstBetween));
+    return link < firstBetween ? nodes.inside() : axisBetween(between.axisOf(link - firstBetween));
   }
 
   @Override
@@ -488,8 +486,6 @@ final class NodeNetwork implements PackageNetwork {
       return problem;
     }
     int[] pair = between.unreachablePair();
-    return pair.length == 0
-        ? ""
-        : LevelNetwork.unreachable(firstOf(pair[0]), firstOf(pair[1]));
+    return pair.length == 0 ? "" : LevelNetwork.unreachable(firstOf(pair[0]), firstOf(pair[1]));
   }
 }

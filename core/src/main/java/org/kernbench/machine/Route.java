@@ -47,7 +47,8 @@ public final class Route {
   }
 
   /**
-   * The time of a transfer of no bytes: the sum of the latencies, and what a NIC does for a message.
+   * The time of a transfer of no bytes: the sum of the latencies, and what a NIC does for a
+   * message.
    */
   public long latencyPs() {
     long sum = nicPs();

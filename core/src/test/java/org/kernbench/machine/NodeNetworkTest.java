@@ -114,7 +114,8 @@ final class NodeNetworkTest {
     Machine m = machine(between, nics);
     for (int from = 0; from < 16; from++) {
       for (int to = 0; to < 16; to++) {
-        int[] links = from == to ? new int[0] : m.route(new Pe(from, 0, 0), new Pe(to, 0, 0)).links();
+        int[] links =
+            from == to ? new int[0] : m.route(new Pe(from, 0, 0), new Pe(to, 0, 0)).links();
         for (int i = 1; i < links.length; i++) {
           assertThat(m.linkFrom(links[i])).isEqualTo(m.linkTo(links[i - 1]));
         }
@@ -226,7 +227,9 @@ final class NodeNetworkTest {
         .contains("NICs                      19660.8 ns   4 parts, 80 GB/s into each; this binds");
     assertThat(MachineReport.text(machine("switch", 4)).lines().filter(l -> l.contains("binds")))
         .hasSize(1);
-    assertThat(Arrays.asList(1, 4)).allSatisfy(n -> assertThat(MachineReport.text(machine("ring", n)))
-        .contains(n == 1 ? "one NIC for all" : "a NIC for each"));
+    assertThat(Arrays.asList(1, 4))
+        .allSatisfy(n ->
+            assertThat(MachineReport.text(machine("ring", n)))
+                .contains(n == 1 ? "one NIC for all" : "a NIC for each"));
   }
 }

@@ -111,8 +111,7 @@ public final class Bounds {
     this.handOverPs = inMemory ? Math.min(message, dma.setupPs()) : message;
     boolean everywhere = leads.stream().mapToInt(Pe::sip).distinct().count() == machine.sips();
     boolean ofLevels = machine.sipTopology() == SipTopology.NETWORK;
-    this.levels =
-        everywhere && ofLevels && ranks > EXACT ? LevelCut.of(machine) : List.of();
+    this.levels = everywhere && ofLevels && ranks > EXACT ? LevelCut.of(machine) : List.of();
     this.memoryRates = leads.stream().mapToDouble(pe -> portRate(machine, pe)).toArray();
     this.entryRate =
         inMemory

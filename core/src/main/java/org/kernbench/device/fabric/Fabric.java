@@ -34,9 +34,9 @@ import org.kernbench.sim.Simulation;
  * sets out when the tail is there.
  *
  * <p>At a NIC the first chunk of a transfer waits for the NIC to be free, and then for its message
- * overhead, in which the NIC does nothing else: {@code s_i = max(h_i, free_i) + o}. Its bytes gather
- * before it meanwhile, so that alone a transfer takes {@code sum L + o + n / B}, with B of the NIC
- * and what follows, or what its bytes take to reach the NIC if that is longer.
+ * overhead, in which the NIC does nothing else: {@code s_i = max(h_i, free_i) + o}. Its bytes
+ * gather before it meanwhile, so that alone a transfer takes {@code sum L + o + n / B}, with B of
+ * the NIC and what follows, or what its bytes take to reach the NIC if that is longer.
  *
  * <p>On a link without contention {@code s_i = h_i}: chunks of different transfers pass each other.
  *

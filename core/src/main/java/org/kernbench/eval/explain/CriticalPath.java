@@ -8,8 +8,8 @@ import org.kernbench.device.log.Cost;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.machine.Machine;
-import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.LinkKind;
 
 /** The path through a {@link CausalGraph} that is shown: one predecessor of each moment. */
 final class CriticalPath {
@@ -172,9 +172,7 @@ final class CriticalPath {
     return new Segment(
         graph.timePs(graph.from(e)),
         graph.timePs(m),
-        waiting < 0
-            ? cause
-            : isAtNic(cost) ? PathCause.NIC_CONTENTION : PathCause.CONTENTION,
+        waiting < 0 ? cause : isAtNic(cost) ? PathCause.NIC_CONTENTION : PathCause.CONTENTION,
         place(cost, cause, op),
         resource(cost, op),
         line(waiting >= 0 ? waiting : op),

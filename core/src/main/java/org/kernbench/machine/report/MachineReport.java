@@ -144,8 +144,9 @@ public final class MachineReport {
                 nodes.packages(),
                 nodes.sharing() == 1
                     ? "a NIC for each"
-                    : nodes.nics() == 1 ? "one NIC for all" : nodes.nics() + " NICs, each for "
-                        + nodes.sharing(),
+                    : nodes.nics() == 1
+                        ? "one NIC for all"
+                        : nodes.nics() + " NICs, each for " + nodes.sharing(),
                 bandwidth(nodes.nic().rate().bytesPerSecond()),
                 time(nodes.nic().latencyPs()),
                 time(nodes.messageOverheadPs()),
@@ -227,7 +228,8 @@ public final class MachineReport {
     if (machine.sipTopology() != SipTopology.NETWORK || cuts.size() < 2) {
       return;
     }
-    heading("Levels: least time of an all-reduce of 1 MiB over all sips, by what enters their parts");
+    heading(
+        "Levels: least time of an all-reduce of 1 MiB over all sips, by what enters their parts");
     Optional<LevelCut> binding = LevelCut.binding(cuts);
     for (LevelCut cut : cuts) {
       row(

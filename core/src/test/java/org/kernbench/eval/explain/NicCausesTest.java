@@ -25,9 +25,9 @@ import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 
 /**
- * Messages through NICs, to the picosecond: two nodes of two packages of {@code ring}, whose numbers
- * are those of {@code KnownCausesTest}. From a PE over its router and IO chiplet to the NIC it takes
- * 2 + 2 + 12 ns and from there 12 + 2 + 4, unless said otherwise by the links themselves.
+ * Messages through NICs, to the picosecond: two nodes of two packages of {@code ring}, whose
+ * numbers are those of {@code KnownCausesTest}. From a PE over its router and IO chiplet to the NIC
+ * it takes 2 + 2 + 12 ns and from there 12 + 2 + 4, unless said otherwise by the links themselves.
  */
 final class NicCausesTest {
   private static final long NIC_PS = 70_000; // message overhead
@@ -59,8 +59,7 @@ final class NicCausesTest {
   }
 
   private static QueuePlan.Connection queue(int from, int to) {
-    return new QueuePlan.Connection(
-        new Pe(from, 0, 0), "to" + to, new Pe(to, 0, 0), "from" + from);
+    return new QueuePlan.Connection(new Pe(from, 0, 0), "to" + to, new Pe(to, 0, 0), "from" + from);
   }
 
   /** Packages of node 0 that send one message each to their like in node 1, all at once. */
@@ -74,7 +73,9 @@ final class NicCausesTest {
           .install(
               new QueuePlan(machine.ipcq(), senders.stream().map(s -> queue(s, s + 2)).toList()));
       List<Pe> pes =
-          senders.stream().flatMap(s -> List.of(new Pe(s, 0, 0), new Pe(s + 2, 0, 0)).stream()).toList();
+          senders.stream()
+              .flatMap(s -> List.of(new Pe(s, 0, 0), new Pe(s + 2, 0, 0)).stream())
+              .toList();
       Launch launch =
           torch.launch(
               "nics",
@@ -173,8 +174,7 @@ final class NicCausesTest {
 
   @Test
   void why_ofSlowNics_saysThatMessagesWaitedForThem() throws IOException {
-    Breakdown path =
-        sent(machine(1, "system.nodes.message_overhead=10 us"), CHUNK, List.of(0, 1));
+    Breakdown path = sent(machine(1, "system.nodes.message_overhead=10 us"), CHUNK, List.of(0, 1));
     assertThat(Why.of(path).toString())
         .contains("messages waited for NICs that were busy with others, most at NICs: 10,0")
         .contains("NICs prepared messages, once: 10,000.000 ns");
