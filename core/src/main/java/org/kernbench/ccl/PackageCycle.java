@@ -63,7 +63,8 @@ final class PackageCycle {
    */
   static int[] quickest(Machine machine, int[] usual) {
     boolean switched =
-        machine.dimensions().stream().anyMatch(d -> d.kind() == DimensionKind.SWITCH);
+        machine.nodes().isPresent()
+            || machine.dimensions().stream().anyMatch(d -> d.kind() == DimensionKind.SWITCH);
     return machine.hasUnequalSipLinks() && machine.sips() > 2 && !switched
         ? new PackageCycle(machine).quickest(usual)
         : usual;

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntUnaryOperator;
+import java.util.stream.Collectors;
 import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.DimensionKind;
 import org.kernbench.machine.spec.LinkOverride;
@@ -43,12 +44,26 @@ final class LevelNetwork implements PackageNetwork {
   private final int switches;
   private final List<LinkOverride> overrides;
 
+  /** The dimension whose places no link joins; {@link #NONE} if all are joined. */
+  private final int apart;
+
   /** By pair of packages the next one on the way, if some links are dead. */
   private final int[] detours;
 
   LevelNetwork(MachineConfig.SystemConfig system) {
-    dimensions = system.dimensions();
-    sips = system.sips();
+    this(system.dimensions(), NONE, system.overrides());
+  }
+
+  /**
+   * One of its own.
+   *
+   * @param apart a dimension without links; {@link #NONE} if there is none
+   */
+  LevelNetwork(List<Dimension> dimensions, int apart, List<LinkOverride> overrides) {
+    this.dimensions = dimensions;
+    this.apart = apart;
+    this.overrides = overrides;
+    sips = packages(dimensions);
     int n = dimensions.size();
     size = new int[n];
     stride = new int[n];
@@ -61,7 +76,7 @@ final class LevelNetwork implements PackageNetwork {
       Dimension dimension = dimensions.get(d);
       size[d] = dimension.size();
       stride[d] = step;
-      lineLinks[d] = linksOfLine(dimension.kind(), size[d]);
+      lineLinks[d] = d == apart ? 0 : linksOfLine(dimension.kind(), size[d]);
       firstLink[d] = linkCount;
       linkCount += lineLinks[d] * (sips / size[d]);
       firstSwitch[d] = switchCount;
@@ -69,9 +84,12 @@ final class LevelNetwork implements PackageNetwork {
     }
     links = linkCount;
     switches = switchCount;
-    overrides = system.overrides();
     boolean around = overrides.stream().anyMatch(LinkOverride::dead) && sips <= MOST_DETOURS;
     detours = around ? detours() : new int[0];
+  }
+
+  private static int packages(List<Dimension> dimensions) {
+    return dimensions.stream().mapToInt(Dimension::size).reduce(1, (a, b) -> a * b);
   }
 
   /** How many links a line of packages has. */
@@ -158,13 +176,29 @@ final class LevelNetwork implements PackageNetwork {
 
   @Override
   public String relayName(int relay) {
-    int d = switchDimension(relay);
-    boolean one = dimensions.stream().filter(x -> x.kind() == DimensionKind.SWITCH).count() == 1;
-    String name = one ? "switch" : "switch" + d;
-    return sips == size[d] ? name : name + "_" + (relay - firstSwitch[d]);
+    return switchName(dimensions, switchDimension(relay), switchNumber(relay));
   }
 
-  private int switchDimension(int relay) {
+  /**
+   * The name of a switch.
+   *
+   * @param d its dimension
+   * @param number among those of its dimension
+   */
+  static String switchName(List<Dimension> dimensions, int d, int number) {
+    boolean one = dimensions.stream().filter(x -> x.kind() == DimensionKind.SWITCH).count() == 1;
+    String name = one ? "switch" : "switch" + d;
+    boolean alone = packages(dimensions) == dimensions.get(d).size();
+    return alone ? name : name + "_" + number;
+  }
+
+  /** The number of a switch among those of its dimension. */
+  int switchNumber(int relay) {
+    return relay - firstSwitch[switchDimension(relay)];
+  }
+
+  /** The dimension of a switch. */
+  int switchDimension(int relay) {
     int found = NONE;
     for (int d = 0; d < size.length; d++) {
       if (dimensions.get(d).kind() == DimensionKind.SWITCH && relay >= firstSwitch[d]) {
@@ -272,7 +306,21 @@ final class LevelNetwork implements PackageNetwork {
   }
 
   @Override
-  public int relayOf(int link) {
+  public int linkToSwitch(int sip, int d) {
+    return id(d, line(sip, d), 2 * place(sip, d));
+  }
+
+  @Override
+  public int fromRelay(int link) {
+    return relayOf(link);
+  }
+
+  @Override
+  public int toRelay(int link) {
+    return relayOf(link);
+  }
+
+  private int relayOf(int link) {
     int d = dimension(link);
     return dimensions.get(d).kind() == DimensionKind.SWITCH
         ? firstSwitch[d] + lineOf(link, d)
@@ -406,15 +454,26 @@ final class LevelNetwork implements PackageNetwork {
 
   /** Links of packages that there are, for messages. */
   String someLinks() {
-    List<String> some = new ArrayList<>();
+    return someEnds().stream()
+        .map(ends -> exampleOf(ends[0], ends[1]))
+        .collect(Collectors.joining(", "));
+  }
+
+  /** The ends of a link of each dimension that has some, as a configuration names them. */
+  List<int[]> someEnds() {
+    List<int[]> some = new ArrayList<>();
     for (int d = 0; d < size.length; d++) {
       if (lineLinks[d] > 0) {
-        int link = id(d, 0, 0);
-        boolean via = toSip(link) == NONE;
-        some.add("\"%s-%s 50 GB/s\"".formatted(fromSip(link), via ? "switch" + d : toSip(link)));
+        int to = toSip(id(d, 0, 0));
+        some.add(new int[] {fromSip(id(d, 0, 0)), to == NONE ? LinkOverride.switchOf(d) : to});
       }
     }
-    return String.join(", ", some);
+    return some;
+  }
+
+  /** How a configuration speaks of a link. */
+  static String exampleOf(int from, int to) {
+    return "\"%s-%s 50 GB/s\"".formatted(from, to >= 0 ? to : "switch" + (-1 - to));
   }
 
   // ---- dead links ----
@@ -494,16 +553,29 @@ final class LevelNetwork implements PackageNetwork {
 
   @Override
   public String unreachable() {
+    int[] pair = unreachablePair();
+    return pair.length == 0 ? "" : unreachable(pair[0], pair[1]);
+  }
+
+  /** Two packages between which no way is left; empty if there are none. */
+  int[] unreachablePair() {
     for (int pair = 0; pair < detours.length; pair++) {
-      if (pair / sips != pair % sips && detours[pair] == NONE) {
-        return """
-        with these links dead no way is left from sip %s to sip %s; leave one of them \
-        alive, or make it slow instead, e.g. 1 GB/s\
-        """
-            .formatted(pair / sips, pair % sips);
+      int from = pair / sips;
+      int to = pair % sips;
+      boolean joined = apart == NONE || place(from, apart) == place(to, apart);
+      if (from != to && joined && detours[pair] == NONE) {
+        return new int[] {from, to};
       }
     }
-    return "";
+    return new int[0];
+  }
+
+  static String unreachable(int from, int to) {
+    return """
+    with these links dead no way is left from sip %s to sip %s; leave one of them \
+    alive, or make it slow instead, e.g. 1 GB/s\
+    """
+        .formatted(from, to);
   }
 
   // ---- axes ----

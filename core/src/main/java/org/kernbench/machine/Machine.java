@@ -21,6 +21,7 @@ import org.kernbench.machine.spec.LaunchSpec;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.spec.LinkOverride;
 import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.machine.spec.NodesSpec;
 import org.kernbench.machine.spec.PeSpec;
 import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.machine.spec.SlowPackage;
@@ -187,10 +188,33 @@ public final class Machine {
   /**
    * The dimension that a link between packages leads along.
    *
-   * @param id of a link of kind {@link LinkKind#SIP_TO_SIP}
+   * @param id of a link {@linkplain LinkKind#isBetweenSips between packages}; a NIC belongs to the
+   *     first dimension between nodes
    */
   public int dimensionOf(int id) {
     return network.axisOf(id - firstSipLink);
+  }
+
+  /** How packages are put together to nodes that have NICs; empty if they are not. */
+  public Optional<NodesSpec> nodes() {
+    return config.system().nodes();
+  }
+
+  /**
+   * What passes before the first byte of a message enters a link, while nothing else does: the
+   * message overhead of a NIC; 0 on other links, ps.
+   */
+  public long messagePs(int id) {
+    return id >= firstSipLink ? network.messagePs(id - firstSipLink) : 0;
+  }
+
+  /**
+   * The package that a node is in or belongs to: of a NIC the first that uses it; {@link #sips} for
+   * the host and a switch.
+   */
+  public int homeOf(int node) {
+    int home = node > host ? network.homeOf(node - host - 1) : PackageNetwork.NONE;
+    return home == PackageNetwork.NONE ? packageOf(node) : home;
   }
 
   /** Whether what passes a link goes on only when a whole piece of it is there. */
@@ -295,7 +319,7 @@ public final class Machine {
   public LinkSpec specOf(int id) {
     LinkKind kind = linkKind(id);
     LinkSpec usual = spec(kind);
-    if (kind == LinkKind.SIP_TO_SIP) {
+    if (id >= firstSipLink) {
       return network.spec(id - firstSipLink, usual);
     }
     SlowPackage slow = id < firstHostLink ? slow(id / template.links) : null;
@@ -304,12 +328,12 @@ public final class Machine {
 
   /** Whether a link is there, but nothing can pass it: {@code system.sips.links} says so. */
   public boolean isDead(int id) {
-    return linkKind(id) == LinkKind.SIP_TO_SIP && network.isDead(id - firstSipLink);
+    return id >= firstSipLink && network.isDead(id - firstSipLink);
   }
 
   /** Whether {@code system.sips.links} makes this one different: dead, slow or far. */
   public boolean isUnequal(int id) {
-    return linkKind(id) == LinkKind.SIP_TO_SIP && network.isUnequal(id - firstSipLink);
+    return id >= firstSipLink && network.isUnequal(id - firstSipLink);
   }
 
   /** Links between packages that are not as the others, as the configuration says it. */
@@ -353,7 +377,7 @@ public final class Machine {
     if (id < firstHostLink) {
       return template.linkKind(id % template.links);
     }
-    return id < firstSipLink ? LinkKind.HOST_LINK : LinkKind.SIP_TO_SIP;
+    return id < firstSipLink ? LinkKind.HOST_LINK : network.kind(id - firstSipLink);
   }
 
   /**
@@ -421,7 +445,7 @@ public final class Machine {
     return found;
   }
 
-  /** The package that a node is in; {@link #sips} for the host and a switch. */
+  /** The package that a node is in; {@link #sips} for the host, a switch and a NIC. */
   public int packageOf(int node) {
     checkNode(node);
     return node >= host ? sips() : node / template.nodes;
@@ -429,7 +453,7 @@ public final class Machine {
 
   /**
    * The package that a link belongs to: the one that it leaves, or enters from a switch or the
-   * host. Cheaper than {@link #link}.
+   * host; of a NIC's links the first package that uses it. Cheaper than {@link #link}.
    *
    * @param id of a link that there is
    */
@@ -440,8 +464,7 @@ public final class Machine {
     if (id < firstSipLink) {
       return (id - firstHostLink) / 2;
     }
-    int from = network.fromSip(id - firstSipLink);
-    return from < 0 ? network.toSip(id - firstSipLink) : from;
+    return network.owner(id - firstSipLink);
   }
 
   /**
@@ -509,14 +532,14 @@ public final class Machine {
 
   private NodeKind kindOf(int node) {
     return node >= host
-        ? node == host ? NodeKind.HOST : NodeKind.SWITCH
+        ? node == host ? NodeKind.HOST : network.relayKind(node - host - 1)
         : template.nodeKind(node % template.nodes);
   }
 
   private boolean isSource(int node) {
     return switch (kindOf(node)) {
       case PE, HBM, SRAM, M_CPU, HOST -> true;
-      case ROUTER, HBM_CONTROLLER, SRAM_CONTROLLER, IO, SWITCH -> false;
+      case ROUTER, HBM_CONTROLLER, SRAM_CONTROLLER, IO, SWITCH, NIC -> false;
     };
   }
 
@@ -533,8 +556,11 @@ public final class Machine {
       int sip = (id - firstHostLink) / 2;
       return (id - firstHostLink) % 2 == 0 ? host : inSip(sip, template.io(Side.N));
     }
-    int sip = network.fromSip(id - firstSipLink);
-    return sip < 0 ? relayNode(id) : inSip(sip, template.io(network.fromSide(id - firstSipLink)));
+    int link = id - firstSipLink;
+    int sip = network.fromSip(link);
+    return sip < 0
+        ? host + 1 + network.fromRelay(link)
+        : inSip(sip, template.io(network.fromSide(link)));
   }
 
   /**
@@ -550,12 +576,11 @@ public final class Machine {
       int sip = (id - firstHostLink) / 2;
       return (id - firstHostLink) % 2 == 0 ? inSip(sip, template.io(Side.N)) : host;
     }
-    int sip = network.toSip(id - firstSipLink);
-    return sip < 0 ? relayNode(id) : inSip(sip, template.io(network.toSide(id - firstSipLink)));
-  }
-
-  private int relayNode(int link) {
-    return host + 1 + network.relayOf(link - firstSipLink);
+    int link = id - firstSipLink;
+    int sip = network.toSip(link);
+    return sip < 0
+        ? host + 1 + network.toRelay(link)
+        : inSip(sip, template.io(network.toSide(link)));
   }
 
   /** Number of nodes; their ids are 0 to this less one. */
@@ -571,7 +596,7 @@ public final class Machine {
   public Node node(int id) {
     checkNode(id);
     if (id >= host) {
-      NodeKind kind = id == host ? NodeKind.HOST : NodeKind.SWITCH;
+      NodeKind kind = kindOf(id);
       double y = id == host ? -1 : sipGridHeight();
       int index = id == host ? 0 : id - host - 1;
       return new Node(id, nodeName(id), kind, -1, -1, index, (sipGridWidth() - 1) / 2.0, y);
@@ -606,7 +631,7 @@ public final class Machine {
       case SRAM -> -0.38;
       case HBM_CONTROLLER, M_CPU -> 0.25;
       case HBM -> 0.38;
-      case ROUTER, IO, HOST, SWITCH -> 0;
+      case ROUTER, IO, HOST, SWITCH, NIC -> 0;
     };
   }
 
@@ -616,7 +641,7 @@ public final class Machine {
       case HBM -> -0.38;
       case SRAM_CONTROLLER, M_CPU -> 0.25;
       case SRAM -> 0.38;
-      case ROUTER, IO, HOST, SWITCH -> 0;
+      case ROUTER, IO, HOST, SWITCH, NIC -> 0;
     };
   }
 
@@ -637,7 +662,7 @@ public final class Machine {
       case SRAM -> cube + ".sram";
       case M_CPU -> cube + ".mcpu";
       case IO -> sip + ".io" + SIDES[index];
-      case HOST, SWITCH -> throw new AssertionError("not inside a package");
+      case HOST, SWITCH, NIC -> throw new AssertionError("not inside a package");
     };
   }
 
@@ -665,7 +690,7 @@ public final class Machine {
       case HBM -> hbm().sizeBytes();
       case SRAM -> sram().sizeBytes();
       case PE -> pe().tcm().sizeBytes();
-      case ROUTER, HBM_CONTROLLER, SRAM_CONTROLLER, M_CPU, IO, HOST, SWITCH ->
+      case ROUTER, HBM_CONTROLLER, SRAM_CONTROLLER, M_CPU, IO, HOST, SWITCH, NIC ->
           throw new IllegalArgumentException("node " + node(node).name() + " is no memory");
     };
   }
@@ -779,7 +804,7 @@ public final class Machine {
     int lastCrossing = -1;
     for (int i = 0; i < route.length; i++) {
       LinkKind kind = linkKind(route[i]);
-      if (kind == LinkKind.SIP_TO_SIP) {
+      if (kind.isBetweenSips()) {
         lastBetween = i;
       }
       if (kind == LinkKind.CUBE_TO_CUBE || kind == LinkKind.CUBE_TO_IO) {
@@ -794,7 +819,7 @@ public final class Machine {
         phases[i] = i > lastCrossing ? package0 + 1 : package0;
         continue;
       }
-      while (next < i || linkKind(route[next]) != LinkKind.SIP_TO_SIP) {
+      while (next < i || !linkKind(route[next]).isBetweenSips()) {
         next++;
       }
       int link = route[next] - firstSipLink;

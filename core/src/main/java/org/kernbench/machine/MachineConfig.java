@@ -2,6 +2,7 @@ package org.kernbench.machine;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.FabricSpec;
 import org.kernbench.machine.spec.HbmSpec;
@@ -10,6 +11,7 @@ import org.kernbench.machine.spec.LaunchSpec;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.spec.LinkOverride;
 import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.machine.spec.NodesSpec;
 import org.kernbench.machine.spec.PeSpec;
 import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.machine.spec.SlowPackage;
@@ -36,6 +38,7 @@ record MachineConfig(
    * Packages and the cubes in each.
    *
    * @param dimensions of the network, innermost first; empty where {@code topology} says it all
+   * @param nodes how packages are put together to nodes with NICs, if they are
    * @param sipLink what links between packages are without them
    */
   record SystemConfig(
@@ -49,6 +52,7 @@ record MachineConfig(
       List<LinkOverride> overrides,
       List<SlowPackage> slow,
       List<Dimension> dimensions,
+      Optional<NodesSpec> nodes,
       LinkSpec sipLink) {}
 
   /** The router mesh of a cube and the PEs on it. */

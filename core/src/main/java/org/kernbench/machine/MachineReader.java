@@ -32,6 +32,7 @@ import org.kernbench.machine.spec.LinkSpec;
 import org.kernbench.machine.spec.MathRate;
 import org.kernbench.machine.spec.MathSpec;
 import org.kernbench.machine.spec.MmuSpec;
+import org.kernbench.machine.spec.NodesSpec;
 import org.kernbench.machine.spec.PeSpec;
 import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.machine.spec.SlotAccess;
@@ -111,6 +112,12 @@ final class MachineReader {
           "links without contention never fill a buffer; expected contention: queue with finite"
               + " buffers, or fabric.buffer: unlimited");
     }
+    if (fabric.isBuffered() && system.nodes().filter(n -> n.messageOverheadPs() > 0).isPresent()) {
+      systemMap.problem(
+          "nodes",
+          "finite buffers count no message_overhead of NICs; expected message_overhead: 0 ns with"
+              + " them, or fabric.buffer: unlimited");
+    }
     SoftwareSpec software = Software.read(root);
     root.done();
     checkQueues(ipcq, pe, hbm, sram, cube);
@@ -149,6 +156,11 @@ final class MachineReader {
       ConfigMap system, ConfigMap sip, List<Dimension> dimensions, LinkSpec sipLink) {
     ConfigMap sipsMap = system.map("sips");
     int stated = sipsMap.integer("count", 1, MAX_SIPS);
+    Optional<NodesSpec> nodes = NetworkReader.nodes(system, dimensions, problems);
+    nodes.ifPresent(each -> {
+      links.put(LinkKind.NIC, each.nic());
+      links.put(LinkKind.SIP_TO_NIC, each.link());
+    });
     boolean levels = !dimensions.isEmpty();
     int sips = levels ? NetworkReader.packages(dimensions) : stated;
     SipTopology word = sipsMap.choice("topology", SipTopology.shortForms());
@@ -189,6 +201,7 @@ final class MachineReader {
             overrides,
             slow,
             dimensions,
+            nodes,
             sipLink);
     if (problems.isClean("system")) {
       UnequalParts.check(sipsMap, config);

@@ -2,16 +2,19 @@ package org.kernbench.machine;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.config.Problems;
 import org.kernbench.config.Quantity;
 import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.DimensionKind;
 import org.kernbench.machine.spec.LinkSpec;
+import org.kernbench.machine.spec.NodesSpec;
 import org.kernbench.sim.Rate;
 
-/** Reads {@code system.network}: the dimensions of a network of several levels. */
+/** Reads {@code system.network} and {@code system.nodes}: networks of several levels. */
 final class NetworkReader {
   /** More than anybody builds; routes need two virtual channels for each. */
   static final int MOST_DIMENSIONS = 8;
@@ -115,6 +118,78 @@ final class NetworkReader {
         link(rate, out, whole),
         stores,
         passing);
+  }
+
+  /**
+   * How packages are put together to nodes; empty without {@code system.nodes}.
+   *
+   * @param dimensions of the network
+   */
+  static Optional<NodesSpec> nodes(
+      ConfigMap system, List<Dimension> dimensions, Problems problems) {
+    if (!system.has("nodes") || system.isText("nodes", NONE)) {
+      return Optional.empty();
+    }
+    ConfigMap map = system.map("nodes");
+    int packages = map.integer("packages", 1, 1 << 24);
+    int nics = map.integer("nics", 1, 1 << 24);
+    LinkSpec nic = linkSpec(map);
+    long overhead = map.time("message_overhead");
+    ConfigMap link = map.map("link");
+    LinkSpec toNic = linkSpec(link);
+    link.done();
+    map.done();
+    if (!problems.isClean(system.path("nodes"), system.path("network"))) {
+      return Optional.empty();
+    }
+    if (dimensions.isEmpty()) {
+      system.problem(
+          "nodes",
+          "there is no network for their NICs; expected system.network with the dimensions inside"
+              + " a node and those between nodes, or nodes: none");
+      return Optional.empty();
+    }
+    int inside = inside(dimensions, packages);
+    if (inside < 0) {
+      map.problem(
+          "packages",
+          "got %s; expected what the first dimensions of system.network hold, with one left for"
+                  .formatted(packages)
+              + " the NICs: "
+              + possible(dimensions));
+    } else if (packages % nics != 0) {
+      map.problem(
+          "nics",
+          "got %s for %s packages; expected as many, each with a NIC of its own, or a number that"
+                  .formatted(nics, packages)
+              + " divides them, e.g. 1 for all");
+    }
+    return problems.isClean(map.path())
+        ? Optional.of(new NodesSpec(packages, nics, inside, nic, overhead, toNic))
+        : Optional.empty();
+  }
+
+  private static LinkSpec linkSpec(ConfigMap map) {
+    return link(map.bandwidth("bandwidth"), map.quantity("latency", Quantity.TIME, 1), false);
+  }
+
+  /** How many of the first dimensions hold so many packages; -1 if none do. */
+  private static int inside(List<Dimension> dimensions, int packages) {
+    for (int d = 0; d < dimensions.size(); d++) {
+      if (packages(dimensions.subList(0, d)) == packages) {
+        return d;
+      }
+    }
+    return -1;
+  }
+
+  /** The packages that nodes of this network can have. */
+  private static String possible(List<Dimension> dimensions) {
+    return IntStream.range(0, dimensions.size())
+        .map(d -> packages(dimensions.subList(0, d)))
+        .distinct()
+        .mapToObj(String::valueOf)
+        .collect(Collectors.joining(" or "));
   }
 
   private static LinkSpec link(long bytesPerSecond, long latencyPs, boolean wholeNs) {

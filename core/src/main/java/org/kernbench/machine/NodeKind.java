@@ -21,5 +21,7 @@ public enum NodeKind {
   /** The host. */
   HOST,
   /** The switch of a switch network. */
-  SWITCH
+  SWITCH,
+  /** A network interface of a node, or its port to the network. */
+  NIC
 }

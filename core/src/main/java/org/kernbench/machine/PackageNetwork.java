@@ -3,19 +3,26 @@ package org.kernbench.machine;
 import java.util.List;
 import java.util.function.IntUnaryOperator;
 import org.kernbench.machine.spec.Dimension;
+import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.spec.LinkSpec;
 
 /**
  * Links between packages, and the way over them. Links are numbered from 0, and so are relays: the
- * switches between packages. A link joins two packages, or a package and a relay.
+ * switches between packages, and NICs. A link joins two packages, a package and a relay, or two
+ * relays.
  */
-sealed interface PackageNetwork permits SipNetwork, LevelNetwork {
+sealed interface PackageNetwork permits SipNetwork, LevelNetwork, NodeNetwork {
   /** No package, relay or link. */
   int NONE = -1;
 
   /** The network that a configuration describes. */
   static PackageNetwork of(MachineConfig.SystemConfig system) {
-    return system.dimensions().isEmpty() ? new SipNetwork(system) : new LevelNetwork(system);
+    if (system.dimensions().isEmpty()) {
+      return new SipNetwork(system);
+    }
+    return system.nodes().isEmpty()
+        ? new LevelNetwork(system)
+        : new NodeNetwork(system, system.nodes().orElseThrow());
   }
 
   /** How many links there are. */
@@ -33,6 +40,16 @@ sealed interface PackageNetwork permits SipNetwork, LevelNetwork {
   /** The name of a relay, such as {@code switch}. */
   String relayName(int relay);
 
+  /** What a relay is. */
+  default NodeKind relayKind(int relay) {
+    return NodeKind.SWITCH;
+  }
+
+  /** The package that a relay belongs to, the first of several; {@link #NONE} for a switch. */
+  default int homeOf(int relay) {
+    return NONE;
+  }
+
   /** The dimensions, innermost first. */
   List<Dimension> dimensions();
 
@@ -41,6 +58,16 @@ sealed interface PackageNetwork permits SipNetwork, LevelNetwork {
 
   /** Rate and latency of a link, given what they usually are. */
   LinkSpec spec(int link, LinkSpec usual);
+
+  /** What a link joins. */
+  default LinkKind kind(int link) {
+    return LinkKind.SIP_TO_SIP;
+  }
+
+  /** What passes on a link before the first byte of each message enters it, ps. */
+  default long messagePs(int link) {
+    return 0;
+  }
 
   /** Whether nothing can pass a link. */
   boolean isDead(int link);
@@ -76,14 +103,26 @@ sealed interface PackageNetwork permits SipNetwork, LevelNetwork {
   /** The link from a relay to a package; {@link #NONE} without one. */
   int linkFromRelay(int relay, int sip);
 
+  /** The link to the switch of a dimension by which a package reaches it, over its NIC or not. */
+  int linkToSwitch(int sip, int dimension);
+
   /** The package that a link leaves; {@link #NONE} for a relay. */
   int fromSip(int link);
 
   /** The package that a link enters; {@link #NONE} for a relay. */
   int toSip(int link);
 
-  /** The relay at one end of a link; {@link #NONE} without one. */
-  int relayOf(int link);
+  /** The relay that a link leaves, if it leaves no package. */
+  int fromRelay(int link);
+
+  /** The relay that a link enters, if it enters no package. */
+  int toRelay(int link);
+
+  /** The package that a link belongs to: the one it leaves or else enters, or that of a NIC. */
+  default int owner(int link) {
+    int from = fromSip(link);
+    return from == NONE ? toSip(link) : from;
+  }
 
   /** The side on which a link leaves a package. */
   Side fromSide(int link);

@@ -46,11 +46,23 @@ public final class Route {
     return links[links.length - 1];
   }
 
-  /** The time of a transfer of no bytes: the sum of the latencies. */
+  /**
+   * The time of a transfer of no bytes: the sum of the latencies, and what a NIC does for a
+   * message.
+   */
   public long latencyPs() {
-    long sum = 0;
+    long sum = nicPs();
     for (int link : links) {
       sum += machine.specOf(link).latencyPs();
+    }
+    return sum;
+  }
+
+  /** What the NIC that sends does for a message, while it does nothing else; 0 without one. */
+  public long nicPs() {
+    long sum = 0;
+    for (int link : links) {
+      sum += machine.messagePs(link);
     }
     return sum;
   }
@@ -73,9 +85,24 @@ public final class Route {
 
   /** The link of the lowest rate, the first of them if there are several. */
   public int narrowestLink() {
-    int narrowest = links[0];
+    return narrowestLink(0);
+  }
+
+  /** The same from the NIC that sends on; of the whole route without a message overhead there. */
+  public int narrowestFromNic() {
+    for (int i = 0; i < links.length; i++) {
+      if (machine.messagePs(links[i]) > 0) {
+        return narrowestLink(i);
+      }
+    }
+    return narrowestLink();
+  }
+
+  private int narrowestLink(int first) {
+    int narrowest = links[first];
     long least = Long.MAX_VALUE;
-    for (int link : links) {
+    for (int i = first; i < links.length; i++) {
+      int link = links[i];
       long rate = machine.specOf(link).rate().bytesPerSecond();
       if (rate < least) {
         least = rate;
@@ -116,10 +143,15 @@ public final class Route {
   /**
    * From the first byte's leaving until the last one's arrival, with nobody in the way.
    *
+   * <p>While a NIC works on a message, bytes gather before it: what it sends and what has to reach
+   * it count apart, and the later one decides.
+   *
    * @param bytes at least 0
    */
   public long alonePs(long bytes) {
-    return latencyPs() + narrowest().durationPs(bytes) + storedPs(bytes);
+    long beyond = machine.specOf(narrowestFromNic()).rate().durationPs(bytes);
+    long whole = narrowest().durationPs(bytes);
+    return latencyPs() + Math.max(beyond, whole - nicPs()) + storedPs(bytes);
   }
 
   /** What switches add that pass on whole pieces: each gets one before it gives the first away. */

@@ -427,7 +427,21 @@ final class SipNetwork implements PackageNetwork {
   }
 
   @Override
-  public int relayOf(int link) {
+  public int linkToSwitch(int sip, int dimension) {
+    return linkToRelay(sip, 0);
+  }
+
+  @Override
+  public int fromRelay(int link) {
+    return relay();
+  }
+
+  @Override
+  public int toRelay(int link) {
+    return relay();
+  }
+
+  private int relay() {
     return topology == SipTopology.SWITCH ? 0 : NONE;
   }
 

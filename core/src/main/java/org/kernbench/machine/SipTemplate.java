@@ -218,7 +218,7 @@ final class SipTemplate {
       case SRAM_CONTROLLER -> base + cube.sramRouter();
       case SRAM -> node - 1;
       case M_CPU -> base + cube.mCpuRouter();
-      case ROUTER, IO, HOST, SWITCH -> node;
+      case ROUTER, IO, HOST, SWITCH, NIC -> node;
     };
   }
 

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.DimensionKind;
+import org.kernbench.machine.spec.NodesSpec;
 import org.kernbench.machine.spec.SipTopology;
 
 /**
@@ -51,6 +52,12 @@ public final class Symmetry {
       return Optional.of(
           "system.sips.slow makes packages different (%s); leave it out to fold"
               .formatted(machine.slowPackages().getFirst()));
+    }
+    int sharing = machine.nodes().map(NodesSpec::sharing).orElse(1);
+    if (sharing > 1) {
+      return Optional.of(
+          "%s packages share a NIC in system.nodes; use nics: %s to fold"
+              .formatted(sharing, machine.nodes().orElseThrow().packages()));
     }
     SipTopology topology = machine.sipTopology();
     if (topology == SipTopology.NETWORK) {
@@ -176,7 +183,7 @@ public final class Symmetry {
       if (machine.linkKind(here).isMemoryPort()) {
         into.computeIfAbsent(machine.linkFrom(here), n -> new ArrayList<>()).add(here);
       }
-      int entered = machine.packageOf(machine.linkTo(here));
+      int entered = machine.homeOf(machine.linkTo(here));
       if (entered != 0 && entered < machine.sips()) { // its image that comes in here
         int image = shiftedLink(here, backFrom(entered));
         into.computeIfAbsent(machine.linkTo(image), n -> new ArrayList<>()).add(image);
@@ -185,7 +192,7 @@ public final class Symmetry {
     for (int d = 0, stride = 1; d < dimensions.size(); stride *= dimensions.get(d).size(), d++) {
       Dimension each = dimensions.get(d);
       if (each.kind() == DimensionKind.SWITCH && each.size() > 1) {
-        int toSwitch = firstSipLink + network.hop(0, stride)[0];
+        int toSwitch = firstSipLink + network.linkToSwitch(0, d);
         List<Integer> ups = into.computeIfAbsent(machine.linkTo(toSwitch), n -> new ArrayList<>());
         ups.add(shiftedLink(toSwitch, stride)); // a second stands for all others
         if (each.size() > 2) {

@@ -5,6 +5,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.machine.MachineConfig.SystemConfig;
 import org.kernbench.machine.spec.HbmSpec;
@@ -92,7 +94,8 @@ final class UnequalParts {
       String problem =
           switch (network) {
             case SipNetwork flat -> problem(flat, config, each);
-            case LevelNetwork levels -> problem(levels, config, each);
+            case LevelNetwork levels -> problem(levels::isLink, levels::someLinks, config, each);
+            case NodeNetwork nodes -> problem(nodes::isLink, nodes::someLinks, config, each);
           };
       if (!problem.isEmpty()) {
         sipsMap.problem("links", problem);
@@ -118,9 +121,13 @@ final class UnequalParts {
     return "";
   }
 
-  private static String problem(LevelNetwork network, SystemConfig config, LinkOverride each) {
-    if ((each.from() < 0 && each.to() < 0) || !network.isLink(each)) {
-      return missing(each, network.someLinks());
+  private static String problem(
+      Predicate<LinkOverride> isLink,
+      Supplier<String> someLinks,
+      SystemConfig config,
+      LinkOverride each) {
+    if ((each.from() < 0 && each.to() < 0) || !isLink.test(each)) {
+      return missing(each, someLinks.get());
     }
     if (each.dead() && each.isAtSwitch()) {
       return """

@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.kernbench.machine.LevelCut;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.DmaSpec;
@@ -79,6 +80,10 @@ public final class Bounds {
   private final long handOverPs;
   private final double entryRate;
   private final double[] memoryRates;
+
+  /** Of a group that has a rank in every package, the cuts through the levels of the network. */
+  private final List<LevelCut> levels;
+
   private double allReducePerByte = -1;
   private long diameterPs = -1;
 
@@ -104,6 +109,9 @@ public final class Bounds {
     long message = leastOverheadPs(machine, leads);
     this.fixedPs = inMemory ? 2 * dma.setupPs() : message;
     this.handOverPs = inMemory ? Math.min(message, dma.setupPs()) : message;
+    boolean everywhere = leads.stream().mapToInt(Pe::sip).distinct().count() == machine.sips();
+    boolean ofLevels = machine.sipTopology() == SipTopology.NETWORK;
+    this.levels = everywhere && ofLevels && ranks > EXACT ? LevelCut.of(machine) : List.of();
     this.memoryRates = leads.stream().mapToDouble(pe -> portRate(machine, pe)).toArray();
     this.entryRate =
         inMemory
@@ -563,6 +571,9 @@ public final class Bounds {
         part[rank] = sips[rank] == sip ? parts++ : 0;
       }
       least = Math.min(least, cuts.quickCrossing(part) / (parts - 1.0));
+    }
+    for (LevelCut cut : levels) {
+      least = Math.min(least, cut.bytesPerSecond() / (cut.parts() - 1.0));
     }
     return least;
   }

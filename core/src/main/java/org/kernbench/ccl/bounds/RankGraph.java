@@ -526,7 +526,7 @@ public final class RankGraph {
         LinkSpec link = machine.specOf(id);
         from[i] = machine.linkFrom(id);
         to[i] = machine.linkTo(id);
-        latency[i] = link.latencyPs();
+        latency[i] = link.latencyPs() + machine.messagePs(id);
         rate[i++] = machine.isUncontended(id) ? UNLIMITED : link.rate().bytesPerSecond();
       }
       first = new int[nodes + 1];

@@ -169,7 +169,7 @@ final class FlowForecast {
     this.linkLatency = new long[machine.linkCount()];
     this.linkRate = new Rate[machine.linkCount()];
     for (int link = 0; link < linkRate.length; link++) {
-      linkLatency[link] = machine.specOf(link).latencyPs();
+      linkLatency[link] = machine.specOf(link).latencyPs() + machine.messagePs(link);
       linkRate[link] = machine.specOf(link).rate();
     }
     this.links = new Busy[linkRate.length];

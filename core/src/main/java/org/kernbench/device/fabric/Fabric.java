@@ -33,6 +33,11 @@ import org.kernbench.sim.Simulation;
  * <p>From a link to a switch that passes on whole messages, {@code h_(i+1) = f_i + L_i}: the head
  * sets out when the tail is there.
  *
+ * <p>At a NIC the first chunk of a transfer waits for the NIC to be free, and then for its message
+ * overhead, in which the NIC does nothing else: {@code s_i = max(h_i, free_i) + o}. Its bytes
+ * gather before it meanwhile, so that alone a transfer takes {@code sum L + o + n / B}, with B of
+ * the NIC and what follows, or what its bytes take to reach the NIC if that is longer.
+ *
  * <p>On a link without contention {@code s_i = h_i}: chunks of different transfers pass each other.
  *
  * <p>The head of chunk {@code j + 1} is offered to the first link when the tail of chunk {@code j}
@@ -132,6 +137,9 @@ public final class Fabric implements Interconnect, EventHandler {
   /** By link id, whether chunks pass each other on it. */
   private final boolean[] passing;
 
+  /** By link id, what passes before the first chunk of a transfer; empty if nothing does. */
+  private final long[] messagePs;
+
   /** By link id; empty if all are at place 0. */
   private final int[] places;
 
@@ -213,10 +221,12 @@ public final class Fabric implements Interconnect, EventHandler {
     }
     boolean[] stored = new boolean[n];
     boolean[] passing = new boolean[n];
+    long[] messagePs = new long[n];
     for (int i = 0; i < n; i++) {
       int named = folded == null ? i : folded.linkOf(i);
       stored[i] = machine.isStored(named);
       passing[i] = machine.isUncontended(named);
+      messagePs[i] = machine.messagePs(named);
     }
     HbmSlices slices = machine.hbm().isBanked() ? new HbmSlices(machine) : null;
     return new Fabric(
@@ -227,6 +237,7 @@ public final class Fabric implements Interconnect, EventHandler {
         folded == null ? machine.soleFeeders() : folded.soleFeeders(),
         stored,
         passing,
+        Arrays.stream(messagePs).anyMatch(ps -> ps > 0) ? messagePs : new long[0],
         slices,
         Ties.of(machine),
         folded);
@@ -258,6 +269,7 @@ public final class Fabric implements Interconnect, EventHandler {
         feeders,
         new boolean[rates.length],
         new boolean[rates.length],
+        new long[0],
         null,
         Ties.ofOnePackage(),
         null);
@@ -271,6 +283,7 @@ public final class Fabric implements Interconnect, EventHandler {
       int[] feeders,
       boolean[] stored,
       boolean[] passing,
+      long[] messagePs,
       @Nullable HbmSlices slices,
       Ties ties,
       @Nullable Symmetry folded) {
@@ -288,6 +301,7 @@ public final class Fabric implements Interconnect, EventHandler {
     this.feeders = feeders.clone();
     this.stored = stored.clone();
     this.passing = passing.clone();
+    this.messagePs = messagePs.clone();
     for (int i = 0; i < rates.length; i++) {
       int at = i << LINK_SHIFT;
       links[at + LATENCY_PS] = latenciesPs[i];
@@ -319,6 +333,7 @@ public final class Fabric implements Interconnect, EventHandler {
     this.feeders = whole.feeders;
     this.stored = whole.stored;
     this.passing = whole.passing;
+    this.messagePs = whole.messagePs;
     this.ties = whole.ties;
     this.folded = whole.folded;
     this.handler = sim.register(this);
@@ -466,17 +481,29 @@ public final class Fabric implements Interconnect, EventHandler {
   /**
    * Time that the chunks of a transfer take on the narrowest link of its way, each rounded up to a
    * picosecond as links do it. No other link delays a chunk that meets nobody else's: with the
-   * latencies it is exactly when the transfer arrives alone, and never later than it does.
+   * latencies it is exactly when the transfer arrives alone, and never later than it does. What of
+   * it passes while a NIC works on the message counts there, not here.
    */
   @Override
   public long serialPs(FabricRoute route, long bytes) {
     if (route.isStored) {
       return storedPs(route, bytes);
     }
+    long whole = serialPs(route.narrowestServed, bytes);
+    return route.nicPs == 0
+        ? whole
+        : Math.max(serialPs(route.narrowestFromNic, bytes), whole - route.nicPs);
+  }
+
+  private long serialPs(int link, long bytes) {
     long rest = bytes & (chunkBytes - 1);
-    long chunkPs = links[(route.narrowestServed << LINK_SHIFT) + CHUNK_PS];
-    return (bytes >> chunkBytesShift) * chunkPs
-        + (rest == 0 ? 0 : restPs(rates[route.narrowestServed], rest));
+    long chunkPs = links[(link << LINK_SHIFT) + CHUNK_PS];
+    return (bytes >> chunkBytesShift) * chunkPs + (rest == 0 ? 0 : restPs(rates[link], rest));
+  }
+
+  /** What a link does before a chunk of a transfer enters it. */
+  private long messagePs(int link, long chunk) {
+    return chunk == 0 && messagePs.length > 0 ? messagePs[link] : 0;
   }
 
   /**
@@ -494,7 +521,7 @@ public final class Fabric implements Interconnect, EventHandler {
       long tail = offered;
       for (int hop = 0; hop < hops; hop++) {
         int id = route.way[hop];
-        long start = Math.max(head, free[hop]);
+        long start = Math.max(head, free[hop]) + messagePs(id, sent);
         free[hop] = Math.max(start + rates[id].durationPs(size), tail);
         offered = hop == 0 ? free[0] : offered;
         tail = free[hop];
@@ -502,7 +529,7 @@ public final class Fabric implements Interconnect, EventHandler {
       }
       arrived = tail;
     }
-    return arrived;
+    return arrived - route.nicPs;
   }
 
   /** What bytes take at a rate; remembers the last, for divisions take long. */
@@ -624,15 +651,16 @@ public final class Fabric implements Interconnect, EventHandler {
       final int link = id << LINK_SHIFT;
       final long duration = size == chunkBytes ? l[link + CHUNK_PS] : partPs(id, size);
       final long free = l[link + FREE_PS];
-      final long start = passing[id] ? headArrives : Math.max(headArrives, free);
+      final long before = messagePs(id, number);
+      final long start = (passing[id] ? headArrives : Math.max(headArrives, free)) + before;
       final long tail = Math.max(start + duration, tailArrives);
       l[link + FREE_PS] = Math.max(tail, free);
-      l[link + BUSY_PS] += Math.max(0, tail - Math.max(start, free));
+      l[link + BUSY_PS] += Math.max(0, tail - Math.max(start - before, free));
       l[link + LINK_BYTES] += size;
       final long who = ties.who(way[hops + hop], x[transfer + ID]);
       if (l[link + LAST_WHO] != who) {
-        noteWait(transfer, start - headArrives, hop);
-        if (meetings != null && start > headArrives && meetings.areNoted()) {
+        noteWait(transfer, start - before - headArrives, hop);
+        if (meetings != null && start - before > headArrives && meetings.areNoted()) {
           ties.tell(meetings, ties.packageOfLink(id), l[link + LAST_WHO], who);
         }
       }
@@ -640,7 +668,7 @@ public final class Fabric implements Interconnect, EventHandler {
       if (log != null) {
         boolean first = hop == 0 && x[transfer + AFTER_CHUNK] != READ_ON;
         int named = folded == null ? id : folded.linkOf(id);
-        log.served(t, c, named, size, first, headArrives, start, tail);
+        log.served(t, c, named, size, first, headArrives + before, start, tail);
       }
       if (hop == 0) {
         entered = tail;

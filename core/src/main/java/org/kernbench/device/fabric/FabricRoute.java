@@ -29,8 +29,14 @@ public final class FabricRoute {
   /** The slowest link, as the fabric numbers them. */
   final int narrowestServed;
 
-  /** Sum of the link latencies. */
+  /** The time of a transfer of no bytes: the link latencies, and {@link #nicPs}. */
   public final long latencyPs;
+
+  /** What the NIC that sends does for a message; 0 without one. */
+  final long nicPs;
+
+  /** The slowest link from that NIC on, as the fabric numbers them. */
+  final int narrowestFromNic;
 
   /** The slowest link, the port of banks included. */
   final Rate narrowest;
@@ -66,7 +72,9 @@ public final class FabricRoute {
         narrowestLink,
         overheadPs,
         readPort,
-        false);
+        false,
+        0,
+        narrowestLink);
   }
 
   private FabricRoute(
@@ -78,8 +86,12 @@ public final class FabricRoute {
       int narrowestServed,
       long overheadPs,
       int readPort,
-      boolean isStored) {
+      boolean isStored,
+      long nicPs,
+      int narrowestFromNic) {
     this.isStored = isStored;
+    this.nicPs = nicPs;
+    this.narrowestFromNic = narrowestFromNic;
     this.links = links;
     this.way = way;
     this.latencyPs = latencyPs;
@@ -110,6 +122,8 @@ public final class FabricRoute {
         folded == null ? route.narrowestLink() : folded.classOf(route.narrowestLink()),
         route.overheadPs(),
         fromBanks ? links[0] : -1,
-        IntStream.of(served).anyMatch(machine::isStored));
+        IntStream.of(served).anyMatch(machine::isStored),
+        route.nicPs(),
+        folded == null ? route.narrowestFromNic() : folded.classOf(route.narrowestFromNic()));
   }
 }

@@ -107,6 +107,14 @@ public sealed interface Cost {
     }
   }
 
+  /** What a NIC does for a message before the first byte enters it. */
+  record NicMessage(int link) implements Cost {
+    @Override
+    public long on(Machine machine) {
+      return machine.messagePs(link);
+    }
+  }
+
   /** A credit on its way from the receiver of a message back to its sender. */
   record CreditReturn(Pe from, Pe to) implements Cost {
     @Override

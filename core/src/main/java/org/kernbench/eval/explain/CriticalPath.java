@@ -9,6 +9,7 @@ import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.LinkKind;
 
 /** The path through a {@link CausalGraph} that is shown: one predecessor of each moment. */
 final class CriticalPath {
@@ -146,7 +147,9 @@ final class CriticalPath {
       int from = graph.from(e);
       int op = graph.op(e);
       boolean waits = graph.kind(m) == Moment.HEAD_IN && graph.kind(from) == Moment.TAIL_IN;
-      boolean others = graph.cause(e) == PathCause.SERIALISATION && subject >= 0 && op != subject;
+      boolean occupies =
+          graph.cause(e) == PathCause.SERIALISATION || graph.cause(e) == PathCause.NIC_MESSAGE;
+      boolean others = occupies && subject >= 0 && op != subject;
       if (graph.timePs(m) > graph.timePs(from)) {
         found.add(segment(m, e, others ? subject : NO_OP));
       }
@@ -169,11 +172,16 @@ final class CriticalPath {
     return new Segment(
         graph.timePs(graph.from(e)),
         graph.timePs(m),
-        waiting >= 0 ? PathCause.CONTENTION : cause,
+        waiting < 0 ? cause : isAtNic(cost) ? PathCause.NIC_CONTENTION : PathCause.CONTENTION,
         place(cost, cause, op),
         resource(cost, op),
         line(waiting >= 0 ? waiting : op),
         op);
+  }
+
+  private boolean isAtNic(Cost cost) {
+    return cost instanceof Cost.NicMessage
+        || (cost instanceof Cost.LinkBytes l && machine.linkKind(l.link()) == LinkKind.NIC);
   }
 
   private String line(int op) {
@@ -184,6 +192,7 @@ final class CriticalPath {
     return switch (cost) {
       case Cost.LinkLatency l -> machine.link(l.link()).name();
       case Cost.LinkBytes l -> machine.link(l.link()).name();
+      case Cost.NicMessage l -> machine.link(l.link()).name();
       case Cost.CreditReturn c -> c.from() + "->" + c.to();
       case Cost.Dispatch d -> log.pe(op) + " CPU";
       case Cost.TileDispatch d -> log.pe(op) + " scheduler";
@@ -210,6 +219,7 @@ final class CriticalPath {
     return switch (cost) {
       case Cost.LinkLatency l -> Suggest.fold(machine.linkKind(l.link()).name());
       case Cost.LinkBytes l -> Suggest.fold(machine.linkKind(l.link()).name());
+      case Cost.NicMessage l -> Suggest.fold(machine.linkKind(l.link()).name());
       case Cost.CreditReturn c -> "slots";
       case Cost.SlotCopy c -> "slots";
       case Cost.SlotAccess c -> "slots";

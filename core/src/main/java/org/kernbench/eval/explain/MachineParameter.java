@@ -26,7 +26,14 @@ public record MachineParameter(
     String path, String value, Kind kind, Optional<Step> more, Optional<Step> less) {
   private static final BigDecimal PERCENT = new BigDecimal("0.01");
   private static final List<String> STRUCTURE =
-      List.of("system.sips.", "sip.cube_mesh.", "cube.noc.w", "cube.noc.h", "cube.pe_layout.");
+      List.of(
+          "system.sips.",
+          "system.nodes.packages",
+          "system.nodes.nics",
+          "sip.cube_mesh.",
+          "cube.noc.w",
+          "cube.noc.h",
+          "cube.pe_layout.");
 
   /** What a number counts. */
   public enum Kind {

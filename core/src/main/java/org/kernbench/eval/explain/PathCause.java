@@ -14,6 +14,8 @@ public enum PathCause {
   TRANSLATION("address translation"),
   /** A message was started. */
   MESSAGE_OVERHEAD("message overhead"),
+  /** A NIC did what it does for each message, before the first byte. */
+  NIC_MESSAGE("NIC message overhead"),
   /** A message was copied into or out of its slot. */
   SLOT_ACCESS("slot access"),
   /** A sender had used all its slots and waited for a credit. */
@@ -34,6 +36,8 @@ public enum PathCause {
   HOST("host"),
   /** Bytes waited behind those of another transfer. */
   CONTENTION("contention"),
+  /** The same at a NIC: it was busy with another transfer. */
+  NIC_CONTENTION("NIC contention"),
   /** Nothing of these. */
   OTHER("other");
 

@@ -164,26 +164,45 @@ final class TransferRules {
     int before = ways.before(service);
     int part = ways.partOf(service);
     int op = ways.op(part);
-    boolean waited = before >= 0 && ways.tailPs(before) == graph.timePs(m);
+    Piece[] nic = nicMessage(service, op);
+    long nicPs = nic.length == 0 ? 0 : graph.psOf(nic[0].cost());
+    boolean waited = before >= 0 && ways.tailPs(before) + nicPs == graph.timePs(m);
     boolean arrived = ways.headPs(service) == graph.timePs(m);
     boolean own = waited && ways.partOf(before) == part;
     if (own || (waited && !arrived)) {
-      graph.same(m, at(Moment.TAIL_IN, before), op);
+      graph.join(m, at(Moment.TAIL_IN, before), PathCause.OTHER, op, nic);
       if (!allTight || !arrived) {
         return;
       }
     }
-    comesFrom(m, service, part, op);
+    comesFrom(m, service, part, op, nic);
     if (allTight && waited && !own) {
-      graph.same(m, at(Moment.TAIL_IN, before), op);
+      graph.join(m, at(Moment.TAIL_IN, before), PathCause.OTHER, op, nic);
     }
   }
 
-  private void comesFrom(int m, int service, int part, int op) {
+  /** What a NIC does before the first chunk of a transfer enters it. */
+  private Piece[] nicMessage(int service, int op) {
+    int link = ways.link(service);
+    if (machine.messagePs(link) == 0) {
+      return NOTHING;
+    }
+    int entry = service;
+    while (!ways.isEntry(entry)) {
+      entry = ways.from(entry);
+    }
+    return ways.from(entry) >= 0
+        ? NOTHING
+        : new Piece[] {new Piece(new Cost.NicMessage(link), PathCause.NIC_MESSAGE, op)};
+  }
+
+  private void comesFrom(int m, int service, int part, int op, Piece... nic) {
     int from = ways.from(service);
     if (!ways.isEntry(service)) {
       Moment left = machine.isStored(ways.link(from)) ? Moment.TAIL_IN : Moment.HEAD_IN;
-      graph.join(m, at(left, from), between(), op, latency(ways.link(from), op));
+      List<Piece> pieces = new ArrayList<>(List.of(latency(ways.link(from), op)));
+      pieces.addAll(Arrays.asList(nic));
+      graph.join(m, at(left, from), between(), op, pieces.toArray(Piece[]::new));
     } else if (from >= 0) {
       graph.join(m, at(Moment.TAIL_IN, from), between(), op);
     } else {

@@ -132,6 +132,10 @@ public final class Why {
                   .formatted(where, thing(most), amount);
           case CONTENTION ->
               "transfers waited behind others, " + where + thing(most) + ": " + amount;
+          case NIC_CONTENTION ->
+              "messages waited for NICs that were busy with others, %s%s: %s"
+                  .formatted(where, thing(most), amount);
+          case NIC_MESSAGE -> "NICs prepared messages, " + times + ": " + amount;
           case COMPUTE ->
               "went into computing, " + where + thing(most) + ": " + amount + ", " + times;
           case CREDIT_RETURN ->
@@ -155,6 +159,7 @@ public final class Why {
       case "MATH", "GEMM", "CPU", "DMA" -> "by " + most.resource();
       case "slots" -> "at message slots";
       case "host" -> "at the host";
+      case "nic" -> "at NICs";
       default -> "on links " + most.resource();
     };
   }

@@ -53,8 +53,8 @@ record Bisection(String name, boolean ofSip, int links, double bytesPerSecond) {
       if (machine.linkKind(id) == LinkKind.SIP_TO_SIP
           && machine.dimensionOf(id) == d
           && !machine.isDead(id)) {
-        int from = machine.packageOf(machine.linkFrom(id));
-        int to = machine.packageOf(machine.linkTo(id));
+        int from = machine.homeOf(machine.linkFrom(id));
+        int to = machine.homeOf(machine.linkTo(id));
         boolean leaves = from < machine.sips() && machine.place(from, d) < half;
         boolean stays = to < machine.sips() && machine.place(to, d) < half;
         if (leaves && !stays) {

@@ -77,6 +77,7 @@ public final class MachineDiagram {
 
   private static final double SIP_SIZE = 84;
   private static final double SIP_PITCH = 158;
+  private static final double NIC_BELOW = 18;
 
   private String tray() {
     int shown = Math.min(machine.sips(), MAX_SIPS);
@@ -156,6 +157,9 @@ public final class MachineDiagram {
     double switchY = top + bottom - 20;
     boolean hasSwitch = machine.sipTopology() == SipTopology.SWITCH;
     for (int id = 0; id < machine.linkCount(); id++) {
+      if (machine.linkKind(id) == LinkKind.SIP_TO_NIC) {
+        drawNicLink(places, left, top, id);
+      }
       if (machine.linkKind(id) != LinkKind.SIP_TO_SIP) {
         continue;
       }
@@ -200,12 +204,13 @@ public final class MachineDiagram {
    */
   private void drawLevelLink(
       List<double[]> places, double left, double top, int id, LineStyle style) {
-    int from = machine.packageOf(machine.linkFrom(id));
-    int to = machine.packageOf(machine.linkTo(id));
-    if (from == machine.sips()) {
-      return; // the way back
+    int from = machine.homeOf(machine.linkFrom(id));
+    int to = machine.homeOf(machine.linkTo(id));
+    boolean back = from == machine.sips();
+    if (back || from >= places.size() || (to != machine.sips() && to >= places.size())) {
+      return;
     }
-    double[] here = places.get(from);
+    double[] here = end(places, machine.linkFrom(id));
     if (to == machine.sips()) {
       double[] there = switchPlace(places, from, machine.dimensionOf(id));
       svg.line(left + here[0], top + here[1], left + there[0], top + there[1], style);
@@ -214,7 +219,7 @@ public final class MachineDiagram {
     if (from > to && !machine.isUnequal(id)) {
       return;
     }
-    double[] there = places.get(to);
+    double[] there = end(places, machine.linkTo(id));
     boolean sameRow = here[1] == there[1];
     boolean far = Math.abs(here[0] - there[0]) + Math.abs(here[1] - there[1]) > 1.5 * SIP_PITCH;
     if (far && sameRow) {
@@ -235,6 +240,33 @@ public final class MachineDiagram {
           style);
     } else {
       svg.line(left + here[0], top + here[1], left + there[0], top + there[1], style);
+    }
+  }
+
+  /** Where a link of a package begins, or of a NIC: below the first package that uses it. */
+  private double[] end(List<double[]> places, int node) {
+    double[] place = places.get(machine.homeOf(node));
+    return machine.packageOf(node) < machine.sips()
+        ? place
+        : new double[] {place[0], place[1] + SIP_SIZE / 2 + NIC_BELOW};
+  }
+
+  /** A package and its NIC, with the NIC if the package is the first that uses it. */
+  private void drawNicLink(List<double[]> places, double left, double top, int id) {
+    int sip = machine.packageOf(machine.linkFrom(id));
+    int nic = machine.linkTo(id);
+    if (sip >= places.size() || machine.homeOf(nic) >= places.size()) {
+      return; // the way back, or not shown
+    }
+    double[] here = places.get(sip);
+    double[] there = end(places, nic);
+    double x = left + there[0];
+    double y = top + there[1];
+    svg.line(left + here[0], top + here[1] + SIP_SIZE / 2, x, y, style(LinkKind.SIP_TO_NIC));
+    if (machine.homeOf(nic) == sip) {
+      style(LinkKind.NIC); // in the legend
+      box(x, y, 40, 18, NodeKind.NIC);
+      svg.centred(x, y + 4, 10.5, INK, "NIC");
     }
   }
 
@@ -507,7 +539,7 @@ public final class MachineDiagram {
       case SRAM -> labelled(x, y, 54, "SRAM", node.kind());
       case M_CPU -> labelled(x, y, 54, "M_CPU", node.kind());
       case HBM_CONTROLLER, SRAM_CONTROLLER -> box(x, y, 9, 9, node.kind());
-      case IO, HOST, SWITCH -> throw new AssertionError("not inside a cube");
+      case IO, HOST, SWITCH, NIC -> throw new AssertionError("not inside a cube");
     }
   }
 
@@ -675,6 +707,8 @@ public final class MachineDiagram {
           case CUBE_TO_CUBE -> "cube to cube";
           case CUBE_TO_IO -> "cube to IO chiplet";
           case SIP_TO_SIP -> "sip to sip";
+          case SIP_TO_NIC -> "sip to its NIC";
+          case NIC -> "NIC";
           case HOST_LINK -> "host to sip";
         };
     LinkSpec spec = machine.spec(kind);
@@ -700,6 +734,7 @@ public final class MachineDiagram {
       case CUBE_TO_CUBE -> new LineStyle("#e1703c", 3, false);
       case CUBE_TO_IO -> new LineStyle("#b0532a", 2, false);
       case SIP_TO_SIP -> new LineStyle("#c0392b", 3, false);
+      case SIP_TO_NIC, NIC -> new LineStyle("#2a7f8e", 2, false);
       case HOST_LINK -> new LineStyle("#52606d", 2, true);
     };
   }
@@ -716,6 +751,7 @@ public final class MachineDiagram {
           case IO -> "#fde5d8";
           case HOST -> "#e4e7eb";
           case SWITCH -> "#f9dcdc";
+          case NIC -> "#d8eef1";
         };
     String stroke =
         switch (kind) {
@@ -727,6 +763,7 @@ public final class MachineDiagram {
           case IO -> "#e1703c";
           case HOST -> "#52606d";
           case SWITCH -> "#c0392b";
+          case NIC -> "#2a7f8e";
         };
     svg.box(x - width / 2, y - height / 2, width, height, fill, stroke);
   }

@@ -5,10 +5,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Quantity;
 import org.kernbench.machine.AddressMap;
 import org.kernbench.machine.ChannelGraph;
+import org.kernbench.machine.LevelCut;
 import org.kernbench.machine.Link;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Neighbours;
@@ -23,6 +25,7 @@ import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.machine.spec.LaunchSpec;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.spec.MathSpec;
+import org.kernbench.machine.spec.NodesSpec;
 import org.kernbench.machine.spec.PeSpec;
 import org.kernbench.machine.spec.SipTopology;
 
@@ -55,6 +58,7 @@ public final class MachineReport {
     report.memories();
     report.engines();
     report.bisections();
+    report.levels();
     report.latencies();
     report.launch();
     report.bytesInFlight();
@@ -128,6 +132,26 @@ public final class MachineReport {
                   stride == 1 ? "" : ", next at +" + stride));
       stride *= each.size();
     }
+    machine.nodes().ifPresent(this::nodes);
+  }
+
+  private void nodes(NodesSpec nodes) {
+    row(
+        "  nodes",
+        "%s of %s sips, %s   %s, %s, %s per message; %s, %s to a sip"
+            .formatted(
+                machine.sips() / nodes.packages(),
+                nodes.packages(),
+                nodes.sharing() == 1
+                    ? "a NIC for each"
+                    : nodes.nics() == 1
+                        ? "one NIC for all"
+                        : nodes.nics() + " NICs, each for " + nodes.sharing(),
+                bandwidth(nodes.nic().rate().bytesPerSecond()),
+                time(nodes.nic().latencyPs()),
+                time(nodes.messageOverheadPs()),
+                bandwidth(nodes.link().rate().bytesPerSecond()),
+                time(nodes.link().latencyPs())));
   }
 
   private void memories() {
@@ -195,6 +219,27 @@ public final class MachineReport {
                   cut.links(),
                   cut.links() == 1 ? " link" : " links",
                   share));
+    }
+  }
+
+  /** Lower bounds of an all-reduce by cuts through each level, and which of them binds. */
+  private void levels() {
+    List<LevelCut> cuts = LevelCut.of(machine);
+    if (machine.sipTopology() != SipTopology.NETWORK || cuts.size() < 2) {
+      return;
+    }
+    heading(
+        "Levels: least time of an all-reduce of 1 MiB over all sips, by what enters their parts");
+    Optional<LevelCut> binding = LevelCut.binding(cuts);
+    for (LevelCut cut : cuts) {
+      row(
+          cut.name(),
+          "%s ns   %s parts, %s into each%s"
+              .formatted(
+                  number(cut.secondsPerByte() * (1 << 20) * 1e9, 1),
+                  cut.parts(),
+                  bandwidth(cut.bytesPerSecond() / cut.parts()),
+                  binding.filter(cut::equals).isPresent() ? "; this binds" : ""));
     }
   }
 
@@ -378,6 +423,8 @@ public final class MachineReport {
       case CUBE_TO_CUBE -> "cube link";
       case CUBE_TO_IO -> "IO link";
       case SIP_TO_SIP -> "sip link";
+      case SIP_TO_NIC -> "NIC link";
+      case NIC -> "NIC";
       case HOST_LINK -> "host link";
     };
   }

@@ -22,10 +22,19 @@ public enum LinkKind {
   CUBE_TO_CUBE,
   /** Edge router of an outer cube to or from the IO chiplet of that side. */
   CUBE_TO_IO,
-  /** IO chiplet to IO chiplet of another package, or to or from the switch. */
+  /** IO chiplet to IO chiplet of another package, or to or from the switch; or NIC to NIC. */
   SIP_TO_SIP,
+  /** IO chiplet to or from the NIC of its package. */
+  SIP_TO_NIC,
+  /** A NIC: from its packages to its port, or from there to its packages. */
+  NIC,
   /** Host to or from the northern IO chiplet of a package. */
   HOST_LINK;
+
+  /** True for what joins packages to each other: links, NICs, and links to them. */
+  public boolean isBetweenSips() {
+    return this == SIP_TO_SIP || this == SIP_TO_NIC || this == NIC;
+  }
 
   /** True for the half-duplex port of a memory. */
   public boolean isMemoryPort() {

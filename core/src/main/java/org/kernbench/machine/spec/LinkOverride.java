@@ -77,6 +77,16 @@ public record LinkOverride(
     return end >= 0 ? String.valueOf(end) : SWITCH + (-1 - end);
   }
 
+  /** The same of a link with other ends. */
+  public LinkOverride between(int otherFrom, int otherTo) {
+    return new LinkOverride(otherFrom, otherTo, both, dead, rate, latencyPs);
+  }
+
+  /** The dimension of the switch at one end; negative without one. */
+  public int switchDimension() {
+    return -1 - Math.min(from, to);
+  }
+
   /** Whether one end is a switch. */
   public boolean isAtSwitch() {
     return from < 0 || to < 0;

@@ -40,7 +40,7 @@ public record SlowPackage(int first, int last, Map<Part, BigDecimal> factors) {
         case HBM_PORT -> this == HBM;
         case NOC, PE_TO_ROUTER, ROUTER_TO_PE, HBM_LINK, SRAM_LINK, M_CPU_LINK -> this == LINKS;
         case CUBE_TO_CUBE, CUBE_TO_IO -> this == LINKS;
-        case SRAM_PORT, SIP_TO_SIP, HOST_LINK -> false;
+        case SRAM_PORT, SIP_TO_SIP, SIP_TO_NIC, NIC, HOST_LINK -> false;
       };
     }
   }

@@ -1,0 +1,131 @@
+package org.kernbench.ccl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
+
+/**
+ * All-reduces over nodes with NICs, on packages in which nothing takes time but links, against
+ * closed forms of their bytes: a flat ring sends {@code 2 (p - 1) / p S} through the NIC where it
+ * leaves a node; a hierarchy {@code 2 (g - 1) / g S} over the links of a node of g and {@code 2 (n
+ * - 1) / n S / g} through each NIC.
+ */
+final class NodesAllReduceTest {
+  private static final double INSIDE = 450e9;
+  private static final double NIC = 50e9;
+
+  @TempDir private Path folder;
+
+  private Machine machine(String network, String nodes) throws IOException {
+    Path file = folder.resolve("m.yaml");
+    Files.writeString(
+        file, "description: x\nextends: model-sips\nsystem:\n  network:\n" + network + nodes);
+    return Machines.load(file.toString(), List.of("pe.dma.message_overhead=0 ns"));
+  }
+
+  /** The rates of 2x-dgx-h100, and next to no latencies. */
+  private Machine twoNodes(int nics) throws IOException {
+    return machine(
+        """
+            - {kind: switch, size: 8, bandwidth: 450 GB/s, latency: 1 ns}
+            - {kind: switch, size: 2, bandwidth: 50 GB/s, latency: 1 ns}
+        """,
+        """
+          nodes: {packages: 8, nics: %s, bandwidth: 50 GB/s, latency: 1 ns, message_overhead: 0 ns,
+            link: {bandwidth: 64 GB/s, latency: 1 ns}}
+        """
+            .formatted(nics));
+  }
+
+  private static CollectiveTrial.Result run(
+      Machine machine, String algorithm, long bytes, Mode mode) {
+    CclConfig config = CclConfig.load(Optional.empty(), List.of());
+    CollectiveTrial.Result result =
+        CollectiveTrial.of(
+                machine,
+                CollectiveLibrary.algorithm(config, algorithm),
+                config.of(algorithm),
+                RankLevel.SIP,
+                Bed.leads(machine, RankLevel.SIP, machine.sips()))
+            .run(CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F32, bytes / 4), mode);
+    assertThat(result.problems()).isEmpty();
+    assertThat(result.ps()).isGreaterThanOrEqualTo(result.bound().ps());
+    return result;
+  }
+
+  @Test
+  void hierarchical_onTwoNodesOfEight_beatsAFlatRingByWhatTheBytesSay() throws IOException {
+    long bytes = 32 << 20;
+    double flat = 2 * 15 / 16.0 * bytes / NIC * 1e12;
+    double inside = 2 * 7 / 8.0 * bytes / INSIDE * 1e12;
+    double between = 2 * 1 / 2.0 * bytes / 8 / NIC * 1e12;
+
+    long ring = run(twoNodes(8), "ring", bytes, Mode.TIME).ps();
+    long hierarchical = run(twoNodes(8), "hierarchical", bytes, Mode.TIME).ps();
+
+    assertThat(ring / flat).isBetween(1.0, 1.02);
+    double longer = Math.max(inside, between); // levels overlap
+    assertThat(hierarchical / longer).isBetween(1.0, 1.06);
+    assertThat((double) ring / hierarchical).isBetween(0.94 * 9.64, 9.64); // flat / longer
+  }
+
+  /** One NIC for all carries what eight did. */
+  @Test
+  void hierarchical_withOneNicForAll_takesEightTimesAsLongBetweenNodes() throws IOException {
+    long bytes = 32 << 20;
+    double inside = 2 * 7 / 8.0 * bytes / INSIDE * 1e12;
+    double between = 2 * 1 / 2.0 * bytes / NIC * 1e12; // now the longer one
+    long shared = run(twoNodes(1), "hierarchical", bytes, Mode.TIME).ps();
+    assertThat(shared / 1.0).isBetween(between, 1.06 * Math.max(inside, between));
+  }
+
+  @Test
+  void hierarchical_sharedNics_valuesAreRight() throws IOException {
+    for (int nics : new int[] {1, 2}) {
+      run(twoNodes(nics), "hierarchical", 4096, Mode.FULL);
+    }
+  }
+
+  /** Four levels, one after the other: 2 (n - 1) messages a rank along each of them. */
+  @Test
+  void events_onFourLevels_growWithMessages() throws IOException {
+    int[][] sizes = {{2, 2, 2, 2}, {4, 2, 2, 2}, {4, 4, 2, 2}};
+    double[] perMessage = new double[sizes.length];
+    for (int i = 0; i < sizes.length; i++) {
+      int[] n = sizes[i];
+      Machine m =
+          machine(
+              """
+                  - {kind: fully_connected, size: %s, bandwidth: 450 GB/s, latency: 100 ns}
+                  - {kind: switch, size: %s, bandwidth: 200 GB/s, latency: 200 ns}
+                  - {kind: switch, size: %s, bandwidth: 50 GB/s, latency: 500 ns}
+                  - {kind: switch, size: %s, bandwidth: 25 GB/s, latency: 1 us}
+              """
+                  .formatted(n[0], n[1], n[2], n[3]),
+              """
+                nodes: {packages: %s, nics: %s, bandwidth: 50 GB/s, latency: 300 ns,
+                  message_overhead: 10 ns, link: {bandwidth: 64 GB/s, latency: 300 ns}}
+              """
+                  .formatted(n[0] * n[1], n[0]));
+      long messages = m.sips() * Arrays.stream(n).mapToLong(s -> 2 * (s - 1)).sum();
+      perMessage[i] = run(m, "by_dimension", 64 << 10, Mode.TIME).events() / (double) messages;
+    }
+    double least = Arrays.stream(perMessage).min().orElseThrow();
+    assertThat(Arrays.stream(perMessage).max().orElseThrow()).isLessThan(1.25 * least);
+  }
+}
