@@ -819,8 +819,11 @@ public final class Machine {
     return channel;
   }
 
-  /** Phases that routes of this machine pass through: as many virtual channels are of use. */
-  int phaseCount() {
+  /**
+   * Phases that routes of this machine pass through: as many virtual channels are of use, unless
+   * packets choose among several ({@code fabric.router}).
+   */
+  public int phaseCount() {
     int count = 0;
     for (int phase = 0; phase < phases(network.axes()); phase++) {
       count += hasPhase(phase) ? 1 : 0;
@@ -892,7 +895,7 @@ public final class Machine {
     FabricSpec f = config.fabric();
     return f.virtualChannels() > 0
         ? f
-        : new FabricSpec(f.chunkBytes(), f.bufferBytes(), f.flitBytes(), Math.max(1, phaseCount()));
+        : f.withVirtualChannels(Math.max(1, phaseCount()));
   }
 
   /** The HBM slice of each PE. */
