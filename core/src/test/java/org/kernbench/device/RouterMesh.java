@@ -7,6 +7,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.kernbench.machine.spec.RouterAllocator;
 import org.kernbench.machine.spec.RouterSpec;
 
@@ -161,7 +162,8 @@ public final class RouterMesh {
       return;
     }
     for (int k = 0; k < vcs && sourceChannel[node] < 0; k++) {
-      int vc = (sourceTurn[node] + k) % vcs;
+      boolean inTurn = spec.allocator() == RouterAllocator.SEPARABLE;
+      int vc = inTurn ? (sourceTurn[node] + k) % vcs : k;
       if (!sourceTaken[node][vc] && sourceReusable[node][vc] <= cycle) {
         sourceChannel[node] = vc;
         sourceTaken[node][vc] = true;
@@ -190,6 +192,18 @@ public final class RouterMesh {
       return dx > 0 ? 1 : 0;
     }
     return dy == 0 ? LOCAL : dy > 0 ? 3 : 2;
+  }
+
+  private boolean exists(int node, int out) {
+    int x = node % side;
+    int y = node / side;
+    return switch (out) {
+      case 0 -> x > 0;
+      case 1 -> x < side - 1;
+      case 2 -> y > 0;
+      case 3 -> y < side - 1;
+      default -> true;
+    };
   }
 
   private int neighbour(int node, int port) {
@@ -287,8 +301,9 @@ public final class RouterMesh {
         }
       }
     } else {
-      for (int j = 0; j < PORTS; j++) {
-        int out = (int) ((j + cycle) % PORTS);
+      int[] outputs = IntStream.range(0, PORTS).filter(out -> exists(node, out)).toArray();
+      for (int j = 0; j < outputs.length; j++) {
+        int out = outputs[(int) ((j + cycle) % outputs.length)];
         int best = -1;
         for (int k = PORTS - 1; k >= 0; k--) {
           int port = (portTurn[node][out] + k) % PORTS;

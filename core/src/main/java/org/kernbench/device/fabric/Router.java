@@ -22,8 +22,8 @@ final class Router {
 
     int channelCount(BufferedPacket packet, int hop);
 
-    /** Whether the channel is given to nobody, so that it may be given in this cycle. */
-    boolean isFree(int channel, long cycle);
+    /** The cycle from which a channel may be given; {@link #NEVER} while somebody has it. */
+    long freeCycle(int channel);
 
     void give(int channel, RouterInput input);
 
@@ -172,6 +172,14 @@ final class Router {
     return any;
   }
 
+  private boolean isFree(int channel, long cycle) {
+    long from = links.freeCycle(channel);
+    if (from > cycle) {
+      notBefore(from);
+    }
+    return from <= cycle;
+  }
+
   /** Whether an input wants one of these channels, and may have it. */
   private boolean wants(int i, int output, int vc) {
     if (wants[i] != output) {
@@ -207,7 +215,7 @@ final class Router {
     Arrays.fill(granted, RouterInput.NONE);
     for (int output = 0; output < outputs.length; output++) {
       for (int vc = 0; vc < vcs && isWanted(output); vc++) {
-        if (links.isFree(outputs[output] * vcs + vc, cycle)) {
+        if (isFree(outputs[output] * vcs + vc, cycle)) {
           granted[output * vcs + vc] = inTurn(output, vc);
         }
       }
@@ -225,7 +233,7 @@ final class Router {
   private void giveIdeally(long cycle) {
     for (int output = 0; output < outputs.length; output++) {
       for (int vc = 0; vc < vcs && isWanted(output); vc++) {
-        if (links.isFree(outputs[output] * vcs + vc, cycle)) {
+        if (isFree(outputs[output] * vcs + vc, cycle)) {
           int i = inTurn(output, vc);
           if (i != RouterInput.NONE) {
             give(i, output, vc, cycle);

@@ -332,8 +332,8 @@ final class RouterFabric implements Interconnect, EventHandler, Router.Links {
   }
 
   @Override
-  public boolean isFree(int channel, long cycle) {
-    return !given[channel] && reusable[channel] <= cycle;
+  public long freeCycle(int channel) {
+    return given[channel] ? Router.NEVER : reusable[channel];
   }
 
   @Override
