@@ -747,6 +747,12 @@ public final class Machine {
     return route(peNode(from), peNode(to));
   }
 
+  /** The links from a PE to its router and back. */
+  public Route loop(Pe pe) {
+    Pe other = peAt(peIndex(pe) == 0 ? 1 : 0);
+    return new Route(this, new int[] {route(pe, other).first(), route(other, pe).last()});
+  }
+
   /**
    * The virtual channel of each link of a route, for finite buffers.
    *
