@@ -899,9 +899,7 @@ public final class Machine {
   /** How transfers share links. */
   public FabricSpec fabric() {
     FabricSpec f = config.fabric();
-    return f.virtualChannels() > 0
-        ? f
-        : f.withVirtualChannels(Math.max(1, phaseCount()));
+    return f.virtualChannels() > 0 ? f : f.withVirtualChannels(Math.max(1, phaseCount()));
   }
 
   /** The HBM slice of each PE. */

@@ -11,6 +11,7 @@ final class RouterReader {
   private static final String KEY = "router";
   private static final int MOST_CYCLES = 1000;
   private static final int MOST_SPEED_UP = 8;
+  private static final long MOST_HZ = 1_000_000_000_000L;
 
   private RouterReader() {}
 
@@ -27,6 +28,10 @@ final class RouterReader {
     }
     ConfigMap map = fabric.map(KEY);
     long clock = map.frequency("clock");
+    if (clock > MOST_HZ) {
+      map.problem("clock", "got " + clock + " Hz; expected at most 1000 GHz, a cycle of 1 ps");
+      clock = MOST_HZ;
+    }
     int route = cycles(map, "route_computation");
     int channel = cycles(map, "channel_allocation");
     int crossbar = cycles(map, "switch_allocation");

@@ -32,4 +32,3 @@ final class BufferedPacket {
     Arrays.fill(sent, 0);
   }
 }
-

@@ -3,6 +3,7 @@ package org.kernbench.device.fabric;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.spec.RouterAllocator;
 import org.kernbench.machine.spec.RouterSpec;
 
@@ -60,7 +61,11 @@ final class Router {
   private int[] queueTurn = {};
 
   // of one cycle
-  private int[] wants = {};
+  private RouterInput[] busy = {};
+  private int busyCount;
+  private RouterInput[] wants = {};
+  private int[] wantedOutput = {};
+  private int wanting;
   private final int[] granted;
   private final int[] chosen;
   private int[] matched = {};
@@ -95,7 +100,7 @@ final class Router {
   List<RouterInput> addPort(int firstChannel) {
     List<RouterInput> added = new ArrayList<>();
     for (int vc = 0; vc < vcs; vc++) {
-      added.add(new RouterInput(ports, inputs.size() + vc, firstChannel + vc));
+      added.add(new RouterInput(ports, inputs.size() + vc, vc, firstChannel + vc));
     }
     add(added);
     return added;
@@ -103,7 +108,7 @@ final class Router {
 
   /** A source of a link that leaves it. */
   RouterInput addSource() {
-    RouterInput source = new RouterInput(ports, inputs.size(), RouterInput.NONE);
+    RouterInput source = new RouterInput(ports, inputs.size(), 0, RouterInput.NONE);
     add(List.of(source));
     return source;
   }
@@ -112,7 +117,9 @@ final class Router {
     inputs.addAll(port);
     ports++;
     channelTurn = new int[inputs.size()];
-    wants = new int[inputs.size()];
+    busy = new RouterInput[inputs.size()];
+    wants = new RouterInput[inputs.size()];
+    wantedOutput = new int[inputs.size()];
     outputTurn = new int[ports];
     queueTurn = new int[ports];
     matched = new int[ports];
@@ -154,22 +161,26 @@ final class Router {
 
   // ---- channels ----
 
+  /** Finds the inputs that have something, and which of them want a channel. */
   private boolean findWants(long cycle) {
-    boolean any = false;
-    for (int i = 0; i < wants.length; i++) {
-      RouterInput in = inputs.get(i);
-      wants[i] = RouterInput.NONE;
-      if (in.isEmpty() || in.given != RouterInput.NONE) {
+    busyCount = 0;
+    wanting = 0;
+    for (RouterInput in : inputs) {
+      if (in.isEmpty()) {
+        continue;
+      }
+      busy[busyCount++] = in;
+      if (in.given != RouterInput.NONE) {
         continue;
       }
       if (in.readyCycle > cycle) {
         notBefore(in.readyCycle);
       } else {
-        wants[i] = links.outputOf(in.packet(), in.hop());
-        any = true;
+        wants[wanting] = in;
+        wantedOutput[wanting++] = outputOf(in);
       }
     }
-    return any;
+    return wanting > 0;
   }
 
   private boolean isFree(int channel, long cycle) {
@@ -180,51 +191,48 @@ final class Router {
     return from <= cycle;
   }
 
-  /** Whether an input wants one of these channels, and may have it. */
-  private boolean wants(int i, int output, int vc) {
-    if (wants[i] != output) {
-      return false;
-    }
-    RouterInput in = inputs.get(i);
-    int from = links.firstChannel(in.packet(), in.hop());
-    return vc >= from && vc < from + links.channelCount(in.packet(), in.hop());
-  }
-
   private boolean isWanted(int output) {
-    for (int want : wants) {
-      if (want == output) {
+    for (int k = 0; k < wanting; k++) {
+      if (wantedOutput[k] == output) {
         return true;
       }
     }
     return false;
   }
 
-  /** The input in turn that wants a channel. */
+  /** Of the inputs that want a channel and may have it, the one whose turn is next. */
   private int inTurn(int output, int vc) {
     final int turn = inputTurn[output * vcs + vc];
-    for (int k = 0; k < wants.length; k++) {
-      int i = (turn + k) % wants.length;
-      if (wants(i, output, vc)) {
-        return i;
+    int best = RouterInput.NONE;
+    int least = Integer.MAX_VALUE;
+    for (int k = 0; k < wanting; k++) {
+      int turns = Math.floorMod(wants[k].place - turn, inputs.size());
+      if (wantedOutput[k] == output && turns < least && mayHave(wants[k], vc)) {
+        least = turns;
+        best = k;
       }
     }
-    return RouterInput.NONE;
+    return best;
+  }
+
+  private boolean mayHave(RouterInput in, int vc) {
+    int from = links.firstChannel(in.packet(), in.hop());
+    return vc >= from && vc < from + links.channelCount(in.packet(), in.hop());
   }
 
   private void giveSeparably(long cycle) {
-    Arrays.fill(granted, RouterInput.NONE);
     for (int output = 0; output < outputs.length; output++) {
-      for (int vc = 0; vc < vcs && isWanted(output); vc++) {
-        if (isFree(outputs[output] * vcs + vc, cycle)) {
-          granted[output * vcs + vc] = inTurn(output, vc);
-        }
+      boolean isWanted = isWanted(output);
+      for (int vc = 0; vc < vcs; vc++) {
+        boolean free = isWanted && isFree(outputs[output] * vcs + vc, cycle);
+        granted[output * vcs + vc] = free ? inTurn(output, vc) : RouterInput.NONE;
       }
     }
-    for (int i = 0; i < wants.length; i++) {
-      for (int k = 0; k < vcs && wants[i] != RouterInput.NONE; k++) {
-        int vc = (channelTurn[i] + k) % vcs;
-        if (granted[wants[i] * vcs + vc] == i) {
-          give(i, wants[i], vc, cycle);
+    for (int k = 0; k < wanting; k++) {
+      for (int j = 0; j < vcs && wantedOutput[k] != RouterInput.NONE; j++) {
+        int vc = (channelTurn[wants[k].place] + j) % vcs;
+        if (granted[wantedOutput[k] * vcs + vc] == k) {
+          give(k, vc, cycle);
         }
       }
     }
@@ -233,24 +241,23 @@ final class Router {
   private void giveIdeally(long cycle) {
     for (int output = 0; output < outputs.length; output++) {
       for (int vc = 0; vc < vcs && isWanted(output); vc++) {
-        if (isFree(outputs[output] * vcs + vc, cycle)) {
-          int i = inTurn(output, vc);
-          if (i != RouterInput.NONE) {
-            give(i, output, vc, cycle);
-          }
+        int k = isFree(outputs[output] * vcs + vc, cycle) ? inTurn(output, vc) : RouterInput.NONE;
+        if (k != RouterInput.NONE) {
+          give(k, vc, cycle);
         }
       }
     }
   }
 
-  private void give(int i, int output, int vc, long cycle) {
-    RouterInput in = inputs.get(i);
-    inputTurn[output * vcs + vc] = i + 1;
-    channelTurn[i] = vc + 1;
+  private void give(int k, int vc, long cycle) {
+    RouterInput in = wants[k];
+    int output = wantedOutput[k];
+    inputTurn[output * vcs + vc] = in.place + 1;
+    channelTurn[in.place] = vc + 1;
     in.given = outputs[output] * vcs + vc;
     in.readyCycle = cycle + (in.isSource() ? 0 : channelAllocation);
     links.give(in.given, in);
-    wants[i] = RouterInput.NONE;
+    wantedOutput[k] = RouterInput.NONE;
     notBefore(cycle + 1);
   }
 
@@ -261,8 +268,7 @@ final class Router {
     if (in.isEmpty() || in.given == RouterInput.NONE || !links.hasRoom(in)) {
       return false;
     }
-    long free =
-        Math.max(in.readyCycle, links.freeCycle(in.given / vcs, cycle, in.isSource()));
+    long free = Math.max(in.readyCycle, links.freeCycle(in.given / vcs, cycle, in.isSource()));
     if (free > cycle) {
       notBefore(free);
     }
@@ -276,7 +282,8 @@ final class Router {
   private boolean findAsks(long cycle) {
     boolean any = false;
     Arrays.fill(asks, false);
-    for (RouterInput in : inputs) {
+    for (int k = 0; k < busyCount; k++) {
+      RouterInput in = busy[k];
       if (canGo(in, cycle)) {
         asks[in.port * outputs.length + outputOf(in)] = true;
         any = true;
@@ -322,21 +329,25 @@ final class Router {
     outputTurn[port] = output + 1;
   }
 
+  /** Of the queues of each port that can go where it is matched, the one whose turn is next. */
   private void sendMatched(long cycle) {
-    for (int at = 0; at < inputs.size(); ) {
-      int port = inputs.get(at).port;
-      int width = inputs.get(at).isSource() ? 1 : vcs;
-      for (int k = 0; k < width && matched[port] >= 0; k++) {
-        int vc = (queueTurn[port] + k) % width;
-        RouterInput in = inputs.get(at + vc);
-        if (canGo(in, cycle) && outputOf(in) == matched[port]) {
-          queueTurn[port] = vc + 1;
-          matched[port] = RouterInput.NONE;
-          links.send(in, cycle);
-          notBefore(cycle + 1);
+    for (int k = 0; k < busyCount; ) {
+      final int port = busy[k].port;
+      @Nullable RouterInput best = null;
+      int least = Integer.MAX_VALUE;
+      for (; k < busyCount && busy[k].port == port; k++) {
+        RouterInput in = busy[k];
+        int turns = Math.floorMod(in.queue - queueTurn[port], vcs);
+        if (turns < least && canGo(in, cycle) && outputOf(in) == matched[port]) {
+          least = turns;
+          best = in;
         }
       }
-      at += width;
+      if (best != null) {
+        queueTurn[port] = best.queue + 1;
+        links.send(best, cycle);
+        notBefore(cycle + 1);
+      }
     }
   }
 }

@@ -9,8 +9,11 @@ import java.util.Arrays;
 final class RouterInput {
   static final int NONE = -1;
 
-  /** Place among the inputs of its router. */
+  /** Place of its link among those that enter its router. */
   final int port;
+
+  /** Place among the queues of that link. */
+  final int queue;
 
   /** Place among the inputs of its router, channels counted. */
   final int place;
@@ -35,9 +38,10 @@ final class RouterInput {
   private int count;
   private int arrived;
 
-  RouterInput(int port, int place, int channel) {
+  RouterInput(int port, int place, int queue, int channel) {
     this.port = port;
     this.place = place;
+    this.queue = queue;
     this.channel = channel;
   }
 

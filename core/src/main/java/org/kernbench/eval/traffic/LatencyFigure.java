@@ -27,8 +27,7 @@ final class LatencyFigure {
   private LatencyFigure(TrafficCurve curve) {
     this.curve = curve;
     this.right = rounded(curve.points().getLast().load());
-    double highest =
-        curve.points().stream().mapToDouble(p -> p.percentilePs(0.99)).max().orElse(1);
+    double highest = curve.points().stream().mapToDouble(p -> p.percentilePs(0.99)).max().orElse(1);
     this.high = rounded(Math.min(highest, MOST * curve.zeroLoadPs()) / PS_PER_NS);
   }
 
@@ -54,7 +53,9 @@ final class LatencyFigure {
             + " font-family=\"sans-serif\" font-size=\"12\">",
         WIDTH, HEIGHT);
     add("<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>");
-    add("<text x=\"%d\" y=\"24\" font-size=\"15\">Latency over load: %s</text>", LEFT, escaped(title));
+    add(
+        "<text x=\"%d\" y=\"24\" font-size=\"15\">Latency over load: %s</text>",
+        LEFT, escaped(title));
     axes();
     line("99 %", "#d55e00", p -> p.percentilePs(0.99));
     line("mean", "#0072b2", TrafficPoint::meanPs);
@@ -81,7 +82,9 @@ final class LatencyFigure {
       add(
           "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>",
           x(load), HEIGHT - BOTTOM + 18, plain(load));
-      add("<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>", LEFT - 8, y(ns) + 4, plain(ns));
+      add(
+          "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>",
+          LEFT - 8, y(ns) + 4, plain(ns));
     }
     add(
         "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">load, part of what the first link of a node"
@@ -109,7 +112,8 @@ final class LatencyFigure {
       }
       lastX = x(load);
       lastY = y(ns);
-      path.append(String.format(Locale.ROOT, "%s%.1f %.1f", path.isEmpty() ? "M" : " L", lastX, lastY));
+      path.append(
+          String.format(Locale.ROOT, "%s%.1f %.1f", path.isEmpty() ? "M" : " L", lastX, lastY));
       if (leaves) {
         break;
       }

@@ -23,21 +23,20 @@ import org.kernbench.machine.Machine;
  */
 public final class TrafficBench implements Bench {
   private static final Param<TrafficPattern> PATTERN =
-      Param.choice(
-          "pattern", TrafficPattern.UNIFORM, TrafficPattern.class, "who sends to whom");
+      Param.choice("pattern", TrafficPattern.UNIFORM, TrafficPattern.class, "who sends to whom");
   private static final Param<String> LOAD =
       Param.word(
           "load",
-          "auto",
+          "0.01",
           "auto, or loads above 0 and up to 1, ascending, e.g. 0.1 or 0.1,0.2,0.4",
           "part of what the first link of a node passes; auto: in steps until it is saturated");
   private static final Param<Long> PACKET =
       Param.size("packet", "128 B", 1, 1 << 20, "bytes of a packet");
   private static final Param<Integer> CYCLES =
       Param.integer(
-          "cycles", 1000, 10, 1_000_000, "slots measured: times of a flit on the first link");
+          "cycles", 200, 10, 1_000_000, "slots measured: times of a flit on the first link");
   private static final Param<Integer> WARM_UP =
-      Param.integer("warm_up", 500, 0, 1_000_000, "slots before them");
+      Param.integer("warm_up", 100, 0, 1_000_000, "slots before them");
   private static final Param<Integer> SEED =
       Param.integer("seed", 1, 0, Integer.MAX_VALUE, "of what chance decides");
   private static final Param<Integer> HOT_NODE =
@@ -77,8 +76,7 @@ public final class TrafficBench implements Bench {
     TrafficCurve curve =
         loads.isEmpty()
             ? TrafficCurve.toSaturation(l -> new TrafficRun(machine, nodes, offer, l, routes).run())
-            : TrafficCurve.at(
-                loads, l -> new TrafficRun(machine, nodes, offer, l, routes).run());
+            : TrafficCurve.at(loads, l -> new TrafficRun(machine, nodes, offer, l, routes).run());
     return outcome(context, machine, nodes, offer, curve);
   }
 

@@ -61,7 +61,8 @@ final class TrafficNodes {
     List<int[]> ranks = new ArrayList<>(); // of each axis that has more than one place
     List<Integer> sizes = new ArrayList<>();
     for (long[] axis : keys) {
-      List<Long> known = List.copyOf(new TreeSet<>(IntStream.range(0, count).mapToObj(i -> axis[i]).toList()));
+      List<Long> known =
+          List.copyOf(new TreeSet<>(IntStream.range(0, count).mapToObj(i -> axis[i]).toList()));
       if (known.size() > 1) {
         ranks.add(IntStream.range(0, count).map(i -> known.indexOf(axis[i])).toArray());
         sizes.add(known.size());

@@ -34,7 +34,7 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
       int measured,
       long seed) {}
 
-  /** After so many times the slots of warm-up and measurement a run is given up. */
+  /** After so many times the slots, and the longest way, a run is given up. */
   private static final int PATIENCE = 4;
 
   private final Machine machine;
@@ -57,14 +57,14 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
   private int arrived;
   private long acceptedPackets;
   private double aloneSumPs;
+  private long longestAlonePs;
 
   /**
    * A run on idle links.
    *
    * @param routes by source and destination, filled as they are needed
    */
-  TrafficRun(
-      Machine machine, TrafficNodes nodes, Offer offer, double load, FabricRoute[] routes) {
+  TrafficRun(Machine machine, TrafficNodes nodes, Offer offer, double load, FabricRoute[] routes) {
     this.machine = machine;
     this.nodes = nodes;
     this.offer = offer;
@@ -97,7 +97,8 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
 
   private boolean isOver() {
     return endMeasured < Integer.MAX_VALUE && arrived == endMeasured - firstMeasured
-        || sim.nowPs() > offer.slotPs * PATIENCE * (offer.warmUp + offer.measured);
+        || sim.nowPs()
+            > PATIENCE * (offer.slotPs * (offer.warmUp + offer.measured) + longestAlonePs);
   }
 
   private long[] sorted() {
@@ -131,7 +132,9 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
     offeredPs[number] = sim.nowPs();
     FabricRoute route = route(from, to);
     if (measures) {
-      aloneSumPs += route.latencyPs + (double) links.serialPs(route, offer.packetBytes);
+      long alonePs = route.latencyPs + links.serialPs(route, offer.packetBytes);
+      aloneSumPs += alonePs;
+      longestAlonePs = Math.max(longestAlonePs, alonePs);
     }
     Pe pe = machine.peAt(from);
     int inPackage = machine.peIndex(pe) % (machine.cubesPerSip() * machine.pesPerCube());
