@@ -52,8 +52,7 @@ final class RouterKeysTest {
       })
   void badValue_isOneMessage(String override, String message) {
     assertThatThrownBy(() -> Machines.load(MESH, List.of(override)))
-        .isInstanceOfSatisfying(
-            ConfigException.class, e -> assertThat(e.problems()).hasSize(1))
+        .isInstanceOfSatisfying(ConfigException.class, e -> assertThat(e.problems()).hasSize(1))
         .hasMessageContaining(message);
   }
 }

@@ -111,7 +111,8 @@ final class TrafficBenchTest {
     RunResult result =
         run(
             FOUR,
-            List.of("fabric.router=none", "fabric.virtual_channels=auto", "fabric.buffer=unlimited"),
+            List.of(
+                "fabric.router=none", "fabric.virtual_channels=auto", "fabric.buffer=unlimited"),
             "load=0.001",
             "cycles=4000");
     assertThat(of(result.rows().getFirst(), "max_ns")).isLessThanOrEqualTo(8 + 2);
