@@ -96,7 +96,7 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
   }
 
   private boolean isOver() {
-    return endMeasured < Integer.MAX_VALUE && arrived == endMeasured - firstMeasured
+    return (endMeasured < Integer.MAX_VALUE && arrived == endMeasured - firstMeasured)
         || sim.nowPs()
             > PATIENCE * (offer.slotPs * (offer.warmUp + offer.measured) + longestAlonePs);
   }
