@@ -772,6 +772,12 @@ public final class Machine {
     return route(peNode(from), peNode(to));
   }
 
+  /** The links from a PE to its router and back. */
+  public Route loop(Pe pe) {
+    Pe other = peAt(peIndex(pe) == 0 ? 1 : 0);
+    return new Route(this, new int[] {route(pe, other).first(), route(other, pe).last()});
+  }
+
   /**
    * The virtual channel of each link of a route, for finite buffers.
    *
@@ -844,8 +850,11 @@ public final class Machine {
     return channel;
   }
 
-  /** Phases that routes of this machine pass through: as many virtual channels are of use. */
-  int phaseCount() {
+  /**
+   * Phases that routes of this machine pass through: as many virtual channels are of use, unless
+   * packets choose among several ({@code fabric.router}).
+   */
+  public int phaseCount() {
     int count = 0;
     for (int phase = 0; phase < phases(network.axes()); phase++) {
       count += hasPhase(phase) ? 1 : 0;
@@ -915,9 +924,7 @@ public final class Machine {
   /** How transfers share links. */
   public FabricSpec fabric() {
     FabricSpec f = config.fabric();
-    return f.virtualChannels() > 0
-        ? f
-        : new FabricSpec(f.chunkBytes(), f.bufferBytes(), f.flitBytes(), Math.max(1, phaseCount()));
+    return f.virtualChannels() > 0 ? f : f.withVirtualChannels(Math.max(1, phaseCount()));
   }
 
   /** The HBM slice of each PE. */

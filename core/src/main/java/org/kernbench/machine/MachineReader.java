@@ -34,6 +34,7 @@ import org.kernbench.machine.spec.MathSpec;
 import org.kernbench.machine.spec.MmuSpec;
 import org.kernbench.machine.spec.NodesSpec;
 import org.kernbench.machine.spec.PeSpec;
+import org.kernbench.machine.spec.RouterSpec;
 import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.machine.spec.SlotAccess;
 import org.kernbench.machine.spec.SlotCost;
@@ -591,7 +592,9 @@ final class MachineReader {
               .formatted(chunk, hbm.burstBytes()));
     }
     long flit = map.size("flit");
-    int channels = map.integerOr("virtual_channels", "auto", 1, Machine.phases(dimensions));
+    Optional<RouterSpec> router = RouterReader.router(map, hbm);
+    int most = router.isPresent() ? RouterSpec.MOST_CHANNELS : Machine.phases(dimensions);
+    int channels = map.integerOr("virtual_channels", "auto", 1, most);
     long buffer =
         map.isText("buffer", "unlimited")
             ? FabricSpec.UNLIMITED
@@ -607,7 +610,15 @@ final class MachineReader {
           "got %s B; expected a multiple of fabric.flit, e.g. %s B"
               .formatted(buffer, Math.ceilDiv(buffer, flit) * flit));
     }
-    return new FabricSpec(chunk, buffer, flit, channels);
+    if (router.isPresent() && buffer == FabricSpec.UNLIMITED && problems.isClean(map.path())) {
+      map.problem(
+          "buffer",
+          "got unlimited, but fabric.router describes routers with buffers; expected a size per"
+              + " virtual channel, e.g. "
+              + 8 * flit
+              + " B, or no fabric.router");
+    }
+    return new FabricSpec(chunk, buffer, flit, channels, router);
   }
 
   /** With finite buffers, routes that wait for each other in a circle may stop for ever. */

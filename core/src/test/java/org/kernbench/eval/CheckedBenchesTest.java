@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.benches.BenchRegistry;
@@ -36,7 +37,7 @@ final class CheckedBenchesTest {
       Set.of("ccl-latency-sweep", "milestone-1h-ccl", "milestone-1h-gemm", "train-step");
 
   /** Simulates single calls in mode time and puts their times together: no program to check. */
-  private static final String OF_MANY_RUNS = "gpt-step";
+  private static final Set<String> OF_MANY_RUNS = Set.of("gpt-step", "traffic");
 
   static Stream<String> benches() {
     return allBenches().filter(n -> !LONG.contains(n));
@@ -45,7 +46,7 @@ final class CheckedBenchesTest {
   static Stream<String> allBenches() {
     return BenchRegistry.standard().all().stream()
         .map(Bench::name)
-        .filter(n -> !n.equals(OF_MANY_RUNS));
+        .filter(n -> !OF_MANY_RUNS.contains(n));
   }
 
   private static RunResult run(String name, RunOptions options) {
@@ -107,10 +108,11 @@ final class CheckedBenchesTest {
     assertThat(unchecked.checked()).isEmpty();
   }
 
-  @Test
-  void benchOfManyRuns_checked_isRefused() {
+  @ParameterizedTest
+  @ValueSource(strings = {"gpt-step", "traffic"})
+  void benchOfManyRuns_checked_isRefused(String bench) {
     RunOptions checked = RunOptions.DEFAULT.withCheck(true);
-    assertThatThrownBy(() -> run(OF_MANY_RUNS, checked))
+    assertThatThrownBy(() -> run(bench, checked))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("nothing can be checked");
   }

@@ -54,176 +54,6 @@ final class BufferedFabric implements Interconnect, EventHandler {
 
   private static final int PLENTY = 1 << 30;
 
-  private static final class Transfer {
-    final int index;
-    long id;
-    int[] route = {};
-    int[] way = {};
-    int[] channels = {};
-
-    /** Links that flits cross; a banked memory at the end is not one. */
-    int hops;
-
-    long bytes;
-    long earliestPs;
-    long worstWaitPs;
-    int worstLink;
-    long memoryPs;
-    boolean tellInjected;
-    boolean reads;
-    boolean writes;
-    int sinkArg;
-    @Nullable Sink sink;
-
-    Transfer(int index) {
-      this.index = index;
-    }
-
-    Sink sink() {
-      Sink s = sink;
-      if (s == null) {
-        throw new IllegalStateException("bug: transfer " + index + " has ended");
-      }
-      return s;
-    }
-  }
-
-  /** A chunk. */
-  private static final class Packet {
-    final int index;
-    Transfer transfer;
-    long number;
-    long bytes;
-    int flits;
-    long offeredPs;
-    int[] sent = {}; // flits, by hop
-    long[] headPs = {}; // when the head reached the hop
-    long[] startPs = {}; // when it entered its link
-
-    Packet(int index, Transfer transfer) {
-      this.index = index;
-      this.transfer = transfer;
-    }
-
-    void start(Transfer t, long newNumber, long newBytes, long flitBytes) {
-      transfer = t;
-      number = newNumber;
-      bytes = newBytes;
-      flits = (int) Math.max(1, Math.ceilDiv(newBytes, flitBytes));
-      if (sent.length < t.hops) {
-        sent = new int[t.hops];
-        headPs = new long[t.hops];
-        startPs = new long[t.hops];
-      }
-      Arrays.fill(sent, 0);
-    }
-  }
-
-  /** A packet that wants to cross a link. */
-  private record Visit(Packet packet, int hop) {
-    /** The link over which it came, -1 if it begins here. */
-    int input() {
-      return hop == 0 ? -1 : packet.transfer.route[hop - 1];
-    }
-  }
-
-  /** A virtual channel of a link, with the buffer at its end. */
-  private final class Channel {
-    final int link;
-    int credits;
-    @Nullable Visit owner;
-    final ArrayDeque<Visit> waiting = new ArrayDeque<>();
-
-    /** {@link Visit#input} of the last owner. */
-    private int lastInput = -1;
-
-    // the buffer, what is on the link included: packet, hop after the link, tail arrival of each
-    // flit, oldest first
-    private Packet[] packets = new Packet[8];
-    private int[] hops = new int[8];
-    private long[] tailsPs = new long[8];
-    private int first;
-    private int count;
-    private int arrived;
-
-    /** Whether the packet at the head of the buffer has asked for its next link. */
-    boolean asked;
-
-    /** Until then the tail of the packet before is leaving. */
-    long leavingPs;
-
-    Channel(int link, boolean isMemory) {
-      this.link = link;
-      this.credits = isMemory ? PLENTY : bufferFlits;
-    }
-
-    /** Gives a free channel to a packet that waits for it: the links that lead here in turn. */
-    void grant() {
-      if (owner != null || waiting.isEmpty()) {
-        return;
-      }
-      Visit next = waiting.getFirst();
-      for (Visit v : waiting) {
-        if (turnsUntil(v) < turnsUntil(next)) {
-          next = v;
-        }
-      }
-      waiting.remove(next);
-      lastInput = next.input();
-      owner = next;
-    }
-
-    private int turnsUntil(Visit v) {
-      int inputs = freePs.length + 1;
-      return Math.floorMod(v.input() - lastInput - 1, inputs);
-    }
-
-    void push(Packet packet, int hop, long tailPs) {
-      if (count == packets.length) {
-        Packet[] morePackets = new Packet[count * 2];
-        int[] moreHops = new int[count * 2];
-        long[] moreTails = new long[count * 2];
-        for (int i = 0; i < count; i++) {
-          int at = (first + i) % count;
-          morePackets[i] = packets[at];
-          moreHops[i] = hops[at];
-          moreTails[i] = tailsPs[at];
-        }
-        packets = morePackets;
-        hops = moreHops;
-        tailsPs = moreTails;
-        first = 0;
-      }
-      int at = (first + count) % packets.length;
-      packets[at] = packet;
-      hops[at] = hop;
-      tailsPs[at] = tailPs;
-      count++;
-    }
-
-    boolean hasArrived() {
-      return arrived > 0;
-    }
-
-    Packet packet() {
-      return packets[first];
-    }
-
-    int hop() {
-      return hops[first];
-    }
-
-    long tailPs() {
-      return tailsPs[first];
-    }
-
-    void pop() {
-      first = (first + 1) % packets.length;
-      count--;
-      arrived--;
-    }
-  }
-
   private final Simulation sim;
   private final int handler;
   private final long chunkBytes;
@@ -235,7 +65,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
   private final @Nullable HbmSlices slices;
   private final @Nullable Machine machine;
 
-  private final Channel[] channels;
+  private final BufferedChannel[] channels;
   private final int[] turn; // by link: the channel that was served last
   private final long[] freePs;
   private final long[] servedPs; // by link: when it is to be looked at, -1 if no event says so
@@ -245,10 +75,10 @@ final class BufferedFabric implements Interconnect, EventHandler {
   private final long[] lastWho; // by link, see Ties
   private final Ties ties;
 
-  private final List<Transfer> transfers = new ArrayList<>();
-  private final ArrayDeque<Transfer> freeTransfers = new ArrayDeque<>();
-  private final List<Packet> packets = new ArrayList<>();
-  private final ArrayDeque<Packet> freePackets = new ArrayDeque<>();
+  private final List<BufferedTransfer> transfers = new ArrayList<>();
+  private final ArrayDeque<BufferedTransfer> freeTransfers = new ArrayDeque<>();
+  private final List<BufferedPacket> packets = new ArrayList<>();
+  private final ArrayDeque<BufferedPacket> freePackets = new ArrayDeque<>();
   private @Nullable TransferLog log;
 
   static BufferedFabric of(Simulation sim, Machine machine) {
@@ -284,11 +114,11 @@ final class BufferedFabric implements Interconnect, EventHandler {
     this.rates = rates.clone();
     this.latenciesPs = latenciesPs.clone();
     this.slices = machine != null && machine.hbm().isBanked() ? new HbmSlices(machine) : null;
-    this.channels = new Channel[rates.length * vcs];
+    this.channels = new BufferedChannel[rates.length * vcs];
     for (int i = 0; i < channels.length; i++) {
       int link = i / vcs;
       boolean memory = machine != null && machine.linkKind(link).isMemoryPort();
-      channels[i] = new Channel(link, memory);
+      channels[i] = new BufferedChannel(link, memory ? PLENTY : bufferFlits, rates.length);
     }
     this.turn = new int[rates.length];
     this.freePs = new long[rates.length];
@@ -321,9 +151,9 @@ final class BufferedFabric implements Interconnect, EventHandler {
       int sinkArg,
       boolean tellInjected,
       @Nullable MemorySpan span) {
-    Transfer t = freeTransfers.poll();
+    BufferedTransfer t = freeTransfers.poll();
     if (t == null) {
-      t = new Transfer(transfers.size());
+      t = new BufferedTransfer(transfers.size());
       transfers.add(t);
     }
     t.id = id;
@@ -372,14 +202,14 @@ final class BufferedFabric implements Interconnect, EventHandler {
         + route.narrowest.durationPs(rest);
   }
 
-  private boolean hasChunk(Transfer t, long number) {
+  private boolean hasChunk(BufferedTransfer t, long number) {
     return number == 0 || number * chunkBytes < t.bytes;
   }
 
-  private void schedule(Transfer t, long number, long timePs, int kind) {
-    Packet p = freePackets.poll();
+  private void schedule(BufferedTransfer t, long number, long timePs, int kind) {
+    BufferedPacket p = freePackets.poll();
     if (p == null) {
-      p = new Packet(packets.size(), t);
+      p = new BufferedPacket(packets.size(), t);
       packets.add(p);
     }
     p.start(t, number, Math.min(chunkBytes, t.bytes - number * chunkBytes), flitBytes);
@@ -391,7 +221,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     switch (kind) {
       case OFFER -> offer(packets.get(arg));
       case ARRIVAL -> {
-        channels[arg].arrived++;
+        channels[arg].arrive();
         advance(channels[arg]);
       }
       case ADVANCE -> advance(channels[arg]);
@@ -407,16 +237,16 @@ final class BufferedFabric implements Interconnect, EventHandler {
     }
   }
 
-  private void offer(Packet p) {
+  private void offer(BufferedPacket p) {
     ask(p, 0);
   }
 
   /** The packet at the head of a buffer goes on as far as it can. */
-  private void advance(Channel c) {
+  private void advance(BufferedChannel c) {
     if (!c.hasArrived() || sim.nowPs() < c.leavingPs) {
       return;
     }
-    Packet p = c.packet();
+    BufferedPacket p = c.packet();
     int hop = c.hop();
     if (c.asked) {
       wake(p.transfer.route[hop]);
@@ -427,10 +257,10 @@ final class BufferedFabric implements Interconnect, EventHandler {
   }
 
   /** A packet asks for the next channel of its route. */
-  private void ask(Packet p, int hop) {
+  private void ask(BufferedPacket p, int hop) {
     p.headPs[hop] = sim.nowPs();
-    Channel c = channel(p.transfer, hop);
-    Visit visit = new Visit(p, hop);
+    BufferedChannel c = channel(p.transfer, hop);
+    BufferedChannel.Visit visit = new BufferedChannel.Visit(p, hop);
     c.waiting.add(visit);
     wake(c.link);
   }
@@ -449,7 +279,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     }
   }
 
-  private Channel channel(Transfer t, int hop) {
+  private BufferedChannel channel(BufferedTransfer t, int hop) {
     return channels[t.route[hop] * vcs + t.channels[hop]];
   }
 
@@ -464,8 +294,8 @@ final class BufferedFabric implements Interconnect, EventHandler {
     }
     for (int i = 1; i <= vcs; i++) {
       int vc = (turn[link] + i) % vcs;
-      Channel c = channels[link * vcs + vc];
-      Visit v = c.owner;
+      BufferedChannel c = channels[link * vcs + vc];
+      BufferedChannel.Visit v = c.owner;
       if (v != null && canSend(c, v)) {
         turn[link] = vc;
         send(c, v);
@@ -474,16 +304,16 @@ final class BufferedFabric implements Interconnect, EventHandler {
     }
   }
 
-  private boolean canSend(Channel c, Visit v) {
-    boolean last = v.hop == v.packet.transfer.hops - 1;
+  private boolean canSend(BufferedChannel c, BufferedChannel.Visit v) {
+    boolean last = v.hop() == v.packet().transfer.hops - 1;
     if (!last && c.credits == 0) {
       return false;
     }
-    if (v.hop == 0) {
+    if (v.hop() == 0) {
       return true;
     }
-    Channel from = channel(v.packet.transfer, v.hop - 1);
-    return from.hasArrived() && from.packet() == v.packet && portFreePs[from.link] <= sim.nowPs();
+    BufferedChannel from = channel(v.packet().transfer, v.hop() - 1);
+    return from.hasArrived() && from.packet() == v.packet() && portFreePs[from.link] <= sim.nowPs();
   }
 
   /** Other packets at the end of a link may go on now. */
@@ -493,10 +323,10 @@ final class BufferedFabric implements Interconnect, EventHandler {
     }
   }
 
-  private void send(Channel c, Visit v) {
-    final Packet p = v.packet;
-    final Transfer t = p.transfer;
-    final int hop = v.hop;
+  private void send(BufferedChannel c, BufferedChannel.Visit v) {
+    final BufferedPacket p = v.packet();
+    final BufferedTransfer t = p.transfer;
+    final int hop = v.hop();
     final int link = c.link;
     final long now = sim.nowPs();
     final int number = p.sent[hop]++;
@@ -504,7 +334,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     final long bytes = tail ? p.bytes - (p.flits - 1) * flitBytes : flitBytes;
     long enteredPs = now + rates[link].durationPs(bytes);
     if (hop > 0) {
-      Channel from = channel(t, hop - 1);
+      BufferedChannel from = channel(t, hop - 1);
       enteredPs = Math.max(enteredPs, from.tailPs());
       from.pop();
       if (vcs > 1) {
@@ -546,13 +376,13 @@ final class BufferedFabric implements Interconnect, EventHandler {
     }
   }
 
-  private int index(Transfer t, int hop) {
+  private int index(BufferedTransfer t, int hop) {
     return t.route[hop] * vcs + t.channels[hop];
   }
 
   /** The tail of a packet enters a link. */
-  private void sent(Packet p, int hop, long tailPs) {
-    final Transfer t = p.transfer;
+  private void sent(BufferedPacket p, int hop, long tailPs) {
+    final BufferedTransfer t = p.transfer;
     final int link = t.route[hop];
     if (log != null) {
       boolean first = hop == 0 && !t.reads;
@@ -584,7 +414,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     }
   }
 
-  private void delivered(Transfer t, long timePs) {
+  private void delivered(BufferedTransfer t, long timePs) {
     Sink sink = t.sink();
     t.sink = null;
     freeTransfers.add(t);
@@ -601,8 +431,8 @@ final class BufferedFabric implements Interconnect, EventHandler {
     return s;
   }
 
-  private void read(Packet p) {
-    final Transfer t = p.transfer;
+  private void read(BufferedPacket p) {
+    final BufferedTransfer t = p.transfer;
     final long now = sim.nowPs();
     HbmBanks banks = slices().access(t.index, p.number * chunkBytes, p.bytes, now);
     long head = Math.max(banks.firstPs, banks.lastPs - rates[t.route[0]].durationPs(p.bytes));
@@ -613,8 +443,8 @@ final class BufferedFabric implements Interconnect, EventHandler {
     sim.schedule(head, handler, OFFER, p.index);
   }
 
-  private void write(Packet p) {
-    final Transfer t = p.transfer;
+  private void write(BufferedPacket p) {
+    final BufferedTransfer t = p.transfer;
     final long now = sim.nowPs();
     HbmBanks banks = slices().access(t.index, p.number * chunkBytes, p.bytes, now);
     t.memoryPs = Math.max(t.memoryPs, banks.lastPs);
@@ -627,8 +457,8 @@ final class BufferedFabric implements Interconnect, EventHandler {
   }
 
   /** The memory counts as a link, with the latency of its port. */
-  private void memory(Packet p, long headPs, long firstPs, long lastPs) {
-    final Transfer t = p.transfer;
+  private void memory(BufferedPacket p, long headPs, long firstPs, long lastPs) {
+    final BufferedTransfer t = p.transfer;
     final int port = slices().port(t.index);
     busyPs[port] += rates[port].durationPs(p.bytes);
     bytesOn[port] += p.bytes;

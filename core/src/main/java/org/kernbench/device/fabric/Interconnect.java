@@ -25,11 +25,14 @@ public interface Interconnect {
   }
 
   /**
-   * The links of a machine: with finite buffers if it says so.
+   * The links of a machine: with finite buffers, and routers that are clocked, if it says so.
    *
    * @param folded the shifts by which packages are folded, null for none; never with buffers
    */
   static Interconnect of(Simulation sim, Machine machine, @Nullable Symmetry folded) {
+    if (machine.fabric().router().isPresent()) {
+      return RouterFabric.of(sim, machine);
+    }
     return machine.fabric().isBuffered()
         ? BufferedFabric.of(sim, machine)
         : Fabric.of(sim, machine, folded);

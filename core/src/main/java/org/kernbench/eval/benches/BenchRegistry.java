@@ -9,6 +9,7 @@ import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.replay.TraceReplayBench;
+import org.kernbench.eval.traffic.TrafficBench;
 import org.kernbench.eval.training.GptStepBench;
 import org.kernbench.eval.training.MimoBench;
 import org.kernbench.eval.training.TrainingBench;
@@ -56,6 +57,7 @@ public final class BenchRegistry {
             new ShardedGemmBench(),
             new SoftmaxBench(),
             new TraceReplayBench(),
+            new TrafficBench(),
             new TrainingBench(TrainingBench.Scope.MLP),
             new TrainingBench(TrainingBench.Scope.BLOCK),
             new TrainingBench(TrainingBench.Scope.STEP)));

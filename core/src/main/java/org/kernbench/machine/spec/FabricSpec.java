@@ -1,5 +1,6 @@
 package org.kernbench.machine.spec;
 
+import java.util.Optional;
 import org.kernbench.machine.Machine;
 
 /**
@@ -11,10 +12,27 @@ import org.kernbench.machine.Machine;
  * @param flitBytes unit of flow control with finite buffers; a power of two
  * @param virtualChannels separate buffers per link, with finite buffers; 0 for as many as routes
  *     need, see {@link Machine#virtualChannels}
+ * @param router what happens inside routers, with finite buffers; empty for routers that take no
+ *     time of their own and pass on whatever can go
  */
-public record FabricSpec(long chunkBytes, long bufferBytes, long flitBytes, int virtualChannels) {
+public record FabricSpec(
+    long chunkBytes,
+    long bufferBytes,
+    long flitBytes,
+    int virtualChannels,
+    Optional<RouterSpec> router) {
   /** As much room as ever needed. */
   public static final long UNLIMITED = Long.MAX_VALUE;
+
+  /** Without routers of their own time. */
+  public FabricSpec(long chunkBytes, long bufferBytes, long flitBytes, int virtualChannels) {
+    this(chunkBytes, bufferBytes, flitBytes, virtualChannels, Optional.empty());
+  }
+
+  /** The same with another number of virtual channels. */
+  public FabricSpec withVirtualChannels(int count) {
+    return new FabricSpec(chunkBytes, bufferBytes, flitBytes, count, router);
+  }
 
   /** Whether buffers are finite, so that links wait for room behind them. */
   public boolean isBuffered() {

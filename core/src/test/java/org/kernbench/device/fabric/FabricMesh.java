@@ -3,9 +3,11 @@ package org.kernbench.device.fabric;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.kernbench.device.FlitMesh;
 import org.kernbench.device.FlitMeshTraffic;
 import org.kernbench.machine.spec.FabricSpec;
+import org.kernbench.machine.spec.RouterSpec;
 import org.kernbench.sim.Rate;
 import org.kernbench.sim.Simulation;
 
@@ -22,9 +24,14 @@ public final class FabricMesh {
   private final int side;
   private final int[][] linkTo;
   private final List<Long> latencies = new ArrayList<>();
+  private final List<int[]> ends = new ArrayList<>();
+  private final int hop;
+  private final int local;
 
-  private FabricMesh(int side) {
+  private FabricMesh(int side, int hop, int local) {
     this.side = side;
+    this.hop = hop;
+    this.local = local;
     int nodes = side * side;
     // Routers are 0 .. nodes-1, the nodes behind them nodes .. 2*nodes-1.
     linkTo = new int[2 * nodes][2 * nodes];
@@ -34,19 +41,20 @@ public final class FabricMesh {
         int x = a % side + step[0];
         int y = a / side + step[1];
         if (x >= 0 && x < side && y >= 0 && y < side) {
-          connect(y * side + x, a, FlitMesh.HOP_CYCLES);
+          connect(y * side + x, a, hop);
         }
       }
     }
     for (int a = 0; a < nodes; a++) {
-      connect(nodes + a, a, FlitMesh.LOCAL_CYCLES);
-      connect(a, nodes + a, FlitMesh.LOCAL_CYCLES);
+      connect(nodes + a, a, local);
+      connect(a, nodes + a, local);
     }
   }
 
   private void connect(int from, int to, int cycles) {
     linkTo[from][to] = latencies.size();
     latencies.add(cycles * CYCLE_PS);
+    ends.add(new int[] {from, to});
   }
 
   private int[] route(int source, int destination) {
@@ -101,12 +109,47 @@ public final class FabricMesh {
         (sim, rates, latenciesPs) -> new BufferedFabric(sim, spec, rates, latenciesPs));
   }
 
+  /**
+   * The same with routers that are clocked, which choose the channels.
+   *
+   * @param hop cycles of a link between routers
+   * @param local of one between a router and its node
+   */
+  static long[] runRouters(
+      FlitMeshTraffic traffic, RouterSpec router, int channels, int depth, int hop, int local) {
+    FabricSpec spec =
+        new FabricSpec(
+            (long) traffic.packetFlits() * FLIT_BYTES,
+            (long) depth * FLIT_BYTES,
+            FLIT_BYTES,
+            channels,
+            Optional.of(router));
+    FabricMesh mesh = new FabricMesh(traffic.side(), hop, local);
+    int nodes = traffic.side() * traffic.side();
+    boolean[] isRouter = new boolean[2 * nodes];
+    Arrays.fill(isRouter, 0, nodes, true);
+    RouterFabric.Joints joints =
+        new RouterFabric.Joints(
+            mesh.ends.stream().mapToInt(e -> e[0]).toArray(),
+            mesh.ends.stream().mapToInt(e -> e[1]).toArray(),
+            isRouter);
+    return run(
+        traffic,
+        1,
+        mesh,
+        (sim, rates, latenciesPs) -> new RouterFabric(sim, spec, rates, latenciesPs, joints));
+  }
+
   private interface Maker {
     Interconnect make(Simulation sim, Rate[] rates, long[] latenciesPs);
   }
 
   private static long[] run(FlitMeshTraffic traffic, int channels, Maker maker) {
-    FabricMesh mesh = new FabricMesh(traffic.side());
+    FabricMesh mesh = new FabricMesh(traffic.side(), FlitMesh.HOP_CYCLES, FlitMesh.LOCAL_CYCLES);
+    return run(traffic, channels, mesh, maker);
+  }
+
+  private static long[] run(FlitMeshTraffic traffic, int channels, FabricMesh mesh, Maker maker) {
     long[] latenciesPs = mesh.latencies.stream().mapToLong(ps -> ps).toArray();
     Rate[] rates = new Rate[latenciesPs.length];
     Arrays.fill(rates, FLIT_PER_CYCLE);

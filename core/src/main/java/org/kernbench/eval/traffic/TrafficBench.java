@@ -1,0 +1,169 @@
+package org.kernbench.eval.traffic;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Mode;
+import org.kernbench.device.fabric.FabricRoute;
+import org.kernbench.eval.Bench;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.Outcome;
+import org.kernbench.eval.Param;
+import org.kernbench.eval.output.Digest;
+import org.kernbench.eval.output.Numbers;
+import org.kernbench.machine.Machine;
+
+/**
+ * {@code traffic}: latency over load. Packets go between the processing elements of a machine by a
+ * pattern, open loop: the next one begins whether or not the last has arrived.
+ *
+ * <p>A load of 1 keeps the first link of every node always busy; where that link passes a flit in a
+ * cycle it is the <em>flits per node and cycle</em> of the literature. Each load is a simulation of
+ * its own, on idle links, with the same seed.
+ */
+public final class TrafficBench implements Bench {
+  private static final Param<TrafficPattern> PATTERN =
+      Param.choice("pattern", TrafficPattern.UNIFORM, TrafficPattern.class, "who sends to whom");
+  private static final Param<String> LOAD =
+      Param.word(
+          "load",
+          "0.01",
+          "auto, or loads above 0 and up to 1, ascending, e.g. 0.1 or 0.1,0.2,0.4",
+          "part of what the first link of a node passes; auto: in steps until it is saturated");
+  private static final Param<Long> PACKET =
+      Param.size("packet", "128 B", 1, 1 << 20, "bytes of a packet");
+  private static final Param<Integer> CYCLES =
+      Param.integer(
+          "cycles", 200, 10, 1_000_000, "slots measured: times of a flit on the first link");
+  private static final Param<Integer> WARM_UP =
+      Param.integer("warm_up", 100, 0, 1_000_000, "slots before them");
+  private static final Param<Integer> SEED =
+      Param.integer("seed", 1, 0, Integer.MAX_VALUE, "of what chance decides");
+  private static final Param<Integer> HOT_NODE =
+      Param.integer("hot_node", 0, 0, 1 << 20, "PE that hotspot sends to");
+  private static final Param<Integer> HOT_PERCENT =
+      Param.integer("hot_percent", 10, 1, 100, "of the packets of hotspot that go there");
+
+  private static final int MOST_NODES = 1024;
+
+  @Override
+  public String name() {
+    return "traffic";
+  }
+
+  @Override
+  public String description() {
+    return "latency over load: packets between PEs by a pattern, open loop, until saturation";
+  }
+
+  @Override
+  public List<Param<?>> params() {
+    return List.of(PATTERN, LOAD, PACKET, CYCLES, WARM_UP, SEED, HOT_NODE, HOT_PERCENT);
+  }
+
+  @Override
+  public Outcome run(BenchContext context) {
+    if (context.mode() == Mode.VALUES) {
+      throw new UsageException("traffic has times only; expected --mode time or full");
+    }
+    Machine machine = context.machine();
+    check(context, machine);
+    TrafficNodes nodes = TrafficNodes.of(machine);
+    context.param(PATTERN).check(nodes);
+    List<Double> loads = loads(context.param(LOAD));
+    TrafficRun.Offer offer = offer(context, machine);
+    FabricRoute[] routes = new FabricRoute[nodes.count() * nodes.count()];
+    TrafficCurve curve =
+        loads.isEmpty()
+            ? TrafficCurve.toSaturation(l -> new TrafficRun(machine, nodes, offer, l, routes).run())
+            : TrafficCurve.at(loads, l -> new TrafficRun(machine, nodes, offer, l, routes).run());
+    return outcome(context, machine, nodes, offer, curve);
+  }
+
+  private static Outcome outcome(
+      BenchContext context,
+      Machine machine,
+      TrafficNodes nodes,
+      TrafficRun.Offer offer,
+      TrafficCurve curve) {
+    Outcome outcome = Outcome.on(machine);
+    outcome.condition("nodes", nodes.text());
+    outcome.condition("slot_ns", Numbers.ns(offer.slotPs()));
+    outcome.condition("flits_per_packet", offer.flits());
+    Digest digest = new Digest();
+    long events = 0;
+    for (TrafficPoint each : curve.points()) {
+      outcome.row(each.row(curve.zeroLoadPs()));
+      digest.add(each.load() + " " + each.late() + " " + List.of(each.meanPs(), each.accepted()));
+      events += each.events();
+    }
+    outcome.simulated(events, digest.text());
+    TrafficPoint first = curve.points().getFirst();
+    long boundPs = first.late() == 0 ? (long) first.alonePs() : 0;
+    outcome.time((long) Math.ceil(first.meanPs()), boundPs, "latency");
+    outcome.metric("lowest_load_ns", Numbers.ns(Math.round(curve.zeroLoadPs())));
+    double most = curve.points().stream().mapToDouble(TrafficPoint::accepted).max().orElse(0);
+    outcome.metric("most_accepted", Numbers.rounded(most));
+    if (curve.saturation() > 0) {
+      outcome.metric("saturation_load", Numbers.rounded(curve.saturation()));
+    }
+    String title = "%s, %s".formatted(Param.word(context.param(PATTERN)), machine.name());
+    outcome.file("latency-over-load.svg", () -> LatencyFigure.svg(title, curve));
+    return outcome.noBreakdown(
+        "each load is simulated on its own; the rows say how latency grows with it");
+  }
+
+  private static void check(BenchContext context, Machine machine) {
+    int count = machine.peCount();
+    if (count < 2 || count > MOST_NODES) {
+      throw new UsageException(
+          "traffic: the machine has %s PEs; expected 2 to %s".formatted(count, MOST_NODES));
+    }
+    if (context.param(HOT_NODE) >= count) {
+      throw new UsageException(
+          "hot_node=%s: expected a PE, 0 to %s".formatted(context.param(HOT_NODE), count - 1));
+    }
+  }
+
+  /** Ascending; none for {@code auto}. */
+  private static List<Double> loads(String text) {
+    List<Double> loads = new ArrayList<>();
+    if (text.equals("auto")) {
+      return loads;
+    }
+    for (String each : text.split(",", -1)) {
+      double load = number(each.strip());
+      double before = loads.isEmpty() ? 0 : loads.getLast();
+      if (!(load > before && load <= 1)) {
+        throw new UsageException(
+            "load=%s: got \"%s\"; expected auto, or numbers above 0 and up to 1, ascending, e.g. 0.1,0.2"
+                .formatted(text, each.strip()));
+      }
+      loads.add(load);
+    }
+    return loads;
+  }
+
+  private static double number(String text) {
+    try {
+      return Double.parseDouble(text);
+    } catch (NumberFormatException e) {
+      return Double.NaN;
+    }
+  }
+
+  private static TrafficRun.Offer offer(BenchContext context, Machine machine) {
+    long flit = machine.fabric().flitBytes();
+    int first = machine.route(machine.peAt(0), machine.peAt(1)).first();
+    long packet = context.param(PACKET);
+    return new TrafficRun.Offer(
+        context.param(PATTERN),
+        new TrafficPattern.Hot(context.param(HOT_NODE), context.param(HOT_PERCENT)),
+        packet,
+        machine.specOf(first).rate().durationPs(flit),
+        Math.toIntExact(Math.ceilDiv(packet, flit)),
+        context.param(WARM_UP),
+        context.param(CYCLES),
+        context.param(SEED));
+  }
+}

@@ -1,0 +1,57 @@
+package org.kernbench.eval.traffic;
+
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.kernbench.eval.output.Numbers;
+
+/**
+ * What became of the packets that were offered at one load, between warm-up and end.
+ *
+ * @param load asked for, as a part of what the first link of a node passes
+ * @param offered what chance made of it
+ * @param accepted delivered in the same time, in the same unit
+ * @param latenciesPs from offered to the arrival of the last byte, ascending
+ * @param late packets that had not arrived when the run was given up
+ * @param alonePs mean latency if none had met another
+ */
+record TrafficPoint(
+    double load,
+    double offered,
+    double accepted,
+    long[] latenciesPs,
+    long late,
+    double alonePs,
+    long events) {
+  /** Arithmetic mean, ps; without those that are late. */
+  double meanPs() {
+    return Arrays.stream(latenciesPs).average().orElse(0);
+  }
+
+  /** What that part of the packets does not exceed, by nearest rank. */
+  long percentilePs(double share) {
+    int n = latenciesPs.length;
+    return n == 0 ? 0 : latenciesPs[Math.max(0, (int) Math.ceil(share * n) - 1)];
+  }
+
+  /** Whether latency has run away: beyond three times that of no load, or packets are late. */
+  boolean isSaturated(double zeroLoadPs) {
+    return late > 0 || meanPs() > TrafficCurve.SATURATED * zeroLoadPs;
+  }
+
+  Map<String, Object> row(double zeroLoadPs) {
+    Map<String, Object> row = new LinkedHashMap<>();
+    row.put("load", Numbers.rounded(load));
+    row.put("offered", Numbers.rounded(offered));
+    row.put("accepted", Numbers.rounded(accepted));
+    row.put("mean_ns", Numbers.ns(Math.round(meanPs())));
+    row.put("p50_ns", Numbers.ns(percentilePs(0.50)));
+    row.put("p95_ns", Numbers.ns(percentilePs(0.95)));
+    row.put("p99_ns", Numbers.ns(percentilePs(0.99)));
+    row.put("max_ns", Numbers.ns(percentilePs(1)));
+    row.put("packets", latenciesPs.length + late);
+    row.put("late", late);
+    row.put("saturated", isSaturated(zeroLoadPs) ? "yes" : "no");
+    return row;
+  }
+}

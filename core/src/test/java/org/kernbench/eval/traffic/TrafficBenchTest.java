@@ -1,0 +1,190 @@
+package org.kernbench.eval.traffic;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.FlitMeshTraffic;
+import org.kernbench.device.Mode;
+import org.kernbench.device.RouterMesh;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.RunResult;
+import org.kernbench.eval.Runner;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.spec.RouterAllocator;
+import org.kernbench.machine.spec.RouterSpec;
+
+/** Latency over load on meshes, against anchors of the field and routers stepped by cycles. */
+final class TrafficBenchTest {
+  private static final String FOUR = "../examples/machines/mesh-4x4.yaml";
+  private static final String EIGHT = "../examples/machines/mesh-8x8.yaml";
+  private static final RouterSpec TEXTBOOK =
+      new RouterSpec(1_000_000_000L, 1, 1, 1, 1, RouterAllocator.SEPARABLE, 1, 1, 0);
+
+  private static RunResult run(String topology, List<String> overrides, String... params) {
+    return Runner.of("test", Progress.SILENT)
+        .run(
+            new TrafficBench(),
+            RunOptions.DEFAULT
+                .withTopology(topology)
+                .withMode(Mode.TIME)
+                .withOverrides(overrides)
+                .withParams(List.of(params)));
+  }
+
+  private static double of(Map<String, Object> row, String column) {
+    return ((BigDecimal) row.get(column)).doubleValue();
+  }
+
+  /** Five cycles per router and two; means of 1.25 + 1.25 hops more than one router: 19.5. */
+  @Test
+  void almostNoLoad_fourByFour_isTheAnchor() {
+    RunResult result = run(FOUR, List.of(), "load=0.05", "cycles=2500");
+    assertThat(of(result.rows().getFirst(), "mean_ns")).isEqualTo(19.6, within(0.05 * 19.6));
+    assertThat(result.rows().getFirst().get("saturated")).isEqualTo("no");
+  }
+
+  /** Neighbours wrap: hops 1 or 3 each way; every latency is one of three sums. */
+  @Test
+  void neighbour_alone_takesTheHopsThatThereAre() {
+    RunResult result = run(FOUR, List.of(), "pattern=neighbour", "load=0.01", "cycles=2000");
+    Map<String, Object> row = result.rows().getFirst();
+    // 9 of 16 nodes go 2 hops, 6 go 4, one goes 6
+    double mean = 5 * (1 + (9 * 2 + 6 * 4 + 6) / 16.0) + 2;
+    assertThat(of(row, "mean_ns")).isEqualTo(mean, within(0.05 * mean));
+    assertThat(of(row, "p50_ns")).isEqualTo(17);
+    assertThat(of(row, "max_ns")).isBetween(37.0, 45.0);
+  }
+
+  @Test
+  void patterns_onAGrid_areTheirDefinitions() {
+    Machine machine = Machines.load(FOUR, List.of());
+    TrafficNodes nodes = TrafficNodes.of(machine);
+    assertThat(nodes.text()).isEqualTo("4x4 nodes");
+    int source = nodes.at(new int[] {1, 3});
+    SplittableRandom random = new SplittableRandom(1);
+    TrafficPattern.Hot hot = new TrafficPattern.Hot(5, 100);
+    assertThat(place(nodes, TrafficPattern.TRANSPOSE, source)).containsExactly(3, 1);
+    assertThat(place(nodes, TrafficPattern.BIT_COMPLEMENT, source)).containsExactly(2, 0);
+    assertThat(place(nodes, TrafficPattern.TORNADO, source)).containsExactly(2, 0);
+    assertThat(place(nodes, TrafficPattern.NEIGHBOUR, source)).containsExactly(2, 0);
+    assertThat(TrafficPattern.HOTSPOT.destination(nodes, source, hot, random)).isEqualTo(5);
+    int[] seen = new int[16];
+    for (int i = 0; i < 16_000; i++) {
+      seen[TrafficPattern.UNIFORM.destination(nodes, source, hot, random)]++;
+    }
+    assertThat(IntStream.of(seen)).allMatch(n -> n > 850 && n < 1150);
+  }
+
+  private static int[] place(TrafficNodes nodes, TrafficPattern pattern, int source) {
+    int to =
+        pattern.destination(nodes, source, new TrafficPattern.Hot(0, 1), new SplittableRandom(1));
+    return new int[] {nodes.place(to, 0), nodes.place(to, 1)};
+  }
+
+  /** What a node draws into another is what the links into it let through: 1 / 16 of its rate. */
+  @Test
+  void hotspot_allToOne_acceptsTheRateOfOneLink() {
+    RunResult result =
+        run(FOUR, List.of(), "pattern=hotspot", "hot_percent=100", "load=0.5", "warm_up=300");
+    Map<String, Object> row = result.rows().getFirst();
+    assertThat(of(row, "accepted")).isEqualTo(1 / 16.0, within(0.002));
+    assertThat(row.get("saturated")).isEqualTo("yes");
+  }
+
+  /** Links without clocked routers: any machine, by the streaming rule. */
+  @Test
+  void unlimitedBuffers_alone_isTheClosedForm() {
+    RunResult result =
+        run(
+            FOUR,
+            List.of(
+                "fabric.router=none", "fabric.virtual_channels=auto", "fabric.buffer=unlimited"),
+            "load=0.001",
+            "cycles=4000");
+    assertThat(of(result.rows().getFirst(), "max_ns")).isLessThanOrEqualTo(8 + 2);
+    double bound = ((BigDecimal) result.metrics().get("bound_ns")).doubleValue();
+    double time = ((BigDecimal) result.metrics().get("crit_ns")).doubleValue();
+    assertThat(time).isBetween(bound, bound + 0.0011); // rounded outwards, to picoseconds
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "load=2 | load=2: got \"2\"; expected auto, or numbers above 0",
+        "load=0.2,0.1 | got \"0.1\"; expected auto, or numbers above 0",
+        "load=much | got \"much\"; expected auto, or numbers above 0",
+        "hot_node=16 | hot_node=16: expected a PE, 0 to 15",
+      })
+  void badParameter_isRefused(String param, String message) {
+    assertThatThrownBy(() -> run(FOUR, List.of(), param))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining(message);
+  }
+
+  @Test
+  void transpose_noSquare_isRefused() {
+    assertThatThrownBy(() -> run("sip-2026", List.of(), "pattern=transpose"))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("pattern=transpose needs a square of nodes; this machine has");
+  }
+
+  /** The anchors: 33.2 and 19.6 cycles with no load, saturation at 0.43 and 0.76. */
+  @Tag("slow")
+  @ParameterizedTest
+  @CsvSource({"8, 33.2, 0.43", "4, 19.6, 0.76"})
+  void curve_toSaturation_isTheAnchors(int side, double zero, double saturation) {
+    RunResult result =
+        run(side == 8 ? EIGHT : FOUR, List.of(), "load=auto", "cycles=3000", "warm_up=1500");
+    assertThat(((BigDecimal) result.metrics().get("lowest_load_ns")).doubleValue())
+        .isEqualTo(zero, within(0.05 * zero));
+    assertThat(((BigDecimal) result.metrics().get("saturation_load")).doubleValue())
+        .isEqualTo(saturation, within(0.05 * saturation));
+  }
+
+  /** Other packets of the same kind, other code: up to 90 % of saturation within 5 %. */
+  @Tag("slow")
+  @ParameterizedTest
+  @CsvSource({"1, 0.20", "2, 0.28", "4, 0.34", "16, 0.39"})
+  void curve_upToNineTenths_isThatOfRoutersSteppedByCycles(int channels, double most) {
+    for (double load : new double[] {0.5 * most, 0.8 * most, most}) {
+      RunResult result =
+          run(
+              EIGHT,
+              List.of("fabric.virtual_channels=" + channels),
+              "load=" + load,
+              "cycles=6000",
+              "warm_up=1500");
+      double mean = of(result.rows().getFirst(), "mean_ns");
+      assertThat(mean).as("load %s", load).isEqualTo(stepped(channels, load), within(0.05 * mean));
+    }
+  }
+
+  private static double stepped(int channels, double load) {
+    SplittableRandom random = new SplittableRandom(99);
+    List<FlitMeshTraffic.Packet> packets = new ArrayList<>();
+    for (long cycle = 0; cycle < 7_500; cycle++) {
+      for (int node = 0; node < 64; node++) {
+        if (random.nextDouble() < load) {
+          packets.add(new FlitMeshTraffic.Packet(cycle, node, random.nextInt(64)));
+        }
+      }
+    }
+    FlitMeshTraffic traffic = new FlitMeshTraffic(8, 1, 7_500, packets);
+    return traffic.meanLatency(RouterMesh.run(traffic, TEXTBOOK, channels, 8, 1, 1, 100_000));
+  }
+}
