@@ -405,6 +405,12 @@ final class OutputTest {
   }
 
   @Test
+  void list_ofABench_saysWhatEachParameterTakes() {
+    check("list-collective.txt", Session.of("list", "collective"));
+    check("list-hello-send.json", Session.of("list", "hello-send", "--format", "json"));
+  }
+
+  @Test
   void version_isOneLine() {
     assertThat(Session.of("--version").out()).matches("kernbench \\S+\n");
   }
