@@ -64,7 +64,8 @@ public final class Report {
     checkObject(directory.resolve(SWEEP), sweep);
     String style = resource("uPlot.min.css") + resource("report.css");
     String library = resource("library.js") + resource("uPlot.iife.min.js");
-    String script = resource("report.js");
+    String script =
+        resource("words.js") + resource("run.js") + resource("curves.js") + resource("page.js");
     String html =
         filled(
             resource("report.html"),
