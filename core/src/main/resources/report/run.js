@@ -1,3 +1,6 @@
+const RUN = JSON.parse($('#run').textContent);
+const SWEEP = JSON.parse($('#sweep').textContent);
+
 // ---- results and causes ----
 
 function results(run) {

@@ -6,8 +6,6 @@ const LIGHT = ['#a6bddb', '#fdcdac', '#b3e2cd', '#cbc3e3', '#f4cae4', '#e6f598',
 /** Of lines, by turns after the colours: each pair of colour and dash is met once. */
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 const $ = selector => document.querySelector(selector);
-const RUN = JSON.parse($('#run').textContent);
-const SWEEP = JSON.parse($('#sweep').textContent);
 
 function element(tag, attributes, ...children) {
   const svg = ['svg', 'g', 'rect', 'line', 'path', 'text', 'circle'].includes(tag);
@@ -110,6 +108,7 @@ const isNumber = v => v !== '' && v !== null && typeof v !== 'boolean' && !isNaN
 function table(into, columns, rows, heads = columns.map(headed)) {
   const numeric = columns.map((c, i) => rows.some(r => isNumber(r[i])) && rows.every(r => r[i] === '' || isNumber(r[i])));
   const body = element('tbody');
+  const text = v => v instanceof Node ? v.textContent : String(v);
   let order = 1;
   let by = -1;
   const fill = () => {
@@ -122,7 +121,7 @@ function table(into, columns, rows, heads = columns.map(headed)) {
     onclick: () => {
       order = by === i ? -order : 1;
       by = i;
-      rows.sort((a, b) => order * (numeric[i] ? Number(a[i]) - Number(b[i]) : String(a[i]).localeCompare(String(b[i]))));
+      rows.sort((a, b) => order * (numeric[i] ? Number(a[i]) - Number(b[i]) : text(a[i]).localeCompare(text(b[i]))));
       fill();
     },
   }, heads[i])));

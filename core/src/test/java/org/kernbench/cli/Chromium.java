@@ -197,7 +197,7 @@ final class Chromium implements AutoCloseable {
 
   /** Presses a key, as {@code Tab}, {@code Enter} or {@code ArrowRight}. */
   void press(String key) throws InterruptedException {
-    Map<String, Integer> codes = Map.of("Tab", 9, "Enter", 13, "ArrowRight", 39, "+", 187);
+    Map<String, Integer> codes = Map.of("Tab", 9, "Enter", 13, "ArrowRight", 39, "+", 187, " ", 32);
     String text = key.equals("Enter") ? "\r" : key.length() == 1 ? key : "";
     Map<String, Object> down = new LinkedHashMap<>();
     down.put("type", text.isEmpty() ? "rawKeyDown" : "keyDown");

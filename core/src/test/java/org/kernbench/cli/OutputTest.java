@@ -370,6 +370,7 @@ final class OutputTest {
         "explain",
         "diff",
         "report",
+        "ui",
         "sweep",
         "tune",
         "conformance",

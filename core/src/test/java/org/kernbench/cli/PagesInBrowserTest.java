@@ -9,6 +9,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.kernbench.cli.pages.LocalPages;
 
 /**
  * Pages in a browser, 1280 and 400 pixels wide: nothing to complain of, no request to a network, no
@@ -145,5 +146,73 @@ final class PagesInBrowserTest {
       assertThat(Integer.parseInt(browser.run(lines))).isBetween(1, before - 1);
       assertThat(browser.complaints()).isEmpty();
     }
+  }
+
+  @Test
+  void listOfRuns_andTwoBesideEachOther() throws Exception {
+    for (String algorithm : new String[] {"ring", "root_center"}) {
+      run(
+          "run",
+          "ccl-allreduce",
+          "--topology",
+          "tiny",
+          "--param",
+          "rank_level=cube",
+          "--param",
+          "algorithm=" + algorithm,
+          "--out",
+          directory.resolve("results/allreduce-" + algorithm).toString());
+    }
+    run(
+        "sweep",
+        "hello-send",
+        "--topology",
+        "tiny",
+        "--vary",
+        "n_elem=1,64",
+        "--jobs",
+        "1",
+        "--out",
+        directory.resolve("results/sweep").toString());
+    try (LocalPages pages = LocalPages.open(directory.resolve("results"), 0);
+        Chromium browser = Chromium.start(directory.resolve("profile"))) {
+      String address = pages.address().toString();
+      for (int width : new int[] {1280, 400}) {
+        open(browser, address, address, width);
+        keep(browser, "ui", width, 600);
+        open(browser, address + "compare?a=allreduce-ring&b=allreduce-root_center", address, width);
+        keep(browser, "ui-compare", width, 1200);
+      }
+      // by keyboard: choose both runs, compare them, come back to the list
+      open(browser, address, address, 1280);
+      for (int chosen = 0, tabs = 0; chosen < 2 && tabs < 60; tabs++) {
+        browser.press("Tab");
+        if (browser.run("document.activeElement.type").equals("checkbox")) {
+          browser.press(" ");
+          chosen++;
+        }
+      }
+      String button = "document.querySelector('#list button')";
+      assertThat(browser.run(button + ".disabled")).isEqualTo("false");
+      browser.run(button + ".focus()");
+      browser.press("Enter");
+      for (int i = 0; i < 50 && !browser.run("location.pathname").equals("/compare"); i++) {
+        Thread.sleep(100);
+      }
+      assertThat(browser.run("document.querySelector('#verdict').textContent"))
+          .contains("allreduce-ring")
+          .contains("allreduce-root_center");
+      open(browser, address + "report/sweep", address, 1280);
+      assertThat(browser.run("document.querySelectorAll('#rows tbody tr').length")).isEqualTo("2");
+      assertThat(browser.complaints()).isEmpty();
+    }
+  }
+
+  private static void open(Chromium browser, String page, String within, int width)
+      throws Exception {
+    browser.open(page, width);
+    assertThat(browser.complaints()).isEmpty();
+    assertThat(browser.requests()).isNotEmpty().allMatch(r -> r.startsWith(within));
+    assertThat(browser.run("document.documentElement.scrollWidth - innerWidth")).isEqualTo("0");
   }
 }
