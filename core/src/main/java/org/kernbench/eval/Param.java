@@ -126,7 +126,7 @@ public final class Param<T> {
     }
     int power = "KMGT".indexOf(m.group(2).toUpperCase(Locale.ROOT)) + 1;
     BigInteger number = new BigInteger(m.group(1));
-    return ", a count without a unit: %d or %d"
+    return ", a count without a unit: %s or %s"
         .formatted(number.shiftLeft(10 * power), number.multiply(BigInteger.TEN.pow(3 * power)));
   }
 

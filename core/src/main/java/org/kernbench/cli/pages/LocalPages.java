@@ -71,7 +71,7 @@ public final class LocalPages implements AutoCloseable {
       server = HttpServer.create(new InetSocketAddress(here, port), 0);
     } catch (IOException e) {
       throw new UsageException(
-          "--port %d: cannot listen there (%s); name another, or 0 for any that is free"
+          "--port %s: cannot listen there (%s); name another, or 0 for any that is free"
               .formatted(port, e.getMessage()));
     }
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);

@@ -90,7 +90,7 @@ public final class Parquet {
       number &= value instanceof Number;
       truth &= value instanceof Boolean;
     }
-    if (!any || !truth && !number) {
+    if (!any || (!truth && !number)) {
       return Type.TEXT;
     }
     return truth ? Type.TRUTH : whole ? Type.WHOLE : Type.NUMBER;
@@ -99,13 +99,15 @@ public final class Parquet {
   private static boolean isWhole(Object value) {
     return value instanceof Integer
         || value instanceof Long
-        || value instanceof BigDecimal d && d.scale() <= 0 && d.toBigInteger().bitLength() < 64;
+        || (value instanceof BigDecimal d && d.scale() <= 0 && d.toBigInteger().bitLength() < 64);
   }
 
   private static @Nullable Object value(Column column, Map<String, ?> row) {
     Object value = row.get(column.name);
-    boolean none = value == null || value == Json.NULL;
-    return none || column.type != Type.TEXT && value.equals("") ? null : value;
+    if (value == null || value == Json.NULL) {
+      return null;
+    }
+    return column.type != Type.TEXT && value.equals("") ? null : value;
   }
 
   // ---- pages ----

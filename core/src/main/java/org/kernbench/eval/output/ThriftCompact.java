@@ -33,7 +33,7 @@ final class ThriftCompact {
   ThriftCompact varint(long value) {
     long rest = value;
     while ((rest & ~0x7fL) != 0) {
-      out.write((int) (rest & 0x7f | 0x80));
+      out.write((int) ((rest & 0x7f) | 0x80));
       rest >>>= 7;
     }
     out.write((int) rest);
@@ -41,14 +41,14 @@ final class ThriftCompact {
   }
 
   private ThriftCompact zigzag(long value) {
-    return varint(value << 1 ^ value >> 63);
+    return varint((value << 1) ^ (value >> 63));
   }
 
   private void field(int id, int type) {
     if (id <= last || id - last > 15) {
       throw new IllegalStateException("field " + id + " after " + last);
     }
-    out.write(id - last << 4 | type);
+    out.write(((id - last) << 4) | type);
     last = id;
   }
 
@@ -77,9 +77,9 @@ final class ThriftCompact {
   private void list(int id, int type, int size) {
     field(id, LIST);
     if (size < SHORT_LIST) {
-      out.write(size << 4 | type);
+      out.write((size << 4) | type);
     } else {
-      out.write(SHORT_LIST << 4 | type);
+      out.write((SHORT_LIST << 4) | type);
       varint(size);
     }
   }
