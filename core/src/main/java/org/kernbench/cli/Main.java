@@ -110,6 +110,7 @@ public final class Main implements Runnable, IVersionProvider {
     line.addSubcommand(new ProbeCommand(terminal));
     line.addSubcommand(new ListCommand(terminal, benches));
     line.addSubcommand(new ReportCommand(terminal));
+    line.addSubcommand(new UiCommand(terminal));
     line.addSubcommand(new MachineCommand(terminal));
     line.addSubcommand(LayoutCommand.with(terminal));
     line.addSubcommand(new ConformanceCommand(terminal));

@@ -52,7 +52,7 @@ import picocli.CommandLine.Spec;
       "  kernbench sweep examples/sweep.yaml --out results --resume",
       "",
       "Rows go to DIR/results.sqlite (docs/results-store.md), and when all are done to",
-      "DIR/results.csv and DIR/results.json. What can vary: a parameter of the bench, topology,",
+      "DIR/results.csv, .json and .parquet. What can vary: a parameter of the bench, topology,",
       "set:PATH (a value of the machine), ccl:PATH (a value of the collective configuration)."
     })
 final class SweepCommand implements Callable<Integer> {

@@ -1,10 +1,13 @@
 package org.kernbench.eval;
 
+import java.math.BigInteger;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.kernbench.config.Quantity;
 import org.kernbench.config.Suggest;
 import org.kernbench.machine.Pe;
@@ -15,9 +18,13 @@ import org.kernbench.machine.Pe;
  * @param <T> type of the value
  */
 public final class Param<T> {
+  /** As in {@code 8K} or {@code 16 MiB}. */
+  private static final Pattern WITH_PREFIX =
+      Pattern.compile("(\\d{1,9})\\s*([KMGT])i?B?", Pattern.CASE_INSENSITIVE);
+
   private final String name;
   private final String description;
-  private final String range;
+  private final Allowed allowed;
   private final String defaultText;
   private final T defaultValue;
   private final Function<String, T> reader;
@@ -25,16 +32,64 @@ public final class Param<T> {
   private Param(
       String name,
       String description,
-      String range,
+      Allowed allowed,
       String defaultText,
       T defaultValue,
       Function<String, T> reader) {
     this.name = name;
     this.description = description;
-    this.range = range;
+    this.allowed = allowed;
     this.defaultText = defaultText;
     this.defaultValue = defaultValue;
     this.reader = reader;
+  }
+
+  /** What kind of value a parameter takes. */
+  public enum Kind {
+    /** A whole number without a unit, such as a number of elements. */
+    COUNT,
+    /** Bytes with their unit. */
+    SIZE,
+    /** One of some words. */
+    CHOICE,
+    /** {@code on} or {@code off}. */
+    SWITCH,
+    /** A processing element. */
+    PE,
+    /** A package. */
+    PACKAGE,
+    /** A name that the bench looks up. */
+    NAME
+  }
+
+  /**
+   * What a parameter allows.
+   *
+   * @param kind of value
+   * @param text for people, such as {@code 1 to 8}
+   * @param least of a count, or of a size in bytes; empty for other kinds
+   * @param most likewise
+   * @param choices the words that can be given; empty if they are no closed list
+   */
+  public record Allowed(
+      Kind kind, String text, OptionalLong least, OptionalLong most, List<String> choices) {
+    /** Copies the list. */
+    public Allowed {
+      choices = List.copyOf(choices);
+    }
+
+    private static Allowed from(Kind kind, String text, long least, long most) {
+      return new Allowed(kind, text, OptionalLong.of(least), OptionalLong.of(most), List.of());
+    }
+
+    private static Allowed of(Kind kind, List<String> choices) {
+      String text = String.join(", ", choices);
+      return new Allowed(kind, text, OptionalLong.empty(), OptionalLong.empty(), choices);
+    }
+
+    private static Allowed of(Kind kind, String text) {
+      return new Allowed(kind, text, OptionalLong.empty(), OptionalLong.empty(), List.of());
+    }
   }
 
   /** A whole number from {@code min} to {@code max}. */
@@ -44,7 +99,7 @@ public final class Param<T> {
     return new Param<>(
         name,
         description,
-        range,
+        Allowed.from(Kind.COUNT, range, min, max),
         Integer.toString(defaultValue),
         defaultValue,
         text -> readInteger(text, min, max, range));
@@ -60,7 +115,19 @@ public final class Param<T> {
       // reported below, like a number out of range
     }
     throw new IllegalArgumentException(
-        "got \"" + text + "\"; expected a whole number from " + range);
+        "got \"" + text + "\"; expected a whole number from " + range + asCount(text));
+  }
+
+  /** What to write for {@code 8K} where things are counted. */
+  private static String asCount(String text) {
+    Matcher m = WITH_PREFIX.matcher(text);
+    if (!m.matches()) {
+      return "";
+    }
+    int power = "KMGT".indexOf(m.group(2).toUpperCase(Locale.ROOT)) + 1;
+    BigInteger number = new BigInteger(m.group(1));
+    return ", a count without a unit: %s or %s"
+        .formatted(number.shiftLeft(10 * power), number.multiply(BigInteger.TEN.pow(3 * power)));
   }
 
   /** A size in bytes with its unit, such as {@code 1 MiB}. */
@@ -71,7 +138,7 @@ public final class Param<T> {
     return new Param<>(
         name,
         description,
-        range,
+        Allowed.from(Kind.SIZE, range, min, max),
         defaultText,
         Quantity.SIZE.parse(defaultText),
         text -> readSize(text, min, max, range));
@@ -101,7 +168,7 @@ public final class Param<T> {
     return new Param<>(
         name,
         description,
-        String.join(", ", known.stream().map(Param::word).toList()),
+        Allowed.of(Kind.CHOICE, known.stream().map(Param::word).toList()),
         word(defaultValue),
         defaultValue,
         text -> readChoice(text, known));
@@ -113,7 +180,7 @@ public final class Param<T> {
     return new Param<>(
         name,
         description,
-        String.join(", ", known.stream().map(Param::word).toList()),
+        Allowed.of(Kind.SWITCH, known.stream().map(Param::word).toList()),
         (String) shown(defaultValue),
         defaultValue,
         text -> readChoice(text, known) == Switch.ON);
@@ -157,7 +224,7 @@ public final class Param<T> {
     return new Param<>(
         name,
         description,
-        range,
+        Allowed.of(Kind.PE, range),
         defaultValue.toString(),
         defaultValue,
         text -> readPe(text, range));
@@ -166,13 +233,17 @@ public final class Param<T> {
   /** A package, such as {@code sip:3}. */
   static Param<DeviceChoice> device(String name, String description) {
     return new Param<>(
-        name, description, "sip:N", "sip:0", new DeviceChoice(0), DeviceChoice::parse);
+        name,
+        description,
+        Allowed.of(Kind.PACKAGE, "sip:N"),
+        "sip:0",
+        new DeviceChoice(0),
+        DeviceChoice::parse);
   }
 
   private static Pe readPe(String text, String range) {
     Matcher m =
-        java.util.regex.Pattern.compile(
-                "(?:sip)?(\\d{1,9})\\.(?:cube)?(\\d{1,9})\\.(?:pe)?(\\d{1,9})")
+        Pattern.compile("(?:sip)?(\\d{1,9})\\.(?:cube)?(\\d{1,9})\\.(?:pe)?(\\d{1,9})")
             .matcher(text);
     if (!m.matches()) {
       throw new IllegalArgumentException("got \"" + text + "\"; expected " + range);
@@ -187,7 +258,7 @@ public final class Param<T> {
     return new Param<>(
         name,
         description,
-        range,
+        Allowed.of(Kind.NAME, range),
         defaultValue,
         defaultValue,
         text -> {
@@ -201,7 +272,12 @@ public final class Param<T> {
   /** The same parameter, but if it is not given its value comes from elsewhere. */
   public Param<Optional<T>> orFrom(String source) {
     return new Param<>(
-        name, description, range, "from " + source, Optional.empty(), reader.andThen(Optional::of));
+        name,
+        description,
+        allowed,
+        "from " + source,
+        Optional.empty(),
+        reader.andThen(Optional::of));
   }
 
   /** Its name, with {@code _}. */
@@ -214,9 +290,14 @@ public final class Param<T> {
     return description;
   }
 
+  /** What is allowed. */
+  public Allowed allowed() {
+    return allowed;
+  }
+
   /** What is allowed, for people. */
   public String range() {
-    return range;
+    return allowed.text();
   }
 
   /** The default as a user would write it, or where it comes from. */

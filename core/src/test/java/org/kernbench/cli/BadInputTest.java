@@ -189,7 +189,11 @@ final class BadInputTest {
         new Case(
             "mode-conflicts-with-verify", 2, "run", "hello-send", "--mode", "time", "--verify"),
         new Case("format-unknown", 2, "run", "hello-send", "--format", "xml"),
-        new Case("argument-unexpected", 2, "list", "benches"),
+        new Case("argument-unexpected", 2, "list", "hello-send", "benches"),
+        new Case("list-of-an-unknown-bench", 2, "list", "helo-send"),
+        new Case("ui-of-no-folder", 2, "ui", "$DIR/nowhere"),
+        new Case("ui-of-a-file", 2, "ui", "$DIR/x.txt").file("x.txt", "text\n"),
+        new Case("ui-port-too-high", 2, "ui", "--port", "70000"),
         new Case("argument-too-many", 2, "run", "hello-send", "ccl-allreduce"),
         new Case("device-unreadable", 2, "run", "softmax", "--device", "sip3.cube0"),
         new Case("device-beyond-the-machine", 2, "run", "softmax", "--device", "sip:6"),

@@ -361,6 +361,7 @@ final class OutputTest {
         "explain",
         "diff",
         "report",
+        "ui",
         "sweep",
         "tune",
         "conformance",
@@ -393,6 +394,12 @@ final class OutputTest {
   @Test
   void list_namesEverything() {
     check("list.txt", Session.of("list"));
+  }
+
+  @Test
+  void list_ofABench_saysWhatEachParameterTakes() {
+    check("list-collective.txt", Session.of("list", "collective"));
+    check("list-hello-send.json", Session.of("list", "hello-send", "--format", "json"));
   }
 
   @Test

@@ -8,7 +8,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.sql.DriverManager;
+import java.util.ArrayList;
 import java.util.Base64;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -18,7 +20,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The page of a report holds its data, whole and well-formed, and asks nothing of a network. How it
- * looks and that a browser has no complaint is checked by {@code scripts/check-report.mjs}.
+ * looks and that a browser has no complaint is for {@link PagesInBrowserTest}.
  */
 final class ReportTest {
   @TempDir private Path directory;
@@ -83,12 +85,51 @@ final class ReportTest {
     assertThat(json(data, "json_array_length(@, '$.busiest_links') > 0")).isEqualTo("1");
     assertThat(json(data, "json_array_length(@, '$.links_over_time.hbm_port')")).isEqualTo("80");
     assertThat(json(data, "json_array_length(@, '$.engines_over_time.MATH')")).isEqualTo("80");
+    // the sentences of the command line, and what the numbers of the machine are worth
+    assertThat(run.out()).contains(json(data, "@ ->> '$.why[0]'"));
+    assertThat(json(data, "json_array_length(@, '$.sensitivities') > 0")).isEqualTo("1");
     // links inside a cube join nodes of its drawing
     String beyond =
         "(SELECT count(*) FROM json_each(@, '$.cube_inside.links') WHERE max(value ->> 0, value ->>"
             + " 1) >= json_array_length(@, '$.cube_inside.nodes'))";
     assertThat(json(data, beyond)).isEqualTo("0");
     assertThat(json(data, "json_array_length(@, '$.cube_inside.links') > 0")).isEqualTo("1");
+  }
+
+  /**
+   * Lines take colours and dashes by turns, causes colours with and without hatching, engines light
+   * colours: so no two entries of a legend are alike if no two of these are. A browser checks the
+   * legends themselves ({@link PagesInBrowserTest}).
+   */
+  @Test
+  void looksOfLegends_areAllDifferent() throws Exception {
+    Files.writeString(directory.resolve("results.json"), "{}\n");
+    String page = page("");
+    List<String> colours =
+        new ArrayList<>(found(page, "const COLOURS = \\[(.*?)];", "#[0-9a-f]{6}"));
+    List<String> dashes = found(page, "const DASHES = \\[(.*?)];", "\\[[0-9, ]*]");
+
+    assertThat(colours).hasSize(8);
+    colours.addAll(found(page, "const LIGHT = \\[(.*?)];", "#[0-9a-f]{6}"));
+
+    assertThat(dashes).hasSizeGreaterThan(3).doesNotHaveDuplicates();
+    for (int i = 0; i < colours.size(); i++) {
+      for (int j = 0; j < i; j++) {
+        int a = Integer.parseInt(colours.get(i).substring(1), 16);
+        int b = Integer.parseInt(colours.get(j).substring(1), 16);
+        int apart = 0;
+        for (int shift = 0; shift < 24; shift += 8) {
+          apart += Math.abs((a >> shift & 255) - (b >> shift & 255));
+        }
+        assertThat(apart).as(colours.get(i) + " and " + colours.get(j)).isGreaterThan(24);
+      }
+    }
+  }
+
+  private static List<String> found(String page, String where, String what) {
+    Matcher list = Pattern.compile(where).matcher(page);
+    assertThat(list.find()).isTrue();
+    return Pattern.compile(what).matcher(list.group(1)).results().map(r -> r.group()).toList();
   }
 
   @Test

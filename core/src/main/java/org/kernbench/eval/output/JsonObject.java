@@ -1,6 +1,7 @@
 package org.kernbench.eval.output;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -79,6 +80,22 @@ public final class JsonObject {
       return truth;
     }
     throw expected(name, "true or false");
+  }
+
+  /** Names of the fields, in the order of the text. */
+  public List<String> names() {
+    return fields.keySet().stream().map(String::valueOf).toList();
+  }
+
+  /** The fields that are text, a number or truth, in the order of the text. */
+  public Map<String, Object> scalars() {
+    Map<String, Object> scalars = new LinkedHashMap<>();
+    fields.forEach((name, value) -> {
+      if (value instanceof String || value instanceof Number || value instanceof Boolean) {
+        scalars.put(String.valueOf(name), value);
+      }
+    });
+    return scalars;
   }
 
   /** A list. */

@@ -1,19 +1,12 @@
 package org.kernbench.eval.report;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.kernbench.config.UnreadableException;
 import org.kernbench.config.UsageException;
@@ -35,7 +28,6 @@ public final class Report {
   private static final String SWEEP = "results.json";
   private static final String NOTHING = "null";
   private static final long LONGEST = 256L << 20;
-  private static final Pattern PLACE = Pattern.compile("\\{\\{([A-Z]+)}}");
 
   private Report() {}
 
@@ -49,6 +41,16 @@ public final class Report {
    * @throws OutputException if the page cannot be written
    */
   public static long write(Path directory, Path page) {
+    byte[] html = page(directory).getBytes(StandardCharsets.UTF_8);
+    return WholeFile.write(page, out -> out.write(html));
+  }
+
+  /**
+   * The page of a folder.
+   *
+   * @throws UsageException if the folder is no such folder
+   */
+  public static String page(Path directory) {
     String run = text(directory.resolve(RUN));
     String sweep = text(directory.resolve(SWEEP));
     if (run.equals(NOTHING) && sweep.equals(NOTHING)) {
@@ -62,58 +64,14 @@ public final class Report {
     }
     checkObject(directory.resolve(RUN), run);
     checkObject(directory.resolve(SWEEP), sweep);
-    String style = resource("uPlot.min.css") + resource("report.css");
-    String library = resource("library.js") + resource("uPlot.iife.min.js");
-    String script = resource("report.js");
-    String html =
-        filled(
-            resource("report.html"),
-            Map.of(
-                "POLICY", policy(style, library, script),
-                "STYLE", style,
-                "FIGURES", figures(directory),
-                "RUN", inScript(run),
-                "SWEEP", inScript(sweep),
-                "LIBRARY", library,
-                "SCRIPT", script));
-    return WholeFile.write(page, out -> out.write(html.getBytes(StandardCharsets.UTF_8)));
-  }
-
-  /**
-   * The page with its parts, each put in once: a part is never looked through for the place of
-   * another.
-   */
-  private static String filled(String page, Map<String, String> parts) {
-    StringBuilder html = new StringBuilder();
-    Matcher place = PLACE.matcher(page);
-    int from = 0;
-    while (place.find()) {
-      html.append(page, from, place.start()).append(parts.getOrDefault(place.group(1), ""));
-      from = place.end();
-    }
-    return html.append(page, from, page.length()).toString();
-  }
-
-  /** Only this style and these scripts: nothing that a folder holds can run. */
-  private static String policy(String style, String... scripts) {
-    StringBuilder policy = new StringBuilder("default-src 'none'; base-uri 'none'; ");
-    policy.append("form-action 'none'; img-src data:; style-src ").append(source(style));
-    policy.append("; script-src");
-    for (String script : scripts) {
-      policy.append(' ').append(source(script));
-    }
-    return policy.toString();
-  }
-
-  /** The element that holds a text has a line end before and after it. */
-  private static String source(String text) {
-    byte[] element = ("\n" + text + "\n").getBytes(StandardCharsets.UTF_8);
-    try {
-      byte[] digest = MessageDigest.getInstance("SHA-256").digest(element);
-      return "'sha256-" + Base64.getEncoder().encodeToString(digest) + "'";
-    } catch (NoSuchAlgorithmException e) {
-      throw new AssertionError("every Java has SHA-256", e);
-    }
+    return new Page("report.html")
+        .style("uPlot.min.css", "report.css")
+        .script("LIBRARY", "library.js", "uPlot.iife.min.js")
+        .script("SCRIPT", "words.js", "run.js", "curves.js", "page.js")
+        .data("RUN", run)
+        .data("SWEEP", sweep)
+        .markup("FIGURES", figures(directory))
+        .toString();
   }
 
   private static void checkObject(Path file, String json) {
@@ -121,11 +79,6 @@ public final class Report {
       throw new UsageException(
           file + ": is no JSON object; expected a file that run --out or sweep --out wrote");
     }
-  }
-
-  /** JSON inside a script element: nothing in it may end the element. */
-  private static String inScript(String json) {
-    return json.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029");
   }
 
   /** As pictures: what an SVG holds beside its drawing, scripts and links, has no effect there. */
@@ -163,17 +116,6 @@ public final class Report {
       return UserFile.text(file, LONGEST, "a file that run --out or sweep --out wrote");
     } catch (UnreadableException e) {
       throw new UsageException(file + ": " + e.getMessage());
-    }
-  }
-
-  private static String resource(String name) {
-    try (InputStream in = Report.class.getResourceAsStream("/report/" + name)) {
-      if (in == null) {
-        throw new AssertionError(name + " is not packed with the program");
-      }
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
   }
 }

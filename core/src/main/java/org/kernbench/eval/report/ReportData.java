@@ -15,7 +15,9 @@ import org.kernbench.device.log.OpLog;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.explain.Breakdown;
 import org.kernbench.eval.explain.Segment;
+import org.kernbench.eval.explain.Sensitivity;
 import org.kernbench.eval.explain.Utilisation;
+import org.kernbench.eval.explain.Why;
 import org.kernbench.eval.output.Json;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Link;
@@ -31,6 +33,7 @@ final class ReportData {
   private static final int MOST_SLICES = 12_000;
   private static final int MOST_TRACKS = 400;
   private static final int MOST_LINKS = 30;
+  private static final int MOST_NUMBERS = 20; // of the machine, with what each is worth
   private static final int WINDOWS = 80; // of a curve over time
 
   private final RunResult result;
@@ -55,6 +58,8 @@ final class ReportData {
     json.put("metrics", result.metrics());
     json.put("breakdown", breakdown());
     json.put("breakdown_note", result.breakdownNote());
+    json.put("why", result.path().map(Why::of).orElse(List.of()));
+    json.put("sensitivities", result.path().map(ReportData::sensitivities).orElse(List.of()));
     json.put("rows", result.rows());
     if (result.machine().isPresent()) {
       json.put("machine", machine(result.machine().get()));
@@ -106,6 +111,35 @@ final class ReportData {
               s.cause().text(), Numbers.ns(s.ps()), Numbers.share(s.share()), s.place(), s.line()));
     }
     return list;
+  }
+
+  /** Path, value and step of what changes the time most, and nanoseconds for more and for less. */
+  private static List<Object> sensitivities(Breakdown path) {
+    List<Object> list = new ArrayList<>();
+    for (Sensitivity s : Sensitivity.of(path.machine(), path)) {
+      if (list.size() < MOST_NUMBERS && (moves(s.more()) || moves(s.less()))) {
+        list.add(
+            List.of(
+                s.parameter().path(),
+                s.parameter().value(),
+                s.more().or(s::less).map(ReportData::step).orElse(""),
+                effect(s.more()),
+                effect(s.less())));
+      }
+    }
+    return list;
+  }
+
+  private static boolean moves(Optional<Sensitivity.Effect> effect) {
+    return effect.map(x -> x.computedPs() != 0).orElse(false);
+  }
+
+  private static Object effect(Optional<Sensitivity.Effect> effect) {
+    return effect.<Object>map(x -> Numbers.ns(x.computedPs())).orElse("");
+  }
+
+  private static String step(Sensitivity.Effect x) {
+    return x.isOnePercent() ? "1 %" : "to " + x.step().override().replaceFirst(".*=", "");
   }
 
   private static Map<String, Object> machine(Machine m) {

@@ -8,13 +8,16 @@ import java.util.Map;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.output.Json;
 import org.kernbench.eval.output.OutputException;
+import org.kernbench.eval.output.Parquet;
+import org.kernbench.eval.output.WholeFile;
 import org.kernbench.eval.report.ResultCsv;
 import org.kernbench.eval.report.RunFolder;
 
 /**
  * The folder of sweeps: {@code results.sqlite} with every row of every sweep that was written here,
- * {@code results.csv} and {@code results.json} with the rows of the last one, in the order of its
- * grid. Neither file says when or where it was made: the same sweep gives the same bytes.
+ * {@code results.csv}, {@code results.json} and {@code results.parquet} with the rows of the last
+ * one, in the order of its grid. No file says when or where it was made: the same sweep gives the
+ * same bytes.
  */
 public final class SweepFolder {
   private final RunFolder folder;
@@ -61,7 +64,7 @@ public final class SweepFolder {
   }
 
   /**
-   * Writes the rows that the store has of a sweep.
+   * Writes the rows that the store has of a sweep: as CSV, as JSON, and as Parquet.
    *
    * @throws OutputException if a file cannot be written; files written before are whole
    */
@@ -72,6 +75,8 @@ public final class SweepFolder {
     Texts texts = new Texts(rows, ResultCsv.table(rows), json, warnings);
     folder.write("results.csv", out -> out.write(texts.csv()));
     folder.write("results.json", out -> out.write(texts.json()));
+    byte[] table = Parquet.write(rows);
+    WholeFile.write(folder.directory().resolve("results.parquet"), out -> out.write(table));
     return texts;
   }
 
