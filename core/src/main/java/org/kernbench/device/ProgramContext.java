@@ -154,7 +154,7 @@ final class ProgramContext {
    */
   boolean leavesNothing(Launch launch) {
     RememberedLaunch r = launch.remembered;
-    return told && r != null && r.mark().isReplayed()
+    return (told && r != null && r.mark().isReplayed())
         ? r.mark().leftNothingOn(pe)
         : launches.isEmpty();
   }

@@ -67,7 +67,7 @@ final class PeRows {
   boolean finish(int firstOrdinal, long startPs) {
     long[] order = new long[size];
     for (int i = 0; i < size; i++) {
-      order[i] = (long) words[i * INTS + ID] << 32 | i;
+      order[i] = ((long) words[i * INTS + ID] << 32) | i;
     }
     Arrays.sort(order);
     ids = new int[size];

@@ -31,9 +31,9 @@ final class RowKinds {
       int work,
       long serialisationPs,
       long translationPs) {
-    int what = kind.ordinal() | cause.ordinal() << 8 | member << 16;
+    int what = kind.ordinal() | (cause.ordinal() << 8) | (member << 16);
     int at =
-        hash(what, bytes, place, line, work, serialisationPs, translationPs) & table.length - 1;
+        hash(what, bytes, place, line, work, serialisationPs, translationPs) & (table.length - 1);
     for (int n = table[at]; n >= 0; n = table[at]) {
       int w = n * INTS;
       if (words[w] == what
@@ -45,7 +45,7 @@ final class RowKinds {
           && times[n * LONGS + 1] == translationPs) {
         return n;
       }
-      at = at + 1 & table.length - 1;
+      at = (at + 1) & (table.length - 1);
     }
     if (size * INTS == words.length) {
       words = Arrays.copyOf(words, words.length * 2);
@@ -79,9 +79,9 @@ final class RowKinds {
               words[w + 4],
               times[n * LONGS],
               times[n * LONGS + 1]);
-      int at = hash & table.length - 1;
+      int at = hash & (table.length - 1);
       while (table[at] >= 0) {
-        at = at + 1 & table.length - 1;
+        at = (at + 1) & (table.length - 1);
       }
       table[at] = n;
     }
@@ -95,10 +95,10 @@ final class RowKinds {
       int work,
       long serialisationPs,
       long translationPs) {
-    long h = OpLog.mix((long) what << 32 ^ bytes, (long) place << 32 ^ line);
-    h = OpLog.mix(h, (long) work << 40 ^ serialisationPs);
+    long h = OpLog.mix(((long) what << 32) ^ bytes, ((long) place << 32) ^ line);
+    h = OpLog.mix(h, ((long) work << 40) ^ serialisationPs);
     h = OpLog.mix(h, translationPs);
-    return (int) (h ^ h >>> 32);
+    return (int) (h ^ (h >>> 32));
   }
 
   /** No more are to come. */
@@ -113,7 +113,7 @@ final class RowKinds {
   }
 
   Cause cause(int n) {
-    return OpLog.OpKinds.CAUSES[words[n * INTS] >>> 8 & 0xFF];
+    return OpLog.OpKinds.CAUSES[(words[n * INTS] >>> 8) & 0xFF];
   }
 
   int member(int n) {
