@@ -156,10 +156,10 @@ final class TrafficBenchTest {
         .isEqualTo(saturation, within(0.05 * saturation));
   }
 
-  /** Other packets of the same kind, other code: up to 90 % of saturation within 5 %. */
+  /** Other packets, other code: to 90 % of saturation (0.14, 0.295, 0.40, 0.436) within 5 %. */
   @Tag("slow")
   @ParameterizedTest
-  @CsvSource({"1, 0.20", "2, 0.28", "4, 0.34", "16, 0.39"})
+  @CsvSource({"1, 0.125", "2, 0.265", "4, 0.36", "16, 0.39"})
   void curve_upToNineTenths_isThatOfRoutersSteppedByCycles(int channels, double most) {
     for (double load : new double[] {0.5 * most, 0.8 * most, most}) {
       RunResult result =
