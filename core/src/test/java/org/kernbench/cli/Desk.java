@@ -22,7 +22,7 @@ final class Desk {
 
   private static final Pattern WORD = Pattern.compile("((?:[^\\s\"']|\"[^\"]*\"|'[^']*')+)");
   private static final Pattern PART = Pattern.compile("(?:[^|&\"']|\"[^\"]*\"|'[^']*')+");
-  private static final Set<String> WRITES = Set.of("--out", "--trace", "--dir");
+  private static final Set<String> WRITES = Set.of("--out", "--trace", "--export-chakra", "--dir");
 
   private final Path folder;
 
