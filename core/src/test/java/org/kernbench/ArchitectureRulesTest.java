@@ -110,6 +110,13 @@ final class ArchitectureRulesTest {
           final class UsesConfig { org.kernbench.config.UsesCsv config; org.kernbench.sim.Rate okRate; }
           """,
           """
+          package org.kernbench.device.reuse;
+          public final class UsesTensor {
+            org.kernbench.tensor.Holding held;
+            org.kernbench.sim.Rate okRate;
+          }
+          """,
+          """
           package org.kernbench.tl;
           final class UsesMachine {
             org.kernbench.config.UsesCsv config;
@@ -184,6 +191,8 @@ final class ArchitectureRulesTest {
         arguments("machine_isADescription", List.of("UsesClock.yaml")),
         arguments("machine_takesOnlyRatesFromSim", List.of("UsesClock.clock")),
         arguments("device_knowsNoKernelLanguage", List.of("UsesConfig.config")),
+        arguments("reuse_isBelowDevice", List.of("UsesTensor.held")),
+        arguments("reuse_showsItsDoorOnly", List.of("reuse.UsesTensor")),
         arguments("tl_knowsNoHost", List.of("UsesMachine.config")),
         arguments("tl_takesOnlyPlacesFromMachine", List.of("UsesMachine.clock")),
         arguments("torch_knowsNoAlgorithm", List.of("UsesCollective.collective")),

@@ -10,8 +10,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.FlitMesh.Tie;
@@ -214,6 +216,7 @@ class FabricContentionTest {
    */
   @Test
   @Tag("slow")
+  @Timeout(value = 30, unit = TimeUnit.MINUTES)
   void mesh_messagesOfManyChunks_areWithinTwoPercentAndAsPublished() throws IOException {
     StringBuilder csv =
         new StringBuilder(
