@@ -20,6 +20,7 @@ import org.kernbench.ccl.Wiring;
 import org.kernbench.device.Fold;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.CannotFoldException;
+import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.CollectiveCall;
@@ -235,8 +236,28 @@ public final class ByDimension implements CollectiveAlgorithm {
           longest = Math.max(longest, Math.ceilDiv(elements, segmentsAtFirst(a)));
         }
       }
-      long fitting = Math.ceilDiv(longest, most);
+      long fitting = Math.max(Math.ceilDiv(longest, most), heldTogether(call, longest));
       return Math.toIntExact(Math.min(Math.max(1, elements), fitting * how.splits()));
+    }
+
+    /**
+     * So many blocks that a rank has room for all that it holds at once: in an all-to-all round a
+     * ring it reads what it has for all others before the first of it has gone.
+     */
+    private long heldTogether(CollectiveCall call, long longest) {
+      if (call.op() != CollectiveOp.ALL_TO_ALL || !steps.contains(Step.RING)) {
+        return 1;
+      }
+      long ends = 0;
+      for (int a = 0; a < axes.count(); a++) {
+        int others = axes.axis(a).size() - 1;
+        ends += steps.get(a) == Step.RING ? Math.min(2, others) : others;
+      }
+      boolean inTcm = queues.bufferKind() == BufferKind.TCM;
+      long slots = inTcm ? ends * lanes() * queues.slots() * queues.slotBytes() : 0;
+      long size = call.dtype().sizeBytes();
+      long room = group.machine().pe().tcm().sizeBytes() - slots - longest * size;
+      return room <= 0 ? 1 : Math.ceilDiv(elements(call) * size, room);
     }
 
     /** Whether messages of the last dimension may be as long as those of the first. */
