@@ -360,9 +360,18 @@ public final class Machine {
     return config.system().slow().stream().map(SlowPackage::toString).toList();
   }
 
-  /** Rate and latency that all links of a kind share, but those made different. */
+  /**
+   * Rate and latency that all links of a kind share, but those made different.
+   *
+   * @throws MachineException if the machine has no such links: only one with nodes has NICs
+   */
   public LinkSpec spec(LinkKind kind) {
-    return specs[kind.ordinal()];
+    LinkSpec spec = specs[kind.ordinal()];
+    if (spec == null) {
+      throw new MachineException(
+          "the machine has no links of kind %s; a machine with system.nodes has".formatted(kind));
+    }
+    return spec;
   }
 
   /**

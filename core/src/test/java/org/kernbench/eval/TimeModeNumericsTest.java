@@ -67,8 +67,6 @@ final class TimeModeNumericsTest {
           "eval/training/TrainingProgram.samples", 200L,
           "eval/training/TrainingProgram$Samples.<init>", 2L,
           "eval/training/TrainingProgram.step", 2L,
-          // chances by which packets are made; there is no tensor
-          "eval/traffic/TrafficRun.onEvent", 10_000_000L,
           "nn/multimodal/Microbatch", 200L,
           "nn/multimodal/TwoModuleModel", 300L);
 

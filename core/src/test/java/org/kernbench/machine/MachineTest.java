@@ -55,6 +55,18 @@ final class MachineTest {
     assertThatThrownBy(() -> RING.packageOf(RING.nodeCount())).hasMessageContaining("node");
   }
 
+  @Test
+  void spec_ofLinksThatAMachineHasNot_isRefused() {
+    Machine nodes = Machines.load("2x-dgx-h100", List.of());
+    for (LinkKind kind : List.of(LinkKind.SIP_TO_NIC, LinkKind.NIC)) {
+      assertThat(nodes.spec(kind).rate().bytesPerSecond()).isPositive();
+      assertThatThrownBy(() -> RING.spec(kind))
+          .isInstanceOf(MachineException.class)
+          .hasMessageContaining(kind.name())
+          .hasMessageContaining("system.nodes");
+    }
+  }
+
   /** By definition: of all ways into the node that a link leaves, those that do not turn back. */
   @ParameterizedTest
   @ValueSource(strings = {"torus_2d", "switch", "fully_connected"})

@@ -41,6 +41,7 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
   private final TrafficNodes nodes;
   private final Offer offer;
   private final double load;
+  private final long chance; // of a packet in a slot, in units of 2^-53
   private final FabricRoute[] routes;
   private final Simulation sim = new Simulation();
   private final int handler;
@@ -69,6 +70,7 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
     this.nodes = nodes;
     this.offer = offer;
     this.load = load;
+    this.chance = (long) Math.ceil(load / offer.flits * 0x1p53);
     this.routes = routes;
     this.handler = sim.register(this);
     this.links = Interconnect.of(sim, machine, null);
@@ -117,7 +119,7 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
     }
     boolean measures = slot >= offer.warmUp && slot < offer.warmUp + offer.measured;
     for (int node = 0; node < nodes.count(); node++) {
-      if (random.nextDouble() * offer.flits < load) {
+      if (random.nextLong() >>> 11 < chance) {
         begin(node, offer.pattern.destination(nodes, node, offer.hot, random), measures);
       }
     }
