@@ -32,7 +32,8 @@ final class LauncherTest {
       """
       case " $* " in *" -Dquick "*" package "*) ;; *) exit 1 ;; esac
       mkdir -p core/target/launcher/build
-      echo new > core/target/launcher/build/kernbench.jar""";
+      echo new > core/target/launcher/build/kernbench.jar\
+      """;
 
   @TempDir Path temp;
   private Path home;

@@ -67,7 +67,7 @@ public final class FoldedCall implements AutoCloseable {
     checkRanks(group);
     final Fold fold = Fold.of(machine);
     checkTranslations(machine.pe().mmu(), (long) elements * dtype.sizeBytes());
-    CollectiveCall call = call(group, dtype, elements);
+    CollectiveCall call = sum(group, dtype, elements);
     Fold.Turn turn = schedule.turn(call);
     QueuePlan plan = schedule.representatives(fold, spec, call);
     List<Pe> first = List.of(group.lead(0));
@@ -126,8 +126,11 @@ public final class FoldedCall implements AutoCloseable {
     }
   }
 
-  /** Nobody asks a call of whole vectors where those of other ranks are: rank 0's stand for all. */
-  private static CollectiveCall call(Group group, DType dtype, int elements) {
+  /**
+   * A sum of whole vectors over all ranks of a group, as its algorithm is asked. Nobody asks where
+   * those of other ranks are: rank 0's stand for all.
+   */
+  public static CollectiveCall sum(Group group, DType dtype, int elements) {
     int ranks = group.size();
     List<Optional<Shard>> shards =
         Collections.nCopies(ranks, Optional.of(vector(group, 0, dtype, elements)));

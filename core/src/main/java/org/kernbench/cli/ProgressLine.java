@@ -7,14 +7,15 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
-import org.kernbench.device.KernelWatch;
+import org.kernbench.device.RunWatch;
 import org.kernbench.eval.Progress;
 
 /**
  * Shows progress on standard error: after two seconds one line, redrawn, with what is under way,
- * how long it took and, where there are several points, how long the rest should take. Only on a
- * terminal; a pipe gets nothing of it. Names, anywhere, a kernel that has had control for half a
- * minute without issuing a command, for that may be one that never ends.
+ * how long it took and how long the rest should take: of several points by those that are done, of
+ * one simulation by a forecast of its end, if there is one. Only on a terminal; a pipe gets nothing
+ * of it. Names, anywhere, a kernel that has had control for half a minute without issuing a
+ * command, for that may be one that never ends.
  */
 final class ProgressLine implements Progress {
   private static final long FIRST_NS = 2_000_000_000L;
@@ -24,7 +25,7 @@ final class ProgressLine implements Progress {
 
   private final Terminal terminal;
   private final LongSupplier clock;
-  private final KernelWatch kernels = new KernelWatch();
+  private final RunWatch run;
   private final long beginNs;
 
   private int done;
@@ -34,9 +35,9 @@ final class ProgressLine implements Progress {
   private boolean cleared;
 
   /** When each turn of a kernel was seen first; and those that were named. */
-  private Map<KernelWatch.Turn, Long> turns = new HashMap<>();
+  private Map<RunWatch.Turn, Long> turns = new HashMap<>();
 
-  private final Set<KernelWatch.Turn> named = new HashSet<>();
+  private final Set<RunWatch.Turn> named = new HashSet<>();
 
   /** A line that shows how things are twice a second until it is cleared. */
   ProgressLine(Terminal terminal) {
@@ -48,6 +49,7 @@ final class ProgressLine implements Progress {
   ProgressLine(Terminal terminal, LongSupplier clock) {
     this.terminal = terminal;
     this.clock = clock;
+    this.run = new RunWatch(terminal.interactive());
     this.beginNs = clock.getAsLong();
   }
 
@@ -69,8 +71,8 @@ final class ProgressLine implements Progress {
   }
 
   @Override
-  public Optional<KernelWatch> kernels() {
-    return Optional.of(kernels);
+  public Optional<RunWatch> watch() {
+    return Optional.of(run);
   }
 
   /** Draws the line, and names kernels, if it is time for that; false once it is cleared. */
@@ -91,7 +93,7 @@ final class ProgressLine implements Progress {
   private String text(long now) {
     long seconds = (now - beginNs) / 1_000_000_000L;
     if (total == 0) {
-      return "running, " + seconds + " s";
+      return "running, " + seconds + " s" + howFar(now);
     }
     int filled = BAR * done / total;
     String bar = "[" + "#".repeat(filled) + "-".repeat(BAR - filled) + "] ";
@@ -99,13 +101,34 @@ final class ProgressLine implements Progress {
     return bar + text + (done == 0 ? "" : ", " + left(now) + " s left");
   }
 
+  /** Of a single simulation: how far it is and, with a forecast of its end, how long that takes. */
+  private String howFar(long now) {
+    RunWatch.HowFar far = run.howFar();
+    if (far.events() == 0) {
+      return "";
+    }
+    double us = far.timePs() / 1e6;
+    String so = String.format(Locale.ROOT, ": %,.1f million events, ", far.events() / 1e6);
+    if (far.timePs() == 0 || far.timePs() >= far.endPs()) {
+      return so + String.format(Locale.ROOT, "%,.1f us simulated", us);
+    }
+    double left = (now - beginNs) / 1e9 * (far.endPs() - far.timePs()) / far.timePs();
+    return so
+        + String.format(
+            Locale.ROOT,
+            "%,.1f of about %,.1f us simulated, about %d s left",
+            us,
+            far.endPs() / 1e6,
+            Math.round(left));
+  }
+
   private long left(long now) {
     return Math.round((now - beginNs) / 1e9 / done * (total - done));
   }
 
   private void nameStuckKernels(long now) {
-    Map<KernelWatch.Turn, Long> seen = new HashMap<>();
-    for (KernelWatch.Turn turn : kernels.turns()) {
+    Map<RunWatch.Turn, Long> seen = new HashMap<>();
+    for (RunWatch.Turn turn : run.turns()) {
       long since = turns.getOrDefault(turn, now);
       seen.put(turn, since);
       if (now - since >= STUCK_NS && named.add(turn)) {
@@ -115,7 +138,7 @@ final class ProgressLine implements Progress {
             kernel %s has run for 30 s without issuing a command, at %s; if it never ends, \
             end the run with Ctrl-C\
             """
-                .formatted(turn.kernel(), kernels.line(turn)));
+                .formatted(turn.kernel(), run.line(turn)));
         terminal.err().flush();
       }
     }

@@ -104,6 +104,7 @@ final class ApartRun {
       parts.add(world);
     }
     worlds = parts;
+    executor.follow(apart);
     for (TimedPe pe : executor.pesInUse()) {
       pe.moveTo(parts.get(apart.partitionOf(pe.place)));
     }
@@ -140,6 +141,7 @@ final class ApartRun {
     together.sim.passOver(timePs, apart.eventCount());
     sim = null;
     worlds = List.of();
+    executor.follow(null);
   }
 
   /** The run has failed, if it has not ended: what is under way is lost. */

@@ -23,7 +23,7 @@ final class ProgramThread {
   }
 
   private final ProgramContext context;
-  private final @Nullable KernelWatch watch;
+  private final @Nullable RunWatch watch;
   final CommandTape tape;
   private @Nullable Coroutine coroutine;
   private @Nullable Steps steps;
@@ -45,7 +45,7 @@ final class ProgramThread {
 
   ProgramThread(ProgramContext context) {
     this.context = context;
-    this.watch = context.world().executor.kernels;
+    this.watch = context.world().executor.shown;
     this.tape = new CommandTape(context.world().executor.tapeSize);
   }
 

@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param captureLines whether each command remembers the kernel's source line (about a microsecond
  *     each)
  * @param watch sees the execution as it goes, to judge it; empty: nobody does
- * @param kernels is told which kernel has control; empty: nobody asks
+ * @param shown is shown which kernel has control and how far the run is; empty: nobody looks
  * @param reuse whether what came of a launch may be used again for others that do the same, in mode
  *     {@code time}
  */
@@ -18,7 +18,7 @@ public record SimulatorOptions(
     int opLogLimit,
     boolean captureLines,
     Optional<Watch.Source> watch,
-    Optional<KernelWatch> kernels,
+    Optional<RunWatch> shown,
     boolean reuse) {
   /** Keeps the first million operations and no source lines; nobody watches. */
   public static final SimulatorOptions DEFAULT = new SimulatorOptions(1 << 20, false);
@@ -37,12 +37,12 @@ public record SimulatorOptions(
 
   /** A copy that captures source lines. */
   public SimulatorOptions withLines() {
-    return new SimulatorOptions(opLogLimit, true, watch, kernels, reuse);
+    return new SimulatorOptions(opLogLimit, true, watch, shown, reuse);
   }
 
   /** A copy with another limit of the op log. */
   public SimulatorOptions withOpLogLimit(int limit) {
-    return new SimulatorOptions(limit, captureLines, watch, kernels, reuse);
+    return new SimulatorOptions(limit, captureLines, watch, shown, reuse);
   }
 
   /**
@@ -53,16 +53,16 @@ public record SimulatorOptions(
    * @param source may serve several simulators
    */
   public SimulatorOptions checkedBy(Watch.Source source) {
-    return new SimulatorOptions(opLogLimit, true, Optional.of(source), kernels, reuse);
+    return new SimulatorOptions(opLogLimit, true, Optional.of(source), shown, reuse);
   }
 
-  /** A copy that shows which kernel has control. */
-  public SimulatorOptions showingKernels(KernelWatch shown) {
-    return new SimulatorOptions(opLogLimit, captureLines, watch, Optional.of(shown), reuse);
+  /** A copy that shows which kernel has control, and how far the run is. */
+  public SimulatorOptions showing(RunWatch to) {
+    return new SimulatorOptions(opLogLimit, captureLines, watch, Optional.of(to), reuse);
   }
 
   /** A copy that uses again what came of launches, or does not. */
   public SimulatorOptions reusing(boolean again) {
-    return new SimulatorOptions(opLogLimit, captureLines, watch, kernels, again);
+    return new SimulatorOptions(opLogLimit, captureLines, watch, shown, again);
   }
 }

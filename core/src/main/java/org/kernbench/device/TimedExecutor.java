@@ -28,6 +28,7 @@ import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
 import org.kernbench.machine.Symmetry;
 import org.kernbench.machine.spec.TlbFill;
+import org.kernbench.sim.ApartSimulation;
 import org.kernbench.sim.EventHandler;
 import org.kernbench.sim.Simulation;
 
@@ -68,7 +69,7 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
   private final SimulatorOptions options;
 
   /** Is told which kernel has control; null if nobody asks. */
-  final @Nullable KernelWatch kernels;
+  final @Nullable RunWatch shown;
 
   private final KernelLines lines = new KernelLines();
 
@@ -132,7 +133,8 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
     this.map = map;
     this.memories = memories;
     this.options = options;
-    this.kernels = options.kernels().orElse(null);
+    this.shown = options.shown().orElse(null);
+    follow(null);
     this.contexts = machine.pe().cpu().contexts() + 1;
     this.log = new OpLog(machine, options.opLogLimit());
     this.ties = Ties.of(machine);
@@ -542,6 +544,23 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
   @Override
   public long nowPs() {
     return sim.nowPs();
+  }
+
+  /**
+   * Who looks from another thread sees how far the run is.
+   *
+   * @param apart what runs now; null: all packages on one clock
+   */
+  void follow(@Nullable ApartSimulation apart) {
+    if (shown == null) {
+      return;
+    }
+    if (apart == null) {
+      shown.follows(sim::nowPs, sim::eventCount);
+    } else {
+      long before = sim.eventCount();
+      shown.follows(apart::latestPs, () -> before + apart.eventCount());
+    }
   }
 
   @Override

@@ -284,7 +284,7 @@ final class ValuesExecutor implements Executor {
     }
 
     void resume() {
-      KernelWatch watch = options.kernels().orElse(null);
+      RunWatch watch = options.shown().orElse(null);
       if (watch == null) {
         program.resume();
       } else {

@@ -101,7 +101,7 @@ public final class BenchContext {
 
   private SimulatorOptions checked(SimulatorOptions recording) {
     boolean reuse = options.reuse() != Reuse.OFF && options.mode() == Mode.TIME && !options.check();
-    SimulatorOptions watched = progress.kernels().map(recording::showingKernels).orElse(recording);
+    SimulatorOptions watched = progress.watch().map(recording::showing).orElse(recording);
     return (options.check() ? watched.checkedBy(findings) : watched).reusing(reuse);
   }
 

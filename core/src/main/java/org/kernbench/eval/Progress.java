@@ -1,7 +1,7 @@
 package org.kernbench.eval;
 
 import java.util.Optional;
-import org.kernbench.device.KernelWatch;
+import org.kernbench.device.RunWatch;
 
 /** Hears how far a run of many points is. */
 @FunctionalInterface
@@ -18,8 +18,8 @@ public interface Progress {
    */
   void at(int done, int total, String what);
 
-  /** What is told which kernel has control, if somebody looks; empty if nobody does. */
-  default Optional<KernelWatch> kernels() {
+  /** What is shown a simulation as it goes, if somebody looks; empty if nobody does. */
+  default Optional<RunWatch> watch() {
     return Optional.empty();
   }
 }

@@ -10,6 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -19,6 +20,7 @@ import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.AutoChoice;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveException;
+import org.kernbench.ccl.FoldedCall;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.Payload;
 import org.kernbench.ccl.Reduction;
@@ -46,6 +48,7 @@ import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.tensor.DType;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.SteppedKernel;
 import org.kernbench.torch.collective.CollectiveBackend;
@@ -330,7 +333,14 @@ public final class CollectiveLibrary implements CollectiveBackend {
   }
 
   /** The algorithm of all-reduces, bound to a group, and its queues. */
-  public record OfGroup(Group group, String algorithm, Schedule schedule, IpcqSpec queues) {}
+  public record OfGroup(Group group, String algorithm, Schedule schedule, IpcqSpec queues) {
+    /**
+     * The time that the algorithm forecasts for a sum, picoseconds; empty without a closed form.
+     */
+    public OptionalLong forecastPs(DType dtype, int elements) {
+      return schedule.predictPs(FoldedCall.sum(group, dtype, elements));
+    }
+  }
 
   /** Binds the algorithm of all-reduces to all ranks, without a host program. */
   public OfGroup ofAllRanks() {

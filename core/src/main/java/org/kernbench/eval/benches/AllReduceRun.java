@@ -116,6 +116,7 @@ public record AllReduceRun(
     if (mode == Mode.TIME && wantsFolding() && folded(outcome, collectives)) {
       return outcome;
     }
+    forecastEnd(collectives);
     Observed backend = new Observed(collectives);
     try (Torch torch =
         Torch.open(machine, new TorchOptions(mode, recording, Optional.of(backend)))) {
@@ -125,6 +126,15 @@ public record AllReduceRun(
       report(outcome, torch, backend, results);
     }
     return outcome;
+  }
+
+  /** Who looks at a long run wants to know when it ends. */
+  private void forecastEnd(CollectiveBackend collectives) {
+    if (mode != Mode.VALUES && collectives instanceof CollectiveLibrary library) {
+      recording
+          .shown()
+          .ifPresent(w -> w.expects(() -> library.ofAllRanks().forecastPs(dtype, elements)));
+    }
   }
 
   /** Unless told to, runs that keep rows keep those of every package, and explain them. */
