@@ -3,7 +3,11 @@ package org.kernbench.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,8 +20,8 @@ import org.junit.jupiter.api.TestFactory;
 
 /**
  * A net under everything: some two hundred small command lines over all benches, machines, types
- * and algorithms, of each the exit code and a checksum of all that it prints. It says that
- * something changed, not that it is right: that is for the tests of each room. {@code
+ * and algorithms, of each the exit code and a checksum of all that it prints and writes. It says
+ * that something changed, not that it is right: that is for the tests of each room. {@code
  * scripts/goldens} writes the file anew; run the command before and after to see the difference.
  */
 final class ManyRunsTest {
@@ -32,8 +36,49 @@ final class ManyRunsTest {
     return String.format("%08x", sum.getValue());
   }
 
+  /** Runs a line; {@code @} in it is a folder that the line may write to. */
   private static Session run(String line) {
-    return Session.of(line.split(" "));
+    if (!line.contains("@")) {
+      return Session.of(line.split(" "));
+    }
+    try {
+      Path folder = Files.createTempDirectory("many-runs");
+      try {
+        Session session = Session.of(line.replace("@", folder.toString()).split(" "));
+        String written = written(folder);
+        return new Session(
+            session.exitCode(),
+            session.out().replace(folder.toString(), "@") + written,
+            session.err().replace(folder.toString(), "@"));
+      } finally {
+        for (Path file : files(folder).reversed()) {
+          Files.delete(file);
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static List<Path> files(Path folder) throws IOException {
+    try (Stream<Path> all = Files.walk(folder)) {
+      return all.sorted().toList();
+    }
+  }
+
+  /** The texts in a folder, of others the names: pictures and databases differ between machines. */
+  private static String written(Path folder) throws IOException {
+    StringBuilder text = new StringBuilder();
+    for (Path file : files(folder)) {
+      text.append("\n== ").append(folder.relativize(file)).append('\n');
+      if (file.toString().matches(".*\\.(csv|json|svg|md|txt|yaml)")) {
+        text.append(
+            Files.readString(file)
+                .replace(folder.toString(), "@")
+                .replaceAll("\"(Java|system|simulated in)\":\"[^\"]*\"", "\"$1\":MASKED"));
+      }
+    }
+    return text.toString();
   }
 
   /** Exit code and checksum, as in the file. */

@@ -4,6 +4,7 @@ import java.util.List;
 import org.kernbench.config.UnreadableException;
 import org.kernbench.config.UsageException;
 import org.kernbench.config.UserFile;
+import org.kernbench.device.Mode;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
@@ -159,6 +160,14 @@ final class ExpertParams {
       throw new UsageException(
           "experts with tp %s and sp=off: every tensor-parallel rank would send the same tokens; expected sp=on"
               .formatted(s.tp()));
+    }
+  }
+
+  /** Refuses a choice of experts that needs values where there are none. */
+  static void check(TransformerConfig config, Mode mode) {
+    if (mode == Mode.TIME && config.experts().filter(e -> !e.routing().isKnown()).isPresent()) {
+      throw new UsageException(
+          "routing: got \"top-k\" in mode time, where there are no values and so no scores to choose experts by; expected drawn, even, a file.csv, or --mode full");
     }
   }
 

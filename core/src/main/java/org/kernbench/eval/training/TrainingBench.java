@@ -337,6 +337,7 @@ public final class TrainingBench implements Bench {
             scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
             scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context));
     check(setup);
+    ExpertParams.check(config, context.mode());
     Injection.check(setup);
     Machine machine = context.machine();
     new LayoutFit(
