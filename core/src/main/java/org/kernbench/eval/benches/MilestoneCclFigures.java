@@ -49,6 +49,16 @@ final class MilestoneCclFigures {
     return of(row, "sweep").equals(MilestoneCclBench.LATENCY);
   }
 
+  /** The corner stands beside the centre in a figure of its own; alone it stands everywhere. */
+  private boolean isOtherRoot(Map<String, String> row) {
+    return of(row, "root").equals(CORNER)
+        && rows.stream()
+            .anyMatch(r ->
+                isLatency(r)
+                    && of(r, "algorithm").equals(of(row, "algorithm"))
+                    && !of(r, "root").equals(CORNER));
+  }
+
   private static String of(Map<String, String> row, String column) {
     return row.getOrDefault(column, "");
   }
@@ -155,8 +165,7 @@ final class MilestoneCclFigures {
   /** One network: simulated, bound, formula. */
   private Figure latency(String topology) {
     List<Map<String, String>> here =
-        where(r ->
-            isLatency(r) && of(r, "topology").equals(topology) && !of(r, "root").equals(CORNER));
+        where(r -> isLatency(r) && of(r, "topology").equals(topology) && !isOtherRoot(r));
     List<Plots.Curve> curves = new ArrayList<>();
     for (String line : labels(here, MilestoneCclFigures::line)) {
       List<Map<String, String>> own = with(here, line, MilestoneCclFigures::line);
@@ -185,8 +194,7 @@ final class MilestoneCclFigures {
   private Figure networks() {
     String algorithm = of(where(MilestoneCclFigures::isLatency).getFirst(), "algorithm");
     List<Map<String, String>> drawn =
-        where(r ->
-            isLatency(r) && of(r, "algorithm").equals(algorithm) && !of(r, "root").equals(CORNER));
+        where(r -> isLatency(r) && of(r, "algorithm").equals(algorithm) && !isOtherRoot(r));
     List<Plots.Curve> curves = new ArrayList<>();
     for (String topology : labels(drawn, r -> of(r, "topology"))) {
       List<Map<String, String>> own = with(drawn, topology, r -> of(r, "topology"));
@@ -246,8 +254,7 @@ final class MilestoneCclFigures {
   /** 96 KiB: ours beside numbers of others, which are no targets. */
   private Figure comparison() {
     List<Plots.Bar> bars = new ArrayList<>();
-    List<Map<String, String>> drawn =
-        compared().stream().filter(r -> !of(r, "root").equals(CORNER)).toList();
+    List<Map<String, String>> drawn = compared().stream().filter(r -> !isOtherRoot(r)).toList();
     double highest = 0;
     for (Map<String, String> row : drawn) {
       double us = number(row, "crit_ns") / 1000;
