@@ -115,9 +115,11 @@ public final class MilestoneCclBench implements Illustrated {
     Machine machine = Machines.load("kb-compat", List.of());
     List<CclConfig> compared = compared(context, own, CollectiveLibrary.open(machine, own));
     if (compared.stream().anyMatch(ccl -> rootOf(ccl).equals(CORNER))) {
-      for (CclConfig ccl : compared.subList(0, 2)) {
-        int elements = LatencySweepBench.ELEMENTS.getLast();
-        points.add(new Point(ROOTS, "torus_2d", machine, ccl, elements));
+      for (CclConfig ccl : compared) {
+        if (ccl.algorithm().equals(own.algorithm())) {
+          int elements = LatencySweepBench.ELEMENTS.getLast();
+          points.add(new Point(ROOTS, "torus_2d", machine, ccl, elements));
+        }
       }
     }
   }

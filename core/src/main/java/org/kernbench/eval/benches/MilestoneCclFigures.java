@@ -298,7 +298,8 @@ final class MilestoneCclFigures {
     if (drawn.isEmpty()) {
       return Optional.empty();
     }
-    drawn.addAll(compared());
+    String ranks = only(drawn, "ranks"); // a smaller machine has no place beside the predecessor's
+    drawn.addAll(compared().stream().filter(r -> of(r, "ranks").equals(ranks)).toList());
     List<Plots.Bar> bars = new ArrayList<>();
     Map<String, References.Reference> references = References.of("allreduce.csv");
     for (String place : List.of(CORNER, CENTRE)) {

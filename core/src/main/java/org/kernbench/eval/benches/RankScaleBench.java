@@ -81,6 +81,7 @@ final class RankScaleBench implements Bench {
     }
     CclConfig config = context.ccl(List.of("defaults.algorithm=ring"));
     Machine machine = context.machine("ring", List.of("system.sips.count=" + ranks));
+    RingScaleBench.checkPackages(machine, ranks);
     CollectiveLibrary library = CollectiveLibrary.open(machine, config);
     SimulatorOptions recording = context.recording(KEPT_OPERATIONS);
     Outcome outcome = Outcome.on(machine);

@@ -68,6 +68,7 @@ final class RingScaleBench implements Bench {
                 "defaults.algorithm=ring",
                 "algorithms.ring.sub_chunks=" + context.param(SUB_CHUNKS)));
     Machine machine = context.machine("ring", List.of("system.sips.count=" + ranks));
+    checkPackages(machine, ranks);
     return new AllReduceRun(
             machine,
             Math.toIntExact(bytes / dtype.sizeBytes()),
@@ -77,6 +78,15 @@ final class RingScaleBench implements Bench {
             context.recording(ranks > MOST_RANKS_KEPT ? 0 : KEPT_OPERATIONS),
             folding(context, ranks))
         .run(CollectiveLibrary.open(machine, config));
+  }
+
+  /** Refuses a machine whose packages {@code system.sips.count} does not set. */
+  static void checkPackages(Machine machine, int ranks) {
+    if (machine.sips() != ranks) {
+      throw new UsageException(
+          "--param ranks: got %s; machine %s has %s packages, however many are asked for: expected that, or a machine with system.sips"
+              .formatted(ranks, machine.name(), machine.sips()));
+    }
   }
 
   private static Folding folding(BenchContext context, int ranks) {

@@ -28,12 +28,15 @@ public final class Artefacts {
   private Artefacts() {}
 
   /**
-   * Writes table and figures of a run.
+   * Writes table and figures of a run; of one without rows, as it failed, the table alone.
    *
    * @return the files, in the order in which they were written
    */
   public static List<Path> write(Illustrated bench, RunResult result, RunFolder folder) {
     folder.write(TABLE, out -> out.write(ResultCsv.write(result)));
+    if (result.rows().isEmpty()) {
+      return List.of(folder.directory().resolve(TABLE));
+    }
     return draw(bench, folder.directory());
   }
 
