@@ -5,7 +5,6 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /** The trace of one rank: its nodes, in the order of the file, each with an id of its own. */
 public final class RankTrace {
@@ -43,9 +42,5 @@ public final class RankTrace {
   /** How many there are. */
   public int size() {
     return byId.size();
-  }
-
-  @Nullable TraceNode node(long id) {
-    return byId.get(id);
   }
 }

@@ -23,11 +23,6 @@ public final class QueueSet {
     return plan;
   }
 
-  /** Whether it has not been uninstalled. */
-  public boolean isInstalled() {
-    return installed;
-  }
-
   /** Whether a launch that is not done uses it. */
   public boolean isInUse() {
     return users > 0;

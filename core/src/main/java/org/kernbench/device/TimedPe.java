@@ -132,11 +132,6 @@ final class TimedPe implements MemoPe {
     return s;
   }
 
-  /** Whether several streams have a program, or a launch that has not started. */
-  boolean isShared() {
-    return activeStreams > 1;
-  }
-
   @Override
   public int activeStreams() {
     return activeStreams;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -279,6 +280,40 @@ final class GroupsTest {
           });
       assertThat(torch.distributed().history()).allMatch(r -> r.algorithm().equals("copy"));
     }
+  }
+
+  /** Rank r sends r + k rows to rank k, all of them {@code 10 r + k}. */
+  @Test
+  void allToAllAsync_blocksOfDifferentSizes_arriveInOrderOfTheirSenders() {
+    int ranks = 3;
+    List<float[]> seen = new ArrayList<>();
+    spawn(
+        ranks,
+        w -> {
+          List<Integer> out = new ArrayList<>();
+          List<Integer> in = new ArrayList<>();
+          List<Float> sent = new ArrayList<>();
+          List<Float> expected = new ArrayList<>();
+          for (int k = 0; k < ranks; k++) {
+            in.add(w.rank() + k);
+            out.add(k + w.rank());
+            sent.addAll(Collections.nCopies(w.rank() + k, 10f * w.rank() + k));
+            expected.addAll(Collections.nCopies(k + w.rank(), 10f * k + w.rank()));
+          }
+          double[] rows = sent.stream().mapToDouble(v -> v).toArray();
+          Tensor input = w.torch().from(rows, Shape.of(rows.length, 1), DType.F32, "input");
+          Tensor output = w.torch().zeros(Shape.of(expected.size(), 1), DType.F32, "output");
+          Work work = w.distributed().world().allToAllAsync(output, input, out, in);
+          work.await();
+          float[] want = new float[expected.size()];
+          for (int i = 0; i < want.length; i++) {
+            want[i] = expected.get(i);
+          }
+          assertThat(output.toFloats()).containsExactly(want);
+          assertThat(work.isCompleted()).isTrue(); // reading has waited
+          seen.add(want);
+        });
+    assertThat(seen).hasSize(ranks);
   }
 
   @Test

@@ -29,6 +29,7 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Shard;
+import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.placement.DpPolicy;
 import org.kernbench.torch.placement.DpPolicy.Split;
@@ -341,6 +342,25 @@ final class MemoryContractsTest {
       Tensor b = torch.empty(Shape.of(3, 5), DType.F16, DpPolicy.tiledRowMajor(), "b");
       assertThat(b.copyInPlace(a).toDoubles()).containsExactly(upTo(15));
       assertThat(b.shardSpecs()).extracting(ShardSpec::sip).containsOnly(1);
+    }
+  }
+
+  @Test
+  void block_ofATensorSpreadByRows_isReadAcrossItsShards() {
+    try (Torch torch = open(Mode.FULL)) {
+      Tensor a = torch.from(upTo(6 * 8), Shape.of(2, 3, 8), DType.F32, DpPolicy.rowWise(), "a");
+      Tensor b = torch.zeros(Shape.of(2, 3), DType.F32, "b");
+      List<Pe> elsewhere = List.of(new Pe(0, 0, 0));
+      Kernel copy = tl -> tl.store(tl.whole(b).all(), tl.load(tl.block(a, 2, 2, 5, 3)).reshape(6));
+      torch.await(torch.launch("block", copy, elsewhere, List.of(a, b)));
+      double first = a.get(0, 2, 5); // row 2 of 6
+      assertThat(b.toDoubles())
+          .containsExactly(first, first + 1, first + 2, first + 8, first + 9, first + 10);
+      Tensor tiles = torch.empty(Shape.of(4, 4), DType.F32, DpPolicy.tiledColumnMajor(), "tiles");
+      assertThat(tiles.shardSpecs().getFirst().offset()).isEqualTo(List.of(0, 0));
+      assertThat(tiles.shardSpecs().get(1).offset()).isEqualTo(List.of(1, 0)); // down first
+      assertThat(Tl.cdiv(7, 2)).isEqualTo(4);
+      assertThat(Tl.cdiv(8, 2)).isEqualTo(4);
     }
   }
 

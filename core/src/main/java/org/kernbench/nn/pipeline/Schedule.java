@@ -1,7 +1,6 @@
 package org.kernbench.nn.pipeline;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.TreeSet;
 import org.kernbench.nn.parallel.LayoutException;
@@ -137,11 +136,6 @@ public final class Schedule {
   /** Whether a stage ends the model. */
   public boolean isLast(int stage) {
     return part(stage) == depth - 1;
-  }
-
-  /** The microbatches of a stage's chain, ascending. */
-  public List<Integer> microbatches(int stage) {
-    return Collections.unmodifiableList(microbatches.get(stage / depth));
   }
 
   /** Microbatches of a step, of all chains together. */

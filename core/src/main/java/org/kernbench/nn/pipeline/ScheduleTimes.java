@@ -88,11 +88,6 @@ public final class ScheduleTimes {
     return latest;
   }
 
-  /** When an action begins. */
-  public long start(Action a) {
-    return end(a) - costs.of(a.kind());
-  }
-
   /** When an action is done. */
   public long end(Action a) {
     Long found = ends.get(a);
@@ -110,14 +105,5 @@ public final class ScheduleTimes {
   /** How long a rank computes. */
   public long busy(int rank) {
     return schedule.computed(rank).stream().mapToLong(a -> costs.of(a.kind())).sum();
-  }
-
-  /** The share of the ranks' time in which they compute nothing, from 0 to 1. */
-  public double bubble() {
-    long busy = 0;
-    for (int r = 0; r < schedule.ranks(); r++) {
-      busy += busy(r);
-    }
-    return end == 0 ? 0 : 1 - busy / ((double) end * schedule.ranks());
   }
 }

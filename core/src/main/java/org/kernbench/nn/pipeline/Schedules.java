@@ -47,11 +47,6 @@ public enum Schedules {
     };
   }
 
-  /** Into how many stages a model is cut for so many ranks. */
-  public int depth(int ranks, int chunks) {
-    return this == DUALPIPE ? ranks : ranks * stagesPerRank(chunks);
-  }
-
   /**
    * The schedule of a step.
    *
