@@ -356,9 +356,6 @@ final class MemoryContractsTest {
       double first = a.get(0, 2, 5); // row 2 of 6
       assertThat(b.toDoubles())
           .containsExactly(first, first + 1, first + 2, first + 8, first + 9, first + 10);
-      Tensor tiles = torch.empty(Shape.of(4, 4), DType.F32, DpPolicy.tiledColumnMajor(), "tiles");
-      assertThat(tiles.shardSpecs().getFirst().offset()).isEqualTo(List.of(0, 0));
-      assertThat(tiles.shardSpecs().get(1).offset()).isEqualTo(List.of(1, 0)); // down first
       assertThat(Tl.cdiv(7, 2)).isEqualTo(4);
       assertThat(Tl.cdiv(8, 2)).isEqualTo(4);
     }

@@ -92,6 +92,8 @@ final class PlacementTest {
             new ShardSpec(1, 2, 0, List.of(2, 0, 0), Shape.of(2, 9, 3)),
             new ShardSpec(1, 3, 0, List.of(2, 0, 3), Shape.of(2, 9, 3)));
     DpPolicy columns = DpPolicy.of(Split.TILED_COLUMN_MAJOR, Split.REPLICATE).withPes(1);
+    assertThat(DpPolicy.tiledColumnMajor())
+        .isEqualTo(DpPolicy.of(Split.TILED_COLUMN_MAJOR, Split.TILED_COLUMN_MAJOR));
     assertThat(Placement.resolve("x", Shape.of(4, 6), columns, PACKAGE))
         .containsExactly(
             new ShardSpec(1, 0, 0, List.of(0, 0), Shape.of(2, 3)),
