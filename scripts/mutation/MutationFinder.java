@@ -30,6 +30,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import javax.lang.model.element.Modifier;
 
 /**
@@ -37,6 +38,17 @@ import javax.lang.model.element.Modifier;
  * does not compile, or compiles to the same code, is drawn in vain and drawn again.
  */
 final class MutationFinder extends TreeScanner<Void, Void> {
+  /** Calls whose first two arguments may stand either way round. */
+  private static final Set<String> COMMUTE =
+      Set.of(
+          "Math.max",
+          "Math.min",
+          "Math.fma",
+          "Math.addExact",
+          "Math.multiplyExact",
+          "Objects.equals",
+          "Arrays.equals");
+
   private record Swap(String operator, String from, String to) {}
 
   private static final Map<Kind, Swap> SWAPS = new EnumMap<>(Kind.class);
@@ -247,7 +259,10 @@ final class MutationFinder extends TreeScanner<Void, Void> {
 
   @Override
   public Void visitMethodInvocation(MethodInvocationTree tree, Void nothing) {
-    swapArguments(tree.getArguments());
+    List<? extends ExpressionTree> arguments = tree.getArguments();
+    // of a sum or a maximum nothing changes; of a fused product only the addend is in its place
+    int first = COMMUTE.contains(text(tree.getMethodSelect())) ? 1 : 0;
+    swapArguments(arguments.subList(Math.min(first, arguments.size()), arguments.size()));
     return super.visitMethodInvocation(tree, nothing);
   }
 
