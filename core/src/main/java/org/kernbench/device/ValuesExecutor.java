@@ -66,10 +66,46 @@ final class ValuesExecutor implements Executor {
     final int peer;
     @Nullable ValuesPe waiting;
 
+    /** What comes here is added up in a switch, by member; null if it comes from a peer. */
+    @Nullable Summing sums;
+
+    /** What this PE has given to sums that are not made yet. */
+    final ArrayDeque<byte[]> given = new ArrayDeque<>();
+
     Inbox(Pe owner, String direction, int peer) {
       this.owner = owner;
       this.direction = direction;
       this.peer = peer;
+    }
+  }
+
+  /** The members of sums of a switch, in order. */
+  private static final class Summing {
+    final QueuePlan.SwitchSum of;
+    final Inbox[] members;
+
+    Summing(QueuePlan.SwitchSum of) {
+      this.of = of;
+      this.members = new Inbox[of.members().size()];
+    }
+
+    /** The next sum, if all have given to it; null if not. */
+    byte @Nullable [] next() {
+      for (Inbox each : members) {
+        if (each == null || each.given.isEmpty()) {
+          return null;
+        }
+      }
+      byte[] sum = members[0].given.remove();
+      int size = of.type().sizeBytes();
+      ComputeOp add = new ComputeOp.Binary(of.op(), of.type(), sum.length / size);
+      for (int i = 1; i < members.length; i++) {
+        byte[] out = new byte[sum.length];
+        ComputeKernels.run(
+            add, sum, 0, members[i].given.remove(), 0, Register.NO_DATA, 0, out, 0);
+        sum = out;
+      }
+      return sum;
     }
   }
 
@@ -81,9 +117,15 @@ final class ValuesExecutor implements Executor {
     Mail(List<QueuePlan.Connection> connections) {
       inboxes = new Inbox[connections.size() * 2];
       int id = 0;
+      Map<QueuePlan.SwitchSum, Summing> sums = new HashMap<>();
       for (QueuePlan.Connection c : connections) {
         add(id, c.a(), c.aDirection(), id + 1);
         add(id + 1, c.b(), c.bDirection(), id);
+        if (c.sums().isPresent()) {
+          Summing summing = sums.computeIfAbsent(c.sums().get(), Summing::new);
+          inboxes[id + 1].sums = summing;
+          summing.members[summing.of.members().indexOf(c.a())] = inboxes[id + 1];
+        }
         id += 2;
       }
     }
@@ -439,6 +481,21 @@ final class ValuesExecutor implements Executor {
       byte[] message = new byte[bytes];
       System.arraycopy(alive(value).data(), offset, message, 0, bytes);
       Inbox to = mail.inboxes[mail.inboxes[queue].peer];
+      Summing sums = to.sums;
+      if (sums == null) {
+        arrives(to, message);
+        return;
+      }
+      to.given.add(message);
+      byte[] sum = sums.next();
+      if (sum != null) {
+        for (Inbox member : sums.members) {
+          arrives(member, sum);
+        }
+      }
+    }
+
+    private void arrives(Inbox to, byte[] message) {
       to.messages.add(message);
       ValuesPe waiting = to.waiting;
       if (waiting != null) {
