@@ -3,8 +3,10 @@ package org.kernbench.ccl.algorithms;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.kernbench.ccl.AlgorithmConfig;
+import org.kernbench.ccl.CallPacing;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.Group;
@@ -150,17 +152,34 @@ public final class InSwitch implements CollectiveAlgorithm {
       return new Pieces(0, elements, forecast.bestPiece(elements, most, size));
     }
 
+    /** Of the machine's collective library, if it has one: one step, for nothing is passed on. */
+    private Optional<CallPacing> pacing(CollectiveCall call) {
+      Machine machine = group.machine();
+      if (machine.software().collective().isEmpty() && config.protocol().isEmpty()) {
+        return Optional.empty();
+      }
+      double port = machine.route(machine.peNode(group.lead(0)), node).narrowest().bytesPerSecond();
+      return CallPacing.of(
+          machine, config, new CallPacing.Question(call.bytes(), call.bytes(), 1, port, false));
+    }
+
     @Override
     public RankProgram program(CollectiveCall call) {
       Pieces pieces = pieces(call);
+      Optional<CallPacing> pacing = pacing(call);
       int ahead = queues.slots();
       return (tl, rank, vector, reduction) -> {
+        pacing.ifPresent(by -> by.begin(tl));
         for (int k = 0; k < pieces.pieces() + ahead; k++) {
           if (k >= ahead && pieces.count(k - ahead) > 0) {
             take(tl, vector, reduction, call.dtype(), pieces, k - ahead);
           }
           if (pieces.count(k) > 0) {
             Value given = vector.read(tl, pieces.start(k), pieces.count(k));
+            if (pacing.isPresent()) {
+              long bytes = (long) pieces.count(k) * call.dtype().sizeBytes();
+              pacing.get().beforeSend(tl, bytes, k == 0);
+            }
             tl.send(UP, given);
             vector.giveBack(tl, given);
           }
@@ -178,13 +197,15 @@ public final class InSwitch implements CollectiveAlgorithm {
 
     @Override
     public OptionalLong predictPs(CollectiveCall call) {
-      return OptionalLong.of(forecast.ps(pieces(call), call.dtype().sizeBytes()));
+      long ps = forecast.ps(pieces(call), call.dtype().sizeBytes());
+      double paced = pacing(call).map(CallPacing::expectedPs).orElse(0.0);
+      return OptionalLong.of((long) Math.max(ps, paced));
     }
 
     /** No two messages are on one link: each rank has a port of its own. */
     @Override
     public boolean isForecastExact(CollectiveCall call) {
-      return true;
+      return pacing(call).isEmpty();
     }
 
     @Override

@@ -188,7 +188,10 @@ public final class CollectiveLibrary implements CollectiveBackend {
   private static CollectiveAlgorithm make(CclConfig ccl, AlgorithmConfig config) {
     CollectiveAlgorithm made = unpaced(ccl, config);
     boolean own =
-        made instanceof RingAllReduce || made instanceof DrawnAlgorithm || made instanceof Auto;
+        made instanceof RingAllReduce
+            || made instanceof InSwitch
+            || made instanceof DrawnAlgorithm
+            || made instanceof Auto;
     return own ? made : new PacedAlgorithm(made);
   }
 
