@@ -89,6 +89,16 @@ final class ValuesExecutor implements Executor {
       this.members = new Inbox[of.members().size()];
     }
 
+    /** A member that all others wait for. */
+    Pe missing() {
+      for (Inbox each : members) {
+        if (each.given.isEmpty()) {
+          return each.owner;
+        }
+      }
+      throw new IllegalStateException("bug: all have given to a sum that is not made");
+    }
+
     /** The next sum, if all have given to it; null if not. */
     byte @Nullable [] next() {
       for (Inbox each : members) {
@@ -100,9 +110,15 @@ final class ValuesExecutor implements Executor {
       int size = of.type().sizeBytes();
       ComputeOp add = new ComputeOp.Binary(of.op(), of.type(), sum.length / size);
       for (int i = 1; i < members.length; i++) {
+        byte[] next = members[i].given.remove();
+        if (next.length != sum.length) {
+          throw new SimulationException(
+              "%s gives %s bytes to a sum to which %s gives %s; let all members send as much"
+                  .formatted(members[i].owner, next.length, members[0].owner, sum.length));
+        }
         byte[] out = new byte[sum.length];
         ComputeKernels.run(
-            add, sum, 0, members[i].given.remove(), 0, Register.NO_DATA, 0, out, 0);
+            add, sum, 0, next, 0, Register.NO_DATA, 0, out, 0);
         sum = out;
       }
       return sum;
@@ -231,6 +247,14 @@ final class ValuesExecutor implements Executor {
         report.waits(p.pe, DeadlockReport.anyOf(sources, atLine(p.line)), null);
       } else if (p.waitsAt.size() == 1) {
         Inbox box = p.waitsAt.getFirst();
+        Summing sums = box.sums;
+        if (sums != null) {
+          Pe missing = sums.missing();
+          String what = "recv %s%s: no sum, to which %s gives nothing";
+          report.waits(
+              box.owner, what.formatted(box.direction, atLine(p.line), missing), missing);
+          continue;
+        }
         Inbox peer = p.mail.inboxes[box.peer];
         report.waits(
             box.owner,

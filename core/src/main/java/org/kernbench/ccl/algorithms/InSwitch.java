@@ -86,9 +86,8 @@ public final class InSwitch implements CollectiveAlgorithm {
             && machine.dimensions().get(found).reduces();
     if (!reduces) {
       throw new CollectiveException(
-          NAME + ": the ranks do not all hang on one switch that reduces; expected packages along"
-              + " one dimension of kind: switch with reduces: true (system.network, or"
-              + " system.sips.reduces with topology: switch), or another algorithm");
+          NAME + ": not all ranks hang on one switch that reduces; expected packages along one"
+              + " dimension of kind: switch with reduces: true, or another algorithm");
     }
     long packages = group.leads().stream().mapToInt(Pe::sip).distinct().count();
     if (packages < group.size()) {
