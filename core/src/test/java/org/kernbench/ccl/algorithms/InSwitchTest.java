@@ -3,11 +3,15 @@ package org.kernbench.ccl.algorithms;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -22,6 +26,7 @@ import org.kernbench.device.log.TransferLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.report.MachineReport;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.ReduceKind;
 import org.kernbench.torch.placement.RankLevel;
@@ -32,6 +37,8 @@ import org.kernbench.torch.placement.RankLevel;
  */
 final class InSwitchTest {
   private static final int FLOAT = 4;
+
+  @TempDir private Path folder;
 
   static Machine machine(int ranks, String... more) {
     List<String> set = new ArrayList<>();
@@ -177,5 +184,100 @@ final class InSwitchTest {
     assertThat(ring.kind()).isEqualTo("traffic");
     long old = Math.round(bytes * 5.0 * 2 * (ranks - 1) / ranks);
     assertThat(ring.ps()).isBetween(old - 1, old + 1);
+  }
+
+  private Machine levels(String second, String more) throws IOException {
+    Path file = folder.resolve("levels.yaml");
+    Files.writeString(
+        file,
+        """
+        description: two rings of which each place hangs on a switch
+        extends: model-sips
+        system:
+          network:
+            - {kind: ring, size: 2, bandwidth: 200 GB/s, latency: 100 ns}
+            - {kind: switch, size: 3, bandwidth: 200 GB/s, latency: 100 ns%s}
+        %s\
+        """
+            .formatted(second, more));
+    return Machines.load(file.toString(), List.of());
+  }
+
+  private static List<Pe> sips(int... sips) {
+    return IntStream.of(sips).mapToObj(sip -> new Pe(sip, 0, 0)).toList();
+  }
+
+  /** One of two switches, a port of 20 GB/s: all wait for it; sums at half a port's rate. */
+  @Test
+  void sums_slowPort_orSlowSwitch_takeItsTime() throws IOException {
+    String chunk = "algorithms.in_switch.chunk=64 KiB";
+    long bytes = 1 << 20;
+    long wire = 327_680; // 64 KiB at 200 B/ns
+    Machine usual = levels(", reduces: true", "");
+    long ps = trial(usual, sips(1, 3, 5), chunk).timePs(sum(bytes));
+    Machine slow =
+        levels(", reduces: true", "  sips:\n    links: [\"5->switch1 20 GB/s\"]\n");
+    assertThat(trial(slow, sips(1, 3, 5), chunk).timePs(sum(bytes)))
+        .isEqualTo(ps + 16 * 9 * wire); // the last piece goes up 16 x 10 wires after the first
+    assertThat(trial(slow, sips(0, 2, 4), chunk).timePs(sum(bytes))).isEqualTo(ps);
+    Machine half = levels(", reduces: true, reduction_efficiency: 0.5", "");
+    assertThat(trial(half, sips(1, 3, 5), chunk).timePs(sum(bytes)))
+        .isEqualTo(ps + 15 * wire); // each sum but the first begins a wire later than the one before
+    assertThat(MachineReport.text(half)).contains(", the switch reduces at 50 % of a port's rate");
+  }
+
+  @Test
+  void groups_notOnOneSwitchThatReduces_areRefused() throws IOException {
+    Machine levels = levels(", reduces: true", "");
+    for (int[] group : new int[][] {{0, 1}, {0, 1, 2, 3, 4, 5}, {0, 3}}) {
+      assertThatThrownBy(() -> trial(levels, sips(group)))
+          .isInstanceOf(CollectiveException.class)
+          .hasMessageContaining("not all ranks hang on one switch that reduces");
+    }
+    Machine passing = levels("", "");
+    assertThatThrownBy(() -> trial(passing, sips(1, 3)))
+        .hasMessageContaining("not all ranks hang on one switch that reduces");
+    Machine buffered = machine(3, "fabric.buffer=64 KiB", "fabric.virtual_channels=2");
+    assertThatThrownBy(() -> trial(buffered)).hasMessageContaining("expected fabric.buffer");
+  }
+
+  /** Over their NICs, each of which pays for its message once. */
+  @Test
+  void sums_overNics_areRight() throws IOException {
+    Path file = folder.resolve("nodes.yaml");
+    Files.writeString(
+        file,
+        """
+        description: three nodes of two packages, NICs on switches that reduce
+        extends: model-sips
+        system:
+          network:
+            - {kind: switch, size: 2, bandwidth: 200 GB/s, latency: 100 ns}
+            - {kind: switch, size: 3, bandwidth: 50 GB/s, latency: 500 ns, reduces: true}
+          nodes:
+            packages: 2
+            nics: 2
+            bandwidth: 50 GB/s
+            latency: 100 ns
+            message_overhead: 300 ns
+            link: {bandwidth: 60 GB/s, latency: 200 ns}
+        """);
+    Machine machine = Machines.load(file.toString(), List.of());
+    CollectiveTrial trial = trial(machine, sips(1, 3, 5), "algorithms.in_switch.chunk=64 KiB");
+    assertThat(trial.run(sum(100_000), Mode.FULL).problems()).isEmpty();
+    long less = trial.timePs(sum(1 << 20));
+    assertThat(trial.timePs(sum(2 << 20)) - less).isEqualTo(16 * (1_310_720L + 300_000));
+  }
+
+  @Test
+  void keys_thatDoNotFit_areRefused() {
+    assertThatThrownBy(() -> levels(", reduces: maybe", "")).hasMessageContaining("true or false");
+    assertThatThrownBy(() -> levels(", reduction_efficiency: 0.5", ""))
+        .hasMessageContaining("network[1].reduction_efficiency: only a switch that adds up");
+    assertThatThrownBy(() -> levels(", reduces: true, reduction_efficiency: 1.5", ""))
+        .hasMessageContaining("a number above 0 and up to 1");
+    assertThatThrownBy(() ->
+            Machines.load("model-sips", List.of("system.sips.reduces=true")))
+        .hasMessageContaining("system.sips.reduces: only a switch adds up; expected topology: switch");
   }
 }
