@@ -17,6 +17,7 @@ import org.kernbench.ccl.Wiring;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.DType;
@@ -54,6 +55,11 @@ public final class InSwitch implements CollectiveAlgorithm {
   @Override
   public RankLevel defaultRankLevel() {
     return RankLevel.SIP;
+  }
+
+  @Override
+  public boolean isFor(Machine machine) {
+    return machine.dimensions().stream().anyMatch(Dimension::reduces);
   }
 
   @Override

@@ -99,7 +99,7 @@ final class InSwitchTest {
     for (int gigabytesPerSecond : new int[] {50, 200, 450}) {
       Machine machine =
           machine(ranks, "system.links.sip_to_sip.bandwidth=" + gigabytesPerSecond + " GB/s");
-      for (int[] size : new int[][] {{64, 1}, {4096, 1}, {65_536, 4}, {1 << 20, 16}}) {
+      for (int[] size : new int[][] {{64, 1}, {4096, 4}, {65_536, 4}, {1 << 20, 16}}) {
         int piece = size[0] / size[1];
         long wire = machine.specOf(machine.linkCount() - 1).rate().durationPs(piece);
         long ps =
@@ -165,12 +165,12 @@ final class InSwitchTest {
   @ValueSource(ints = {2, 4, 16})
   void bound_reducingSwitch_isTheVectorOverThePort(int ranks) {
     CollectiveTrial reducing = trial(machine(ranks));
-    long bytes = 64 << 20;
+    long bytes = 8 << 20;
     CollectiveTrial.Result r = reducing.run(sum(bytes), Mode.TIME);
     assertThat(r.problems()).isEmpty();
     assertThat(r.bound().kind()).isEqualTo("in-switch traffic");
     assertThat(r.bound().ps()).isBetween(bytes * 5 - 1, bytes * 5); // 200 B/ns
-    assertThat(r.efficiency()).isBetween(0.98, 1.0);
+    assertThat(r.efficiency()).isBetween(0.95, 1.0);
     CclConfig config = CclConfig.load(Optional.empty(), List.of());
     Machine plain = machine(ranks, "system.sips.reduces=false");
     Bounds.Bound ring =
