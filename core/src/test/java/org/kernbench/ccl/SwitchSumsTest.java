@@ -20,6 +20,8 @@ import org.kernbench.device.QueueSet;
 import org.kernbench.device.ReusableProgram;
 import org.kernbench.device.Simulator;
 import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.check.Finding;
+import org.kernbench.device.check.Findings;
 import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
@@ -196,6 +198,48 @@ final class SwitchSumsTest {
     assertThatThrownBy(() -> Fold.of(machine).representatives(plan))
         .isInstanceOf(CannotFoldException.class)
         .hasMessageContaining("sums in a switch");
+  }
+
+  /** What a member did before it gave is done for all who have the sum; not for who only gives. */
+  @Test
+  void sum_ordersWhatWasBefore_forThoseThatHaveIt() {
+    assertThat(findings(true)).isEmpty();
+    assertThat(findings(false)).isNotEmpty();
+  }
+
+  private static List<Finding> findings(boolean waits) {
+    Machine machine = machine(3);
+    List<Pe> pes = Bed.leads(machine, RankLevel.SIP, 3);
+    LaunchGrid grid = new LaunchGrid(0, 3);
+    Findings found = new Findings();
+    SimulatorOptions options = SimulatorOptions.DEFAULT.checkedBy(found);
+    try (Simulator simulator = Simulator.open(machine, Mode.FULL, options)) {
+      QueueSet set = simulator.install(plan(machine, pes, DType.F32));
+      Shard shared =
+          new Shard("x", machine.addresses().hbm(pes.get(2), 4096), Shape.of(8), DType.F32);
+      simulator.drive(
+          simulator.launch(
+              LaunchRequest.of("order", pes).with(set),
+              port ->
+                  () -> {
+                    Tl tl = new Tl(port, grid);
+                    Value zeros = tl.zeros(Shape.of(8), DType.F32);
+                    if (port.pe().sip() == 0) {
+                      tl.await(tl.store(shared.range(0, 8), zeros));
+                    }
+                    tl.send("up", zeros);
+                    Value sum = tl.recv("down", Shape.of(8), DType.F32);
+                    if (waits) {
+                      tl.await(sum);
+                    }
+                    if (port.pe().sip() == 2) {
+                      tl.release(tl.load(shared.range(0, 8)));
+                    }
+                    tl.release(sum);
+                    tl.release(zeros);
+                  }));
+    }
+    return found.list();
   }
 
   /** A program that says what it depends on, so that what came of it could be used again. */
