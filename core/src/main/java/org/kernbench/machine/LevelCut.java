@@ -16,7 +16,8 @@ import org.kernbench.machine.spec.LinkKind;
  * bytes enter the k parts ({@code org.kernbench.ccl.bounds.Bounds} says why), so it takes at least
  * {@code 2 (k - 1) S / C}, with C what can enter all parts together.
  *
- * <p>Where a switch between them reduces, it combines for all: S bytes enter each part, {@code k S}.
+ * <p>Where a switch between them reduces, it combines for all: S bytes enter each part, {@code k
+ * S}.
  *
  * @param name {@code dimension 0} and so on, or {@code NICs}
  * @param parts how many parts, at least 2

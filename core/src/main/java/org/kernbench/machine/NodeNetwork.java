@@ -307,7 +307,8 @@ final class NodeNetwork implements PackageNetwork {
 
   @Override
   public int[] linksToRelay(int sip, int relay) {
-    int link = relay < relayBetween() ? NONE : between.linkToRelay(nic(sip), relay - relayBetween());
+    int first = relayBetween();
+    int link = relay < first ? NONE : between.linkToRelay(nic(sip), relay - first);
     return link == NONE
         ? PackageNetwork.super.linksToRelay(sip, relay)
         : new int[] {toNic(sip), toPort(nic(sip)), firstBetween + link};

@@ -28,8 +28,8 @@ import org.kernbench.torch.collective.CollectiveCall;
 import org.kernbench.torch.placement.RankLevel;
 
 /**
- * All-reduce in a switch that adds up (NVLS, SHARP): each rank sends its vector up its port once, in
- * pieces; the switch combines piece by piece in the order of the ranks and sends each sum down to
+ * All-reduce in a switch that adds up (NVLS, SHARP): each rank sends its vector up its port once,
+ * in pieces; the switch combines piece by piece in the order of the ranks and sends each sum down to
  * all. So every port carries the vector once each way, where any other algorithm takes {@code 2
  * (n-1)/n} of it.
  *

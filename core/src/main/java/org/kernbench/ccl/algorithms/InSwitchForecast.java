@@ -10,8 +10,8 @@ import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.sim.Rate;
 
 /**
- * The time of an all-reduce in a switch (docs/spec/collectives.md O23), piece by piece: up each port
- * one after the other, a sum when the last of its parts is there, down each port one after the
+ * The time of an all-reduce in a switch (docs/spec/collectives.md O23), piece by piece: up each
+ * port one after the other, a sum when the last of its parts is there, down each port one after the
  * other. A load before the first and a store after the last; a piece that needs a slot again waits
  * until the sum in it is taken.
  */

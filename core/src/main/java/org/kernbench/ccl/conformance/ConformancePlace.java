@@ -16,13 +16,12 @@ import org.kernbench.torch.placement.RankLevel;
  */
 record ConformancePlace(String name, Machine machine, RankLevel level, List<Pe> leads) {
   private static final String RING = "system.sips.topology=ring_1d";
+  private static final String REDUCES = "system.sips.reduces=true";
 
   /** Copies the list. */
   ConformancePlace {
     leads = List.copyOf(leads);
   }
-
-  private static final String REDUCES = "system.sips.reduces=true";
 
   int ranks() {
     return leads.size();

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
  * What waits in a switch to be combined: message {@code k} of each member until message {@code k}
  * of the last is there, with nothing left of its bytes to come.
  *
- * <p>The switch needs room for {@code depth} messages of each member and no more: none sends message
- * {@code k + depth} before it has taken the sum of message {@code k} out of its slot.
+ * <p>The switch needs room for {@code depth} messages of each member and no more: none sends
+ * message {@code k + depth} before it has taken the sum of message {@code k} out of its slot.
  *
  * <p>A switch that is slower than its ports begins a sum no sooner than the one before has let it:
  * as long after as the bytes take at its rate. One that is not never waits, for messages cannot
