@@ -2,6 +2,7 @@ package org.kernbench.ccl;
 
 import java.util.OptionalInt;
 import java.util.Set;
+import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.placement.RankLevel;
@@ -36,6 +37,13 @@ public interface CollectiveAlgorithm {
    */
   default OptionalInt defaultWorldSize() {
     return OptionalInt.empty();
+  }
+
+  /**
+   * Whether it can serve any group of a machine at all: if not, {@code auto} does not speak of it.
+   */
+  default boolean isFor(Machine machine) {
+    return true;
   }
 
   /**

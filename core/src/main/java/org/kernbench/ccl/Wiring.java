@@ -18,6 +18,11 @@ public final class Wiring {
     connections.add(new QueuePlan.Connection(group.lead(a), aDirection, group.lead(b), bDirection));
   }
 
+  /** A rank gives to the sums of a switch by one direction and gets them by another. */
+  public void joinSums(int rank, String up, String down, QueuePlan.SwitchSum sums) {
+    connections.add(QueuePlan.Connection.ofSums(group.lead(rank), up, down, sums));
+  }
+
   public List<QueuePlan.Connection> connections() {
     return List.copyOf(connections);
   }

@@ -215,6 +215,11 @@ public final class Fold {
   public QueuePlan representatives(QueuePlan plan) {
     Map<Wire, BitSet> orbits = new LinkedHashMap<>();
     for (QueuePlan.Connection c : plan.connections()) {
+      if (c.sums().isPresent()) {
+        throw new CannotFoldException(
+            "sums in a switch are made of what all packages send, and one stands for all here;"
+                + " leave --fold out, or take another algorithm");
+      }
       int by = symmetry.backFrom(c.a().sip());
       Wire first =
           new Wire(

@@ -14,6 +14,10 @@ final class MessageOp extends TransferOp {
   int fragmentsStarted;
   int fragmentsDone;
   long firstFragment;
+
+  /** It has been added up in a switch: what comes down is the sum. */
+  boolean comesDown;
+
   long channelFreePs;
   long copiedPs;
   int slot;
@@ -54,6 +58,7 @@ final class MessageOp extends TransferOp {
     end = null;
     inPlace = false;
     waitsForCredit = false;
+    comesDown = false;
     fragmentsStarted = 0;
     fragmentsDone = 0;
     payload = Register.NO_DATA;

@@ -1,5 +1,6 @@
 package org.kernbench.device;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -7,15 +8,20 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.fabric.FabricRoute;
+import org.kernbench.device.fabric.SwitchSums;
+import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.spec.Backpressure;
 import org.kernbench.machine.spec.BufferKind;
+import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.machine.spec.SlotAccess;
 import org.kernbench.machine.spec.SlotCost;
+import org.kernbench.sim.Rate;
 
 /**
  * One set of message queues and the messages in them: a message is cut into fragments of at most a
@@ -34,6 +40,7 @@ final class MessageUnit {
   private final @Nullable SlotCost slotCost;
   private final QueueEnd[] queues;
   private final Map<Integer, Map<String, QueueEnd>> byPe = new HashMap<>();
+  private final Map<QueuePlan.SwitchSum, Station> stations = new LinkedHashMap<>();
   private final int slots;
   private final boolean streamed;
   private final TransferLog transfers;
@@ -56,6 +63,7 @@ final class MessageUnit {
       QueueEnd b = newQueue(id, c.b(), c.bDirection(), c.a(), places[id++]);
       a.peer = b;
       b.peer = a;
+      c.sums().ifPresent(sums -> join(a, sums));
     }
     takeRoom();
     for (QueueEnd q : queues) {
@@ -83,12 +91,43 @@ final class MessageUnit {
     return q;
   }
 
+  private void join(QueueEnd up, QueuePlan.SwitchSum sums) {
+    up.station = stations.computeIfAbsent(sums, s -> new Station(s, slots));
+    up.member = sums.members().indexOf(up.pe);
+    up.station.ups.put(up.member, up);
+  }
+
+  /** A place in a switch where what its members send is added up. */
+  static final class Station {
+    final QueuePlan.SwitchSum of;
+    final SwitchSums<MessageOp> sums;
+
+    /** By member, where it sends to, and the way of the sums to it. */
+    final Map<Integer, QueueEnd> ups = new HashMap<>();
+
+    final Map<Integer, FabricRoute> downs = new HashMap<>();
+
+    /** At which it adds up, if it is slower than its ports. */
+    @Nullable Rate rate;
+
+    Station(QueuePlan.SwitchSum of, int slots) {
+      this.of = of;
+      this.sums = new SwitchSums<>(of.members().size(), slots);
+    }
+
+    /** Who has not given to the next sum that a member wants; all if nobody has. */
+    List<Pe> missing(long number) {
+      return sums.missing(number).stream().map(of.members()::get).toList();
+    }
+  }
+
   /** Checks that the slots fit beside those of other sets, then takes their room. */
   private void takeRoom() {
     long total = machine.pe().tcm().sizeBytes();
     byPe.forEach((index, ends) -> {
       TimedPe p = executor.pe(index);
-      long needed = p.tcm.slotBytes() + ends.size() * tcmBytesPerQueue();
+      long rings = ends.values().stream().filter(q -> q.station == null).count();
+      long needed = p.tcm.slotBytes() + rings * tcmBytesPerQueue();
       if (needed > total) {
         throw new SimulationException(
             """
@@ -99,8 +138,13 @@ final class MessageUnit {
       }
     });
     for (QueueEnd q : queues) {
-      executor.pe(q.peIndex).addQueue(q, tcmBytesPerQueue());
+      executor.pe(q.peIndex).addQueue(q, tcmBytes(q));
     }
+  }
+
+  /** Nothing comes in where a PE gives to sums. */
+  private long tcmBytes(QueueEnd q) {
+    return q.station == null ? tcmBytesPerQueue() : 0;
   }
 
   private long tcmBytesPerQueue() {
@@ -120,7 +164,7 @@ final class MessageUnit {
   /** Gives the room of the slots back; nothing is under way. */
   void uninstall() {
     for (QueueEnd q : queues) {
-      executor.pe(q.peIndex).removeQueue(tcmBytesPerQueue());
+      executor.pe(q.peIndex).removeQueue(tcmBytes(q));
     }
   }
 
@@ -128,9 +172,43 @@ final class MessageUnit {
     Pe peer = q.peerPe;
     int own = machine.peNode(q.pe);
     boolean otherMemory = streamed && ipcq.bufferKind() != BufferKind.TCM;
+    Station station = q.station;
+    if (station != null) {
+      int node = station.of.switchNode();
+      int slots = otherMemory ? slotNode(q.pe) : own;
+      q.out = executor.route(own, node, q.pe.sip());
+      addsUpAt(station, q.out.links[q.out.links.length - 1]);
+      station.downs.put(q.member, executor.route(node, slots, q.pe.sip()));
+      return;
+    }
+    if (q.peer().station != null) { // its sender is here, and hears of a free slot at once
+      readsSlots(q, own, otherMemory);
+      return;
+    }
     q.out = executor.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer), q.pe.sip());
     long back = machine.route(q.pe, peer).alonePs(ipcq.creditBytes());
     q.creditLatencyPs = back + ipcq.creditOverheadPs();
+    readsSlots(q, own, otherMemory);
+  }
+
+  /** A switch adds up at a share of the rate of its slowest port. */
+  private void addsUpAt(Station station, int port) {
+    long share = machine.dimensions().get(machine.dimensionOf(port)).sumShareBillionths();
+    if (share == 0) {
+      throw new SimulationException(
+          "%s adds nothing up; expected reduces: true in its dimension of system.network"
+              .formatted(machine.node(station.of.switchNode()).name()));
+    }
+    if (share < Dimension.FULL_SHARE) {
+      double bytesPerSecond = machine.specOf(port).rate().bytesPerSecond() * (share / 1e9);
+      Rate rate = Rate.ofBytesPerSecond(Math.max(1, Math.round(bytesPerSecond)));
+      Rate known = station.rate;
+      station.rate =
+          known == null || rate.bytesPerSecond() < known.bytesPerSecond() ? rate : known;
+    }
+  }
+
+  private void readsSlots(QueueEnd q, int own, boolean otherMemory) {
     if (otherMemory) {
       q.slotRead = executor.route(slotNode(q.pe), own, q.pe.sip());
       q.slotReadRequestPs = executor.path(own, slotNode(q.pe), q.pe.sip()).requestPs();
@@ -200,12 +278,31 @@ final class MessageUnit {
   }
 
   void startSend(MessageOp op, long startPs) {
+    if (op.end().station != null) {
+      checkSum(op);
+    }
     op.firstFragment = op.end().fragmentsSent();
     if (values) {
       op.payload = op.a.data();
       op.payloadOffset = op.a.dataOffset() + op.aOffset;
     }
     sendFragment(op, startPs);
+  }
+
+  private void checkSum(MessageOp op) {
+    if (op.fragments > 1) {
+      throw new SimulationException(
+          """
+          send %s at %s%s: a message of %s bytes to the sums of a switch, which takes at most a \
+          slot of %s bytes at once; send less at a time, or let ipcq.slot_size be larger\
+          """
+              .formatted(
+                  op.end().direction,
+                  op.pe.pe,
+                  executor.atLine(op.line),
+                  op.bytes,
+                  ipcq.slotBytes()));
+    }
   }
 
   private void sendFragment(MessageOp op, long startPs) {
@@ -250,6 +347,12 @@ final class MessageUnit {
    * written.
    */
   void arrived(MessageOp op, long timePs) {
+    Station station = op.end().station;
+    if (station != null && !op.comesDown) {
+      transfers.end(op.id, 0, timePs);
+      atSwitch(station, op, timePs);
+      return;
+    }
     if (streamed) {
       slotWritten(op, timePs);
       return;
@@ -257,23 +360,77 @@ final class MessageUnit {
     QueueEnd to = op.end().peer();
     int bytes = op.fragmentBytes(op.fragmentsDone, ipcq.slotBytes());
     if (to.writeFreePs > timePs) {
-      transfers.writtenAfter(op.id, op.fragmentsDone, to.writtenBy, to.writtenNumber);
+      transfers.writtenAfter(op.id, partOf(op), to.writtenBy, to.writtenNumber);
     }
     to.writeFreePs = Math.max(timePs, to.writeFreePs) + slotCost().durationPs(bytes);
     to.writtenBy = op.id;
-    to.writtenNumber = op.fragmentsDone;
+    to.writtenNumber = partOf(op);
     slotWritten(op, to.writeFreePs);
+  }
+
+  /** A contribution will have reached its switch; if it is the last, the sum goes down to all. */
+  private void atSwitch(Station station, MessageOp op, long timePs) {
+    SwitchSums<MessageOp> sums = station.sums;
+    long number = op.firstFragment;
+    if (!sums.arrives(op.end().member, number, op, timePs)) {
+      return;
+    }
+    long begins = sums.beginsPs(number, station.rate == null ? 0 : station.rate.durationPs(op.bytes));
+    int last = sums.last(number);
+    List<MessageOp> parts = sums.take(number);
+    byte[] sum = values ? sum(station.of, parts) : Register.NO_DATA;
+    for (MessageOp part : parts) {
+      checkEqual(part, op);
+      part.comesDown = true;
+      part.payload = sum;
+      part.payloadOffset = 0;
+      FabricRoute down = Objects.requireNonNull(station.downs.get(part.end().member));
+      part.pe.world.comesDown(part, down, begins, parts.get(last).id);
+    }
+  }
+
+  /** Always in the order of the members, whoever came first: the same bits for all. */
+  private static byte[] sum(QueuePlan.SwitchSum of, List<MessageOp> parts) {
+    MessageOp first = parts.getFirst();
+    ComputeOp add = new ComputeOp.Binary(of.op(), of.type(), first.bytes / of.type().sizeBytes());
+    byte[] sum = first.payload;
+    int at = first.payloadOffset;
+    for (MessageOp next : parts.subList(1, parts.size())) {
+      byte[] out = new byte[first.bytes];
+      ComputeKernels.run(
+          add, sum, at, next.payload, next.payloadOffset, Register.NO_DATA, 0, out, 0);
+      sum = out;
+      at = 0;
+    }
+    return sum;
+  }
+
+  private void checkEqual(MessageOp a, MessageOp b) {
+    if (a.bytes != b.bytes) {
+      throw new SimulationException(
+          """
+          send %s at %s%s gives %s bytes to a sum to which %s gives %s; let all members send \
+          as much\
+          """
+              .formatted(
+                  a.end().direction, a.pe.pe, executor.atLine(a.line), a.bytes, b.pe.pe, b.bytes));
+    }
   }
 
   private SlotCost slotCost() {
     return Objects.requireNonNull(slotCost, "validated: every buffer kind has a slot cost");
   }
 
+  /** By which part of a send its next fragment arrives: of a sum, by the way down. */
+  private static int partOf(MessageOp op) {
+    return op.fragmentsDone + (op.comesDown ? 1 : 0);
+  }
+
   /** Data and metadata of a fragment become visible in one step, at {@code timePs}. */
   private void slotWritten(MessageOp op, long timePs) {
     QueueEnd to = op.end().peer();
+    transfers.end(op.id, partOf(op), timePs);
     int k = op.fragmentsDone++;
-    transfers.end(op.id, k, timePs);
     int slot = (int) ((op.firstFragment + k) % slots);
     int bytes = op.fragmentBytes(k, ipcq.slotBytes());
     if (values) {

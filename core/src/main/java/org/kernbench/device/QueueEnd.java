@@ -81,6 +81,11 @@ final class QueueEnd {
   /** Whether a send was not started because no credit was there. */
   boolean creditWanted;
 
+  /** Where what is sent here is added up, and as which member; null if it goes to a peer. */
+  MessageUnit.@Nullable Station station;
+
+  int member;
+
   /** A message that has started and has fragments to go; its channel is held meanwhile. */
   @Nullable MessageOp sending;
 

@@ -5,9 +5,12 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.tensor.BinaryOp;
+import org.kernbench.tensor.DType;
 
 /**
  * The message queues to install: pairs of directions that face each other.
@@ -60,6 +63,39 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
    * Two ends of one duplex queue pair. What {@code a} sends to {@code aDirection} arrives at {@code
    * b} from {@code bDirection}, and the other way round. The pair is matched by identity, not by
    * name: with two ranks E and W lead to the same peer and both work.
+   *
+   * @param sums if a switch adds up on the way: then {@code a} and {@code b} are one PE, what it
+   *     sends to {@code aDirection} goes up to the switch, and what arrives from {@code bDirection}
+   *     are the sums; nothing goes the other way
    */
-  public record Connection(Pe a, String aDirection, Pe b, String bDirection) {}
+  public record Connection(
+      Pe a, String aDirection, Pe b, String bDirection, Optional<SwitchSum> sums) {
+    /** Two ends with nothing but links between them. */
+    public Connection(Pe a, String aDirection, Pe b, String bDirection) {
+      this(a, aDirection, b, bDirection, Optional.empty());
+    }
+
+    /** A PE that gives to the sums of a switch and gets them. */
+    public static Connection ofSums(Pe pe, String up, String down, SwitchSum sums) {
+      return new Connection(pe, up, pe, down, Optional.of(sums));
+    }
+  }
+
+  /**
+   * Sums that a switch makes: message {@code k} of each member, which fits a slot, waits there for
+   * message {@code k} of all others; then they are combined in the order of the members, and the
+   * result goes down to each.
+   *
+   * @param switchNode of the machine
+   * @param members the PEs that give and get, in the order in which is combined; each has one
+   *     connection with these sums
+   * @param op how two are combined
+   * @param type of the elements
+   */
+  public record SwitchSum(int switchNode, List<Pe> members, BinaryOp op, DType type) {
+    /** Copies the list. */
+    public SwitchSum {
+      members = List.copyOf(members);
+    }
+  }
 }

@@ -2,6 +2,7 @@ package org.kernbench.device;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.kernbench.machine.Pe;
 
 /** Tells a {@link DeadlockReport} what the programs of a machine in simulated time wait for. */
 final class TimedWaits {
@@ -97,6 +98,16 @@ final class TimedWaits {
 
   private void describeReceive(TimedPe p, MessageOp op) {
     QueueEnd end = op.end();
+    MessageUnit.Station station = end.peer().station;
+    if (station != null) {
+      List<Pe> missing = station.missing(end.fragmentsDelivered());
+      report.waits(
+          p.pe,
+          "recv %s of %s B%s: no sum, to which %s gives nothing"
+              .formatted(end.direction, op.bytes, executor.atLine(op.line), missing.getFirst()),
+          missing.getFirst());
+      return;
+    }
     report.waits(
         p.pe,
         "recv %s of %s B%s: no message from %s (%s)"

@@ -66,10 +66,62 @@ final class ValuesExecutor implements Executor {
     final int peer;
     @Nullable ValuesPe waiting;
 
+    /** What comes here is added up in a switch, by member; null if it comes from a peer. */
+    @Nullable Summing sums;
+
+    /** What this PE has given to sums that are not made yet. */
+    final ArrayDeque<byte[]> given = new ArrayDeque<>();
+
     Inbox(Pe owner, String direction, int peer) {
       this.owner = owner;
       this.direction = direction;
       this.peer = peer;
+    }
+  }
+
+  /** The members of sums of a switch, in order. */
+  private static final class Summing {
+    final QueuePlan.SwitchSum of;
+    final Inbox[] members;
+
+    Summing(QueuePlan.SwitchSum of) {
+      this.of = of;
+      this.members = new Inbox[of.members().size()];
+    }
+
+    /** A member that all others wait for. */
+    Pe missing() {
+      for (Inbox each : members) {
+        if (each.given.isEmpty()) {
+          return each.owner;
+        }
+      }
+      throw new IllegalStateException("bug: all have given to a sum that is not made");
+    }
+
+    /** The next sum, if all have given to it; null if not. */
+    byte @Nullable [] next() {
+      for (Inbox each : members) {
+        if (each == null || each.given.isEmpty()) {
+          return null;
+        }
+      }
+      byte[] sum = members[0].given.remove();
+      int size = of.type().sizeBytes();
+      ComputeOp add = new ComputeOp.Binary(of.op(), of.type(), sum.length / size);
+      for (int i = 1; i < members.length; i++) {
+        byte[] next = members[i].given.remove();
+        if (next.length != sum.length) {
+          throw new SimulationException(
+              "%s gives %s bytes to a sum to which %s gives %s; let all members send as much"
+                  .formatted(members[i].owner, next.length, members[0].owner, sum.length));
+        }
+        byte[] out = new byte[sum.length];
+        ComputeKernels.run(
+            add, sum, 0, next, 0, Register.NO_DATA, 0, out, 0);
+        sum = out;
+      }
+      return sum;
     }
   }
 
@@ -81,9 +133,15 @@ final class ValuesExecutor implements Executor {
     Mail(List<QueuePlan.Connection> connections) {
       inboxes = new Inbox[connections.size() * 2];
       int id = 0;
+      Map<QueuePlan.SwitchSum, Summing> sums = new HashMap<>();
       for (QueuePlan.Connection c : connections) {
         add(id, c.a(), c.aDirection(), id + 1);
         add(id + 1, c.b(), c.bDirection(), id);
+        if (c.sums().isPresent()) {
+          Summing summing = sums.computeIfAbsent(c.sums().get(), Summing::new);
+          inboxes[id + 1].sums = summing;
+          summing.members[summing.of.members().indexOf(c.a())] = inboxes[id + 1];
+        }
         id += 2;
       }
     }
@@ -189,6 +247,14 @@ final class ValuesExecutor implements Executor {
         report.waits(p.pe, DeadlockReport.anyOf(sources, atLine(p.line)), null);
       } else if (p.waitsAt.size() == 1) {
         Inbox box = p.waitsAt.getFirst();
+        Summing sums = box.sums;
+        if (sums != null) {
+          Pe missing = sums.missing();
+          String what = "recv %s%s: no sum, to which %s gives nothing";
+          report.waits(
+              box.owner, what.formatted(box.direction, atLine(p.line), missing), missing);
+          continue;
+        }
         Inbox peer = p.mail.inboxes[box.peer];
         report.waits(
             box.owner,
@@ -439,6 +505,21 @@ final class ValuesExecutor implements Executor {
       byte[] message = new byte[bytes];
       System.arraycopy(alive(value).data(), offset, message, 0, bytes);
       Inbox to = mail.inboxes[mail.inboxes[queue].peer];
+      Summing sums = to.sums;
+      if (sums == null) {
+        arrives(to, message);
+        return;
+      }
+      to.given.add(message);
+      byte[] sum = sums.next();
+      if (sum != null) {
+        for (Inbox member : sums.members) {
+          arrives(member, sum);
+        }
+      }
+    }
+
+    private void arrives(Inbox to, byte[] message) {
       to.messages.add(message);
       ValuesPe waiting = to.waiting;
       if (waiting != null) {

@@ -155,6 +155,17 @@ final class World implements EventHandler, Interconnect.Sink {
     transfers.travels(part, t);
   }
 
+  /**
+   * The sum that an operation has given to sets out from its switch.
+   *
+   * @param by the operation that gave last
+   */
+  void comesDown(MessageOp op, FabricRoute route, long timePs, int by) {
+    op.serialisationPs += fabric.serialPs(route, op.bytes);
+    int part = transfers.beginFromSwitch(op.id, op.bytes, timePs, by);
+    transfer(part, route, op.bytes, timePs, op, false);
+  }
+
   /** Who goes first at a link does not depend on which PE the simulator looks at first. */
   private long transferId(Op op) {
     return ties.id(op.pe.indexInPackage, op.ordinal);

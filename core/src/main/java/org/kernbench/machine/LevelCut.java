@@ -16,12 +16,21 @@ import org.kernbench.machine.spec.LinkKind;
  * bytes enter the k parts ({@code org.kernbench.ccl.bounds.Bounds} says why), so it takes at least
  * {@code 2 (k - 1) S / C}, with C what can enter all parts together.
  *
+ * <p>Where a switch between them reduces, it combines for all: S bytes enter each part, {@code k
+ * S}.
+ *
  * @param name {@code dimension 0} and so on, or {@code NICs}
  * @param parts how many parts, at least 2
  * @param bytesPerSecond what can enter all parts together
+ * @param reduces whether a switch between the parts combines and hands out
  */
-public record LevelCut(String name, int parts, double bytesPerSecond) {
+public record LevelCut(String name, int parts, double bytesPerSecond, boolean reduces) {
   private static final int NONE = -1;
+
+  /** A cut through links and switches that only pass on. */
+  public LevelCut(String name, int parts, double bytesPerSecond) {
+    this(name, parts, bytesPerSecond, false);
+  }
 
   /** Those of a machine, innermost first, with one through the NICs before the first between. */
   public static List<LevelCut> of(Machine machine) {
@@ -30,11 +39,15 @@ public record LevelCut(String name, int parts, double bytesPerSecond) {
     for (int d = 0; d < machine.dimensions().size(); d++) {
       Dimension each = machine.dimensions().get(d);
       int parts = machine.sips() / stride;
+      boolean reduces =
+          machine.dimensions().subList(d, machine.dimensions().size()).stream()
+              .anyMatch(x -> x.reduces() && x.size() > 1);
       if (parts > 1 && machine.nodes().isPresent() && d == machine.nodes().get().inside()) {
-        cuts.add(new LevelCut("NICs", parts, entering(machine, d, stride, true)));
+        cuts.add(new LevelCut("NICs", parts, entering(machine, d, stride, true), reduces));
       }
       if (parts > 1 && each.size() > 1) {
-        cuts.add(new LevelCut("dimension " + d, parts, entering(machine, d, stride, false)));
+        cuts.add(
+            new LevelCut("dimension " + d, parts, entering(machine, d, stride, false), reduces));
       }
       stride *= each.size();
     }
@@ -49,7 +62,7 @@ public record LevelCut(String name, int parts, double bytesPerSecond) {
 
   /** Seconds that an all-reduce takes at least for each byte of a package's vector. */
   public double secondsPerByte() {
-    return 2.0 * (parts - 1) / bytesPerSecond;
+    return (reduces ? parts : 2.0 * (parts - 1)) / bytesPerSecond;
   }
 
   /** Links into the parts; 0 if messages pass each other on some, so that they bound nothing. */

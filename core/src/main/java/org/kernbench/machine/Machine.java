@@ -438,7 +438,7 @@ public final class Machine {
 
   private int soleFeeder(int id, int[] into, int first, int end) {
     int to = linkTo(id);
-    if (isSource(linkFrom(id))) {
+    if (isSource(linkFrom(id)) || leavesSums(id)) {
       return -1;
     }
     int found = -1;
@@ -452,6 +452,20 @@ public final class Machine {
       }
     }
     return found;
+  }
+
+  /** Whether a link leaves a switch that adds up, which then is a source. */
+  private boolean leavesSums(int id) {
+    return kindOf(linkFrom(id)) == NodeKind.SWITCH && dimensions().get(dimensionOf(id)).reduces();
+  }
+
+  /**
+   * The switch of a dimension that packages hang on, by a link or over a NIC.
+   *
+   * @param dimension whose kind is a switch
+   */
+  public int switchOf(int sip, int dimension) {
+    return host + 1 + network.toRelay(network.linkToSwitch(sip, dimension));
   }
 
   /** The package that a node is in; {@link #sips} for the host, a switch and a NIC. */
@@ -757,10 +771,10 @@ public final class Machine {
     } else if (toNode == host) {
       walk.walkToHost(fromSip, fromLocal);
     } else if (fromNode > host) {
-      checkJoined(network.linkFromRelay(fromNode - host - 1, toSip), fromNode, toNode);
+      checkJoined(network.linksFromRelay(fromNode - host - 1, toSip), fromNode, toNode);
       walk.walkFromRelay(fromNode - host - 1, toSip, toLocal);
     } else if (toNode > host) {
-      checkJoined(network.linkToRelay(fromSip, toNode - host - 1), fromNode, toNode);
+      checkJoined(network.linksToRelay(fromSip, toNode - host - 1), fromNode, toNode);
       walk.walkToRelay(fromSip, fromLocal, toNode - host - 1);
     } else {
       walk.walk(fromSip, fromLocal, toSip, toLocal);
@@ -768,8 +782,8 @@ public final class Machine {
     return new Route(this, walk.links());
   }
 
-  private void checkJoined(int link, int fromNode, int toNode) {
-    if (link == PackageNetwork.NONE) {
+  private void checkJoined(int[] links, int fromNode, int toNode) {
+    if (links.length == 0) {
       throw new MachineException(
           "no route from %s to %s; a package reaches the switches that it has a link to"
               .formatted(nodeName(fromNode), nodeName(toNode)));

@@ -39,6 +39,8 @@ record MachineConfig(
    *
    * @param dimensions of the network, innermost first; empty where {@code topology} says it all
    * @param nodes how packages are put together to nodes with NICs, if they are
+   * @param sumShareBillionths of a switch that {@code topology} names, as {@link
+   *     Dimension#sumShareBillionths}
    * @param sipLink what links between packages are without them
    */
   record SystemConfig(
@@ -53,6 +55,7 @@ record MachineConfig(
       List<SlowPackage> slow,
       List<Dimension> dimensions,
       Optional<NodesSpec> nodes,
+      long sumShareBillionths,
       LinkSpec sipLink) {}
 
   /** The router mesh of a cube and the PEs on it. */

@@ -173,6 +173,8 @@ final class MachineReader {
       axis(sipsMap, "h");
     }
     WrapPairs wrapPairs = sipsMap.choice("wrap_pairs", WrapPairs.values());
+    long sums =
+        NetworkReader.sumShare(sipsMap, topology == SipTopology.SWITCH, "topology: switch");
     List<LinkOverride> overrides = UnequalParts.links(sipsMap);
     List<SlowPackage> slow = UnequalParts.slow(sipsMap);
     sipsMap.done();
@@ -203,6 +205,7 @@ final class MachineReader {
             slow,
             dimensions,
             nodes,
+            sums,
             sipLink);
     if (problems.isClean("system")) {
       UnequalParts.check(sipsMap, config);

@@ -109,6 +109,7 @@ final class NetworkReader {
       map.problem("latency_elsewhere", "expected less than the latency that it is a part of");
       elsewhere = 0;
     }
+    long sums = sumShare(map, kind == DimensionKind.SWITCH, "kind: switch");
     map.done();
     LinkSpec first = link(rate, latency, whole);
     return new Dimension(
@@ -117,7 +118,31 @@ final class NetworkReader {
         new LinkSpec(first.rate(), first.latencyPs() - elsewhere),
         link(rate, out, whole),
         stores,
-        passing);
+        passing,
+        sums);
+  }
+
+  /**
+   * What share of a port's rate a switch combines at, in billionths; 0 if it does not.
+   *
+   * @param isSwitch whether there is one
+   * @param expected how a file says so
+   */
+  static long sumShare(ConfigMap map, boolean isSwitch, String expected) {
+    boolean reduces = map.has("reduces") && map.flag("reduces");
+    if (reduces && !isSwitch) {
+      map.problem("reduces", "only a switch adds up; expected " + expected + ", or no such key");
+    }
+    if (!map.has("reduction_efficiency")) {
+      return reduces && isSwitch ? Dimension.FULL_SHARE : 0;
+    }
+    long share = map.billionths("reduction_efficiency");
+    if (!reduces) {
+      map.problem(
+          "reduction_efficiency",
+          "only a switch that adds up has this; expected reduces: true, or no such key");
+    }
+    return reduces && isSwitch ? share : 0;
   }
 
   /**

@@ -306,6 +306,25 @@ final class NodeNetwork implements PackageNetwork {
   }
 
   @Override
+  public int[] linksToRelay(int sip, int relay) {
+    int first = relayBetween();
+    int link = relay < first ? NONE : between.linkToRelay(nic(sip), relay - first);
+    return link == NONE
+        ? PackageNetwork.super.linksToRelay(sip, relay)
+        : new int[] {toNic(sip), toPort(nic(sip)), firstBetween + link};
+  }
+
+  @Override
+  public int[] linksFromRelay(int relay, int sip) {
+    int[] there = linksToRelay(sip, relay);
+    int[] back = new int[there.length];
+    for (int i = 0; i < back.length; i++) {
+      back[i] = there[back.length - 1 - i] + 1;
+    }
+    return back;
+  }
+
+  @Override
   public int linkToSwitch(int sip, int dimension) {
     return dimension < nodes.inside()
         ? inside.linkToSwitch(sip, dimension)

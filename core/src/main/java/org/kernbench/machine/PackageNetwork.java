@@ -103,6 +103,21 @@ sealed interface PackageNetwork permits SipNetwork, LevelNetwork, NodeNetwork {
   /** The link from a relay to a package; {@link #NONE} without one. */
   int linkFromRelay(int relay, int sip);
 
+  /**
+   * The links from a package to a relay, in order, over its NIC if there is one between; none if it
+   * does not reach it so.
+   */
+  default int[] linksToRelay(int sip, int relay) {
+    int link = linkToRelay(sip, relay);
+    return link == NONE ? new int[0] : new int[] {link};
+  }
+
+  /** The links from a relay to a package, likewise. */
+  default int[] linksFromRelay(int relay, int sip) {
+    int link = linkFromRelay(relay, sip);
+    return link == NONE ? new int[0] : new int[] {link};
+  }
+
   /** The link to the switch of a dimension by which a package reaches it, over its NIC or not. */
   int linkToSwitch(int sip, int dimension);
 

@@ -78,16 +78,20 @@ final class RouteWalk {
 
   /** From a node of a package to a switch that it has a link to. */
   void walkToRelay(int fromSip, int fromNode, int relay) {
-    int link = network.linkToRelay(fromSip, relay);
-    walk(fromSip, fromNode, fromSip, template.io(network.fromSide(link)));
-    push(firstSipLink + link);
+    int[] links = network.linksToRelay(fromSip, relay);
+    walk(fromSip, fromNode, fromSip, template.io(network.fromSide(links[0])));
+    for (int link : links) {
+      push(firstSipLink + link);
+    }
   }
 
   /** From a switch to a node of a package that it has a link to. */
   void walkFromRelay(int relay, int toSip, int toNode) {
-    int link = network.linkFromRelay(relay, toSip);
-    push(firstSipLink + link);
-    walk(toSip, template.io(network.toSide(link)), toSip, toNode);
+    int[] links = network.linksFromRelay(relay, toSip);
+    for (int link : links) {
+      push(firstSipLink + link);
+    }
+    walk(toSip, template.io(network.toSide(links[links.length - 1])), toSip, toNode);
   }
 
   /** True if {@code upper} lies on the way of {@code lower} to its router. */

@@ -26,6 +26,7 @@ final class SipNetwork implements PackageNetwork {
   /** Rate and latency of links that are not different. */
   private final LinkSpec usual;
 
+  private final long sumShare;
   private final int sips;
   private final int width;
   private final int height;
@@ -63,6 +64,7 @@ final class SipNetwork implements PackageNetwork {
 
   SipNetwork(MachineConfig.SystemConfig system) {
     usual = system.sipLink();
+    sumShare = system.sumShareBillionths();
     topology = system.topology();
     sips = system.sips();
     boolean ring = topology == SipTopology.RING_1D;
@@ -298,7 +300,7 @@ final class SipNetwork implements PackageNetwork {
               dimension(DimensionKind.MESH, width, false),
               dimension(DimensionKind.MESH, height, false));
       case FULLY_CONNECTED -> List.of(dimension(DimensionKind.FULLY_CONNECTED, sips, false));
-      case SWITCH -> List.of(dimension(DimensionKind.SWITCH, sips, false));
+      case SWITCH -> List.of(dimension(DimensionKind.SWITCH, sips, false).summing(sumShare));
       case NETWORK -> throw unknown();
     };
   }

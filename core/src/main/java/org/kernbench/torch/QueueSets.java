@@ -131,7 +131,9 @@ final class QueueSets {
     if (spec.bufferKind() == BufferKind.TCM) {
       long each = (long) sign * spec.slots() * spec.slotBytes();
       for (QueuePlan.Connection c : plan.connections()) {
-        bytes.merge(c.a(), each, Long::sum);
+        if (c.sums().isEmpty()) { // nothing comes in where a PE gives to sums
+          bytes.merge(c.a(), each, Long::sum);
+        }
         bytes.merge(c.b(), each, Long::sum);
       }
     }

@@ -15,8 +15,8 @@ import org.kernbench.machine.spec.SipTopology;
  * Lower bounds of collectives, from the machine alone: no program can be faster, whether its PEs
  * send each other messages or read and write each other's memory.
  *
- * <p>Why they hold. Only PEs combine and copy: links, switches and memories hand on what they get,
- * one transfer for each reader, and both directions of a link work at once, each at its own rate.
+ * <p>Why they hold. Only PEs combine and copy, and switches that reduce: links, other switches and
+ * memories hand on what they get, one transfer for each reader, and both directions of a link work at once, each at its own rate.
  *
  * <ul>
  *   <li><b>latency</b>: a result depends on contributions of other ranks. Some PE loads such a
@@ -38,6 +38,10 @@ import org.kernbench.machine.spec.SipTopology;
  *       carries S as well, which binds where links are asymmetric. Up to {@value #EXACT} ranks the
  *       best cuts are found by minimum cuts; beyond, the obvious ones are tried, which are the best
  *       on rings, meshes and tori.
+ *   <li><b>in-switch traffic</b>, instead, where a switch between the ranks reduces: it merges
+ *       contributions and hands the result out, so the argument with k parts does not hold. But
+ *       something that depends on the ranks of each side of a cut in two enters the other: {@code T
+ *       >= S / C} for the least directed cut, which on ports of one rate B is S/B.
  *   <li><b>memory</b>: what a rank gives is read from its slice of HBM and what it gets is written
  *       there, through the one port that reads and writes share.
  *   <li><b>port</b>: every contribution enters a PE and every result leaves one. Which PE is the
@@ -69,6 +73,9 @@ public final class Bounds {
 
   private static final double PS_PER_SECOND = 1e12;
 
+  /** The kind of a traffic bound where a switch combines and copies. */
+  private static final String IN_SWITCH = "in-switch traffic";
+
   /** So that rounding never lifts a bound above the truth. */
   private static final double ROUNDING = 1 - 1e-9;
 
@@ -84,6 +91,9 @@ public final class Bounds {
   /** Of a group that has a rank in every package, the cuts through the levels of the network. */
   private final List<LevelCut> levels;
 
+  /** Whether a switch between the ranks adds up and hands out. */
+  private final boolean switchReduces;
+
   private double allReducePerByte = -1;
   private long diameterPs = -1;
 
@@ -91,7 +101,8 @@ public final class Bounds {
    * A lower bound.
    *
    * @param ps no run takes less, in picoseconds
-   * @param kind {@code latency}, {@code traffic}, {@code port} or {@code memory}
+   * @param kind {@code latency}, {@code traffic}, {@code in-switch traffic}, {@code port} or {@code
+   *     memory}
    */
   public record Bound(long ps, String kind) {}
 
@@ -105,6 +116,7 @@ public final class Bounds {
     this.inMemory = inMemory;
     this.graph = new RankGraph(machine, leads);
     this.cuts = new Cuts(graph);
+    this.switchReduces = reducesBetween(machine, leads);
     DmaSpec dma = machine.pe().dma();
     long message = leastOverheadPs(machine, leads);
     this.fixedPs = inMemory ? 2 * dma.setupPs() : message;
@@ -173,6 +185,19 @@ public final class Bounds {
         .orElse(0);
   }
 
+  /** Whether some ranks are joined by a switch that reduces. */
+  private static boolean reducesBetween(Machine machine, List<Pe> leads) {
+    for (int d = 0; d < machine.dimensions().size(); d++) {
+      int dimension = d;
+      if (machine.dimensions().get(d).reduces()
+          && leads.stream().mapToInt(pe -> machine.place(pe.sip(), dimension)).distinct().count()
+              > 1) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** What a PE's slice of HBM can give and take, in bytes per second. */
   private static double portRate(Machine machine, Pe pe) {
     return IntStream.of(machine.route(machine.peNode(pe), machine.hbmNode(pe)).links())
@@ -193,7 +218,7 @@ public final class Bounds {
     if (bytes == 0 || ranks < 2) {
       return new Bound(0, "latency");
     }
-    double messages = 2.0 * (ranks - 1) * bytes;
+    double messages = switchReduces ? 0 : 2.0 * (ranks - 1) * bytes;
     double[] each = filled(bytes);
     return best(latencyPs(bytes), trafficPs(bytes), new Moved(messages, each, each, each, each));
   }
@@ -212,7 +237,10 @@ public final class Bounds {
       return 0;
     }
     if (allReducePerByte < 0) {
-      allReducePerByte = Math.max(2 / strength(), ranks <= EXACT ? cuts.everywhere() : 0);
+      allReducePerByte =
+          switchReduces
+              ? ranks <= EXACT ? cuts.everywhere() : graph.busiestRank()
+              : Math.max(2 / strength(), ranks <= EXACT ? cuts.everywhere() : 0);
     }
     return ps(allReducePerByte * bytes);
   }
@@ -253,7 +281,7 @@ public final class Bounds {
     if (ranks <= EXACT) {
       traffic = directed.gatheredByAll(part);
     } else {
-      traffic = total / strength(); // each part to k - 1 other ones
+      traffic = switchReduces ? 0 : total / strength(); // each part to k - 1 other ones
     }
     long latency = 0;
     for (int v = 0; v < Math.min(ranks, EXACT); v++) {
@@ -586,7 +614,7 @@ public final class Bounds {
     Bound best = new Bound(latencyPs, "latency");
     for (Bound other :
         List.of(
-            new Bound(trafficPs, "traffic"),
+            new Bound(trafficPs, switchReduces ? IN_SWITCH : "traffic"),
             new Bound(ps(portSeconds(moved)), "port"),
             new Bound(ps(memorySeconds(moved)), "memory"))) {
       best = other.ps > best.ps ? other : best;

@@ -129,6 +129,25 @@ public final class RankGraph {
     Arrays.fill(portIn, Double.POSITIVE_INFINITY);
   }
 
+  /** Seconds per byte that must leave and enter each rank: of the one whose links take longest. */
+  double busiestRank() {
+    double[] out = new double[ranks];
+    double[] in = new double[ranks];
+    for (int e = 0; e < edges(); e++) {
+      if (from[e] < ranks) {
+        out[from[e]] += rate[e];
+      }
+      if (to[e] < ranks) {
+        in[to[e]] += rate[e];
+      }
+    }
+    double least = Double.POSITIVE_INFINITY;
+    for (int rank = 0; rank < ranks; rank++) {
+      least = Math.min(least, Math.min(out[rank], in[rank]));
+    }
+    return 1 / least;
+  }
+
   /** The controller of a PE's slice of HBM. */
   private static int controller(Machine machine, Pe pe) {
     int[] route = machine.route(machine.peNode(pe), machine.hbmNode(pe)).links();

@@ -16,6 +16,7 @@ import org.kernbench.torch.placement.RankLevel;
  */
 record ConformancePlace(String name, Machine machine, RankLevel level, List<Pe> leads) {
   private static final String RING = "system.sips.topology=ring_1d";
+  private static final String REDUCES = "system.sips.reduces=true";
 
   /** Copies the list. */
   ConformancePlace {
@@ -64,6 +65,54 @@ record ConformancePlace(String name, Machine machine, RankLevel level, List<Pe> 
     List<Pe> corners =
         List.of(new Pe(0, 0, 0), new Pe(0, 3, 0), new Pe(0, 12, 0), new Pe(0, 15, 0));
     places.add(new ConformancePlace("corners of 4x4 cubes", mesh, RankLevel.CUBE, corners));
+    return places;
+  }
+
+  /** The same for algorithms that need a switch that adds up: all its ports, some, in any order. */
+  static List<ConformancePlace> reducing() {
+    List<ConformancePlace> places = new ArrayList<>();
+    for (int n = 2; n <= 17; n++) {
+      places.add(sips(n + " on a switch that reduces", "ring", n, "switch", "auto", REDUCES));
+    }
+    Machine seven = places.get(5).machine();
+    places.add(group("ranks 0 2 4 of 7 on a switch that reduces", seven, 0, 2, 4));
+    places.add(group("ranks 6 3 2 0 of 7 on a switch that reduces", seven, 6, 3, 2, 0));
+    places.add(
+        sips(
+            "five on a switch that reduces at 0.85",
+            "ring",
+            5,
+            "switch",
+            "auto",
+            REDUCES,
+            "system.sips.reduction_efficiency=0.85"));
+    return places;
+  }
+
+  /** Of these, where nothing takes time but what the closed forms count. */
+  static List<ConformancePlace> reducingModel() {
+    List<ConformancePlace> places = new ArrayList<>();
+    for (int n = 2; n <= 9; n++) {
+      String name = "model, " + n + " on a switch that reduces";
+      places.add(sips(name, "model-sips", n, "switch", "auto", REDUCES));
+    }
+    return places;
+  }
+
+  /** Of these, where each PE ends a command before it issues the next. */
+  static List<ConformancePlace> reducingSerial() {
+    List<ConformancePlace> places = new ArrayList<>();
+    for (int n : new int[] {2, 3, 6}) {
+      places.add(
+          sips(
+              n + " on a switch that reduces",
+              "ring",
+              n,
+              "switch",
+              "auto",
+              REDUCES,
+              "pe.cpu.issue=serial"));
+    }
     return places;
   }
 

@@ -186,7 +186,9 @@ public final class Auto implements CollectiveAlgorithm {
             Map<String, Schedule> able = new LinkedHashMap<>();
             for (String name : ccl.names(o)) {
               CollectiveAlgorithm algorithm = CollectiveLibrary.algorithm(ccl, name);
-              if (!(algorithm instanceof Auto) && algorithm.operations().contains(o)) {
+              if (!(algorithm instanceof Auto)
+                  && algorithm.operations().contains(o)
+                  && algorithm.isFor(group.machine())) {
                 planned(name, algorithm).ifPresent(schedule -> able.put(name, schedule));
               }
             }

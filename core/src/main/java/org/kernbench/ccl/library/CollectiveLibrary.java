@@ -34,6 +34,7 @@ import org.kernbench.ccl.algorithms.Direct;
 import org.kernbench.ccl.algorithms.Dissemination;
 import org.kernbench.ccl.algorithms.GridAlgorithms;
 import org.kernbench.ccl.algorithms.HelloSend;
+import org.kernbench.ccl.algorithms.InSwitch;
 import org.kernbench.ccl.algorithms.Line;
 import org.kernbench.ccl.algorithms.MeshExchange;
 import org.kernbench.ccl.algorithms.PackedTrees;
@@ -75,6 +76,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
                   Line::new,
                   PairwiseExchange::new,
                   TreeBarrier::new,
+                  InSwitch::new,
                   Dissemination::new),
               GridAlgorithms.all(),
               TreeAlgorithm.all(),
@@ -186,7 +188,10 @@ public final class CollectiveLibrary implements CollectiveBackend {
   private static CollectiveAlgorithm make(CclConfig ccl, AlgorithmConfig config) {
     CollectiveAlgorithm made = unpaced(ccl, config);
     boolean own =
-        made instanceof RingAllReduce || made instanceof DrawnAlgorithm || made instanceof Auto;
+        made instanceof RingAllReduce
+            || made instanceof InSwitch
+            || made instanceof DrawnAlgorithm
+            || made instanceof Auto;
     return own ? made : new PacedAlgorithm(made);
   }
 

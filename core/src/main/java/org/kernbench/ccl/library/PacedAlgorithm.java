@@ -14,6 +14,7 @@ import org.kernbench.ccl.LinkCosts;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.device.Fold;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tl.Tl;
 import org.kernbench.torch.collective.CollectiveCall;
@@ -55,6 +56,11 @@ final class PacedAlgorithm implements CollectiveAlgorithm {
   @Override
   public OptionalInt defaultWorldSize() {
     return inner.defaultWorldSize();
+  }
+
+  @Override
+  public boolean isFor(Machine machine) {
+    return inner.isFor(machine);
   }
 
   @Override

@@ -17,11 +17,13 @@ final class CheckedQueues {
   CheckedQueues(QueuePlan plan) {
     this.spec = plan.spec();
     List<QueuePlan.Connection> all = plan.connections();
+    Map<QueuePlan.SwitchSum, Sums> sums = new HashMap<>();
     this.queues = new Queue[2 * all.size()];
     for (int i = 0; i < all.size(); i++) {
       QueuePlan.Connection c = all.get(i);
-      queues[2 * i] = new Queue(c.a(), c.aDirection(), c.b(), c.bDirection());
-      queues[2 * i + 1] = new Queue(c.b(), c.bDirection(), c.a(), c.aDirection());
+      Sums own = c.sums().map(s -> sums.computeIfAbsent(s, Sums::new)).orElse(null);
+      queues[2 * i] = new Queue(c.a(), c.aDirection(), c.b(), c.bDirection(), own);
+      queues[2 * i + 1] = new Queue(c.b(), c.bDirection(), c.a(), c.aDirection(), null);
     }
   }
 
@@ -39,6 +41,28 @@ final class CheckedQueues {
     return queues;
   }
 
+  /** Sums of a switch: by number, the moment at which all members have given to it. */
+  private static final class Sums {
+    private final int members;
+    private final Map<Long, OrderPoint> all = new HashMap<>();
+    private final Map<Long, Integer> given = new HashMap<>();
+
+    Sums(QueuePlan.SwitchSum of) {
+      this.members = of.members().size();
+    }
+
+    /** A member gives its part at {@code moment}. */
+    OrderPoint gives(long number, OrderPoint moment) {
+      OrderPoint point = all.computeIfAbsent(number, n -> new OrderPoint(null, 0, null));
+      point.after(moment);
+      if (given.merge(number, 1, Integer::sum) == members) {
+        all.remove(number);
+        given.remove(number);
+      }
+      return point;
+    }
+  }
+
   /** A message that has arrived. */
   record Arrival(String kernel, String line, int bytes, long timePs) {}
 
@@ -48,6 +72,8 @@ final class CheckedQueues {
     final String senderDirection;
     final Pe receiver;
     final String receiverDirection;
+
+    private final @Nullable Sums sums;
 
     private final ArrayDeque<OrderPoint> sends = new ArrayDeque<>();
     private final ArrayDeque<OrderPoint> receives = new ArrayDeque<>();
@@ -68,7 +94,13 @@ final class CheckedQueues {
     String lastReceiveLine = "";
     String lastReceiveKernel = "";
 
-    Queue(Pe sender, String senderDirection, Pe receiver, String receiverDirection) {
+    Queue(
+        Pe sender,
+        String senderDirection,
+        Pe receiver,
+        String receiverDirection,
+        @Nullable Sums sums) {
+      this.sums = sums;
       this.sender = sender;
       this.senderDirection = senderDirection;
       this.receiver = receiver;
@@ -90,12 +122,13 @@ final class CheckedQueues {
           moment.after(freed(k));
         }
       }
+      OrderPoint arrives = sums == null ? moment : sums.gives(sent, moment);
       sent++;
       OrderPoint waiting = receives.poll();
       if (waiting == null) {
-        sends.add(moment);
+        sends.add(arrives);
       } else {
-        waiting.after(moment);
+        waiting.after(arrives);
       }
     }
 

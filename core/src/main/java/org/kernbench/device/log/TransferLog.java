@@ -35,6 +35,9 @@ public final class TransferLog {
 
   private static final int SERVICES_PER_OPERATION = 4; // room for so many rows, on average
 
+  /** In the number of a part: what it moves comes from a switch that has added it up. */
+  private static final int FROM_SWITCH = 1 << 30;
+
   // a part: operation and number, part before and bytes, start, end, by and part written before,
   // last service and last at the first link
   private static final int OP_NUMBER = 0;
@@ -124,6 +127,20 @@ public final class TransferLog {
     parts.set(part, PART_START, startPs);
     parts.set(part, BY_WRITTEN_AFTER, pack(by, NONE));
     parts.set(part, LAST_ENTERED, pack(NONE, NONE));
+    return part;
+  }
+
+  /**
+   * The sum of which an operation has sent a part begins its way from the switch to its PE.
+   *
+   * @param by the operation whose part came last
+   * @return the part, {@link #NONE} if it is not kept
+   */
+  public int beginFromSwitch(int op, int bytes, long startPs, int by) {
+    int part = begin(op, bytes, startPs, by);
+    if (part != NONE) {
+      parts.set(part, OP_NUMBER, parts.get(part, OP_NUMBER) | FROM_SWITCH);
+    }
     return part;
   }
 
@@ -402,7 +419,24 @@ public final class TransferLog {
 
   /** Which part of its operation it is, from 0. */
   public int number(int part) {
-    return low(parts.get(part, OP_NUMBER));
+    return low(parts.get(part, OP_NUMBER)) & ~FROM_SWITCH;
+  }
+
+  /** Whether it is the way of a sum from the switch that has made it, not of what was sent. */
+  public boolean isFromSwitch(int part) {
+    return (low(parts.get(part, OP_NUMBER)) & FROM_SWITCH) != 0;
+  }
+
+  /** The last part of what an operation itself sent; {@link #NONE} if it moved nothing. */
+  public int lastSent(int op) {
+    int part = lastPart(op);
+    return part != NONE && isFromSwitch(part) ? previous(part) : part;
+  }
+
+  /** The part by which fragment {@code number} of a message arrives: of a sum, its way down. */
+  public int arriving(int op, int number) {
+    int last = lastPart(op);
+    return last != NONE && isFromSwitch(last) ? last : part(op, number);
   }
 
   /** The part of the same operation before this; {@link #NONE} for the first. */

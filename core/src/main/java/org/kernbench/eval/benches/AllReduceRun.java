@@ -350,7 +350,7 @@ public record AllReduceRun(
       waits = log.has(id) && log.cause(id) == Cause.CREDIT;
       int part = log.transfers().lastPart(id);
       while (part != TransferLog.NONE && !waits && log.kind(id) == OpKind.SEND) {
-        waits = log.transfers().by(part) >= 0;
+        waits = !log.transfers().isFromSwitch(part) && log.transfers().by(part) >= 0;
         part = log.transfers().previous(part);
       }
     }

@@ -92,7 +92,7 @@ final class OperationRules {
     switch (log.cause(op)) {
       case CREDIT -> transfers.credit(m, op, by);
       case MESSAGE -> {
-        int sent = ways.part(by, 0);
+        int sent = ways.arriving(by, 0);
         if (sent >= 0) {
           graph.same(m, at(Moment.PART_END, sent), op);
         } else {

@@ -39,13 +39,13 @@ final class TransferRules {
 
   /** When the last byte of a send had left its channel. */
   long leftPs(int send) {
-    int part = ways.lastPart(send);
+    int part = ways.lastSent(send);
     int entry = part < 0 ? -1 : ways.lastEntry(part);
     return entry < 0 ? log.endPs(send) : ways.tailPs(entry);
   }
 
   void left(int m, int send) {
-    graph.same(m, at(Moment.TAIL_IN, ways.lastEntry(ways.lastPart(send))), send);
+    graph.same(m, at(Moment.TAIL_IN, ways.lastEntry(ways.lastSent(send))), send);
   }
 
   /** The last chunk of a part has crossed the last link, and then some. */
@@ -115,6 +115,10 @@ final class TransferRules {
     }
     int previous = ways.previous(part);
     int by = ways.by(part);
+    if (ways.isFromSwitch(part)) { // when the last of those that it adds up was there
+      graph.join(m, at(Moment.PART_END, ways.part(by, 0)), PathCause.SERIALISATION, op);
+      return;
+    }
     if (log.kind(op) == OpKind.SEND) {
       if (by >= 0 && log.has(by)) {
         credit(m, op, by);
@@ -123,7 +127,7 @@ final class TransferRules {
       }
       return;
     }
-    int sent = ways.part(by, ways.number(part));
+    int sent = ways.arriving(by, ways.number(part));
     if (sent >= 0 && ways.endPs(sent) == graph.timePs(m)) {
       graph.same(m, at(Moment.PART_END, sent), op);
       if (!allTight) {
@@ -137,6 +141,10 @@ final class TransferRules {
 
   /** A send, or its next fragment, started when a credit was back that {@code by} had freed. */
   void credit(int m, int op, int by) {
+    if (log.pe(by).equals(log.pe(op))) { // it knows at once that its own slot is free
+      graph.join(m, lastOf(by, graph.timePs(m)), PathCause.SLOT_HELD, by);
+      return;
+    }
     Piece back =
         new Piece(new Cost.CreditReturn(log.pe(by), log.pe(op)), PathCause.CREDIT_RETURN, op);
     long freed = graph.timePs(m) - graph.psOf(back.cost());
@@ -225,7 +233,10 @@ final class TransferRules {
   /** What passes from the start of a transfer until it offers its first byte. */
   private Piece[] offer(int service, int op) {
     return switch (log.kind(op)) {
-      case SEND -> overheads(ways.partOf(service), op);
+      case SEND ->
+          ways.isFromSwitch(ways.partOf(service))
+              ? NOTHING
+              : overheads(ways.partOf(service), op);
       case LOAD -> before(op, request(service, op));
       case RECV -> new Piece[] {request(service, op)};
       case STORE, MATH, GEMM -> before(op);

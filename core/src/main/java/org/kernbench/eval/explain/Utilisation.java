@@ -171,7 +171,7 @@ public final class Utilisation {
   /** A message holds its channel until its last byte has left. */
   private static long releasedPs(OpLog log, int id) {
     TransferLog ways = log.transfers();
-    int part = log.kind(id) == OpKind.SEND ? ways.lastPart(id) : TransferLog.NONE;
+    int part = log.kind(id) == OpKind.SEND ? ways.lastSent(id) : TransferLog.NONE;
     int entry = part == TransferLog.NONE ? TransferLog.NONE : ways.lastEntry(part);
     return entry == TransferLog.NONE ? log.endPs(id) : ways.tailPs(entry);
   }

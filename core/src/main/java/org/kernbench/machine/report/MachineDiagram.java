@@ -185,7 +185,8 @@ public final class MachineDiagram {
     }
     if (hasSwitch) {
       box(switchX, switchY, 150, 40, NodeKind.SWITCH);
-      svg.centred(switchX, switchY, 13, INK, "switch");
+      boolean reduces = machine.dimensions().getFirst().reduces();
+      svg.centred(switchX, switchY, 13, INK, reduces ? "switch, reduces" : "switch");
     }
   }
 

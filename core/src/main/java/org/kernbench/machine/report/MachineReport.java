@@ -78,7 +78,8 @@ public final class MachineReport {
         machine.sipTopology().isGrid()
             ? ", " + machine.sipGridWidth() + " x " + machine.sipGridHeight()
             : "";
-    row("sips", machine.sips() + "   " + topology + grid);
+    String sums = machine.sipTopology() == SipTopology.SWITCH ? sums(dimension(0)) : "";
+    row("sips", machine.sips() + "   " + topology + grid + sums);
     if (machine.sipTopology() == SipTopology.NETWORK) {
       dimensions();
     }
@@ -110,6 +111,21 @@ public final class MachineReport {
             .formatted(map.addressBits(), map.sipBits(), map.dieBits(), map.offsetBits()));
   }
 
+  private Dimension dimension(int d) {
+    return machine.dimensions().get(d);
+  }
+
+  /** What a switch does beside passing on. */
+  private static String sums(Dimension each) {
+    if (!each.reduces()) {
+      return "";
+    }
+    return each.sumShareBillionths() == Dimension.FULL_SHARE
+        ? ", the switch reduces"
+        : ", the switch reduces at %s %% of a port's rate"
+            .formatted(number(each.sumShareBillionths() / 1e7, 1));
+  }
+
   private void dimensions() {
     int stride = 1;
     for (int d = 0; d < machine.dimensions().size(); d++) {
@@ -117,7 +133,7 @@ public final class MachineReport {
       boolean sides = each.fromSwitch().latencyPs() != each.link().latencyPs();
       row(
           "  dimension " + d,
-          "%s of %s   %s, %s%s%s%s%s%s"
+          "%s of %s   %s, %s%s%s%s%s%s%s"
               .formatted(
                   each.kind().name().toLowerCase(Locale.ROOT),
                   each.size(),
@@ -127,6 +143,7 @@ public final class MachineReport {
                       ? " to the switch, " + time(each.fromSwitch().latencyPs()) + " from it"
                       : "",
                   each.wholeMessages() ? ", whole messages" : "",
+                  sums(each),
                   each.uncontended() ? ", without contention" : "",
                   each.link().rate().isInWholeNs() ? ", in whole ns" : "",
                   stride == 1 ? "" : ", next at +" + stride));

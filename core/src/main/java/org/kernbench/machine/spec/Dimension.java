@@ -12,6 +12,8 @@ package org.kernbench.machine.spec;
  *     fabric.chunk}; if not, it passes bytes on as they come
  * @param uncontended whether messages pass each other on its links: each takes its bytes at the
  *     rate of the link, however many do so at once
+ * @param sumShareBillionths what share of a port's rate its switch combines at, in billionths; 0 if
+ *     it only passes on
  */
 public record Dimension(
     DimensionKind kind,
@@ -19,11 +21,26 @@ public record Dimension(
     LinkSpec link,
     LinkSpec fromSwitch,
     boolean wholeMessages,
-    boolean uncontended) {
+    boolean uncontended,
+    long sumShareBillionths) {
+
+  /** A switch that combines as fast as its ports bring. */
+  public static final long FULL_SHARE = 1_000_000_000;
 
   /** One whose links are all the same. */
   public static Dimension of(DimensionKind kind, int size, LinkSpec link) {
-    return new Dimension(kind, size, link, link, false, false);
+    return new Dimension(kind, size, link, link, false, false, 0);
+  }
+
+  /** The same with a switch that combines at a share of its ports' rate. */
+  public Dimension summing(long shareBillionths) {
+    return new Dimension(
+        kind, size, link, fromSwitch, wholeMessages, uncontended, shareBillionths);
+  }
+
+  /** Whether its switch adds up what comes from its ports. */
+  public boolean reduces() {
+    return sumShareBillionths > 0;
   }
 
   /** Whether every place of it has the same links: on a mesh, the ends have fewer. */
