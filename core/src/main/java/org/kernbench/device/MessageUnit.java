@@ -1,6 +1,5 @@
 package org.kernbench.device;
 
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -203,8 +202,7 @@ final class MessageUnit {
       double bytesPerSecond = machine.specOf(port).rate().bytesPerSecond() * (share / 1e9);
       Rate rate = Rate.ofBytesPerSecond(Math.max(1, Math.round(bytesPerSecond)));
       Rate known = station.rate;
-      station.rate =
-          known == null || rate.bytesPerSecond() < known.bytesPerSecond() ? rate : known;
+      station.rate = known == null || rate.bytesPerSecond() < known.bytesPerSecond() ? rate : known;
     }
   }
 
@@ -375,7 +373,8 @@ final class MessageUnit {
     if (!sums.arrives(op.end().member, number, op, timePs)) {
       return;
     }
-    long begins = sums.beginsPs(number, station.rate == null ? 0 : station.rate.durationPs(op.bytes));
+    long begins =
+        sums.beginsPs(number, station.rate == null ? 0 : station.rate.durationPs(op.bytes));
     int last = sums.last(number);
     List<MessageOp> parts = sums.take(number);
     byte[] sum = values ? sum(station.of, parts) : Register.NO_DATA;

@@ -117,8 +117,7 @@ final class ValuesExecutor implements Executor {
                   .formatted(members[i].owner, next.length, members[0].owner, sum.length));
         }
         byte[] out = new byte[sum.length];
-        ComputeKernels.run(
-            add, sum, 0, next, 0, Register.NO_DATA, 0, out, 0);
+        ComputeKernels.run(add, sum, 0, next, 0, Register.NO_DATA, 0, out, 0);
         sum = out;
       }
       return sum;
@@ -251,8 +250,7 @@ final class ValuesExecutor implements Executor {
         if (sums != null) {
           Pe missing = sums.missing();
           String what = "recv %s%s: no sum, to which %s gives nothing";
-          report.waits(
-              box.owner, what.formatted(box.direction, atLine(p.line), missing), missing);
+          report.waits(box.owner, what.formatted(box.direction, atLine(p.line), missing), missing);
           continue;
         }
         Inbox peer = p.mail.inboxes[box.peer];

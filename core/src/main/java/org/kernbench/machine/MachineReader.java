@@ -173,8 +173,7 @@ final class MachineReader {
       axis(sipsMap, "h");
     }
     WrapPairs wrapPairs = sipsMap.choice("wrap_pairs", WrapPairs.values());
-    long sums =
-        NetworkReader.sumShare(sipsMap, topology == SipTopology.SWITCH, "topology: switch");
+    long sums = NetworkReader.sumShare(sipsMap, topology == SipTopology.SWITCH, "topology: switch");
     List<LinkOverride> overrides = UnequalParts.links(sipsMap);
     List<SlowPackage> slow = UnequalParts.slow(sipsMap);
     sipsMap.done();

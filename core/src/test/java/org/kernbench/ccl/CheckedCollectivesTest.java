@@ -33,6 +33,7 @@ final class CheckedCollectivesTest {
   private static final String SMALL = "sip.cube_mesh.w=1";
 
   private static final List<Place> FEW = List.of(sips(4, "ring_1d"), sips(6, "torus_2d"), pes(7));
+
   /** For algorithms that need a switch that adds up. */
   private static final List<Place> REDUCING = List.of(sips(4, "switch", "true"));
 
@@ -111,8 +112,7 @@ final class CheckedCollectivesTest {
   @MethodSource("algorithms")
   @Tag("slow")
   void algorithm_manyPlaces_hasNoFindings(String name) {
-    int runs =
-        runs(name, MORE, 97) + runs(name, MORE, 20_011) + runs(name, REDUCING, 20_011);
+    int runs = runs(name, MORE, 97) + runs(name, MORE, 20_011) + runs(name, REDUCING, 20_011);
     System.out.println(name + ": " + runs + " runs, no findings");
     assertThat(runs).isPositive();
   }

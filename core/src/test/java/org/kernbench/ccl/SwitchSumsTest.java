@@ -277,8 +277,7 @@ final class SwitchSumsTest {
     try (Simulator simulator = Simulator.open(machine, Mode.TIME, options)) {
       QueueSet set = simulator.install(plan(machine, pes, DType.F32));
       for (int i = 0; i < 8; i++) {
-        simulator.drive(
-            simulator.launch(LaunchRequest.of("zeros", pes).with(set), new Zeros()));
+        simulator.drive(simulator.launch(LaunchRequest.of("zeros", pes).with(set), new Zeros()));
       }
       assertThat(simulator.reused().isPresent()).isEqualTo(reuse);
       simulator.reused().ifPresent(r -> assertThat(r.launches()).as("%s", r).isZero());

@@ -29,8 +29,8 @@ import org.kernbench.torch.placement.RankLevel;
 
 /**
  * All-reduce in a switch that adds up (NVLS, SHARP): each rank sends its vector up its port once,
- * in pieces; the switch combines piece by piece in the order of the ranks and sends each sum down to
- * all. So every port carries the vector once each way, where any other algorithm takes {@code 2
+ * in pieces; the switch combines piece by piece in the order of the ranks and sends each sum down
+ * to all. So every port carries the vector once each way, where any other algorithm takes {@code 2
  * (n-1)/n} of it.
  *
  * <p>A rank sends as many pieces ahead of the sums that it takes as it has slots. Sent by all ranks
@@ -67,7 +67,8 @@ public final class InSwitch implements CollectiveAlgorithm {
     Machine machine = group.machine();
     if (machine.fabric().isBuffered() || machine.fabric().router().isPresent()) {
       throw new CollectiveException(
-          NAME + ": with finite buffers or routers nothing is added up on the way; expected"
+          NAME
+              + ": with finite buffers or routers nothing is added up on the way; expected"
               + " fabric.buffer: unlimited, or another algorithm");
     }
     return new Sums(group, queues, config, switchOf(group));
@@ -92,13 +93,15 @@ public final class InSwitch implements CollectiveAlgorithm {
             && machine.dimensions().get(found).reduces();
     if (!reduces) {
       throw new CollectiveException(
-          NAME + ": not all ranks hang on one switch that reduces; expected packages along one"
+          NAME
+              + ": not all ranks hang on one switch that reduces; expected packages along one"
               + " dimension of kind: switch with reduces: true, or another algorithm");
     }
     long packages = group.leads().stream().mapToInt(Pe::sip).distinct().count();
     if (packages < group.size()) {
       throw new CollectiveException(
-          NAME + ": %s ranks are in %s packages and share their ports; expected one rank in each"
+          NAME
+              + ": %s ranks are in %s packages and share their ports; expected one rank in each"
                   .formatted(group.size(), packages)
               + " (rank_level: sip), or another algorithm");
     }

@@ -16,7 +16,8 @@ import org.kernbench.machine.spec.SipTopology;
  * send each other messages or read and write each other's memory.
  *
  * <p>Why they hold. Only PEs combine and copy, and switches that reduce: links, other switches and
- * memories hand on what they get, one transfer for each reader, and both directions of a link work at once, each at its own rate.
+ * memories hand on what they get, one transfer for each reader, and both directions of a link work
+ * at once, each at its own rate.
  *
  * <ul>
  *   <li><b>latency</b>: a result depends on contributions of other ranks. Some PE loads such a

@@ -234,9 +234,7 @@ final class TransferRules {
   private Piece[] offer(int service, int op) {
     return switch (log.kind(op)) {
       case SEND ->
-          ways.isFromSwitch(ways.partOf(service))
-              ? NOTHING
-              : overheads(ways.partOf(service), op);
+          ways.isFromSwitch(ways.partOf(service)) ? NOTHING : overheads(ways.partOf(service), op);
       case LOAD -> before(op, request(service, op));
       case RECV -> new Piece[] {request(service, op)};
       case STORE, MATH, GEMM -> before(op);

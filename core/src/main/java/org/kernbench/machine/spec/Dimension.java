@@ -34,8 +34,7 @@ public record Dimension(
 
   /** The same with a switch that combines at a share of its ports' rate. */
   public Dimension summing(long shareBillionths) {
-    return new Dimension(
-        kind, size, link, fromSwitch, wholeMessages, uncontended, shareBillionths);
+    return new Dimension(kind, size, link, fromSwitch, wholeMessages, uncontended, shareBillionths);
   }
 
   /** Whether its switch adds up what comes from its ports. */

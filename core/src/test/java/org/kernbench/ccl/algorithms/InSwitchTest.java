@@ -60,8 +60,7 @@ final class InSwitchTest {
   }
 
   static CollectiveTrial trial(Machine machine, String... set) {
-    List<Pe> leads =
-        IntStream.range(0, machine.sips()).mapToObj(sip -> new Pe(sip, 0, 0)).toList();
+    List<Pe> leads = IntStream.range(0, machine.sips()).mapToObj(sip -> new Pe(sip, 0, 0)).toList();
     return trial(machine, leads, set);
   }
 
@@ -102,8 +101,7 @@ final class InSwitchTest {
       for (int[] size : new int[][] {{64, 1}, {4096, 4}, {65_536, 4}, {1 << 20, 16}}) {
         int piece = size[0] / size[1];
         long wire = machine.specOf(machine.linkCount() - 1).rate().durationPs(piece);
-        long ps =
-            trial(machine, "algorithms.in_switch.chunk=" + piece + " B").timePs(sum(size[0]));
+        long ps = trial(machine, "algorithms.in_switch.chunk=" + piece + " B").timePs(sum(size[0]));
         assertThat(ps)
             .as("%s ranks, %s B in %s, %s GB/s", ranks, size[0], size[1], gigabytesPerSecond)
             .isEqualTo(o23(machine, size[0], size[1], wire, 20_000));
@@ -215,14 +213,14 @@ final class InSwitchTest {
     long wire = 327_680; // 64 KiB at 200 B/ns
     Machine usual = levels(", reduces: true", "");
     long ps = trial(usual, sips(1, 3, 5), chunk).timePs(sum(bytes));
-    Machine slow =
-        levels(", reduces: true", "  sips:\n    links: [\"5->switch1 20 GB/s\"]\n");
+    Machine slow = levels(", reduces: true", "  sips:\n    links: [\"5->switch1 20 GB/s\"]\n");
     assertThat(trial(slow, sips(1, 3, 5), chunk).timePs(sum(bytes)))
         .isEqualTo(ps + 16 * 9 * wire); // the last piece goes up 16 x 10 wires after the first
     assertThat(trial(slow, sips(0, 2, 4), chunk).timePs(sum(bytes))).isEqualTo(ps);
     Machine half = levels(", reduces: true, reduction_efficiency: 0.5", "");
     assertThat(trial(half, sips(1, 3, 5), chunk).timePs(sum(bytes)))
-        .isEqualTo(ps + 15 * wire); // each sum but the first begins a wire later than the one before
+        .isEqualTo(
+            ps + 15 * wire); // each sum but the first begins a wire later than the one before
     assertThat(MachineReport.text(half)).contains(", the switch reduces at 50 % of a port's rate");
   }
 
@@ -276,8 +274,8 @@ final class InSwitchTest {
         .hasMessageContaining("network[1].reduction_efficiency: only a switch that adds up");
     assertThatThrownBy(() -> levels(", reduces: true, reduction_efficiency: 1.5", ""))
         .hasMessageContaining("a number above 0 and up to 1");
-    assertThatThrownBy(() ->
-            Machines.load("model-sips", List.of("system.sips.reduces=true")))
-        .hasMessageContaining("system.sips.reduces: only a switch adds up; expected topology: switch");
+    assertThatThrownBy(() -> Machines.load("model-sips", List.of("system.sips.reduces=true")))
+        .hasMessageContaining(
+            "system.sips.reduces: only a switch adds up; expected topology: switch");
   }
 }
