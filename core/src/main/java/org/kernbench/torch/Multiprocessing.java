@@ -21,6 +21,21 @@ public final class Multiprocessing {
    * @throws org.kernbench.device.DeadlockException if ranks or kernels wait for each other
    */
   public void spawn(Consumer<Worker> body, int worldSize) {
+    spawn(body, worldSize, Scheduler.mostPending(worldSize));
+  }
+
+  /**
+   * The same, with room for more or fewer launches.
+   *
+   * @param pending launches that may be under way before the hosts of all ranks wait until half of
+   *     them are done, as the queue of a driver is finite; that of {@link #spawn(Consumer, int)} is
+   *     the longer of 4096 and 16 for each rank
+   */
+  public void spawn(Consumer<Worker> body, int worldSize, int pending) {
+    if (pending < 1) {
+      throw new SimulationException(
+          "spawn with room for " + pending + " launches; expected 1 or more, such as 4096");
+    }
     if (session.scheduler != null) {
       throw new SimulationException(
           "spawn inside a rank; expected it in the host program, one at a time");
@@ -43,7 +58,7 @@ public final class Multiprocessing {
           """
               .formatted(worldSize, before.size(), worldSize));
     }
-    session.scheduler = new Scheduler(session, worldSize, body);
+    session.scheduler = new Scheduler(session, worldSize, body, pending);
     try {
       session.scheduler.run();
     } finally {

@@ -36,12 +36,20 @@ final class Scheduler {
   private boolean aborting;
   private boolean waitedBefore;
 
-  Scheduler(Session session, int worldSize, Consumer<Worker> body) {
+  private final int pending;
+
+  Scheduler(Session session, int worldSize, Consumer<Worker> body, int pending) {
     this.session = session;
+    this.pending = pending;
     this.workers = new Worker[worldSize];
     for (int rank = 0; rank < worldSize; rank++) {
       workers[rank] = new Worker(this, rank, new Torch(session, rank, false), body);
     }
+  }
+
+  /** Unless the host program says another number. */
+  static int mostPending(int worldSize) {
+    return Math.max(PENDING, PENDING_PER_RANK * worldSize);
   }
 
   int worldSize() {
@@ -117,7 +125,7 @@ final class Scheduler {
     }
     if (!aborting) {
       attributed(session.messages::flush);
-      attributed(() -> session.keepPendingBelow(Math.max(PENDING, PENDING_PER_RANK * worldSize())));
+      attributed(() -> session.keepPendingBelow(pending));
       checkStuckSince();
     }
     return !runnable.isEmpty();

@@ -8,13 +8,17 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
+import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.log.OpKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
+import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.ReduceKind;
 import org.kernbench.torch.placement.RankLevel;
@@ -108,24 +112,91 @@ final class NodesAllReduceTest {
     double[] perMessage = new double[sizes.length];
     for (int i = 0; i < sizes.length; i++) {
       int[] n = sizes[i];
-      Machine m =
-          machine(
-              """
-                  - {kind: fully_connected, size: %s, bandwidth: 450 GB/s, latency: 100 ns}
-                  - {kind: switch, size: %s, bandwidth: 200 GB/s, latency: 200 ns}
-                  - {kind: switch, size: %s, bandwidth: 50 GB/s, latency: 500 ns}
-                  - {kind: switch, size: %s, bandwidth: 25 GB/s, latency: 1 us}
-              """
-                  .formatted(n[0], n[1], n[2], n[3]),
-              """
-                nodes: {packages: %s, nics: %s, bandwidth: 50 GB/s, latency: 300 ns,
-                  message_overhead: 10 ns, link: {bandwidth: 64 GB/s, latency: 300 ns}}
-              """
-                  .formatted(n[0] * n[1], n[0]));
+      Machine m = fourLevels(n);
       long messages = m.sips() * Arrays.stream(n).mapToLong(s -> 2 * (s - 1)).sum();
       perMessage[i] = run(m, "by_dimension", 64 << 10, Mode.TIME).events() / (double) messages;
     }
     double least = Arrays.stream(perMessage).min().orElseThrow();
     assertThat(Arrays.stream(perMessage).max().orElseThrow()).isLessThan(1.25 * least);
+  }
+
+  /** Messages and events of a call in mode time. */
+  private record Counted(long sent, long events) {
+    double perMessage() {
+      return events / (double) sent;
+    }
+  }
+
+  private static Counted counted(Machine machine, List<Pe> leads, long bytes) {
+    CclConfig config = CclConfig.load(Optional.empty(), List.of());
+    CollectiveAlgorithm algorithm = CollectiveLibrary.algorithm(config, "hierarchical");
+    long[] sent = new long[1];
+    CollectiveTrial.Result result =
+        CollectiveTrial.of(machine, algorithm, config.of("hierarchical"), RankLevel.SIP, leads)
+            .run(
+                CollectiveTrial.Question.allReduce(ReduceKind.SUM, DType.F32, bytes / 4),
+                Mode.TIME,
+                SimulatorOptions.DEFAULT.withOpLogLimit(0),
+                (log, launch, queues) -> sent[0] = log.completed(OpKind.SEND));
+    assertThat(result.problems()).isEmpty();
+    return new Counted(sent[0], result.events());
+  }
+
+  /**
+   * A message has an event at least at each link of its way, and costs at most what one costs
+   * between two packages alone, with its share of loads, sums and stores. So the events of all are
+   * between two sums over messages, each known from its level; those are counted by the drawing.
+   */
+  private void events_areThoseOfMessages(int... n) throws IOException {
+    Machine m = fourLevels(n);
+    List<Pe> all = Bed.leads(m, RankLevel.SIP, m.sips());
+    Counted whole = counted(m, all, 1 << 20);
+    assertThat(whole.sent % m.sips()).isZero();
+    long perRank = whole.sent / m.sips();
+    int joined = 2 * Arrays.stream(n).map(size -> size - 1).sum();
+    int inPieces = joined / 2 + m.sips() - 1; // on the way back each block goes by itself
+    boolean isJoined = perRank % joined == 0;
+    assertThat(perRank % (isJoined ? joined : inPieces)).isZero();
+    double least = 0;
+    double most = 0;
+    int stride = 1;
+    for (int d = 0; d < n.length; d++) {
+      List<Pe> two = List.of(all.getFirst(), all.get(stride));
+      stride *= n[d];
+      int blocks = isJoined ? 1 : m.sips() / stride;
+      double share = (1 + blocks) * (n[d] - 1.0) / (isJoined ? joined : inPieces);
+      least += share * m.route(two.getFirst(), two.getLast()).links().length;
+      most += share * counted(m, two, 1 << 16).perMessage();
+    }
+    assertThat(whole.perMessage()).isBetween(least, most);
+  }
+
+  @Test
+  void events_hierarchical_growWithMessages() throws IOException {
+    events_areThoseOfMessages(2, 2, 2, 2);
+    events_areThoseOfMessages(4, 4, 2, 2);
+  }
+
+  @Tag("slow")
+  @Test
+  void events_hierarchicalOf256And1024_growWithMessages() throws IOException {
+    events_areThoseOfMessages(8, 4, 4, 2);
+    events_areThoseOfMessages(8, 16, 4, 2);
+  }
+
+  private Machine fourLevels(int[] n) throws IOException {
+    return machine(
+        """
+            - {kind: fully_connected, size: %s, bandwidth: 450 GB/s, latency: 100 ns}
+            - {kind: switch, size: %s, bandwidth: 200 GB/s, latency: 200 ns}
+            - {kind: switch, size: %s, bandwidth: 50 GB/s, latency: 500 ns}
+            - {kind: switch, size: %s, bandwidth: 25 GB/s, latency: 1 us}
+        """
+            .formatted(n[0], n[1], n[2], n[3]),
+        """
+          nodes: {packages: %s, nics: %s, bandwidth: 50 GB/s, latency: 300 ns,
+            message_overhead: 10 ns, link: {bandwidth: 64 GB/s, latency: 300 ns}}
+        """
+            .formatted(n[0] * n[1], n[0]));
   }
 }

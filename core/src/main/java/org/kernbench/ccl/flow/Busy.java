@@ -5,20 +5,36 @@ import java.util.Arrays;
 /**
  * When a link is taken: intervals without overlap, in order, those that touch made one. Requests
  * come in any order of time; each gets the first gap that is long enough.
+ *
+ * <p>A forecast asks some ten thousand links in turn, so each question finds its link's intervals
+ * out of the caches: what belongs to one interval lies side by side.
  */
 final class Busy {
-  private long[] from = new long[4];
-  private long[] to = new long[4];
+  /** From, to, and until when its last chunk lets no other begin, which is at least its end. */
+  private static final int FIELDS = 3;
 
-  /** Until when the last chunk of each interval lets no other begin; at least its end. */
-  private long[] held = new long[4];
+  private static final int TO = 1;
+  private static final int HELD = 2;
+  private static final long[] NONE = {};
 
+  private long[] spans = NONE;
   private int count;
   private long waitedPs;
 
   void clear() {
     count = 0;
     waitedPs = 0;
+  }
+
+  /** The same, and gives up the room for intervals. */
+  void forget() {
+    clear();
+    spans = NONE;
+  }
+
+  /** Intervals for which there is room. */
+  int room() {
+    return spans.length / FIELDS;
   }
 
   /** What chunks waited in all, those too that were there before one that asked later. */
@@ -36,14 +52,26 @@ final class Busy {
    */
   long take(long earliest, long duration, long until) {
     int at = firstEndingAfter(earliest);
-    long start = at > 0 ? Math.max(earliest, held[at - 1]) : earliest;
-    while (at < count && from[at] < start + duration) {
-      start = Math.max(start, to[at++]);
+    long start = at > 0 ? Math.max(earliest, held(at - 1)) : earliest;
+    while (at < count && from(at) < start + duration) {
+      start = Math.max(start, to(at++));
     }
     long tail = Math.max(start + duration, until);
-    waitedPs += start - earliest + (at < count ? Math.max(0, tail - from[at]) : 0);
+    waitedPs += start - earliest + (at < count ? Math.max(0, tail - from(at)) : 0);
     insert(at, start, start + duration, tail);
     return start;
+  }
+
+  private long from(int at) {
+    return spans[FIELDS * at];
+  }
+
+  private long to(int at) {
+    return spans[FIELDS * at + TO];
+  }
+
+  private long held(int at) {
+    return spans[FIELDS * at + HELD];
   }
 
   /** Requests come roughly in order of time, so it looks back from the end in growing strides. */
@@ -51,7 +79,7 @@ final class Busy {
     int high = count;
     int stride = 1;
     int low = high - 1;
-    while (low >= 0 && to[low] > time) {
+    while (low >= 0 && to(low) > time) {
       high = low;
       low -= stride;
       stride *= 2;
@@ -59,7 +87,7 @@ final class Busy {
     low = Math.max(low + 1, 0);
     while (low < high) {
       int middle = (low + high) >>> 1;
-      if (to[middle] > time) {
+      if (to(middle) > time) {
         high = middle;
       } else {
         low = middle + 1;
@@ -69,42 +97,34 @@ final class Busy {
   }
 
   private void insert(int at, long start, long end, long until) {
-    boolean touchesBefore = at > 0 && to[at - 1] == start;
-    boolean touchesBehind = at < count && from[at] == end;
+    boolean touchesBefore = at > 0 && to(at - 1) == start;
+    boolean touchesBehind = at < count && from(at) == end;
+    int here = FIELDS * at;
+    int before = here - FIELDS;
     if (touchesBefore && touchesBehind) {
-      to[at - 1] = to[at];
-      held[at - 1] = Math.max(held[at], until);
-      remove(at);
+      spans[before + TO] = spans[here + TO];
+      spans[before + HELD] = Math.max(spans[here + HELD], until);
+      System.arraycopy(spans, here + FIELDS, spans, here, FIELDS * (--count - at));
     } else if (touchesBefore) {
-      to[at - 1] = end;
-      held[at - 1] = Math.max(held[at - 1], until);
+      spans[before + TO] = end;
+      spans[before + HELD] = Math.max(spans[before + HELD], until);
     } else if (touchesBehind) {
-      from[at] = start;
-      held[at] = Math.max(held[at], until);
+      spans[here] = start;
+      spans[here + HELD] = Math.max(spans[here + HELD], until);
     } else {
       add(at, start, end, until);
     }
   }
 
   private void add(int at, long start, long end, long until) {
-    if (count == from.length) {
-      from = Arrays.copyOf(from, 2 * count);
-      to = Arrays.copyOf(to, 2 * count);
-      held = Arrays.copyOf(held, 2 * count);
+    if (FIELDS * count == spans.length) {
+      spans = Arrays.copyOf(spans, FIELDS * Math.max(4, 2 * count));
     }
-    System.arraycopy(from, at, from, at + 1, count - at);
-    System.arraycopy(to, at, to, at + 1, count - at);
-    System.arraycopy(held, at, held, at + 1, count - at);
-    from[at] = start;
-    to[at] = end;
-    held[at] = until;
+    int here = FIELDS * at;
+    System.arraycopy(spans, here, spans, here + FIELDS, FIELDS * (count - at));
+    spans[here] = start;
+    spans[here + TO] = end;
+    spans[here + HELD] = until;
     count++;
-  }
-
-  private void remove(int at) {
-    System.arraycopy(from, at + 1, from, at, count - at - 1);
-    System.arraycopy(to, at + 1, to, at, count - at - 1);
-    System.arraycopy(held, at + 1, held, at, count - at - 1);
-    count--;
   }
 }

@@ -129,6 +129,9 @@ final class FlowForecast {
   /** Whether all chunks were followed. */
   private boolean isWhole;
 
+  /** Later than that is as good as never. */
+  private long limitPs = NEVER;
+
   private boolean impossible;
 
   FlowForecast(Group group, IpcqSpec queues, FlowSteps steps) {
@@ -231,6 +234,15 @@ final class FlowForecast {
    * if a rank would have to send before it can receive what frees the slot, or TCM is too small.
    */
   long timePs(FlowCut cut, FlowPace pace, int elementBytes) {
+    return timePs(cut, pace, elementBytes, NEVER);
+  }
+
+  /**
+   * The same, but {@link #NEVER} as soon as it is known to be later than a limit, which saves most
+   * of the way to a time that nobody will take.
+   */
+  long timePs(FlowCut cut, FlowPace pace, int elementBytes, long limitPs) {
+    this.limitPs = limitPs;
     int followed = followed(pace);
     isWhole = pace.groups() <= followed + 1;
     if (isWhole) {
@@ -243,7 +255,8 @@ final class FlowForecast {
       return NEVER;
     }
     double more = (double) (pace.chunks() - followed * pace.together()) / pace.together();
-    return longer + Math.round(more * (longer - shorter));
+    long all = longer + Math.round(more * (longer - shorter));
+    return all > limitPs ? NEVER : all;
   }
 
   /**
@@ -256,6 +269,24 @@ final class FlowForecast {
       metPs += link == null ? 0 : link.waitedPs();
     }
     return isWhole && metPs <= NOTHING * end;
+  }
+
+  /** Gives up the room for what was followed last; that of a thousand ranks is a gigabyte. */
+  void forget() {
+    for (Busy link : links) {
+      if (link != null) {
+        link.forget();
+      }
+    }
+  }
+
+  /** Intervals for which there is room. */
+  long room() {
+    long room = 0;
+    for (Busy link : links) {
+      room += link == null ? 0 : link.room();
+    }
+    return room;
   }
 
   /** Whether the parts of what was followed last fit the TCM beside the message slots. */
@@ -300,7 +331,7 @@ final class FlowForecast {
     shortened.forEach(
         steps.steps(),
         (chunk, step) -> {
-          if (impossible) {
+          if (impossible || end > limitPs) {
             return;
           }
           Chunk state = underWay[chunk];
@@ -318,7 +349,7 @@ final class FlowForecast {
             underWay[chunk] = null;
           }
         });
-    return impossible || tcmPeak > tcmBytes ? NEVER : end;
+    return impossible || tcmPeak > tcmBytes || end > limitPs ? NEVER : end;
   }
 
   private void act(Chunk c, Action a, long bytes, boolean copy) {

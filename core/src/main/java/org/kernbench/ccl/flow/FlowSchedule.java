@@ -32,7 +32,7 @@ import org.kernbench.torch.collective.Splits;
  */
 public final class FlowSchedule implements Schedule {
   /** Actions that may be looked at to choose a pace; beyond that fewer paces are tried. */
-  private static final long EFFORT = 1_500_000;
+  static final long EFFORT = 1_500_000;
 
   /** Forecasts up to this factor above the least are simulated too, so many at most. */
   private static final double NEAR = 1.15;
@@ -62,8 +62,12 @@ public final class FlowSchedule implements Schedule {
   private record Question(
       Subject subject, int elementBytes, long elements, List<Part> parts, Splits splits) {}
 
-  /** A way to do a call, and its forecast. */
-  record Choice(Ready drawing, FlowCut cut, FlowPace pace, long ps) {
+  /**
+   * A way to do a call, and its forecast.
+   *
+   * @param isExact whether the forecast is the closed form
+   */
+  record Choice(Ready drawing, FlowCut cut, FlowPace pace, long ps, boolean isExact) {
     /** Whether all goes in the same order, whatever leaves its slot when. */
     boolean isLike(Choice other) {
       return drawing == other.drawing
@@ -78,6 +82,7 @@ public final class FlowSchedule implements Schedule {
   private final AlgorithmConfig config;
   private final DrawnAlgorithm.Artist artist;
   private final Set<CollectiveOp> operations;
+  private final long effort;
   private final Map<Subject, List<Dataflow>> flows = new HashMap<>();
   private final Map<Subject, List<Ready>> drawings = new HashMap<>();
   private final Map<Question, List<Choice>> forecasts = new HashMap<>();
@@ -89,11 +94,23 @@ public final class FlowSchedule implements Schedule {
       AlgorithmConfig config,
       DrawnAlgorithm.Artist artist,
       Set<CollectiveOp> operations) {
+    this(group, queues, config, artist, operations, EFFORT);
+  }
+
+  /** The same with another effort. */
+  FlowSchedule(
+      Group group,
+      IpcqSpec queues,
+      AlgorithmConfig config,
+      DrawnAlgorithm.Artist artist,
+      Set<CollectiveOp> operations,
+      long effort) {
     this.group = group;
     this.queues = queues;
     this.config = config;
     this.artist = artist;
     this.operations = operations;
+    this.effort = effort;
   }
 
   @Override
@@ -170,7 +187,7 @@ public final class FlowSchedule implements Schedule {
 
   @Override
   public boolean isForecastExact(CollectiveCall call) {
-    return group.machine().software().collective().isEmpty() && isExact(choose(call), call);
+    return group.machine().software().collective().isEmpty() && choose(call).isExact;
   }
 
   @Override
@@ -236,11 +253,22 @@ public final class FlowSchedule implements Schedule {
   }
 
   private List<Choice> forecasts(CollectiveCall call, Subject subject) {
-    List<Choice> all = new ArrayList<>();
     List<Ready> ready = usable(call, subject);
-    for (Ready drawing : ready) {
-      all.addAll(new PaceSearch(config, queues, call, drawing, EFFORT / ready.size()).all());
+    Map<Ready, List<Choice>> byDrawing = new HashMap<>();
+    List<Ready> smallFirst = new ArrayList<>(ready);
+    smallFirst.sort(Comparator.comparingInt(drawing -> drawing.steps.all().size()));
+    long least = FlowForecast.NEVER;
+    for (Ready drawing : smallFirst) {
+      long limitPs = least == FlowForecast.NEVER ? least : (long) (NEAR * least);
+      List<Choice> tried =
+          new PaceSearch(config, queues, call, drawing, effort / ready.size()).all(limitPs);
+      byDrawing.put(drawing, tried);
+      for (Choice c : tried) {
+        least = Math.min(least, c.ps);
+      }
     }
+    List<Choice> all = new ArrayList<>();
+    ready.forEach(drawing -> all.addAll(byDrawing.getOrDefault(drawing, List.of())));
     if (all.isEmpty()) {
       throw new IllegalStateException("no way to do " + call.op());
     }
@@ -271,7 +299,7 @@ public final class FlowSchedule implements Schedule {
     Choice best = near.get(0);
     long each = Math.max(1, call.bytes()) * group.size();
     long most = Math.min(near.size(), SIMULATED_BYTES / each);
-    if (most < 2 || isExact(best, call)) {
+    if (most < 2 || best.isExact) {
       return best;
     }
     CollectiveTrial.Question question = CollectiveTrial.Question.like(call, group.size());
@@ -290,12 +318,6 @@ public final class FlowSchedule implements Schedule {
     } catch (CollectiveException | SimulationException e) {
       return FlowForecast.NEVER; // the call itself will say what does not fit
     }
-  }
-
-  private static boolean isExact(Choice choice, CollectiveCall call) {
-    FlowForecast forecast = choice.drawing.forecast;
-    forecast.timePs(choice.cut, choice.pace, call.dtype().sizeBytes());
-    return choice.ps != FlowForecast.NEVER && forecast.isExact();
   }
 
   /** Any call at the pace of a choice. */
@@ -331,17 +353,18 @@ public final class FlowSchedule implements Schedule {
     long tcm = 0;
     for (Ready drawing : usable(call, subject)) {
       tcm = drawing.forecast.tcmBytes();
-      for (int chunks : new PaceSearch(config, queues, call, drawing, EFFORT).chunkCounts()) {
+      for (int chunks : new PaceSearch(config, queues, call, drawing, effort).chunkCounts()) {
         FlowCut cut = PaceSearch.cut(call, drawing.steps.flow(), chunks);
         FlowPace pace = new FlowPace(chunks, 1, Math.max(1, drawing.steps.steps() - 1), true);
         drawing.forecast.timePs(cut, pace, call.dtype().sizeBytes());
         if (drawing.forecast.fitsTcm()) {
           int slots = leastSlots(call, drawing, cut, pace);
-          best = slots < least ? new Choice(drawing, cut, pace, FlowForecast.NEVER) : best;
+          best = slots < least ? new Choice(drawing, cut, pace, FlowForecast.NEVER, false) : best;
           least = Math.min(least, slots);
           break;
         }
       }
+      drawing.forecast.forget();
     }
     if (best == null) {
       throw new CollectiveException(

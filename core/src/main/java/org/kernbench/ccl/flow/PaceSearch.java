@@ -34,26 +34,33 @@ final class PaceSearch {
     this.effort = effort;
   }
 
-  /** All that was tried, at least one. */
-  List<Choice> all() {
+  /**
+   * All that was tried, at least one.
+   *
+   * @param limitPs what is later need not be known, if there is no effort left to better it
+   */
+  List<Choice> all(long limitPs) {
     int longest = Math.max(1, drawing.steps().steps() - 1);
     List<Choice> all = new ArrayList<>();
     for (int chunks : chunkCounts()) {
       FlowCut cut = cut(call, drawing.steps().flow(), chunks);
       int together = config.subChunks().orElse(Math.min(4, Math.max(1, queues.slots() - 1)));
       FlowPace pace = new FlowPace(chunks, Math.min(chunks, together), longest, false);
-      if (all.isEmpty() || canAfford(pace)) {
-        all.add(forecast(cut, pace));
+      if (canAfford(pace)) {
+        all.add(forecast(cut, pace, FlowForecast.NEVER));
+      } else if (all.isEmpty()) {
+        all.add(forecast(cut, pace, limitPs));
       }
     }
     all.sort(Comparator.comparingLong(Choice::ps));
     for (Choice start : List.copyOf(all.subList(0, Math.min(2, all.size())))) {
       for (FlowPace pace : paces(start.pace().chunks(), longest)) {
         if (canAfford(pace)) {
-          all.add(forecast(start.cut(), pace));
+          all.add(forecast(start.cut(), pace, FlowForecast.NEVER));
         }
       }
     }
+    drawing.forecast().forget();
     return all;
   }
 
@@ -85,10 +92,11 @@ final class PaceSearch {
     return cost(pace) <= effort;
   }
 
-  private Choice forecast(FlowCut cut, FlowPace pace) {
+  private Choice forecast(FlowCut cut, FlowPace pace, long limitPs) {
     effort -= cost(pace);
-    long ps = drawing.forecast().timePs(cut, pace, call.dtype().sizeBytes());
-    return new Choice(drawing, cut, pace, ps);
+    FlowForecast forecast = drawing.forecast();
+    long ps = forecast.timePs(cut, pace, call.dtype().sizeBytes(), limitPs);
+    return new Choice(drawing, cut, pace, ps, ps != FlowForecast.NEVER && forecast.isExact());
   }
 
   private long cost(FlowPace pace) {

@@ -35,6 +35,7 @@ public final class TraceExport {
   private static final long PS_PER_MICRO = 1_000_000;
 
   private final LaunchLog launches;
+  private final KernelWork work;
   private final int ranks;
   private final List<List<TraceNode>> nodes = new ArrayList<>();
   private final List<Map<Integer, List<Long>>> idsByLaunch = new ArrayList<>();
@@ -47,19 +48,25 @@ public final class TraceExport {
    * @param ranks files
    * @param nodes of all of them
    * @param left kernels on PEs that no rank owns, which are in no file
+   * @param isCounted whether kernels have num_ops and tensor_size
    * @param algorithms what performed the collectives
    */
-  public record Written(int ranks, long nodes, int left, Set<String> algorithms) {
+  public record Written(
+      int ranks, long nodes, int left, boolean isCounted, Set<String> algorithms) {
     /** For people. */
     public String text() {
       String by = algorithms.isEmpty() ? "" : "; collectives by " + String.join(", ", algorithms);
       String lost = left == 0 ? "" : "; kernels on PEs of no rank left out: " + left;
-      return String.format(Locale.ROOT, "%,d nodes of %,d ranks", nodes, ranks) + by + lost;
+      return String.format(Locale.ROOT, "%,d nodes of %,d ranks", nodes, ranks)
+          + by
+          + lost
+          + (isCounted ? "" : "; no num_ops and tensor_size: not all operations were kept");
     }
   }
 
-  private TraceExport(LaunchLog launches) {
-    this.launches = launches;
+  private TraceExport(OpLog log) {
+    this.launches = log.launches();
+    this.work = new KernelWork(log);
     this.ranks = Math.max(1, launches.ranks());
     for (int rank = 0; rank < ranks; rank++) {
       nodes.add(new ArrayList<>());
@@ -97,7 +104,7 @@ public final class TraceExport {
           "--export-chakra: the run has more launches than are kept; expected a shorter one,"
               + " e.g. fewer layers");
     }
-    return new TraceExport(log.launches()).write(folder, name(result.bench()));
+    return new TraceExport(log).write(folder, name(result.bench()));
   }
 
   private static String name(String bench) {
@@ -130,7 +137,7 @@ public final class TraceExport {
     for (int launch = 0; launch < launches.size(); launch++) {
       launches.exchange(launch).map(RankExchange::algorithm).ifPresent(algorithms::add);
     }
-    return new Written(ranks, count, left, algorithms);
+    return new Written(ranks, count, left, work.isComplete(), algorithms);
   }
 
   // ---- nodes ----
@@ -215,6 +222,7 @@ public final class TraceExport {
       int rank, int launch, NodeType type, long durationPs, Optional<Communication> comm) {
     List<TraceNode> of = nodes.get(rank);
     long id = of.size() + 1L;
+    KernelWork.Sum did = type == NodeType.COMP ? work.of(launch, rank) : KernelWork.Sum.NONE;
     of.add(
         new TraceNode(
             id,
@@ -224,8 +232,8 @@ public final class TraceExport {
             launches.startPs(launch) / PS_PER_MICRO,
             durationPs,
             false,
-            0,
-            0,
+            did.operations(),
+            did.memoryBytes(),
             OptionalLong.empty(),
             comm));
     idsByLaunch.get(rank).computeIfAbsent(launch, l -> new ArrayList<>()).add(id);

@@ -2,6 +2,7 @@ package org.kernbench.eval.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,6 +22,8 @@ import org.kernbench.chakra.Workload;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
+import org.kernbench.device.log.OpKind;
+import org.kernbench.device.log.OpLog;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Outcome;
@@ -30,6 +33,7 @@ import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -49,7 +53,11 @@ class TraceExportTest {
   @TempDir private Path folder;
 
   /** A host program of six ranks, as a bench. */
-  private record Program(String label, Body body) implements Bench {
+  private record Program(String label, Body body, int mostRows) implements Bench {
+    Program(String label, Body body) {
+      this(label, body, 1 << 20);
+    }
+
     private interface Body {
       void run(Worker worker, Map<String, ProcessGroup> groups);
     }
@@ -78,7 +86,7 @@ class TraceExportTest {
               machine,
               TorchOptions.DEFAULT
                   .withMode(Mode.TIME)
-                  .withSimulator(context.recording())
+                  .withSimulator(context.recording().withOpLogLimit(mostRows))
                   .withCollectives(library))) {
         torch.distributed().initProcessGroup(library.name());
         Map<String, ProcessGroup> groups =
@@ -246,6 +254,104 @@ class TraceExportTest {
                   .limit(8)
                   .flatMap(List::stream)
                   .toList());
+    }
+  }
+
+  private static final int PRODUCTS = 3;
+  private static final int INNER = 512;
+
+  private static int rows(int kernel) {
+    return 32 * (kernel + 1);
+  }
+
+  private static int columns(int rank) {
+    return 16 * (rank + 1);
+  }
+
+  private static long operations(int kernel, int rank) {
+    long results = (long) rows(kernel) * columns(rank);
+    return 2 * results * INNER + results;
+  }
+
+  private static long memoryBytes(int kernel, int rank) {
+    int m = rows(kernel);
+    int n = columns(rank);
+    return 2L * (m * INNER + INNER * n + m * n);
+  }
+
+  /** On each rank products of other sizes, one after the other, each plus one. */
+  private static Program products() {
+    return new Program(
+        "products",
+        (w, g) -> {
+          for (int i = 0; i < PRODUCTS; i++) {
+            int m = rows(i);
+            int n = columns(w.rank());
+            Tensor a = w.torch().empty(Shape.of(m, INNER), DType.F16, "a" + i);
+            Tensor b = w.torch().empty(Shape.of(INNER, n), DType.F16, "b" + i);
+            Tensor c = w.torch().empty(Shape.of(m, n), DType.F16, "c" + i);
+            w.torch()
+                .launch(
+                    "product " + i,
+                    tl -> tl.store(c, tl.dot(tl.load(a), tl.load(b)).add(1).cast(DType.F16)),
+                    a,
+                    b,
+                    c);
+          }
+        });
+  }
+
+  @Test
+  void kernels_areWrittenWithWhatTheyComputeAndMove() {
+    RunResult first = run(products());
+    assertThat(TraceExport.write(first, folder).isCounted()).isTrue();
+    long bytes = 0;
+    for (var trace :
+        Workload.load(folder.resolve("program").toString(), Optional.empty()).traces()) {
+      assertThat(trace.nodes()).hasSize(PRODUCTS);
+      for (int i = 0; i < PRODUCTS; i++) {
+        TraceNode node = trace.nodes().get(i);
+        assertThat(node.operations()).as("%s", node).isEqualTo(operations(i, trace.rank()));
+        assertThat(node.memoryBytes()).as("%s", node).isEqualTo(memoryBytes(i, trace.rank()));
+        bytes += node.memoryBytes();
+      }
+    }
+    OpLog log = first.log().orElseThrow();
+    assertThat(bytes).isEqualTo(log.bytes(OpKind.LOAD) + log.bytes(OpKind.STORE));
+  }
+
+  @Test
+  void products_writtenAndRunByTheRoofline_takeWhatItSaysByHand() {
+    TraceExport.write(run(products()), folder);
+    RunResult second = again("program", "compute=roofline", "rank_level=pe");
+
+    Machine machine = Machines.load(MACHINE, List.of());
+    double peak = machine.pe().gemm().peakFlops();
+    double memory = machine.hbm().rate().bytesPerSecond();
+    double ns = 0;
+    int byMemory = 0;
+    for (int i = 0; i < PRODUCTS; i++) { // rank 5 has the largest
+      double computes = operations(i, 5) / peak * 1e9;
+      double moves = memoryBytes(i, 5) / memory * 1e9;
+      byMemory += moves > computes ? 1 : 0;
+      ns += Math.max(computes, moves);
+    }
+    assertThat(byMemory).isBetween(1, PRODUCTS);
+    assertThat(Double.parseDouble(String.valueOf(second.metrics().get("compute_ns"))))
+        .isCloseTo(ns, within(PRODUCTS * 0.001)); // each is rounded to a picosecond
+  }
+
+  /** Room for all 18 launches, not for what is in them. */
+  @Test
+  void kernels_ofARunThatKeptFewerRows_haveNoCounts_andThatIsSaid() {
+    RunResult first = run(new Program("products", products().body, PRODUCTS * 6 + 2));
+    TraceExport.Written written = TraceExport.write(first, folder);
+    assertThat(written.isCounted()).isFalse();
+    assertThat(written.text())
+        .endsWith("; no num_ops and tensor_size: not all operations were kept");
+    for (var trace :
+        Workload.load(folder.resolve("program").toString(), Optional.empty()).traces()) {
+      assertThat(trace.nodes()).hasSize(PRODUCTS).allMatch(n -> n.operations() == 0);
     }
   }
 
