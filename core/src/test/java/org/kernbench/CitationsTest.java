@@ -49,7 +49,7 @@ final class CitationsTest {
         "docs/x.md | as in ADR 0999 | no such decision",
         "docs/x.md | ADRs [53](../scripts/gone) | no such file",
         "docs/adr/0001-x.md | superseded by 0999 | no such decision",
-        "core/X.java | /** As {@code docs/spec/collectives.md} O24. */ | no such section or label",
+        "core/X.java | /** As {@code docs/spec/collectives.md} O99. */ | no such section or label",
         "core/X.java | /** As {@code docs/spec/megatron.md} 4.2 and 4.9. */ | 4.9: no such section",
         "core/X.java | /** As {@code docs/spec/fabric.md} 3. */ | no such page",
         "core/X.java | /** As {@code gemm.md}. */ | no such page",

@@ -31,6 +31,7 @@ import org.kernbench.torch.placement.RankLevel;
  * @param root where the root of a package's cubes is
  * @param rootCube the cube of each package that is its root, instead of {@code root}
  * @param protocol of the machine's collective library, or {@link CallPacing#NONE}
+ * @param rings round which parts of the vector go at once; {@link #ALL}: as many as share no link
  * @param dimensionSteps how one dimension is taken after the other, by algorithms that do so
  */
 public record AlgorithmConfig(
@@ -50,8 +51,9 @@ public record AlgorithmConfig(
     Optional<Root> root,
     OptionalInt rootCube,
     Optional<String> protocol,
+    OptionalInt rings,
     DimensionSteps dimensionSteps) {
-  /** A world of all devices of the rank level. */
+  /** A world of all devices of the rank level; all rings that share no link. */
   public static final int ALL = Integer.MAX_VALUE;
 
   /** Where cubes of a package reduce to. */
@@ -97,6 +99,7 @@ public record AlgorithmConfig(
         root,
         rootCube,
         protocol,
+        rings,
         dimensionSteps);
   }
 
@@ -119,6 +122,7 @@ public record AlgorithmConfig(
         root,
         rootCube,
         protocol,
+        rings,
         dimensionSteps);
   }
 }

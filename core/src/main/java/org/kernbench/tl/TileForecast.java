@@ -1,9 +1,7 @@
 package org.kernbench.tl;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.ComputeOp;
@@ -64,7 +62,8 @@ final class TileForecast {
   private final ArrayDeque<Command> planned = new ArrayDeque<>();
 
   // its window: when each command so far ended, and how many have left
-  private final List<Double> ends = new ArrayList<>();
+  private double[] ends = new double[64];
+  private int commands;
   private int left;
   private int taken;
   private final int window;
@@ -141,6 +140,11 @@ final class TileForecast {
         : end + (end - stored[half]) / (followedOutputs - 1 - half) * (outputs - followedOutputs);
   }
 
+  /** Whether a window of so many commands would never have been full. */
+  boolean fits(int commandsInFlight) {
+    return commands <= commandsInFlight;
+  }
+
   // ---- events ----
 
   private void next() {
@@ -200,7 +204,7 @@ final class TileForecast {
       stored[t.owner] = nowPs;
     }
     if (t.number != NO_COMMAND) {
-      ends.set(t.number, nowPs);
+      ends[t.number] = nowPs;
     }
     multiply();
     issue();
@@ -258,10 +262,10 @@ final class TileForecast {
    * half of it is free.
    */
   private boolean mayEnter() {
-    int number = ends.size();
-    while (left < number && ends.get(left) < NEVER) {
-      double before = left == 0 ? 0 : ends.get(left - 1);
-      ends.set(left, Math.max(before, ends.get(left)));
+    int number = commands;
+    while (left < number && ends[left] < NEVER) {
+      double before = left == 0 ? 0 : ends[left - 1];
+      ends[left] = Math.max(before, ends[left]);
       left++;
     }
     int half = window / 2;
@@ -271,9 +275,17 @@ final class TileForecast {
     if (taken - left > half) {
       return false;
     }
-    issuePs = Math.max(issuePs, ends.get(taken - half - 1));
+    issuePs = Math.max(issuePs, ends[taken - half - 1]);
     taken = left + window;
     return true;
+  }
+
+  /** Its end, which may be known later. */
+  private void add(double end) {
+    if (commands == ends.length) {
+      ends = Arrays.copyOf(ends, 2 * commands);
+    }
+    ends[commands++] = end;
   }
 
   private boolean issue(Command command) {
@@ -286,13 +298,13 @@ final class TileForecast {
         return await(used[step - buffers]);
       }
       case PRODUCT -> {
-        products.add(new Product(before, issued(), ends.size()));
-        ends.add(NEVER);
+        products.add(new Product(before, issued(), commands));
+        add(NEVER);
         multiply();
       }
       case PASS -> {
         issued();
-        ends.add(0.0); // ends before the store
+        add(0); // ends before the store
       }
       case STORE -> store(before);
       case LOAD_A -> load((double) rows(step) * depth(step));
@@ -306,14 +318,14 @@ final class TileForecast {
       return false;
     }
     issuePs = Math.max(issuePs, ps);
-    ends.add(ps);
+    add(ps);
     return true;
   }
 
   private void load(double elements) {
     double bytes = elements * gemm.dtype().sizeBytes();
-    loads.add(new Transfer(true, step, bytes, issued(), ends.size()));
-    ends.add(NEVER);
+    loads.add(new Transfer(true, step, bytes, issued(), commands));
+    add(NEVER);
   }
 
   private double issued() {
@@ -357,7 +369,7 @@ final class TileForecast {
       double end = start + costs.compute().durationPs(op);
       enginePs = start + costs.compute().occupancyPs(op);
       used[p.step] = enginePs;
-      ends.set(p.number, end);
+      ends[p.number] = end;
       if (isLast(p.step)) {
         finish(p.step, end);
       }
@@ -378,8 +390,8 @@ final class TileForecast {
   private void store(int s) {
     int output = s / stepsOfOutput;
     double bytes = (double) rows(s) * width(s) * gemm.out().shard().dtype().sizeBytes();
-    issuedStores[output] = new Transfer(false, output, bytes, issued(), ends.size());
-    ends.add(NEVER);
+    issuedStores[output] = new Transfer(false, output, bytes, issued(), commands);
+    add(NEVER);
     release(output);
   }
 

@@ -132,9 +132,12 @@ public final class TileSearch {
     /** Where a window of commands stalls the scheduler, a little decides when: the worse of two. */
     private double forecastPs(Prediction p) {
       int window = costs.commandWindow();
-      return Math.max(
-          new TileForecast(costs, gemm, p.tile(), p.buffers(), window).ps(),
-          new TileForecast(costs, gemm, p.tile(), p.buffers(), Math.max(2, window * 3 / 4)).ps());
+      int less = Math.max(2, window * 3 / 4);
+      TileForecast whole = new TileForecast(costs, gemm, p.tile(), p.buffers(), window);
+      double ps = whole.ps();
+      return whole.fits(less)
+          ? ps
+          : Math.max(ps, new TileForecast(costs, gemm, p.tile(), p.buffers(), less).ps());
     }
 
     private long steps(Prediction p) {

@@ -56,6 +56,11 @@ public final class Cycle implements CollectiveAlgorithm {
 
   @Override
   public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
+    return ManyRings.wanted(this, group, queues, config)
+        .orElseGet(() -> one(group, queues, config));
+  }
+
+  private static Schedule one(Group group, IpcqSpec queues, AlgorithmConfig config) {
     RingOrder order = RingOrder.of(group);
     Wiring wiring = new Wiring(group);
     int p = group.size();

@@ -71,6 +71,11 @@ public final class RingAllReduce implements CollectiveAlgorithm {
 
   @Override
   public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
+    return ManyRings.wanted(this, group, queues, config)
+        .orElseGet(() -> one(group, queues, config));
+  }
+
+  private static Schedule one(Group group, IpcqSpec queues, AlgorithmConfig config) {
     int c = config.subChunks().orElse(0);
     if (c > queues.slots()) {
       throw new CollectiveException(

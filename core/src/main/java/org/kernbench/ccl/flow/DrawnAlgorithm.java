@@ -24,6 +24,15 @@ public interface DrawnAlgorithm extends CollectiveAlgorithm {
      * @param root rank, -1 if the operation has none
      */
     List<Dataflow> draw(CollectiveOp op, int root);
+
+    /**
+     * Rings that go at once, over links of their own: a step of all of them costs a collective
+     * library's protocol what a step of one ring does, and its share is of all their links. 0 for
+     * drawings of another kind.
+     */
+    default int rings() {
+      return 0;
+    }
   }
 
   /**

@@ -34,17 +34,25 @@ final class FlowKernel implements Schedule.RankProgram {
   private final FlowPace pace;
   private final DType dtype;
   private final Optional<CallPacing> pacing;
+  private final boolean stepsOfAll;
 
   FlowKernel(FlowSteps steps, FlowCut cut, FlowPace pace, DType dtype) {
-    this(steps, cut, pace, dtype, Optional.empty());
+    this(steps, cut, pace, dtype, Optional.empty(), false);
   }
 
   /**
    * @param pacing of the machine's collective library, if it has one
+   * @param stepsOfAll whether what a rank sends at one step pays the latency of one step together
    */
   FlowKernel(
-      FlowSteps steps, FlowCut cut, FlowPace pace, DType dtype, Optional<CallPacing> pacing) {
+      FlowSteps steps,
+      FlowCut cut,
+      FlowPace pace,
+      DType dtype,
+      Optional<CallPacing> pacing,
+      boolean stepsOfAll) {
     this.pacing = pacing;
+    this.stepsOfAll = stepsOfAll;
     this.steps = steps;
     this.cut = cut;
     this.pace = pace;
@@ -105,6 +113,7 @@ final class FlowKernel implements Schedule.RankProgram {
     private final List<Reading> readings = new ArrayList<>();
     private final @Nullable Reading[] readingOf; // by local number of the part
     private final Map<Integer, Chunk> underWay = new HashMap<>();
+    private boolean stepPaid;
 
     Rank(Tl tl, int rank, Payload vector, Reduction reduction) {
       this.tl = tl;
@@ -161,6 +170,7 @@ final class FlowKernel implements Schedule.RankProgram {
         state = new Chunk(steps.flow().partsAt(rank), readings);
         underWay.put(chunk, state);
       }
+      stepPaid = false;
       for (Action a : actions) {
         act(chunk, state, a);
       }
@@ -180,7 +190,9 @@ final class FlowKernel implements Schedule.RankProgram {
         case READ -> read(chunk, state, p);
         case SEND -> {
           long bytes = (long) count * dtype.sizeBytes();
-          pacing.ifPresent(by -> by.beforeSend(tl, bytes, chunk == 0));
+          boolean first = chunk == 0 && !(stepsOfAll && stepPaid);
+          stepPaid = true;
+          pacing.ifPresent(by -> by.beforeSend(tl, bytes, first));
           tl.send(FlowSteps.direction(p.rank), value(chunk, state, p.source()));
         }
         case RECEIVE -> state.parts[p.local] = receive(a, count);

@@ -18,7 +18,9 @@ import org.kernbench.ccl.Group;
 import org.kernbench.ccl.LinkCosts;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.SlotWalk;
+import org.kernbench.device.Fold;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.torch.collective.CollectiveCall;
@@ -153,7 +155,12 @@ public final class FlowSchedule implements Schedule {
   public RankProgram program(CollectiveCall call) {
     Choice best = choose(call);
     return new FlowKernel(
-        best.drawing.steps, best.cut, best.pace, call.dtype(), pacing(best, call));
+        best.drawing.steps,
+        best.cut,
+        best.pace,
+        call.dtype(),
+        pacing(best, call),
+        artist.rings() > 0);
   }
 
   /** Of the machine's collective library; the busiest rank is taken to send its share of all. */
@@ -163,6 +170,18 @@ public final class FlowSchedule implements Schedule {
     }
     LinkCosts hop = LinkCosts.between(group.machine(), group.lead(0), group.lead(1));
     double sent = 2.0 * (group.size() - 1) / group.size() * call.bytes();
+    if (artist.rings() > 0) {
+      boolean twice = call.op() == CollectiveOp.ALL_REDUCE;
+      return CallPacing.of(
+          group.machine(),
+          config,
+          new CallPacing.Question(
+              call.bytes(),
+              twice ? sent : sent / 2,
+              (twice ? 2 : 1) * (group.size() - 1),
+              artist.rings() * hop.bytesPerSecond(),
+              false));
+    }
     return CallPacing.of(
         group.machine(),
         config,
@@ -183,6 +202,16 @@ public final class FlowSchedule implements Schedule {
     return choice.ps == FlowForecast.NEVER
         ? OptionalLong.empty()
         : OptionalLong.of(Math.max(choice.ps, paced));
+  }
+
+  @Override
+  public QueuePlan representatives(Fold fold, IpcqSpec spec, CollectiveCall call) {
+    if (artist.rings() > 0) {
+      throw new CannotFoldException(
+          "%s (%s) goes round %s rings at once, on which packages do not do alike; use rings: 1, or --fold off"
+              .formatted(call.op().word(), config.name(), artist.rings()));
+    }
+    return Schedule.super.representatives(fold, spec, call);
   }
 
   @Override
@@ -337,7 +366,8 @@ public final class FlowSchedule implements Schedule {
     public RankProgram program(CollectiveCall call) {
       FlowSteps steps = choice.drawing.steps;
       FlowCut cut = PaceSearch.cut(call, steps.flow(), choice.pace.chunks());
-      return new FlowKernel(steps, cut, choice.pace, call.dtype(), pacing(choice, call));
+      return new FlowKernel(
+          steps, cut, choice.pace, call.dtype(), pacing(choice, call), artist.rings() > 0);
     }
   }
 

@@ -385,6 +385,7 @@ public final class CclConfig {
           specific.root,
           specific.rootCube,
           specific.protocol,
+          specific.rings,
           specific.dimensionSteps);
     }
   }
@@ -398,6 +399,7 @@ public final class CclConfig {
       Optional<AlgorithmConfig.Root> root,
       OptionalInt rootCube,
       Optional<String> protocol,
+      OptionalInt rings,
       DimensionSteps dimensionSteps) {
 
     static final Specific NONE =
@@ -409,6 +411,7 @@ public final class CclConfig {
             Optional.empty(),
             OptionalInt.empty(),
             Optional.empty(),
+            OptionalInt.empty(),
             DimensionSteps.PLAIN);
 
     static Specific of(ConfigMap map) {
@@ -416,7 +419,7 @@ public final class CclConfig {
           Keys.said(map, "topology", Keys.MACHINE)
               ? Optional.of(map.choice("topology", TOPOLOGIES))
               : Optional.empty(),
-          worldSize(map),
+          orAll(map, "world_size"),
           map.has("rank_level")
               ? Optional.of(map.choice("rank_level", RankLevel.values()))
               : Optional.empty(),
@@ -432,6 +435,7 @@ public final class CclConfig {
           Keys.said(map, "protocol", Keys.MACHINE)
               ? Optional.of(map.text("protocol"))
               : Optional.empty(),
+          orAll(map, "rings"),
           dimensionSteps(map));
     }
 
@@ -486,12 +490,12 @@ public final class CclConfig {
       return steps.isEmpty() ? DimensionSteps.PLAIN.along() : steps;
     }
 
-    private static OptionalInt worldSize(ConfigMap map) {
-      if (map.isText("world_size", "all")) {
+    private static OptionalInt orAll(ConfigMap map, String key) {
+      if (map.isText(key, "all")) {
         return OptionalInt.of(AlgorithmConfig.ALL);
       }
-      return map.has("world_size")
-          ? OptionalInt.of(map.integer("world_size", 1, AlgorithmConfig.ALL - 1))
+      return map.has(key)
+          ? OptionalInt.of(map.integer(key, 1, AlgorithmConfig.ALL - 1))
           : OptionalInt.empty();
     }
   }

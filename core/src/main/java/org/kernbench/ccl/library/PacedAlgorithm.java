@@ -12,6 +12,7 @@ import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.LinkCosts;
 import org.kernbench.ccl.Schedule;
+import org.kernbench.ccl.flow.FlowSchedule;
 import org.kernbench.device.Fold;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
@@ -67,7 +68,10 @@ final class PacedAlgorithm implements CollectiveAlgorithm {
   public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
     Schedule schedule = inner.plan(group, queues, config);
     boolean plain = group.machine().software().collective().isEmpty();
-    return plain && config.protocol().isEmpty() ? schedule : new Paced(schedule, group, config);
+    boolean paced = schedule instanceof FlowSchedule; // by itself
+    return paced || (plain && config.protocol().isEmpty())
+        ? schedule
+        : new Paced(schedule, group, config);
   }
 
   private static final class Paced implements Schedule {

@@ -1,5 +1,6 @@
 package org.kernbench.device.log;
 
+import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.spec.GemmMode;
 import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.machine.spec.MathRate;
@@ -55,6 +56,12 @@ public final class CostModel {
   private final int divide;
   private final int squareRoot;
   private final int transcendental;
+
+  /** Of any thread, each whole: what is lost is found again. */
+  private volatile @Nullable WholeTime lastWhole;
+
+  /** What a whole product takes in waves. */
+  private record WholeTime(ComputeOp.Whole of, int width, double ps) {}
 
   /** The costs on a PE. */
   public CostModel(PeSpec pe) {
@@ -188,11 +195,21 @@ public final class CostModel {
           waveCycles(gemm.waves().orElseThrow(), g.m(), g.n(), g.k(), 1, width));
     }
     ComputeOp.Whole all = g.partOf().get();
-    double whole =
-        gemmClock.durationPs(
-            waveCycles(gemm.waves().orElseThrow(), all.m(), all.n(), all.k(), all.batch(), width));
+    double whole = wholePs(all, width);
     double share = (double) g.m() / all.m() * g.n() / all.n() * g.k() / all.k() / all.batch();
     return Math.max(1, (long) Math.ceil(whole * share));
+  }
+
+  /** A search for a tile asks for the same product some ten thousand times in a row. */
+  private double wholePs(ComputeOp.Whole all, int width) {
+    WholeTime known = lastWhole;
+    if (known == null || known.width != width || !known.of.equals(all)) {
+      WavesSpec waves = gemm.waves().orElseThrow();
+      long cycles = waveCycles(waves, all.m(), all.n(), all.k(), all.batch(), width);
+      known = new WholeTime(all, width, gemmClock.durationPs(cycles));
+      lastWhole = known;
+    }
+    return known.ps;
   }
 
   /**
