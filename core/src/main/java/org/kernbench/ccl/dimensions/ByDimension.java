@@ -1,4 +1,4 @@
-package org.kernbench.ccl.algorithms;
+package org.kernbench.ccl.dimensions;
 
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package org.kernbench.ccl.algorithms;
+package org.kernbench.ccl.dimensions;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
