@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.ccl.CollectiveTrial.Question;
-import org.kernbench.ccl.algorithms.ByDimension;
+import org.kernbench.ccl.dimensions.ByDimension;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.config.ConfigException;
 import org.kernbench.device.Mode;
