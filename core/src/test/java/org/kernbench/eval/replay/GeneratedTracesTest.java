@@ -28,11 +28,13 @@ import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.Runner;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
+import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.Work;
 import org.kernbench.torch.Worker;
 import org.kernbench.torch.collective.ReduceKind;
 
@@ -158,7 +160,11 @@ class GeneratedTracesTest {
     }
   }
 
-  /** One collective or message of the size, and nothing else. */
+  /**
+   * One collective or message of the size. A computation waits for it, as in the trace: where two
+   * streams have something to do a PE chooses a command after all else that happens in that
+   * picosecond, and where it ties with a message it comes second.
+   */
   private static double aloneNs(Case of) {
     Machine machine = Machines.load("ring", overrides(of));
     CollectiveLibrary library =
@@ -184,10 +190,11 @@ class GeneratedTracesTest {
     Tensor v = w.torch().empty(Shape.of(Math.ceilDiv(n, of.ranks) * of.ranks), DType.F16, "v");
     switch (of.kind) {
       case DATA_PARALLEL, TENSOR_PARALLEL ->
-          w.distributed().allReduceAsync(v.view(0, Shape.of(n), "whole"), ReduceKind.SUM).await();
+          waitFor(
+              w, w.distributed().allReduceAsync(v.view(0, Shape.of(n), "whole"), ReduceKind.SUM));
       case EXPERTS -> {
         Tensor to = w.torch().empty(v.shape(), DType.F16, "to");
-        w.distributed().world().allToAllAsync(to, v).await();
+        waitFor(w, w.distributed().world().allToAllAsync(to, v));
       }
       case PIPELINE -> {
         Tensor part = v.view(0, Shape.of(n), "whole");
@@ -198,5 +205,12 @@ class GeneratedTracesTest {
         }
       }
     }
+  }
+
+  private static void waitFor(Worker w, Work work) {
+    work.await();
+    List<Launch> before = work.launch().stream().toList();
+    Pe pe = w.torch().machine().peAt(w.rank());
+    w.torch().launchAfter("next", tl -> tl.elapse(5_000), List.of(pe), before);
   }
 }
