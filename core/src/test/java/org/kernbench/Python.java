@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,7 +19,33 @@ import org.junit.jupiter.api.Assumptions;
 public final class Python {
   private static final Path PACKAGE = House.ROOT.resolve("python");
 
+  /** Those that look at the child process itself; all others may be answered from elsewhere. */
+  public static final List<String> OF_THE_PROCESS =
+      List.of("tests.test_process", "tests.test_guide");
+
   private Python() {}
+
+  /** All files of tests but those. */
+  public static List<String> otherTests() throws IOException {
+    try (Stream<Path> files = Files.list(PACKAGE.resolve("tests"))) {
+      return files
+          .map(file -> file.getFileName().toString())
+          .filter(name -> name.matches("test_.*\\.py"))
+          .map(name -> "tests." + name.replace(".py", ""))
+          .filter(name -> !OF_THE_PROCESS.contains(name))
+          .sorted()
+          .toList();
+    }
+  }
+
+  /** Runs these of the package's own tests, as {@link #run}; fails if one of them does. */
+  public static void test(Path javaHome, List<String> names) throws IOException {
+    List<String> args = new ArrayList<>(List.of("-m", "unittest"));
+    args.addAll(names);
+    Result tests = run(javaHome, args);
+    assertThat(tests.code).as(tests.text).isZero();
+    assertThat(tests.text).contains("Ran ");
+  }
 
   /** What a program ended with, and what it said on both its outputs. */
   public record Result(int code, String text) {}

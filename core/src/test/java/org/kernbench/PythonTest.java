@@ -1,10 +1,7 @@
 package org.kernbench;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -21,11 +18,6 @@ final class PythonTest {
 
   @Test
   void package_passesTheTestsOfItsProcess() throws IOException {
-    Python.Result tests =
-        Python.run(
-            Path.of(System.getProperty("java.home")),
-            List.of("-m", "unittest", "tests.test_process", "tests.test_guide"));
-    assertThat(tests.code()).as(tests.text()).isZero();
-    assertThat(tests.text()).contains("Ran ");
+    Python.test(Path.of(System.getProperty("java.home")), Python.OF_THE_PROCESS);
   }
 }

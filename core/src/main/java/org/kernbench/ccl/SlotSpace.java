@@ -28,7 +28,7 @@ public final class SlotSpace {
     long fitting = size / queues.slotBytes() / queues.slots(); // queues that one memory can hold
     Map<Pe, Integer> ends = new LinkedHashMap<>();
     for (QueuePlan.Connection c : connections) {
-      for (Pe pe : c.sums().isPresent() ? List.of(c.b()) : List.of(c.a(), c.b())) {
+      for (Pe pe : c.receivers()) {
         Pe memory = sram ? new Pe(pe.sip(), pe.cube(), 0) : pe;
         int count = ends.merge(memory, 1, Integer::sum);
         if (count > fitting) {
@@ -63,7 +63,7 @@ public final class SlotSpace {
     long each = queues.slots() * queues.slotBytes();
     Map<Pe, Integer> ends = new LinkedHashMap<>();
     for (QueuePlan.Connection c : connections) {
-      for (Pe pe : c.sums().isPresent() ? List.of(c.b()) : List.of(c.a(), c.b())) {
+      for (Pe pe : c.receivers()) {
         int count = ends.merge(pe, 1, Integer::sum);
         if (count * each + queues.slotBytes() > size) {
           throw new CollectiveException(

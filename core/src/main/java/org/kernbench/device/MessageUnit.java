@@ -9,7 +9,6 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.SwitchSums;
-import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -391,14 +390,10 @@ final class MessageUnit {
   /** Always in the order of the members, whoever came first: the same bits for all. */
   private static byte[] sum(QueuePlan.SwitchSum of, List<MessageOp> parts) {
     MessageOp first = parts.getFirst();
-    ComputeOp add = new ComputeOp.Binary(of.op(), of.type(), first.bytes / of.type().sizeBytes());
     byte[] sum = first.payload;
     int at = first.payloadOffset;
     for (MessageOp next : parts.subList(1, parts.size())) {
-      byte[] out = new byte[first.bytes];
-      ComputeKernels.run(
-          add, sum, at, next.payload, next.payloadOffset, Register.NO_DATA, 0, out, 0);
-      sum = out;
+      sum = of.combine(sum, at, next.payload, next.payloadOffset, first.bytes);
       at = 0;
     }
     return sum;

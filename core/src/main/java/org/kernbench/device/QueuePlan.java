@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
+import org.kernbench.device.log.ComputeOp;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.BinaryOp;
@@ -75,6 +76,11 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
       this(a, aDirection, b, bDirection, Optional.empty());
     }
 
+    /** Whose slots messages come into: both ends, and of a switch's sums the one that gets them. */
+    public List<Pe> receivers() {
+      return sums.isPresent() ? List.of(b) : List.of(a, b);
+    }
+
     /** A PE that gives to the sums of a switch and gets them. */
     public static Connection ofSums(Pe pe, String up, String down, SwitchSum sums) {
       return new Connection(pe, up, pe, down, Optional.of(sums));
@@ -96,6 +102,14 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
     /** Copies the list. */
     public SwitchSum {
       members = List.copyOf(members);
+    }
+
+    /** Combines what has been so far with what the next member gives, {@code bytes} of each. */
+    byte[] combine(byte[] soFar, int at, byte[] next, int nextAt, int bytes) {
+      ComputeOp each = new ComputeOp.Binary(op, type, bytes / type.sizeBytes());
+      byte[] out = new byte[bytes];
+      ComputeKernels.run(each, soFar, at, next, nextAt, Register.NO_DATA, 0, out, 0);
+      return out;
     }
   }
 }

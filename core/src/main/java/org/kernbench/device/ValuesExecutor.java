@@ -107,8 +107,6 @@ final class ValuesExecutor implements Executor {
         }
       }
       byte[] sum = members[0].given.remove();
-      int size = of.type().sizeBytes();
-      ComputeOp add = new ComputeOp.Binary(of.op(), of.type(), sum.length / size);
       for (int i = 1; i < members.length; i++) {
         byte[] next = members[i].given.remove();
         if (next.length != sum.length) {
@@ -116,9 +114,7 @@ final class ValuesExecutor implements Executor {
               "%s gives %s bytes to a sum to which %s gives %s; let all members send as much"
                   .formatted(members[i].owner, next.length, members[0].owner, sum.length));
         }
-        byte[] out = new byte[sum.length];
-        ComputeKernels.run(add, sum, 0, next, 0, Register.NO_DATA, 0, out, 0);
-        sum = out;
+        sum = of.combine(sum, 0, next, 0, sum.length);
       }
       return sum;
     }

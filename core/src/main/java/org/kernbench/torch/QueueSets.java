@@ -131,10 +131,7 @@ final class QueueSets {
     if (spec.bufferKind() == BufferKind.TCM) {
       long each = (long) sign * spec.slots() * spec.slotBytes();
       for (QueuePlan.Connection c : plan.connections()) {
-        if (c.sums().isEmpty()) { // nothing comes in where a PE gives to sums
-          bytes.merge(c.a(), each, Long::sum);
-        }
-        bytes.merge(c.b(), each, Long::sum);
+        c.receivers().forEach(pe -> bytes.merge(pe, each, Long::sum));
       }
     }
   }

@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.Problem;
 import org.kernbench.device.DeadlockException;
@@ -18,6 +20,7 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.collective.CollectiveBackend;
 import org.kernbench.torch.collective.Communicator;
+import org.kernbench.torch.collective.ReduceKind;
 import org.kernbench.torch.placement.RankLevel;
 
 final class SpawnTest {
@@ -32,6 +35,41 @@ final class SpawnTest {
       List<Integer> order = new ArrayList<>();
       torch.multiprocessing().spawn(w -> order.add(w.rank() * 10 + w.worldSize()), 5);
       assertThat(order).containsExactly(5, 15, 25, 35, 45);
+    }
+  }
+
+  /**
+   * Time passes where ranks give way only if more launches are under way than there is room for.
+   */
+  @ParameterizedTest
+  @CsvSource({"1, true", "4096, false"})
+  void spawn_roomForLaunches_letsTimePassOnlyWhenItIsFull(int pending, boolean passes) {
+    try (Torch torch = Rooms.ring(2, Mode.FULL)) {
+      torch.distributed().initProcessGroup();
+      List<Boolean> done = new ArrayList<>();
+      torch
+          .multiprocessing()
+          .spawn(
+              w -> {
+                Tensor t = w.torch().zeros(Shape.of(1), DType.F32, "t");
+                Launch first = w.torch().launch("inc", tl -> tl.store(t, tl.load(t).add(1)), t);
+                w.distributed().allReduceAsync(t, ReduceKind.SUM).await();
+                if (w.rank() == 0) {
+                  done.add(first.isDone());
+                }
+              },
+              2,
+              pending);
+      assertThat(done).containsExactly(passes);
+    }
+  }
+
+  @Test
+  void spawn_withoutRoom_isRefused() {
+    try (Torch torch = Runtimes.openRing(2, Mode.FULL)) {
+      assertThatThrownBy(() -> torch.multiprocessing().spawn(w -> {}, 2, 0))
+          .isInstanceOf(SimulationException.class)
+          .hasMessage("spawn with room for 0 launches; expected 1 or more, such as 4096");
     }
   }
 

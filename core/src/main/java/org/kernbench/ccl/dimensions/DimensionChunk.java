@@ -52,7 +52,7 @@ final class DimensionChunk {
   private @Nullable Value held;
 
   /** Of an all-to-all, what is under way. */
-  private final Map<Integer, DimensionRounds.Block> blocks = new TreeMap<>();
+  private final Map<Integer, ExchangeRounds.Block> blocks = new TreeMap<>();
 
   /**
    * All along one dimension.
@@ -143,19 +143,19 @@ final class DimensionChunk {
             }));
   }
 
-  private DimensionRounds.Scatter scatterRounds(int i) {
+  private ScatterRounds scatterRounds(int i) {
     Value before = held;
     return switch (steps.get(parts.axis(i))) {
-      case RING -> new DimensionRounds.ScatterRing(parts, i, lane, reduction, before);
-      case DIRECT -> new DimensionRounds.ScatterDirect(parts, i, lane, reduction, before);
-      case HALVING_DOUBLING -> new DimensionRounds.ScatterHalves(parts, i, lane, reduction, before);
+      case RING -> new ScatterRounds.Ring(parts, i, lane, reduction, before);
+      case DIRECT -> new ScatterRounds.Direct(parts, i, lane, reduction, before);
+      case HALVING_DOUBLING -> new ScatterRounds.Halves(parts, i, lane, reduction, before);
       case DOUBLE_BINARY_TREE -> throw new IllegalStateException("bug: a tree does not scatter");
     };
   }
 
   /** The sums of the rounds that have ended are what goes on. */
   private void takeSums() {
-    if (rounds instanceof DimensionRounds.Scatter scatter) {
+    if (rounds instanceof ScatterRounds scatter) {
       parts.release(held);
       held = scatter.sum();
     }
@@ -201,9 +201,9 @@ final class DimensionChunk {
 
   private DimensionRounds gatherRounds(int i, @Nullable Value own) {
     return switch (steps.get(parts.axis(i))) {
-      case RING -> new DimensionRounds.GatherRing(parts, i, lane, own);
-      case DIRECT -> new DimensionRounds.GatherDirect(parts, i, lane, own);
-      case HALVING_DOUBLING -> new DimensionRounds.GatherHalves(parts, i, lane, own);
+      case RING -> new GatherRounds.Ring(parts, i, lane, own);
+      case DIRECT -> new GatherRounds.Direct(parts, i, lane, own);
+      case HALVING_DOUBLING -> new GatherRounds.Halves(parts, i, lane, own);
       case DOUBLE_BINARY_TREE -> throw new IllegalStateException("bug: a tree does not gather");
     };
   }
@@ -215,7 +215,7 @@ final class DimensionChunk {
           new Phase(
               axis,
               isLeaf(axis),
-              List.of(() -> new DimensionRounds.Tree(parts, i, lane, reduction, held, last)),
+              List.of(() -> new TreeRounds(parts, i, lane, reduction, held, last)),
               before,
               () -> {
                 held = null;
@@ -278,8 +278,8 @@ final class DimensionChunk {
             true,
             List.of(() ->
                 steps.get(a) == Step.RING
-                    ? new DimensionRounds.ExchangeRing(parts, a, lane, blocks)
-                    : new DimensionRounds.ExchangeDirect(parts, a, lane, blocks)),
+                    ? new ExchangeRounds.Ring(parts, a, lane, blocks)
+                    : new ExchangeRounds.Direct(parts, a, lane, blocks)),
             () -> {},
             () -> {
               if (last) {
@@ -411,7 +411,7 @@ final class DimensionChunk {
     if (!now.reduces()) {
       return 0;
     }
-    if (now instanceof DimensionRounds.ScatterHalves && how.ends() == Ends.ASTRA) {
+    if (now instanceof ScatterRounds.Halves && how.ends() == Ends.ASTRA) {
       return round == now.count() - 1 ? 0 : how.reductionPs(bytes / 2);
     }
     return how.reductionPs(bytes);

@@ -42,8 +42,6 @@ final class DirectTurn extends DimensionRounds {
   private final @Nullable Value held;
   private final boolean last;
   private final DimensionSteps how;
-  private final int width;
-  private final int base;
   private final List<Wait> waits;
   private final @Nullable Value[] come;
   private final @Nullable Value[] sums;
@@ -66,12 +64,10 @@ final class DirectTurn extends DimensionRounds {
     this.held = held;
     this.last = last;
     this.how = how;
-    this.width = parts.width(i + 1);
-    this.base = parts.first(i);
     this.come = new Value[n];
     this.sums = new Value[n];
     this.ends = new Handle[n];
-    long bytes = parts.usualBytes(width);
+    long bytes = usualBytes(0);
     long[] way = new long[n];
     for (int d = 1; d < n; d++) {
       way[d] = ways.messagePs(axis, d, bytes);
@@ -113,11 +109,6 @@ final class DirectTurn extends DimensionRounds {
   }
 
   @Override
-  long usualBytes(int round) {
-    return parts.usualBytes(width);
-  }
-
-  @Override
   boolean hasEnd() {
     return false;
   }
@@ -134,12 +125,12 @@ final class DirectTurn extends DimensionRounds {
     }
     for (int d = 1; d < n; d++) {
       int to = (me + d) % n;
-      Value part = parts.own(base + to * width, width, held, base);
+      Value part = parts.own(segment(to), width(), held, parts.first(i));
       send(peer(to), part);
       parts.giveBack(part, held);
     }
-    sum = parts.own(base + me * width, width, held, base);
-    int elements = parts.elements(base + me * width, width);
+    sum = parts.own(segment(me), width(), held, parts.first(i));
+    int elements = parts.elements(segment(me), width());
     for (int d = 1; d < n; d++) {
       come[d] = receive(peer(from(d)), elements);
     }
@@ -162,7 +153,7 @@ final class DirectTurn extends DimensionRounds {
       }
       case SUM -> {
         int from = from(d);
-        sums[d] = receive(peer(from), parts.elements(base + from * width, width));
+        sums[d] = receive(peer(from), parts.elements(segment(from), width()));
         if (sums[d] != null) {
           tl.await(sums[d]);
         }
@@ -178,7 +169,7 @@ final class DirectTurn extends DimensionRounds {
   }
 
   private long partBytes() {
-    int elements = parts.elements(base + me * width, width);
+    int elements = parts.elements(segment(me), width());
     return (long) elements * parts.call().dtype().sizeBytes();
   }
 
@@ -217,13 +208,13 @@ final class DirectTurn extends DimensionRounds {
     if (all != null && last) {
       sum = reduction.finish(tl, all);
     }
-    parts.write(base + me * width, width, sum);
+    parts.write(segment(me), width(), sum);
   }
 
   @Override
   void done() {
     for (int d = 1; d < n; d++) {
-      parts.write(base + from(d) * width, width, sums[d]);
+      parts.write(segment(from(d)), width(), sums[d]);
       parts.release(sums[d]);
     }
     parts.release(sum);
