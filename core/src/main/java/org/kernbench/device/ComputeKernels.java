@@ -9,6 +9,15 @@ import org.kernbench.tensor.Numerics;
 final class ComputeKernels {
   private ComputeKernels() {}
 
+  /** What a switch makes of the sum so far and of what its next member gives, each so long. */
+  static byte[] combine(
+      QueuePlan.SwitchSum of, byte[] sum, int at, byte[] next, int nextAt, int bytes) {
+    byte[] out = new byte[bytes];
+    ComputeOp add = new ComputeOp.Binary(of.op(), of.type(), bytes / of.type().sizeBytes());
+    run(add, sum, at, next, nextAt, Register.NO_DATA, 0, out, 0);
+    return out;
+  }
+
   static void run(
       ComputeOp op,
       byte[] a,

@@ -393,7 +393,7 @@ final class MessageUnit {
     byte[] sum = first.payload;
     int at = first.payloadOffset;
     for (MessageOp next : parts.subList(1, parts.size())) {
-      sum = of.combine(sum, at, next.payload, next.payloadOffset, first.bytes);
+      sum = ComputeKernels.combine(of, sum, at, next.payload, next.payloadOffset, first.bytes);
       at = 0;
     }
     return sum;

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
-import org.kernbench.device.log.ComputeOp;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.BinaryOp;
@@ -102,14 +101,6 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
     /** Copies the list. */
     public SwitchSum {
       members = List.copyOf(members);
-    }
-
-    /** Combines what has been so far with what the next member gives, {@code bytes} of each. */
-    byte[] combine(byte[] soFar, int at, byte[] next, int nextAt, int bytes) {
-      ComputeOp each = new ComputeOp.Binary(op, type, bytes / type.sizeBytes());
-      byte[] out = new byte[bytes];
-      ComputeKernels.run(each, soFar, at, next, nextAt, Register.NO_DATA, 0, out, 0);
-      return out;
     }
   }
 }

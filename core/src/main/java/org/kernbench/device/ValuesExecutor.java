@@ -114,7 +114,7 @@ final class ValuesExecutor implements Executor {
               "%s gives %s bytes to a sum to which %s gives %s; let all members send as much"
                   .formatted(members[i].owner, next.length, members[0].owner, sum.length));
         }
-        sum = of.combine(sum, 0, next, 0, sum.length);
+        sum = ComputeKernels.combine(of, sum, 0, next, 0, sum.length);
       }
       return sum;
     }
