@@ -13,8 +13,8 @@ final class ComputeKernels {
   static byte[] combine(
       QueuePlan.SwitchSum of, byte[] sum, int at, byte[] next, int nextAt, int bytes) {
     byte[] out = new byte[bytes];
-    ComputeOp add = new ComputeOp.Binary(of.op(), of.type(), bytes / of.type().sizeBytes());
-    run(add, sum, at, next, nextAt, Register.NO_DATA, 0, out, 0);
+    int n = bytes / of.type().sizeBytes();
+    Numerics.binary(of.op(), of.type(), sum, at, next, nextAt, out, 0, n);
     return out;
   }
 

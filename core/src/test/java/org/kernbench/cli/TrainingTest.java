@@ -20,7 +20,7 @@ final class TrainingTest {
   void commandLinesOfTheLauncher_allSucceed() throws IOException {
     String launcher = Files.readString(Path.of("..", "kernbench"));
     List<String> lines =
-        Pattern.compile("(?m)^(?:main_job|large_ring)='(.+)'$")
+        Pattern.compile("(?m)^(?:main_job|small_ring)='(.+)'$")
             .matcher(launcher)
             .results()
             .map((MatchResult m) -> m.group(1))
