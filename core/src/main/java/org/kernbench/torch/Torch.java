@@ -348,6 +348,14 @@ public final class Torch implements AutoCloseable {
     session.await(launch);
   }
 
+  /**
+   * Returns when all that was launched on a tensor so far is done, also after it was closed: then
+   * its memory can be taken again.
+   */
+  public void await(Tensor tensor) {
+    tensor.users().forEach(session::await);
+  }
+
   /** Returns when all kernels launched so far, by anyone, are done. */
   public void synchronize() {
     session.synchronize();

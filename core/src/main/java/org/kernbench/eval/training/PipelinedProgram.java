@@ -46,6 +46,7 @@ final class PipelinedProgram {
   private final class OneStage implements PipelineStep.Stage {
     private final TransformerStage stage;
     private final ParallelLayout layout;
+    private final DataParallel data;
     private final SequencePart part;
     private final boolean forgets;
     private final boolean first;
@@ -56,11 +57,13 @@ final class PipelinedProgram {
     OneStage(
         TransformerStage stage,
         ParallelLayout layout,
+        DataParallel data,
         int number,
         Map<Integer, Tensor> losses,
         Map<Integer, Tensor> sums) {
       this.stage = stage;
       this.layout = layout;
+      this.data = data;
       this.part = part(layout);
       this.first = schedule.isFirst(number);
       this.forgets = first && number == 0 && setup.fault() == Fault.LOSE_MICROBATCH;
@@ -85,6 +88,7 @@ final class PipelinedProgram {
       if (forgets && microbatch == 0) {
         stage.zeroGrad();
       }
+      data.sumMicrobatch();
     }
 
     @Override
@@ -154,7 +158,7 @@ final class PipelinedProgram {
     model
         .stages()
         .forEach((number, stage) ->
-            stages.put(number, new OneStage(stage, stageLayout, number, losses, sums)));
+            stages.put(number, new OneStage(stage, stageLayout, data, number, losses, sums)));
     try (Optimizer optimizer = new AdamW(torch, data.owned(), TrainingProgram.ADAM)) {
       PipelineStep step =
           new PipelineStep(

@@ -27,6 +27,7 @@ import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.Communication;
 import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.tensor.DType;
@@ -157,6 +158,14 @@ public final class TrainingBench implements Bench {
       Param.onOff(
           "distributed_optimizer", false, "divide the optimizer over the data-parallel ranks");
 
+  private static final Param<Integer> ZERO =
+      Param.integer(
+          "zero",
+          0,
+          0,
+          3,
+          "what data-parallel ranks divide: 1 the optimizer, 2 gradients, too, 3 parameters, too");
+
   private static final Param<Integer> PP = Param.integer("pp", 1, 1, 4096, "ranks of the pipeline");
   private static final Param<Integer> MICROBATCHES =
       Param.integer("microbatches", 1, 1, 4096, "parts of a replica's samples, one after another");
@@ -215,7 +224,7 @@ public final class TrainingBench implements Bench {
       all.add(CONTEXT);
     }
     if (scope == Scope.STEP) {
-      all.addAll(List.of(DIVIDED, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
+      all.addAll(List.of(DIVIDED, ZERO, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
       all.addAll(List.of(RECOMPUTE, CONFIG));
     }
     if (scope != Scope.MLP) {
@@ -332,7 +341,7 @@ public final class TrainingBench implements Bench {
             new DataParallel.Options(
                 context.param(BUCKET) * 1024L,
                 context.param(OVERLAP),
-                scope == Scope.STEP && context.param(DIVIDED)),
+                scope == Scope.STEP ? zero(context) : Zero.NONE),
             Injection.fault(context),
             scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
             scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context));
@@ -446,6 +455,11 @@ public final class TrainingBench implements Bench {
             return chosen.of(param);
           }
         });
+  }
+
+  private static Zero zero(BenchContext context) {
+    int stage = Math.max(context.param(ZERO), context.param(DIVIDED) ? 1 : 0);
+    return Zero.values()[stage];
   }
 
   private static Pipe pipe(BenchContext context, TransformerConfig config) {
