@@ -205,6 +205,13 @@ public final class StepRecord {
     return whole == null ? new double[0] : whole.values();
   }
 
+  /** What there would be if the optimizer had left parameters as they were at first. */
+  public StepRecord unstepped() {
+    StepRecord before = new StepRecord();
+    before.tensors.put(Kind.PARAMETER, first);
+    return before;
+  }
+
   /** Whether it is a matrix, which decays, and no vector. */
   boolean isMatrix(String parameter) {
     return matrices.contains(parameter);

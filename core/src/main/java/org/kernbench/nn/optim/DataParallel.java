@@ -291,9 +291,7 @@ public final class DataParallel {
     List<Bucket> rest = buckets.subList(summed, buckets.size());
     (options.overlap ? rest : rest.reversed()).forEach(Bucket::sum);
     summed = buckets.size();
-    if (recipe.freesGathered()) {
-      units.free();
-    }
+    units.end(recipe.freesGathered());
   }
 
   /** As {@link GradientSync#divideByTokens}. */

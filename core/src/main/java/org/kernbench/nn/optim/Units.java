@@ -94,9 +94,13 @@ final class Units {
     units.get(unit).forEach(bucket -> Optional.ofNullable(bucket.free()).ifPresent(freed::addLast));
   }
 
-  /** Frees all: values are about to change. */
-  void free() {
-    for (int unit = 0; unit < units.size(); unit++) {
+  /**
+   * Ends a pass: the next one begins with the first unit.
+   *
+   * @param frees whether what is still there is freed, as values are about to change
+   */
+  void end(boolean frees) {
+    for (int unit = 0; frees && unit < units.size(); unit++) {
       free(unit);
     }
     current = -1;
