@@ -80,6 +80,11 @@ public final class Torch implements AutoCloseable {
     return Tensor.allocate(session, name, shape, dtype, layout.resolve(name, shape));
   }
 
+  /** A tensor that lies as another, in another type ({@code empty_like} of PyTorch). */
+  public Tensor emptyLike(Tensor other, DType dtype, String name) {
+    return Tensor.allocate(session, name, other.shape(), dtype, other.shardSpecs());
+  }
+
   /** The PEs of the current device that compute: of all of it, unless {@link TorchOptions} say. */
   public Mesh mesh() {
     Device device = session.device(ahbm.currentDevice());

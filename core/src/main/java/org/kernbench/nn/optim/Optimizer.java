@@ -40,15 +40,28 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
       DType type = p.gradType();
       Tensor master = p.value();
       if (p.dtype() != type) {
-        master = Compute.parameter(torch, p.name() + ".master", p.shape(), type);
+        master = like(torch, p, ".master", type);
         compute.mapInto("master", master, List.of(p.value()), x -> x.get(0));
       }
       List<Tensor> state = new ArrayList<>();
       for (String name : states) {
-        state.add(Compute.parameter(torch, p.name() + "." + name, p.shape(), type).fillInPlace(0));
+        state.add(like(torch, p, "." + name, type).fillInPlace(0));
       }
       slots.add(new Slot(p, master, List.copyOf(state)));
     }
+  }
+
+  /**
+   * A piece has the shape of a vector or a row, but lies as its gradient does: on all PEs that
+   * compute, while its value may be a part of a whole that has few of them.
+   */
+  private static Tensor like(Torch torch, Parameter p, String name, DType type) {
+    if (p.whole().isEmpty()) {
+      return Compute.parameter(torch, p.name() + name, p.shape(), type);
+    }
+    Tensor home = p.startGrad(torch);
+    p.zeroGrad();
+    return torch.emptyLike(home, type, p.name() + name);
   }
 
   /** What has been launched so far. */

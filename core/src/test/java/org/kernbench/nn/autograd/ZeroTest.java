@@ -6,8 +6,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.device.Mode;
 import org.kernbench.nn.Ranks;
 import org.kernbench.nn.autograd.TrainingRun.How;
@@ -17,13 +19,16 @@ import org.kernbench.nn.autograd.TrainingRun.Training;
 import org.kernbench.nn.layers.Init;
 import org.kernbench.nn.layers.Transformer;
 import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.optim.AdamW;
 import org.kernbench.nn.optim.Communication;
 import org.kernbench.nn.optim.Communication.Line;
 import org.kernbench.nn.optim.Communication.Phase;
 import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.optim.Optimizer;
 import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
 
 /** Gradients and parameters that ranks divide: values, bytes, and what is there when. */
 final class ZeroTest {
@@ -62,6 +67,46 @@ final class ZeroTest {
       assertThat(TrainingRun.worst(got.grads(), one.grads())).isLessThan(1e-10);
       assertThat(TrainingRun.worst(withoutKeyBiases(got), withoutKeyBiases(one))).isLessThan(1e-10);
     }
+  }
+
+  /** Ranks of several PEs: every PE has its part of what a rank keeps. */
+  @ParameterizedTest
+  @EnumSource(names = {"OPTIMIZER", "PARAMETERS"})
+  void packages_equalOneRank(Zero zero) {
+    Setup setup = setup(LLAMA, 1, 1, 2, how(zero, true));
+    Result one = TrainingRun.of(setup.onOneRank());
+    Result got = TrainingRun.of(setup, Ranks.Devices.PACKAGES, DType.F64);
+    assertThat(TrainingRun.worst(got.grads(), one.grads())).isLessThan(1e-10);
+    assertThat(TrainingRun.worst(got.parameters(), one.parameters())).isLessThan(1e-10);
+  }
+
+  /** No PE keeps more of masters and moments than its share, and one row of the bucket's end. */
+  @Test
+  void packages_statesLieOnAllPes() {
+    Ranks.run(
+        Ranks.Devices.PACKAGES,
+        2,
+        Mode.TIME,
+        w -> {
+          ParallelLayout layout = ParallelLayout.create(w.distributed(), 1, 1, 2, false);
+          Init init = new Init(w.torch(), DType.BF16, 1, 1);
+          Parameter matrix =
+              init.normal("w", Shape.of(64, 64), Parameter.Sharding.REPLICATED, layout.tp());
+          DataParallel data =
+              new DataParallel(
+                  w.torch(),
+                  layout,
+                  List.of(matrix),
+                  DataParallel.DEFAULT.withDistributedOptimizer(true));
+          layout.dp().barrier(); // what both have by now
+          long before = w.torch().memory().mostBytes();
+          try (Optimizer adam =
+              new AdamW(w.torch(), data.owned(), AdamW.Settings.of(0.1))) {
+            // 2,048 of the matrix' elements over four PEs, three tensors of four bytes
+            assertThat(adam.rate()).isEqualTo(0.1);
+            assertThat(w.torch().memory().mostBytes() - before).isLessThanOrEqualTo(2048 / 4 * 12);
+          }
+        });
   }
 
   /** A bias of keys has a gradient of rounding alone, which Adam divides by its epsilon. */
