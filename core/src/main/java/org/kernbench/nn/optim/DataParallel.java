@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
+import org.kernbench.device.Mode;
 import org.kernbench.nn.autograd.Compute;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
@@ -297,6 +298,24 @@ public final class DataParallel {
   /** As {@link GradientSync#divideByTokens}. */
   public void divideByTokens(int ownTokens) {
     sync.divideByTokens(owned(), ownTokens, parameters.getFirst().gradType());
+  }
+
+  /** The same, and by the factor that a {@link LossScaler} multiplied the loss by. */
+  public void divideByTokens(int ownTokens, LossScaler scaler) {
+    sync.divideByTokens(
+        owned(), ownTokens, parameters.getFirst().gradType(), scaler.scale());
+  }
+
+  /**
+   * Whether no gradient of any rank is infinite or NaN: all ranks get the same answer, and the host
+   * waits for it. Without values they pass for finite. All ranks call it.
+   */
+  public boolean areFinite() {
+    try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
+      Tensor unfinite = total(scratch.compute, "overflow", GradientSync::isUnfinite);
+      torch.await(unfinite);
+      return torch.simulator().mode() == Mode.TIME || unfinite.get(0) == 0;
+    }
   }
 
   /** As {@link GradientSync#clip}. */
