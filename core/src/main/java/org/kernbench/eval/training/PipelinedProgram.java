@@ -106,7 +106,7 @@ final class PipelinedProgram {
       // copies that outlive the graph; reading here would let the device run dry
       losses.put(microbatch, kept(graph.torch(), perToken));
       sums.put(microbatch, kept(graph.torch(), sum));
-      return sum;
+      return setup.pipe().scaler().scaled(graph, sum);
     }
 
     private static Tensor kept(Torch torch, Variable v) {
@@ -170,10 +170,7 @@ final class PipelinedProgram {
       step.run();
       data.sum();
       model.sumShared();
-      data.divideByTokens(tokens(stageLayout));
-      try (Tensor square = data.clipAndKeepNorm(s.pipe().norm())) {
-        optimizer.step();
-        data.gather();
+      try (Tensor square = program.finish(data, tokens(stageLayout), optimizer)) {
         program.changed(optimizer);
         program.pipeline().add(layout, step, model);
         model
@@ -181,8 +178,8 @@ final class PipelinedProgram {
             .values()
             .forEach(stage -> program.noteExperts(w, stageLayout, stage.experts()));
         if (TrainingProgram.hasValues(torch)) {
-          record(w, stageLayout, losses, sums, data);
-          program.record().addNorm(w.rank(), square);
+          record(w, stageLayout, losses, sums);
+          program.recordStep(w, data, square);
         }
       }
     }
@@ -204,8 +201,7 @@ final class PipelinedProgram {
       Worker w,
       ParallelLayout layout,
       Map<Integer, Tensor> losses,
-      Map<Integer, Tensor> sums,
-      DataParallel data) {
+      Map<Integer, Tensor> sums) {
     int[] positions = part(layout).own();
     losses.forEach((k, perToken) ->
         program.addRows(
@@ -219,7 +215,5 @@ final class PipelinedProgram {
     if (layout.tp().rank() == 0) {
       sums.values().forEach(sum -> program.record().addToSum(Kind.LOSS, "loss", sum.get(0)));
     }
-    program.record().addGradients(w.rank(), data);
-    program.record().addParameters(w.rank(), data);
   }
 }

@@ -24,6 +24,7 @@ import org.kernbench.nn.layers.Transformer;
 import org.kernbench.nn.layers.TransformerBlock;
 import org.kernbench.nn.optim.AdamW;
 import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.optim.LossScaler;
 import org.kernbench.nn.optim.Optimizer;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.SequencePart;
@@ -50,6 +51,7 @@ final class TrainingProgram {
   private long mostMoved;
   private long mostRead;
   private long mostWritten;
+  private boolean skipped;
 
   TrainingProgram(Setup setup) {
     this.setup = setup;
@@ -340,31 +342,57 @@ final class TrainingProgram {
         Optimizer optimizer = new AdamW(torch, data.owned(), ADAM)) {
       Variable losses = model.forward(graph, ids, targets, batch, part);
       Variable sum = graph.weightedSum(losses, mask);
-      data.backward(graph, sum);
-      data.divideByTokens(samples.tokens());
-      try (Tensor square = data.clipAndKeepNorm(setup.pipe().norm())) {
-        optimizer.step();
-        data.gather();
+      data.backward(graph, setup.pipe().scaler().scaled(graph, sum));
+      try (Tensor square = finish(data, samples.tokens(), optimizer)) {
         note(w, graph, optimizer.work());
         noteExperts(w, layout, model.experts());
         changed(optimizer);
         if (hasValues(torch)) {
-          record(w, layout, at, losses, sum, data);
-          record.addNorm(w.rank(), square);
+          record(w, layout, at, losses, sum);
+          recordStep(w, data, square);
         }
       }
     }
   }
 
-  private void record(
-      Worker w, ParallelLayout layout, int[] at, Variable losses, Variable sum, DataParallel data) {
+  private void record(Worker w, ParallelLayout layout, int[] at, Variable losses, Variable sum) {
     addRows(Kind.OUTPUT, "loss per token", w.rank(), losses.value(), at, layout.dp().rank());
     if (layout.tp().rank() == 0) {
       double own = sum.value().get(0); // other ranks go on meanwhile
       record.addToSum(Kind.LOSS, "loss", own);
     }
-    record.addGradients(w.rank(), data);
-    record.addParameters(w.rank(), data);
+  }
+
+  /**
+   * From gradients to changed parameters, unless they overflow.
+   *
+   * @return the square of their norm, which the caller closes
+   */
+  Tensor finish(DataParallel data, int tokens, Optimizer optimizer) {
+    LossScaler scaler = setup.pipe().scaler();
+    data.divideByTokens(tokens, scaler);
+    boolean steps = scaler.scale() == 1 || data.areFinite();
+    skipped |= !steps;
+    Tensor square = data.clipAndKeepNorm(setup.pipe().norm());
+    if (steps) {
+      optimizer.step();
+      data.gather();
+    }
+    return square;
+  }
+
+  /** Whether the step was skipped, as gradients overflowed. */
+  boolean isSkipped() {
+    return skipped;
+  }
+
+  /** Records gradients, their norm and stepped parameters; a step that was skipped has none. */
+  void recordStep(Worker w, DataParallel data, Tensor square) {
+    if (!skipped) {
+      record.addGradients(w.rank(), data);
+      record.addParameters(w.rank(), data);
+      record.addNorm(w.rank(), square);
+    }
   }
 
   private int id(int position, int sample) {
