@@ -255,7 +255,7 @@ public final class PipelineComparison {
   }
 
   private StepRecord run(Setup of) {
-    TrainingProgram program = new TrainingProgram(of);
+    TrainingProgram program = new TrainingProgram(of).readingGathered();
     CollectiveLibrary library = CollectiveLibrary.open(machine, ccl.of(of.ranks()));
     TorchOptions options = TorchOptions.DEFAULT.withMode(Mode.VALUES).withSpread(spread);
     try (Torch torch = Torch.open(machine, options.withCollectives(library))) {

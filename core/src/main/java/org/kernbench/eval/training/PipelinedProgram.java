@@ -109,8 +109,8 @@ final class PipelinedProgram {
       return setup.pipe().scaler().scaled(graph, sum);
     }
 
-    private static Tensor kept(Torch torch, Variable v) {
-      return new Compute(torch, t -> t)
+    private Tensor kept(Torch torch, Variable v) {
+      return new Compute(torch, program::untilTheEnd)
           .map("keep-loss", v.shape(), v.dtype(), List.of(v.value()), x -> x.get(0));
     }
   }
@@ -159,32 +159,26 @@ final class PipelinedProgram {
         .stages()
         .forEach((number, stage) ->
             stages.put(number, new OneStage(stage, stageLayout, data, number, losses, sums)));
-    try (Optimizer optimizer = new AdamW(torch, data.owned(), TrainingProgram.ADAM)) {
-      PipelineStep step =
-          new PipelineStep(
-              torch,
-              schedule,
-              layout,
-              () -> Graph.of(torch, recipe).withOverlap(s.data().overlap()),
-              stages);
-      step.run();
-      data.sum();
-      model.sumShared();
-      try (Tensor square = program.finish(data, tokens(stageLayout), optimizer)) {
-        program.changed(optimizer);
-        program.pipeline().add(layout, step, model);
-        model
-            .stages()
-            .values()
-            .forEach(stage -> program.noteExperts(w, stageLayout, stage.experts()));
-        if (TrainingProgram.hasValues(torch)) {
-          record(w, stageLayout, losses, sums);
-          program.recordStep(w, data, square);
-        }
-      }
+    Optimizer optimizer =
+        program.untilTheEnd(new AdamW(torch, data.owned(), TrainingProgram.ADAM));
+    PipelineStep step =
+        new PipelineStep(
+            torch,
+            schedule,
+            layout,
+            () -> Graph.of(torch, recipe).withOverlap(s.data().overlap()),
+            stages);
+    step.run();
+    data.sum();
+    model.sumShared();
+    Tensor square = program.finish(data, tokens(stageLayout), optimizer);
+    program.changed(optimizer);
+    program.pipeline().add(layout, step, model);
+    model.stages().values().forEach(stage -> program.noteExperts(w, stageLayout, stage.experts()));
+    if (TrainingProgram.hasValues(torch)) {
+      record(w, stageLayout, losses, sums);
+      program.recordStep(w, data, square);
     }
-    losses.values().forEach(Tensor::close);
-    sums.values().forEach(Tensor::close);
   }
 
   /** Tokens of the rank's samples that count, whichever stage it has. */
