@@ -243,16 +243,17 @@ final class LayoutCheckCommand implements Callable<Integer> {
       all.add(
           new PipelineComparison.Layout(
                   size(grid, "tp"),
-              size(grid, "cp"),
-              size(grid, "dp"),
-              size(grid, "pp"),
-              layouts.get(i).endsWith(":sp") || (model.equals("tiny-moe") && size(grid, "tp") > 1),
-              count,
-              schedule == null ? "1f1b" : schedule,
-              vpp,
-              tied,
-              what,
-              new ExpertGroups.Sizes(size(grid, "ep"), size(grid, "etp")))
+                  size(grid, "cp"),
+                  size(grid, "dp"),
+                  size(grid, "pp"),
+                  layouts.get(i).endsWith(":sp")
+                      || (model.equals("tiny-moe") && size(grid, "tp") > 1),
+                  count,
+                  schedule == null ? "1f1b" : schedule,
+                  vpp,
+                  tied,
+                  what,
+                  new ExpertGroups.Sizes(size(grid, "ep"), size(grid, "etp")))
               .withZero(zero));
     }
     LayoutCheck.Hardware hardware = hardware();

@@ -92,19 +92,7 @@ public final class PipelineComparison {
         boolean tied,
         Recompute recompute,
         ExpertGroups.Sizes experts) {
-      this(
-          tp,
-          cp,
-          dp,
-          pp,
-          sp,
-          microbatches,
-          schedule,
-          vpp,
-          tied,
-          recompute,
-          experts,
-          Zero.NONE);
+      this(tp, cp, dp, pp, sp, microbatches, schedule, vpp, tied, recompute, experts, Zero.NONE);
     }
 
     /** The same with another stage of ZeRO, 0 to 3. */

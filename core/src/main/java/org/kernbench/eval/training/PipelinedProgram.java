@@ -159,8 +159,7 @@ final class PipelinedProgram {
         .stages()
         .forEach((number, stage) ->
             stages.put(number, new OneStage(stage, stageLayout, data, number, losses, sums)));
-    Optimizer optimizer =
-        program.untilTheEnd(new AdamW(torch, data.owned(), TrainingProgram.ADAM));
+    Optimizer optimizer = program.untilTheEnd(new AdamW(torch, data.owned(), TrainingProgram.ADAM));
     PipelineStep step =
         new PipelineStep(
             torch,
@@ -192,10 +191,7 @@ final class PipelinedProgram {
   }
 
   private void record(
-      Worker w,
-      ParallelLayout layout,
-      Map<Integer, Tensor> losses,
-      Map<Integer, Tensor> sums) {
+      Worker w, ParallelLayout layout, Map<Integer, Tensor> losses, Map<Integer, Tensor> sums) {
     int[] positions = part(layout).own();
     losses.forEach((k, perToken) ->
         program.addRows(

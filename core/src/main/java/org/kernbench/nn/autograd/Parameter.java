@@ -139,7 +139,9 @@ public final class Parameter extends Variable {
   /** Memory for the gradient, as the first one finds it: nothing that counts is written there. */
   public Tensor startGrad(Torch torch) {
     Tensor start =
-        gradHome != null ? gradHome.get() : Compute.parameter(torch, name + ".grad", shape(), gradType());
+        gradHome != null
+            ? gradHome.get()
+            : Compute.parameter(torch, name + ".grad", shape(), gradType());
     mainGrad = start;
     return start;
   }

@@ -93,7 +93,9 @@ public interface Recipe {
     return layout.dpCp();
   }
 
-  /** Whether gathered parameters are freed before the optimizer changes the ranks' parts of them. */
+  /**
+   * Whether gathered parameters are freed before the optimizer changes the ranks' parts of them.
+   */
   default boolean freesGathered() {
     return true;
   }

@@ -302,8 +302,7 @@ public final class DataParallel {
 
   /** The same, and by the factor that a {@link LossScaler} multiplied the loss by. */
   public void divideByTokens(int ownTokens, LossScaler scaler) {
-    sync.divideByTokens(
-        owned(), ownTokens, parameters.getFirst().gradType(), scaler.scale());
+    sync.divideByTokens(owned(), ownTokens, parameters.getFirst().gradType(), scaler.scale());
   }
 
   /**

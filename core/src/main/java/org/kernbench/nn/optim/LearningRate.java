@@ -1,9 +1,9 @@
 package org.kernbench.nn.optim;
 
 /**
- * The learning rate of each step: a straight way up to the peak, and a way down from there
- * ({@code OptimizerParamScheduler} of Megatron-LM). It depends on the number of the step only, so a
- * run that goes on from a {@link Checkpoint} goes on with its rate.
+ * The learning rate of each step: a straight way up to the peak, and a way down from there ({@code
+ * OptimizerParamScheduler} of Megatron-LM). It depends on the number of the step only, so a run
+ * that goes on from a {@link Checkpoint} goes on with its rate.
  *
  * @param peak rate after the warm-up
  * @param least rate at the end of the decay and after it

@@ -4,10 +4,10 @@ import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Variable;
 
 /**
- * Multiplies the loss so that gradients in f16 do not vanish, and skips steps in which they overflow
- * ({@code GradScaler} of PyTorch, {@code DynamicGradScaler} of Megatron-LM): then the factor shrinks,
- * and it grows again after some good steps. Factors that are powers of two change no bit of what
- * neither vanishes nor overflows.
+ * Multiplies the loss so that gradients in f16 do not vanish, and skips steps in which they
+ * overflow ({@code GradScaler} of PyTorch, {@code DynamicGradScaler} of Megatron-LM): then the
+ * factor shrinks, and it grows again after some good steps. Factors that are powers of two change
+ * no bit of what neither vanishes nor overflows.
  *
  * {@snippet :
  * data.backward(graph, scaler.scaled(graph, loss));

@@ -6,7 +6,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import org.kernbench.nn.autograd.Parameter;
-import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 
@@ -44,9 +43,7 @@ final class Units {
       return p.name().substring(0, p.name().indexOf('.', LAYERS.length()));
     }
     boolean isFirst =
-        all.stream()
-            .takeWhile(q -> q != p)
-            .noneMatch(q -> q.name().startsWith(LAYERS));
+        all.stream().takeWhile(q -> q != p).noneMatch(q -> q.name().startsWith(LAYERS));
     return isFirst ? "first" : "last";
   }
 

@@ -69,10 +69,8 @@ class PipelineCheckTest {
       all.add(List.of(model, layout(1, 1, 3, 2, 4, "zb-v")));
       all.add(List.of(model, layout(2, 2, 2, 2, 2, "1f1b")));
       all.add(List.of(model, layout(2, 1, 2, 2, 4, "dualpipe")));
-      all.add(
-          List.of(model, layout(2, 1, 2, 2, false, 2, "interleaved", 2, true, Recompute.FULL)));
-      all.add(
-          List.of(model, layout(1, 2, 2, 3, false, 3, "1f1b", 1, true, Recompute.ATTENTION)));
+      all.add(List.of(model, layout(2, 1, 2, 2, false, 2, "interleaved", 2, true, Recompute.FULL)));
+      all.add(List.of(model, layout(1, 2, 2, 3, false, 3, "1f1b", 1, true, Recompute.ATTENTION)));
     }
     return all.stream();
   }
@@ -146,7 +144,15 @@ class PipelineCheckTest {
     "tiny-gpt, 1, 1, 2, 2, 2, 1f1b, 1, NONE",
   })
   void zero_withOtherDimensions_equalsOneRank(
-      String model, int tp, int cp, int dp, int pp, int m, String order, int zero, Recompute again) {
+      String model,
+      int tp,
+      int cp,
+      int dp,
+      int pp,
+      int m,
+      String order,
+      int zero,
+      Recompute again) {
     int vpp = order.equals("interleaved") ? 2 : 1;
     Layout layout = layout(tp, cp, dp, pp, tp > 1, m, order, vpp, false, again).withZero(zero);
     LayoutVerdict verdict = check(layout, new Task(model, 5, 8, dp * m), Fault.NONE);

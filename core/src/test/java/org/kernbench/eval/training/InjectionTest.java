@@ -169,8 +169,7 @@ final class InjectionTest {
               c.bench.equals("train-step") ? null : INVISIBLE.get("pipeline");
           case WRONG_EXPERT, SKIP_ROUTER_GRADIENT ->
               step ? (one ? null : INVISIBLE.get("experts")) : INVISIBLE.get("layers");
-          case STALE_PARAMETER ->
-              c.bench.equals("train-step") ? null : INVISIBLE.get("parts");
+          case STALE_PARAMETER -> c.bench.equals("train-step") ? null : INVISIBLE.get("parts");
           default -> null;
         });
   }

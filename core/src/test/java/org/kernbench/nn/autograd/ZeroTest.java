@@ -100,8 +100,7 @@ final class ZeroTest {
                   DataParallel.DEFAULT.withDistributedOptimizer(true));
           layout.dp().barrier(); // what both have by now
           long before = w.torch().memory().mostBytes();
-          try (Optimizer adam =
-              new AdamW(w.torch(), data.owned(), AdamW.Settings.of(0.1))) {
+          try (Optimizer adam = new AdamW(w.torch(), data.owned(), AdamW.Settings.of(0.1))) {
             // 2,048 of the matrix' elements over four PEs, three tensors of four bytes
             assertThat(adam.rate()).isEqualTo(0.1);
             assertThat(w.torch().memory().mostBytes() - before).isLessThanOrEqualTo(2048 / 4 * 12);

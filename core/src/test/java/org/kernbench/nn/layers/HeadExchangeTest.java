@@ -32,8 +32,7 @@ final class HeadExchangeTest {
 
   private static Setup setup(TransformerConfig config, int tp, int cp, int dp) {
     How how = How.PLAIN.with(ContextExchange.ALL_TO_ALL);
-    return new Setup(
-        config, 24, 4, 2, Training.SGD, tp, cp, dp, tp > 1, how, Recipe.STANDARD);
+    return new Setup(config, 24, 4, 2, Training.SGD, tp, cp, dp, tp > 1, how, Recipe.STANDARD);
   }
 
   @ParameterizedTest
@@ -66,7 +65,8 @@ final class HeadExchangeTest {
               }
               model.parameters().forEach(Parameter::zeroGrad);
             })
-        .lines().stream()
+        .lines()
+        .stream()
         .filter(line -> line.op() == CollectiveOp.ALL_TO_ALL)
         .forEach(line -> add(sent, line));
     long rows = 24L * 4;

@@ -38,8 +38,7 @@ final class LossScalerTest {
         w -> {
           ParallelLayout layout = ParallelLayout.create(w.distributed(), 1, 1, 1, false);
           Parameter p = parameter(w, "p", Sharding.REPLICATED, DType.F16);
-          DataParallel data =
-              new DataParallel(w.torch(), layout, List.of(p), DataParallel.DEFAULT);
+          DataParallel data = new DataParallel(w.torch(), layout, List.of(p), DataParallel.DEFAULT);
           LossScaler scaler = new LossScaler(LossScaler.Settings.constant(scale));
           try (Graph graph = Graph.of(w.torch())) {
             Variable wide = graph.cast(graph.scale(p, 1), DType.F32);
@@ -79,8 +78,7 @@ final class LossScalerTest {
           // cut, so that only one tensor-parallel rank sees what is wrong
           Parameter p = parameter(w, "p", Sharding.along(0), DType.F16);
           DataParallel data =
-              new DataParallel(
-                  w.torch(), layout, List.of(p), DataParallel.DEFAULT.with(zero));
+              new DataParallel(w.torch(), layout, List.of(p), DataParallel.DEFAULT.with(zero));
           LossScaler scaler = new LossScaler(new LossScaler.Settings(16_384, 2, 0.5, 2, 1));
           List<Double> ownScales = new ArrayList<>();
           List<Double> ownValues = new ArrayList<>();
