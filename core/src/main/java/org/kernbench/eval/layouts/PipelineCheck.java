@@ -33,7 +33,7 @@ public final class PipelineCheck {
     String groups() {
       int ep = layout.experts().ep();
       int etp = layout.experts().etp();
-      int zero = layout.zero().ordinal();
+      int zero = layout.zeroStage();
       return "tp=%s,cp=%s,dp=%s,pp=%s%s%s%s"
           .formatted(
               layout.tp(),

@@ -115,6 +115,11 @@ public final class PipelineComparison {
           Zero.values()[stage]);
     }
 
+    /** The stage of ZeRO, 0 to 3. */
+    public int zeroStage() {
+      return zero.ordinal();
+    }
+
     /** Number of ranks. */
     public int ranks() {
       return tp * cp * dp * pp;

@@ -168,6 +168,13 @@ class PipelineCheckTest {
     FirstDifference stale = check(layout, task, Fault.STALE_PARAMETER).first().orElseThrow();
     assertThat(stale.cause()).isEqualTo(Mistake.PARAMETER_STALE);
     assertThat(stale.tensor()).startsWith("stepped layers.0.");
+    Layout piped = layout(1, 1, 2, 1, 2, "1f1b").withZero(3);
+    assertThat(
+            check(piped, new Task("tiny-gpt", 3, 8, 4), Fault.STALE_PARAMETER)
+                .first()
+                .orElseThrow()
+                .cause())
+        .isEqualTo(Mistake.PARAMETER_STALE);
     assertThatThrownBy(() -> check(layout.withZero(2), task, Fault.STALE_PARAMETER))
         .isInstanceOf(UsageException.class)
         .hasMessageEndingWith("it needs zero=3 and dp or cp above 1");
