@@ -7,8 +7,8 @@ import java.lang.reflect.InvocationTargetException;
  * The command of the jar: reads the command line, looks whether Java and Spark are there, and hands
  * over to {@code ClusterSweep}.
  *
- * <p>It is compiled for the oldest Java that Spark 4 runs on and names no class of Spark, so that it
- * can say what is missing where the rest could not even be loaded.
+ * <p>It is compiled for the oldest Java that Spark 4 runs on and names no class of Spark, so that
+ * it can say what is missing where the rest could not even be loaded.
  */
 public final class SweepOnSpark {
   private static final int JAVA = 25;
@@ -32,7 +32,9 @@ public final class SweepOnSpark {
       return refuse(
           err,
           "this is Java " + java + ", kernbench needs a JDK " + JAVA + " or later",
-          "For the driver set JAVA_HOME=/path/to/jdk-" + JAVA + " before spark-submit; for executors",
+          "For the driver set JAVA_HOME=/path/to/jdk-"
+              + JAVA
+              + " before spark-submit; for executors",
           "give --conf spark.executorEnv.JAVA_HOME=/path/to/jdk-" + JAVA);
     }
     if (!hasSpark()) {

@@ -65,7 +65,9 @@ final class StartTest {
         new DataInputStream(SweepOnSpark.class.getResourceAsStream("SweepOnSpark.class"))) {
       classFile.readInt();
       classFile.readUnsignedShort();
-      assertThat(classFile.readUnsignedShort()).as("class file version, 61 is Java 17").isEqualTo(61);
+      assertThat(classFile.readUnsignedShort())
+          .as("class file version, 61 is Java 17")
+          .isEqualTo(61);
     }
   }
 
