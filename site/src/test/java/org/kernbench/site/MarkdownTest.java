@@ -26,7 +26,7 @@ final class MarkdownTest {
         "README.md | docs/a.md | docs/a.html",
         "docs/adr/0001-x.md | ../spec/README.md | ../spec/README.html",
         "docs/a.md | figures/x.svg | figures/x.svg",
-        "docs/a.md | https://example.org/x.md | https://example.org/x.md",
+        "docs/a.md | https://example.org/x | https://example.org/x",
       })
   void link_leadsToThePage(String file, String link, String expected) {
     assertThat(html(file, "# A\n\n[b](" + link + ")\n")).contains("href=\"" + expected + "\"");
