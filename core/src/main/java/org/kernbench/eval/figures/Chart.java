@@ -128,7 +128,7 @@ public final class Chart {
     }
     if (values.size() > MOST_SERIES) {
       throw new IllegalArgumentException(
-          "%s has %d values, and %d can be told apart; leave some out with only(column, value)"
+          "%s has %s values, and %s can be told apart; leave some out with only(column, value)"
               .formatted(by, values.size(), MOST_SERIES));
     }
     return new Points(List.copyOf(places), values, missing);
