@@ -16,7 +16,8 @@ import org.kernbench.device.log.StreamCosts;
  *
  * <p>Its own simplifications: transfers share the memory as a fluid, all of a load's latency comes
  * before its bytes, and an epilogue is so many passes over the sums. Of long products the beginning
- * is followed and the rest goes on at its pace.
+ * is followed and the rest goes on at its pace. A batch is followed as one long product, whose
+ * outputs wait for sums across the border of two products, too.
  */
 final class TileForecast {
   /** Steps that are followed of a product. */
@@ -51,6 +52,7 @@ final class TileForecast {
   private final long passes;
   private final int columns;
   private final int stepsOfOutput;
+  private final int rowsOfTiles;
   private final int outputs;
   private final int followedOutputs;
   private final int steps;
@@ -103,7 +105,8 @@ final class TileForecast {
     this.passes = TileSearch.passes(gemm);
     this.columns = Math.ceilDiv(gemm.n(), tile.n());
     this.stepsOfOutput = Math.max(1, Math.ceilDiv(gemm.k(), tile.k()));
-    this.outputs = Math.ceilDiv(gemm.m(), tile.m()) * columns;
+    this.rowsOfTiles = Math.ceilDiv(gemm.m(), tile.m());
+    this.outputs = (int) Math.min((long) rowsOfTiles * columns * gemm.batch, Integer.MAX_VALUE);
     this.followedOutputs = Math.min(outputs, Math.max(4, Math.ceilDiv(FOLLOWED, stepsOfOutput)));
     this.steps = followedOutputs * stepsOfOutput;
     this.loadsOfStep = (gemm.a.isInTcm() ? 0 : 1) + (gemm.b.isInTcm() ? 0 : 1);
@@ -338,7 +341,8 @@ final class TileForecast {
   }
 
   private int rows(int s) {
-    return Math.min(tile.m(), gemm.m() - s / stepsOfOutput / columns * tile.m());
+    int row = s / stepsOfOutput / columns % rowsOfTiles;
+    return Math.min(tile.m(), gemm.m() - row * tile.m());
   }
 
   private int width(int s) {

@@ -60,6 +60,9 @@ public final class TileSearch {
   /** What a forecast is doubted by for each step, times the logarithm of their number. */
   private static final double DOUBT = 0.004;
 
+  /** Of the main loop in CUTLASS's kernels for f16: 32 elements, 64 B of a row. */
+  private static final int LEAST_DEPTH = 32;
+
   /** Tiles that it follows before it stops. */
   private static final int LOOKS = 160;
 
@@ -112,7 +115,7 @@ public final class TileSearch {
       this.fixedTile = gemm.tile.isPresent() || costs.tileM() > 0;
       this.fixedBuffers = gemm.buffers.isPresent() || costs.buffers() > 0;
       this.rows = candidates(gemm.m(), costs.arrayRows(), FINE);
-      this.depths = candidates(gemm.k(), 0, FINE);
+      this.depths = depths(gemm, FINE);
       this.columns = candidates(gemm.n(), costs.arrayColumns(), FINE);
     }
 
@@ -238,7 +241,7 @@ public final class TileSearch {
 
   private List<TileShape> candidates(CompositeGemm gemm) {
     List<TileShape> all = new ArrayList<>();
-    TreeSet<Integer> depths = candidates(gemm.k(), 0, CANDIDATES);
+    NavigableSet<Integer> depths = depths(gemm, CANDIDATES);
     TreeSet<Integer> columns = candidates(gemm.n(), costs.arrayColumns(), CANDIDATES);
     for (int m : candidates(gemm.m(), costs.arrayRows(), CANDIDATES)) {
       for (int n : columns) {
@@ -248,6 +251,17 @@ public final class TileSearch {
       }
     }
     return all;
+  }
+
+  /**
+   * Depths of a step. Multiprocessors take at least {@link #LEAST_DEPTH} at once: less of a row is
+   * no whole burst of the memory, which the closed form and the forecast do not see.
+   */
+  private NavigableSet<Integer> depths(CompositeGemm gemm, int most) {
+    TreeSet<Integer> all = candidates(gemm.k(), 0, most);
+    return costs.compute().isInWaves() && gemm.k() > LEAST_DEPTH
+        ? all.tailSet(LEAST_DEPTH, true)
+        : all;
   }
 
   /**
@@ -283,7 +297,7 @@ public final class TileSearch {
     final Step step = step(gemm, m, n, k);
     final double bytesPerPs = costs.bytesPerPs();
     final long outBytes = (long) m * n * gemm.out().shard().dtype().sizeBytes();
-    final double outputs = (double) gemm.m() / m * gemm.n() / n;
+    final double outputs = (double) gemm.batch * gemm.m() / m * gemm.n() / n;
     final double steps = outputs * gemm.k() / k;
     double product = step.productPs * ragged(gemm.m(), m, costs.arrayRows());
     product *= ragged(gemm.n(), n, costs.arrayColumns());
