@@ -49,6 +49,7 @@ final class TileForecast {
   private final CompositeGemm gemm;
   private final TileShape tile;
   private final int buffers;
+  private final int sets;
   private final long passes;
   private final int columns;
   private final int stepsOfOutput;
@@ -102,6 +103,7 @@ final class TileForecast {
     this.gemm = gemm;
     this.tile = tile;
     this.buffers = buffers;
+    this.sets = TileStream.setsOfSums(costs.compute().isInWaves(), buffers);
     this.passes = TileSearch.passes(gemm);
     this.columns = Math.ceilDiv(gemm.n(), tile.n());
     this.stepsOfOutput = Math.max(1, Math.ceilDiv(gemm.k(), tile.k()));
@@ -236,7 +238,7 @@ final class TileForecast {
     int before = step - 1;
     if (before >= 0) {
       boolean first = before % stepsOfOutput == 0;
-      if (first && before / stepsOfOutput >= 2) {
+      if (first && before / stepsOfOutput >= sets) {
         planned.add(Command.AWAIT_SUMS);
       }
       planned.add(Command.PRODUCT);
@@ -294,8 +296,8 @@ final class TileForecast {
   private boolean issue(Command command) {
     int before = step - 1;
     switch (command) {
-      case AWAIT_SUMS -> { // two sets of them
-        return await(stored[before / stepsOfOutput - 2]);
+      case AWAIT_SUMS -> {
+        return await(stored[before / stepsOfOutput - sets]);
       }
       case AWAIT_BUFFER -> {
         return await(used[step - buffers]);

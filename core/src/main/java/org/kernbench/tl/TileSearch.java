@@ -315,7 +315,8 @@ public final class TileSearch {
             + costs.latencyPs()
             + storeSerial;
     long sum = gemm.dtype().accumulator().sizeBytes();
-    long tcm = buffers * step.loadBytes + 2L * m * n * sum;
+    long sets = TileStream.setsOfSums(costs.compute().isInWaves(), buffers);
+    long tcm = buffers * step.loadBytes + sets * m * n * sum;
     return new Prediction(new TileShape(m, k, n), buffers, ps, tcm);
   }
 

@@ -11,14 +11,17 @@ import org.kernbench.tensor.DType;
  * <p>A step multiplies one tile of A by one of B. Before the tiles of step {@code s} are loaded,
  * the product of step {@code s - 1} has been issued and that of step {@code s - buffers} has read
  * its own, so at most {@code buffers} tiles of each operand are in TCM. Before the first product of
- * an output tile, the store of the output before the last has ended: two sets of sums. Engines do
- * the rest: nothing else orders the commands.
+ * an output tile, the store of the output before the last has ended: two sets of sums, or more (see
+ * {@link #setsOfSums}). Engines do the rest: nothing else orders the commands.
  */
 final class TileStream {
+  private static final int MOST_SETS = 8;
+
   private final Tl tl;
   private final CompositeGemm gemm;
   private final TileShape tile;
   private final int buffers;
+  private final int sets;
   private final int columns;
   private final int stepsOfOutput;
   private final int steps;
@@ -38,11 +41,12 @@ final class TileStream {
   private record Step(int number, Value a, Value b) {}
 
   @SuppressWarnings("NullAway.Init") // the first step of an output makes the sums
-  TileStream(Tl tl, CompositeGemm gemm, TileSearch.Prediction plan) {
+  TileStream(Tl tl, CompositeGemm gemm, TileSearch.Prediction plan, boolean isInWaves) {
     this.tl = tl;
     this.gemm = gemm;
     this.tile = plan.tile();
     this.buffers = plan.buffers();
+    this.sets = setsOfSums(isInWaves, buffers);
     this.columns = Math.ceilDiv(gemm.n(), tile.n());
     this.stepsOfOutput = Math.max(1, Math.ceilDiv(gemm.k(), tile.k()));
     this.steps = Math.ceilDiv(gemm.m(), tile.m()) * columns * stepsOfOutput;
@@ -55,6 +59,14 @@ final class TileStream {
     return (long) Math.ceilDiv(m, tile.m())
         * Math.ceilDiv(n, tile.n())
         * Math.max(1, Math.ceilDiv(k, tile.k()));
+  }
+
+  /**
+   * Output tiles that are summed or stored at once. One array makes the next while one is stored;
+   * multiprocessors have many under way, as many as there are tiles of operands.
+   */
+  static int setsOfSums(boolean isInWaves, int buffers) {
+    return isInWaves ? Math.clamp(buffers, 2, MOST_SETS) : 2;
   }
 
   void run() {
@@ -125,7 +137,7 @@ final class TileStream {
     int s = step.number;
     boolean first = s % stepsOfOutput == 0;
     boolean last = s % stepsOfOutput == stepsOfOutput - 1;
-    if (first && stored.size() == 2) {
+    if (first && stored.size() == sets) {
       tl.fenceReaders(stored.remove());
     }
     if (gemm.has(Epilogue.Scope.K_TILE)) {
