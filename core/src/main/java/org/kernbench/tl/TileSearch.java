@@ -60,8 +60,10 @@ public final class TileSearch {
   /** What a forecast is doubted by for each step, times the logarithm of their number. */
   private static final double DOUBT = 0.004;
 
-  /** Of the main loop in CUTLASS's kernels for f16: 32 elements, 64 B of a row. */
-  private static final int LEAST_DEPTH = 32;
+  /** Outputs and depth of a block of multiprocessors: 64 x 64, 32 deep, as CUTLASS has for f16. */
+  private static final int BLOCK = 64;
+
+  private static final int BLOCK_DEPTH = 32;
 
   /** Tiles that it follows before it stops. */
   private static final int LOOKS = 160;
@@ -114,9 +116,9 @@ public final class TileSearch {
       this.gemm = gemm;
       this.fixedTile = gemm.tile.isPresent() || costs.tileM() > 0;
       this.fixedBuffers = gemm.buffers.isPresent() || costs.buffers() > 0;
-      this.rows = candidates(gemm.m(), costs.arrayRows(), FINE);
+      this.rows = rows(gemm, FINE);
       this.depths = depths(gemm, FINE);
-      this.columns = candidates(gemm.n(), costs.arrayColumns(), FINE);
+      this.columns = columns(gemm, FINE);
     }
 
     void look(Prediction p) {
@@ -242,8 +244,8 @@ public final class TileSearch {
   private List<TileShape> candidates(CompositeGemm gemm) {
     List<TileShape> all = new ArrayList<>();
     NavigableSet<Integer> depths = depths(gemm, CANDIDATES);
-    TreeSet<Integer> columns = candidates(gemm.n(), costs.arrayColumns(), CANDIDATES);
-    for (int m : candidates(gemm.m(), costs.arrayRows(), CANDIDATES)) {
+    NavigableSet<Integer> columns = columns(gemm, CANDIDATES);
+    for (int m : rows(gemm, CANDIDATES)) {
       for (int n : columns) {
         for (int k : depths) {
           all.add(new TileShape(m, k, n));
@@ -253,15 +255,25 @@ public final class TileSearch {
     return all;
   }
 
-  /**
-   * Depths of a step. Multiprocessors take at least {@link #LEAST_DEPTH} at once: less of a row is
-   * no whole burst of the memory, which the closed form and the forecast do not see.
-   */
+  /** Multiprocessors work in whole blocks: other sizes leave part of one idle in every step. */
+  private NavigableSet<Integer> inBlocks(NavigableSet<Integer> sizes, int block) {
+    if (costs.compute().isInWaves()) {
+      int whole = sizes.last();
+      sizes.removeIf(size -> size % block != 0 && size != whole);
+    }
+    return sizes;
+  }
+
+  private NavigableSet<Integer> rows(CompositeGemm gemm, int most) {
+    return inBlocks(candidates(gemm.m(), costs.arrayRows(), most), BLOCK);
+  }
+
+  private NavigableSet<Integer> columns(CompositeGemm gemm, int most) {
+    return inBlocks(candidates(gemm.n(), costs.arrayColumns(), most), BLOCK);
+  }
+
   private NavigableSet<Integer> depths(CompositeGemm gemm, int most) {
-    TreeSet<Integer> all = candidates(gemm.k(), 0, most);
-    return costs.compute().isInWaves() && gemm.k() > LEAST_DEPTH
-        ? all.tailSet(LEAST_DEPTH, true)
-        : all;
+    return inBlocks(candidates(gemm.k(), 0, most), BLOCK_DEPTH);
   }
 
   /**
