@@ -103,7 +103,7 @@ final class TileForecast {
     this.gemm = gemm;
     this.tile = tile;
     this.buffers = buffers;
-    this.sets = TileStream.setsOfSums(costs.compute().isInWaves(), buffers);
+    this.sets = TileSearch.setsOfSums(costs, gemm, buffers);
     this.passes = TileSearch.passes(gemm);
     this.columns = Math.ceilDiv(gemm.n(), tile.n());
     this.stepsOfOutput = Math.max(1, Math.ceilDiv(gemm.k(), tile.k()));

@@ -43,7 +43,7 @@ import org.kernbench.tensor.DType;
  */
 public final class TileSearch {
   /** What a tile is expected to take. */
-  public record Prediction(TileShape tile, int buffers, double ps, long tcmBytes) {}
+  public record Prediction(TileShape tile, int buffers, int sets, double ps, long tcmBytes) {}
 
   private static final int FEWEST = 2;
   private static final int MOST = 32;
@@ -64,6 +64,8 @@ public final class TileSearch {
   private static final int BLOCK = 64;
 
   private static final int BLOCK_DEPTH = 32;
+
+  private static final int MOST_SETS = 8;
 
   /** Tiles that it follows before it stops. */
   private static final int LOOKS = 160;
@@ -255,9 +257,13 @@ public final class TileSearch {
     return all;
   }
 
-  /** Multiprocessors work in whole blocks: other sizes leave part of one idle in every step. */
-  private NavigableSet<Integer> inBlocks(NavigableSet<Integer> sizes, int block) {
-    if (costs.compute().isInWaves()) {
+  /**
+   * Of a batch, multiprocessors work in whole blocks: other sizes leave part of one idle in every
+   * step, and products of a batch hide nothing of it.
+   */
+  private NavigableSet<Integer> inBlocks(
+      CompositeGemm gemm, NavigableSet<Integer> sizes, int block) {
+    if (costs.compute().isInWaves() && gemm.batch > 1) {
       int whole = sizes.last();
       sizes.removeIf(size -> size % block != 0 && size != whole);
     }
@@ -265,15 +271,15 @@ public final class TileSearch {
   }
 
   private NavigableSet<Integer> rows(CompositeGemm gemm, int most) {
-    return inBlocks(candidates(gemm.m(), costs.arrayRows(), most), BLOCK);
+    return inBlocks(gemm, candidates(gemm.m(), costs.arrayRows(), most), BLOCK);
   }
 
   private NavigableSet<Integer> columns(CompositeGemm gemm, int most) {
-    return inBlocks(candidates(gemm.n(), costs.arrayColumns(), most), BLOCK);
+    return inBlocks(gemm, candidates(gemm.n(), costs.arrayColumns(), most), BLOCK);
   }
 
   private NavigableSet<Integer> depths(CompositeGemm gemm, int most) {
-    return inBlocks(candidates(gemm.k(), 0, most), BLOCK_DEPTH);
+    return inBlocks(gemm, candidates(gemm.k(), 0, most), BLOCK_DEPTH);
   }
 
   /**
@@ -327,9 +333,9 @@ public final class TileSearch {
             + costs.latencyPs()
             + storeSerial;
     long sum = gemm.dtype().accumulator().sizeBytes();
-    long sets = TileStream.setsOfSums(costs.compute().isInWaves(), buffers);
-    long tcm = buffers * step.loadBytes + sets * m * n * sum;
-    return new Prediction(new TileShape(m, k, n), buffers, ps, tcm);
+    int sets = setsOfSums(costs, gemm, buffers);
+    long tcm = buffers * step.loadBytes + (long) sets * m * n * sum;
+    return new Prediction(new TileShape(m, k, n), buffers, sets, ps, tcm);
   }
 
   /** What the array works along an extent in tiles over what it would if all were whole. */
@@ -367,6 +373,14 @@ public final class TileSearch {
         Math.max(serial, (loads * latency + serial) / costs.readQueues()),
         occupancy + costs.dispatchPs(),
         cost.durationPs(product) - occupancy);
+  }
+
+  /**
+   * Output tiles that are summed or stored at once. One array makes the next while one is stored;
+   * of a batch, multiprocessors have as many under way as they hold tiles of operands.
+   */
+  static int setsOfSums(StreamCosts costs, CompositeGemm gemm, int buffers) {
+    return costs.compute().isInWaves() && gemm.batch > 1 ? Math.clamp(buffers, 2, MOST_SETS) : 2;
   }
 
   /** Epilogues that go over the sums of an output tile. */

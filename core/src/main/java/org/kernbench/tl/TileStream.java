@@ -12,11 +12,9 @@ import org.kernbench.tensor.DType;
  * the product of step {@code s - 1} has been issued and that of step {@code s - buffers} has read
  * its own, so at most {@code buffers} tiles of each operand are in TCM. Before the first product of
  * an output tile, the store of the output before the last has ended: two sets of sums, or more (see
- * {@link #setsOfSums}). Engines do the rest: nothing else orders the commands.
+ * {@link TileSearch}). Engines do the rest: nothing else orders the commands.
  */
 final class TileStream {
-  private static final int MOST_SETS = 8;
-
   private final Tl tl;
   private final CompositeGemm gemm;
   private final TileShape tile;
@@ -41,12 +39,12 @@ final class TileStream {
   private record Step(int number, Value a, Value b) {}
 
   @SuppressWarnings("NullAway.Init") // the first step of an output makes the sums
-  TileStream(Tl tl, CompositeGemm gemm, TileSearch.Prediction plan, boolean isInWaves) {
+  TileStream(Tl tl, CompositeGemm gemm, TileSearch.Prediction plan) {
     this.tl = tl;
     this.gemm = gemm;
     this.tile = plan.tile();
     this.buffers = plan.buffers();
-    this.sets = setsOfSums(isInWaves, buffers);
+    this.sets = plan.sets();
     this.columns = Math.ceilDiv(gemm.n(), tile.n());
     this.stepsOfOutput = Math.max(1, Math.ceilDiv(gemm.k(), tile.k()));
     this.steps = Math.ceilDiv(gemm.m(), tile.m()) * columns * stepsOfOutput;
@@ -59,14 +57,6 @@ final class TileStream {
     return (long) Math.ceilDiv(m, tile.m())
         * Math.ceilDiv(n, tile.n())
         * Math.max(1, Math.ceilDiv(k, tile.k()));
-  }
-
-  /**
-   * Output tiles that are summed or stored at once. One array makes the next while one is stored;
-   * multiprocessors have many under way, as many as there are tiles of operands.
-   */
-  static int setsOfSums(boolean isInWaves, int buffers) {
-    return isInWaves ? Math.clamp(buffers, 2, MOST_SETS) : 2;
   }
 
   void run() {

@@ -15,7 +15,6 @@ import org.kernbench.device.log.Layout;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
-import org.kernbench.machine.spec.GemmMode;
 import org.kernbench.tensor.ArgReduceOp;
 import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.CompareOp;
@@ -583,11 +582,9 @@ public final class Tl {
   public Handle composite(CompositeGemm gemm) {
     gemm.out(); // says what is missing
     TileSearch.Prediction plan = grid.plans().plan(port.machine(), port.pe(), gemm);
-    boolean waves = port.machine().pe().gemm().mode() == GemmMode.WAVES;
     return new Handle(
         port.schedule(
-            gemm.reads(),
-            p -> new TileStream(new Tl(p, grid, gemm.whole()), gemm, plan, waves).run()));
+            gemm.reads(), p -> new TileStream(new Tl(p, grid, gemm.whole()), gemm, plan).run()));
   }
 
   /** Later commands wait until the value, which is released, could be overwritten. */

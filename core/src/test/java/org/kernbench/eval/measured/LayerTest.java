@@ -20,7 +20,9 @@ final class LayerTest {
       Path.of(
           System.getProperty("basedir", "."), "..", "examples", "layers", "gpt3_layer_a100.csv");
 
-  /** What a copy reaches of the memory's rate, and a product of the clock: 0.9; half as much again. */
+  /**
+   * What a copy reaches of the memory's rate, and a product of the clock: 0.9; half as much again.
+   */
   private static final double NEAR = 1.35;
 
   @Test
@@ -37,7 +39,6 @@ final class LayerTest {
 
     assertThat(found.rows()).hasSize(12);
     assertThat(found.rows())
-        .allSatisfy(
-            r -> assertThat(r.error() + 1).as(r.row().shown()).isBetween(1.0, NEAR));
+        .allSatisfy(r -> assertThat(r.error() + 1).as(r.row().shown()).isBetween(1.0, NEAR));
   }
 }

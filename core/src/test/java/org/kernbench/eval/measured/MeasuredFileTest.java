@@ -213,10 +213,8 @@ final class MeasuredFileTest {
             org.assertj.core.groups.Tuple.tuple("gelu", List.of("dtype=f16", "elements=4"), 1e9),
             org.assertj.core.groups.Tuple.tuple(
                 "softmax", List.of("dtype=f32", "rows=1", "columns=8"), 2e9));
-    assertThatThrownBy(
-            () ->
-                MeasuredFile.read(
-                    file("k.csv", "op,n,long,t\nsoftmax,8,no,2\n"), Optional.empty()))
+    assertThatThrownBy(() ->
+            MeasuredFile.read(file("k.csv", "op,n,long,t\nsoftmax,8,no,2\n"), Optional.empty()))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining(
             "k.csv:2: no case of the mapping fits long \"no\" and op \"softmax\"; expected one of"
