@@ -16,8 +16,8 @@ import org.kernbench.device.log.StreamCosts;
  *
  * <p>Its own simplifications: transfers share the memory as a fluid, all of a load's latency comes
  * before its bytes, and an epilogue is so many passes over the sums. Of long products the beginning
- * is followed and the rest goes on at its pace. A batch is followed as one long product, whose
- * outputs wait for sums across the border of two products, too.
+ * is followed and the rest goes on at its pace. A batch on multiprocessors is followed as one long
+ * product, whose outputs wait for sums across the border of two products, too.
  */
 final class TileForecast {
   /** Steps that are followed of a product. */
@@ -108,7 +108,10 @@ final class TileForecast {
     this.columns = Math.ceilDiv(gemm.n(), tile.n());
     this.stepsOfOutput = Math.max(1, Math.ceilDiv(gemm.k(), tile.k()));
     this.rowsOfTiles = Math.ceilDiv(gemm.m(), tile.m());
-    this.outputs = (int) Math.min((long) rowsOfTiles * columns * gemm.batch, Integer.MAX_VALUE);
+    this.outputs =
+        (int)
+            Math.min(
+                (long) rowsOfTiles * columns * TileSearch.followed(costs, gemm), Integer.MAX_VALUE);
     this.followedOutputs = Math.min(outputs, Math.max(4, Math.ceilDiv(FOLLOWED, stepsOfOutput)));
     this.steps = followedOutputs * stepsOfOutput;
     this.loadsOfStep = (gemm.a.isInTcm() ? 0 : 1) + (gemm.b.isInTcm() ? 0 : 1);

@@ -263,7 +263,7 @@ public final class TileSearch {
    */
   private NavigableSet<Integer> inBlocks(
       CompositeGemm gemm, NavigableSet<Integer> sizes, int block) {
-    if (costs.compute().isInWaves() && gemm.batch > 1) {
+    if (followed(costs, gemm) > 1) {
       int whole = sizes.last();
       sizes.removeIf(size -> size % block != 0 && size != whole);
     }
@@ -315,7 +315,7 @@ public final class TileSearch {
     final Step step = step(gemm, m, n, k);
     final double bytesPerPs = costs.bytesPerPs();
     final long outBytes = (long) m * n * gemm.out().shard().dtype().sizeBytes();
-    final double outputs = (double) gemm.batch * gemm.m() / m * gemm.n() / n;
+    final double outputs = (double) followed(costs, gemm) * gemm.m() / m * gemm.n() / n;
     final double steps = outputs * gemm.k() / k;
     double product = step.productPs * ragged(gemm.m(), m, costs.arrayRows());
     product *= ragged(gemm.n(), n, costs.arrayColumns());
@@ -375,12 +375,17 @@ public final class TileSearch {
         cost.durationPs(product) - occupancy);
   }
 
+  /** Products that a search looks at together: a batch on multiprocessors, else one. */
+  static int followed(StreamCosts costs, CompositeGemm gemm) {
+    return costs.compute().isInWaves() ? gemm.batch : 1;
+  }
+
   /**
    * Output tiles that are summed or stored at once. One array makes the next while one is stored;
    * of a batch, multiprocessors have as many under way as they hold tiles of operands.
    */
   static int setsOfSums(StreamCosts costs, CompositeGemm gemm, int buffers) {
-    return costs.compute().isInWaves() && gemm.batch > 1 ? Math.clamp(buffers, 2, MOST_SETS) : 2;
+    return followed(costs, gemm) > 1 ? Math.clamp(buffers, 2, MOST_SETS) : 2;
   }
 
   /** Epilogues that go over the sums of an output tile. */
