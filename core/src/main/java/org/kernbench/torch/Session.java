@@ -74,6 +74,7 @@ final class Session implements Parts.Memory {
   private final ThreadLocal<Use> running = new ThreadLocal<>();
 
   private final List<Launch> undeclared = new ArrayList<>();
+  private int undeclaredLaunches;
   private final List<Tensor> leaving = new ArrayList<>();
   private List<Launch> pending = new ArrayList<>();
   private int tidyAt = 64;
@@ -238,6 +239,7 @@ final class Session implements Parts.Memory {
     Launch launch = start(use, kernel, pes, COMPUTE, simulator.latestQueues(), after);
     undeclared.removeIf(Launch::isDone);
     undeclared.add(launch);
+    undeclaredLaunches++;
     return launch;
   }
 
@@ -448,6 +450,11 @@ final class Session implements Parts.Memory {
           """
               .formatted(use.kernel, pe, tensor.name()));
     }
+  }
+
+  /** How many launches so far have not said what they use. */
+  int undeclaredLaunches() {
+    return undeclaredLaunches;
   }
 
   /** Returns when the launch is done: a rank yields, the host program lets time run. */

@@ -7,10 +7,12 @@ import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Pe;
@@ -23,6 +25,7 @@ import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.ElementRun;
+import org.kernbench.torch.MemoryUse;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.placement.Layout;
@@ -96,8 +99,13 @@ public final class Compute implements Dependent {
 
   /** Counts a launch that touches all of some tensors. */
   private void count(String name, List<Tensor> written, List<Tensor> read) {
-    long bytes = bytes(written) + bytes(read);
-    work.merge(name, new Work(1, 0, bytes), Work::plus);
+    countBytes(name, bytes(written) + bytes(read));
+    work.merge(name, new Work(1, 0, 0), Work::plus);
+  }
+
+  /** Counts what memory must read and write, in one launch or several. */
+  void countBytes(String name, long bytes) {
+    work.merge(name, new Work(0, 0, bytes), Work::plus);
   }
 
   private static long bytes(List<Tensor> tensors) {
@@ -225,21 +233,23 @@ public final class Compute implements Dependent {
   /** Launches on as many PEs as there are units, at most all. */
   void deal(String name, int units, List<Tensor> written, List<Tensor> read, Hand hand) {
     if (units > 0) {
+      count(name, written, read);
       launch(name, Math.min(units, mesh.size()), written, read, hand);
     }
   }
 
   private Launch launch(
       String name, int places, List<Tensor> written, List<Tensor> read, Hand hand) {
-    count(name, written, read);
     PureKernel kernel = tl -> hand.run(tl, mesh.placeOf(tl.pe()), places);
     return told(torch.launch(name, kernel, mesh.pes().subList(0, places), written, read));
   }
 
   /** A launch on all PEs that compute, before which some copies for the next ones are made. */
-  void dealLong(String name, List<Tensor> written, List<Tensor> read, Hand hand) {
+  void dealLong(String name, List<Tensor> written, List<Copies> read, Hand hand) {
+    count(name, written, read.stream().map(copies -> copies.tensors().getFirst()).toList());
+    List<Tensor> all = read.stream().flatMap(copies -> copies.tensors().stream()).toList();
     beforeLast = last;
-    last = List.of(launch(name, mesh.size(), written, read, hand));
+    last = List.of(launch(name, mesh.size(), written, all, hand));
   }
 
   /**
@@ -256,7 +266,12 @@ public final class Compute implements Dependent {
         return known;
       }
     }
+    Optional<Panels> kept = of.parameter().flatMap(p -> kept(name, p, of, width, down));
+    if (kept.isPresent()) {
+      return kept.get();
+    }
     Panels made = Panels.of(this, name, of, width, down);
+    made.make(this, name);
     panels.addLast(made);
     panelBytes += made.bytesOnEach();
     if (panels.stream().filter(Panels::isTransposed).count() > PANELS_KEPT) {
@@ -268,6 +283,29 @@ public final class Compute implements Dependent {
     return made;
   }
 
+  /**
+   * Copies that stay with a parameter, so that a step in which it does not change need not make
+   * them: as long as memory is half empty. Where the host has written the parameter and no kernel
+   * has, it has written the copies as well.
+   */
+  private Optional<Panels> kept(String name, Parameter p, Matrix of, int width, boolean down) {
+    p.copies().removeIf(c -> c.closedUnlessOf(p.value()));
+    Optional<Panels> known =
+        p.copies().stream().filter(c -> c.areFor(of, width, down)).findFirst();
+    if (known.isEmpty()) {
+      Panels room = Panels.of(this, name, of, width, down);
+      MemoryUse use = torch.memory();
+      if (use.mostBytes() > use.sliceBytes() / 2) {
+        room.close();
+        return Optional.empty();
+      }
+      p.copies().add(room);
+      known = Optional.of(room);
+    }
+    known.get().renew(this, name);
+    return known;
+  }
+
   private void dropFirst(Predicate<Panels> which) {
     Panels old = panels.stream().filter(which).findFirst().orElseThrow();
     panels.remove(old);
@@ -275,14 +313,15 @@ public final class Compute implements Dependent {
     old.close();
   }
 
-  /** Where the elements of an operand are nearest: a copy of its rows, or the operand itself. */
-  Tensor nearest(Matrix of) {
+  /** Copies of the rows of an operand; null if there are none. */
+  @Nullable
+  Copies nearest(Matrix of) {
     for (Panels known : panels) {
       if (known.areRowsOf(of)) {
-        return known.tensor();
+        return known.copies();
       }
     }
-    return of.tensor();
+    return null;
   }
 
   /** Operands may be written from now on. */
@@ -312,6 +351,13 @@ public final class Compute implements Dependent {
     return mesh.size();
   }
 
+  /** Places in an order in which PEs of one cube are far apart. */
+  int turn(Tl tl) {
+    int place = mesh.placeOf(tl.pe());
+    int pes = mesh.axes().get(2).size();
+    return place % pes * (mesh.size() / pes) + place / pes;
+  }
+
   /** The PEs that compute. */
   Mesh mesh() {
     return mesh;
@@ -324,19 +370,30 @@ public final class Compute implements Dependent {
    *
    * @param resident whether it has been there for long, as a parameter has: copies of it can be
    *     made beside the kernels before
+   * @param parameter of which it is the value, if it is one: its copies can be kept
    */
-  record Matrix(Tensor tensor, int rows, int columns, boolean transposed, boolean resident)
+  record Matrix(
+      Tensor tensor,
+      int rows,
+      int columns,
+      boolean transposed,
+      boolean resident,
+      Optional<Parameter> parameter)
       implements Product.Operand {
     static Matrix of(Tensor tensor, int rows, int columns) {
-      return new Matrix(tensor, rows, columns, false, false);
+      return new Matrix(tensor, rows, columns, false, false, Optional.empty());
+    }
+
+    static Matrix of(Parameter p) {
+      return new Matrix(p.value(), p.rows(), p.columns(), false, true, Optional.of(p));
     }
 
     Matrix residing() {
-      return new Matrix(tensor, rows, columns, transposed, true);
+      return new Matrix(tensor, rows, columns, transposed, true, parameter);
     }
 
     Matrix transpose() {
-      return new Matrix(tensor, rows, columns, !transposed, resident);
+      return new Matrix(tensor, rows, columns, !transposed, resident, parameter);
     }
 
     /** All but where it lies. */
@@ -559,24 +616,15 @@ public final class Compute implements Dependent {
   }
 
   /** Copies elements to the same places of another tensor of the type, wherever they lie. */
-  void copy(String name, Tensor to, Tensor from, boolean beside) {
+  void copy(Tl tl, Tensor from, Tensor to, int start, int count, Pace pace) {
     int block = blockBytes / to.dtype().sizeBytes();
-    owners(
-        name,
-        List.of(to),
-        List.of(from),
-        beside,
-        (tl, run) -> {
-          Pace pace = Pace.ofRows(this, tl, beside);
-          for (int i = 0; i < run.count(); i += block) {
-            int at = run.start() + i;
-            int count = Math.min(block, run.count() - i);
-            try (Scope one = tl.scope()) {
-              Value moved = tl.load(tl.whole(from).range(at, count));
-              pace.stored(tl.store(tl.whole(to).range(at, count), moved));
-            }
-          }
-        });
+    for (int i = 0; i < count; i += block) {
+      int n = Math.min(block, count - i);
+      try (Scope one = tl.scope()) {
+        Value moved = pace.loaded(tl.load(tl.whole(from).range(start + i, n)));
+        tl.store(tl.whole(to).range(start + i, n), moved);
+      }
+    }
   }
 
   /** What a PE does for a run of the elements that it holds. */
@@ -602,7 +650,23 @@ public final class Compute implements Dependent {
     count(name, out, in);
     PureKernel kernel =
         tl -> runs.getOrDefault(tl.pe(), List.of()).forEach(run -> work.run(tl, run));
-    List<Pe> pes = List.copyOf(runs.keySet());
+    start(name, kernel, List.copyOf(runs.keySet()), out, in, beside);
+  }
+
+  /** A launch on all PEs that compute, which is a part of some work that is counted apart. */
+  void onAll(
+      String name, List<Tensor> out, List<Tensor> in, boolean beside, PureKernel kernel) {
+    work.merge(name, new Work(1, 0, 0), Work::plus);
+    start(name, kernel, mesh.pes(), out, in, beside);
+  }
+
+  private void start(
+      String name,
+      PureKernel kernel,
+      List<Pe> pes,
+      List<Tensor> out,
+      List<Tensor> in,
+      boolean beside) {
     if (beside) {
       // no earlier than one long launch ahead: copies for all that follows would go first
       torch.launchBeside(name, kernel, pes, out, in, beforeLast);

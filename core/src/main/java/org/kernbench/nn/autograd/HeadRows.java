@@ -68,14 +68,14 @@ final class HeadRows implements Dependent, AutoCloseable {
         beside,
         (tl, run) -> {
           int end = (run.start() + run.count()) / size;
-          Pace pace = Pace.ofRows(compute, tl, beside);
+          Pace pace = new Pace(tl, beside);
           for (int at = run.start() / size, count; at < end; at += count) {
             int row = at % rows;
             count = Math.min(Math.min(block, end - at), rows - row);
             Shard to = tl.whole(copies).as(batch * heads * rows, size);
             try (Scope one = tl.scope()) {
-              Value moved = tl.load(source(tl, at / rows, row, count));
-              pace.stored(tl.store(to.block(at, count, 0, size), moved));
+              Value moved = pace.loaded(tl.load(source(tl, at / rows, row, count)));
+              tl.store(to.block(at, count, 0, size), moved);
             }
           }
         });

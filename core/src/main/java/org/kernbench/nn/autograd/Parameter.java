@@ -1,5 +1,7 @@
 package org.kernbench.nn.autograd;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +22,9 @@ public final class Parameter extends Variable {
   private boolean frozen;
   private @Nullable Tensor mainGrad;
   private @Nullable Tensor gradHome;
+
+  /** Copies for products that are kept from step to step. */
+  private final List<Panels> copies = new ArrayList<>();
 
   /**
    * How the ranks of a tensor-parallel group share a parameter.
@@ -120,6 +125,11 @@ public final class Parameter extends Variable {
   @Override
   public Optional<Tensor> grad() {
     return Optional.ofNullable(mainGrad);
+  }
+
+  /** Copies for products, each for another use, made again where the parameter has changed. */
+  List<Panels> copies() {
+    return copies;
   }
 
   void setMainGrad(Tensor sum) {

@@ -108,11 +108,11 @@ final class Product implements Dependent {
     compute.dealLong(
         name,
         List.of(c),
-        List.of(left.tensor(), right.tensor()),
+        List.of(left.copies(), right.copies()),
         (tl, place, places) -> {
           if (place % pes < grid.inner().count()) {
             Rectangle tiles = grid.tilesOf(group(place / pes), place % pes);
-            run(tl, left, right.across(), tiles, (double) turn(place) / places);
+            run(tl, left, right.across(), tiles, (double) compute.turn(tl) / places);
           }
         });
   }
@@ -147,12 +147,6 @@ final class Product implements Dependent {
   /** How much of an axis some tiles are. */
   private static int extent(Range tiles, int tile, int all) {
     return Math.min(all, tiles.to() * tile) - Math.min(all, tiles.from() * tile);
-  }
-
-  /** Places in an order in which PEs of one cube are far apart. */
-  private int turn(int place) {
-    int pes = compute.mesh().axes().get(2).size();
-    return place % pes * (compute.places() / pes) + place / pes;
   }
 
   /** Some tiles of one PE, made at once. */
