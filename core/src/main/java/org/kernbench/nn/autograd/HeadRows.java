@@ -103,6 +103,13 @@ final class HeadRows implements Dependent, AutoCloseable {
         : source(tl, of, row, count);
   }
 
+  /** Leaves copies to the owner of what is made in the graph. */
+  void leaveTo(Compute compute) {
+    if (copied) {
+      compute.own(tensor);
+    }
+  }
+
   /** Gives copies back when nobody reads them any more. */
   @Override
   public void close() {
