@@ -274,7 +274,7 @@ final class Attention implements Dependent {
         graph.name("attention"),
         compute.places(),
         List.of(out, logSum),
-        List.of(q, kRows.tensor(), vRows.tensor(), qAt.device, kAt.device),
+        all(List.of(q, qAt.device, kAt.device), kRows.tensors(), vRows.tensors()),
         (tl, place, places) ->
             HeadRows.deal(
                 compute.mesh(),
@@ -285,6 +285,11 @@ final class Attention implements Dependent {
                 TILE,
                 (b, h, row, count) -> tiles.run(tl, b, h, row, count)));
     return new Partial(out, logSum);
+  }
+
+  @SafeVarargs
+  private static List<Tensor> all(List<Tensor>... parts) {
+    return Arrays.stream(parts).flatMap(List::stream).toList();
   }
 
   /** The forward pass: its operands and results. */
@@ -357,7 +362,7 @@ final class Attention implements Dependent {
         }
         Value some = sum.gt(0);
         Value result = acc.div(tl.where(some, sum, 1));
-        tl.store(out.block(tl, b, h, row, count), result.cast(out.tensor().dtype()));
+        tl.store(out.block(tl, b, h, row, count), result.cast(out.dtype()));
         Value finiteMost = tl.where(some, most, 0);
         Value log = tl.where(some, finiteMost.add(tl.where(some, sum, 1).log()), NEVER);
         tl.store(logSum.block(tl, b, h, row, count), log);
@@ -473,7 +478,7 @@ final class Attention implements Dependent {
     int n = tiles.qAt.count();
     Shape shape = Shape.of(n, heads.batch, heads.queryHeads * heads.size);
     Tensor dq =
-        compute.empty(graph.name("dq"), shape, Compute.working(tiles.q.tensor().dtype()));
+        compute.empty(graph.name("dq"), shape, Compute.working(tiles.q.dtype()));
     HeadRows toQ = queries(dq, n);
     compute.deal(
         graph.name("dq"),
@@ -528,15 +533,14 @@ final class Attention implements Dependent {
       HeadRows grad)
       implements AutoCloseable {
     List<Tensor> tensors() {
-      return List.of(
-          q.tensor(),
-          k.tensor(),
-          v.tensor(),
-          logSum.tensor(),
-          inner.tensor(),
-          grad.tensor(),
-          qAt.device,
-          kAt.device);
+      return all(
+          List.of(qAt.device, kAt.device),
+          q.tensors(),
+          k.tensors(),
+          v.tensors(),
+          logSum.tensors(),
+          inner.tensors(),
+          grad.tensors());
     }
 
     /** The same with copies of what belongs to queries, which each key reads again. */
@@ -583,7 +587,7 @@ final class Attention implements Dependent {
     int kh = heads.keyHead(h);
     try (Scope all = tl.scope()) {
       Rows of = Rows.load(tl, t, b, h, row, rows);
-      Value sum = tl.zeros(Shape.of(rows, heads.size), dq.tensor().dtype());
+      Value sum = tl.zeros(Shape.of(rows, heads.size), dq.dtype());
       for (int key = 0; key < keys; key += TILE) {
         int width = Math.min(TILE, keys - key);
         Tile tile = new Tile(t.qAt, row, rows, t.kAt, key, width);
@@ -608,8 +612,8 @@ final class Attention implements Dependent {
     try (Scope all = tl.scope()) {
       Value k = tl.load(t.k.block(tl, b, kh, key, width));
       Value v = tl.load(t.v.block(tl, b, kh, key, width));
-      Value sumK = tl.zeros(Shape.of(width, heads.size), dk.tensor().dtype());
-      Value sumV = tl.zeros(Shape.of(width, heads.size), dv.tensor().dtype());
+      Value sumK = tl.zeros(Shape.of(width, heads.size), dk.dtype());
+      Value sumV = tl.zeros(Shape.of(width, heads.size), dv.dtype());
       for (int h = kh * share; h < (kh + 1) * share; h++) {
         for (int row = 0; row < n; row += TILE) {
           int rows = Math.min(TILE, n - row);

@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -78,6 +79,9 @@ public final class Compute implements Dependent {
 
   /** What they take on each PE. */
   private long panelBytes;
+
+  /** What copies along the rows, and the columns, of cubes cost. */
+  private final Map<Integer, CopyCost> copyCosts = new HashMap<>();
 
   /**
    * Kernels of a rank.
@@ -349,6 +353,11 @@ public final class Compute implements Dependent {
   /** How many PEs compute. */
   int places() {
     return mesh.size();
+  }
+
+  /** What copies along an axis of the grid of cubes cost. */
+  CopyCost copyCost(int axis) {
+    return copyCosts.computeIfAbsent(axis, a -> CopyCost.of(torch.machine(), mesh, a));
   }
 
   /** Places in an order in which PEs of one cube are far apart. */

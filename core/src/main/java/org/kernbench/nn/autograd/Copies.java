@@ -20,8 +20,8 @@ import org.kernbench.torch.placement.Mesh;
  * lies, by rows, over the cubes along the other axis and over the PEs of these.
  *
  * <p>If every cube fetched all of its part from where it lies, what two halves of the grid need of
- * each other would cross the link in the middle once for every cube behind it. So copies are handed
- * on (ADR 0170): of its part a PE first fetches one share, another one in each copy. Then, in as
+ * each other would cross the link in the middle once for every cube behind it. So large copies are
+ * handed on (ADR 0170): of its part a PE first fetches one share, another one in each copy. Then, in as
  * many steps as there are copies, but one, each cube fetches what its neighbours on both sides have
  * got in the step before. In no step does a link carry more than a share in each direction.
  */
@@ -68,6 +68,11 @@ final class Copies implements Dependent, AutoCloseable {
   /** What to pass to kernels that read them. */
   List<Tensor> tensors() {
     return each;
+  }
+
+  /** All copies as one tensor, whose memory they are. */
+  Tensor all() {
+    return all;
   }
 
   /** The copy that is nearest to a PE. */
@@ -125,8 +130,8 @@ final class Copies implements Dependent, AutoCloseable {
    * @param beside whether that goes on beside the kernels before and after
    */
   void make(String name, List<Tensor> sources, boolean beside, Fetch fetch) {
-    int copies = each.size();
     compute.countBytes(name, each.getFirst().sizeBytes() + sources.getFirst().sizeBytes());
+    boolean handsOn = compute.copyCost(axis).handsOn(bytesOnEach() / each.size());
     compute.onAll(
         name,
         each,
@@ -134,14 +139,19 @@ final class Copies implements Dependent, AutoCloseable {
         beside,
         tl -> {
           int at = at(tl);
-          for (ElementRun run : share(tl, at, at)) {
+          for (ElementRun run : handsOn ? share(tl, at, at) : all(tl, at)) {
             fetch.run(tl, each.get(at), run.start(), run.count());
           }
         });
-    for (int step = 1; step < copies; step++) {
+    for (int step = 1; handsOn && step < each.size(); step++) {
       int far = step;
       compute.onAll(name, each, List.of(), beside, tl -> handOn(tl, far, beside));
     }
+  }
+
+  /** What a PE holds of copy {@code at}. */
+  private List<ElementRun> all(Tl tl, int at) {
+    return runs.get(at).getOrDefault(tl.pe(), List.of());
   }
 
   /** What a PE holds of share {@code of} in copy {@code at}. */
@@ -149,7 +159,7 @@ final class Copies implements Dependent, AutoCloseable {
     List<ElementRun> shares = new ArrayList<>();
     int rank = all.shape().rank();
     int width = rank <= 1 ? 1 : all.shape().dim(rank - 1);
-    for (ElementRun run : runs.get(at).getOrDefault(tl.pe(), List.of())) {
+    for (ElementRun run : all(tl, at)) {
       int rows = run.count() / width;
       int first = (int) ((long) rows * of / each.size());
       int behind = (int) ((long) rows * (of + 1) / each.size());
