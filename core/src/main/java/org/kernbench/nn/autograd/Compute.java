@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -68,6 +69,11 @@ public final class Compute implements Dependent {
   private List<Launch> last = List.of();
 
   private List<Launch> beforeLast = List.of();
+
+  /** How many long launches there were, and at which count a tensor was last written here. */
+  private int longLaunches;
+
+  private final Map<Tensor, Integer> writtenAt = new IdentityHashMap<>();
 
   /** Is told of launches. */
   private Consumer<Launch> listener = launch -> {};
@@ -245,7 +251,18 @@ public final class Compute implements Dependent {
   private Launch launch(
       String name, int places, List<Tensor> written, List<Tensor> read, Hand hand) {
     PureKernel kernel = tl -> hand.run(tl, mesh.placeOf(tl.pe()), places);
+    writes(written);
     return told(torch.launch(name, kernel, mesh.pes().subList(0, places), written, read));
+  }
+
+  private void writes(List<Tensor> written) {
+    written.forEach(t -> writtenAt.put(t, longLaunches));
+  }
+
+  /** Whether a long launch was made after what is written here was: it need not be waited for. */
+  boolean isSettled(Tensor tensor) {
+    Integer at = writtenAt.get(tensor);
+    return at != null && at < longLaunches;
   }
 
   /** A launch on all PEs that compute, before which some copies for the next ones are made. */
@@ -253,6 +270,7 @@ public final class Compute implements Dependent {
     count(name, written, read.stream().map(copies -> copies.tensors().getFirst()).toList());
     List<Tensor> all = read.stream().flatMap(copies -> copies.tensors().stream()).toList();
     beforeLast = last;
+    longLaunches++;
     last = List.of(launch(name, mesh.size(), written, all, hand));
   }
 
@@ -315,6 +333,20 @@ public final class Compute implements Dependent {
     panels.remove(old);
     panelBytes -= old.bytesOnEach();
     old.close();
+  }
+
+  /**
+   * Where a vector is read by all PEs: its value, or if that would keep one memory busy for long,
+   * copies of a parameter's on all PEs, which stay with it.
+   */
+  Tensor near(String name, Variable v) {
+    Tensor value = v.value();
+    double allPs =
+        mesh.size() * value.sizeBytes() * 1e12 / torch.machine().hbm().rate().bytesPerSecond();
+    if (!(v instanceof Parameter p) || !isPackage() || allPs < copyCost(0).oncePs()) {
+      return value;
+    }
+    return p.everywhere(() -> Everywhere.of(this, name, p)).renewed(this, name);
   }
 
   /** Copies of the rows of an operand; null if there are none. */
@@ -676,6 +708,7 @@ public final class Compute implements Dependent {
       List<Tensor> out,
       List<Tensor> in,
       boolean beside) {
+    writes(out);
     if (beside) {
       // no earlier than one long launch ahead: copies for all that follows would go first
       torch.launchBeside(name, kernel, pes, out, in, beforeLast);

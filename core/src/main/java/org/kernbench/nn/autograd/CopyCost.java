@@ -16,8 +16,9 @@ import org.kernbench.torch.placement.Mesh;
  * @param directPs if each cube fetches every share from where it lies, ps for each byte
  * @param handedOnPs if it fetches them from its neighbours, ps for each byte
  * @param stepsPs of the steps, whatever the bytes
+ * @param oncePs of one step
  */
-record CopyCost(double directPs, double handedOnPs, long stepsPs) {
+record CopyCost(double directPs, double handedOnPs, long stepsPs, long oncePs) {
   /** Whether copies are better handed on. */
   boolean handsOn(long shareBytes) {
     return stepsPs + handedOnPs * shareBytes < directPs * shareBytes;
@@ -29,6 +30,7 @@ record CopyCost(double directPs, double handedOnPs, long stepsPs) {
     Links all = new Links(machine);
     double handedOn = 0;
     long steps = 0;
+    long once = 0;
     for (int step = 1; step < copies; step++) {
       Links links = new Links(machine);
       for (Pe pe : mesh.pes()) {
@@ -43,8 +45,9 @@ record CopyCost(double directPs, double handedOnPs, long stepsPs) {
       }
       handedOn += links.mostPs();
       steps += links.longestPs;
+      once = Math.max(once, links.longestPs);
     }
-    return new CopyCost(all.mostPs(), handedOn, steps);
+    return new CopyCost(all.mostPs(), handedOn, steps, once);
   }
 
   private static Pe moved(Mesh mesh, Pe pe, int axis, int by) {

@@ -696,7 +696,9 @@ public final class Graph implements AutoCloseable {
     compute.rows(
         name("bias"),
         x.rows(),
-        List.of(RowArg.rows(x.value(), columns), RowArg.once(bias.value(), columns)),
+        List.of(
+            RowArg.rows(x.value(), columns),
+            RowArg.once(compute.near(name("near"), bias), columns)),
         List.of(RowArg.rows(y, columns)),
         (tl, v) -> List.of(v.get(0).add(v.get(1))));
     return record(

@@ -107,7 +107,7 @@ final class Panels implements Product.Operand, Dependent, AutoCloseable {
     Copies near = compute.nearest(of);
     Tensor tensor = of.tensor();
     List<Tensor> sources = near == null ? List.of(tensor) : near.tensors();
-    boolean beside = of.resident();
+    boolean beside = of.resident() || compute.isSettled(tensor);
     copies.make(
         name,
         sources,
