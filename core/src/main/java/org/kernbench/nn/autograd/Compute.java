@@ -462,6 +462,15 @@ public final class Compute implements Dependent {
 
   /** {@code a b}, accumulated over ascending k and rounded once. */
   Tensor matmul(String name, Matrix a, Matrix b, DType out) {
+    return matmul(name, a, b, out, () -> {});
+  }
+
+  /**
+   * The same.
+   *
+   * @param beside is launched between the copies of operands and the product
+   */
+  Tensor matmul(String name, Matrix a, Matrix b, DType out, Runnable beside) {
     int m = a.height();
     int n = b.width();
     int k = a.width();
@@ -470,7 +479,10 @@ public final class Compute implements Dependent {
           name + ": product of " + m + "x" + k + " and " + b.height() + "x" + n);
     }
     Tensor c = empty(name, Shape.of(m, n), out);
-    matmulInto(name, a, b, c, false);
+    Product product = new Product(this, name, a, b, c, false, false);
+    product.copy();
+    beside.run();
+    product.launch();
     return c;
   }
 
@@ -490,6 +502,11 @@ public final class Compute implements Dependent {
    */
   void matmulInto(String name, Matrix a, Matrix b, Tensor c, boolean add, boolean likeParameter) {
     new Product(this, name, a, b, c, add, likeParameter).launch();
+  }
+
+  /** Makes copies of the operands of such a product, in so far as they are not there. */
+  void copy(String name, Matrix a, Matrix b, boolean likeParameter) {
+    new Product(this, name, a, b, a.tensor(), false, likeParameter).copy();
   }
 
   /**

@@ -637,12 +637,20 @@ public final class Graph implements AutoCloseable {
           if (into.wants(1) && !leavesWeights) {
             x.value(); // if its elements are to be made again, that goes on beside dx
           }
+          boolean late = compute.isPackage();
           if (into.wants(0)) {
-            into.give(0, compute.matmul(name("dx"), dy, matrix(w), type));
+            // what an earlier product has put off goes on beside the copies for this one
+            Matrix left = late && tape.hasDeferred() ? dy.residing() : dy;
+            Runnable between = late ? this::runDeferred : () -> {};
+            into.give(0, compute.matmul(name("dx"), left, matrix(w), type, between));
           }
           if (into.wants(1)) {
-            defer(
-                beside, () -> weightGrad(into, w, dy.residing().transpose(), matrix(x).residing()));
+            Matrix left = dy.residing().transpose();
+            Matrix right = matrix(x).residing();
+            if (late && !leavesWeights) {
+              compute.copy(name("dw"), left, right, true); // beside dx
+            }
+            defer(beside || late, () -> weightGrad(into, w, left, right));
           }
         });
   }
