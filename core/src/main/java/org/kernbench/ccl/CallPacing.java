@@ -125,7 +125,7 @@ public final class CallPacing {
 
   private static void let(Tl tl, long ps) {
     if (ps > 0) {
-      tl.await(tl.elapse(ps));
+      tl.await(tl.elapseInProtocol(ps));
     }
   }
 }
