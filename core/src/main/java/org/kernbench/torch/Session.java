@@ -329,8 +329,8 @@ final class Session implements TensorHost {
     }
   }
 
-  /** How many launches so far have not said what they use. */
-  int undeclaredLaunches() {
+  @Override
+  public int undeclaredLaunches() {
     return undeclaredLaunches;
   }
 

@@ -209,12 +209,12 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
    * launches that named it as theirs to write or that did not say what they write.
    */
   public int changes() {
-    return owner.version + owner.written + session.undeclaredLaunches();
+    return owner.version + owner.written + host.undeclaredLaunches();
   }
 
   /** Whether no launch so far can have written to it: its elements are those that the host wrote. */
   public boolean isOfHost() {
-    return owner.written == 0 && session.undeclaredLaunches() == 0;
+    return owner.written == 0 && host.undeclaredLaunches() == 0;
   }
 
   /** The tensor that the memory belongs to, by which uses are ordered. */
