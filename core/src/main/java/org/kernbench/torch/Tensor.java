@@ -212,7 +212,9 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     return owner.version + owner.written + host.undeclaredLaunches();
   }
 
-  /** Whether no launch so far can have written to it: its elements are those that the host wrote. */
+  /**
+   * Whether no launch so far can have written to it: its elements are those that the host wrote.
+   */
   public boolean isOfHost() {
     return owner.written == 0 && host.undeclaredLaunches() == 0;
   }

@@ -7,7 +7,6 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
-import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
@@ -89,7 +88,8 @@ final class Attention implements Dependent {
   Variable apply(Variable q, Variable k, Variable v, int[] qAt, int[] kAt) {
     Positions queries = positions(qAt);
     Positions keys = positions(kAt);
-    HeadRows kRows = keys(k.value(), kAt.length).gathered(compute, graph.name("keys-by-head"), false);
+    HeadRows kRows =
+        keys(k.value(), kAt.length).gathered(compute, graph.name("keys-by-head"), false);
     HeadRows vRows =
         keys(v.value(), kAt.length).gathered(compute, graph.name("values-by-head"), false);
     kRows.leaveTo(compute);
@@ -216,7 +216,9 @@ final class Attention implements Dependent {
     }
   }
 
-  /** Products of queries and keys, in the working type; {@code -inf} where the mask hides the key. */
+  /**
+   * Products of queries and keys, in the working type; {@code -inf} where the mask hides the key.
+   */
   private Value scores(Tl tl, Tile tile, Value q, Value k) {
     return tile.masked(tl, tl.dot(q, k.trans(), Compute.working(q.dtype())).mul(scale));
   }
@@ -267,6 +269,7 @@ final class Attention implements Dependent {
     Tensor logSum =
         compute.empty(graph.name("logsum"), Shape.of(n * heads.batch * heads.queryHeads), working);
     compute.countFlops(graph.name("attention"), 4 * pairs(qAt, kAt));
+    compute.countBytes(graph.name("attention"), -kRows.surplusBytes() - vRows.surplusBytes());
     Forward tiles =
         new Forward(
             queries(q, n), kRows, vRows, qAt, kAt, queries(out, n), perQuery(logSum, n), working);
@@ -477,9 +480,9 @@ final class Attention implements Dependent {
   private Tensor queryGrads(Tiles tiles) {
     int n = tiles.qAt.count();
     Shape shape = Shape.of(n, heads.batch, heads.queryHeads * heads.size);
-    Tensor dq =
-        compute.empty(graph.name("dq"), shape, Compute.working(tiles.q.dtype()));
+    Tensor dq = compute.empty(graph.name("dq"), shape, Compute.working(tiles.q.dtype()));
     HeadRows toQ = queries(dq, n);
+    compute.countBytes(graph.name("dq"), -tiles.surplusBytes());
     compute.deal(
         graph.name("dq"),
         compute.places(),
@@ -504,6 +507,7 @@ final class Attention implements Dependent {
     Tensor dv = compute.empty(graph.name("dv"), shape, dq.dtype());
     HeadRows toK = keys(dk, keys);
     HeadRows toV = keys(dv, keys);
+    compute.countBytes(graph.name("dkv"), -tiles.surplusBytes());
     compute.deal(
         graph.name("dkv"),
         compute.places(),
@@ -541,6 +545,11 @@ final class Attention implements Dependent {
           logSum.tensors(),
           inner.tensors(),
           grad.tensors());
+    }
+
+    /** Bytes of copies beyond the first of each. */
+    long surplusBytes() {
+      return List.of(q, k, v, logSum, inner, grad).stream().mapToLong(HeadRows::surplusBytes).sum();
     }
 
     /** The same with copies of what belongs to queries, which each key reads again. */

@@ -312,8 +312,7 @@ public final class Compute implements Dependent {
    */
   private Optional<Panels> kept(String name, Parameter p, Matrix of, int width, boolean down) {
     p.copies().removeIf(c -> c.closedUnlessOf(p.value()));
-    Optional<Panels> known =
-        p.copies().stream().filter(c -> c.areFor(of, width, down)).findFirst();
+    Optional<Panels> known = p.copies().stream().filter(c -> c.areFor(of, width, down)).findFirst();
     if (known.isEmpty()) {
       Panels room = Panels.of(this, name, of, width, down);
       MemoryUse use = torch.memory();
@@ -350,8 +349,7 @@ public final class Compute implements Dependent {
   }
 
   /** Copies of the rows of an operand; null if there are none. */
-  @Nullable
-  Copies nearest(Matrix of) {
+  @Nullable Copies nearest(Matrix of) {
     for (Panels known : panels) {
       if (known.areRowsOf(of)) {
         return known.copies();
@@ -712,8 +710,7 @@ public final class Compute implements Dependent {
   }
 
   /** A launch on all PEs that compute, which is a part of some work that is counted apart. */
-  void onAll(
-      String name, List<Tensor> out, List<Tensor> in, boolean beside, PureKernel kernel) {
+  void onAll(String name, List<Tensor> out, List<Tensor> in, boolean beside, PureKernel kernel) {
     work.merge(name, new Work(1, 0, 0), Work::plus);
     start(name, kernel, mesh.pes(), out, in, beside);
   }

@@ -21,9 +21,10 @@ import org.kernbench.torch.placement.Mesh;
  *
  * <p>If every cube fetched all of its part from where it lies, what two halves of the grid need of
  * each other would cross the link in the middle once for every cube behind it. So large copies are
- * handed on (ADR 0170): of its part a PE first fetches one share, another one in each copy. Then, in as
- * many steps as there are copies, but one, each cube fetches what its neighbours on both sides have
- * got in the step before. In no step does a link carry more than a share in each direction.
+ * handed on (ADR 0170): of its part a PE first fetches one share, another one in each copy. Then,
+ * in as many steps as there are copies, but one, each cube fetches what its neighbours on both
+ * sides have got in the step before. In no step does a link carry more than a share in each
+ * direction.
  */
 final class Copies implements Dependent, AutoCloseable {
   private final Compute compute;
@@ -191,8 +192,7 @@ final class Copies implements Dependent, AutoCloseable {
     int count = Math.min(block, run.count() - at);
     if (count > 0) {
       try (Scope one = tl.scope()) {
-        Value moved =
-            pace.loaded(tl.load(tl.whole(each.get(from)).range(run.start() + at, count)));
+        Value moved = pace.loaded(tl.load(tl.whole(each.get(from)).range(run.start() + at, count)));
         tl.store(tl.whole(each.get(to)).range(run.start() + at, count), moved);
       }
     }

@@ -590,9 +590,7 @@ public final class Graph implements AutoCloseable {
   // ---- matrices ----
 
   private Matrix matrix(Variable a) {
-    return a instanceof Parameter p
-        ? Matrix.of(p)
-        : Matrix.of(a.value(), a.rows(), a.columns());
+    return a instanceof Parameter p ? Matrix.of(p) : Matrix.of(a.value(), a.rows(), a.columns());
   }
 
   private static Shape withLast(Shape shape, int columns) {

@@ -95,6 +95,11 @@ final class HeadRows implements Dependent, AutoCloseable {
     return tensor.dtype();
   }
 
+  /** Bytes of all copies but one. */
+  long surplusBytes() {
+    return copies == null ? 0 : copies.all().sizeBytes() - tensor.sizeBytes();
+  }
+
   /** What to pass to kernels that read them. */
   List<Tensor> tensors() {
     return copies == null ? List.of(tensor) : copies.tensors();

@@ -89,7 +89,6 @@ final class CopiesTest {
         "copies",
         List.of(from),
         false,
-        (tl, to, start, count) ->
-            compute.copy(tl, from, to, start, count, new Pace(tl, false)));
+        (tl, to, start, count) -> compute.copy(tl, from, to, start, count, new Pace(tl, false)));
   }
 }
