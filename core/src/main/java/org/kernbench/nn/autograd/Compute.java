@@ -17,6 +17,7 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -288,9 +289,17 @@ public final class Compute implements Dependent {
         return known;
       }
     }
-    Optional<Panels> kept = of.parameter().flatMap(p -> kept(name, p, of, width, down));
-    if (kept.isPresent()) {
-      return kept.get();
+    if (of.kept().isPresent() && mayKeep()) {
+      Panels kept =
+          of.kept()
+              .get()
+              .get(
+                  Panels.class,
+                  of.tensor(),
+                  c -> c.areFor(of, width, down),
+                  () -> Panels.of(this, name, of, width, down));
+      kept.renew(this, name);
+      return kept;
     }
     Panels made = Panels.of(this, name, of, width, down);
     made.make(this, name);
@@ -305,26 +314,10 @@ public final class Compute implements Dependent {
     return made;
   }
 
-  /**
-   * Copies that stay with a parameter, so that a step in which it does not change need not make
-   * them: as long as memory is half empty. Where the host has written the parameter and no kernel
-   * has, it has written the copies as well.
-   */
-  private Optional<Panels> kept(String name, Parameter p, Matrix of, int width, boolean down) {
-    p.copies().removeIf(c -> c.closedUnlessOf(p.value()));
-    Optional<Panels> known = p.copies().stream().filter(c -> c.areFor(of, width, down)).findFirst();
-    if (known.isEmpty()) {
-      Panels room = Panels.of(this, name, of, width, down);
-      MemoryUse use = torch.memory();
-      if (use.mostBytes() > use.sliceBytes() / 2) {
-        room.close();
-        return Optional.empty();
-      }
-      p.copies().add(room);
-      known = Optional.of(room);
-    }
-    known.get().renew(this, name);
-    return known;
+  /** Whether copies may stay with a parameter: as long as memory was never more than half full. */
+  private boolean mayKeep() {
+    MemoryUse use = torch.memory();
+    return use.mostBytes() <= use.sliceBytes() / 2;
   }
 
   private void dropFirst(Predicate<Panels> which) {
@@ -338,14 +331,20 @@ public final class Compute implements Dependent {
    * Where a vector is read by all PEs: its value, or if that would keep one memory busy for long,
    * copies of a parameter's on all PEs, which stay with it.
    */
-  Tensor near(String name, Variable v) {
-    Tensor value = v.value();
-    double allPs =
-        mesh.size() * value.sizeBytes() * 1e12 / torch.machine().hbm().rate().bytesPerSecond();
-    if (!(v instanceof Parameter p) || !isPackage() || allPs < copyCost(0).oncePs()) {
+  Tensor near(String name, Tensor value, KeptCopies kept) {
+    if (!isPackage() || allReadPs(value) < copyCost(0).oncePs()) {
       return value;
     }
-    return p.everywhere(() -> Everywhere.of(this, name, p)).renewed(this, name);
+    return kept.get(Everywhere.class, value, e -> true, () -> Everywhere.of(this, name, value))
+        .renewed(this, name);
+  }
+
+  /** How long the memory of one PE is busy if all read a tensor from there. */
+  private long allReadPs(Tensor value) {
+    Pe first = mesh.pe(0);
+    Machine machine = torch.machine();
+    int port = machine.route(machine.hbmNode(first), machine.peNode(first)).first();
+    return machine.specOf(port).durationPs(mesh.size() * value.sizeBytes());
   }
 
   /** Copies of the rows of an operand; null if there are none. */
@@ -409,7 +408,7 @@ public final class Compute implements Dependent {
    *
    * @param resident whether it has been there for long, as a parameter has: copies of it can be
    *     made beside the kernels before
-   * @param parameter of which it is the value, if it is one: its copies can be kept
+   * @param kept of the parameter that it is the value of, if it is one
    */
   record Matrix(
       Tensor tensor,
@@ -417,22 +416,22 @@ public final class Compute implements Dependent {
       int columns,
       boolean transposed,
       boolean resident,
-      Optional<Parameter> parameter)
+      Optional<KeptCopies> kept)
       implements Product.Operand {
     static Matrix of(Tensor tensor, int rows, int columns) {
       return new Matrix(tensor, rows, columns, false, false, Optional.empty());
     }
 
-    static Matrix of(Parameter p) {
-      return new Matrix(p.value(), p.rows(), p.columns(), false, true, Optional.of(p));
+    static Matrix of(Tensor tensor, int rows, int columns, KeptCopies kept) {
+      return new Matrix(tensor, rows, columns, false, true, Optional.of(kept));
     }
 
     Matrix residing() {
-      return new Matrix(tensor, rows, columns, transposed, true, parameter);
+      return new Matrix(tensor, rows, columns, transposed, true, kept);
     }
 
     Matrix transpose() {
-      return new Matrix(tensor, rows, columns, !transposed, resident, parameter);
+      return new Matrix(tensor, rows, columns, !transposed, resident, kept);
     }
 
     /** All but where it lies. */

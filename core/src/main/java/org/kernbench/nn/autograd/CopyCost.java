@@ -19,6 +19,9 @@ import org.kernbench.torch.placement.Mesh;
  * @param oncePs of one step
  */
 record CopyCost(double directPs, double handedOnPs, long stepsPs, long oncePs) {
+  /** Bytes of which the time is taken, for it is in whole picoseconds. */
+  private static final long UNIT = 1 << 20;
+
   /** Whether copies are better handed on. */
   boolean handsOn(long shareBytes) {
     return stepsPs + handedOnPs * shareBytes < directPs * shareBytes;
@@ -80,7 +83,7 @@ record CopyCost(double directPs, double handedOnPs, long stepsPs, long oncePs) {
     }
 
     private void add(int link) {
-      psOf.merge(link, 1e12 / machine.specOf(link).rate().bytesPerSecond(), Double::sum);
+      psOf.merge(link, machine.specOf(link).durationPs(UNIT) / (double) UNIT, Double::sum);
     }
 
     double mostPs() {

@@ -10,7 +10,7 @@ import org.kernbench.torch.placement.Layout;
  * Copies of a parameter's vector on all PEs that compute, made again where it may have changed; by
  * the host where only the host has written it.
  */
-final class Everywhere {
+final class Everywhere implements KeptCopies.Kept {
   private final Tensor of;
   private final Tensor copies;
   private int changes = -1;
@@ -21,14 +21,19 @@ final class Everywhere {
   }
 
   /** Room for copies. */
-  static Everywhere of(Compute compute, String name, Parameter p) {
-    Tensor value = p.value();
+  static Everywhere of(Compute compute, String name, Tensor value) {
     Layout all = Layout.all(compute.mesh(), new Layout.Replicate());
     Shape shape = value.shape();
     return new Everywhere(value, compute.torch().empty(shape, value.dtype(), all, name));
   }
 
-  boolean isOf(Tensor value) {
+  @Override
+  public void close() {
+    copies.close();
+  }
+
+  @Override
+  public boolean isOf(Tensor value) {
     return value == of;
   }
 

@@ -590,7 +590,9 @@ public final class Graph implements AutoCloseable {
   // ---- matrices ----
 
   private Matrix matrix(Variable a) {
-    return a instanceof Parameter p ? Matrix.of(p) : Matrix.of(a.value(), a.rows(), a.columns());
+    return a instanceof Parameter p
+        ? Matrix.of(a.value(), a.rows(), a.columns(), p.copies())
+        : Matrix.of(a.value(), a.rows(), a.columns());
   }
 
   private static Shape withLast(Shape shape, int columns) {
@@ -692,6 +694,13 @@ public final class Graph implements AutoCloseable {
         });
   }
 
+  /** A vector that all PEs read. */
+  Tensor near(Variable vector) {
+    return vector instanceof Parameter p
+        ? compute.near(name("near"), p.value(), p.copies())
+        : vector.value();
+  }
+
   /** Adds a vector to every row. */
   public Variable addBias(Variable x, Variable bias) {
     int columns = x.columns();
@@ -702,9 +711,7 @@ public final class Graph implements AutoCloseable {
     compute.rows(
         name("bias"),
         x.rows(),
-        List.of(
-            RowArg.rows(x.value(), columns),
-            RowArg.once(compute.near(name("near"), bias), columns)),
+        List.of(RowArg.rows(x.value(), columns), RowArg.once(near(bias), columns)),
         List.of(RowArg.rows(y, columns)),
         (tl, v) -> List.of(v.get(0).add(v.get(1))));
     return record(

@@ -38,10 +38,10 @@ final class Norms implements Dependent {
     Tensor y = compute.empty(name, x.shape(), x.dtype());
     List<RowArg> in = new ArrayList<>();
     in.add(RowArg.rows(x.value(), columns));
-    in.add(RowArg.once(near(weight), columns));
+    in.add(RowArg.once(graph.near(weight), columns));
     List<Variable> operands = new ArrayList<>(List.of(x, weight));
     if (bias != null) {
-      in.add(RowArg.once(near(bias), columns));
+      in.add(RowArg.once(graph.near(bias), columns));
       operands.add(bias);
     }
     compute.rows(
@@ -55,10 +55,6 @@ final class Norms implements Dependent {
         });
     return graph.record(
         y, x.shape(), operands, (grad, into) -> backward(x, weight, bias, grad, into));
-  }
-
-  private Tensor near(Variable vector) {
-    return compute.near(graph.name("near"), vector);
   }
 
   /** Rows of mean square 1, and the factor that made them so. */
@@ -96,7 +92,7 @@ final class Norms implements Dependent {
         x.rows(),
         List.of(
             RowArg.rows(x.value(), columns),
-            RowArg.once(near(weight), columns),
+            RowArg.once(graph.near(weight), columns),
             RowArg.rows(grad, columns)),
         out,
         (tl, v) -> {

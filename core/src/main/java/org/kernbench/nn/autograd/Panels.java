@@ -21,7 +21,7 @@ import org.kernbench.torch.Tensor;
  * of them at once and in the same order: it is copied as panels {@code [k, width]} of neighbouring
  * rows, each on one PE or two.
  */
-final class Panels implements Product.Operand, Dependent, AutoCloseable {
+final class Panels implements Product.Operand, Dependent, KeptCopies.Kept {
   private final Copies copies;
   private final boolean transposed;
   private final int rows;
@@ -59,12 +59,9 @@ final class Panels implements Product.Operand, Dependent, AutoCloseable {
         && other.tensor() == of.tensor();
   }
 
-  /** Closes them if they are of a tensor that another has taken the place of; returns whether. */
-  boolean closedUnlessOf(Tensor value) {
-    if (of.tensor() != value) {
-      close();
-    }
-    return of.tensor() != value;
+  @Override
+  public boolean isOf(Tensor value) {
+    return of.tensor() == value;
   }
 
   /** Whether these are the elements of a matrix, one after the other as they are in its tensor. */

@@ -1,10 +1,7 @@
 package org.kernbench.nn.autograd;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
@@ -24,11 +21,7 @@ public final class Parameter extends Variable {
   private @Nullable Tensor mainGrad;
   private @Nullable Tensor gradHome;
 
-  /** Copies of a vector on all PEs, if there are any. */
-  private @Nullable Everywhere everywhere;
-
-  /** Copies for products that are kept from step to step. */
-  private final List<Panels> copies = new ArrayList<>();
+  private final KeptCopies copies = new KeptCopies();
 
   /**
    * How the ranks of a tensor-parallel group share a parameter.
@@ -131,19 +124,9 @@ public final class Parameter extends Variable {
     return Optional.ofNullable(mainGrad);
   }
 
-  /** Copies for products, each for another use, made again where the parameter has changed. */
-  List<Panels> copies() {
+  /** Copies that stay with it. */
+  KeptCopies copies() {
     return copies;
-  }
-
-  /** Copies on all PEs; made anew if there are none of the present value. */
-  Everywhere everywhere(Supplier<Everywhere> making) {
-    Everywhere known = everywhere;
-    if (known == null || !known.isOf(value())) {
-      known = making.get();
-      everywhere = known;
-    }
-    return known;
   }
 
   void setMainGrad(Tensor sum) {

@@ -81,8 +81,9 @@ final class ProductTest {
           () -> {
             Compute compute = new Compute(torch, t -> t);
             Matrix left = Matrix.of(x, n, n);
-            Tensor y = compute.matmul("y", left, Matrix.of(w).transpose(), DType.F32);
-            Tensor dx = compute.matmul("dx", left, Matrix.of(w), DType.F32);
+            Matrix right = Matrix.of(w.value(), n, n, w.copies());
+            Tensor y = compute.matmul("y", left, right.transpose(), DType.F32);
+            Tensor dx = compute.matmul("dx", left, right, DType.F32);
             compute.forgetPanels();
             return List.of(y.get(0, 0), y.get(n - 1, 7), dx.get(9, n - 1));
           };
