@@ -22,6 +22,8 @@ public final class Parameter extends Variable {
   private @Nullable Tensor mainGrad;
   private @Nullable Supplier<Tensor> gradHome;
 
+  private final KeptCopies copies = new KeptCopies();
+
   /**
    * How the ranks of a tensor-parallel group share a parameter.
    *
@@ -121,6 +123,11 @@ public final class Parameter extends Variable {
   @Override
   public Optional<Tensor> grad() {
     return Optional.ofNullable(mainGrad);
+  }
+
+  /** Copies that stay with it. */
+  KeptCopies copies() {
+    return copies;
   }
 
   void setMainGrad(Tensor sum) {
