@@ -1,6 +1,7 @@
 package org.kernbench.cli;
 
 import java.util.concurrent.Callable;
+import org.kernbench.cli.text.ParameterCompletion;
 import org.kernbench.eval.benches.BenchRegistry;
 import picocli.AutoComplete;
 import picocli.CommandLine;

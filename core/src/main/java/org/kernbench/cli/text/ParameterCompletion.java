@@ -1,4 +1,4 @@
-package org.kernbench.cli;
+package org.kernbench.cli.text;
 
 import java.util.List;
 import java.util.function.Function;
@@ -15,18 +15,19 @@ import org.kernbench.eval.benches.BenchRegistry;
  * of the parameters of the bench on the line, and their values. It is a table in the script, so the
  * shell answers at once and starts nothing.
  */
-final class ParameterCompletion {
+public final class ParameterCompletion {
   /** What this parameter takes is the library's to say. */
   private static final String ALGORITHM = "algorithm";
 
   private final List<Bench> benches;
 
-  ParameterCompletion(BenchRegistry benches) {
+  /** Of these benches. */
+  public ParameterCompletion(BenchRegistry benches) {
     this.benches = benches.all();
   }
 
   /** Lines for bash and zsh that come after those of the commands. */
-  String script() {
+  public String script() {
     return CODE.replace("{benches}", benches.stream().map(Bench::name).collect(spaced()))
         .replace("{names}", table(ParameterCompletion::names))
         .replace("{values}", table(ParameterCompletion::values));
