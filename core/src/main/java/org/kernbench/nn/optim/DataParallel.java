@@ -159,11 +159,14 @@ public final class DataParallel {
   /** Buckets with parts of one unit are gathered and freed together. */
   private void gatherByUnits() {
     Map<String, List<Bucket>> byUnit = new LinkedHashMap<>();
-    parameters.forEach(p -> byUnit.computeIfAbsent(unit(p), u -> new ArrayList<>()));
-    buckets.stream()
-        .filter(Bucket::dividesValues)
-        .forEach(b -> byUnit.get(unit(b.members().getFirst())).add(b));
-    byUnit.values().forEach(units::add);
+    parameters.forEach(p -> byUnit.put(unit(p), new ArrayList<>())); // in their order
+    for (Bucket bucket : buckets) {
+      if (bucket.dividesValues()) {
+        String unit = unit(bucket.members().getFirst());
+        byUnit.computeIfAbsent(unit, u -> new ArrayList<>()).add(bucket);
+      }
+    }
+    units.addAll(byUnit.values());
   }
 
   private String unit(Parameter p) {
