@@ -52,6 +52,7 @@ final class Session implements TensorHost {
   private final int communication;
 
   private final List<Launch> undeclared = new ArrayList<>();
+  private int undeclaredLaunches;
   private final List<Tensor> leaving = new ArrayList<>();
   private List<Launch> pending = new ArrayList<>();
   private int tidyAt = 64;
@@ -225,6 +226,7 @@ final class Session implements TensorHost {
     Launch launch = start(use, kernel, pes, COMPUTE, simulator.latestQueues(), after);
     undeclared.removeIf(Launch::isDone);
     undeclared.add(launch);
+    undeclaredLaunches++;
     return launch;
   }
 
@@ -325,6 +327,11 @@ final class Session implements TensorHost {
     if (driving) {
       kernels.checkUse(tensor, pe);
     }
+  }
+
+  @Override
+  public int undeclaredLaunches() {
+    return undeclaredLaunches;
   }
 
   /** Returns when the launch is done: a rank yields, the host program lets time run. */

@@ -65,6 +65,9 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   private boolean closed;
   private int version;
 
+  /** Launches that may have written to it. */
+  private int written;
+
   /** Whose memory this is a part of; this tensor itself, unless it is a view. */
   private final Tensor owner;
 
@@ -201,6 +204,21 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     return owner.version;
   }
 
+  /**
+   * How often it, or what it is a view of, may have been written to so far: by the host, and by
+   * launches that named it as theirs to write or that did not say what they write.
+   */
+  public int changes() {
+    return owner.version + owner.written + host.undeclaredLaunches();
+  }
+
+  /**
+   * Whether no launch so far can have written to it: its elements are those that the host wrote.
+   */
+  public boolean isOfHost() {
+    return owner.written == 0 && host.undeclaredLaunches() == 0;
+  }
+
   /** The tensor that the memory belongs to, by which uses are ordered. */
   Tensor owner() {
     return owner;
@@ -270,6 +288,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   }
 
   void usedBy(Launch launch) {
+    owner.written++;
     owner.users = with(owner.users, launch);
     owner.writers = with(owner.writers, launch);
   }

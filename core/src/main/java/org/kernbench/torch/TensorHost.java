@@ -19,6 +19,9 @@ interface TensorHost {
   /** Whether simulated time is running. */
   boolean isDriving();
 
+  /** How many launches so far have not said what they use. */
+  int undeclaredLaunches();
+
   /** Whether an error has ended the simulation. */
   boolean isStopped();
 

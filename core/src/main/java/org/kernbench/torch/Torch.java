@@ -80,6 +80,11 @@ public final class Torch implements AutoCloseable {
     return Tensor.allocate(session, name, shape, dtype, layout.resolve(name, shape));
   }
 
+  /** A tensor that lies as another, in another type ({@code empty_like} of PyTorch). */
+  public Tensor emptyLike(Tensor other, DType dtype, String name) {
+    return Tensor.allocate(session, name, other.shape(), dtype, other.shardSpecs());
+  }
+
   /** The PEs of the current device that compute: of all of it, unless {@link TorchOptions} say. */
   public Mesh mesh() {
     Device device = session.device(ahbm.currentDevice());
@@ -346,6 +351,14 @@ public final class Torch implements AutoCloseable {
   /** Returns when a kernel is done ({@code wait} in PyTorch): a rank gives way to the others. */
   public void await(Launch launch) {
     session.await(launch);
+  }
+
+  /**
+   * Returns when all that was launched on a tensor so far is done, also after it was closed: then
+   * its memory can be taken again.
+   */
+  public void await(Tensor tensor) {
+    tensor.users().forEach(session::await);
   }
 
   /** Returns when all kernels launched so far, by anyone, are done. */
