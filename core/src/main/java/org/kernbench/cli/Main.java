@@ -120,7 +120,7 @@ public final class Main implements Runnable, IVersionProvider {
     line.addSubcommand(TraceCommand.with(terminal));
     line.addSubcommand(ImportCommand.with(terminal));
     line.addSubcommand(new NewCommand(terminal));
-    line.addSubcommand(new CompletionCommand(terminal));
+    line.addSubcommand(new CompletionCommand(terminal, benches));
     line.addSubcommand(new ManCommand(terminal));
     line.registerConverter(int.class, Words.wholeNumber(Integer::valueOf));
     line.registerConverter(Integer.class, Words.wholeNumber(Integer::valueOf));

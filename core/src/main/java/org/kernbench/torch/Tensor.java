@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -48,7 +49,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   /** Of the bytes that pass between tensors and memory of the host: fits a second cache. */
   private static final int PIECE_BYTES = 1 << 18;
 
-  private final Session session;
+  private final TensorHost host;
   private final String name;
   private final Shape shape;
   private final DType dtype;
@@ -64,17 +65,20 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   private boolean closed;
   private int version;
 
+  /** Launches that may have written to it. */
+  private int written;
+
   /** Whose memory this is a part of; this tensor itself, unless it is a view. */
   private final Tensor owner;
 
-  private Tensor(Session session, String name, DType dtype, Shape shape, Parts parts) {
-    this(session, name, dtype, shape, parts, null);
+  private Tensor(TensorHost host, String name, DType dtype, Shape shape, Parts parts) {
+    this(host, name, dtype, shape, parts, null);
   }
 
   private Tensor(
-      Session session, String name, DType dtype, Shape shape, Parts parts, @Nullable Tensor owner) {
+      TensorHost host, String name, DType dtype, Shape shape, Parts parts, @Nullable Tensor owner) {
     this.owner = owner == null ? this : owner;
-    this.session = session;
+    this.host = host;
     this.name = name;
     this.shape = shape;
     this.dtype = dtype;
@@ -84,9 +88,9 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   }
 
   static Tensor allocate(
-      Session session, String name, Shape shape, DType dtype, List<ShardSpec> specs) {
+      TensorHost host, String name, Shape shape, DType dtype, List<ShardSpec> specs) {
     return new Tensor(
-        session, name, dtype, shape, Parts.allocate(session, name, shape, dtype, specs));
+        host, name, dtype, shape, Parts.allocate(host.memory(), name, shape, dtype, specs));
   }
 
   // ---- what it is ----
@@ -149,8 +153,8 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
           "view %s %s of tensor %s %s from element %s: expected at most %s elements"
               .formatted(partName, part, name, shape, start, shape.elements()));
     }
-    Parts viewed = parts.view(session.machine, start, part);
-    return new Tensor(session, partName, dtype, part, viewed, owner);
+    Parts viewed = parts.view(host.machine(), start, part);
+    return new Tensor(host, partName, dtype, part, viewed, owner);
   }
 
   private void checkInOrder(String what) {
@@ -179,7 +183,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
 
   @Override
   public Shard whole(Pe pe) {
-    session.checkUse(this, pe);
+    host.checkUse(this, pe);
     checkInOrder("access by address to");
     return all;
   }
@@ -200,6 +204,21 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     return owner.version;
   }
 
+  /**
+   * How often it, or what it is a view of, may have been written to so far: by the host, and by
+   * launches that named it as theirs to write or that did not say what they write.
+   */
+  public int changes() {
+    return owner.version + owner.written + host.undeclaredLaunches();
+  }
+
+  /**
+   * Whether no launch so far can have written to it: its elements are those that the host wrote.
+   */
+  public boolean isOfHost() {
+    return owner.written == 0 && host.undeclaredLaunches() == 0;
+  }
+
   /** The tensor that the memory belongs to, by which uses are ordered. */
   Tensor owner() {
     return owner;
@@ -216,7 +235,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
 
   @Override
   public Optional<Shard> shardOn(Pe pe) {
-    session.checkUse(this, pe);
+    host.checkUse(this, pe);
     if (shards.size() == 1) {
       return parts.specs().getFirst().place().equals(pe)
           ? Optional.of(shards.getFirst())
@@ -254,7 +273,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     if (!closed) {
       closed = true;
       if (owner == this) {
-        session.release(this);
+        host.release(this);
       }
     }
   }
@@ -265,10 +284,11 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   }
 
   void giveBack() {
-    parts.giveBack(session);
+    parts.giveBack(host.memory());
   }
 
   void usedBy(Launch launch) {
+    owner.written++;
     owner.users = with(owner.users, launch);
     owner.writers = with(owner.writers, launch);
   }
@@ -316,8 +336,8 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     }
   }
 
-  boolean belongsTo(Session other) {
-    return session == other;
+  boolean belongsTo(TensorHost other) {
+    return host == other;
   }
 
   // ---- the host writes ----
@@ -339,7 +359,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     }
     source.settle();
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       byte[] bytes = source.readAll();
       int n = count();
       byte[] rounded = new byte[hostBytes(dtype.sizeBytes())];
@@ -354,7 +374,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     checkUsable("copyInPlace");
     checkCount(values.length);
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       byte[] f32 = new byte[hostBytes(Float.BYTES)];
       ByteBuffer.wrap(f32).order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer().put(values);
       byte[] rounded = new byte[hostBytes(dtype.sizeBytes())];
@@ -369,7 +389,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     checkUsable("copyInPlace");
     checkCount(values.length);
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       byte[] rounded = new byte[hostBytes(dtype.sizeBytes())];
       Numerics.fromDoubles(dtype, values, rounded, 0);
       writeAll(rounded);
@@ -387,7 +407,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     checkUsable("copyInPlace");
     checkSize(elements.length);
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       writeAll(elements);
     }
     return this;
@@ -403,7 +423,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     checkUsable("copyInPlace");
     checkSize(elements.byteSize());
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       owner.version++;
       byte[] piece = new byte[PIECE_BYTES];
       for (Part part : parts.inMemory()) {
@@ -411,7 +431,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
             .gather(
                 elements,
                 piece,
-                (at, bytes) -> session.simulator.write(part.at().plus(at), piece, 0, bytes));
+                (at, bytes) -> host.simulator().write(part.at().plus(at), piece, 0, bytes));
       }
     }
     return this;
@@ -429,7 +449,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   public Tensor fillInPlace(double value) {
     checkUsable("fillInPlace");
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       int size = dtype.sizeBytes();
       owner.version++;
       byte[] chunk = new byte[CHUNK_BYTES];
@@ -437,7 +457,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
       for (Part part : parts.inMemory()) {
         for (long at = 0; at < part.bytes(); at += CHUNK_BYTES) {
           int step = (int) Math.min(CHUNK_BYTES, part.bytes() - at);
-          session.simulator.write(part.at().plus(at), chunk, 0, step);
+          host.simulator().write(part.at().plus(at), chunk, 0, step);
         }
       }
     }
@@ -455,7 +475,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
         data = new byte[bytes];
         copy.gather(whole, data);
       }
-      session.simulator.write(part.at(), data, 0, bytes);
+      host.simulator().write(part.at(), data, 0, bytes);
     }
   }
 
@@ -503,9 +523,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
       checkWritten(part);
       new ShardCopy(shape, part.spec(), dtype.sizeBytes())
           .scatter(
-              piece,
-              (at, bytes) -> session.simulator.read(part.at().plus(at), piece, 0, bytes),
-              to);
+              piece, (at, bytes) -> host.simulator().read(part.at().plus(at), piece, 0, bytes), to);
     }
   }
 
@@ -534,8 +552,8 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     Part part = partWith(index);
     VirtualAddress at = address(part, index);
     byte[] one = new byte[size];
-    session.simulator.read(at, one, 0, size);
-    if (session.simulator.firstUnwritten(at, size) >= 0) {
+    host.simulator().read(at, one, 0, size);
+    if (host.simulator().firstUnwritten(at, size) >= 0) {
       throw unwritten(index, part.spec());
     }
     return dtype.getDouble(one, 0);
@@ -543,7 +561,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
 
   private String elementText(int[] index) {
     VirtualAddress at = address(partWith(index), index);
-    boolean known = session.simulator.firstUnwritten(at, dtype.sizeBytes()) < 0;
+    boolean known = host.simulator().firstUnwritten(at, dtype.sizeBytes()) < 0;
     return known ? String.valueOf(element(index)) : "?";
   }
 
@@ -580,7 +598,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
           tensor %s cannot be saved to %s: %s; expected a file that can be written, in a \
           folder that exists\
           """
-              .formatted(name, file, Torch.reason(e)));
+              .formatted(name, file, reason(e)));
     }
   }
 
@@ -595,7 +613,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     if (closed) {
       return what + ", closed)";
     }
-    if (!session.hasValues() || session.isDriving() || session.isStopped()) {
+    if (!host.hasValues() || host.isDriving() || host.isStopped()) {
       return what + ")";
     }
     settle();
@@ -636,7 +654,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
       }
       ShardCopy copy = new ShardCopy(shape, part.spec(), size);
       byte[] data = copy.isWhole() ? whole : new byte[Math.toIntExact(part.bytes())];
-      session.simulator.read(part.at(), data, 0, data.length);
+      host.simulator().read(part.at(), data, 0, data.length);
       checkWritten(part);
       if (!copy.isWhole()) {
         copy.scatter(data, whole);
@@ -647,7 +665,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
 
   /** Refuses contents that nobody has produced. */
   private void checkWritten(Part part) {
-    long at = session.simulator.firstUnwritten(part.at(), part.bytes());
+    long at = host.simulator().firstUnwritten(part.at(), part.bytes());
     if (at >= 0) {
       int[] index = index(at / dtype.sizeBytes(), part.spec().shape());
       for (int axis = 0; axis < index.length; axis++) {
@@ -668,7 +686,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
 
   /** The host-read barrier. */
   private void settle() {
-    session.settle(this);
+    host.settle(this);
   }
 
   private int count() {
@@ -694,5 +712,10 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
           "tensor %s of shape %s has %s elements, got %s values; expected as many"
               .formatted(name, shape, shape.elements(), values));
     }
+  }
+
+  /** Why a file could not be read or written. */
+  static String reason(IOException e) {
+    return e instanceof NoSuchFileException ? "no such file" : String.valueOf(e.getMessage());
   }
 }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.kernbench.config.Suggest;
+import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.Cost;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
@@ -213,7 +214,7 @@ final class CriticalPath {
               ? "host"
               : cause == PathCause.COMMAND_ISSUE || cause == PathCause.LOOK
                   ? log.pe(op) + " CPU"
-                  : log.pe(op) + " " + log.kind(op);
+                  : log.pe(op) + engine(op);
     };
   }
 
@@ -240,10 +241,19 @@ final class CriticalPath {
           op < 0 || !log.has(op)
               ? "host"
               : switch (log.kind(op)) {
-                case MATH, GEMM -> log.kind(op).name();
+                case MATH, GEMM -> isElapsed(op) ? Segment.TIMER : log.kind(op).name();
                 case LOAD, STORE, SEND, RECV -> "DMA";
               };
     };
+  }
+
+  /** What follows the name of a PE where an operation is placed. */
+  private String engine(int op) {
+    return isElapsed(op) ? "" : " " + log.kind(op);
+  }
+
+  private boolean isElapsed(int op) {
+    return log.work(op).filter(ComputeOp.Elapsed.class::isInstance).isPresent();
   }
 
   private static List<Segment> merged(List<Segment> segments) {
