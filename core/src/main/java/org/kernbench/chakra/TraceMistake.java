@@ -6,6 +6,7 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 
 /** Mistakes that a trace may have, in the file of one rank: to see what {@code lint} says. */
@@ -40,7 +41,7 @@ public enum TraceMistake {
               node.operations(),
               node.memoryBytes(),
               node.stream(),
-              java.util.Optional.of(
+              Optional.of(
                   new TraceNode.Communication(
                       c.collective(),
                       c.bytes() + 1,

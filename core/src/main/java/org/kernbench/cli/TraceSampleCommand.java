@@ -92,11 +92,11 @@ final class TraceSampleCommand implements Callable<Integer> {
     String name = kind.name().toLowerCase(Locale.ROOT);
     Map<String, WholeFile.Content> files = new LinkedHashMap<>();
     for (int rank = 0; rank < ranks; rank++) {
-      boolean wrong = mistake != null && rank == ranks - 1;
+      TraceMistake wrong = rank == ranks - 1 ? mistake : null;
       List<TraceNode> nodes = samples.nodes(kind, rank);
       files.put(
           name + "." + rank + ".et",
-          wrong ? to -> mistake.write(nodes, to) : to -> TraceWriter.write(nodes, to));
+          wrong != null ? to -> wrong.write(nodes, to) : to -> TraceWriter.write(nodes, to));
     }
     RunFolder.create(out);
     WholeFile.writeAll(out, files);

@@ -194,6 +194,8 @@ final class CriticalPath {
       case Cost.LinkLatency l -> machine.link(l.link()).name();
       case Cost.LinkBytes l -> machine.link(l.link()).name();
       case Cost.NicMessage l -> machine.link(l.link()).name();
+      case Cost.SwitchSum sum ->
+          machine.node(machine.link(sum.ports().getFirst()).toNode()).name() + " sums";
       case Cost.CreditReturn c -> c.from() + "->" + c.to();
       case Cost.Dispatch d -> log.pe(op) + " CPU";
       case Cost.TileDispatch d -> log.pe(op) + " scheduler";
@@ -221,6 +223,7 @@ final class CriticalPath {
       case Cost.LinkLatency l -> Suggest.fold(machine.linkKind(l.link()).name());
       case Cost.LinkBytes l -> Suggest.fold(machine.linkKind(l.link()).name());
       case Cost.NicMessage l -> Suggest.fold(machine.linkKind(l.link()).name());
+      case Cost.SwitchSum sum -> "switch sums";
       case Cost.CreditReturn c -> "slots";
       case Cost.SlotCopy c -> "slots";
       case Cost.SlotAccess c -> "slots";

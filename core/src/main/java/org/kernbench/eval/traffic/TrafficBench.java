@@ -191,7 +191,7 @@ public final class TrafficBench implements Bench {
       long ps =
           way.latencyPs()
               + way.narrowest().durationPs(packetBytes)
-              + way.links().length * stages * cyclePs;
+              + way.links().length * (stages * cyclePs);
       longest = Math.max(longest, ps);
     }
     return Math.toIntExact(Math.ceilDiv(longest, slotPs));

@@ -110,7 +110,7 @@ final class LevelTray {
   /** How many places of a dimension are shown. */
   private int places(int dimension) {
     return machine.place(shown - 1, dimension) == dimensions.get(dimension).size() - 1
-            || dimension + 1 < dimensions.size() && shown > stride(dimension + 1)
+            || (dimension + 1 < dimensions.size() && shown > stride(dimension + 1))
         ? dimensions.get(dimension).size()
         : machine.place(shown - 1, dimension) + 1;
   }
