@@ -166,7 +166,7 @@ public final class DataParallel {
         byUnit.computeIfAbsent(unit, u -> new ArrayList<>()).add(bucket);
       }
     }
-    units.addAll(byUnit.values());
+    byUnit.values().forEach(units::add);
   }
 
   private String unit(Parameter p) {
