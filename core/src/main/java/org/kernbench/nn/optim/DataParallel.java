@@ -159,10 +159,13 @@ public final class DataParallel {
   /** Buckets with parts of one unit are gathered and freed together. */
   private void gatherByUnits() {
     Map<String, List<Bucket>> byUnit = new LinkedHashMap<>();
-    parameters.forEach(p -> byUnit.computeIfAbsent(unit(p), u -> new ArrayList<>()));
-    buckets.stream()
-        .filter(Bucket::dividesValues)
-        .forEach(b -> byUnit.get(unit(b.members().getFirst())).add(b));
+    for (Parameter p : parameters) {
+      List<Bucket> unit = byUnit.computeIfAbsent(unit(p), u -> new ArrayList<>());
+      Bucket bucket = bucketOf.get(p);
+      if (bucket != null && bucket.dividesValues() && !unit.contains(bucket)) {
+        unit.add(bucket);
+      }
+    }
     byUnit.values().forEach(units::add);
   }
 
