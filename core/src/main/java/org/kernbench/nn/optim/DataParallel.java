@@ -159,11 +159,11 @@ public final class DataParallel {
   /** Buckets with parts of one unit are gathered and freed together. */
   private void gatherByUnits() {
     Map<String, List<Bucket>> byUnit = new LinkedHashMap<>();
-    parameters.forEach(p -> byUnit.put(unit(p), new ArrayList<>())); // in their order
-    for (Bucket bucket : buckets) {
-      if (bucket.dividesValues()) {
-        String unit = unit(bucket.members().getFirst());
-        byUnit.computeIfAbsent(unit, u -> new ArrayList<>()).add(bucket);
+    for (Parameter p : parameters) {
+      List<Bucket> unit = byUnit.computeIfAbsent(unit(p), u -> new ArrayList<>());
+      Bucket bucket = bucketOf.get(p);
+      if (bucket != null && bucket.dividesValues() && !unit.contains(bucket)) {
+        unit.add(bucket);
       }
     }
     byUnit.values().forEach(units::add);
