@@ -125,6 +125,11 @@ public enum Fault {
     return this == WRONG_EXPERT || this == SKIP_ROUTER_GRADIENT;
   }
 
+  /** Whether it is made where ranks divide parameters among them, so that they must. */
+  public boolean isOfDividedParameters() {
+    return this == STALE_PARAMETER;
+  }
+
   /** What is done wrong. */
   public String description() {
     return description;

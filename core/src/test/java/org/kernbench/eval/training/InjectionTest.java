@@ -119,7 +119,7 @@ final class InjectionTest {
       if (bench.equals("train-step") && fault.isOfExperts()) {
         params.add("model=tiny-moe");
       }
-      if (bench.equals("train-step") && fault == Fault.STALE_PARAMETER) {
+      if (bench.equals("train-step") && fault.isOfDividedParameters()) {
         params.add("zero=3");
       }
       return params;
