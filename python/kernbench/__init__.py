@@ -8,12 +8,16 @@ The simulator is Java. It runs in one child process, which starts with the first
 """
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, List
+
 from ._client import stop
 from ._errors import InstallationError, KernbenchError, ProcessEnded, RunFailed, UsageError
 from ._results import Explanation, Record, Result, Sweep, Table
 from . import tl
 from ._run import Machine, command, explain, layout_check, run, sweep
-from .torch import Torch, open
+
+if TYPE_CHECKING:
+    from .torch import Torch, open
 
 __all__ = [
     "Explanation", "InstallationError", "KernbenchError", "Machine", "ProcessEnded", "Record", "Result", "RunFailed",
@@ -26,3 +30,15 @@ def version() -> str:
     from . import _client
 
     return _client.client().version
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Torch", "open"):  # they load numpy
+        from . import torch
+
+        return getattr(torch, name)
+    raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *__all__})

@@ -11,7 +11,7 @@ import tempfile
 import threading
 from typing import Any, Callable, Dict, List, Optional
 
-from . import _errors, _java
+from . import _errors, _java, _preparation
 
 _LONGEST = 1 << 30
 _HEAD = struct.Struct(">i")
@@ -37,10 +37,7 @@ class Client:
             stderr=None,
             env=_java.environment(),
         )
-        ready = self._receive()
-        if ready.get("is") != "ready":
-            raise _errors.ProcessEnded(f"the simulator said {ready!r}; expected that it is ready")
-        self.version = ready["kernbench"]
+        self._greeting: Optional[_Message] = None
 
     # ---- messages ----
 
@@ -68,6 +65,18 @@ class Client:
         message: _Message = json.loads(self._read(length))
         return message
 
+    def _hear(self) -> _Message:
+        """The next message after the greeting. It is not waited for before the first request is sent: that one is on
+        its way, and numpy is loaded, which both take their time, while the child starts."""
+        if self._greeting is None:
+            import numpy  # noqa: F401
+
+            greeting = self._receive()
+            if greeting.get("is") != "ready":
+                raise _errors.ProcessEnded(f"the simulator said {greeting!r}; expected that it is ready")
+            self._greeting = greeting
+        return self._receive()
+
     def _ended(self) -> _errors.ProcessEnded:
         try:
             code = self._process.wait(timeout=1)
@@ -78,6 +87,11 @@ class Client:
         return _errors.ProcessEnded(
             f"the simulator's process {self._process.pid} {how}; what it held is lost, the next request starts another"
         )
+
+    @property
+    def version(self) -> str:
+        """Of the simulator."""
+        return str(self.ask({"do": "version"})["kernbench"])
 
     @property
     def is_alive(self) -> bool:
@@ -98,7 +112,7 @@ class Client:
             try:
                 self._send(request)
                 while True:
-                    message = self._receive()
+                    message = self._hear()
                     if message["is"] != "ask":
                         break
                     if answer is None:
@@ -109,6 +123,7 @@ class Client:
             except BaseException:
                 self.close()  # an interrupt in the middle of a message: nobody knows where the next begins
                 raise
+        _preparation.begin()
         if message["is"] == "error":
             raise _errors.of(message["code"], message["err"])
         return message
@@ -171,6 +186,7 @@ def stop() -> None:
             _clients.pop().close()
 
 
+atexit.register(_preparation.let_go)
 atexit.register(stop)
 
 

@@ -5,8 +5,6 @@ import html
 import json
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
-import numpy as np
-
 
 class Record(Mapping[str, Any]):
     """A JSON object: ``record["crit_ns"]`` and ``record.crit_ns`` are the same."""
@@ -73,6 +71,8 @@ class Table(Sequence[Record]):
         if isinstance(key, str):
             if key not in self.columns:
                 raise KeyError(f"no column {key}; there are {', '.join(self.columns)}")
+            import numpy as np  # here, so that the simulator starts before numpy is loaded
+
             return np.array([row.get(key) for row in self._rows])
         return Table(self._rows[key]) if isinstance(key, slice) else self._rows[key]
 
