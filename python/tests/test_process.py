@@ -9,9 +9,12 @@ import sys
 import textwrap
 import time
 import unittest
+from typing import Any
+
+import numpy as np
 
 import kernbench as kb
-from kernbench import _client
+from kernbench import _client, tl
 
 
 def _gone(pid: int, seconds: float = 10) -> bool:
@@ -110,6 +113,33 @@ class ProcessTest(unittest.TestCase):
             finally:
                 os.chdir(here)
                 kb.stop()
+
+    def test_an_array_is_lent_until_its_tensor_is_closed(self) -> None:
+        def maps() -> int:
+            with open(f"/proc/{_client.client().process_id}/maps") as file:
+                return sum("/kernbench-" in line and "(deleted)" in line for line in file)
+
+        @tl.kernel
+        def more(x: Any) -> None:
+            tl.store(tl.shard(x).range(5, 10), tl.full((10,), -1, "i32"))
+
+        big = np.arange(1 << 20, dtype="<i4").reshape(1 << 10, 1 << 10)
+        with kb.open("sip-2026") as torch:
+            for placement, lent in (("single", 1), ("row_wise", 1), ("replicate", 1), ("column_wise", 0)):
+                x = torch.tensor(big, placement=placement)
+                self.assertEqual(maps(), lent, placement)
+                self.assertTrue((x.numpy() == big).all(), placement)
+                torch.launch(more, x)
+                seen = x.numpy()
+                self.assertTrue((seen != big).any() and (big.ravel()[5:15] == np.arange(5, 15)).all())
+                big.ravel()[5] = 77  # the user's array and the tensor are two
+                self.assertEqual(seen.ravel()[5], -1)
+                big.ravel()[5] = 5
+                x.close()
+                self.assertEqual(maps(), 0, placement)
+            kept = torch.tensor(big)
+            self.assertEqual(maps(), 1, kept)
+        self.assertEqual(maps(), 0)
 
     def test_stop_twice(self) -> None:
         kb.version()
