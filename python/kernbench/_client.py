@@ -18,6 +18,15 @@ _HEAD = struct.Struct(">i")
 _Message = Dict[str, Any]
 
 
+def encoded(message: _Message) -> bytes:
+    """A message as it goes over the pipe. Its key ``tape`` is a list of JSON texts."""
+    tape = message.get("tape")
+    if tape is None:
+        return json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    rest = {name: value for name, value in message.items() if name != "tape"}
+    return f'{{"tape":[{",".join(tape)}],{json.dumps(rest, separators=(",", ":"))[1:]}'.encode()
+
+
 class Client:
     """A child Java process that answers one request at a time.
 
@@ -42,7 +51,7 @@ class Client:
     # ---- messages ----
 
     def _send(self, message: _Message) -> None:
-        text = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+        text = encoded(message)
         try:
             assert self._process.stdin is not None
             self._process.stdin.write(_HEAD.pack(len(text)) + text)
