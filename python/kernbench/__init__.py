@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any, List
 
 from ._client import stop
 from ._errors import InstallationError, KernbenchError, ProcessEnded, RunFailed, UsageError
+from ._pages import Figure, Report, figures
 from ._results import Explanation, Record, Result, Sweep, Table
 from . import tl
-from ._run import Machine, command, explain, layout_check, run, sweep
+from ._run import Machine, command, explain, layout_check, report, run, sweep
 
 if TYPE_CHECKING:
     from .torch import Torch, open
 
 __all__ = [
-    "Explanation", "InstallationError", "KernbenchError", "Machine", "ProcessEnded", "Record", "Result", "RunFailed",
-    "Sweep", "Table", "Torch", "UsageError", "command", "explain", "layout_check", "open", "run", "stop", "sweep", "tl",
+    "Explanation", "Figure", "InstallationError", "KernbenchError", "Machine", "ProcessEnded", "Record", "Report", "Result",
+    "RunFailed", "Sweep", "Table", "Torch", "UsageError", "command", "explain", "figures", "layout_check", "open",
+    "report", "run", "stop", "sweep", "tl", "version",
 ]
 
 

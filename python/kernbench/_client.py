@@ -71,8 +71,15 @@ class Client:
         if not 2 <= length <= _LONGEST:
             self.close()
             raise _errors.ProcessEnded(f"the simulator announced a message of {length} bytes")
-        message: _Message = json.loads(self._read(length))
-        return message
+        data = self._read(length)
+        try:
+            message = json.loads(data)
+            if isinstance(message, dict) and isinstance(message.get("is"), str):
+                return message
+        except ValueError:
+            pass
+        self.close()
+        raise _errors.ProcessEnded(f"the simulator said {data[:60]!r}; expected a JSON object with the key is")
 
     def _hear(self) -> _Message:
         """The next message after the greeting. It is not waited for before the first request is sent: that one is on
@@ -134,7 +141,7 @@ class Client:
                 raise
         _preparation.begin()
         if message["is"] == "error":
-            raise _errors.of(message["code"], message["err"])
+            raise _errors.of(int(message.get("code", 1)), str(message.get("err", message)))
         return message
 
     # ---- files ----

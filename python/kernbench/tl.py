@@ -193,8 +193,8 @@ class Value:
             " waits for the number, or tl.where, which chooses elements"
         )
 
-    __float__ = __int__ = __bool__  # type: ignore[assignment]
-    __index__ = __len__ = __iter__ = __bool__  # type: ignore[assignment]
+    __float__ = __int__ = __bool__
+    __index__ = __len__ = __iter__ = __bool__
 
     @property
     def elements(self) -> int:
@@ -536,10 +536,10 @@ def arange(start: Number, end: Number, step: Optional[Number] = None, dtype: Opt
 def where(condition: Value, a: "Union[Value, Number]", b: "Union[Value, Number]") -> Value:
     """Elements of ``a`` where the condition holds, else of ``b``; one of the two may be a number."""
     recorder = _recorder()
-    if isinstance(a, Value) and isinstance(b, Value):
-        shape = _broadcast(condition.shape, _broadcast(a.shape, b.shape))
-        return recorder.make("where", shape, a.dtype, **{"if": condition._number}, a=a._number, b=b._number)
     if isinstance(a, Value):
+        if isinstance(b, Value):
+            shape = _broadcast(condition.shape, _broadcast(a.shape, b.shape))
+            return recorder.make("where", shape, a.dtype, **{"if": condition._number}, a=a._number, b=b._number)
         shape = _broadcast(condition.shape, a.shape)
         return recorder.make("where", shape, a.dtype, **{"if": condition._number}, a=a._number, y=_number(b))
     if isinstance(b, Value):

@@ -41,7 +41,7 @@ def _placement(text: Optional[str]) -> Optional[str]:
 
 def _write_file(file: str, array: "np.ndarray[Any, Any]", dtype: "np.dtype[Any]") -> None:
     """An array's elements, row-major; a large one by two threads, since most of the time is the system's."""
-    data = memoryview(np.ascontiguousarray(array, dtype).reshape(-1)).cast("B")
+    data = np.ascontiguousarray(array, dtype).reshape(-1).view(np.uint8).data
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         half = len(data) // 2 if len(data) >= _LARGE else len(data)

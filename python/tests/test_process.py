@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import glob
+import io
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import textwrap
 import time
 import unittest
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -140,6 +142,26 @@ class ProcessTest(unittest.TestCase):
             kept = torch.tensor(big)
             self.assertEqual(maps(), 1, kept)
         self.assertEqual(maps(), 0)
+
+    def test_mangled_answers_are_errors(self) -> None:
+        good = b'{"is":"done","kernbench":"1"}'
+        random = np.random.default_rng(7)
+        errors = 0
+        for i in range(200):
+            text = bytearray(good)
+            for at in random.integers(0, len(text), 1 + i % 9):
+                text[at] = random.integers(0, 256)
+            head = len(text).to_bytes(4, "big") if i % 4 else random.bytes(4)
+            said = _client.encoded({"is": "ready", "kernbench": "1"})
+            child = mock.Mock(pid=1, stdout=io.BytesIO(len(said).to_bytes(4, "big") + said + head + bytes(text)))
+            child.wait.return_value = 0
+            with mock.patch("subprocess.Popen", return_value=child):
+                client = _client.Client()
+            try:
+                client.ask({"do": "version"})
+            except kb.KernbenchError:
+                errors += 1  # and no other: whatever else is raised fails this test
+        self.assertGreater(errors, 150)
 
     def test_stop_twice(self) -> None:
         kb.version()
