@@ -64,6 +64,7 @@ final class ReleaseTest {
         .anyMatch(n -> n.endsWith("-sources.jar"))
         .anyMatch(n -> n.endsWith("-javadoc.jar"))
         .anyMatch(n -> n.endsWith(".whl"))
+        .anyMatch(n -> n.endsWith("-site.zip"))
         .anyMatch(n -> n.endsWith(".tar.gz"))
         .contains("CHANGELOG.md", "Containerfile", "SHA256SUMS");
     run(Map.of(), "sh", "-c", "cd first && sha256sum --check SHA256SUMS");

@@ -48,7 +48,6 @@ final class RoomsTest {
   private static final Map<String, Integer> LARGER_CIRCLES =
       Map.of(
           "device", 35, // the units of a PE and the world that they share
-          "torch", 24, // a session and the ranks in it
           "nn.autograd", 14); // a graph and the operations that it offers
 
   private final Map<String, Set<String>> plan = plan();

@@ -60,7 +60,7 @@ final class SweepOnSparkTest {
   }
 
   private Path local(String file) {
-    Sweep sweep = PointTask.sweep(file, SweepOnSpark.version());
+    Sweep sweep = PointTask.sweep(file, ClusterSweep.version());
     SweepFolder folder = SweepFolder.create(directory.resolve("local"));
     try (ResultStore store = folder.open()) {
       SweepRunner.of(sweep, store, Progress.SILENT).run(false, 1, () -> SweepRunner.inPlace(sweep));
@@ -81,7 +81,7 @@ final class SweepOnSparkTest {
     Path out = directory.resolve("spark");
 
     int failed =
-        SweepOnSpark.run(
+        ClusterSweep.run(
             spark,
             file,
             out,
@@ -102,7 +102,7 @@ final class SweepOnSparkTest {
     Path out = directory.resolve("spark");
 
     assertThatThrownBy(() ->
-            SweepOnSpark.run(
+            ClusterSweep.run(
                 spark,
                 file,
                 out,
@@ -113,10 +113,10 @@ final class SweepOnSparkTest {
                   }
                 }))
         .hasMessageContaining("lost for good");
-    assertThatThrownBy(() -> SweepOnSpark.run(spark, file, out, false, point -> {}))
+    assertThatThrownBy(() -> ClusterSweep.run(spark, file, out, false, point -> {}))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("--resume");
-    SweepOnSpark.run(spark, file, out, true, point -> {});
+    ClusterSweep.run(spark, file, out, true, point -> {});
 
     assertSameAs(local(file), out);
   }
@@ -130,7 +130,7 @@ final class SweepOnSparkTest {
     Files.writeString(file, "bench: " + source + "\ntopology: tiny\nvary:\n  n: [1, 100, 1000]\n");
     Path out = directory.resolve("spark");
 
-    assertThat(SweepOnSpark.run(spark, file.toString(), out, false, point -> {})).isZero();
+    assertThat(ClusterSweep.run(spark, file.toString(), out, false, point -> {})).isZero();
 
     assertSameAs(local(file.toString()), out);
     assertThat(Files.readAllLines(out.resolve("results.csv"))).hasSize(1 + 3);

@@ -1,9 +1,11 @@
 package org.kernbench.ccl;
 
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.config.Suggest;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.ProtocolsSpec;
+import org.kernbench.tl.Handle;
 import org.kernbench.tl.Tl;
 
 /**
@@ -108,6 +110,11 @@ public final class CallPacing {
     return expectedPs;
   }
 
+  /** Time in which a rank hands a byte to the wire, in picoseconds. */
+  public double psPerByte() {
+    return psPerByte;
+  }
+
   /** Before a rank does anything. */
   public void begin(Tl tl) {
     let(tl, protocol.basePs());
@@ -123,9 +130,40 @@ public final class CallPacing {
     let(tl, Math.round(bytes * psPerByte) + (first ? stepPs : 0));
   }
 
+  /**
+   * What several rings share: the copies of all of them are one after the other, but beside all
+   * else that the kernel does, as threads of their own make them. So a message may leave when the
+   * copies before it and its own have had their time.
+   */
+  public final class Copies {
+    private final Tl tl;
+    private @Nullable Handle before;
+
+    /** Of the kernel of one rank. */
+    public Copies(Tl tl) {
+      this.tl = tl;
+    }
+
+    /**
+     * Before a message is sent.
+     *
+     * @param bytes of it
+     * @param first whether nothing hides the latency of its step
+     */
+    public void beforeSend(long bytes, boolean first) {
+      if (before == null) {
+        let(tl, Math.round(bytes * psPerByte));
+      } else {
+        tl.await(before);
+      }
+      let(tl, first ? stepPs : 0);
+      before = tl.elapse(Math.max(1, Math.round(bytes * psPerByte)));
+    }
+  }
+
   private static void let(Tl tl, long ps) {
     if (ps > 0) {
-      tl.await(tl.elapse(ps));
+      tl.await(tl.elapseInProtocol(ps));
     }
   }
 }

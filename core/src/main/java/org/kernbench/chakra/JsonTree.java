@@ -26,14 +26,24 @@ final class JsonTree {
 
   private JsonTree() {}
 
+  /** The one value of a text. */
   static Object read(String text, String file) {
+    List<Object> all = readAll(text, file);
+    if (all.size() > 1) {
+      throw new TraceException(file + ": more than one value; expected one JSON object");
+    }
+    return all.getFirst();
+  }
+
+  /** The values of a text one after the other, at least one. */
+  static List<Object> readAll(String text, String file) {
     try (JsonParser json = FACTORY.createParser(ObjectReadContext.empty(), text)) {
+      List<Object> all = new ArrayList<>();
       json.nextToken();
-      Object value = value(json);
-      if (json.nextToken() != null) {
-        throw new TraceException(file + ": more than one value; expected one JSON object");
-      }
-      return value;
+      do {
+        all.add(value(json));
+      } while (json.nextToken() != null);
+      return all;
     } catch (JacksonException e) {
       throw new TraceException(
           "%s: line %s, column %s: no JSON (%s); expected an object"

@@ -1,6 +1,8 @@
 package org.kernbench.cli;
 
 import java.util.concurrent.Callable;
+import org.kernbench.cli.text.ParameterCompletion;
+import org.kernbench.eval.benches.BenchRegistry;
 import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -14,15 +16,19 @@ import picocli.CommandLine.Spec;
     customSynopsis = "kernbench completion",
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
-    description = "Prints a script that completes commands and options in bash and zsh.",
+    description = {
+      "Prints a script that completes commands, options, benches, machines, and names and values",
+      "of parameters, in bash and zsh."
+    },
     optionListHeading = "%n",
     footerHeading = "%nExamples%n",
     footer = {
-      "  source <(kernbench completion)                              this shell",
+      "  source <(kernbench completion)                              this shell, bash or zsh",
       "  kernbench completion > ~/.local/share/bash-completion/completions/kernbench",
     })
 final class CompletionCommand implements Callable<Integer> {
   private final Terminal terminal;
+  private final BenchRegistry benches;
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
@@ -32,15 +38,18 @@ final class CompletionCommand implements Callable<Integer> {
       description = "Show this help.")
   boolean help;
 
-  CompletionCommand(Terminal terminal) {
+  CompletionCommand(Terminal terminal, BenchRegistry benches) {
     this.terminal = terminal;
+    this.benches = benches;
   }
 
   @Override
   public Integer call() {
     CommandLine root = spec.root().commandLine();
     // Started as ./kernbench the command completes just as well.
-    terminal.out().print(AutoComplete.bash("kernbench", root).replaceAll("(?m)^# on .*\n", ""));
+    String commands = AutoComplete.bash("kernbench", root).replaceAll("(?m)^# on .*\n", "");
+    terminal.out().print(commands.replaceAll("(?m)^complete .*\n", ""));
+    terminal.out().print(new ParameterCompletion(benches).script());
     return 0;
   }
 }

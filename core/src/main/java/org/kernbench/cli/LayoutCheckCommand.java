@@ -112,6 +112,14 @@ final class LayoutCheckCommand implements Callable<Integer> {
   private String recompute = "none";
 
   @Option(
+      names = "--zero",
+      paramLabel = "N",
+      description =
+          "One model: what data-parallel ranks divide: 1 the optimizer, 2 gradients, too, 3"
+              + " parameters, too (default: 0, nothing).")
+  private int zero;
+
+  @Option(
       names = "--masks",
       paramLabel = "MASKS",
       description =
@@ -187,9 +195,9 @@ final class LayoutCheckCommand implements Callable<Integer> {
   }
 
   private void refuseStages() {
-    if (schedule != null || vpp != 1 || tied || !recompute.equals("none")) {
+    if (schedule != null || vpp != 1 || tied || !recompute.equals("none") || zero != 0) {
       throw new UsageException(
-          "--schedule, --vpp, --tied and --recompute are for layouts of one model, e.g. tp=2,pp=2;"
+          "--schedule, --vpp, --tied, --recompute and --zero are for layouts of one model, e.g. tp=2,pp=2;"
               + " leave them out, or the encoder");
     }
   }
@@ -234,17 +242,19 @@ final class LayoutCheckCommand implements Callable<Integer> {
       RankGrid grid = grids.get(i);
       all.add(
           new PipelineComparison.Layout(
-              size(grid, "tp"),
-              size(grid, "cp"),
-              size(grid, "dp"),
-              size(grid, "pp"),
-              layouts.get(i).endsWith(":sp") || (model.equals("tiny-moe") && size(grid, "tp") > 1),
-              count,
-              schedule == null ? "1f1b" : schedule,
-              vpp,
-              tied,
-              what,
-              new ExpertGroups.Sizes(size(grid, "ep"), size(grid, "etp"))));
+                  size(grid, "tp"),
+                  size(grid, "cp"),
+                  size(grid, "dp"),
+                  size(grid, "pp"),
+                  layouts.get(i).endsWith(":sp")
+                      || (model.equals("tiny-moe") && size(grid, "tp") > 1),
+                  count,
+                  schedule == null ? "1f1b" : schedule,
+                  vpp,
+                  tied,
+                  what,
+                  new ExpertGroups.Sizes(size(grid, "ep"), size(grid, "etp")))
+              .withZero(zero));
     }
     LayoutCheck.Hardware hardware = hardware();
     return PipelineCheck.of(

@@ -139,7 +139,7 @@ public final class Main implements Runnable, IVersionProvider {
     all.put("trace", () -> TraceCommand.with(terminal));
     all.put("import", () -> ImportCommand.with(terminal));
     all.put("new", () -> new NewCommand(terminal));
-    all.put("completion", () -> new CompletionCommand(terminal));
+    all.put("completion", () -> new CompletionCommand(terminal, benches));
     all.put("man", () -> new ManCommand(terminal));
     return all;
   }

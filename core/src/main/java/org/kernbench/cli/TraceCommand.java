@@ -13,7 +13,7 @@ import picocli.CommandLine.Spec;
 /** {@code kernbench trace}: Chakra execution traces of other systems. */
 @Command(
     name = "trace",
-    customSynopsis = "kernbench trace lint|run|sample [OPTIONS]",
+    customSynopsis = "kernbench trace lint|run|export|sample [OPTIONS]",
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = "Checks, runs and makes Chakra execution traces, one file per rank.",
@@ -33,6 +33,7 @@ final class TraceCommand implements Callable<Integer> {
     CommandLine line = new CommandLine(new TraceCommand());
     line.addSubcommand(new TraceLintCommand(terminal));
     line.addSubcommand(new TraceRunCommand());
+    line.addSubcommand(new TraceExportCommand());
     line.addSubcommand(new TraceSampleCommand(terminal));
     return line;
   }

@@ -32,7 +32,7 @@ final class TraceRunCommand implements Callable<Integer> {
   @Mixin private TraceCommand.Files traces = new TraceCommand.Files();
 
   @Option(
-      names = "--roofline",
+      names = {"--roofline", "--recompute"},
       description =
           "Computations last as num_ops and tensor_size take at this machine's peak, not as"
               + " recorded.")

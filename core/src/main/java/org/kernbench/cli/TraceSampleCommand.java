@@ -6,6 +6,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.chakra.TraceMistake;
 import org.kernbench.chakra.TraceNode;
 import org.kernbench.chakra.TraceSamples;
 import org.kernbench.chakra.TraceWriter;
@@ -26,7 +28,10 @@ import picocli.CommandLine.Parameters;
     description = "Writes the traces of a training step, one file per rank.",
     optionListHeading = "%n",
     footerHeading = "%nExamples%n",
-    footer = {"  kernbench trace sample data-parallel --ranks 8 --bytes 4194304 --out traces"})
+    footer = {
+      "  kernbench trace sample data-parallel --ranks 8 --bytes 4194304 --out traces",
+      "  kernbench trace sample tensor-parallel --mistake missing_collective --out traces"
+    })
 final class TraceSampleCommand implements Callable<Integer> {
   private static final int MOST_RANKS = 4096;
   private static final int MOST_LAYERS = 1000;
@@ -54,6 +59,14 @@ final class TraceSampleCommand implements Callable<Integer> {
   private long bytes = 1 << 20;
 
   @Option(
+      names = "--mistake",
+      paramLabel = "MISTAKE",
+      converter = Words.MistakeWord.class,
+      completionCandidates = Words.MistakeWord.class,
+      description = "A mistake in them, for lint to find: ${COMPLETION-CANDIDATES}.")
+  private @Nullable TraceMistake mistake;
+
+  @Option(
       names = "--out",
       required = true,
       paramLabel = "DIR",
@@ -79,8 +92,11 @@ final class TraceSampleCommand implements Callable<Integer> {
     String name = kind.name().toLowerCase(Locale.ROOT);
     Map<String, WholeFile.Content> files = new LinkedHashMap<>();
     for (int rank = 0; rank < ranks; rank++) {
+      TraceMistake wrong = rank == ranks - 1 ? mistake : null;
       List<TraceNode> nodes = samples.nodes(kind, rank);
-      files.put(name + "." + rank + ".et", to -> TraceWriter.write(nodes, to));
+      files.put(
+          name + "." + rank + ".et",
+          wrong != null ? to -> wrong.write(nodes, to) : to -> TraceWriter.write(nodes, to));
     }
     RunFolder.create(out);
     WholeFile.writeAll(out, files);

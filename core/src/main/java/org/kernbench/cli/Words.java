@@ -5,6 +5,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
+import org.kernbench.chakra.TraceMistake;
 import org.kernbench.chakra.TraceSamples;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
@@ -73,6 +74,19 @@ final class Words {
 
   private static List<String> names(Enum<?>[] constants) {
     return Arrays.stream(constants).map(c -> c.name().toLowerCase(Locale.ROOT)).toList();
+  }
+
+  /** Reads a mistake of sample traces. */
+  static final class MistakeWord implements ITypeConverter<TraceMistake>, Iterable<String> {
+    @Override
+    public Iterator<String> iterator() {
+      return names(TraceMistake.values()).iterator();
+    }
+
+    @Override
+    public TraceMistake convert(String text) {
+      return read(text, TraceMistake.values());
+    }
   }
 
   /** Reads a kind of sample traces. */

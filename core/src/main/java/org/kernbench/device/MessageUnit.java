@@ -15,7 +15,6 @@ import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.spec.Backpressure;
 import org.kernbench.machine.spec.BufferKind;
-import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.machine.spec.SlotAccess;
 import org.kernbench.machine.spec.SlotCost;
@@ -197,12 +196,13 @@ final class MessageUnit {
           "%s adds nothing up; expected reduces: true in its dimension of system.network"
               .formatted(machine.node(station.of.switchNode()).name()));
     }
-    if (share < Dimension.FULL_SHARE) {
-      double bytesPerSecond = machine.specOf(port).rate().bytesPerSecond() * (share / 1e9);
-      Rate rate = Rate.ofBytesPerSecond(Math.max(1, Math.round(bytesPerSecond)));
-      Rate known = station.rate;
-      station.rate = known == null || rate.bytesPerSecond() < known.bytesPerSecond() ? rate : known;
-    }
+    machine
+        .sumRate(port)
+        .ifPresent(rate -> {
+          Rate known = station.rate;
+          station.rate =
+              known == null || rate.bytesPerSecond() < known.bytesPerSecond() ? rate : known;
+        });
   }
 
   private void readsSlots(QueueEnd q, int own, boolean otherMemory) {

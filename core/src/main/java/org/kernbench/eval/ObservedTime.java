@@ -72,11 +72,17 @@ final class ObservedTime {
     List<Kernel> kernels = kernels(outcome, software);
     long delay =
         kernels.isEmpty() ? software.of(outcome.operationClass()).launchPs() : delayPs(kernels);
-    long way =
-        kernels.isEmpty()
-            ? wayPs(machine)
-            : kernels.getFirst().arrivedPs - calledPs(outcome, kernels.getFirst());
-    return way + outcome.critPs() + delay + software.synchronisePs();
+    return wayPs(outcome, kernels) + outcome.critPs() + delay + software.synchronisePs();
+  }
+
+  /** Of the first launch; none if the time has it already. */
+  private static long wayPs(Outcome outcome, List<Kernel> kernels) {
+    if (outcome.isTimeWhole()) {
+      return 0;
+    }
+    return kernels.isEmpty()
+        ? wayPs(outcome.machine())
+        : kernels.getFirst().arrivedPs - calledPs(outcome, kernels.getFirst());
   }
 
   /** From the host to a PE next to the host link. */

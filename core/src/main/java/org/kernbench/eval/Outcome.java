@@ -28,6 +28,7 @@ public final class Outcome {
   private final Map<String, Object> metrics = new LinkedHashMap<>();
   private final List<Map<String, Object>> rows = new ArrayList<>();
   private long critPs;
+  private boolean timeIsWhole;
   private long boundPs;
   private String boundKind = "";
   private OptionalLong formulaPs = OptionalLong.empty();
@@ -163,6 +164,7 @@ public final class Outcome {
 
   /** The same of a whole run, from the host's first call to the end of all launches. */
   public Outcome explainedRun(OpLog newLog, IpcqSpec queues) {
+    timeIsWhole();
     return explained(newLog, () -> Breakdown.ofRun(machine, newLog, queues));
   }
 
@@ -242,6 +244,19 @@ public final class Outcome {
 
   public long critPs() {
     return critPs;
+  }
+
+  /**
+   * No launch comes before that time: it begins with the host's first call, or the host has no part
+   * in it.
+   */
+  public Outcome timeIsWhole() {
+    timeIsWhole = true;
+    return this;
+  }
+
+  boolean isTimeWhole() {
+    return timeIsWhole;
   }
 
   public long boundPs() {

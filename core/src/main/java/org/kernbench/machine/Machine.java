@@ -27,6 +27,7 @@ import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.machine.spec.SlowPackage;
 import org.kernbench.machine.spec.SoftwareSpec;
 import org.kernbench.machine.spec.SramSpec;
+import org.kernbench.sim.Rate;
 
 /**
  * An immutable machine: packages (SIPs) of cubes of processing elements, joined by directed links.
@@ -457,6 +458,20 @@ public final class Machine {
   /** Whether a link leaves a switch that adds up, which then is a source. */
   private boolean leavesSums(int id) {
     return kindOf(linkFrom(id)) == NodeKind.SWITCH && dimensions().get(dimensionOf(id)).reduces();
+  }
+
+  /**
+   * At which rate the switch that a link enters adds up what comes over it; empty if it keeps up
+   * with the link.
+   *
+   * @param port a link to a switch that reduces
+   */
+  public Optional<Rate> sumRate(int port) {
+    long share = dimensions().get(dimensionOf(port)).sumShareBillionths();
+    double rate = specOf(port).rate().bytesPerSecond() * (share / 1e9);
+    return share < Dimension.FULL_SHARE
+        ? Optional.of(Rate.ofBytesPerSecond(Math.max(1, Math.round(rate))))
+        : Optional.empty();
   }
 
   /**

@@ -16,7 +16,8 @@ import org.kernbench.device.log.StreamCosts;
  *
  * <p>Its own simplifications: transfers share the memory as a fluid, all of a load's latency comes
  * before its bytes, and an epilogue is so many passes over the sums. Of long products the beginning
- * is followed and the rest goes on at its pace.
+ * is followed and the rest goes on at its pace. A batch on multiprocessors is followed as one long
+ * product, whose outputs wait for sums across the border of two products, too.
  */
 final class TileForecast {
   /** Steps that are followed of a product. */
@@ -48,9 +49,11 @@ final class TileForecast {
   private final CompositeGemm gemm;
   private final TileShape tile;
   private final int buffers;
+  private final int sets;
   private final long passes;
   private final int columns;
   private final int stepsOfOutput;
+  private final int rowsOfTiles;
   private final int outputs;
   private final int followedOutputs;
   private final int steps;
@@ -100,10 +103,15 @@ final class TileForecast {
     this.gemm = gemm;
     this.tile = tile;
     this.buffers = buffers;
+    this.sets = TileSearch.setsOfSums(costs, gemm, buffers);
     this.passes = TileSearch.passes(gemm);
     this.columns = Math.ceilDiv(gemm.n(), tile.n());
     this.stepsOfOutput = Math.max(1, Math.ceilDiv(gemm.k(), tile.k()));
-    this.outputs = Math.ceilDiv(gemm.m(), tile.m()) * columns;
+    this.rowsOfTiles = Math.ceilDiv(gemm.m(), tile.m());
+    this.outputs =
+        (int)
+            Math.min(
+                (long) rowsOfTiles * columns * TileSearch.followed(costs, gemm), Integer.MAX_VALUE);
     this.followedOutputs = Math.min(outputs, Math.max(4, Math.ceilDiv(FOLLOWED, stepsOfOutput)));
     this.steps = followedOutputs * stepsOfOutput;
     this.loadsOfStep = (gemm.a.isInTcm() ? 0 : 1) + (gemm.b.isInTcm() ? 0 : 1);
@@ -233,7 +241,7 @@ final class TileForecast {
     int before = step - 1;
     if (before >= 0) {
       boolean first = before % stepsOfOutput == 0;
-      if (first && before / stepsOfOutput >= 2) {
+      if (first && before / stepsOfOutput >= sets) {
         planned.add(Command.AWAIT_SUMS);
       }
       planned.add(Command.PRODUCT);
@@ -291,8 +299,8 @@ final class TileForecast {
   private boolean issue(Command command) {
     int before = step - 1;
     switch (command) {
-      case AWAIT_SUMS -> { // two sets of them
-        return await(stored[before / stepsOfOutput - 2]);
+      case AWAIT_SUMS -> {
+        return await(stored[before / stepsOfOutput - sets]);
       }
       case AWAIT_BUFFER -> {
         return await(used[step - buffers]);
@@ -338,7 +346,8 @@ final class TileForecast {
   }
 
   private int rows(int s) {
-    return Math.min(tile.m(), gemm.m() - s / stepsOfOutput / columns * tile.m());
+    int row = s / stepsOfOutput / columns % rowsOfTiles;
+    return Math.min(tile.m(), gemm.m() - row * tile.m());
   }
 
   private int width(int s) {

@@ -43,7 +43,7 @@ import org.kernbench.tensor.DType;
  */
 public final class TileSearch {
   /** What a tile is expected to take. */
-  public record Prediction(TileShape tile, int buffers, double ps, long tcmBytes) {}
+  public record Prediction(TileShape tile, int buffers, int sets, double ps, long tcmBytes) {}
 
   private static final int FEWEST = 2;
   private static final int MOST = 32;
@@ -59,6 +59,13 @@ public final class TileSearch {
 
   /** What a forecast is doubted by for each step, times the logarithm of their number. */
   private static final double DOUBT = 0.004;
+
+  /** Outputs and depth of a block of multiprocessors: 64 x 64, 32 deep, as CUTLASS has for f16. */
+  private static final int BLOCK = 64;
+
+  private static final int BLOCK_DEPTH = 32;
+
+  private static final int MOST_SETS = 8;
 
   /** Tiles that it follows before it stops. */
   private static final int LOOKS = 160;
@@ -111,9 +118,9 @@ public final class TileSearch {
       this.gemm = gemm;
       this.fixedTile = gemm.tile.isPresent() || costs.tileM() > 0;
       this.fixedBuffers = gemm.buffers.isPresent() || costs.buffers() > 0;
-      this.rows = candidates(gemm.m(), costs.arrayRows(), FINE);
-      this.depths = candidates(gemm.k(), 0, FINE);
-      this.columns = candidates(gemm.n(), costs.arrayColumns(), FINE);
+      this.rows = rows(gemm, FINE);
+      this.depths = depths(gemm, FINE);
+      this.columns = columns(gemm, FINE);
     }
 
     void look(Prediction p) {
@@ -238,9 +245,9 @@ public final class TileSearch {
 
   private List<TileShape> candidates(CompositeGemm gemm) {
     List<TileShape> all = new ArrayList<>();
-    TreeSet<Integer> depths = candidates(gemm.k(), 0, CANDIDATES);
-    TreeSet<Integer> columns = candidates(gemm.n(), costs.arrayColumns(), CANDIDATES);
-    for (int m : candidates(gemm.m(), costs.arrayRows(), CANDIDATES)) {
+    NavigableSet<Integer> depths = depths(gemm, CANDIDATES);
+    NavigableSet<Integer> columns = columns(gemm, CANDIDATES);
+    for (int m : rows(gemm, CANDIDATES)) {
       for (int n : columns) {
         for (int k : depths) {
           all.add(new TileShape(m, k, n));
@@ -248,6 +255,31 @@ public final class TileSearch {
       }
     }
     return all;
+  }
+
+  /**
+   * Of a batch, multiprocessors work in whole blocks: other sizes leave part of one idle in every
+   * step, and products of a batch hide nothing of it.
+   */
+  private NavigableSet<Integer> inBlocks(
+      CompositeGemm gemm, NavigableSet<Integer> sizes, int block) {
+    if (followed(costs, gemm) > 1) {
+      int whole = sizes.last();
+      sizes.removeIf(size -> size % block != 0 && size != whole);
+    }
+    return sizes;
+  }
+
+  private NavigableSet<Integer> rows(CompositeGemm gemm, int most) {
+    return inBlocks(gemm, candidates(gemm.m(), costs.arrayRows(), most), BLOCK);
+  }
+
+  private NavigableSet<Integer> columns(CompositeGemm gemm, int most) {
+    return inBlocks(gemm, candidates(gemm.n(), costs.arrayColumns(), most), BLOCK);
+  }
+
+  private NavigableSet<Integer> depths(CompositeGemm gemm, int most) {
+    return inBlocks(gemm, candidates(gemm.k(), 0, most), BLOCK_DEPTH);
   }
 
   /**
@@ -283,7 +315,7 @@ public final class TileSearch {
     final Step step = step(gemm, m, n, k);
     final double bytesPerPs = costs.bytesPerPs();
     final long outBytes = (long) m * n * gemm.out().shard().dtype().sizeBytes();
-    final double outputs = (double) gemm.m() / m * gemm.n() / n;
+    final double outputs = (double) followed(costs, gemm) * gemm.m() / m * gemm.n() / n;
     final double steps = outputs * gemm.k() / k;
     double product = step.productPs * ragged(gemm.m(), m, costs.arrayRows());
     product *= ragged(gemm.n(), n, costs.arrayColumns());
@@ -301,8 +333,9 @@ public final class TileSearch {
             + costs.latencyPs()
             + storeSerial;
     long sum = gemm.dtype().accumulator().sizeBytes();
-    long tcm = buffers * step.loadBytes + 2L * m * n * sum;
-    return new Prediction(new TileShape(m, k, n), buffers, ps, tcm);
+    int sets = setsOfSums(costs, gemm, buffers);
+    long tcm = buffers * step.loadBytes + (long) sets * m * n * sum;
+    return new Prediction(new TileShape(m, k, n), buffers, sets, ps, tcm);
   }
 
   /** What the array works along an extent in tiles over what it would if all were whole. */
@@ -340,6 +373,19 @@ public final class TileSearch {
         Math.max(serial, (loads * latency + serial) / costs.readQueues()),
         occupancy + costs.dispatchPs(),
         cost.durationPs(product) - occupancy);
+  }
+
+  /** Products that a search looks at together: a batch on multiprocessors, else one. */
+  static int followed(StreamCosts costs, CompositeGemm gemm) {
+    return costs.compute().isInWaves() ? gemm.batch : 1;
+  }
+
+  /**
+   * Output tiles that are summed or stored at once. One array makes the next while one is stored;
+   * of a batch, multiprocessors have as many under way as they hold tiles of operands.
+   */
+  static int setsOfSums(StreamCosts costs, CompositeGemm gemm, int buffers) {
+    return followed(costs, gemm) > 1 ? Math.clamp(buffers, 2, MOST_SETS) : 2;
   }
 
   /** Epilogues that go over the sums of an output tile. */

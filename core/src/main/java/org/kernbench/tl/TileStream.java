@@ -11,14 +11,15 @@ import org.kernbench.tensor.DType;
  * <p>A step multiplies one tile of A by one of B. Before the tiles of step {@code s} are loaded,
  * the product of step {@code s - 1} has been issued and that of step {@code s - buffers} has read
  * its own, so at most {@code buffers} tiles of each operand are in TCM. Before the first product of
- * an output tile, the store of the output before the last has ended: two sets of sums. Engines do
- * the rest: nothing else orders the commands.
+ * an output tile, the store of the output before the last has ended: two sets of sums, or more (see
+ * {@link TileSearch}). Engines do the rest: nothing else orders the commands.
  */
 final class TileStream {
   private final Tl tl;
   private final CompositeGemm gemm;
   private final TileShape tile;
   private final int buffers;
+  private final int sets;
   private final int columns;
   private final int stepsOfOutput;
   private final int steps;
@@ -43,6 +44,7 @@ final class TileStream {
     this.gemm = gemm;
     this.tile = plan.tile();
     this.buffers = plan.buffers();
+    this.sets = plan.sets();
     this.columns = Math.ceilDiv(gemm.n(), tile.n());
     this.stepsOfOutput = Math.max(1, Math.ceilDiv(gemm.k(), tile.k()));
     this.steps = Math.ceilDiv(gemm.m(), tile.m()) * columns * stepsOfOutput;
@@ -125,7 +127,7 @@ final class TileStream {
     int s = step.number;
     boolean first = s % stepsOfOutput == 0;
     boolean last = s % stepsOfOutput == stepsOfOutput - 1;
-    if (first && stored.size() == 2) {
+    if (first && stored.size() == sets) {
       tl.fenceReaders(stored.remove());
     }
     if (gemm.has(Epilogue.Scope.K_TILE)) {

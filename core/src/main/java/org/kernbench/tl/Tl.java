@@ -844,7 +844,19 @@ public final class Tl {
    * @param picoseconds above 0, counted from when the PE's CPU issues it
    */
   public Handle elapse(long picoseconds) {
-    ComputeOp time = new ComputeOp.Elapsed(picoseconds);
+    return elapse(picoseconds, ComputeOp.Elapsed.Of.COMPUTATION);
+  }
+
+  /**
+   * {@link #elapse} of what the program of a collective library takes beside its messages;
+   * explanations call it protocol.
+   */
+  public Handle elapseInProtocol(long picoseconds) {
+    return elapse(picoseconds, ComputeOp.Elapsed.Of.PROTOCOL);
+  }
+
+  private Handle elapse(long picoseconds, ComputeOp.Elapsed.Of of) {
+    ComputeOp time = new ComputeOp.Elapsed(picoseconds, of);
     return new Handle(port.compute(time, 0, Register.NONE, 0, Register.NONE, 0, Register.NONE, 0));
   }
 

@@ -21,7 +21,7 @@ public final class Ahbm {
       throw new SimulationException(
           "setDevice: got %s; expected 0 to %s, the %ss of machine %s"
               .formatted(
-                  index, deviceCount() - 1, session.rankLevelName(), session.machine.name()));
+                  index, deviceCount() - 1, session.rankLevelName(), session.machine().name()));
     }
     device = index;
   }

@@ -9,20 +9,24 @@ final class CallSite {
   private static final Set<String> OWN =
       Set.of(
           "Calls",
+          "Collectives",
+          "DeviceMemory",
           "Distributed",
           "Groups",
-          "LaunchWait",
+          "KernelRuns",
           "Members",
           "Messages",
           "Multiprocessing",
           "Post",
           "ProcessGroup",
+          "Rank",
           "Rendezvous",
           "Scheduler",
           "Session",
           "Tensor",
           "TensorChecks",
           "Torch",
+          "Wait",
           "Work",
           "Worker");
   private static final String PACKAGE = CallSite.class.getPackageName() + ".";

@@ -2,7 +2,6 @@ package org.kernbench.torch;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.kernbench.config.Suggest;
@@ -19,9 +18,11 @@ import org.kernbench.torch.collective.ReduceKind;
  */
 public final class Distributed {
   private final Session session;
+  private final Groups groups;
 
-  Distributed(Session session) {
+  Distributed(Session session, Groups groups) {
     this.session = session;
+    this.groups = groups;
   }
 
   /**
@@ -33,52 +34,52 @@ public final class Distributed {
    */
   public void initProcessGroup(String backend) {
     CollectiveBackend found = backend(backend);
-    Worker worker = session.current();
-    Members open = session.groups.world();
-    if (open != null && (worker == null || open.isOpenFor(worker.rank()))) {
+    Rank caller = session.current();
+    Members open = groups.world();
+    if (open != null && (caller == null || open.isOpenFor(caller.number()))) {
       throw new SimulationException(
           "initProcessGroup: the process group is open already; expected one call, in the host"
               + " program or in every rank, or destroyProcessGroup before the next");
     }
-    if (worker == null) {
+    if (caller == null) {
       session.synchronize();
       connect(found);
     } else {
-      meet(found, worker);
+      meet(found, caller);
     }
   }
 
   /** {@link #initProcessGroup(String)} with the name of the only backend. */
   public void initProcessGroup() {
-    initProcessGroup(session.options.collectives().map(CollectiveBackend::name).orElse("ahbm"));
+    initProcessGroup(session.options().collectives().map(CollectiveBackend::name).orElse("ahbm"));
   }
 
-  private void meet(CollectiveBackend found, Worker worker) {
-    if (worker.worldSize() != found.worldSize()) {
+  private void meet(CollectiveBackend found, Rank caller) {
+    if (caller.worldSize() != found.worldSize()) {
       throw new SimulationException(
           """
           initProcessGroup: %s ranks were spawned, but the world size is %s; spawn as \
           many, or set world_size of the collective configuration\
           """
-              .formatted(worker.worldSize(), found.worldSize()));
+              .formatted(caller.worldSize(), found.worldSize()));
     }
     Fingerprint mine = new Fingerprint("initProcessGroup", "world", 0, found.name());
-    Rendezvous meeting = session.opening;
+    Rendezvous meeting = groups.opening;
     if (meeting == null) {
-      int[] all = new int[worker.worldSize()];
+      int[] all = new int[caller.worldSize()];
       Arrays.setAll(all, i -> i);
-      meeting = new Rendezvous(mine, all, worker.rank());
-      session.opening = meeting;
+      meeting = new Rendezvous(mine, all, caller.number());
+      groups.opening = meeting;
     }
-    if (meeting.arrive(worker.rank(), mine, null)) {
-      session.opening = null;
+    if (meeting.arrive(caller.number(), mine, null)) {
+      groups.opening = null;
       meeting.endAfter(session.pendingLaunches(), () -> connect(found));
     }
-    worker.block(meeting);
+    caller.block(meeting);
   }
 
   private CollectiveBackend backend(String name) {
-    Optional<CollectiveBackend> found = session.options.collectives();
+    Optional<CollectiveBackend> found = session.options().collectives();
     if (found.isEmpty()) {
       throw new SimulationException(
           "initProcessGroup: no collective backend; open Torch with TorchOptions.withCollectives");
@@ -100,9 +101,9 @@ public final class Distributed {
           """
           initProcessGroup: world size %s; expected 1 to %s, one per %s of machine %s\
           """
-              .formatted(size, devices, session.rankLevelName(), session.machine.name()));
+              .formatted(size, devices, session.rankLevelName(), session.machine().name()));
     }
-    session.groups.open(backend, size);
+    groups.open(backend, size);
   }
 
   // ---- groups ----
@@ -164,32 +165,32 @@ public final class Distributed {
       }
     }
     List<Members> made = make(method, world, sorted);
-    Worker worker = session.current();
+    Rank caller = session.current();
     List<ProcessGroup> all = new ArrayList<>(made.size());
     for (Members group : made) {
       all.add(handle(group));
     }
-    int own = worker == null ? 0 : listOf[worker.rank()];
+    int own = caller == null ? 0 : listOf[caller.number()];
     return new SubGroups(own >= 0 ? all.get(own) : all.getFirst(), all);
   }
 
   private ProcessGroup handle(Members group) {
-    Worker worker = session.current();
-    return worker == null ? group.handle() : group.handle(worker.rank());
+    Rank caller = session.current();
+    return caller == null ? group.handle() : group.handle(caller.number());
   }
 
   private List<Members> make(String method, Members world, List<List<Integer>> lists) {
-    Worker worker = session.current();
-    if (worker == null) {
-      return lists.stream().map(session.groups::make).toList();
+    Rank caller = session.current();
+    if (caller == null) {
+      return lists.stream().map(groups::make).toList();
     }
-    Fingerprint mine = world.next(worker.rank(), method, lists);
-    Rendezvous meeting = world.meet(worker.rank(), mine, null);
+    Fingerprint mine = world.next(caller.number(), method, lists);
+    Rendezvous meeting = world.meet(caller.number(), mine, null);
     if (meeting.isFull()) {
-      meeting.make(lists.stream().map(session.groups::make).toList());
+      meeting.make(lists.stream().map(groups::make).toList());
       meeting.end(null);
     }
-    worker.block(meeting);
+    caller.block(meeting);
     return meeting.made();
   }
 
@@ -232,9 +233,9 @@ public final class Distributed {
 
   /** Whether there is a process group, for the rank that asks or, in the host program, at all. */
   public boolean isInitialized() {
-    Members world = session.groups.world();
-    Worker worker = session.current();
-    return world != null && (worker == null || world.isOpenFor(worker.rank()));
+    Members world = groups.world();
+    Rank caller = session.current();
+    return world != null && (caller == null || world.isOpenFor(caller.number()));
   }
 
   /**
@@ -243,28 +244,28 @@ public final class Distributed {
    */
   public void destroyProcessGroup() {
     Members world = open("destroyProcessGroup");
-    Worker worker = session.current();
-    if (worker == null) {
+    Rank caller = session.current();
+    if (caller == null) {
       session.synchronize();
-      session.groups.close(world);
+      groups.close(world);
     } else {
-      session.groups.leaveWorld(worker.rank());
+      groups.leaveWorld(caller.number());
     }
   }
 
   /** Leaves one group; the world as well as {@link #destroyProcessGroup()}. */
   public void destroyProcessGroup(ProcessGroup group) {
     Members world = open("destroyProcessGroup");
-    Worker worker = session.current();
+    Rank caller = session.current();
     if (group.members() == world) {
       destroyProcessGroup();
-    } else if (worker == null) {
-      session.groups.close(group.members());
+    } else if (caller == null) {
+      groups.close(group.members());
     } else if (!group.isMember()) {
       throw new SimulationException(
-          "rank " + worker.rank() + ": destroyProcessGroup of " + group + "; expected a member");
-    } else if (group.members().leave(worker.rank())) {
-      session.groups.close(group.members());
+          "rank " + caller.number() + ": destroyProcessGroup of " + group + "; expected a member");
+    } else if (group.members().leave(caller.number())) {
+      groups.close(group.members());
     }
   }
 
@@ -273,7 +274,7 @@ public final class Distributed {
   /** The number of the rank that asks ({@code get_rank}). */
   public int getRank() {
     open("getRank");
-    return worker("getRank").rank();
+    return caller("getRank").number();
   }
 
   /** The number in a group of the rank that asks; -1 if it is no member. */
@@ -303,7 +304,7 @@ public final class Distributed {
    */
   public QueueSet queues() {
     open("queues");
-    return session.groups.ownQueues();
+    return groups.ownQueues();
   }
 
   // ---- the world's operations; those of other groups are on ProcessGroup ----
@@ -408,27 +409,27 @@ public final class Distributed {
 
   /** Every collective that was handed to the device since {@link Torch#open}, in order. */
   public List<CollectiveRun> history() {
-    return Collections.unmodifiableList(session.history);
+    return groups.collectives().history();
   }
 
   private ProcessGroup of(String op) {
-    worker(op);
+    caller(op);
     return open(op).handle();
   }
 
   private Members open(String op) {
-    Members world = session.groups.world();
-    Worker worker = session.current();
-    if (world == null || (worker != null && !world.isOpenFor(worker.rank()))) {
+    Members world = groups.world();
+    Rank caller = session.current();
+    if (world == null || (caller != null && !world.isOpenFor(caller.number()))) {
       throw new SimulationException(
           op + ": there is no process group; call initProcessGroup first");
     }
     return world;
   }
 
-  private Worker worker(String op) {
-    Worker worker = session.current();
-    if (worker == null) {
+  private Rank caller(String op) {
+    Rank caller = session.current();
+    if (caller == null) {
       throw new SimulationException(
           """
           %s in the host program, which is no rank; call it in a body given to \
@@ -436,6 +437,6 @@ public final class Distributed {
           """
               .formatted(op));
     }
-    return worker;
+    return caller;
   }
 }

@@ -21,6 +21,8 @@ final class Groups {
   private static final int KNOWN_PAIRS = 4096;
 
   private final Session session;
+  private final Collectives collectives;
+  private final Messages messages;
   private final Set<Members> subgroups = new LinkedHashSet<>();
   private final Set<Members> ofHost = new HashSet<>();
   private final Map<List<Integer>, Map<Lane, Members.Connected>> pairs = new LinkedHashMap<>();
@@ -28,10 +30,26 @@ final class Groups {
   private @Nullable Members world;
   private @Nullable QueueSet ownQueues;
   private int made;
+
+  /** The ranks that have called initProcessGroup while others have not yet. */
+  @Nullable Rendezvous opening;
+
   private boolean worldOfHost;
 
   Groups(Session session) {
     this.session = session;
+    this.collectives = new Collectives(session);
+    this.messages = new Messages(session, collectives, this::pairs);
+  }
+
+  /** Messages between ranks of these groups. */
+  Messages messages() {
+    return messages;
+  }
+
+  /** What these groups have handed to the device. */
+  Collectives collectives() {
+    return collectives;
   }
 
   @Nullable Members world() {
@@ -42,21 +60,25 @@ final class Groups {
   void open(CollectiveBackend with, int size) {
     int[] ranks = new int[size];
     Arrays.setAll(ranks, i -> i);
-    Members opened = new Members(session, with, "world", ranks);
-    opened.connected(Lane.LEAD).communicator().firstQueues().ifPresent(session::install);
+    Members opened = members(with, "world", ranks);
+    opened.connected(Lane.LEAD).communicator().firstQueues().ifPresent(collectives::install);
     backend = with;
     world = opened;
-    worldOfHost = session.scheduler == null;
+    worldOfHost = !session.hasRanks();
     session.logRanks(size);
+  }
+
+  private Members members(CollectiveBackend with, String name, int[] ranks) {
+    return new Members(session, collectives, messages, with, name, ranks);
   }
 
   /** A group of some ranks of the world, ascending. */
   Members make(List<Integer> ranks) {
     made++;
     int[] sorted = ranks.stream().mapToInt(Integer::intValue).toArray();
-    Members group = new Members(session, Objects.requireNonNull(backend), "group " + made, sorted);
+    Members group = members(Objects.requireNonNull(backend), "group " + made, sorted);
     subgroups.add(group);
-    if (session.scheduler == null) {
+    if (!session.hasRanks()) {
       ofHost.add(group);
     }
     return group;
@@ -74,10 +96,10 @@ final class Groups {
       world = null;
       made = 0;
       pairs.clear();
-      session.uninstallIdle();
+      collectives.uninstallIdle();
       QueueSet own = ownQueues;
       if (own != null && !own.isInUse()) {
-        session.simulator.uninstall(own);
+        session.simulator().uninstall(own);
       }
       ownQueues = null;
     }
@@ -111,6 +133,9 @@ final class Groups {
 
   /** What ranks have opened ends with them; what the host has opened starts afresh. */
   void endOfSpawn() {
+    messages.reset();
+    session.forgetWorks();
+    opening = null;
     Members w = world;
     if (w == null) {
       return;
@@ -138,7 +163,7 @@ final class Groups {
           w.connected(Lane.LEAD)
               .communicator()
               .firstQueues()
-              .map(session.simulator::installApart)
+              .map(session.simulator()::installApart)
               .orElseThrow(() ->
                   new SimulationException(
                       """
@@ -152,7 +177,7 @@ final class Groups {
   }
 
   /** A lane of ranks that only send each other messages. */
-  Members.Connected pairs(List<Integer> ranks, Lane lane) {
+  private Members.Connected pairs(List<Integer> ranks, Lane lane) {
     Members w = Objects.requireNonNull(world);
     if (ranks.size() == w.size()) {
       return w.connected(lane);

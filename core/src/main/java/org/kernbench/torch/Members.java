@@ -28,6 +28,7 @@ final class Members {
   private static final int COPY_BLOCK = 4096;
 
   private final Session session;
+  private final Collectives collectives;
   private final CollectiveBackend backend;
   private final String name;
   private final int[] ranks;
@@ -45,15 +46,22 @@ final class Members {
    *
    * @param ranks global numbers, ascending
    */
-  Members(Session session, CollectiveBackend backend, String name, int[] ranks) {
+  Members(
+      Session session,
+      Collectives collectives,
+      Messages messages,
+      CollectiveBackend backend,
+      String name,
+      int[] ranks) {
     this.session = session;
+    this.collectives = collectives;
     this.backend = backend;
     this.name = name;
     this.ranks = ranks;
     this.rankList = Arrays.stream(ranks).boxed().toList();
     this.sequence = new int[ranks.length];
-    this.handle = new ProcessGroup(session, this, true);
-    this.outside = new ProcessGroup(session, this, false);
+    this.handle = new ProcessGroup(session, messages, this, true);
+    this.outside = new ProcessGroup(session, messages, this, false);
   }
 
   /** Algorithms bound to one PE of each member. */
@@ -204,14 +212,14 @@ final class Members {
     Tensor result = first.out() == null ? first.any() : first.output();
     return plans.isEmpty()
         ? null
-        : session.perform(op, name, rankList, plans, tensors, result.name());
+        : collectives.perform(op, name, rankList, plans, tensors, result.name());
   }
 
   /** What a group of one does: input to output, a block at a time. */
   private CollectivePlan copy(CollectiveCall call) {
     return new CollectivePlan(
         "copy",
-        new QueuePlan(session.machine.ipcq(), List.of()),
+        new QueuePlan(session.machine().ipcq(), List.of()),
         tl -> {
           int n = Math.toIntExact(call.elements());
           for (int at = 0; at < n; at += COPY_BLOCK) {
@@ -231,7 +239,7 @@ final class Members {
     Connected connected = connected(Lane.LEAD);
     CollectiveCall call = CollectiveCall.barrier(size());
     CollectivePlan plan = connected.communicator().plan(call);
-    return session.perform(
+    return collectives.perform(
         CollectiveOp.BARRIER,
         name,
         rankList,

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.BiFunction;
 import org.kernbench.device.Launch;
 import org.kernbench.torch.collective.CollectiveCall;
 import org.kernbench.torch.collective.CollectiveOp;
@@ -25,12 +26,24 @@ import org.kernbench.torch.collective.Message;
  */
 final class Messages {
   private final Session session;
+  private final Collectives collectives;
+  private final BiFunction<List<Integer>, Lane, Members.Connected> lanesOf;
   private final Map<Way, ArrayDeque<Post>> unmatched = new LinkedHashMap<>();
   private final Map<Way, int[]> posted = new HashMap<>();
   private final List<Pair> matched = new ArrayList<>();
 
-  Messages(Session session) {
+  /**
+   * No messages yet.
+   *
+   * @param lanesOf gives a lane of ranks that only send each other messages
+   */
+  Messages(
+      Session session,
+      Collectives collectives,
+      BiFunction<List<Integer>, Lane, Members.Connected> lanesOf) {
     this.session = session;
+    this.collectives = collectives;
+    this.lanesOf = lanesOf;
   }
 
   /** From one global rank to another, in a group. */
@@ -139,12 +152,12 @@ final class Messages {
     }
     List<LanePlan> plans = new ArrayList<>();
     lanes.forEach((lane, messages) -> {
-      Members.Connected connected = session.pairs(members, lane);
+      Members.Connected connected = lanesOf.apply(members, lane);
       CollectiveCall call = CollectiveCall.messages(members.size(), messages);
       plans.add(new LanePlan(connected.leads(), call, connected.communicator().plan(call)));
     });
     Launch launch =
-        session.perform(
+        collectives.perform(
             CollectiveOp.POINT_TO_POINT,
             pairs.getFirst().send.group.name(),
             members,

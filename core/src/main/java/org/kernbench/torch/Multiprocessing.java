@@ -6,9 +6,11 @@ import org.kernbench.machine.SimulationException;
 /** Starts ranks ({@code torch.multiprocessing} in PyTorch). */
 public final class Multiprocessing {
   private final Session session;
+  private final Groups groups;
 
-  Multiprocessing(Session session) {
+  Multiprocessing(Session session, Groups groups) {
     this.session = session;
+    this.groups = groups;
   }
 
   /**
@@ -36,7 +38,7 @@ public final class Multiprocessing {
       throw new SimulationException(
           "spawn with room for " + pending + " launches; expected 1 or more, such as 4096");
     }
-    if (session.scheduler != null) {
+    if (session.hasRanks()) {
       throw new SimulationException(
           "spawn inside a rank; expected it in the host program, one at a time");
     }
@@ -47,9 +49,9 @@ public final class Multiprocessing {
           spawn of %s ranks: expected 1 to %s, one per %s of machine %s; spawn fewer, \
           choose a finer rank_level or a larger machine\
           """
-              .formatted(worldSize, devices, session.rankLevelName(), session.machine.name()));
+              .formatted(worldSize, devices, session.rankLevelName(), session.machine().name()));
     }
-    Members before = session.groups.world();
+    Members before = groups.world();
     if (before != null && before.size() != worldSize) {
       throw new SimulationException(
           """
@@ -58,12 +60,13 @@ public final class Multiprocessing {
           """
               .formatted(worldSize, before.size(), worldSize));
     }
-    session.scheduler = new Scheduler(session, worldSize, body, pending);
+    Scheduler scheduler = new Scheduler(session, groups, worldSize, body, pending);
+    session.beginRanks(scheduler::current);
     try {
-      session.scheduler.run();
+      scheduler.run();
     } finally {
-      session.scheduler = null;
-      session.endOfSpawn();
+      session.endRanks();
+      groups.endOfSpawn();
     }
   }
 }

@@ -1,6 +1,8 @@
 package org.kernbench.torch;
 
 import java.util.BitSet;
+import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 
@@ -59,8 +61,9 @@ final class Post implements Wait {
     over = true;
   }
 
-  @Nullable Launch launch() {
-    return launch;
+  @Override
+  public Optional<Launch> launch() {
+    return Optional.ofNullable(launch);
   }
 
   @Override
@@ -69,7 +72,7 @@ final class Post implements Wait {
   }
 
   @Override
-  public boolean advance(Session session) {
+  public boolean advance(Consumer<Launch> drive) {
     return false;
   }
 
@@ -81,7 +84,7 @@ final class Post implements Wait {
   }
 
   @Override
-  public String describe(Scheduler scheduler) {
+  public String describe() {
     return this + ", which waits for rank " + peer;
   }
 

@@ -5,7 +5,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.device.Launch;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.collective.CollectiveOp;
@@ -32,16 +31,19 @@ import org.kernbench.torch.collective.ReduceKind;
  */
 public final class ProcessGroup {
   private final Session session;
+  private final Messages messages;
   private final Members members;
   private final boolean usable;
   private final boolean apart;
 
-  ProcessGroup(Session session, Members members, boolean usable) {
-    this(session, members, usable, false);
+  ProcessGroup(Session session, Messages messages, Members members, boolean usable) {
+    this(session, messages, members, usable, false);
   }
 
-  private ProcessGroup(Session session, Members members, boolean usable, boolean apart) {
+  private ProcessGroup(
+      Session session, Messages messages, Members members, boolean usable, boolean apart) {
     this.session = session;
+    this.messages = messages;
     this.members = members;
     this.usable = usable;
     this.apart = apart;
@@ -54,7 +56,7 @@ public final class ProcessGroup {
    * a pipeline does.
    */
   public ProcessGroup withMessagesApart() {
-    return new ProcessGroup(session, members, usable, true);
+    return new ProcessGroup(session, messages, members, usable, true);
   }
 
   // ---- who ----
@@ -76,14 +78,14 @@ public final class ProcessGroup {
 
   /** Whether this is a handle for members and, inside a rank, the rank is one. */
   public boolean isMember() {
-    Worker worker = session.current();
-    return usable && (worker == null || members.member(worker.rank()) >= 0);
+    Rank caller = session.current();
+    return usable && (caller == null || members.member(caller.number()) >= 0);
   }
 
   /** The calling rank's number in this group, by ascending global number; -1 if it is not in it. */
   public int rank() {
-    Worker worker = session.current();
-    return worker == null ? -1 : members.member(worker.rank());
+    Rank caller = session.current();
+    return caller == null ? -1 : members.member(caller.number());
   }
 
   /** The global number of a member. */
@@ -348,15 +350,15 @@ public final class ProcessGroup {
 
   private Work post(boolean isSend, Tensor tensor, int peer) {
     String method = isSend ? "send" : "recv";
-    Worker worker = caller(method);
-    int rank = worker.rank();
+    Rank caller = caller(method);
+    int rank = caller.number();
     if (members.member(peer) < 0 || peer == rank) {
       throw members.error(
           method,
           rank,
           "peer " + peer + "; expected the global rank of another member, of " + shown());
     }
-    TensorChecks.check(session, method, rank, tensor);
+    TensorChecks.check(session, session.device(rank), method, rank, tensor);
     Operands operands =
         new Operands(
             tensor.dtype(),
@@ -367,14 +369,14 @@ public final class ProcessGroup {
             TensorChecks.places(tensor, session.device(rank)));
     int src = isSend ? rank : peer;
     int dst = isSend ? peer : rank;
-    int sequence = session.messages.next(members, isSend, src, dst);
+    int sequence = messages.next(members, isSend, src, dst);
     Post post =
         new Post(isSend, rank, peer, members, sequence, tensor, operands, CallSite.here(), apart);
     session.checkNotWritten(List.of(tensor), method);
     Work work =
         new Work(session, rank, post, post, post.place, List.of(tensor), isSend ? null : tensor);
     session.begin(work);
-    session.messages.post(post);
+    messages.post(post);
     return work;
   }
 
@@ -386,27 +388,24 @@ public final class ProcessGroup {
    * not come is named by the error, as {@code monitored_barrier} of PyTorch does.
    */
   public void barrier() {
-    Worker worker = caller("barrier");
-    int member = members.member(worker.rank());
+    Rank caller = caller("barrier");
+    int member = members.member(caller.number());
     Rendezvous meeting =
         members.meet(member, members.next(member, CollectiveOp.BARRIER.method(), ""), null);
     if (meeting.isFull()) {
       meeting.end(members.barrier());
     }
-    worker.block(meeting);
-    Launch launch = meeting.launch();
-    if (launch != null) {
-      session.await(launch);
-    } else {
-      session.synchronizeDevice(worker.rank());
-    }
+    caller.block(meeting);
+    meeting
+        .launch()
+        .ifPresentOrElse(session::await, () -> session.synchronizeDevice(caller.number()));
   }
 
   // ---- how ----
 
   private boolean isRank(int globalRank) {
-    Worker worker = session.current();
-    return worker != null && worker.rank() == globalRank;
+    Rank caller = session.current();
+    return caller != null && caller.number() == globalRank;
   }
 
   private Request whole(CollectiveOp op, Tensor tensor) {
@@ -467,29 +466,25 @@ public final class ProcessGroup {
   }
 
   private void perform(Request r) {
-    Worker worker = caller(r.op.method());
-    Rendezvous meeting = meet(r, worker, "");
-    worker.block(meeting);
-    Launch launch = meeting.launch();
-    if (launch != null) {
-      for (Tensor t : r.tensors()) {
-        t.usedBy(launch);
-      }
-    }
+    Rank caller = caller(r.op.method());
+    Rendezvous meeting = meet(r, caller, "");
+    caller.block(meeting);
+    meeting.launch().ifPresent(launch -> r.tensors().forEach(t -> t.usedBy(launch)));
   }
 
   private Work start(Request r) {
-    Worker worker = caller(r.op.method());
+    Rank caller = caller(r.op.method());
     String place = CallSite.here();
-    Rendezvous meeting = meet(r, worker, place);
+    Rendezvous meeting = meet(r, caller, place);
     Work work =
-        new Work(session, worker.rank(), meeting, meeting.fingerprint(), place, r.tensors(), r.out);
+        new Work(
+            session, caller.number(), meeting, meeting.fingerprint(), place, r.tensors(), r.out);
     session.begin(work);
     return work;
   }
 
-  private Rendezvous meet(Request r, Worker worker, String place) {
-    int rank = worker.rank();
+  private Rendezvous meet(Request r, Rank caller, String place) {
+    int rank = caller.number();
     int member = members.member(rank);
     String method = r.op.method();
     Operands operands = check(r, rank, member);
@@ -513,7 +508,7 @@ public final class ProcessGroup {
     Tensor out = r.out;
     List<Tensor> tensors = r.tensors();
     for (Tensor t : tensors) {
-      TensorChecks.check(session, method, rank, t);
+      TensorChecks.check(session, session.device(rank), method, rank, t);
     }
     session.checkNotWritten(tensors, method);
     if (r.reduce.isPresent()) {
@@ -665,9 +660,9 @@ public final class ProcessGroup {
   }
 
   /** The rank that calls, if it may. */
-  private Worker caller(String method) {
-    Worker worker = session.current();
-    if (worker == null) {
+  private Rank caller(String method) {
+    Rank caller = session.current();
+    if (caller == null) {
       throw new SimulationException(
           """
           %s in the host program, which is no rank; call it in a body given to \
@@ -675,20 +670,20 @@ public final class ProcessGroup {
           """
               .formatted(method));
     }
-    if (!usable || members.member(worker.rank()) < 0) {
+    if (!usable || members.member(caller.number()) < 0) {
       throw members.error(
           method,
-          worker.rank(),
+          caller.number(),
           """
           the rank is not a member, of %s; check isMember() before, or give the rank a \
           group of its own\
           """
               .formatted(shown()));
     }
-    if (!members.isOpenFor(worker.rank())) {
-      throw members.error(method, worker.rank(), "the group has been destroyed");
+    if (!members.isOpenFor(caller.number())) {
+      throw members.error(method, caller.number(), "the group has been destroyed");
     }
-    return worker;
+    return caller;
   }
 
   private String shown() {

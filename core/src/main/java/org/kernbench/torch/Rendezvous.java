@@ -2,6 +2,8 @@ package org.kernbench.torch;
 
 import java.util.BitSet;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 
@@ -120,9 +122,9 @@ final class Rendezvous implements Wait {
     completion = last;
   }
 
-  /** The device's part; null before the meeting is over, or if there is none. */
-  @Nullable Launch launch() {
-    return launch;
+  @Override
+  public Optional<Launch> launch() {
+    return Optional.ofNullable(launch);
   }
 
   @Override
@@ -131,14 +133,14 @@ final class Rendezvous implements Wait {
   }
 
   @Override
-  public boolean advance(Session session) {
+  public boolean advance(Consumer<Launch> drive) {
     List<Launch> launches = first;
     if (launches == null) {
       return false;
     }
     if (!over) {
       for (Launch each : launches) {
-        session.drive(each);
+        drive.accept(each);
       }
       over = true;
       completion.run();
@@ -158,9 +160,9 @@ final class Rendezvous implements Wait {
   }
 
   @Override
-  public String describe(Scheduler scheduler) {
+  public String describe() {
     BitSet missing = missing();
-    String what = missing.isEmpty() ? "its kernel" : Scheduler.ranks(missing);
+    String what = missing.isEmpty() ? "its kernel" : Rank.named(missing);
     return fingerprint + ", which waits for " + what;
   }
 }

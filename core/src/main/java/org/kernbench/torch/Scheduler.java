@@ -29,21 +29,24 @@ final class Scheduler {
   private static final int PENDING_PER_RANK = 16;
 
   private final Session session;
-  private final Worker[] workers;
+  private final Groups groups;
+  private final Rank[] ranks;
   private final SortedMap<Integer, Throwable> failures = new TreeMap<>();
   private final List<Throwable> whileAborting = new ArrayList<>();
-  private @Nullable Worker current;
+  private @Nullable Rank current;
   private boolean aborting;
   private boolean waitedBefore;
 
   private final int pending;
 
-  Scheduler(Session session, int worldSize, Consumer<Worker> body, int pending) {
+  Scheduler(Session session, Groups groups, int worldSize, Consumer<Worker> body, int pending) {
     this.session = session;
+    this.groups = groups;
     this.pending = pending;
-    this.workers = new Worker[worldSize];
+    this.ranks = new Rank[worldSize];
     for (int rank = 0; rank < worldSize; rank++) {
-      workers[rank] = new Worker(this, rank, new Torch(session, rank, false), body);
+      Worker worker = new Worker(rank, worldSize, new Torch(session, groups, rank, false));
+      ranks[rank] = new Rank(rank, worldSize, () -> body.accept(worker), () -> aborting);
     }
   }
 
@@ -52,16 +55,8 @@ final class Scheduler {
     return Math.max(PENDING, PENDING_PER_RANK * worldSize);
   }
 
-  int worldSize() {
-    return workers.length;
-  }
-
-  @Nullable Worker current() {
+  @Nullable Rank current() {
     return current;
-  }
-
-  boolean isAborting() {
-    return aborting;
   }
 
   /**
@@ -88,15 +83,15 @@ final class Scheduler {
     }
     abort();
     if (!failures.isEmpty()) {
-      SpawnException e = new SpawnException(failures, workers.length);
+      SpawnException e = new SpawnException(failures, ranks.length);
       whileAborting.forEach(e::addSuppressed);
       throw e;
     }
   }
 
   private boolean haveEnded() {
-    for (Worker w : workers) {
-      if (!w.isEnded()) {
+    for (Rank r : ranks) {
+      if (!r.isEnded()) {
         return false;
       }
     }
@@ -107,15 +102,15 @@ final class Scheduler {
    * Resumes each rank that can run now; those that become able meanwhile wait for the next round.
    */
   private boolean round() {
-    BitSet runnable = new BitSet(workers.length);
-    for (Worker w : workers) {
-      runnable.set(w.rank(), w.isRunnable());
+    BitSet runnable = new BitSet(ranks.length);
+    for (Rank r : ranks) {
+      runnable.set(r.number(), r.isRunnable());
     }
     for (int rank = runnable.nextSetBit(0); rank >= 0; rank = runnable.nextSetBit(rank + 1)) {
-      Worker w = workers[rank];
-      current = w;
+      Rank r = ranks[rank];
+      current = r;
       try {
-        w.resume();
+        r.resume();
       } catch (Throwable t) {
         failures.put(rank, t);
         aborting = true; // the others stop where they next yield
@@ -124,7 +119,7 @@ final class Scheduler {
       }
     }
     if (!aborting) {
-      attributed(session.messages::flush);
+      attributed(groups.messages()::flush);
       attributed(() -> session.keepPendingBelow(pending));
       checkStuckSince();
     }
@@ -134,8 +129,8 @@ final class Scheduler {
   /** Ranks that wait for others over two rounds may wait for ever, while the others go on. */
   private void checkStuckSince() {
     boolean waiting = false;
-    for (Worker w : workers) {
-      Wait wait = w.isEnded() ? null : w.waitingFor();
+    for (Rank r : ranks) {
+      Wait wait = r.isEnded() ? null : r.waitingFor();
       waiting |= wait != null && !wait.isOver();
     }
     if (waiting && waitedBefore) {
@@ -149,16 +144,16 @@ final class Scheduler {
     checkStuck();
     boolean[] moved = new boolean[1];
     attributed(() -> {
-      for (Worker w : workers) {
-        Wait wait = w.isEnded() ? null : w.waitingFor();
-        if (wait != null && !wait.isOver() && wait.advance(session)) {
+      for (Rank r : ranks) {
+        Wait wait = r.isEnded() ? null : r.waitingFor();
+        if (wait != null && !wait.isOver() && wait.advance(session::drive)) {
           moved[0] = true;
         }
       }
     });
     if (moved[0]) {
-      for (Worker w : workers) {
-        if (!w.isEnded() && w.waitingFor() instanceof PollWait poll) {
+      for (Rank r : ranks) {
+        if (!r.isEnded() && r.waitingFor() instanceof Work.Poll poll) {
           poll.end();
         }
       }
@@ -174,15 +169,15 @@ final class Scheduler {
   private void checkStuck() {
     Map<Wait, BitSet> waits = new LinkedHashMap<>();
     BitSet moving = new BitSet();
-    for (Worker w : workers) {
-      if (w.isEnded()) {
+    for (Rank r : ranks) {
+      if (r.isEnded()) {
         continue;
       }
-      Wait wait = w.waitingFor();
+      Wait wait = r.waitingFor();
       if (wait == null || wait.isOver()) {
-        moving.set(w.rank());
+        moving.set(r.number());
       } else {
-        waits.computeIfAbsent(wait, k -> new BitSet()).set(w.rank());
+        waits.computeIfAbsent(wait, k -> new BitSet()).set(r.number());
       }
     }
     boolean more = true;
@@ -207,16 +202,16 @@ final class Scheduler {
   /** What ranks have begun together and others never came to. */
   private void checkFinished() {
     StringBuilder s = new StringBuilder();
-    for (Rendezvous meeting : session.groups.openMeetings()) {
+    for (Rendezvous meeting : groups.openMeetings()) {
       s.append("\n  ")
           .append(meeting.fingerprint())
           .append(", at ")
           .append(meeting.firstPlace())
           .append(": ")
-          .append(ranks(meeting.missing()))
+          .append(Rank.named(meeting.missing()))
           .append(" never came");
     }
-    for (Post post : session.messages.unmatched()) {
+    for (Post post : groups.messages().unmatched()) {
       s.append("\n  rank ")
           .append(post.rank)
           .append(": ")
@@ -255,11 +250,11 @@ final class Scheduler {
 
   private void abort() {
     aborting = true;
-    for (Worker w : workers) {
-      if (!w.isEnded()) {
-        current = w;
+    for (Rank r : ranks) {
+      if (!r.isEnded()) {
+        current = r;
         try {
-          w.abort();
+          r.abort();
         } catch (Throwable t) {
           whileAborting.add(t);
         } finally {
@@ -274,9 +269,9 @@ final class Scheduler {
   private String deadlock() {
     int waiting = 0;
     boolean messages = false;
-    for (Worker w : workers) {
-      waiting += w.isEnded() ? 0 : 1;
-      messages |= !w.isEnded() && w.waitingFor() instanceof Post;
+    for (Rank r : ranks) {
+      waiting += r.isEnded() ? 0 : 1;
+      messages |= !r.isEnded() && r.waitingFor() instanceof Post;
     }
     return """
     deadlock at %s: no event is queued and %s of %s ranks wait%s
@@ -285,7 +280,7 @@ final class Scheduler {
         .formatted(
             session.now(),
             waiting,
-            workers.length,
+            ranks.length,
             waits("\n  "),
             messages
                 ? "; ranks that send to each other need batchIsendIrecv, or isend before recv"
@@ -296,32 +291,20 @@ final class Scheduler {
   private String waits(String separator) {
     Map<String, BitSet> waits = new LinkedHashMap<>();
     BitSet ended = new BitSet();
-    for (Worker w : workers) {
-      Wait wait = w.waitingFor();
-      if (w.isEnded()) {
-        ended.set(w.rank());
+    for (Rank r : ranks) {
+      Wait wait = r.waitingFor();
+      if (r.isEnded()) {
+        ended.set(r.number());
       } else if (wait != null) {
-        String what = wait.describe(this) + "; called at " + w.place();
-        waits.computeIfAbsent(what, k -> new BitSet()).set(w.rank());
+        String what = wait.describe() + "; called at " + r.place();
+        waits.computeIfAbsent(what, k -> new BitSet()).set(r.number());
       }
     }
     StringBuilder s = new StringBuilder();
-    waits.forEach((what, who) -> s.append(separator).append(ranks(who)).append(": ").append(what));
+    waits.forEach(
+        (what, who) -> s.append(separator).append(Rank.named(who)).append(": ").append(what));
     if (!ended.isEmpty()) {
-      s.append(separator).append(ranks(ended)).append(": ended");
-    }
-    return s.toString();
-  }
-
-  /** For example {@code rank 3} or {@code ranks 0-4, 7}. */
-  static String ranks(BitSet set) {
-    StringBuilder s = new StringBuilder(set.cardinality() == 1 ? "rank " : "ranks ");
-    String separator = "";
-    for (int from = set.nextSetBit(0); from >= 0; ) {
-      int to = set.nextClearBit(from) - 1;
-      s.append(separator).append(from).append(to > from ? "-" + to : "");
-      separator = ", ";
-      from = set.nextSetBit(to + 1);
+      s.append(separator).append(Rank.named(ended)).append(": ended");
     }
     return s.toString();
   }

@@ -4,90 +4,65 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.LaunchRequest;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
-import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.ReusableProgram;
 import org.kernbench.device.Simulator;
-import org.kernbench.device.Steps;
-import org.kernbench.device.memory.AddressMapping;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
-import org.kernbench.machine.VirtualAddress;
-import org.kernbench.tensor.Shape;
-import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.LaunchGrid;
 import org.kernbench.tl.PureKernel;
-import org.kernbench.tl.RangeException;
-import org.kernbench.tl.SteppedKernel;
 import org.kernbench.tl.Tl;
+import org.kernbench.torch.KernelRuns.Use;
 import org.kernbench.torch.collective.BusyTimes;
 import org.kernbench.torch.collective.CollectiveBackend;
-import org.kernbench.torch.collective.CollectiveOp;
-import org.kernbench.torch.collective.CollectiveRun;
-import org.kernbench.torch.collective.LanePlan;
 import org.kernbench.torch.placement.Device;
-import org.kernbench.torch.placement.HbmAllocator;
-import org.kernbench.torch.placement.OutOfHbmException;
-import org.kernbench.torch.placement.RangeAllocator;
 import org.kernbench.torch.placement.RankLevel;
-import org.kernbench.torch.placement.ShardSpec;
 
 /**
- * What all views of one {@link Torch} share: simulator, memory, launches under way, and the ranks
- * if a spawn is running. Simulated time moves only in {@link #drive}, which ranks never call: they
- * yield, and the {@link Scheduler} drives when no rank can run.
+ * What all views of one {@link Torch} share of the devices: simulator, memory, launches under way.
+ * Simulated time moves only in {@link #drive}, which ranks never call: they yield, and the
+ * scheduler of ranks drives when none can run.
  */
-final class Session implements Parts.Memory {
-  final Machine machine;
-  final Simulator simulator;
-  final RankLevel rankLevel;
-  final TorchOptions options;
-  private final HbmAllocator hbm;
-  private final RangeAllocator virtual;
-  final List<CollectiveRun> history = new ArrayList<>();
+final class Session implements TensorHost {
+  private final Machine machine;
+  private final Simulator simulator;
+  private final RankLevel rankLevel;
+  private final TorchOptions options;
+  private final DeviceMemory memory;
+  private final KernelRuns kernels = new KernelRuns();
 
   private static final int COMPUTE = 0;
 
-  /** Owner of launches that no single rank has made, and that are no kernels of the program. */
-  private static final int COLLECTIVE = -2;
-
   private final int communication;
 
-  /** What the kernel that says its commands on this thread may use. */
-  private final ThreadLocal<Use> running = new ThreadLocal<>();
-
   private final List<Launch> undeclared = new ArrayList<>();
+  private int undeclaredLaunches;
   private final List<Tensor> leaving = new ArrayList<>();
   private List<Launch> pending = new ArrayList<>();
   private int tidyAt = 64;
   private boolean driving;
   private @Nullable Throwable stopped;
 
-  /** What kernels have thrown, on whichever thread, and which launch is to blame. */
-  private final Map<Throwable, Use> blamed = Collections.synchronizedMap(new IdentityHashMap<>());
+  /** While there are ranks: which of them is running. */
+  private @Nullable Supplier<@Nullable Rank> ranks;
 
-  @Nullable Scheduler scheduler;
   private final KernelState.Classes kernelClasses = new KernelState.Classes();
-  final Messages messages = new Messages(this);
-  final Groups groups = new Groups(this);
-  private final QueueSets queues;
   private final BusyTimes busy;
 
   /** Tensors that operations write which their rank has not waited for. */
@@ -96,36 +71,14 @@ final class Session implements Parts.Memory {
   /** By tensor, the operations that use it and that their rank has not waited for. */
   private final Map<Tensor, Integer> held = new IdentityHashMap<>();
 
-  /** The ranks that have called initProcessGroup while others have not yet. */
-  @Nullable Rendezvous opening;
-
   Session(Machine machine, Simulator simulator, TorchOptions options) {
     this.machine = machine;
     this.simulator = simulator;
     this.options = options;
     this.rankLevel = options.collectives().map(CollectiveBackend::rankLevel).orElse(RankLevel.SIP);
-    this.hbm = new HbmAllocator(machine.hbm().sizeBytes());
-    this.virtual =
-        new RangeAllocator(
-            VirtualAddress.BASE, VirtualAddress.SPACE_BYTES, machine.pe().mmu().pageBytes());
+    this.memory = new DeviceMemory(machine, simulator, this::releaseWhatIsUnused);
     this.communication = machine.pe().cpu().contexts() - 1;
-    this.queues = new QueueSets(simulator);
     this.busy = new BusyTimes(deviceCount());
-  }
-
-  /** A launch as the host knows it: who launched what on which tensors. */
-  private static final class Use {
-    final String kernel;
-    final List<Tensor> tensors;
-    final boolean declared;
-    final int owner;
-
-    Use(String kernel, List<Tensor> tensors, boolean declared, int owner) {
-      this.kernel = kernel;
-      this.tensors = tensors;
-      this.declared = declared;
-      this.owner = owner;
-    }
   }
 
   // ---- devices and ranks ----
@@ -146,18 +99,53 @@ final class Session implements Parts.Memory {
     };
   }
 
-  boolean hasValues() {
+  @Override
+  public boolean hasValues() {
     return simulator.mode() != Mode.TIME;
   }
 
-  MemoryUse memory() {
-    return new MemoryUse(hbm.mostUsed(), machine.hbm().sizeBytes(), hbm.byTensor());
+  @Override
+  public Machine machine() {
+    return machine;
+  }
+
+  @Override
+  public Simulator simulator() {
+    return simulator;
+  }
+
+  @Override
+  public DeviceMemory memory() {
+    return memory;
+  }
+
+  /** How long each device has been busy with kernels of the program. */
+  BusyTimes busy() {
+    return busy;
+  }
+
+  TorchOptions options() {
+    return options;
   }
 
   /** The rank whose body is running; null while the host program runs. */
-  @Nullable Worker current() {
-    Scheduler s = scheduler;
-    return s == null ? null : s.current();
+  @Nullable Rank current() {
+    Supplier<@Nullable Rank> running = ranks;
+    return running == null ? null : running.get();
+  }
+
+  /** Whether ranks have been spawned and not all have ended. */
+  boolean hasRanks() {
+    return ranks != null;
+  }
+
+  /** Ranks begin: from now on this says which of them is running. */
+  void beginRanks(Supplier<@Nullable Rank> running) {
+    ranks = running;
+  }
+
+  void endRanks() {
+    ranks = null;
   }
 
   // ---- launches ----
@@ -238,6 +226,7 @@ final class Session implements Parts.Memory {
     Launch launch = start(use, kernel, pes, COMPUTE, simulator.latestQueues(), after);
     undeclared.removeIf(Launch::isDone);
     undeclared.add(launch);
+    undeclaredLaunches++;
     return launch;
   }
 
@@ -258,8 +247,8 @@ final class Session implements Parts.Memory {
   }
 
   private int rank() {
-    Worker worker = current();
-    return worker == null ? -1 : worker.rank();
+    Rank rank = current();
+    return rank == null ? -1 : rank.number();
   }
 
   private Launch start(
@@ -269,7 +258,7 @@ final class Session implements Parts.Memory {
       int stream,
       Optional<QueueSet> queueSet,
       List<Launch> after) {
-    checkUsable("launch of kernel " + use.kernel);
+    checkUsable("launch of kernel " + use.kernel());
     int first = Integer.MAX_VALUE;
     int last = -1;
     for (Pe pe : pes) {
@@ -277,18 +266,18 @@ final class Session implements Parts.Memory {
       last = Math.max(last, pe.sip());
     }
     LaunchGrid grid = new LaunchGrid(first, last - first + 1);
-    Function<PePort, Runnable> program = port -> program(use, kernel, new Tl(port, grid));
+    Function<PePort, Runnable> program = port -> kernels.program(use, kernel, new Tl(port, grid));
     if (kernel instanceof PureKernel pure) {
       program = reusable(program, pure);
     }
-    LaunchRequest spec = new LaunchRequest(use.kernel, pes, stream, queueSet, after);
+    LaunchRequest spec = new LaunchRequest(use.kernel(), pes, stream, queueSet, after);
     Launch launch = simulator.launch(spec, program);
     if (pending.size() >= tidyAt) {
       pending.removeIf(Launch::isDone);
       tidyAt = Math.max(64, pending.size() * 2);
     }
     pending.add(launch);
-    if (use.owner != COLLECTIVE && options.collectives().isPresent()) {
+    if (use.owner() != KernelRuns.COLLECTIVE && options.collectives().isPresent()) {
       recordBusy(pes, launch);
     }
     return launch;
@@ -333,121 +322,16 @@ final class Session implements Parts.Memory {
     return rankLevel.deviceOf(machine, pe);
   }
 
-  /** Each PE runs its own kernel; in steps if all of them are. */
-  private static Kernel byPe(Map<Pe, Kernel> kernels) {
-    if (kernels.values().stream().allMatch(SteppedKernel.class::isInstance)) {
-      return (SteppedKernel) tl -> ((SteppedKernel) at(tl.pe(), kernels)).begin(tl);
-    }
-    return tl -> at(tl.pe(), kernels).run(tl);
-  }
-
-  private static Kernel at(Pe pe, Map<Pe, Kernel> kernels) {
-    return Objects.requireNonNull(kernels.get(pe), "launched where it has a kernel");
-  }
-
-  private Runnable program(Use use, Kernel kernel, Tl tl) {
-    if (kernel instanceof SteppedKernel stepped) {
-      return new GuardedSteps(use, stepped, tl);
-    }
-    return () ->
-        guard(
-            use,
-            tl.pe(),
-            () -> {
-              kernel.run(tl);
-              return false;
-            });
-  }
-
-  /** A kernel in steps, begun with the first. */
-  private final class GuardedSteps implements Steps {
-    private final Use use;
-    private final Tl tl;
-    private Steps steps;
-
-    GuardedSteps(Use use, SteppedKernel kernel, Tl tl) {
-      this.use = use;
-      this.tl = tl;
-      this.steps =
-          () -> {
-            steps = begin(kernel);
-            return steps.next();
-          };
-    }
-
-    private Steps begin(SteppedKernel kernel) {
-      Steps begun = kernel.begin(tl);
-      if (begun == null) {
-        throw new SimulationException(
-            "kernel " + use.kernel + " at " + tl.pe() + ": begin gave null; expected its steps");
-      }
-      return begun;
-    }
-
-    @Override
-    public boolean next() {
-      return guard(use, tl.pe(), steps);
+  @Override
+  public void checkUse(Tensor tensor, Pe pe) {
+    if (driving) {
+      kernels.checkUse(tensor, pe);
     }
   }
 
-  /** Lets a kernel say commands; what it throws becomes a message, and the launch is to blame. */
-  private boolean guard(Use use, Pe at, Steps body) {
-    // Collectives run beside other kernels of a PE, but use no tensor: they know its shards.
-    boolean mayUseTensors = use.owner != COLLECTIVE;
-    if (mayUseTensors) {
-      running.set(use);
-    }
-    try {
-      return body.next();
-    } catch (RangeException e) {
-      SimulationException thrown = new SimulationException(told(use, at, e));
-      blamed.put(thrown, use);
-      throw thrown;
-    } catch (ShapeException e) {
-      ShapeException thrown = new ShapeException(told(use, at, e));
-      blamed.put(thrown, use);
-      throw thrown;
-    } catch (RuntimeException | AssertionError e) {
-      blamed.put(e, use);
-      throw e;
-    } finally {
-      if (mayUseTensors) {
-        running.remove();
-      }
-    }
-  }
-
-  private static String told(Use use, Pe at, RuntimeException e) {
-    return "kernel " + use.kernel + " at " + at + ": " + e.getMessage() + userLine(e);
-  }
-
-  /** Where a kernel has called the language; what it calls lies in two packages. */
-  private static String userLine(RuntimeException e) {
-    String language = Tl.class.getPackageName() + ".";
-    String values = Shape.class.getPackageName() + ".";
-    for (StackTraceElement frame : e.getStackTrace()) {
-      String type = frame.getClassName();
-      if (!type.startsWith(language) && !type.startsWith(values)) {
-        return " (" + frame.getFileName() + ":" + frame.getLineNumber() + ")";
-      }
-    }
-    return "";
-  }
-
-  /** Refuses a tensor to a kernel that did not name it: reads of the host could not wait for it. */
-  void checkUse(Tensor tensor, Pe pe) {
-    if (!driving) {
-      return;
-    }
-    Use use = running.get();
-    if (use != null && use.declared && !use.tensors.contains(tensor)) {
-      throw new SimulationException(
-          """
-          kernel %s at %s uses tensor %s, which it was not launched with; pass it to \
-          launch, so that reads of the host wait for the kernel\
-          """
-              .formatted(use.kernel, pe, tensor.name()));
-    }
+  @Override
+  public int undeclaredLaunches() {
+    return undeclaredLaunches;
   }
 
   /** Returns when the launch is done: a rank yields, the host program lets time run. */
@@ -456,11 +340,11 @@ final class Session implements Parts.Memory {
       return;
     }
     checkUsable("waiting for kernel " + launch.name());
-    Worker worker = current();
-    if (worker == null) {
+    Rank rank = current();
+    if (rank == null) {
       drive(launch);
     } else {
-      worker.block(new LaunchWait(launch));
+      rank.block(new Wait.ForKernel(launch));
     }
   }
 
@@ -482,15 +366,16 @@ final class Session implements Parts.Memory {
 
   /** The rank that launched the kernel that threw this; -1 if none did or it is not known. */
   int owner(Throwable thrown) {
-    Use use = blamed.get(thrown);
-    return use == null || use.owner == COLLECTIVE ? -1 : use.owner;
+    return kernels.owner(thrown);
   }
 
-  boolean isDriving() {
+  @Override
+  public boolean isDriving() {
     return driving;
   }
 
-  boolean isStopped() {
+  @Override
+  public boolean isStopped() {
     return stopped != null;
   }
 
@@ -556,10 +441,9 @@ final class Session implements Parts.Memory {
     return false;
   }
 
-  /**
-   * Completes the kernels that could still read or change a tensor; collectives are not among them.
-   */
-  void settle(Tensor tensor) {
+  /** Collectives are not among what is completed. */
+  @Override
+  public void settle(Tensor tensor) {
     checkNotWritten(List.of(tensor), "use");
     for (Launch launch : tensor.users()) {
       await(launch);
@@ -571,53 +455,21 @@ final class Session implements Parts.Memory {
     }
   }
 
-  // ---- collectives ----
-
-  /** Opens queues of the collectives ahead of their first use. */
-  void install(QueuePlan plan) {
-    queues.of(plan, 1, this::synchronize);
-  }
-
-  /** Removes the queues of collectives that are not under way. */
-  void uninstallIdle() {
-    queues.clear();
-  }
-
-  /** A lane of ranks that only send each other messages. */
-  Members.Connected pairs(List<Integer> ranks, Lane lane) {
-    return groups.pairs(ranks, lane);
-  }
+  // ---- operations of ranks together ----
 
   /**
-   * Hands a collective to the device: it starts when the kernels that use its tensors are done.
+   * A kernel of ranks together, on the communication stream: it starts when the kernels that use
+   * its tensors are done.
    *
-   * @param ranks global numbers of the members
-   * @param plans of its lanes, at least one
-   * @param tensors that it reads or writes, of all members
-   * @param result name of what it writes, for reports
+   * @param alsoAfter other launches that it starts after
    */
-  Launch perform(
-      CollectiveOp op,
-      String group,
-      List<Integer> ranks,
-      List<LanePlan> plans,
+  Launch launchCollective(
+      String name,
+      Kernel kernel,
+      List<Pe> pes,
+      QueueSet queues,
       List<Tensor> tensors,
-      String result) {
-    QueuePlan plan = queues.union(plans.stream().map(p -> p.plan().queues()).toList());
-    QueueSet set = queues.of(plan, plans.size(), this::synchronize);
-    List<Pe> pes = plans.getFirst().pes();
-    Kernel kernel = plans.getFirst().plan().kernel();
-    if (plans.size() > 1) {
-      pes = new ArrayList<>();
-      Map<Pe, Kernel> kernels = new HashMap<>();
-      for (LanePlan lane : plans) {
-        for (Pe pe : lane.pes()) {
-          pes.add(pe);
-          kernels.put(pe, lane.plan().kernel());
-        }
-      }
-      kernel = byPe(kernels);
-    }
+      List<Launch> alsoAfter) {
     Set<Launch> before = Collections.newSetFromMap(new IdentityHashMap<>());
     List<Launch> after = new ArrayList<>();
     for (Tensor t : tensors) {
@@ -631,25 +483,22 @@ final class Session implements Parts.Memory {
       }
     }
     addUnlessOrdered(after, undeclared, communication, List.of());
-    if (op == CollectiveOp.BARRIER) {
-      addOnDevices(after, ranks);
-    }
-    String name = op.method() + " (" + plans.getFirst().plan().algorithm() + ")";
-    Use use = new Use(name, List.of(), true, COLLECTIVE);
-    Launch launch = start(use, kernel, pes, communication, Optional.of(set), after);
-    history.add(new CollectiveRun(group, ranks, plans, result, set, launch, busy));
-    simulator.opLog().launches().exchanges(launch.id(), RankExchanges.of(op, ranks, plans));
-    return launch;
+    after.addAll(alsoAfter);
+    Use use = new Use(name, List.of(), true, KernelRuns.COLLECTIVE);
+    return start(use, kernel, pes, communication, Optional.of(queues), after);
   }
 
-  private void addOnDevices(List<Launch> after, List<Integer> ranks) {
+  /** Launches that are not done yet on the devices of some ranks. */
+  List<Launch> pendingOn(List<Integer> ranks) {
     BitSet devices = new BitSet();
     ranks.forEach(devices::set);
+    List<Launch> on = new ArrayList<>();
     for (Launch launch : pendingLaunches()) {
       if (launch.pes().stream().anyMatch(pe -> devices.get(deviceOf(pe)))) {
-        after.add(launch);
+        on.add(launch);
       }
     }
+    return on;
   }
 
   /** The rank goes on while an operation is under way. */
@@ -688,85 +537,22 @@ final class Session implements Parts.Memory {
     }
   }
 
-  /** Forgets what ranks have left behind. */
-  void endOfSpawn() {
-    messages.reset();
+  /** Forgets operations that ranks have not waited for. */
+  void forgetWorks() {
     written.clear();
     held.clear();
-    opening = null;
-    groups.endOfSpawn();
   }
 
-  // ---- memory ----
-
-  /** Takes a contiguous range of virtual addresses. */
   @Override
-  public VirtualAddress reserve(long bytes, String owner) {
-    if (!leaving.isEmpty()) {
-      leaving.removeIf(this::releaseIfUnused);
-    }
-    if (bytes == 0) {
-      return new VirtualAddress(VirtualAddress.BASE);
-    }
-    return new VirtualAddress(
-        virtual
-            .allocate(bytes, owner)
-            .orElseThrow(() ->
-                new SimulationException(
-                    "out of virtual addresses for tensor " + owner + ": " + virtual.describe())));
-  }
-
-  /** Gives back what {@link #reserve} returned. */
-  @Override
-  public void unreserve(VirtualAddress at, long bytes) {
-    if (bytes > 0) {
-      virtual.free(at.value());
-    }
-  }
-
-  /**
-   * Puts memory of each of these PEs behind virtual addresses.
-   *
-   * @throws OutOfHbmException naming what fills the slice of one of them; then none is taken
-   */
-  @Override
-  public void allocate(String name, VirtualAddress at, long bytes, List<ShardSpec> copies) {
-    if (bytes == 0) {
-      return;
-    }
-    List<AddressMapping.Copy> places = new ArrayList<>(copies.size());
-    try {
-      for (ShardSpec copy : copies) {
-        long offset = hbm.allocate(copy.place(), bytes, name);
-        places.add(
-            new AddressMapping.Copy(copy.place(), machine.addresses().hbm(copy.place(), offset)));
-      }
-    } catch (OutOfHbmException e) {
-      freeAll(places, bytes);
-      throw e;
-    }
-    simulator.map(new AddressMapping(name, at, bytes, places));
-  }
-
-  /** Gives back what {@link #allocate} took. */
-  @Override
-  public void free(VirtualAddress at, long bytes) {
-    if (bytes > 0) {
-      freeAll(simulator.unmap(at).copies(), bytes);
-    }
-  }
-
-  private void freeAll(List<AddressMapping.Copy> copies, long bytes) {
-    for (AddressMapping.Copy copy : copies) {
-      simulator.erase(copy.address(), bytes);
-      hbm.free(copy.pe(), machine.addresses().decode(copy.address()).offset(), bytes);
-    }
-  }
-
-  /** Gives a tensor's memory back, as soon as no kernel under way can use it. */
-  void release(Tensor tensor) {
+  public void release(Tensor tensor) {
     if (!releaseIfUnused(tensor)) {
       leaving.add(tensor);
+    }
+  }
+
+  private void releaseWhatIsUnused() {
+    if (!leaving.isEmpty()) {
+      leaving.removeIf(this::releaseIfUnused);
     }
   }
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -46,8 +47,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   private static final int ENDS = 3;
   private static final int CHUNK_BYTES = 1 << 16;
 
-  /** Of the bytes that pass between tensors and memory of the host: fits a second cache. */
-  private final Session session;
+  private final TensorHost host;
 
   private final String name;
   private final Shape shape;
@@ -64,17 +64,20 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   private boolean closed;
   private int version;
 
+  /** Launches that may have written to it. */
+  private int written;
+
   /** Whose memory this is a part of; this tensor itself, unless it is a view. */
   private final Tensor owner;
 
-  private Tensor(Session session, String name, DType dtype, Shape shape, Parts parts) {
-    this(session, name, dtype, shape, parts, null);
+  private Tensor(TensorHost host, String name, DType dtype, Shape shape, Parts parts) {
+    this(host, name, dtype, shape, parts, null);
   }
 
   private Tensor(
-      Session session, String name, DType dtype, Shape shape, Parts parts, @Nullable Tensor owner) {
+      TensorHost host, String name, DType dtype, Shape shape, Parts parts, @Nullable Tensor owner) {
     this.owner = owner == null ? this : owner;
-    this.session = session;
+    this.host = host;
     this.name = name;
     this.shape = shape;
     this.dtype = dtype;
@@ -84,9 +87,9 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   }
 
   static Tensor allocate(
-      Session session, String name, Shape shape, DType dtype, List<ShardSpec> specs) {
+      TensorHost host, String name, Shape shape, DType dtype, List<ShardSpec> specs) {
     return new Tensor(
-        session, name, dtype, shape, Parts.allocate(session, name, shape, dtype, specs));
+        host, name, dtype, shape, Parts.allocate(host.memory(), name, shape, dtype, specs));
   }
 
   // ---- what it is ----
@@ -149,8 +152,8 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
           "view %s %s of tensor %s %s from element %s: expected at most %s elements"
               .formatted(partName, part, name, shape, start, shape.elements()));
     }
-    Parts viewed = parts.view(session.machine, start, part);
-    return new Tensor(session, partName, dtype, part, viewed, owner);
+    Parts viewed = parts.view(host.machine(), start, part);
+    return new Tensor(host, partName, dtype, part, viewed, owner);
   }
 
   private void checkInOrder(String what) {
@@ -179,7 +182,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
 
   @Override
   public Shard whole(Pe pe) {
-    session.checkUse(this, pe);
+    host.checkUse(this, pe);
     checkInOrder("access by address to");
     return all;
   }
@@ -200,6 +203,21 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     return owner.version;
   }
 
+  /**
+   * How often it, or what it is a view of, may have been written to so far: by the host, and by
+   * launches that named it as theirs to write or that did not say what they write.
+   */
+  public int changes() {
+    return owner.version + owner.written + host.undeclaredLaunches();
+  }
+
+  /**
+   * Whether no launch so far can have written to it: its elements are those that the host wrote.
+   */
+  public boolean isOfHost() {
+    return owner.written == 0 && host.undeclaredLaunches() == 0;
+  }
+
   /** The tensor that the memory belongs to, by which uses are ordered. */
   Tensor owner() {
     return owner;
@@ -216,7 +234,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
 
   @Override
   public Optional<Shard> shardOn(Pe pe) {
-    session.checkUse(this, pe);
+    host.checkUse(this, pe);
     if (shards.size() == 1) {
       return parts.specs().getFirst().place().equals(pe)
           ? Optional.of(shards.getFirst())
@@ -254,7 +272,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     if (!closed) {
       closed = true;
       if (owner == this) {
-        session.release(this);
+        host.release(this);
       }
     }
   }
@@ -265,10 +283,11 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   }
 
   void giveBack() {
-    parts.giveBack(session);
+    parts.giveBack(host.memory());
   }
 
   void usedBy(Launch launch) {
+    owner.written++;
     owner.users = with(owner.users, launch);
     owner.writers = with(owner.writers, launch);
   }
@@ -316,8 +335,8 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     }
   }
 
-  boolean belongsTo(Session other) {
-    return session == other;
+  boolean belongsTo(TensorHost other) {
+    return host == other;
   }
 
   // ---- the host writes ----
@@ -339,7 +358,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     }
     source.settle();
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       byte[] bytes = source.readAll();
       int n = count();
       byte[] rounded = new byte[hostBytes(dtype.sizeBytes())];
@@ -354,7 +373,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     checkUsable("copyInPlace");
     checkCount(values.length);
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       byte[] f32 = new byte[hostBytes(Float.BYTES)];
       ByteBuffer.wrap(f32).order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer().put(values);
       byte[] rounded = new byte[hostBytes(dtype.sizeBytes())];
@@ -369,7 +388,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     checkUsable("copyInPlace");
     checkCount(values.length);
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       byte[] rounded = new byte[hostBytes(dtype.sizeBytes())];
       Numerics.fromDoubles(dtype, values, rounded, 0);
       writeAll(rounded);
@@ -387,7 +406,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     checkUsable("copyInPlace");
     checkSize(elements.length);
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       writeAll(elements);
     }
     return this;
@@ -403,7 +422,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     checkUsable("copyInPlace");
     checkSize(elements.byteSize());
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       owner.version++;
       bulk().write(elements);
     }
@@ -420,7 +439,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     checkUsable("lendInPlace");
     checkSize(elements.bytes().byteSize());
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       owner.version++;
       bulk().lend(elements);
     }
@@ -428,7 +447,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   }
 
   private BulkCopy bulk() {
-    return new BulkCopy(session.simulator, shape, dtype.sizeBytes(), parts.inMemory());
+    return new BulkCopy(host.simulator(), shape, dtype.sizeBytes(), parts.inMemory());
   }
 
   private void checkSize(long bytes) {
@@ -443,7 +462,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   public Tensor fillInPlace(double value) {
     checkUsable("fillInPlace");
     settle();
-    if (session.hasValues()) {
+    if (host.hasValues()) {
       int size = dtype.sizeBytes();
       owner.version++;
       byte[] chunk = new byte[CHUNK_BYTES];
@@ -451,7 +470,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
       for (Part part : parts.inMemory()) {
         for (long at = 0; at < part.bytes(); at += CHUNK_BYTES) {
           int step = (int) Math.min(CHUNK_BYTES, part.bytes() - at);
-          session.simulator.write(part.at().plus(at), chunk, 0, step);
+          host.simulator().write(part.at().plus(at), chunk, 0, step);
         }
       }
     }
@@ -469,7 +488,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
         data = new byte[bytes];
         copy.gather(whole, data);
       }
-      session.simulator.write(part.at(), data, 0, bytes);
+      host.simulator().write(part.at(), data, 0, bytes);
     }
   }
 
@@ -555,8 +574,8 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     Part part = partWith(index);
     VirtualAddress at = address(part, index);
     byte[] one = new byte[size];
-    session.simulator.read(at, one, 0, size);
-    if (session.simulator.firstUnwritten(at, size) >= 0) {
+    host.simulator().read(at, one, 0, size);
+    if (host.simulator().firstUnwritten(at, size) >= 0) {
       throw unwritten(index, part.spec());
     }
     return dtype.getDouble(one, 0);
@@ -564,7 +583,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
 
   private String elementText(int[] index) {
     VirtualAddress at = address(partWith(index), index);
-    boolean known = session.simulator.firstUnwritten(at, dtype.sizeBytes()) < 0;
+    boolean known = host.simulator().firstUnwritten(at, dtype.sizeBytes()) < 0;
     return known ? String.valueOf(element(index)) : "?";
   }
 
@@ -601,7 +620,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
           tensor %s cannot be saved to %s: %s; expected a file that can be written, in a \
           folder that exists\
           """
-              .formatted(name, file, Torch.reason(e)));
+              .formatted(name, file, reason(e)));
     }
   }
 
@@ -616,7 +635,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     if (closed) {
       return what + ", closed)";
     }
-    if (!session.hasValues() || session.isDriving() || session.isStopped()) {
+    if (!host.hasValues() || host.isDriving() || host.isStopped()) {
       return what + ")";
     }
     settle();
@@ -657,7 +676,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
       }
       ShardCopy copy = new ShardCopy(shape, part.spec(), size);
       byte[] data = copy.isWhole() ? whole : new byte[Math.toIntExact(part.bytes())];
-      session.simulator.read(part.at(), data, 0, data.length);
+      host.simulator().read(part.at(), data, 0, data.length);
       checkWritten(part);
       if (!copy.isWhole()) {
         copy.scatter(data, whole);
@@ -668,7 +687,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
 
   /** Refuses contents that nobody has produced. */
   private void checkWritten(Part part) {
-    long at = session.simulator.firstUnwritten(part.at(), part.bytes());
+    long at = host.simulator().firstUnwritten(part.at(), part.bytes());
     if (at >= 0) {
       int[] index = index(at / dtype.sizeBytes(), part.spec().shape());
       for (int axis = 0; axis < index.length; axis++) {
@@ -689,7 +708,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
 
   /** The host-read barrier. */
   private void settle() {
-    session.settle(this);
+    host.settle(this);
   }
 
   private int count() {
@@ -715,5 +734,10 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
           "tensor %s of shape %s has %s elements, got %s values; expected as many"
               .formatted(name, shape, shape.elements(), values));
     }
+  }
+
+  /** Why a file could not be read or written. */
+  static String reason(IOException e) {
+    return e instanceof NoSuchFileException ? "no such file" : String.valueOf(e.getMessage());
   }
 }

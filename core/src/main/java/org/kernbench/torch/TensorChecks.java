@@ -16,12 +16,11 @@ final class TensorChecks {
   private TensorChecks() {}
 
   /** That a tensor is there, and where the rank is. */
-  static void check(Session session, String method, int rank, Tensor tensor) {
+  static void check(TensorHost host, Device device, String method, int rank, Tensor tensor) {
     tensor.checkUsable(method);
-    if (!tensor.belongsTo(session)) {
+    if (!tensor.belongsTo(host)) {
       throw error(method, rank, tensor, ", which belongs to another Torch");
     }
-    Device device = session.device(rank);
     Set<Pe> holders = new HashSet<>();
     for (ShardSpec spec : tensor.shardSpecs()) {
       if (!holders.add(spec.place())) {

@@ -1,7 +1,6 @@
 package org.kernbench.torch;
 
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collections;
@@ -52,18 +51,19 @@ public final class Torch implements AutoCloseable {
   private final Distributed distributed;
   private final Multiprocessing multiprocessing;
 
-  Torch(Session session, int device, boolean root) {
+  Torch(Session session, Groups groups, int device, boolean root) {
     this.session = session;
     this.ahbm = new Ahbm(session, device);
     this.root = root;
-    this.distributed = new Distributed(session);
-    this.multiprocessing = new Multiprocessing(session);
+    this.distributed = new Distributed(session, groups);
+    this.multiprocessing = new Multiprocessing(session, groups);
   }
 
   /** A machine at time 0 with empty memories. */
   public static Torch open(Machine machine, TorchOptions options) {
     Simulator simulator = Simulator.open(machine, options.mode(), options.simulator());
-    return new Torch(new Session(machine, simulator, options), 0, true);
+    Session session = new Session(machine, simulator, options);
+    return new Torch(session, new Groups(session), 0, true);
   }
 
   // ---- tensors ----
@@ -80,10 +80,15 @@ public final class Torch implements AutoCloseable {
     return Tensor.allocate(session, name, shape, dtype, layout.resolve(name, shape));
   }
 
+  /** A tensor that lies as another, in another type ({@code empty_like} of PyTorch). */
+  public Tensor emptyLike(Tensor other, DType dtype, String name) {
+    return Tensor.allocate(session, name, other.shape(), dtype, other.shardSpecs());
+  }
+
   /** The PEs of the current device that compute: of all of it, unless {@link TorchOptions} say. */
   public Mesh mesh() {
     Device device = session.device(ahbm.currentDevice());
-    return Mesh.of(session.machine, session.options.spread().of(device));
+    return Mesh.of(session.machine(), session.options().spread().of(device));
   }
 
   /** A tensor on one PE whose memory is not initialised. */
@@ -193,7 +198,7 @@ public final class Torch implements AutoCloseable {
           tensors cannot be saved to %s: %s; expected a file that can be written, in a \
           folder that exists\
           """
-              .formatted(file, reason(e)));
+              .formatted(file, Tensor.reason(e)));
     }
   }
 
@@ -206,7 +211,7 @@ public final class Torch implements AutoCloseable {
       return reader.read(file);
     } catch (IOException e) {
       throw new SimulationException(
-          file + " cannot be loaded: " + reason(e) + "; expected " + expected);
+          file + " cannot be loaded: " + Tensor.reason(e) + "; expected " + expected);
     }
   }
 
@@ -216,10 +221,6 @@ public final class Torch implements AutoCloseable {
       tensor.writeAll(array.bytes());
     }
     return tensor;
-  }
-
-  static String reason(IOException e) {
-    return e instanceof NoSuchFileException ? "no such file" : String.valueOf(e.getMessage());
   }
 
   private static void checkCount(int values, Shape shape, String name) {
@@ -278,8 +279,8 @@ public final class Torch implements AutoCloseable {
   }
 
   /**
-   * The same beside other kernels: on the PEs' communication context, after what writes to the
-   * tensors, or uses those that are written, and after the collectives of these PEs.
+   * The same beside other kernels: on the PEs' groups context, after what writes to the tensors, or
+   * uses those that are written, and after the collectives of these PEs.
    *
    * @param after other launches that it starts after
    */
@@ -340,12 +341,24 @@ public final class Torch implements AutoCloseable {
   }
 
   private List<Pe> inOrder(Set<Pe> pes) {
-    return pes.stream().map(session.machine::peIndex).sorted().map(session.machine::peAt).toList();
+    return pes.stream()
+        .map(session.machine()::peIndex)
+        .sorted()
+        .map(session.machine()::peAt)
+        .toList();
   }
 
   /** Returns when a kernel is done ({@code wait} in PyTorch): a rank gives way to the others. */
   public void await(Launch launch) {
     session.await(launch);
+  }
+
+  /**
+   * Returns when all that was launched on a tensor so far is done, also after it was closed: then
+   * its memory can be taken again.
+   */
+  public void await(Tensor tensor) {
+    tensor.users().forEach(session::await);
   }
 
   /** Returns when all kernels launched so far, by anyone, are done. */
@@ -372,24 +385,24 @@ public final class Torch implements AutoCloseable {
 
   /** What tensors hold of HBM, and have held at most. */
   public MemoryUse memory() {
-    return session.memory();
+    return session.memory().use();
   }
 
   /** The moving machine, for time, op log and counts. */
   public Simulator simulator() {
-    return session.simulator;
+    return session.simulator();
   }
 
   /** The machine. */
   public Machine machine() {
-    return session.machine;
+    return session.machine();
   }
 
   /** Ends kernels that are still under way. A rank's view closes nothing. */
   @Override
   public void close() {
     if (root) {
-      session.simulator.close();
+      session.simulator().close();
     }
   }
 }

@@ -1,7 +1,9 @@
 package org.kernbench.torch;
 
+import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.machine.SimulationException;
@@ -12,7 +14,7 @@ import org.kernbench.machine.SimulationException;
  * nor the host may touch the tensors that it writes.
  */
 public final class Work {
-  final Wait wait;
+  private final Wait wait;
   private final Session session;
   private final int rank;
   private final Object what;
@@ -49,9 +51,9 @@ public final class Work {
     if (awaited) {
       return;
     }
-    Worker worker = worker("await");
+    Rank caller = caller("await");
     if (!wait.isOver()) {
-      worker.block(wait);
+      caller.block(wait);
     }
     awaited = true;
     session.end(this);
@@ -63,7 +65,7 @@ public final class Work {
    */
   public boolean isCompleted() {
     if (!isDone() && asked) {
-      worker("isCompleted").block(new PollWait(this));
+      caller("isCompleted").block(new Poll(this));
     }
     asked = true;
     return isDone();
@@ -75,18 +77,12 @@ public final class Work {
 
   /** What the device does; empty before all ranks have called, or if there is nothing to do. */
   public Optional<Launch> launch() {
-    return Optional.ofNullable(
-        switch (wait) {
-          case Rendezvous meeting -> meeting.launch();
-          case Post post -> post.launch();
-          case LaunchWait launched -> launched.launch();
-          case PollWait poll -> throw new IllegalStateException("work of a poll");
-        });
+    return wait.launch();
   }
 
-  private Worker worker(String method) {
-    Worker worker = session.current();
-    if (worker == null || worker.rank() != rank) {
+  private Rank caller(String method) {
+    Rank caller = session.current();
+    if (caller == null || caller.number() != rank) {
       throw new SimulationException(
           """
           %s of %s, which belongs to rank %s, by %s; each rank waits for its own work\
@@ -95,9 +91,9 @@ public final class Work {
                   method,
                   what,
                   rank,
-                  worker == null ? "the host program" : "rank " + worker.rank()));
+                  caller == null ? "the host program" : "rank " + caller.number()));
     }
-    return worker;
+    return caller;
   }
 
   /** Tensors that must stay where they are until the rank has waited. */
@@ -114,5 +110,52 @@ public final class Work {
   @Override
   public String toString() {
     return what + " (async, at " + place + ")";
+  }
+
+  /**
+   * A rank has asked again whether an operation is complete. It gets its answer when the other
+   * ranks have run as far as they can and time has moved, so that a loop of questions ends.
+   */
+  static final class Poll implements Wait {
+    private final Work work;
+    private boolean over;
+
+    private Poll(Work work) {
+      this.work = work;
+    }
+
+    @Override
+    public boolean isOver() {
+      return over;
+    }
+
+    @Override
+    public boolean advance(Consumer<Launch> drive) {
+      if (work.wait.isOver()) {
+        work.launch().ifPresent(drive);
+        over = true;
+      }
+      return over;
+    }
+
+    @Override
+    public Optional<Launch> launch() {
+      return work.launch();
+    }
+
+    /** Something else has moved: the answer may be no. */
+    void end() {
+      over = true;
+    }
+
+    @Override
+    public BitSet missing() {
+      return new BitSet();
+    }
+
+    @Override
+    public String describe() {
+      return "isCompleted of " + work.wait.describe();
+    }
   }
 }

@@ -211,6 +211,34 @@ class TraceFilesTest {
         .isEqualTo(plain);
   }
 
+  /** As {@code MessageToJson} of protobuf writes it, in either case: 64 bits are text. */
+  @Test
+  void messagesAsJson_areReadLikeTheRest() throws IOException {
+    List<TraceNode> plain = load(file(collective(3, "int64", 2L, 64L))).traces().getFirst().nodes();
+    Files.delete(folder.resolve("t.0.et"));
+    String name = plain.getFirst().name();
+    String camel =
+        """
+        {"version": "0.0.4"}
+        {"id": "3", "name": "%s", "type": "COMM_COLL_NODE", "attr": [
+          {"name": "comm_type", "int64Val": "2"}, {"name": "comm_size", "int64Val": "64"},
+          {"name": "involved_dim", "boolList": {"values": [true, true]}},
+          {"name": "pg_name", "stringVal": ""}]}
+        """
+            .formatted(name);
+    for (String json : List.of(camel, camel.replace("int64Val", "int64_val"))) {
+      Workload w = load(".json", json.getBytes(StandardCharsets.UTF_8));
+      assertThat(w.traces().getFirst().nodes()).isEqualTo(plain);
+      assertThat(mended(w)).contains(Repair.ALL_DIMENSIONS).doesNotContain(Repair.INTEGER_KIND);
+    }
+    String graph = camel.replaceFirst("\\{.*\\}\\s", "{\"workload_graph\": [") + "]}";
+    assertThat(load(".json", graph.getBytes(StandardCharsets.UTF_8)).traces().getFirst().nodes())
+        .isEqualTo(plain);
+    byte[] wrong = camel.replace("\"64\"", "\"x\"").getBytes(StandardCharsets.UTF_8);
+    assertThatThrownBy(() -> load(".json", wrong))
+        .hasMessageContaining("message 0: comm_size is x; expected a whole number");
+  }
+
   // ---- mending ----
 
   @Test

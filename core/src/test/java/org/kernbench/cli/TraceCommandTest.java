@@ -4,13 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * {@code kernbench trace}: what is written is what is checked and run, with the options of both.
  */
 final class TraceCommandTest {
+  private static final Pattern TIME = Pattern.compile("\"observed_ns\": [0-9.]+");
+
   @TempDir private Path folder;
 
   private Session sample(String kind, String... more) {
@@ -63,6 +71,46 @@ final class TraceCommandTest {
     assertThat(run.out())
         .contains("\"compute\": \"roofline\"", "\"dtype\": \"f32\"", "\"mode\": \"time\"")
         .contains("\"operation\": \"all_to_all\"");
+  }
+
+  /** Each mistake is one message with its place, and nothing is run. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "missing_collective | deadlock: rank 3 comes to 15 of the 16 collectives",
+        "other_size | both collective 15 of their group; expected ranks to agree",
+        "cycle | nodes that wait for each other: node 0",
+        "cut_off | tensor_parallel.3.et: byte "
+      })
+  void sample_withAMistake_isRefused(String mistake, String message) {
+    assertThat(sample("tensor-parallel", "--mistake", mistake).exitCode()).isZero();
+    for (String command : List.of("lint", "run")) {
+      Session refused = Session.of("trace", command, folder.toString());
+      assertThat(refused.exitCode()).isEqualTo(2);
+      assertThat(refused.out()).isEmpty();
+      assertThat(refused.err().lines()).hasSize(1);
+      assertThat(refused.err()).contains(message);
+    }
+  }
+
+  /** What is written is what {@code run --export-chakra} writes, and takes as long for the host. */
+  @Test
+  void export_thenRun_takesTheSameTime() {
+    String[] same = {"--param", "algorithm=ring", "--param", "rank_level=sip", "--format", "json"};
+    List<String> args = new ArrayList<>(List.of("trace", "export", "ccl-allreduce", "--out"));
+    args.add(folder.toString());
+    args.addAll(List.of(same));
+    Session export = Session.of(args.toArray(String[]::new));
+    assertThat(export.exitCode()).isZero();
+    List<String> again = new ArrayList<>(List.of("trace", "run", folder.toString()));
+    again.addAll(List.of(same));
+    Session run = Session.of(again.toArray(String[]::new));
+
+    assertThat(run.exitCode()).isZero();
+    Matcher time = TIME.matcher(export.out());
+    assertThat(time.find()).isTrue();
+    assertThat(run.out()).contains(time.group());
   }
 
   @Test

@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -212,52 +211,6 @@ final class UserCodeTest {
                   .call())
           .isTrue();
     }
-  }
-
-  @Test
-  void completion_bash_knowsEveryCommandAndOption() throws Exception {
-    Session completion = Session.of("completion");
-    Path script = directory.resolve("kernbench.bash");
-    Files.writeString(script, completion.out());
-
-    Map<String, String> wanted =
-        Map.of(
-            "kernbench ru",
-            "run",
-            "kernbench run --topo",
-            "--topology",
-            "kernbench run --bench mil",
-            "milestone-1h-ccl",
-            "kernbench sweep --topology t",
-            "tiny",
-            "kernbench new ",
-            "collective");
-    for (Map.Entry<String, String> each : wanted.entrySet()) {
-      assertThat(complete(script, each.getKey())).as(each.getKey()).contains(each.getValue());
-    }
-  }
-
-  /** What bash would offer for a line. */
-  private static List<String> complete(Path script, String line) throws Exception {
-    String words = line.endsWith(" ") ? line + "''" : line;
-    int last = line.split(" ", -1).length - 1;
-    String program =
-        "source "
-            + script
-            + "; COMP_WORDS=("
-            + words
-            + "); COMP_CWORD="
-            + last
-            + "; COMP_LINE='"
-            + line
-            + "'; COMP_POINT="
-            + line.length()
-            + "; _complete_kernbench; printf '%s\\n' \"${COMPREPLY[@]}\"";
-    Process bash = new ProcessBuilder("bash", "-c", program).start();
-    List<String> offered =
-        new ArrayList<>(new String(bash.getInputStream().readAllBytes()).lines().toList());
-    assertThat(bash.waitFor()).isZero();
-    return offered;
   }
 
   @Test

@@ -59,7 +59,8 @@ final class HostReadTest {
   /** A public method that gives numbers, bytes or text of the contents must be marked. */
   @Test
   void tensor_publicMethodWithContents_isMarked() {
-    List<String> describing = List.of("name", "sizeBytes", "isClosed", "version");
+    List<String> describing =
+        List.of("name", "sizeBytes", "isClosed", "version", "changes", "isOfHost");
     for (Method m : Tensor.class.getDeclaredMethods()) {
       Class<?> type = m.getReturnType();
       boolean gives =

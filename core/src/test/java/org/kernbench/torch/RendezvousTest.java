@@ -14,7 +14,7 @@ final class RendezvousTest {
     Rendezvous meeting = new Rendezvous(call, new int[] {0}, 0);
 
     assertThat(meeting.arrive(0, call, null)).isTrue();
-    assertThat(meeting.describe(null)).isEqualTo(call + ", which waits for its kernel");
+    assertThat(meeting.describe()).isEqualTo(call + ", which waits for its kernel");
   }
 
   /**

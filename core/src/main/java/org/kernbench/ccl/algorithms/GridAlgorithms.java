@@ -239,7 +239,8 @@ public final class GridAlgorithms {
     for (int a : order) {
       phases.add(new Phase(a, bothWays(axes, a, false), false));
       mirrored.add(new Phase(a, bothWays(axes, a, true), false));
-      even |= axes.axis(a).closed() && axes.axis(a).size() % 2 == 0;
+      even |=
+          phases.getLast().reach() != mirrored.getLast().reach() && axes.axis(a).size() % 2 == 0;
     }
     Colour one = new Colour(1, phases);
     return even

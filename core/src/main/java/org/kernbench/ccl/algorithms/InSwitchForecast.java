@@ -52,7 +52,8 @@ final class InSwitchForecast {
     Route up = machine.route(machine.peNode(pe), node);
     Route down = machine.route(node, machine.peNode(pe));
     double port = machine.specOf(up.last()).rate().bytesPerSecond();
-    long share = machine.dimensions().get(machine.dimensionOf(up.last())).sumShareBillionths();
+    double sums =
+        machine.sumRate(up.last()).map(rate -> (double) rate.bytesPerSecond()).orElse(port);
     return new Way(
         up.overheadPs(),
         up.latencyPs(),
@@ -60,7 +61,7 @@ final class InSwitchForecast {
         up.narrowest(),
         down.latencyPs(),
         down.narrowest(),
-        1e12 / (port * (share / 1e9)));
+        1e12 / sums);
   }
 
   /** Elements of a piece with which the whole is fastest. */

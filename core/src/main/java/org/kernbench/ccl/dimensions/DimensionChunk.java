@@ -351,7 +351,7 @@ final class DimensionChunk {
   }
 
   private void elapse(long ps) {
-    end = ps > 0 ? tl.elapse(ps) : null;
+    end = ps > 0 ? tl.elapseInProtocol(ps) : null;
   }
 
   private long send() {

@@ -174,7 +174,7 @@ final class DirectTurn extends DimensionRounds {
   }
 
   private void elapse(int d, long ps) {
-    ends[d] = ps > 0 ? tl.elapse(ps) : null;
+    ends[d] = ps > 0 ? tl.elapseInProtocol(ps) : null;
   }
 
   @Override

@@ -117,6 +117,8 @@ final class FlowForecast {
   private final @Nullable Busy[] links; // of several ways; null where one way alone passes
   private final long[] linkFree; // of the others
   private final long[][] channelFree;
+  private final long[] copiesFree;
+  private double copyPsPerByte;
   private final long[] adderFree;
   private final long[] issue;
   private final long[] tcmUsed;
@@ -180,6 +182,7 @@ final class FlowForecast {
     findShared();
     this.channelFree = new long[n][machine.pe().dma().messageChannels()];
     this.adderFree = new long[n];
+    this.copiesFree = new long[n];
     this.issue = new long[n];
     this.tcmUsed = new long[n];
   }
@@ -312,6 +315,7 @@ final class FlowForecast {
     }
     Arrays.fill(linkFree, 0);
     Arrays.fill(adderFree, 0);
+    Arrays.fill(copiesFree, 0);
     Arrays.fill(issue, 0);
     Arrays.fill(tcmUsed, 0);
     for (long[] channels : channelFree) {
@@ -418,6 +422,9 @@ final class FlowForecast {
     Way way = ways[p.id];
     long free =
         Math.max(channelFree[rank][way.channel], Math.max(issue[rank], ready(c, p.source())));
+    if (copyPsPerByte > 0) {
+      free = copied(rank, free, Math.round(bytes * copyPsPerByte));
+    }
     long slotBytes = queues.slotBytes();
     long arrived = 0;
     for (long rest = bytes; rest > 0; rest -= slotBytes) {
@@ -440,6 +447,24 @@ final class FlowForecast {
     channelFree[rank][way.channel] = free;
     c.ready[p.id] = arrived + (slotCost.isPresent() ? slotCost.get().durationPs(bytes) : 0);
     return free;
+  }
+
+  /**
+   * When a message may leave that a kernel copies, one after the other; the kernel waits for it.
+   */
+  private long copied(int rank, long free, long copyPs) {
+    long leaves = Math.max(free, copiesFree[rank] == 0 ? copyPs : copiesFree[rank]);
+    copiesFree[rank] = leaves + copyPs;
+    issue[rank] = Math.max(issue[rank], leaves);
+    return leaves;
+  }
+
+  /**
+   * Of a collective library's protocol: how long a rank takes to hand a byte to the wire, of all
+   * its messages together; 0 for none.
+   */
+  void pacedBy(double psPerByte) {
+    copyPsPerByte = psPerByte;
   }
 
   /** When the tail of what crossed last had entered its first link. */

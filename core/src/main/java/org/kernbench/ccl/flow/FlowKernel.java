@@ -113,6 +113,7 @@ final class FlowKernel implements Schedule.RankProgram {
     private final List<Reading> readings = new ArrayList<>();
     private final @Nullable Reading[] readingOf; // by local number of the part
     private final Map<Integer, Chunk> underWay = new HashMap<>();
+    private final Optional<CallPacing.Copies> copies;
     private boolean stepPaid;
 
     Rank(Tl tl, int rank, Payload vector, Reduction reduction) {
@@ -120,6 +121,7 @@ final class FlowKernel implements Schedule.RankProgram {
       this.rank = rank;
       this.vector = vector;
       this.reduction = reduction;
+      this.copies = stepsOfAll ? pacing.map(p -> p.new Copies(tl)) : Optional.empty();
       this.readingOf = new Reading[steps.flow().partsAt(rank)];
       groupReads();
     }
@@ -192,7 +194,11 @@ final class FlowKernel implements Schedule.RankProgram {
           long bytes = (long) count * dtype.sizeBytes();
           boolean first = chunk == 0 && !(stepsOfAll && stepPaid);
           stepPaid = true;
-          pacing.ifPresent(by -> by.beforeSend(tl, bytes, first));
+          if (copies.isPresent()) {
+            copies.get().beforeSend(bytes, first);
+          } else {
+            pacing.ifPresent(by -> by.beforeSend(tl, bytes, first));
+          }
           tl.send(FlowSteps.direction(p.rank), value(chunk, state, p.source()));
         }
         case RECEIVE -> state.parts[p.local] = receive(a, count);

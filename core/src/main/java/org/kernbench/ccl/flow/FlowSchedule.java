@@ -168,20 +168,11 @@ public final class FlowSchedule implements Schedule {
     if (group.machine().software().collective().isEmpty() && config.protocol().isEmpty()) {
       return Optional.empty();
     }
+    if (artist.rings() > 0) {
+      return pacingOfRings(call);
+    }
     LinkCosts hop = LinkCosts.between(group.machine(), group.lead(0), group.lead(1));
     double sent = 2.0 * (group.size() - 1) / group.size() * call.bytes();
-    if (artist.rings() > 0) {
-      boolean twice = call.op() == CollectiveOp.ALL_REDUCE;
-      return CallPacing.of(
-          group.machine(),
-          config,
-          new CallPacing.Question(
-              call.bytes(),
-              twice ? sent : sent / 2,
-              (twice ? 2 : 1) * (group.size() - 1),
-              artist.rings() * hop.bytesPerSecond(),
-              false));
-    }
     return CallPacing.of(
         group.machine(),
         config,
@@ -191,6 +182,22 @@ public final class FlowSchedule implements Schedule {
             Math.max(1, choice.drawing.steps.steps() - 1),
             hop.bytesPerSecond(),
             true));
+  }
+
+  /** The same whatever way is chosen. */
+  private Optional<CallPacing> pacingOfRings(CollectiveCall call) {
+    LinkCosts hop = LinkCosts.between(group.machine(), group.lead(0), group.lead(1));
+    int passes = call.op() == CollectiveOp.ALL_REDUCE ? 2 : 1;
+    double sent = (double) passes * (group.size() - 1) / group.size() * call.bytes();
+    return CallPacing.of(
+        group.machine(),
+        config,
+        new CallPacing.Question(
+            call.bytes(),
+            sent,
+            passes * (group.size() - 1),
+            artist.rings() * hop.bytesPerSecond(),
+            false));
   }
 
   @Override
@@ -283,6 +290,10 @@ public final class FlowSchedule implements Schedule {
 
   private List<Choice> forecasts(CollectiveCall call, Subject subject) {
     List<Ready> ready = usable(call, subject);
+    if (artist.rings() > 0) {
+      double copyPs = pacingOfRings(call).map(CallPacing::psPerByte).orElse(0.0);
+      ready.forEach(drawing -> drawing.forecast.pacedBy(copyPs));
+    }
     Map<Ready, List<Choice>> byDrawing = new HashMap<>();
     List<Ready> smallFirst = new ArrayList<>(ready);
     smallFirst.sort(Comparator.comparingInt(drawing -> drawing.steps.all().size()));

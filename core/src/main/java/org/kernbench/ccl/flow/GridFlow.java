@@ -2,7 +2,9 @@ package org.kernbench.ccl.flow;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.kernbench.ccl.Axes;
 import org.kernbench.ccl.flow.Dataflow.Part;
 import org.kernbench.ccl.flow.Phases.Reach;
@@ -123,7 +125,7 @@ public final class GridFlow {
           continue;
         }
         scattered.add(phase);
-        Phases.Blocks blocks = rank -> runs(rank, scattered, unit, runs);
+        Phases.Blocks blocks = runs(List.copyOf(scattered), unit, runs);
         axes.lines(phase.axis)
             .forEach(line -> phases.reduceScatter(line, phase.reach, held, blocks));
       }
@@ -149,22 +151,27 @@ public final class GridFlow {
     }
   }
 
-  /** The units of all ranks that have the same places as a rank on some axes. */
-  private List<int[]> runs(int rank, List<Phase> along, int[] unit, boolean joined) {
-    int[] units = new int[ranks];
-    int count = 0;
-    for (int other = 0; other < ranks; other++) {
-      boolean same = true;
+  /**
+   * For each rank the units of all ranks that have the same places on some axes; those ranks have
+   * one answer.
+   */
+  private Phases.Blocks runs(List<Phase> along, int[] unit, boolean joined) {
+    long[] keys = new long[ranks];
+    Map<Long, List<Integer>> units = new HashMap<>();
+    for (int rank = 0; rank < ranks; rank++) {
       for (Phase phase : along) {
-        same &= axes.place(other, phase.axis) == axes.place(rank, phase.axis);
+        keys[rank] = keys[rank] * axes.axis(phase.axis).size() + axes.place(rank, phase.axis);
       }
-      if (same) {
-        units[count++] = unit[other];
-      }
+      units.computeIfAbsent(keys[rank], key -> new ArrayList<>()).add(unit[rank]);
     }
-    int[] sorted = Arrays.stream(units, 0, count).sorted().distinct().toArray();
+    Map<Long, List<int[]>> found = new HashMap<>();
+    return rank ->
+        found.computeIfAbsent(keys[rank], key -> runs(units.getOrDefault(key, List.of()), joined));
+  }
+
+  private static List<int[]> runs(List<Integer> units, boolean joined) {
     List<int[]> runs = new ArrayList<>();
-    for (int u : sorted) {
+    for (int u : units.stream().mapToInt(i -> i).sorted().distinct().toArray()) {
       int[] last = runs.isEmpty() ? null : runs.get(runs.size() - 1);
       if (joined && last != null && last[0] + last[1] == u) {
         last[1]++;

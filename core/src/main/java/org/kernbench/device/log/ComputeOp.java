@@ -101,12 +101,21 @@ public sealed interface ComputeOp {
   record Whole(int m, int n, int k, int batch) {}
 
   /**
-   * Computes nothing and takes a time that was measured elsewhere. Other commands of the PE go on
+   * Computes nothing and takes a time that was said beforehand. Other commands of the PE go on
    * beside it.
    *
    * @param ps above 0
+   * @param of what takes it
    */
-  record Elapsed(long ps) implements ComputeOp {
+  record Elapsed(long ps, Of of) implements ComputeOp {
+    /** What takes a time that is not worked out here. */
+    public enum Of {
+      /** A computation that was measured elsewhere. */
+      COMPUTATION,
+      /** The program of a collective library, beside what its messages take on links. */
+      PROTOCOL
+    }
+
     /** Checks the time. */
     public Elapsed {
       if (ps <= 0) {

@@ -115,6 +115,28 @@ public sealed interface Cost {
     }
   }
 
+  /**
+   * A sum in a switch that adds up at less than the rate of its ports, at a share of the slowest.
+   *
+   * @param ports links to the switch
+   * @param bytes of the sum
+   */
+  record SwitchSum(List<Integer> ports, long bytes) implements Cost {
+    /** Copies the list. */
+    public SwitchSum {
+      ports = List.copyOf(ports);
+    }
+
+    @Override
+    public long on(Machine machine) {
+      return ports.stream()
+          .flatMap(port -> machine.sumRate(port).stream())
+          .mapToLong(rate -> rate.durationPs(bytes))
+          .max()
+          .orElse(0);
+    }
+  }
+
   /** A credit on its way from the receiver of a message back to its sender. */
   record CreditReturn(Pe from, Pe to) implements Cost {
     @Override

@@ -188,6 +188,11 @@ public final class CostModel {
   }
 
   /** A step of a larger product takes its share of the whole, rounded up. */
+  /** Whether products are those of multiprocessors, in waves. */
+  public boolean isInWaves() {
+    return gemm.mode() == GemmMode.WAVES;
+  }
+
   private long wavesPs(ComputeOp.Gemm g) {
     int width = g.in().sizeBytes();
     if (g.partOf().isEmpty()) {

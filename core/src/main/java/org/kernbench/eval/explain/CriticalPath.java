@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.kernbench.config.Suggest;
+import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.Cost;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
@@ -193,6 +194,8 @@ final class CriticalPath {
       case Cost.LinkLatency l -> machine.link(l.link()).name();
       case Cost.LinkBytes l -> machine.link(l.link()).name();
       case Cost.NicMessage l -> machine.link(l.link()).name();
+      case Cost.SwitchSum sum ->
+          machine.node(machine.link(sum.ports().getFirst()).toNode()).name() + " sums";
       case Cost.CreditReturn c -> c.from() + "->" + c.to();
       case Cost.Dispatch d -> log.pe(op) + " CPU";
       case Cost.TileDispatch d -> log.pe(op) + " scheduler";
@@ -211,7 +214,7 @@ final class CriticalPath {
               ? "host"
               : cause == PathCause.COMMAND_ISSUE || cause == PathCause.LOOK
                   ? log.pe(op) + " CPU"
-                  : log.pe(op) + " " + log.kind(op);
+                  : log.pe(op) + engine(op);
     };
   }
 
@@ -220,6 +223,7 @@ final class CriticalPath {
       case Cost.LinkLatency l -> Suggest.fold(machine.linkKind(l.link()).name());
       case Cost.LinkBytes l -> Suggest.fold(machine.linkKind(l.link()).name());
       case Cost.NicMessage l -> Suggest.fold(machine.linkKind(l.link()).name());
+      case Cost.SwitchSum sum -> "switch sums";
       case Cost.CreditReturn c -> "slots";
       case Cost.SlotCopy c -> "slots";
       case Cost.SlotAccess c -> "slots";
@@ -237,10 +241,19 @@ final class CriticalPath {
           op < 0 || !log.has(op)
               ? "host"
               : switch (log.kind(op)) {
-                case MATH, GEMM -> log.kind(op).name();
+                case MATH, GEMM -> isElapsed(op) ? Segment.TIMER : log.kind(op).name();
                 case LOAD, STORE, SEND, RECV -> "DMA";
               };
     };
+  }
+
+  /** What follows the name of a PE where an operation is placed. */
+  private String engine(int op) {
+    return isElapsed(op) ? "" : " " + log.kind(op);
+  }
+
+  private boolean isElapsed(int op) {
+    return log.work(op).filter(ComputeOp.Elapsed.class::isInstance).isPresent();
   }
 
   private static List<Segment> merged(List<Segment> segments) {

@@ -71,7 +71,8 @@ public record MachineParameter(
       String path = line.substring(0, equals);
       String text = line.substring(equals + 1);
       boolean size = path.startsWith("system.network[") && path.endsWith(".size");
-      if (!size && STRUCTURE.stream().noneMatch(path::startsWith)) {
+      boolean share = path.endsWith(".reduction_efficiency"); // of a switch, beside its structure
+      if (share || (!size && STRUCTURE.stream().noneMatch(path::startsWith))) {
         parse(text).ifPresent(n -> all.add(parameter(machine, path, text, n)));
       }
     }

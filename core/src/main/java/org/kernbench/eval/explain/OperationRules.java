@@ -1,6 +1,7 @@
 package org.kernbench.eval.explain;
 
 import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.Cost;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
@@ -54,14 +55,24 @@ final class OperationRules {
       }
       case LOAD -> transfers.arrival(m, op, part);
       case STORE -> transfers.arrival(m, op, part, reply(op, part));
-      case MATH, GEMM -> graph.join(m, start, PathCause.COMPUTE, op, compute(op));
+      case MATH, GEMM -> computed(m, start, op);
     }
   }
 
-  private Piece[] compute(int op) {
-    return log.work(op)
-        .map(w -> new Piece[] {new Piece(new Cost.Compute(w, engines(op)), PathCause.COMPUTE, op)})
-        .orElse(NOTHING);
+  private void computed(int m, int start, int op) {
+    ComputeOp work = log.work(op).orElse(null);
+    if (work == null) {
+      graph.join(m, start, PathCause.COMPUTE, op, NOTHING);
+      return;
+    }
+    PathCause cause = causeOf(work);
+    graph.join(m, start, cause, op, new Piece(new Cost.Compute(work, engines(op)), cause, op));
+  }
+
+  private static PathCause causeOf(ComputeOp work) {
+    boolean isProtocol =
+        work instanceof ComputeOp.Elapsed e && e.of() == ComputeOp.Elapsed.Of.PROTOCOL;
+    return isProtocol ? PathCause.PROTOCOL : PathCause.COMPUTE;
   }
 
   /** A package with the engines that an operation ran on; one for all that are alike. */

@@ -4,6 +4,8 @@ package org.kernbench.eval.explain;
 public enum PathCause {
   /** A MATH or GEMM engine was computing. */
   COMPUTE("compute"),
+  /** The program of a collective library took its time, beside its messages. */
+  PROTOCOL("protocol"),
   /** Bytes entered a link or a memory one after the other. */
   SERIALISATION("serialisation"),
   /** Bytes or a request were on their way. */

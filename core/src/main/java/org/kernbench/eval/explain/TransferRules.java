@@ -3,8 +3,12 @@ package org.kernbench.eval.explain;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.Cost;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
@@ -24,6 +28,11 @@ final class TransferRules {
   private final OpLog log;
   private final TransferLog ways;
   private final boolean allTight;
+
+  private @Nullable Map<Integer, Integer> sumBefore;
+
+  /** Links to each switch that adds up. */
+  private final Map<Integer, List<Integer>> ports = new HashMap<>();
 
   TransferRules(CausalGraph graph, Machine machine, OpLog log, boolean allTight) {
     this.graph = graph;
@@ -115,8 +124,8 @@ final class TransferRules {
     }
     int previous = ways.previous(part);
     int by = ways.by(part);
-    if (ways.isFromSwitch(part)) { // when the last of those that it adds up was there
-      graph.join(m, at(Moment.PART_END, ways.part(by, 0)), PathCause.SERIALISATION, op);
+    if (ways.isFromSwitch(part)) {
+      sumStart(m, part, op, by);
       return;
     }
     if (log.kind(op) == OpKind.SEND) {
@@ -137,6 +146,62 @@ final class TransferRules {
     if (ways.endPs(previous) == graph.timePs(m) || graph.firstEdge(m) == CausalGraph.NONE) {
       graph.same(m, at(Moment.PART_END, previous), op);
     }
+  }
+
+  /**
+   * When the last of those that it adds up was there, or the switch was done with the one before.
+   */
+  private void sumStart(int m, int part, int op, int by) {
+    int before = sums().getOrDefault(part, -1);
+    if (before >= 0) {
+      Piece busy =
+          new Piece(
+              new Cost.SwitchSum(
+                  Objects.requireNonNull(ports.get(switchOf(part))), ways.bytes(before)),
+              PathCause.SERIALISATION,
+              op);
+      boolean waited = graph.timePs(m) == ways.startPs(before) + graph.psOf(busy.cost());
+      boolean arrived = graph.timePs(m) == ways.endPs(ways.part(by, 0));
+      if (waited && graph.psOf(busy.cost()) > 0) {
+        graph.join(m, at(Moment.PART_START, before), PathCause.SERIALISATION, op, busy);
+        if (!allTight || !arrived) {
+          return;
+        }
+      }
+    }
+    graph.join(m, at(Moment.PART_END, ways.part(by, 0)), PathCause.SERIALISATION, op);
+  }
+
+  private int switchOf(int part) {
+    int service = ways.lastService(part);
+    while (!ways.isEntry(service)) {
+      service = ways.from(service);
+    }
+    return machine.linkFrom(ways.link(service));
+  }
+
+  /** By way down of a sum, that of the one before which the same member got from the switch. */
+  private Map<Integer, Integer> sums() {
+    if (sumBefore == null) {
+      sumBefore = new HashMap<>();
+      Map<List<Object>, Integer> last = new HashMap<>();
+      for (int send = 0; send < log.size(); send++) {
+        int part = log.kind(send) == OpKind.SEND ? ways.lastPart(send) : -1;
+        if (part >= 0 && ways.isFromSwitch(part)) {
+          int node = switchOf(part);
+          Integer before = last.put(List.of(log.pe(send), node), part);
+          if (before != null) {
+            sumBefore.put(part, before);
+          }
+          int port = ways.link(ways.lastService(ways.lastSent(send)));
+          List<Integer> known = ports.computeIfAbsent(node, n -> new ArrayList<>());
+          if (!known.contains(port)) {
+            known.add(port);
+          }
+        }
+      }
+    }
+    return sumBefore;
   }
 
   /** A send, or its next fragment, started when a credit was back that {@code by} had freed. */

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.kernbench.config.Suggest;
+import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.TransferLog;
@@ -152,8 +153,8 @@ public final class Utilisation {
   private static List<Busy> busy(OpLog log, long fromPs, long toPs) {
     Map<List<Object>, Busy> byEngine = new LinkedHashMap<>();
     for (int id = 0; id < log.size(); id++) {
-      if (!log.has(id)) {
-        continue;
+      if (!log.has(id) || log.work(id).filter(ComputeOp.Elapsed.class::isInstance).isPresent()) {
+        continue; // a time that was said beforehand needs no engine
       }
       long from = Math.max(fromPs, log.startPs(id));
       long to = Math.min(toPs, releasedPs(log, id));

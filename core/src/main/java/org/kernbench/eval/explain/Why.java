@@ -138,6 +138,9 @@ public final class Why {
           case NIC_MESSAGE -> "NICs prepared messages, " + times + ": " + amount;
           case COMPUTE ->
               "went into computing, " + where + thing(most) + ": " + amount + ", " + times;
+          case PROTOCOL ->
+              "the program of the collective library took its time, %s: %s"
+                  .formatted(times, amount);
           case CREDIT_RETURN ->
               "senders that had used all their slots waited for credits, " + times + ": " + amount;
           case FLOW_CONTROL ->
@@ -158,6 +161,7 @@ public final class Why {
       case "sram_port" -> "in SRAM";
       case "MATH", "GEMM", "CPU", "DMA" -> "by " + most.resource();
       case "slots" -> "at message slots";
+      case Segment.TIMER -> "with durations that were said beforehand";
       case "host" -> "at the host";
       case "nic" -> "at NICs";
       default -> "on links " + most.resource();

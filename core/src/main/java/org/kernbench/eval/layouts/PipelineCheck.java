@@ -33,13 +33,15 @@ public final class PipelineCheck {
     String groups() {
       int ep = layout.experts().ep();
       int etp = layout.experts().etp();
-      return "tp=%s,cp=%s,dp=%s,pp=%s%s%s"
+      int zero = layout.zeroStage();
+      return "tp=%s,cp=%s,dp=%s,pp=%s%s%s%s"
           .formatted(
               layout.tp(),
               layout.cp(),
               layout.dp(),
               layout.pp(),
               ep * etp > 1 ? ",ep=" + ep + ",etp=" + etp : "",
+              zero > 0 ? ",zero=" + zero : "",
               layout.sp() ? " sp" : "");
     }
 

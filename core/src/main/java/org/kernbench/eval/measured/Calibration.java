@@ -23,11 +23,8 @@ public final class Calibration {
   private static final double SMALL = 0.01;
   private static final double[] ALONE = {0.04, 0.01};
 
-  /** Below this a row's time does not depend on a value, per whole range. */
-  private static final double NO_EFFECT = 1e-4;
-
-  /** Sine of the angle between what two values change, below which rows cannot tell them apart. */
-  private static final double ALIKE = 0.05;
+  /** Half of an interval over its value, above which a value is hardly known. */
+  private static final double OPEN = 0.1;
 
   private static final double CLEARLY_WORSE = 2;
   private static final double WORSE_BY = 0.05;
@@ -53,6 +50,8 @@ public final class Calibration {
    * @param machine what it was fitted on
    * @param parameters what was free
    * @param values that were found, as they are written
+   * @param intervals in which 95 of 100 such tables would leave them; empty if the rows are too few
+   *     or cannot tell
    * @param before fitted rows with the machine as it was
    * @param after fitted rows with the values
    * @param heldOutBefore rows that were held out, before; empty if none were
@@ -66,6 +65,7 @@ public final class Calibration {
       String machine,
       List<FitParameter> parameters,
       List<String> values,
+      List<Identifiability.Interval> intervals,
       Validation before,
       Validation after,
       Optional<Validation> heldOutBefore,
@@ -77,6 +77,7 @@ public final class Calibration {
     public Found {
       parameters = List.copyOf(parameters);
       values = List.copyOf(values);
+      intervals = List.copyOf(intervals);
       warnings = List.copyOf(warnings);
     }
   }
@@ -101,8 +102,12 @@ public final class Calibration {
     }
     Calibration c = new Calibration(simulator, machine, file.with(used), parameters);
     double[] at = c.search();
-    List<String> warnings = c.warnings(at);
-    Optional<String> refusal = c.indistinguishable(at);
+    double[] residuals = c.residuals(at);
+    Identifiability known = new Identifiability(parameters, c.slopes(at, residuals));
+    Optional<String> refusal = known.refusal();
+    List<Identifiability.Interval> intervals =
+        refusal.isPresent() ? List.of() : known.intervals(at, residuals, c.weights());
+    List<String> warnings = c.warnings(at, intervals);
     Validation after = c.validation(at);
     Optional<Validation> heldAfter =
         held.isEmpty()
@@ -120,6 +125,7 @@ public final class Calibration {
         machine,
         parameters,
         values,
+        intervals,
         Validation.of(file.with(used), machine, simulator, List.of()),
         after,
         held.isEmpty()
@@ -282,7 +288,7 @@ public final class Calibration {
         }
         matrix[i][i] += 1e-9 + 1e-6 * matrix[i][i];
       }
-      move = solved(matrix, right);
+      move = Linear.solved(matrix, right);
       boolean changed = false;
       for (int i = 0; i < n; i++) {
         boolean leaves = (at[i] <= 0 && move[i] < 0) || (at[i] >= 1 && move[i] > 0);
@@ -298,42 +304,13 @@ public final class Calibration {
     return move;
   }
 
-  /** Gauss with pivots. */
-  private static double[] solved(double[][] a, double[] b) {
-    int n = b.length;
-    for (int i = 0; i < n; i++) {
-      int pivot = i;
-      for (int j = i + 1; j < n; j++) {
-        pivot = Math.abs(a[j][i]) > Math.abs(a[pivot][i]) ? j : pivot;
-      }
-      double[] row = a[i];
-      a[i] = a[pivot];
-      a[pivot] = row;
-      double value = b[i];
-      b[i] = b[pivot];
-      b[pivot] = value;
-      for (int j = i + 1; j < n; j++) {
-        double factor = a[j][i] / a[i][i];
-        b[j] -= factor * b[i];
-        for (int k = i; k < n; k++) {
-          a[j][k] -= factor * a[i][k];
-        }
-      }
-    }
-    double[] x = new double[n];
-    for (int i = n - 1; i >= 0; i--) {
-      double sum = b[i];
-      for (int k = i + 1; k < n; k++) {
-        sum -= a[i][k] * x[k];
-      }
-      x[i] = sum / a[i][i];
-    }
-    return x;
-  }
-
   // ---- what can be known ----
 
-  private List<String> warnings(double[] at) {
+  private double[] weights() {
+    return fitted.rows().stream().mapToDouble(MeasuredRow::weight).toArray();
+  }
+
+  private List<String> warnings(double[] at, List<Identifiability.Interval> intervals) {
     List<String> warnings = new ArrayList<>();
     if (4 * at.length > fitted.rows().size()) {
       warnings.add(
@@ -350,85 +327,13 @@ public final class Calibration {
                 .formatted(parameters.get(i).path(), parameters.get(i).shown(at[i])));
       }
     }
+    for (int i = 0; i < intervals.size(); i++) {
+      if (intervals.get(i).share() > OPEN) {
+        warnings.add(
+            "the rows leave %s open, %s: add rows that it matters for"
+                .formatted(parameters.get(i).path(), intervals.get(i).text()));
+      }
+    }
     return warnings;
-  }
-
-  /** Values that these rows say nothing of, or two of which they say the same. */
-  private Optional<String> indistinguishable(double[] at) {
-    double[][] slopes = slopes(at, residuals(at));
-    int n = at.length;
-    double[][] columns = new double[n][slopes.length];
-    for (int i = 0; i < n; i++) {
-      for (int row = 0; row < slopes.length; row++) {
-        columns[i][row] = slopes[row][i];
-      }
-    }
-    for (int i = 0; i < n; i++) {
-      if (norm(columns[i]) / Math.sqrt(slopes.length) < NO_EFFECT) {
-        return Optional.of(
-            "no row depends on %s; leave it out".formatted(parameters.get(i).path()));
-      }
-    }
-    for (int i = 0; i < n; i++) {
-      for (int j = 0; j < i; j++) {
-        if (sine(columns[i], columns[j]) < ALIKE) {
-          return Optional.of(
-              "the rows cannot tell %s and %s apart: what one changes, the other does too; fit one"
-                      .formatted(parameters.get(j).path(), parameters.get(i).path())
-                  + " of them, or add rows that only one matters for");
-        }
-      }
-    }
-    for (int i = 0; n > 2 && i < n; i++) {
-      if (outside(columns, i) < ALIKE) {
-        return Optional.of(
-            "the rows cannot tell %s from the other keys together; leave it out or add rows"
-                .formatted(parameters.get(i).path()));
-      }
-    }
-    return Optional.empty();
-  }
-
-  private static double norm(double[] v) {
-    return Math.sqrt(dot(v, v));
-  }
-
-  private static double dot(double[] a, double[] b) {
-    double sum = 0;
-    for (int i = 0; i < a.length; i++) {
-      sum += a[i] * b[i];
-    }
-    return sum;
-  }
-
-  private static double sine(double[] a, double[] b) {
-    double cosine = dot(a, b) / (norm(a) * norm(b));
-    return Math.sqrt(Math.max(0, 1 - cosine * cosine));
-  }
-
-  /** What is left of a column beside all others, as a share of it. */
-  private static double outside(double[][] columns, int which) {
-    List<double[]> basis = new ArrayList<>();
-    for (int i = 0; i < columns.length; i++) {
-      if (i != which) {
-        double[] left = without(columns[i], basis);
-        double size = norm(left);
-        if (size > 1e-9 * norm(columns[i])) {
-          basis.add(Arrays.stream(left).map(x -> x / size).toArray());
-        }
-      }
-    }
-    return norm(without(columns[which], basis)) / norm(columns[which]);
-  }
-
-  private static double[] without(double[] v, List<double[]> basis) {
-    double[] left = v.clone();
-    for (double[] each : basis) {
-      double along = dot(left, each);
-      for (int i = 0; i < left.length; i++) {
-        left[i] -= along * each[i];
-      }
-    }
-    return left;
   }
 }

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import org.kernbench.eval.output.Json;
 import org.kernbench.eval.output.Numbers;
@@ -44,7 +45,12 @@ public final class CalibrationReport {
           f.heldOutAfter().get().meanLogRatio());
     }
     for (int i = 0; i < f.values().size(); i++) {
-      line(out, "value       %s = %s", f.parameters().get(i).path(), f.values().get(i));
+      line(
+          out,
+          "value       %s = %s%s",
+          f.parameters().get(i).path(),
+          f.values().get(i),
+          interval(f, i).map(text -> " (" + text + ")").orElse(""));
     }
     for (String warning : f.warnings()) {
       line(out, "warning     %s", warning);
@@ -63,6 +69,10 @@ public final class CalibrationReport {
     return out.toString();
   }
 
+  private static Optional<String> interval(Calibration.Found f, int i) {
+    return i < f.intervals().size() ? Optional.of(f.intervals().get(i).text()) : Optional.empty();
+  }
+
   /** As JSON. */
   public static String json(Calibration.Found f) {
     Map<String, Object> json = new LinkedHashMap<>();
@@ -75,6 +85,14 @@ public final class CalibrationReport {
       values.put(f.parameters().get(i).path(), f.values().get(i));
     }
     json.put("values", values);
+    Map<String, Object> intervals = new LinkedHashMap<>();
+    for (int i = 0; i < f.intervals().size(); i++) {
+      Identifiability.Interval each = f.intervals().get(i);
+      intervals.put(
+          f.parameters().get(i).path(),
+          List.of(Numbers.rounded(each.low()), Numbers.rounded(each.high())));
+    }
+    json.put("intervals_95", intervals);
     json.put("fitted_rows", f.after().rows().size());
     json.put("fitted_error_before", Numbers.rounded(f.before().meanError()));
     json.put("fitted_error", Numbers.rounded(f.after().meanError()));
@@ -129,7 +147,8 @@ public final class CalibrationReport {
       keys.put(each.substring(0, equals).strip(), each.substring(equals + 1).strip() + "  # given");
     }
     for (int i = 0; i < f.values().size(); i++) {
-      keys.put(f.parameters().get(i).path(), f.values().get(i) + "  # " + origin);
+      String within = interval(f, i).map(text -> ", " + text).orElse("");
+      keys.put(f.parameters().get(i).path(), f.values().get(i) + "  # " + origin + within);
     }
     List<String> open = new ArrayList<>();
     keys.forEach((path, value) -> {

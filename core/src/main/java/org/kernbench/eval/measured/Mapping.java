@@ -1,10 +1,15 @@
 package org.kernbench.eval.measured;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problems;
@@ -26,7 +31,7 @@ import org.kernbench.config.UserFile;
  * @param weight as a template
  * @param size what errors are shown by, as a template
  * @param source where the numbers come from, as a template
- * @param where rows that count: those whose column has this text
+ * @param where rows that it is for: those whose column has this text
  */
 record Mapping(
     String bench,
@@ -39,10 +44,16 @@ record Mapping(
     String size,
     String source,
     Map<String, String> where) {
+  private static final Pattern COLUMN = Pattern.compile("\\{([^}]*)}");
+
   /** Of a table that says all of it in columns of these names. */
   static final List<String> PLAIN = List.of("bench", "params", "metric", "value", "unit");
 
-  static Mapping plain(List<String> headings) {
+  static Mappings plain(List<String> headings) {
+    return new Mappings(Map.of(), List.of(plainOf(headings)));
+  }
+
+  private static Mapping plainOf(List<String> headings) {
     return new Mapping(
         "{bench}",
         Map.of(),
@@ -62,7 +73,7 @@ record Mapping(
    * @throws UsageException if it cannot be read
    * @throws org.kernbench.config.ConfigException with all that is wrong in it
    */
-  static Mapping read(Path file) {
+  static Mappings read(Path file) {
     try {
       return parse(file.toString(), UserFile.text(file, "a mapping of columns, in YAML"));
     } catch (UnreadableException e) {
@@ -70,29 +81,82 @@ record Mapping(
     }
   }
 
-  static Mapping parse(String name, String text) {
+  static Mappings parse(String name, String text) {
     Problems problems = new Problems();
     ConfigTree tree = ConfigTree.parse(name, text, problems);
     ConfigMap root = tree.root(problems);
-    Mapping mapping =
-        new Mapping(
-            root.text("bench"),
-            texts(root, "params"),
-            texts(root, "set"),
-            orElse(root, "metric", "observed"),
-            root.text("value"),
-            root.text("unit"),
-            orElse(root, "weight", "1"),
-            orElse(root, "size", "0"),
-            orElse(root, "source", ""),
-            texts(root, "where"));
+    Mappings mappings = new Mappings(texts(root, "where"), read(root));
     root.done();
     problems.throwIfAny();
-    return mapping;
+    return mappings;
   }
 
-  private static String orElse(ConfigMap map, String key, String otherwise) {
-    return map.has(key) ? map.text(key) : otherwise;
+  /** One mapping for all rows, or those of the list {@code cases}, with what stands beside it. */
+  private static List<Mapping> read(ConfigMap root) {
+    if (!root.has("cases")) {
+      return List.of(of(root, root));
+    }
+    List<Mapping> cases = new ArrayList<>();
+    for (ConfigMap one : root.maps("cases")) {
+      cases.add(of(one, root));
+      one.done();
+    }
+    return cases;
+  }
+
+  /**
+   * Of one case; what it does not say is said for all.
+   *
+   * @param one the case, or all
+   * @param all the whole file
+   */
+  private static Mapping of(ConfigMap one, ConfigMap all) {
+    Map<String, String> set = texts(all, "set");
+    Map<String, String> params = texts(all, "params");
+    if (one != all) {
+      set.putAll(texts(one, "set"));
+      params.putAll(texts(one, "params"));
+    }
+    return new Mapping(
+        said(one, all, "bench"),
+        params,
+        set,
+        orElse(one, all, "metric", "observed"),
+        said(one, all, "value"),
+        said(one, all, "unit"),
+        orElse(one, all, "weight", "1"),
+        orElse(one, all, "size", "0"),
+        orElse(one, all, "source", ""),
+        one == all ? Map.of() : texts(one, "where"));
+  }
+
+  private static String said(ConfigMap one, ConfigMap all, String key) {
+    return all.has(key) && !one.has(key) ? all.text(key) : one.text(key);
+  }
+
+  private static String orElse(ConfigMap one, ConfigMap all, String key, String otherwise) {
+    return one.has(key) || all.has(key) ? said(one, all, key) : otherwise;
+  }
+
+  /** The columns that its templates name. */
+  Set<String> columns() {
+    Set<String> columns = new LinkedHashSet<>();
+    List<String> templates = new ArrayList<>(List.of(bench));
+    templates.addAll(params.values());
+    templates.addAll(set.values());
+    templates.addAll(List.of(metric, value, unit, weight, size, source));
+    for (String template : templates) {
+      Matcher m = COLUMN.matcher(template);
+      while (m.find()) {
+        columns.add(m.group(1));
+      }
+    }
+    return columns;
+  }
+
+  /** Whether a row is one of those that this is for. */
+  boolean fits(Map<String, String> row, String place) {
+    return Mappings.fits(where, row, place);
   }
 
   private static Map<String, String> texts(ConfigMap root, String key) {

@@ -1,7 +1,5 @@
 package org.kernbench.eval.measured;
 
-import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,15 +20,14 @@ import org.kernbench.config.UserFile;
  * A table of measured runs: CSV with one line of headings. Either its columns are {@code bench,
  * params, metric, value, unit} (and perhaps {@code weight, size, source}), or a mapping says what
  * they mean: the file given, else one beside the table with the same name and the ending {@code
- * .yaml}, else one that comes with kernbench for a table of that name.
+ * .yaml}, else one that comes with kernbench, for a table whose name ends so or with just these
+ * columns.
  *
  * @param file its name as given
  * @param hash the first 16 digits of its SHA-256
  * @param rows in the order of the file
  */
 public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
-  private static final String SHIPPED = "/org/kernbench/measured/";
-
   /** Copies the list. */
   public MeasuredFile {
     rows = List.copyOf(rows);
@@ -56,14 +53,14 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
           name + ":1: is empty; expected a line of headings and one line for each run");
     }
     List<String> headings = cells(lines.getFirst().replaceFirst("^# *", ""), name + ":1");
-    Mapping mapping = mapping(name, path, headings, mappingFile);
+    Mappings mappings = mapping(name, path, headings, mappingFile);
     List<MeasuredRow> rows = new ArrayList<>();
     for (int i = 1; i < lines.size(); i++) {
       String where = name + ":" + (i + 1);
       if (!lines.get(i).isBlank()) {
         Map<String, String> row = named(headings, cells(lines.get(i), where), where);
-        if (counts(mapping, row, where)) {
-          rows.add(row(mapping, row, where));
+        if (mappings.counts(row, where)) {
+          rows.add(row(mappings.of(row, where), row, where));
         }
       }
     }
@@ -79,36 +76,23 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
     return new MeasuredFile(file, hash, some);
   }
 
-  private static Mapping mapping(
+  private static Mappings mapping(
       String name, Path path, List<String> headings, Optional<Path> given) {
     if (given.isPresent()) {
-      return Mapping.read(given.get());
+      Optional<Mappings> shipped = Mappings.shipped(given.get().toString());
+      return shipped.isPresent() && !Files.exists(given.get())
+          ? shipped.get()
+          : Mapping.read(given.get());
     }
     if (headings.containsAll(Mapping.PLAIN)) {
       return Mapping.plain(headings);
     }
-    String own = String.valueOf(path.getFileName()).replaceFirst("\\.[^.]*$", "") + ".yaml";
-    Path beside = path.resolveSibling(own);
+    String own = String.valueOf(path.getFileName()).replaceFirst("\\.[^.]*$", "");
+    Path beside = path.resolveSibling(own + ".yaml");
     if (Files.exists(beside)) {
       return Mapping.read(beside);
     }
-    try (InputStream shipped = MeasuredFile.class.getResourceAsStream(SHIPPED + own)) {
-      if (shipped != null) {
-        return Mapping.parse(
-            "measured/" + own, new String(shipped.readAllBytes(), StandardCharsets.UTF_8));
-      }
-    } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
-    }
-    throw new UsageException(
-        String.format(
-            Locale.ROOT,
-            "%s:1: got columns %s; expected %s, or a mapping of them: %s beside the table, or"
-                + " --mapping FILE",
-            name,
-            String.join(", ", headings),
-            String.join(", ", Mapping.PLAIN),
-            own));
+    return Mappings.byName(own).orElseGet(() -> Mappings.byColumns(name, headings));
   }
 
   private static Map<String, String> named(
@@ -127,15 +111,6 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
       row.put(headings.get(i), cells.get(i));
     }
     return row;
-  }
-
-  private static boolean counts(Mapping mapping, Map<String, String> row, String where) {
-    for (Map.Entry<String, String> only : mapping.where().entrySet()) {
-      if (!Mapping.filled("{" + only.getKey() + "}", row, where).equals(only.getValue())) {
-        return false;
-      }
-    }
-    return true;
   }
 
   private static MeasuredRow row(Mapping mapping, Map<String, String> row, String where) {

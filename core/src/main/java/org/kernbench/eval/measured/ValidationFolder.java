@@ -145,15 +145,17 @@ public final class ValidationFolder {
     line(out, "");
     line(
         out,
-        "| worst rows | measured us | simulated us | error | what the simulated time went into |");
-    line(out, "| --- | --: | --: | --: | --- |");
+        "| worst rows | measured us | simulated us | of it the kernel | error | what the simulated time"
+            + " went into |");
+    line(out, "| --- | --: | --: | --: | --: | --- |");
     for (Validation.Compared c : v.worst(WORST)) {
       line(
           out,
-          "| %s | %s | %s | %s | %s |",
+          "| %s | %s | %s | %s | %s | %s |",
           c.row().shown(),
           ValidationReport.us(c.row().ps()),
           ValidationReport.us(c.simulated().ps(c.row())),
+          ValidationReport.us(c.simulated().kernelPs()),
           ValidationReport.percent(c.error()),
           c.simulated().why());
     }

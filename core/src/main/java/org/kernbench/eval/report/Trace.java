@@ -6,17 +6,20 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
+import org.kernbench.device.log.LaunchLog;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
+import org.kernbench.device.log.RankExchange;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.eval.output.OutputException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
 /**
- * A run as tracks over simulated time: one for each engine, queue and link, with a flow for each
- * message and counters for slots and the use of links.
+ * A run as tracks over simulated time: one for each rank, engine, queue and link, with a flow for
+ * each message and counters for slots and the use of links.
  *
  * <p>Slices of a track never overlap: what an engine or a queue does at the same time is spread
  * over several tracks of one name and a number. A link's track shows the exact times at which it
@@ -28,6 +31,8 @@ final class Trace {
 
   /** What tracks are grouped under. */
   enum Group {
+    /** What each rank ran: its launches, one after the other. */
+    RANKS,
     /** Engines of processing elements; one group per package. */
     ENGINES,
     /** Messages from credit to release, one track per slot that was in use at once. */
@@ -76,13 +81,14 @@ final class Trace {
    * @throws OutputException if the op log did not keep every operation
    */
   static Trace of(Machine machine, OpLog log) {
-    if (!log.isComplete() || !log.transfers().isComplete()) {
+    if (!log.isComplete() || !log.transfers().isComplete() || !log.launches().isComplete()) {
       throw new OutputException(
           "--trace: the op log kept %s of %s operations; trace a smaller run"
               .formatted(log.size(), log.completed()));
     }
     Trace trace = new Trace(machine, log);
     trace.messages();
+    trace.ranks();
     trace.engines();
     trace.queues();
     trace.links();
@@ -132,6 +138,46 @@ final class Trace {
         }
       }
     }
+  }
+
+  // ---- ranks ----
+
+  /** A launch is a slice of every rank that has one of its PEs, until the last of these is done. */
+  private void ranks() {
+    LaunchLog launches = log.launches();
+    Map<Integer, List<Slice>> all = new TreeMap<>();
+    for (int launch = 0; launch < launches.size(); launch++) {
+      Map<Integer, List<Integer>> rows = new TreeMap<>();
+      for (int row = launches.firstRow(launch); row < launches.endRow(launch); row++) {
+        rows.computeIfAbsent(launches.rank(row), rank -> new ArrayList<>()).add(row);
+      }
+      int id = launch;
+      rows.forEach(
+          (rank, own) -> all.computeIfAbsent(rank, r -> new ArrayList<>()).add(slice(id, own)));
+    }
+    all.forEach((rank, slices) ->
+        spread(Group.RANKS, -1, rank < 0 ? "host program" : "rank " + rank, slices));
+  }
+
+  private Slice slice(int launch, List<Integer> rows) {
+    LaunchLog launches = log.launches();
+    long done = launches.startPs(launch);
+    for (int row : rows) {
+      done = Math.max(done, launches.doneTherePs(row));
+    }
+    endPs = Math.max(endPs, done);
+    Map<String, Object> notes = new LinkedHashMap<>();
+    notes.put("launch", launch);
+    notes.put("pes", rows.size());
+    notes.put("called_ps", launches.calledPs(launch));
+    Optional<RankExchange> exchange = launches.exchange(launch);
+    exchange.ifPresent(what -> {
+      notes.put("collective", what.operation());
+      notes.put("bytes", what.bytes());
+      notes.put("algorithm", what.algorithm());
+      notes.put("ranks", what.ranks().size());
+    });
+    return new Slice(launches.startPs(launch), done, launches.name(launch), 0, 0, notes);
   }
 
   // ---- engines ----

@@ -62,6 +62,7 @@ public final class TraceFile {
   /** The name of a group of tracks. */
   static String group(Trace.Group group, int sip) {
     return switch (group) {
+      case RANKS -> "ranks";
       case ENGINES -> "sip" + sip;
       case QUEUES -> "queues";
       case LINKS -> "links";

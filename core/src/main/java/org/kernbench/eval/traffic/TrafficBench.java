@@ -12,6 +12,7 @@ import org.kernbench.eval.Param;
 import org.kernbench.eval.output.Digest;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Route;
 
 /**
  * {@code traffic}: latency over load. Packets go between the processing elements of a machine by a
@@ -35,8 +36,12 @@ public final class TrafficBench implements Bench {
   private static final Param<Integer> CYCLES =
       Param.integer(
           "cycles", 200, 10, 1_000_000, "slots measured: times of a flit on the first link");
-  private static final Param<Integer> WARM_UP =
-      Param.integer("warm_up", 100, 0, 1_000_000, "slots before them");
+  private static final Param<String> WARM_UP =
+      Param.word(
+          "warm_up",
+          "auto",
+          "auto, or 0 to 1000000",
+          "slots before them; auto: as many as the longest way alone takes, at least 100");
   private static final Param<Integer> SEED =
       Param.integer("seed", 1, 0, Integer.MAX_VALUE, "of what chance decides");
   private static final Param<Integer> HOT_NODE =
@@ -45,6 +50,10 @@ public final class TrafficBench implements Bench {
       Param.integer("hot_percent", 10, 1, 100, "of the packets of hotspot that go there");
 
   private static final int MOST_NODES = 1024;
+  private static final int LEAST_WARM_UP = 100;
+  private static final int MOST_SLOTS = 1_000_000;
+  private static final double LOWEST_PACKETS = 10_000;
+  private static final long PS_PER_S = 1_000_000_000_000L;
 
   @Override
   public String name() {
@@ -75,7 +84,9 @@ public final class TrafficBench implements Bench {
     FabricRoute[] routes = new FabricRoute[nodes.count() * nodes.count()];
     TrafficCurve curve =
         loads.isEmpty()
-            ? TrafficCurve.toSaturation(l -> new TrafficRun(machine, nodes, offer, l, routes).run())
+            ? TrafficCurve.toSaturation(
+                l -> new TrafficRun(machine, nodes, offer, l, routes).run(),
+                l -> new TrafficRun(machine, nodes, enough(offer, nodes, l), l, routes).run())
             : TrafficCurve.at(loads, l -> new TrafficRun(machine, nodes, offer, l, routes).run());
     return outcome(context, machine, nodes, offer, curve);
   }
@@ -88,6 +99,7 @@ public final class TrafficBench implements Bench {
       TrafficCurve curve) {
     Outcome outcome = Outcome.on(machine);
     outcome.condition("nodes", nodes.text());
+    outcome.condition("warm_up", offer.warmUp());
     outcome.condition("slot_ns", Numbers.ns(offer.slotPs()));
     outcome.condition("flits_per_packet", offer.flits());
     Digest digest = new Digest();
@@ -109,6 +121,7 @@ public final class TrafficBench implements Bench {
     }
     String title = "%s, %s".formatted(Param.word(context.param(PATTERN)), machine.name());
     outcome.file("latency-over-load.svg", () -> LatencyFigure.svg(title, curve));
+    outcome.timeIsWhole(); // nothing is launched
     return outcome.noBreakdown(
         "each load is simulated on its own; the rows say how latency grows with it");
   }
@@ -152,17 +165,62 @@ public final class TrafficBench implements Bench {
     }
   }
 
+  /**
+   * So many slots that the mean of almost no load, by which saturation is told, is that of many
+   * packets: ways differ, so that of a few would be off by chance.
+   */
+  private static TrafficRun.Offer enough(TrafficRun.Offer offer, TrafficNodes nodes, double load) {
+    double perSlot = load / offer.flits() * nodes.count();
+    int slots = (int) Math.min(MOST_SLOTS, Math.ceil(LOWEST_PACKETS / perSlot));
+    return offer.measuring(Math.max(offer.measured(), slots));
+  }
+
+  /** What the longest way takes if nobody else is there, in slots of so many ps. */
+  private static int longestWay(Machine machine, long packetBytes, long slotPs) {
+    long cyclePs = machine.fabric().router().map(r -> PS_PER_S / r.clockHz()).orElse(0L);
+    int stages =
+        machine
+            .fabric()
+            .router()
+            .map(r ->
+                r.routeComputation() + r.channelAllocation() + r.switchAllocation() + r.traversal())
+            .orElse(0);
+    long longest = 0;
+    for (int pe = 1; pe < machine.peCount(); pe++) {
+      Route way = machine.route(machine.peAt(0), machine.peAt(pe));
+      long ps =
+          way.latencyPs()
+              + way.narrowest().durationPs(packetBytes)
+              + way.links().length * (stages * cyclePs);
+      longest = Math.max(longest, ps);
+    }
+    return Math.toIntExact(Math.ceilDiv(longest, slotPs));
+  }
+
+  private static int warmUp(String text, Machine machine, long packetBytes, long slotPs) {
+    if (text.equals("auto")) {
+      return Math.max(LEAST_WARM_UP, longestWay(machine, packetBytes, slotPs));
+    }
+    double slots = number(text);
+    if (slots != Math.rint(slots) || slots < 0 || slots > MOST_SLOTS) {
+      throw new UsageException(
+          "warm_up=%s: expected auto, or a whole number, 0 to %s".formatted(text, MOST_SLOTS));
+    }
+    return (int) slots;
+  }
+
   private static TrafficRun.Offer offer(BenchContext context, Machine machine) {
     long flit = machine.fabric().flitBytes();
     int first = machine.route(machine.peAt(0), machine.peAt(1)).first();
     long packet = context.param(PACKET);
+    long slotPs = machine.specOf(first).rate().durationPs(flit);
     return new TrafficRun.Offer(
         context.param(PATTERN),
         new TrafficPattern.Hot(context.param(HOT_NODE), context.param(HOT_PERCENT)),
         packet,
-        machine.specOf(first).rate().durationPs(flit),
+        slotPs,
         Math.toIntExact(Math.ceilDiv(packet, flit)),
-        context.param(WARM_UP),
+        warmUp(context.param(WARM_UP), machine, packet, slotPs),
         context.param(CYCLES),
         context.param(SEED));
   }

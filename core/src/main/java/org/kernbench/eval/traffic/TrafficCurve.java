@@ -26,9 +26,14 @@ record TrafficCurve(List<TrafficPoint> points, double zeroLoadPs, double saturat
     return new TrafficCurve(points, points.getFirst().meanPs(), 0);
   }
 
-  /** From almost no load in steps until it is saturated, and closer to that by halves. */
-  static TrafficCurve toSaturation(DoubleFunction<TrafficPoint> run) {
-    List<TrafficPoint> points = new ArrayList<>(List.of(run.apply(LOWEST)));
+  /**
+   * From almost no load in steps until it is saturated, and closer to that by halves.
+   *
+   * @param lowest a run at almost no load, long enough for a mean that all others are held against
+   */
+  static TrafficCurve toSaturation(
+      DoubleFunction<TrafficPoint> run, DoubleFunction<TrafficPoint> lowest) {
+    List<TrafficPoint> points = new ArrayList<>(List.of(lowest.apply(LOWEST)));
     double zero = points.getFirst().meanPs();
     double high = 0;
     for (int i = 1; i <= 10 && high == 0; i++) {

@@ -32,7 +32,12 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
       int flits,
       int warmUp,
       int measured,
-      long seed) {}
+      long seed) {
+    /** The same for another number of slots measured. */
+    Offer measuring(int slots) {
+      return new Offer(pattern, hot, packetBytes, slotPs, flits, warmUp, slots, seed);
+    }
+  }
 
   /** After so many times the slots, and the longest way, a run is given up. */
   private static final int PATIENCE = 4;

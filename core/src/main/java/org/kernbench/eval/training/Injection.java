@@ -15,6 +15,7 @@ import org.kernbench.nn.bridge.BridgePlan.Direction;
 import org.kernbench.nn.layers.TransformerConfig.Style;
 import org.kernbench.nn.multimodal.TwoModuleConfig;
 import org.kernbench.nn.multimodal.TwoModuleLayout;
+import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.nn.parallel.RankGrid;
 
@@ -107,6 +108,12 @@ final class Injection {
           s.scope() == Scope.STEP
               ? needs(s.config().experts().isPresent(), "a model with experts, e.g. tiny-moe")
               : "its layer is none of a model; train-step has layers";
+      case STALE_PARAMETER ->
+          s.scope() == Scope.STEP
+              ? needs(
+                  s.data().zero() == Zero.PARAMETERS && s.dp() * s.cp() > 1,
+                  "zero=3 and dp or cp above 1")
+              : "it gathers no parameters; train-step may";
     };
   }
 
@@ -153,6 +160,7 @@ final class Injection {
       case SKIP_GRADIENT_SUM -> needs(layout.ranks() > 1, "more than one rank");
       case LOSE_MICROBATCH, SWAP_STAGES -> "it has no pipeline; train-step has one";
       case WRONG_EXPERT, SKIP_ROUTER_GRADIENT -> "it has no experts; train-step may have some";
+      case STALE_PARAMETER -> "it gathers no parameters; train-step may";
     };
   }
 

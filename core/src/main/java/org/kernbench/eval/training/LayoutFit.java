@@ -10,6 +10,7 @@ import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.machine.Machine;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.layers.TransformerConfig.Style;
+import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.pipeline.LayerSplit;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.placement.RankLevel;
@@ -140,10 +141,11 @@ final class LayoutFit {
     long batch = setup.batch() / setup.dp() / setup.pipe().microbatches();
     long rows = (long) setup.tokens() / setup.cp() / (setup.sp() ? tp : 1) * batch;
     long activations = rows * setup.config().hidden() * type.sizeBytes() * blockInputs;
+    Zero zero = setup.data().zero();
     return new Need(
-        elements * type.sizeBytes(),
-        elements * grad,
-        setup.data().distributedOptimizer() ? states / ranks : states,
+        elements * type.sizeBytes() / (zero == Zero.PARAMETERS ? ranks : 1),
+        elements * grad / (zero == Zero.PARAMETERS || zero == Zero.GRADIENTS ? ranks : 1),
+        zero == Zero.NONE ? states : states / ranks,
         activations);
   }
 

@@ -36,7 +36,8 @@ final class MemoryText {
     }
     if (tensor.endsWith(".weight")
         || tensor.endsWith(".bias")
-        || tensor.startsWith("parameters.")) {
+        || tensor.startsWith("parameters.")
+        || tensor.startsWith("own parameters.")) {
       return "weights";
     }
     return tensor.endsWith("-left") || tensor.endsWith("-right") || tensor.endsWith("-by-head")

@@ -13,6 +13,7 @@ import org.kernbench.config.UserFile;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.layers.Recompute;
+import org.kernbench.nn.optim.LossScaler;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.pipeline.LayerSplit;
 import org.kernbench.nn.pipeline.Schedule;
@@ -28,6 +29,7 @@ import org.kernbench.nn.pipeline.Schedules;
  * @param tied whether the head's weight is the embedding's table
  * @param recompute which activations are made again on the way back
  * @param norm to which gradients are shrunk
+ * @param lossScale factor of the loss; with one above 1 a step whose gradients overflow is skipped
  * @param omitted samples whose gradients one rank leaves out, though their tokens count
  */
 record Pipe(
@@ -37,6 +39,7 @@ record Pipe(
     boolean tied,
     Recompute recompute,
     double norm,
+    double lossScale,
     Set<Integer> omitted) {
   /** As many blocks in each stage. */
   static final String EVEN = "even";
@@ -47,23 +50,35 @@ record Pipe(
   static final Pipe NONE = whole(false, Recompute.NONE);
 
   private static Pipe whole(boolean tied, Recompute recompute) {
-    return new Pipe(1, Optional.empty(), Optional.empty(), tied, recompute, NORM, Set.of());
+    return new Pipe(1, Optional.empty(), Optional.empty(), tied, recompute, NORM, 1, Set.of());
   }
 
   /** The same with gradients shrunk to another norm. */
   Pipe withNorm(double other) {
-    return new Pipe(pp, schedule, split, tied, recompute, other, omitted);
+    return new Pipe(pp, schedule, split, tied, recompute, other, lossScale, omitted);
+  }
+
+  /** The same with another factor of the loss. */
+  Pipe withLossScale(double other) {
+    return new Pipe(pp, schedule, split, tied, recompute, norm, other, omitted);
   }
 
   /** The same without the gradients of some samples; on one rank. */
   Pipe without(Set<Integer> samples) {
-    return new Pipe(pp, schedule, split, tied, recompute, norm, samples);
+    return new Pipe(pp, schedule, split, tied, recompute, norm, lossScale, samples);
   }
 
   /** The same with other blocks in each stage. */
   Pipe with(Schedule other, LayerSplit blocks) {
     return new Pipe(
-        other.ranks(), Optional.of(other), Optional.of(blocks), tied, recompute, norm, omitted);
+        other.ranks(),
+        Optional.of(other),
+        Optional.of(blocks),
+        tied,
+        recompute,
+        norm,
+        lossScale,
+        omitted);
   }
 
   /** What a user asked for. */
@@ -130,6 +145,11 @@ record Pipe(
                   asked.schedule, read.ranks(), read.microbatches(), asked.pp, asked.microbatches));
     }
     return read;
+  }
+
+  /** What scales the loss. */
+  LossScaler scaler() {
+    return new LossScaler(LossScaler.Settings.constant(lossScale));
   }
 
   /** The same model on one rank. */

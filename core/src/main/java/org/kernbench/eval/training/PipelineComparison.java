@@ -21,6 +21,7 @@ import org.kernbench.nn.compare.StepRecord;
 import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.nn.pipeline.Action;
@@ -63,6 +64,7 @@ public final class PipelineComparison {
    * @param sp sequence parallelism
    * @param schedule as users of {@code train-step} write it
    * @param experts over which ranks experts are divided
+   * @param zero what data- and context-parallel ranks divide
    */
   public record Layout(
       int tp,
@@ -75,8 +77,9 @@ public final class PipelineComparison {
       int vpp,
       boolean tied,
       Recompute recompute,
-      ExpertGroups.Sizes experts) {
-    /** One without experts, or with all of them on each rank. */
+      ExpertGroups.Sizes experts,
+      Zero zero) {
+    /** One that divides neither optimizer nor more. */
     public Layout(
         int tp,
         int cp,
@@ -87,8 +90,17 @@ public final class PipelineComparison {
         String schedule,
         int vpp,
         boolean tied,
-        Recompute recompute) {
-      this(
+        Recompute recompute,
+        ExpertGroups.Sizes experts) {
+      this(tp, cp, dp, pp, sp, microbatches, schedule, vpp, tied, recompute, experts, Zero.NONE);
+    }
+
+    /** The same with another stage of ZeRO, 0 to 3. */
+    public Layout withZero(int stage) {
+      if (stage < 0 || stage >= Zero.values().length) {
+        throw new UsageException("--zero: got " + stage + "; expected 0 to 3");
+      }
+      return new Layout(
           tp,
           cp,
           dp,
@@ -99,7 +111,13 @@ public final class PipelineComparison {
           vpp,
           tied,
           recompute,
-          ExpertGroups.Sizes.NONE);
+          experts,
+          Zero.values()[stage]);
+    }
+
+    /** The stage of ZeRO, 0 to 3. */
+    public int zeroStage() {
+      return zero.ordinal();
     }
 
     /** Number of ranks. */
@@ -144,7 +162,7 @@ public final class PipelineComparison {
             DType.F64,
             DType.F64,
             ContextExchange.ALL_GATHER,
-            DataParallel.DEFAULT,
+            DataParallel.DEFAULT.with(layout.zero),
             fault,
             pipe.withNorm(UNBOUNDED),
             layout.experts);
@@ -171,6 +189,13 @@ public final class PipelineComparison {
               Mistake.ROUTER_GRADIENT_MISSING,
               "without what experts give back to their router one rank has the same",
               () -> run(one.with(Fault.SKIP_ROUTER_GRADIENT))));
+    }
+    if (setup.data().zero() == Zero.PARAMETERS) {
+      all.add(
+          new Guess(
+              Mistake.PARAMETER_STALE,
+              "the parameter before the optimizer's step is what the rank has after it",
+              () -> run(one).unstepped()));
     }
     Optional<Schedule> schedule = setup.pipe().schedule();
     if (schedule.isPresent()) {
@@ -223,7 +248,7 @@ public final class PipelineComparison {
   }
 
   private StepRecord run(Setup of) {
-    TrainingProgram program = new TrainingProgram(of);
+    TrainingProgram program = new TrainingProgram(of).readingGathered();
     CollectiveLibrary library = CollectiveLibrary.open(machine, ccl.of(of.ranks()));
     TorchOptions options = TorchOptions.DEFAULT.withMode(Mode.VALUES).withSpread(spread);
     try (Torch torch = Torch.open(machine, options.withCollectives(library))) {

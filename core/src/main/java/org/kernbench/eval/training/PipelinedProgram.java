@@ -46,6 +46,7 @@ final class PipelinedProgram {
   private final class OneStage implements PipelineStep.Stage {
     private final TransformerStage stage;
     private final ParallelLayout layout;
+    private final DataParallel data;
     private final SequencePart part;
     private final boolean forgets;
     private final boolean first;
@@ -56,11 +57,13 @@ final class PipelinedProgram {
     OneStage(
         TransformerStage stage,
         ParallelLayout layout,
+        DataParallel data,
         int number,
         Map<Integer, Tensor> losses,
         Map<Integer, Tensor> sums) {
       this.stage = stage;
       this.layout = layout;
+      this.data = data;
       this.part = part(layout);
       this.first = schedule.isFirst(number);
       this.forgets = first && number == 0 && setup.fault() == Fault.LOSE_MICROBATCH;
@@ -85,6 +88,7 @@ final class PipelinedProgram {
       if (forgets && microbatch == 0) {
         stage.zeroGrad();
       }
+      data.sumMicrobatch();
     }
 
     @Override
@@ -102,11 +106,11 @@ final class PipelinedProgram {
       // copies that outlive the graph; reading here would let the device run dry
       losses.put(microbatch, kept(graph.torch(), perToken));
       sums.put(microbatch, kept(graph.torch(), sum));
-      return sum;
+      return setup.pipe().scaler().scaled(graph, sum);
     }
 
-    private static Tensor kept(Torch torch, Variable v) {
-      return new Compute(torch, t -> t)
+    private Tensor kept(Torch torch, Variable v) {
+      return new Compute(torch, program::untilTheEnd)
           .map("keep-loss", v.shape(), v.dtype(), List.of(v.value()), x -> x.get(0));
     }
   }
@@ -154,36 +158,26 @@ final class PipelinedProgram {
     model
         .stages()
         .forEach((number, stage) ->
-            stages.put(number, new OneStage(stage, stageLayout, number, losses, sums)));
-    try (Optimizer optimizer = new AdamW(torch, data.owned(), TrainingProgram.ADAM)) {
-      PipelineStep step =
-          new PipelineStep(
-              torch,
-              schedule,
-              layout,
-              () -> Graph.of(torch, recipe).withOverlap(s.data().overlap()),
-              stages);
-      step.run();
-      data.sum();
-      model.sumShared();
-      data.divideByTokens(tokens(stageLayout));
-      try (Tensor square = data.clipAndKeepNorm(s.pipe().norm())) {
-        optimizer.step();
-        data.gather();
-        program.changed(optimizer);
-        program.pipeline().add(layout, step, model);
-        model
-            .stages()
-            .values()
-            .forEach(stage -> program.noteExperts(w, stageLayout, stage.experts()));
-        if (TrainingProgram.hasValues(torch)) {
-          record(w, stageLayout, losses, sums, data);
-          program.record().addNorm(w.rank(), square);
-        }
-      }
+            stages.put(number, new OneStage(stage, stageLayout, data, number, losses, sums)));
+    Optimizer optimizer = program.untilTheEnd(new AdamW(torch, data.owned(), TrainingProgram.ADAM));
+    PipelineStep step =
+        new PipelineStep(
+            torch,
+            schedule,
+            layout,
+            () -> Graph.of(torch, recipe).withOverlap(s.data().overlap()),
+            stages);
+    step.run();
+    data.sum();
+    model.sumShared();
+    Tensor square = program.finish(data, tokens(stageLayout), optimizer);
+    program.changed(optimizer);
+    program.pipeline().add(layout, step, model);
+    model.stages().values().forEach(stage -> program.noteExperts(w, stageLayout, stage.experts()));
+    if (TrainingProgram.hasValues(torch)) {
+      record(w, stageLayout, losses, sums);
+      program.recordStep(w, data, square);
     }
-    losses.values().forEach(Tensor::close);
-    sums.values().forEach(Tensor::close);
   }
 
   /** Tokens of the rank's samples that count, whichever stage it has. */
@@ -197,11 +191,7 @@ final class PipelinedProgram {
   }
 
   private void record(
-      Worker w,
-      ParallelLayout layout,
-      Map<Integer, Tensor> losses,
-      Map<Integer, Tensor> sums,
-      DataParallel data) {
+      Worker w, ParallelLayout layout, Map<Integer, Tensor> losses, Map<Integer, Tensor> sums) {
     int[] positions = part(layout).own();
     losses.forEach((k, perToken) ->
         program.addRows(
@@ -215,7 +205,5 @@ final class PipelinedProgram {
     if (layout.tp().rank() == 0) {
       sums.values().forEach(sum -> program.record().addToSum(Kind.LOSS, "loss", sum.get(0)));
     }
-    program.record().addGradients(w.rank(), data);
-    program.record().addParameters(w.rank(), data);
   }
 }

@@ -27,6 +27,7 @@ import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.Communication;
 import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.tensor.DType;
@@ -103,7 +104,8 @@ public final class TrainingBench implements Bench {
   /** How context-parallel ranks exchange keys and values. */
   private enum Keys {
     ALL_GATHER("all-gather", ContextExchange.ALL_GATHER),
-    RING("ring", ContextExchange.RING);
+    RING("ring", ContextExchange.RING),
+    ULYSSES("ulysses", ContextExchange.ALL_TO_ALL);
 
     private final String word;
     private final ContextExchange exchange;
@@ -157,6 +159,14 @@ public final class TrainingBench implements Bench {
       Param.onOff(
           "distributed_optimizer", false, "divide the optimizer over the data-parallel ranks");
 
+  private static final Param<Integer> ZERO =
+      Param.integer(
+          "zero",
+          0,
+          0,
+          3,
+          "what data-parallel ranks divide: 1 the optimizer, 2 gradients, too, 3 parameters, too");
+
   private static final Param<Integer> PP = Param.integer("pp", 1, 1, 4096, "ranks of the pipeline");
   private static final Param<Integer> MICROBATCHES =
       Param.integer("microbatches", 1, 1, 4096, "parts of a replica's samples, one after another");
@@ -179,6 +189,14 @@ public final class TrainingBench implements Bench {
           Recompute.NONE,
           Recompute.class,
           "activations of a block that are made again on the way back");
+
+  private static final Param<Integer> LOSS_SCALE =
+      Param.integer(
+          "loss_scale",
+          1,
+          1,
+          1 << 24,
+          "factor of the loss; above 1 a step whose gradients overflow is skipped");
 
   private static final Param<String> CONFIG =
       Param.word(
@@ -215,8 +233,8 @@ public final class TrainingBench implements Bench {
       all.add(CONTEXT);
     }
     if (scope == Scope.STEP) {
-      all.addAll(List.of(DIVIDED, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
-      all.addAll(List.of(RECOMPUTE, CONFIG));
+      all.addAll(List.of(DIVIDED, ZERO, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
+      all.addAll(List.of(RECOMPUTE, LOSS_SCALE, CONFIG));
     }
     if (scope != Scope.MLP) {
       all.addAll(ExpertParams.ALL);
@@ -332,7 +350,7 @@ public final class TrainingBench implements Bench {
             new DataParallel.Options(
                 context.param(BUCKET) * 1024L,
                 context.param(OVERLAP),
-                scope == Scope.STEP && context.param(DIVIDED)),
+                scope == Scope.STEP ? zero(context) : Zero.NONE),
             Injection.fault(context),
             scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
             scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context));
@@ -448,18 +466,24 @@ public final class TrainingBench implements Bench {
         });
   }
 
+  private static Zero zero(BenchContext context) {
+    int stage = Math.max(context.param(ZERO), context.param(DIVIDED) ? 1 : 0);
+    return Zero.values()[stage];
+  }
+
   private static Pipe pipe(BenchContext context, TransformerConfig config) {
     return Pipe.of(
-        new Pipe.Asked(
-            context.param(PP),
-            context.param(MICROBATCHES),
-            context.param(SCHEDULE),
-            context.param(VPP),
-            context.param(STAGE_LAYERS)),
-        config.layers(),
-        context.param(TIED)
-            || ModelFile.ifAny(context.param(CONFIG)).filter(ModelFile::tied).isPresent(),
-        context.param(RECOMPUTE));
+            new Pipe.Asked(
+                context.param(PP),
+                context.param(MICROBATCHES),
+                context.param(SCHEDULE),
+                context.param(VPP),
+                context.param(STAGE_LAYERS)),
+            config.layers(),
+            context.param(TIED)
+                || ModelFile.ifAny(context.param(CONFIG)).filter(ModelFile::tied).isPresent(),
+            context.param(RECOMPUTE))
+        .withLossScale(context.param(LOSS_SCALE));
   }
 
   static void check(Setup s) {
@@ -475,6 +499,11 @@ public final class TrainingBench implements Bench {
 
   private static void checkTensorParallel(Setup s) {
     TransformerConfig c = s.config;
+    if (s.context == ContextExchange.ALL_TO_ALL && c.keyHeads() % (s.tp * s.cp) != 0) {
+      throw new UsageException(
+          "context=ulysses divides heads over tp x cp, %s x %s; expected a divisor of %s heads of keys, or context=ring"
+              .formatted(s.tp, s.cp, c.keyHeads()));
+    }
     Map<String, Integer> divided = new LinkedHashMap<>();
     if (s.scope != Scope.MLP) {
       divided.put("heads", c.heads());
@@ -596,6 +625,9 @@ public final class TrainingBench implements Bench {
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
         .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9))
         .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
+    if (setup.pipe.lossScale() > 1) {
+      outcome.metric("skipped", program.isSkipped());
+    }
     program.experts().report(outcome);
     program.memory().ifPresent(use -> outcome.metric("memory", MemoryText.of(use)));
     rows.of(torch, costs, program.work()).forEach(outcome::row);

@@ -1,5 +1,6 @@
 package org.kernbench.eval.training;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -10,6 +11,7 @@ import java.util.function.IntUnaryOperator;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Variable;
@@ -24,6 +26,7 @@ import org.kernbench.nn.layers.Transformer;
 import org.kernbench.nn.layers.TransformerBlock;
 import org.kernbench.nn.optim.AdamW;
 import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.optim.LossScaler;
 import org.kernbench.nn.optim.Optimizer;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.SequencePart;
@@ -50,10 +53,22 @@ final class TrainingProgram {
   private long mostMoved;
   private long mostRead;
   private long mostWritten;
+  private boolean readsGathered;
+  private boolean skipped;
+  private final List<AutoCloseable> open = new ArrayList<>();
 
   TrainingProgram(Setup setup) {
     this.setup = setup;
     this.pipeline = new PipelineReport(setup.pipe());
+  }
+
+  /**
+   * Compares divided parameters as the next step would gather them, which takes time that a step
+   * does not have; else each rank's part.
+   */
+  TrainingProgram readingGathered() {
+    readsGathered = true;
+    return this;
   }
 
   /** What the ranks of a pipeline did when. */
@@ -336,35 +351,74 @@ final class TrainingProgram {
     if (setup.ranks() == 1 && hasValues(torch)) {
       record.keepFirst(w.rank(), data); // before the optimizer changes them
     }
-    try (Graph graph = graph(torch, layout);
-        Optimizer optimizer = new AdamW(torch, data.owned(), ADAM)) {
-      Variable losses = model.forward(graph, ids, targets, batch, part);
-      Variable sum = graph.weightedSum(losses, mask);
-      data.backward(graph, sum);
-      data.divideByTokens(samples.tokens());
-      try (Tensor square = data.clipAndKeepNorm(setup.pipe().norm())) {
-        optimizer.step();
-        data.gather();
-        note(w, graph, optimizer.work());
-        noteExperts(w, layout, model.experts());
-        changed(optimizer);
-        if (hasValues(torch)) {
-          record(w, layout, at, losses, sum, data);
-          record.addNorm(w.rank(), square);
-        }
-      }
+    Graph graph = untilTheEnd(graph(torch, layout));
+    Optimizer optimizer = untilTheEnd(new AdamW(torch, data.owned(), ADAM));
+    Variable losses = model.forward(graph, ids, targets, batch, part);
+    Variable sum = graph.weightedSum(losses, mask);
+    data.backward(graph, setup.pipe().scaler().scaled(graph, sum));
+    Tensor square = finish(data, samples.tokens(), optimizer);
+    note(w, graph, optimizer.work());
+    noteExperts(w, layout, model.experts());
+    changed(optimizer);
+    if (hasValues(torch)) {
+      record(w, layout, at, losses, sum);
+      recordStep(w, data, square);
     }
   }
 
-  private void record(
-      Worker w, ParallelLayout layout, int[] at, Variable losses, Variable sum, DataParallel data) {
+  /**
+   * Keeps what a rank has made until all ranks are done. A rank that is to show its values comes to
+   * its end later than one without; what it frees then, others might have taken, and addresses
+   * would depend on the mode.
+   */
+  <T extends AutoCloseable> T untilTheEnd(T made) {
+    open.add(made);
+    return made;
+  }
+
+  private void record(Worker w, ParallelLayout layout, int[] at, Variable losses, Variable sum) {
     addRows(Kind.OUTPUT, "loss per token", w.rank(), losses.value(), at, layout.dp().rank());
     if (layout.tp().rank() == 0) {
       double own = sum.value().get(0); // other ranks go on meanwhile
       record.addToSum(Kind.LOSS, "loss", own);
     }
-    record.addGradients(w.rank(), data);
-    record.addParameters(w.rank(), data);
+  }
+
+  /**
+   * From gradients to changed parameters, unless they overflow.
+   *
+   * @return the square of their norm
+   */
+  Tensor finish(DataParallel data, int tokens, Optimizer optimizer) {
+    LossScaler scaler = setup.pipe().scaler();
+    data.divideByTokens(tokens, scaler);
+    boolean steps = scaler.scale() == 1 || data.areFinite();
+    skipped |= !steps;
+    Tensor square = untilTheEnd(data.clipAndKeepNorm(setup.pipe().norm()));
+    if (steps) {
+      optimizer.step();
+      data.gather();
+    }
+    return square;
+  }
+
+  /** Whether the step was skipped, as gradients overflowed. */
+  boolean isSkipped() {
+    return skipped;
+  }
+
+  /** Records gradients, their norm and stepped parameters; a step that was skipped has none. */
+  void recordStep(Worker w, DataParallel data, Tensor square) {
+    if (!skipped) {
+      record.addGradients(w.rank(), data);
+      boolean gathers = readsGathered || setup.fault() == Fault.STALE_PARAMETER;
+      if (gathers) {
+        record.addParameters(w.rank(), data);
+      } else {
+        record.addOwnParameters(w.rank(), data);
+      }
+      record.addNorm(w.rank(), square);
+    }
   }
 
   private int id(int position, int sample) {

@@ -12,7 +12,6 @@ import org.kernbench.machine.Node;
 import org.kernbench.machine.NodeKind;
 import org.kernbench.machine.Side;
 import org.kernbench.machine.report.Svg.LineStyle;
-import org.kernbench.machine.spec.DimensionKind;
 import org.kernbench.machine.spec.DmaSpec;
 import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.machine.spec.IpcqSpec;
@@ -45,8 +44,8 @@ public final class MachineDiagram {
   private static final double LEGEND_ROW = 20;
   private static final double MIN_WIDTH = 520;
 
-  private static final LineStyle DEAD = new LineStyle("#9aa5b1", 2, true);
-  private static final LineStyle UNEQUAL = new LineStyle("#e0983a", 3, false);
+  static final LineStyle DEAD = new LineStyle("#9aa5b1", 2, true);
+  static final LineStyle UNEQUAL = new LineStyle("#e0983a", 3, false);
 
   private static final String INK = "#1f2933";
   private static final String FAINT = "#616e7c";
@@ -75,11 +74,13 @@ public final class MachineDiagram {
 
   // ---- tray: packages on their grid, a circle, or a row under a switch
 
-  private static final double SIP_SIZE = 84;
+  static final double SIP_SIZE = 84;
   private static final double SIP_PITCH = 158;
-  private static final double NIC_BELOW = 18;
 
   private String tray() {
+    if (machine.sipTopology() == SipTopology.NETWORK) {
+      return trayOfLevels();
+    }
     int shown = Math.min(machine.sips(), MAX_SIPS);
     List<double[]> places = new ArrayList<>();
     for (int sip = 0; sip < shown; sip++) {
@@ -94,14 +95,22 @@ public final class MachineDiagram {
     if (machine.sipTopology() == SipTopology.SWITCH) {
       bottom += SIP_PITCH * 0.8;
     }
-    if (isOfLevels() && hasSwitches()) {
-      bottom += SIP_PITCH * 0.6;
-      right += SIP_PITCH * 0.6;
-    }
     double pad = 46;
     double width = Math.max(MIN_WIDTH, right + 2 * (MARGIN + pad));
     double left = (width - right) / 2;
     double top = HEADER + 64 + pad;
+    titleOfTray(shown);
+
+    svg.frame(left - pad, top - pad, right + 2 * pad, bottom + 2 * pad, "#9aa5b1");
+    drawHost(width / 2, top - pad);
+    drawSipLinks(places, left, top, bottom, right);
+    for (int sip = 0; sip < shown; sip++) {
+      drawSip(sip, left + places.get(sip)[0], top + places.get(sip)[1]);
+    }
+    return finish(width, top + bottom + pad + 16);
+  }
+
+  private void titleOfTray(int shown) {
     String some = shown < machine.sips() ? ", the first " + shown + " of " : ", ";
     title(
         "tray",
@@ -109,26 +118,45 @@ public final class MachineDiagram {
             + some
             + machine.sips()
             + (machine.sips() == 1 ? " sip" : " sips"));
+  }
 
-    svg.frame(left - pad, top - pad, right + 2 * pad, bottom + 2 * pad, "#9aa5b1");
+  private void drawSip(int sip, double x, double y) {
+    box(x, y, SIP_SIZE, SIP_SIZE, NodeKind.ROUTER);
+    svg.centred(x, y - 10, 15, INK, "sip " + sip);
+    svg.centred(
+        x, y + 9, 10.5, FAINT, machine.cubesPerSip() + plural(machine.cubesPerSip(), " cube"));
+    int pes = machine.cubesPerSip() * machine.pesPerCube();
+    svg.centred(x, y + 23, 10.5, FAINT, pes + plural(pes, " PE"));
+  }
+
+  private String trayOfLevels() {
+    int shown = Math.min(machine.sips(), MAX_SIPS);
+    LevelTray levels = new LevelTray(machine, svg, shown);
+    double pad = 76; // wraps and switches lie round the packages
+    double width = Math.max(MIN_WIDTH, levels.width() + 2 * (MARGIN + pad));
+    double left = (width - levels.width()) / 2;
+    double top = HEADER + 64 + pad;
+    titleOfTray(shown);
+    svg.frame(
+        left - pad, top - pad, levels.width() + 2 * pad, levels.height() + 2 * pad, "#9aa5b1");
     drawHost(width / 2, top - pad);
-    drawSipLinks(places, left, top, bottom, right);
+    levels.draw(left, top);
     for (int sip = 0; sip < shown; sip++) {
-      double x = left + places.get(sip)[0];
-      double y = top + places.get(sip)[1];
-      box(x, y, SIP_SIZE, SIP_SIZE, NodeKind.ROUTER);
-      svg.centred(x, y - 10, 15, INK, "sip " + sip);
-      svg.centred(
-          x, y + 9, 10.5, FAINT, machine.cubesPerSip() + plural(machine.cubesPerSip(), " cube"));
-      int pes = machine.cubesPerSip() * machine.pesPerCube();
-      svg.centred(x, y + 23, 10.5, FAINT, pes + plural(pes, " PE"));
+      drawSip(sip, levels.x(sip), levels.y(sip));
     }
-    return finish(width, top + bottom + pad + 16);
+    dead = levels.hasDead();
+    unequal = levels.hasUnequal();
+    if (machine.nodes().isPresent()) {
+      drawn.add(LinkKind.SIP_TO_NIC);
+      drawn.add(LinkKind.NIC);
+    }
+    double legend = top + levels.height() + pad + 28;
+    return finish(width, levels.legend(MARGIN, legend, LEGEND_ROW) - 12);
   }
 
   private double[] sipPlace(int sip, int shown) {
     double half = SIP_SIZE / 2;
-    if (machine.sipTopology().isGrid() || isOfLevels()) {
+    if (machine.sipTopology().isGrid()) {
       int width = machine.sipGridWidth();
       int row = sip / width;
       return new double[] {half + sip % width * SIP_PITCH, half + row * SIP_PITCH};
@@ -157,9 +185,6 @@ public final class MachineDiagram {
     double switchY = top + bottom - 20;
     boolean hasSwitch = machine.sipTopology() == SipTopology.SWITCH;
     for (int id = 0; id < machine.linkCount(); id++) {
-      if (machine.linkKind(id) == LinkKind.SIP_TO_NIC) {
-        drawNicLink(places, left, top, id);
-      }
       if (machine.linkKind(id) != LinkKind.SIP_TO_SIP) {
         continue;
       }
@@ -170,10 +195,6 @@ public final class MachineDiagram {
         continue;
       }
       LineStyle style = sipLink(id);
-      if (isOfLevels()) {
-        drawLevelLink(places, left, top, id, style);
-        continue;
-      }
       if (hasSwitch && to.kind() == NodeKind.SWITCH) {
         double[] place = places.get(from.sip());
         double x = left + place[0];
@@ -188,109 +209,6 @@ public final class MachineDiagram {
       boolean reduces = machine.dimensions().getFirst().reduces();
       svg.centred(switchX, switchY, 13, INK, reduces ? "switch, reduces" : "switch");
     }
-  }
-
-  // ---- networks of several dimensions: the first across, the others one below the other
-
-  private boolean isOfLevels() {
-    return machine.sipTopology() == SipTopology.NETWORK;
-  }
-
-  private boolean hasSwitches() {
-    return machine.dimensions().stream().anyMatch(d -> d.kind() == DimensionKind.SWITCH);
-  }
-
-  /**
-   * A link that there is both ways is drawn once; one to a switch to a point beside its packages.
-   */
-  private void drawLevelLink(
-      List<double[]> places, double left, double top, int id, LineStyle style) {
-    int from = machine.homeOf(machine.linkFrom(id));
-    int to = machine.homeOf(machine.linkTo(id));
-    boolean back = from == machine.sips();
-    if (back || from >= places.size() || (to != machine.sips() && to >= places.size())) {
-      return;
-    }
-    double[] here = end(places, machine.linkFrom(id));
-    if (to == machine.sips()) {
-      double[] there = switchPlace(places, from, machine.dimensionOf(id));
-      svg.line(left + here[0], top + here[1], left + there[0], top + there[1], style);
-      return;
-    }
-    if (from > to && !machine.isUnequal(id)) {
-      return;
-    }
-    double[] there = end(places, machine.linkTo(id));
-    boolean sameRow = here[1] == there[1];
-    boolean far = Math.abs(here[0] - there[0]) + Math.abs(here[1] - there[1]) > 1.5 * SIP_PITCH;
-    if (far && sameRow) {
-      drawWrap(
-          left + Math.min(here[0], there[0]),
-          left + Math.max(here[0], there[0]),
-          top + here[1],
-          false,
-          true,
-          style);
-    } else if (far && here[0] == there[0]) {
-      drawWrap(
-          top + Math.min(here[1], there[1]),
-          top + Math.max(here[1], there[1]),
-          left + here[0],
-          false,
-          false,
-          style);
-    } else {
-      svg.line(left + here[0], top + here[1], left + there[0], top + there[1], style);
-    }
-  }
-
-  /** Where a link of a package begins, or of a NIC: below the first package that uses it. */
-  private double[] end(List<double[]> places, int node) {
-    double[] place = places.get(machine.homeOf(node));
-    return machine.packageOf(node) < machine.sips()
-        ? place
-        : new double[] {place[0], place[1] + SIP_SIZE / 2 + NIC_BELOW};
-  }
-
-  /** A package and its NIC, with the NIC if the package is the first that uses it. */
-  private void drawNicLink(List<double[]> places, double left, double top, int id) {
-    int sip = machine.packageOf(machine.linkFrom(id));
-    int nic = machine.linkTo(id);
-    if (sip >= places.size() || machine.homeOf(nic) >= places.size()) {
-      return; // the way back, or not shown
-    }
-    double[] here = places.get(sip);
-    double[] there = end(places, nic);
-    double x = left + there[0];
-    double y = top + there[1];
-    svg.line(left + here[0], top + here[1] + SIP_SIZE / 2, x, y, style(LinkKind.SIP_TO_NIC));
-    if (machine.homeOf(nic) == sip) {
-      style(LinkKind.NIC); // in the legend
-      box(x, y, 40, 18, NodeKind.NIC);
-      svg.centred(x, y + 4, 10.5, INK, "NIC");
-    }
-  }
-
-  /** In the middle of the packages that are shown of those on one switch, and beside them. */
-  private double[] switchPlace(List<double[]> places, int sip, int dimension) {
-    double x = 0;
-    double y = 0;
-    int count = 0;
-    for (int other = 0; other < places.size(); other++) {
-      boolean alike = true;
-      for (int d = 0; d < machine.dimensions().size(); d++) {
-        alike &= d == dimension || machine.place(other, d) == machine.place(sip, d);
-      }
-      if (alike) {
-        x += places.get(other)[0];
-        y += places.get(other)[1];
-        count++;
-      }
-    }
-    double beside = SIP_PITCH / 2;
-    return new double[] {
-      x / count + (dimension == 0 ? 0 : beside), y / count + (dimension == 0 ? beside : 0)
-    };
   }
 
   private LineStyle sipLink(int id) {
@@ -724,7 +642,7 @@ public final class MachineDiagram {
     return look(kind);
   }
 
-  private static LineStyle look(LinkKind kind) {
+  static LineStyle look(LinkKind kind) {
     return switch (kind) {
       case NOC -> new LineStyle("#90a4ae", 2.5, false);
       case PE_TO_ROUTER, ROUTER_TO_PE -> new LineStyle("#4c78a8", 2, false);

@@ -9,6 +9,11 @@ import org.kernbench.sim.Rate;
  * @param latencyPs latency, the node entered included, ps
  */
 public record LinkSpec(Rate rate, long latencyPs) {
+  /** What bytes take at its rate, ps. */
+  public long durationPs(long bytes) {
+    return rate.durationPs(bytes);
+  }
+
   /** Two such links side by side, which messages use as one. */
   public LinkSpec doubled() {
     return new LinkSpec(

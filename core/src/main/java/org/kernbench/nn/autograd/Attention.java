@@ -7,7 +7,6 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
-import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
@@ -89,7 +88,13 @@ final class Attention implements Dependent {
   Variable apply(Variable q, Variable k, Variable v, int[] qAt, int[] kAt) {
     Positions queries = positions(qAt);
     Positions keys = positions(kAt);
-    Partial result = forward(q.value(), k.value(), v.value(), queries, keys, q.dtype());
+    HeadRows kRows =
+        keys(k.value(), kAt.length).gathered(compute, graph.name("keys-by-head"), false);
+    HeadRows vRows =
+        keys(v.value(), kAt.length).gathered(compute, graph.name("values-by-head"), false);
+    kRows.leaveTo(compute);
+    vRows.leaveTo(compute);
+    Partial result = forward(q.value(), kRows, vRows, queries, keys, q.dtype());
     return graph.record(
         result.output,
         q.shape(),
@@ -98,8 +103,8 @@ final class Attention implements Dependent {
           Grads g =
               backward(
                   q.value(),
-                  k.value(),
-                  v.value(),
+                  kRows,
+                  vRows,
                   queries,
                   keys,
                   result.logSum,
@@ -162,33 +167,60 @@ final class Attention implements Dependent {
     return HeadRows.of(t, rows, heads.batch, heads.queryHeads, 1);
   }
 
-  private static Value wide(Tl tl, Slice slice) {
-    Value v = tl.load(slice);
+  private static Value wide(Value v) {
     return v.cast(Compute.working(v.dtype()));
   }
 
-  /** Scores of a tile, {@code -inf} where the mask hides the key. */
-  private Value scores(Tl tl, Value q, Value k, Value queryAt, Value keyAt) {
-    Value s = tl.dot(q, k.trans()).mul(scale);
-    return tl.where(keyAt.le(queryAt), s, Double.NEGATIVE_INFINITY);
-  }
-
-  private Value at(Tl tl, Positions p, int row, int count, boolean asColumn) {
-    Value v = tl.load(tl.whole(p.device).range(row, count));
-    return asColumn ? v.reshape(count, 1) : v.reshape(1, count);
-  }
-
-  private static boolean seesAny(Positions q, int row, int rows, Positions k, int key, int keys) {
-    int latest = Integer.MIN_VALUE;
-    for (int i = row; i < row + rows; i++) {
-      latest = Math.max(latest, q.host[i]);
-    }
-    for (int j = key; j < key + keys; j++) {
-      if (k.host[j] <= latest) {
-        return true;
+  /** Some queries and some keys. */
+  private record Tile(Positions q, int row, int rows, Positions k, int key, int keys) {
+    /** Whether a query sees a key. */
+    boolean seesAny() {
+      int latest = Integer.MIN_VALUE;
+      for (int i = row; i < row + rows; i++) {
+        latest = Math.max(latest, q.host[i]);
       }
+      for (int j = key; j < key + keys; j++) {
+        if (k.host[j] <= latest) {
+          return true;
+        }
+      }
+      return false;
     }
-    return false;
+
+    /** Whether every query sees every key. */
+    boolean seesAll() {
+      int earliest = Integer.MAX_VALUE;
+      for (int i = row; i < row + rows; i++) {
+        earliest = Math.min(earliest, q.host[i]);
+      }
+      for (int j = key; j < key + keys; j++) {
+        if (k.host[j] > earliest) {
+          return false;
+        }
+      }
+      return true;
+    }
+
+    private static Value at(Tl tl, Positions p, int row, int count) {
+      return tl.load(tl.whole(p.device).range(row, count));
+    }
+
+    /** Scores, {@code -inf} where the mask hides the key. */
+    Value masked(Tl tl, Value scores) {
+      if (seesAll()) {
+        return scores;
+      }
+      Value queryAt = at(tl, q, row, rows).reshape(rows, 1);
+      Value keyAt = at(tl, k, key, keys).reshape(1, keys);
+      return tl.where(keyAt.le(queryAt), scores, Double.NEGATIVE_INFINITY);
+    }
+  }
+
+  /**
+   * Products of queries and keys, in the working type; {@code -inf} where the mask hides the key.
+   */
+  private Value scores(Tl tl, Tile tile, Value q, Value k) {
+    return tile.masked(tl, tl.dot(q, k.trans(), Compute.working(q.dtype())).mul(scale));
   }
 
   /**
@@ -220,6 +252,15 @@ final class Attention implements Dependent {
    * @param type of the output
    */
   Partial forward(Tensor q, Tensor k, Tensor v, Positions qAt, Positions kAt, DType type) {
+    int keys = kAt.count();
+    try (HeadRows kRows = keys(k, keys).gathered(compute, graph.name("keys-by-head"), false);
+        HeadRows vRows = keys(v, keys).gathered(compute, graph.name("values-by-head"), false)) {
+      return forward(q, kRows, vRows, qAt, kAt, type);
+    }
+  }
+
+  private Partial forward(
+      Tensor q, HeadRows kRows, HeadRows vRows, Positions qAt, Positions kAt, DType type) {
     DType working = Compute.working(q.dtype());
     int n = qAt.count();
     Tensor out =
@@ -227,29 +268,31 @@ final class Attention implements Dependent {
             graph.name("attention"), Shape.of(n, heads.batch, heads.queryHeads * heads.size), type);
     Tensor logSum =
         compute.empty(graph.name("logsum"), Shape.of(n * heads.batch * heads.queryHeads), working);
-    int keys = kAt.count();
-    try (HeadRows kRows = keys(k, keys).gathered(compute, graph.name("keys-by-head"), false);
-        HeadRows vRows = keys(v, keys).gathered(compute, graph.name("values-by-head"), false)) {
-      compute.countFlops(graph.name("attention"), 4 * pairs(qAt, kAt));
-      Forward tiles =
-          new Forward(
-              queries(q, n), kRows, vRows, qAt, kAt, queries(out, n), perQuery(logSum, n), working);
-      compute.deal(
-          graph.name("attention"),
-          compute.places(),
-          List.of(out, logSum),
-          List.of(q, kRows.tensor(), vRows.tensor(), qAt.device, kAt.device),
-          (tl, place, places) ->
-              HeadRows.deal(
-                  compute.mesh(),
-                  place,
-                  heads.batch,
-                  heads.queryHeads,
-                  n,
-                  TILE,
-                  (b, h, row, count) -> tiles.run(tl, b, h, row, count)));
-    }
+    compute.countFlops(graph.name("attention"), 4 * pairs(qAt, kAt));
+    compute.countBytes(graph.name("attention"), -kRows.surplusBytes() - vRows.surplusBytes());
+    Forward tiles =
+        new Forward(
+            queries(q, n), kRows, vRows, qAt, kAt, queries(out, n), perQuery(logSum, n), working);
+    compute.deal(
+        graph.name("attention"),
+        compute.places(),
+        List.of(out, logSum),
+        all(List.of(q, qAt.device, kAt.device), kRows.tensors(), vRows.tensors()),
+        (tl, place, places) ->
+            HeadRows.deal(
+                compute.mesh(),
+                place,
+                heads.batch,
+                heads.queryHeads,
+                n,
+                TILE,
+                (b, h, row, count) -> tiles.run(tl, b, h, row, count)));
     return new Partial(out, logSum);
+  }
+
+  @SafeVarargs
+  private static List<Tensor> all(List<Tensor>... parts) {
+    return Arrays.stream(parts).flatMap(List::stream).toList();
   }
 
   /** The forward pass: its operands and results. */
@@ -291,20 +334,20 @@ final class Attention implements Dependent {
       int keys = kAt.count();
       int kh = heads.keyHead(h);
       try (Scope all = tl.scope()) {
-        Value query = wide(tl, q.block(tl, b, h, row, count));
-        Value queryAt = at(tl, qAt, row, count, true);
+        Value query = tl.load(q.block(tl, b, h, row, count));
         Value most = tl.full(Shape.of(count, 1), NEVER, working);
         Value sum = tl.zeros(Shape.of(count, 1), working);
         Value acc = tl.zeros(Shape.of(count, heads.size), working);
         for (int key = 0; key < keys; key += TILE) {
           int width = Math.min(TILE, keys - key);
-          if (!seesAny(qAt, row, count, kAt, key, width)) {
+          Tile tile = new Tile(qAt, row, count, kAt, key, width);
+          if (!tile.seesAny()) {
             continue;
           }
           try (Scope step = tl.scope()) {
-            Value kt = wide(tl, k.block(tl, b, kh, key, width));
-            Value vt = wide(tl, v.block(tl, b, kh, key, width));
-            Value s = scores(tl, query, kt, queryAt, at(tl, kAt, key, width, false));
+            Value kt = tl.load(k.block(tl, b, kh, key, width));
+            Value vt = wide(tl.load(v.block(tl, b, kh, key, width)));
+            Value s = scores(tl, tile, query, kt);
             Value nextMost = most.maximum(s.max(1).expandDims(1));
             // a row that has seen nothing yet must not compute inf - inf
             Value finite = tl.where(nextMost.gt(NEVER), nextMost, 0);
@@ -322,7 +365,7 @@ final class Attention implements Dependent {
         }
         Value some = sum.gt(0);
         Value result = acc.div(tl.where(some, sum, 1));
-        tl.store(out.block(tl, b, h, row, count), result.cast(out.tensor().dtype()));
+        tl.store(out.block(tl, b, h, row, count), result.cast(out.dtype()));
         Value finiteMost = tl.where(some, most, 0);
         Value log = tl.where(some, finiteMost.add(tl.where(some, sum, 1).log()), NEVER);
         tl.store(logSum.block(tl, b, h, row, count), log);
@@ -398,62 +441,91 @@ final class Attention implements Dependent {
       Tensor logSum,
       Tensor inner,
       Tensor grad) {
-    DType working = Compute.working(q.dtype());
-    int n = qAt.count();
     int keys = kAt.count();
-    Tensor dq =
-        compute.empty(
-            graph.name("dq"), Shape.of(n, heads.batch, heads.queryHeads * heads.size), working);
-    Shape keyShape = Shape.of(keys, heads.batch, heads.keyHeads * heads.size);
-    Tensor dk = compute.empty(graph.name("dk"), keyShape, working);
-    Tensor dv = compute.empty(graph.name("dv"), keyShape, working);
-    try (Tiles tiles =
+    try (HeadRows kRows = keys(k, keys).gathered(compute, graph.name("keys-by-head"), true);
+        HeadRows vRows = keys(v, keys).gathered(compute, graph.name("values-by-head"), true)) {
+      return backward(q, kRows, vRows, qAt, kAt, logSum, inner, grad);
+    }
+  }
+
+  private Grads backward(
+      Tensor q,
+      HeadRows kRows,
+      HeadRows vRows,
+      Positions qAt,
+      Positions kAt,
+      Tensor logSum,
+      Tensor inner,
+      Tensor grad) {
+    int n = qAt.count();
+    Tiles where =
         new Tiles(
-            queries(q, n).gathered(compute, graph.name("queries-by-head"), true),
-            keys(k, keys).gathered(compute, graph.name("keys-by-head"), true),
-            keys(v, keys).gathered(compute, graph.name("values-by-head"), true),
+            queries(q, n),
+            kRows,
+            vRows,
             qAt,
             kAt,
-            perQuery(logSum, n).gathered(compute, graph.name("logsum-by-head"), true),
-            perQuery(inner, n).gathered(compute, graph.name("inner-by-head"), false),
-            queries(grad, n).gathered(compute, graph.name("grad-by-head"), false))) {
-      compute.countFlops(graph.name("dq"), 6 * pairs(qAt, kAt));
-      compute.countFlops(graph.name("dkv"), 8 * pairs(qAt, kAt));
-      HeadRows toQ = queries(dq, n);
-      compute.deal(
-          graph.name("dq"),
-          compute.places(),
-          List.of(dq),
-          tiles.tensors(),
-          (tl, place, places) ->
-              HeadRows.deal(
-                  compute.mesh(),
-                  place,
-                  heads.batch,
-                  heads.queryHeads,
-                  n,
-                  TILE,
-                  (b, h, row, count) -> queryGrad(tl, tiles, toQ, b, h, row, count)));
-      HeadRows toK = keys(dk, keys);
-      HeadRows toV = keys(dv, keys);
-      compute.deal(
-          graph.name("dkv"),
-          compute.places(),
-          List.of(dk, dv),
-          tiles.tensors(),
-          (tl, place, places) ->
-              HeadRows.deal(
-                  compute.mesh(),
-                  place,
-                  heads.batch,
-                  heads.keyHeads,
-                  keys,
-                  keyTile(keys),
-                  (b, kh, key, width) -> keyGrad(tl, tiles, toK, toV, b, kh, key, width)));
+            perQuery(logSum, n),
+            perQuery(inner, n),
+            queries(grad, n));
+    compute.countFlops(graph.name("dq"), 6 * pairs(qAt, kAt));
+    compute.countFlops(graph.name("dkv"), 8 * pairs(qAt, kAt));
+    Tensor dq = queryGrads(where);
+    try (Tiles copied = where.byHead(compute, graph)) {
+      return keyGrads(copied, dq);
     }
+  }
+
+  /** Each query is read by one PE, so where it lies. */
+  private Tensor queryGrads(Tiles tiles) {
+    int n = tiles.qAt.count();
+    Shape shape = Shape.of(n, heads.batch, heads.queryHeads * heads.size);
+    Tensor dq = compute.empty(graph.name("dq"), shape, Compute.working(tiles.q.dtype()));
+    HeadRows toQ = queries(dq, n);
+    compute.countBytes(graph.name("dq"), -tiles.surplusBytes());
+    compute.deal(
+        graph.name("dq"),
+        compute.places(),
+        List.of(dq),
+        tiles.tensors(),
+        (tl, place, places) ->
+            HeadRows.deal(
+                compute.mesh(),
+                place,
+                heads.batch,
+                heads.queryHeads,
+                n,
+                TILE,
+                (b, h, row, count) -> queryGrad(tl, tiles, toQ, b, h, row, count)));
+    return dq;
+  }
+
+  private Grads keyGrads(Tiles tiles, Tensor dq) {
+    int keys = tiles.kAt.count();
+    Shape shape = Shape.of(keys, heads.batch, heads.keyHeads * heads.size);
+    Tensor dk = compute.empty(graph.name("dk"), shape, dq.dtype());
+    Tensor dv = compute.empty(graph.name("dv"), shape, dq.dtype());
+    HeadRows toK = keys(dk, keys);
+    HeadRows toV = keys(dv, keys);
+    compute.countBytes(graph.name("dkv"), -tiles.surplusBytes());
+    compute.deal(
+        graph.name("dkv"),
+        compute.places(),
+        List.of(dk, dv),
+        tiles.tensors(),
+        (tl, place, places) ->
+            HeadRows.deal(
+                compute.mesh(),
+                place,
+                heads.batch,
+                heads.keyHeads,
+                keys,
+                keyTile(keys),
+                (b, kh, key, width) -> keyGrad(tl, tiles, toK, toV, b, kh, key, width)));
     return new Grads(dq, dk, dv);
   }
 
+  /** What the gradients are computed from. */
   private record Tiles(
       HeadRows q,
       HeadRows k,
@@ -465,63 +537,74 @@ final class Attention implements Dependent {
       HeadRows grad)
       implements AutoCloseable {
     List<Tensor> tensors() {
-      return List.of(
-          q.tensor(),
-          k.tensor(),
-          v.tensor(),
-          logSum.tensor(),
-          inner.tensor(),
-          grad.tensor(),
-          qAt.device,
-          kAt.device);
+      return all(
+          List.of(qAt.device, kAt.device),
+          q.tensors(),
+          k.tensors(),
+          v.tensors(),
+          logSum.tensors(),
+          inner.tensors(),
+          grad.tensors());
+    }
+
+    /** Bytes of copies beyond the first of each. */
+    long surplusBytes() {
+      return List.of(q, k, v, logSum, inner, grad).stream().mapToLong(HeadRows::surplusBytes).sum();
+    }
+
+    /** The same with copies of what belongs to queries, which each key reads again. */
+    Tiles byHead(Compute compute, Graph graph) {
+      return new Tiles(
+          q.gathered(compute, graph.name("queries-by-head"), true),
+          k,
+          v,
+          qAt,
+          kAt,
+          logSum.gathered(compute, graph.name("logsum-by-head"), true),
+          inner.gathered(compute, graph.name("inner-by-head"), true),
+          grad.gathered(compute, graph.name("grad-by-head"), true));
     }
 
     @Override
     public void close() {
-      List.of(q, k, v, logSum, inner, grad).forEach(HeadRows::close);
+      List.of(q, logSum, inner, grad).forEach(HeadRows::close);
+    }
+  }
+
+  /** Some rows of queries, with what the gradient of softmax needs of them. */
+  private record Rows(Value q, Value dOut, Value logSum, Value inner) {
+    static Rows load(Tl tl, Tiles t, int b, int h, int row, int rows) {
+      Value q = tl.load(t.q.block(tl, b, h, row, rows));
+      Value dOut = tl.load(t.grad.block(tl, b, h, row, rows));
+      Value logSum = tl.load(t.logSum.block(tl, b, h, row, rows));
+      Value inner = tl.load(t.inner.block(tl, b, h, row, rows));
+      return new Rows(q, dOut, tl.where(logSum.gt(NEVER), logSum, 0), inner);
     }
   }
 
   /** Probabilities of a tile and the gradient of its scores. */
   private record Softmax(Value p, Value ds) {}
 
-  private Softmax softmax(
-      Tl tl,
-      Tiles t,
-      Value q,
-      Value k,
-      Value v,
-      Value dOut,
-      int b,
-      int h,
-      int row,
-      int rows,
-      int key,
-      int width) {
-    Value s = scores(tl, q, k, at(tl, t.qAt, row, rows, true), at(tl, t.kAt, key, width, false));
-    Value logSum = tl.load(t.logSum.block(tl, b, h, row, rows));
-    Value seen = logSum.gt(NEVER);
-    Value p = s.sub(tl.where(seen, logSum, 0)).exp();
-    Value inner = tl.load(t.inner.block(tl, b, h, row, rows));
-    Value dp = tl.dot(dOut, v.trans());
-    return new Softmax(p, p.mul(dp.sub(inner)).mul(scale));
+  private Softmax softmax(Tl tl, Tile tile, Rows of, Value k, Value v) {
+    Value p = scores(tl, tile, of.q, k).sub(of.logSum).exp();
+    Value dp = tl.dot(of.dOut, v.trans(), p.dtype());
+    return new Softmax(p, p.mul(dp.sub(of.inner)).mul(scale));
   }
 
   private void queryGrad(Tl tl, Tiles t, HeadRows dq, int b, int h, int row, int rows) {
     int keys = t.kAt.count();
     int kh = heads.keyHead(h);
     try (Scope all = tl.scope()) {
-      Value q = wide(tl, t.q.block(tl, b, h, row, rows));
-      Value dOut = wide(tl, t.grad.block(tl, b, h, row, rows));
-      Value sum = tl.zeros(Shape.of(rows, heads.size), dq.tensor().dtype());
+      Rows of = Rows.load(tl, t, b, h, row, rows);
+      Value sum = tl.zeros(Shape.of(rows, heads.size), dq.dtype());
       for (int key = 0; key < keys; key += TILE) {
         int width = Math.min(TILE, keys - key);
-        if (seesAny(t.qAt, row, rows, t.kAt, key, width)) {
+        Tile tile = new Tile(t.qAt, row, rows, t.kAt, key, width);
+        if (tile.seesAny()) {
           try (Scope step = tl.scope()) {
-            Value k = wide(tl, t.k.block(tl, b, kh, key, width));
-            Value v = wide(tl, t.v.block(tl, b, kh, key, width));
-            Softmax s = softmax(tl, t, q, k, v, dOut, b, h, row, rows, key, width);
-            Value next = step.keep(tl.dot(s.ds, k, sum));
+            Value k = tl.load(t.k.block(tl, b, kh, key, width));
+            Value v = tl.load(t.v.block(tl, b, kh, key, width));
+            Value next = step.keep(tl.dot(softmax(tl, tile, of, k, v).ds, wide(k), sum));
             tl.release(sum);
             sum = next;
           }
@@ -536,20 +619,20 @@ final class Attention implements Dependent {
     int n = t.qAt.count();
     int share = heads.queryHeads / heads.keyHeads;
     try (Scope all = tl.scope()) {
-      Value k = wide(tl, t.k.block(tl, b, kh, key, width));
-      Value v = wide(tl, t.v.block(tl, b, kh, key, width));
-      Value sumK = tl.zeros(Shape.of(width, heads.size), dk.tensor().dtype());
-      Value sumV = tl.zeros(Shape.of(width, heads.size), dv.tensor().dtype());
+      Value k = tl.load(t.k.block(tl, b, kh, key, width));
+      Value v = tl.load(t.v.block(tl, b, kh, key, width));
+      Value sumK = tl.zeros(Shape.of(width, heads.size), dk.dtype());
+      Value sumV = tl.zeros(Shape.of(width, heads.size), dv.dtype());
       for (int h = kh * share; h < (kh + 1) * share; h++) {
         for (int row = 0; row < n; row += TILE) {
           int rows = Math.min(TILE, n - row);
-          if (seesAny(t.qAt, row, rows, t.kAt, key, width)) {
+          Tile tile = new Tile(t.qAt, row, rows, t.kAt, key, width);
+          if (tile.seesAny()) {
             try (Scope step = tl.scope()) {
-              Value q = wide(tl, t.q.block(tl, b, h, row, rows));
-              Value dOut = wide(tl, t.grad.block(tl, b, h, row, rows));
-              Softmax s = softmax(tl, t, q, k, v, dOut, b, h, row, rows, key, width);
-              Value nextK = step.keep(tl.dot(s.ds.trans(), q, sumK));
-              Value nextV = step.keep(tl.dot(s.p.trans(), dOut, sumV));
+              Rows of = Rows.load(tl, t, b, h, row, rows);
+              Softmax s = softmax(tl, tile, of, k, v);
+              Value nextK = step.keep(tl.dot(s.ds.trans(), wide(of.q), sumK));
+              Value nextV = step.keep(tl.dot(s.p.trans(), wide(of.dOut), sumV));
               tl.release(sumK);
               tl.release(sumV);
               sumK = nextK;

@@ -4,15 +4,20 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Deque;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -23,6 +28,7 @@ import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.ElementRun;
+import org.kernbench.torch.MemoryUse;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.placement.Layout;
@@ -65,6 +71,11 @@ public final class Compute implements Dependent {
 
   private List<Launch> beforeLast = List.of();
 
+  /** How many long launches there were, and at which count a tensor was last written here. */
+  private int longLaunches;
+
+  private final Map<Tensor, Integer> writtenAt = new IdentityHashMap<>();
+
   /** Is told of launches. */
   private Consumer<Launch> listener = launch -> {};
 
@@ -75,6 +86,9 @@ public final class Compute implements Dependent {
 
   /** What they take on each PE. */
   private long panelBytes;
+
+  /** What copies along the rows, and the columns, of cubes cost. */
+  private final Map<Integer, CopyCost> copyCosts = new HashMap<>();
 
   /**
    * Kernels of a rank.
@@ -96,8 +110,13 @@ public final class Compute implements Dependent {
 
   /** Counts a launch that touches all of some tensors. */
   private void count(String name, List<Tensor> written, List<Tensor> read) {
-    long bytes = bytes(written) + bytes(read);
-    work.merge(name, new Work(1, 0, bytes), Work::plus);
+    countBytes(name, bytes(written) + bytes(read));
+    work.merge(name, new Work(1, 0, 0), Work::plus);
+  }
+
+  /** Counts what memory must read and write, in one launch or several. */
+  void countBytes(String name, long bytes) {
+    work.merge(name, new Work(0, 0, bytes), Work::plus);
   }
 
   private static long bytes(List<Tensor> tensors) {
@@ -225,21 +244,35 @@ public final class Compute implements Dependent {
   /** Launches on as many PEs as there are units, at most all. */
   void deal(String name, int units, List<Tensor> written, List<Tensor> read, Hand hand) {
     if (units > 0) {
+      count(name, written, read);
       launch(name, Math.min(units, mesh.size()), written, read, hand);
     }
   }
 
   private Launch launch(
       String name, int places, List<Tensor> written, List<Tensor> read, Hand hand) {
-    count(name, written, read);
     PureKernel kernel = tl -> hand.run(tl, mesh.placeOf(tl.pe()), places);
+    writes(written);
     return told(torch.launch(name, kernel, mesh.pes().subList(0, places), written, read));
   }
 
+  private void writes(List<Tensor> written) {
+    written.forEach(t -> writtenAt.put(t, longLaunches));
+  }
+
+  /** Whether a long launch was made after what is written here was: it need not be waited for. */
+  boolean isSettled(Tensor tensor) {
+    Integer at = writtenAt.get(tensor);
+    return at != null && at < longLaunches;
+  }
+
   /** A launch on all PEs that compute, before which some copies for the next ones are made. */
-  void dealLong(String name, List<Tensor> written, List<Tensor> read, Hand hand) {
+  void dealLong(String name, List<Tensor> written, List<Copies> read, Hand hand) {
+    count(name, written, read.stream().map(copies -> copies.tensors().getFirst()).toList());
+    List<Tensor> all = read.stream().flatMap(copies -> copies.tensors().stream()).toList();
     beforeLast = last;
-    last = List.of(launch(name, mesh.size(), written, read, hand));
+    longLaunches++;
+    last = List.of(launch(name, mesh.size(), written, all, hand));
   }
 
   /**
@@ -256,7 +289,20 @@ public final class Compute implements Dependent {
         return known;
       }
     }
+    if (of.kept().isPresent() && mayKeep()) {
+      Panels kept =
+          of.kept()
+              .get()
+              .get(
+                  Panels.class,
+                  of.tensor(),
+                  c -> c.areFor(of, width, down),
+                  () -> Panels.of(this, name, of, width, down));
+      kept.renew(this, name);
+      return kept;
+    }
     Panels made = Panels.of(this, name, of, width, down);
+    made.make(this, name);
     panels.addLast(made);
     panelBytes += made.bytesOnEach();
     if (panels.stream().filter(Panels::isTransposed).count() > PANELS_KEPT) {
@@ -268,6 +314,12 @@ public final class Compute implements Dependent {
     return made;
   }
 
+  /** Whether copies may stay with a parameter: as long as memory was never more than half full. */
+  private boolean mayKeep() {
+    MemoryUse use = torch.memory();
+    return use.mostBytes() <= use.sliceBytes() / 2;
+  }
+
   private void dropFirst(Predicate<Panels> which) {
     Panels old = panels.stream().filter(which).findFirst().orElseThrow();
     panels.remove(old);
@@ -275,14 +327,34 @@ public final class Compute implements Dependent {
     old.close();
   }
 
-  /** Where the elements of an operand are nearest: a copy of its rows, or the operand itself. */
-  Tensor nearest(Matrix of) {
+  /**
+   * Where a vector is read by all PEs: its value, or if that would keep one memory busy for long,
+   * copies of a parameter's on all PEs, which stay with it.
+   */
+  Tensor near(String name, Tensor value, KeptCopies kept) {
+    if (!isPackage() || allReadPs(value) < copyCost(0).oncePs()) {
+      return value;
+    }
+    return kept.get(Everywhere.class, value, e -> true, () -> Everywhere.of(this, name, value))
+        .renewed(this, name);
+  }
+
+  /** How long the memory of one PE is busy if all read a tensor from there. */
+  private long allReadPs(Tensor value) {
+    Pe first = mesh.pe(0);
+    Machine machine = torch.machine();
+    int port = machine.route(machine.hbmNode(first), machine.peNode(first)).first();
+    return machine.specOf(port).durationPs(mesh.size() * value.sizeBytes());
+  }
+
+  /** Copies of the rows of an operand; null if there are none. */
+  @Nullable Copies nearest(Matrix of) {
     for (Panels known : panels) {
       if (known.areRowsOf(of)) {
-        return known.tensor();
+        return known.copies();
       }
     }
-    return of.tensor();
+    return null;
   }
 
   /** Operands may be written from now on. */
@@ -312,6 +384,18 @@ public final class Compute implements Dependent {
     return mesh.size();
   }
 
+  /** What copies along an axis of the grid of cubes cost. */
+  CopyCost copyCost(int axis) {
+    return copyCosts.computeIfAbsent(axis, a -> CopyCost.of(torch.machine(), mesh, a));
+  }
+
+  /** Places in an order in which PEs of one cube are far apart. */
+  int turn(Tl tl) {
+    int place = mesh.placeOf(tl.pe());
+    int pes = mesh.axes().get(2).size();
+    return place % pes * (mesh.size() / pes) + place / pes;
+  }
+
   /** The PEs that compute. */
   Mesh mesh() {
     return mesh;
@@ -324,19 +408,30 @@ public final class Compute implements Dependent {
    *
    * @param resident whether it has been there for long, as a parameter has: copies of it can be
    *     made beside the kernels before
+   * @param kept of the parameter that it is the value of, if it is one
    */
-  record Matrix(Tensor tensor, int rows, int columns, boolean transposed, boolean resident)
+  record Matrix(
+      Tensor tensor,
+      int rows,
+      int columns,
+      boolean transposed,
+      boolean resident,
+      Optional<KeptCopies> kept)
       implements Product.Operand {
     static Matrix of(Tensor tensor, int rows, int columns) {
-      return new Matrix(tensor, rows, columns, false, false);
+      return new Matrix(tensor, rows, columns, false, false, Optional.empty());
+    }
+
+    static Matrix of(Tensor tensor, int rows, int columns, KeptCopies kept) {
+      return new Matrix(tensor, rows, columns, false, true, Optional.of(kept));
     }
 
     Matrix residing() {
-      return new Matrix(tensor, rows, columns, transposed, true);
+      return new Matrix(tensor, rows, columns, transposed, true, kept);
     }
 
     Matrix transpose() {
-      return new Matrix(tensor, rows, columns, !transposed, resident);
+      return new Matrix(tensor, rows, columns, !transposed, resident, kept);
     }
 
     /** All but where it lies. */
@@ -364,6 +459,15 @@ public final class Compute implements Dependent {
 
   /** {@code a b}, accumulated over ascending k and rounded once. */
   Tensor matmul(String name, Matrix a, Matrix b, DType out) {
+    return matmul(name, a, b, out, () -> {});
+  }
+
+  /**
+   * The same.
+   *
+   * @param beside is launched between the copies of operands and the product
+   */
+  Tensor matmul(String name, Matrix a, Matrix b, DType out, Runnable beside) {
     int m = a.height();
     int n = b.width();
     int k = a.width();
@@ -372,7 +476,10 @@ public final class Compute implements Dependent {
           name + ": product of " + m + "x" + k + " and " + b.height() + "x" + n);
     }
     Tensor c = empty(name, Shape.of(m, n), out);
-    matmulInto(name, a, b, c, false);
+    Product product = new Product(this, name, a, b, c, false, false);
+    product.copy();
+    beside.run();
+    product.launch();
     return c;
   }
 
@@ -392,6 +499,11 @@ public final class Compute implements Dependent {
    */
   void matmulInto(String name, Matrix a, Matrix b, Tensor c, boolean add, boolean likeParameter) {
     new Product(this, name, a, b, c, add, likeParameter).launch();
+  }
+
+  /** Makes copies of the operands of such a product, in so far as they are not there. */
+  void copy(String name, Matrix a, Matrix b, boolean likeParameter) {
+    new Product(this, name, a, b, a.tensor(), false, likeParameter).copy();
   }
 
   /**
@@ -559,24 +671,15 @@ public final class Compute implements Dependent {
   }
 
   /** Copies elements to the same places of another tensor of the type, wherever they lie. */
-  void copy(String name, Tensor to, Tensor from, boolean beside) {
+  void copy(Tl tl, Tensor from, Tensor to, int start, int count, Pace pace) {
     int block = blockBytes / to.dtype().sizeBytes();
-    owners(
-        name,
-        List.of(to),
-        List.of(from),
-        beside,
-        (tl, run) -> {
-          Pace pace = Pace.ofRows(this, tl, beside);
-          for (int i = 0; i < run.count(); i += block) {
-            int at = run.start() + i;
-            int count = Math.min(block, run.count() - i);
-            try (Scope one = tl.scope()) {
-              Value moved = tl.load(tl.whole(from).range(at, count));
-              pace.stored(tl.store(tl.whole(to).range(at, count), moved));
-            }
-          }
-        });
+    for (int i = 0; i < count; i += block) {
+      int n = Math.min(block, count - i);
+      try (Scope one = tl.scope()) {
+        Value moved = pace.loaded(tl.load(tl.whole(from).range(start + i, n)));
+        tl.store(tl.whole(to).range(start + i, n), moved);
+      }
+    }
   }
 
   /** What a PE does for a run of the elements that it holds. */
@@ -602,7 +705,23 @@ public final class Compute implements Dependent {
     count(name, out, in);
     PureKernel kernel =
         tl -> runs.getOrDefault(tl.pe(), List.of()).forEach(run -> work.run(tl, run));
-    List<Pe> pes = List.copyOf(runs.keySet());
+    start(name, kernel, List.copyOf(runs.keySet()), out, in, beside);
+  }
+
+  /** A launch on all PEs that compute, which is a part of some work that is counted apart. */
+  void onAll(String name, List<Tensor> out, List<Tensor> in, boolean beside, PureKernel kernel) {
+    work.merge(name, new Work(1, 0, 0), Work::plus);
+    start(name, kernel, mesh.pes(), out, in, beside);
+  }
+
+  private void start(
+      String name,
+      PureKernel kernel,
+      List<Pe> pes,
+      List<Tensor> out,
+      List<Tensor> in,
+      boolean beside) {
+    writes(out);
     if (beside) {
       // no earlier than one long launch ahead: copies for all that follows would go first
       torch.launchBeside(name, kernel, pes, out, in, beforeLast);

@@ -69,7 +69,12 @@ public enum Fault {
       Mistake.WRONG_EXPERT),
   /** Routers get no gradient from what experts did. */
   SKIP_ROUTER_GRADIENT(
-      "routers get no gradient from the outputs of experts", Mistake.ROUTER_GRADIENT_MISSING);
+      "routers get no gradient from the outputs of experts", Mistake.ROUTER_GRADIENT_MISSING),
+  /** Parameters that were gathered before the optimizer's step are used after it. */
+  STALE_PARAMETER(
+      "parameters that are gathered at the end of the backward pass stay so over the optimizer's"
+          + " step",
+      Mistake.PARAMETER_STALE);
 
   private final String description;
   private final Mistake cause;
@@ -104,7 +109,8 @@ public enum Fault {
           LOSE_MICROBATCH,
           SWAP_STAGES,
           WRONG_EXPERT,
-          SKIP_ROUTER_GRADIENT ->
+          SKIP_ROUTER_GRADIENT,
+          STALE_PARAMETER ->
           BridgeFault.NONE;
     };
   }
@@ -117,6 +123,11 @@ public enum Fault {
   /** Whether it is made in layers of experts, so that a model must have some. */
   public boolean isOfExperts() {
     return this == WRONG_EXPERT || this == SKIP_ROUTER_GRADIENT;
+  }
+
+  /** Whether it is made where ranks divide parameters among them, so that they must. */
+  public boolean isOfDividedParameters() {
+    return this == STALE_PARAMETER;
   }
 
   /** What is done wrong. */

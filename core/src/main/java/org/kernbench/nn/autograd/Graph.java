@@ -590,8 +590,9 @@ public final class Graph implements AutoCloseable {
   // ---- matrices ----
 
   private Matrix matrix(Variable a) {
-    Matrix matrix = Matrix.of(a.value(), a.rows(), a.columns());
-    return a instanceof Parameter ? matrix.residing() : matrix;
+    return a instanceof Parameter p
+        ? Matrix.of(a.value(), a.rows(), a.columns(), p.copies())
+        : Matrix.of(a.value(), a.rows(), a.columns());
   }
 
   private static Shape withLast(Shape shape, int columns) {
@@ -636,12 +637,20 @@ public final class Graph implements AutoCloseable {
           if (into.wants(1) && !leavesWeights) {
             x.value(); // if its elements are to be made again, that goes on beside dx
           }
+          boolean late = compute.isPackage();
           if (into.wants(0)) {
-            into.give(0, compute.matmul(name("dx"), dy, matrix(w), type));
+            // what an earlier product has put off goes on beside the copies for this one
+            Matrix left = late && tape.hasDeferred() ? dy.residing() : dy;
+            Runnable between = late ? this::runDeferred : () -> {};
+            into.give(0, compute.matmul(name("dx"), left, matrix(w), type, between));
           }
           if (into.wants(1)) {
-            defer(
-                beside, () -> weightGrad(into, w, dy.residing().transpose(), matrix(x).residing()));
+            Matrix left = dy.residing().transpose();
+            Matrix right = matrix(x).residing();
+            if (late && !leavesWeights) {
+              compute.copy(name("dw"), left, right, true); // beside dx
+            }
+            defer(beside || late, () -> weightGrad(into, w, left, right));
           }
         });
   }
@@ -685,6 +694,13 @@ public final class Graph implements AutoCloseable {
         });
   }
 
+  /** A vector that all PEs read. */
+  Tensor near(Variable vector) {
+    return vector instanceof Parameter p
+        ? compute.near(name("near"), p.value(), p.copies())
+        : vector.value();
+  }
+
   /** Adds a vector to every row. */
   public Variable addBias(Variable x, Variable bias) {
     int columns = x.columns();
@@ -695,7 +711,7 @@ public final class Graph implements AutoCloseable {
     compute.rows(
         name("bias"),
         x.rows(),
-        List.of(RowArg.rows(x.value(), columns), RowArg.once(bias.value(), columns)),
+        List.of(RowArg.rows(x.value(), columns), RowArg.once(near(bias), columns)),
         List.of(RowArg.rows(y, columns)),
         (tl, v) -> List.of(v.get(0).add(v.get(1))));
     return record(

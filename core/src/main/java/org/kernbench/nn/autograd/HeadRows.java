@@ -1,6 +1,8 @@
 package org.kernbench.nn.autograd;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
@@ -9,7 +11,6 @@ import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
-import org.kernbench.torch.placement.Layout;
 import org.kernbench.torch.placement.Mesh;
 
 /**
@@ -22,19 +23,20 @@ import org.kernbench.torch.placement.Mesh;
  */
 final class HeadRows implements Dependent, AutoCloseable {
   private final Tensor tensor;
+  private final @Nullable Copies copies;
   private final int rows;
   private final int batch;
   private final int heads;
   private final int size;
-  private final boolean copied;
 
-  private HeadRows(Tensor tensor, int rows, int batch, int heads, int size, boolean copied) {
+  private HeadRows(
+      Tensor tensor, @Nullable Copies copies, int rows, int batch, int heads, int size) {
     this.tensor = tensor;
+    this.copies = copies;
     this.rows = rows;
     this.batch = batch;
     this.heads = heads;
     this.size = size;
-    this.copied = copied;
   }
 
   /**
@@ -43,7 +45,7 @@ final class HeadRows implements Dependent, AutoCloseable {
    * @param size elements of a head in a row
    */
   static HeadRows of(Tensor tensor, int rows, int batch, int heads, int size) {
-    return new HeadRows(tensor, rows, batch, heads, size, false);
+    return new HeadRows(tensor, null, rows, batch, heads, size);
   }
 
   /**
@@ -56,30 +58,28 @@ final class HeadRows implements Dependent, AutoCloseable {
     if (compute.places() == 1 || rows == 0) {
       return this;
     }
-    Layout.Part some = new Layout.Rows();
-    Layout layout = new Layout(compute.mesh(), List.of(new Layout.Replicate(), some, some));
     Shape shape = Shape.of(batch * heads, rows, size);
-    Tensor copies = compute.torch().empty(shape, tensor.dtype(), layout, name);
-    int block = Math.max(1, compute.blockBytes() / (size * tensor.dtype().sizeBytes()));
-    compute.owners(
+    Copies made = new Copies(compute, name, shape, tensor.dtype(), 0);
+    made.make(
         name,
-        List.of(copies),
         List.of(tensor),
         beside,
-        (tl, run) -> {
-          int end = (run.start() + run.count()) / size;
-          Pace pace = Pace.ofRows(compute, tl, beside);
-          for (int at = run.start() / size, count; at < end; at += count) {
-            int row = at % rows;
-            count = Math.min(Math.min(block, end - at), rows - row);
-            Shard to = tl.whole(copies).as(batch * heads * rows, size);
-            try (Scope one = tl.scope()) {
-              Value moved = tl.load(source(tl, at / rows, row, count));
-              pace.stored(tl.store(to.block(at, count, 0, size), moved));
-            }
-          }
-        });
-    return new HeadRows(copies, rows, batch, heads, size, true);
+        (tl, to, from, count) -> fetch(compute, tl, to, from, count, new Pace(tl, beside)));
+    return new HeadRows(tensor, made, rows, batch, heads, size);
+  }
+
+  private void fetch(Compute compute, Tl tl, Tensor to, int from, int elements, Pace pace) {
+    int block = Math.max(1, compute.blockBytes() / (size * tensor.dtype().sizeBytes()));
+    int end = (from + elements) / size;
+    Shard all = tl.whole(to).as(batch * heads * rows, size);
+    for (int at = from / size, count; at < end; at += count) {
+      int row = at % rows;
+      count = Math.min(Math.min(block, end - at), rows - row);
+      try (Scope one = tl.scope()) {
+        Value moved = pace.loaded(tl.load(source(tl, at / rows, row, count)));
+        tl.store(all.block(at, count, 0, size), moved);
+      }
+    }
   }
 
   private Slice source(Tl tl, int head, int row, int count) {
@@ -88,26 +88,45 @@ final class HeadRows implements Dependent, AutoCloseable {
 
   @Override
   public List<Object> dependsOn() {
-    return List.of(tensor, rows, batch, heads, size, copied);
+    return List.of(copies == null ? tensor : copies, rows, batch, heads, size);
   }
 
-  Tensor tensor() {
-    return tensor;
+  DType dtype() {
+    return tensor.dtype();
+  }
+
+  /** Bytes of all copies but one. */
+  long surplusBytes() {
+    return copies == null ? 0 : copies.all().sizeBytes() - tensor.sizeBytes();
+  }
+
+  /** What to pass to kernels that read them. */
+  List<Tensor> tensors() {
+    return copies == null ? List.of(tensor) : copies.tensors();
   }
 
   /** {@code [count, size]} of a sample's head. */
   Slice block(Tl tl, int sample, int head, int row, int count) {
     int of = sample * heads + head;
-    return copied
-        ? tl.whole(tensor).as(batch * heads * rows, size).block(of * rows + row, count, 0, size)
-        : source(tl, of, row, count);
+    return copies == null
+        ? source(tl, of, row, count)
+        : tl.whole(copies.near(tl))
+            .as(batch * heads * rows, size)
+            .block(of * rows + row, count, 0, size);
+  }
+
+  /** Leaves copies to the owner of what is made in the graph. */
+  void leaveTo(Compute compute) {
+    if (copies != null) {
+      compute.own(copies.all());
+    }
   }
 
   /** Gives copies back when nobody reads them any more. */
   @Override
   public void close() {
-    if (copied) {
-      tensor.close();
+    if (copies != null) {
+      copies.close();
     }
   }
 

@@ -39,6 +39,8 @@ public enum Mistake {
   WRONG_EXPERT("a token went to an expert that it did not choose"),
   /** The outputs of experts have no part in the gradient of a router. */
   ROUTER_GRADIENT_MISSING("the gradient of a router is missing"),
+  /** A rank has a parameter as it was before the optimizer changed it. */
+  PARAMETER_STALE("a gathered parameter is that of the step before"),
   /** All is too large or too small by the size of a group. */
   FACTOR("a factor is wrong"),
   /** Modules are scaled differently. */

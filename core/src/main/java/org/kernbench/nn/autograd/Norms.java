@@ -38,10 +38,10 @@ final class Norms implements Dependent {
     Tensor y = compute.empty(name, x.shape(), x.dtype());
     List<RowArg> in = new ArrayList<>();
     in.add(RowArg.rows(x.value(), columns));
-    in.add(RowArg.once(weight.value(), columns));
+    in.add(RowArg.once(graph.near(weight), columns));
     List<Variable> operands = new ArrayList<>(List.of(x, weight));
     if (bias != null) {
-      in.add(RowArg.once(bias.value(), columns));
+      in.add(RowArg.once(graph.near(bias), columns));
       operands.add(bias);
     }
     compute.rows(
@@ -92,7 +92,7 @@ final class Norms implements Dependent {
         x.rows(),
         List.of(
             RowArg.rows(x.value(), columns),
-            RowArg.once(weight.value(), columns),
+            RowArg.once(graph.near(weight), columns),
             RowArg.rows(grad, columns)),
         out,
         (tl, v) -> {

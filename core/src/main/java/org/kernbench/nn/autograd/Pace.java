@@ -1,52 +1,29 @@
 package org.kernbench.nn.autograd;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
-import org.kernbench.tl.Handle;
 import org.kernbench.tl.Tl;
+import org.kernbench.tl.Value;
 
 /**
- * How many blocks of a copy are under way at once. A copy that runs beside other kernels reads from
- * far away, so each of its loads holds a channel of the PE's DMA for long; without a limit it has
- * all of them most of the time, and the kernels beside it, whose operands are near, wait (ADR
- * 0105).
+ * How many blocks of a copy are under way at once. A copy that runs beside other kernels has one
+ * load at a time: each waits in the queue of the PE's DMA with those of the kernels beside it, and
+ * takes a channel for as long as the way is; several at once would have most channels most of the
+ * time (ADR 0105, 0170).
  */
 final class Pace {
   private final Tl tl;
-  private final int most;
-  private final Deque<Handle> underWay = new ArrayDeque<>();
+  private final boolean beside;
 
-  private Pace(Tl tl, int most) {
+  /** Of a copy that goes on beside other kernels, or of one that has the machine to itself. */
+  Pace(Tl tl, boolean beside) {
     this.tl = tl;
-    this.most = most;
+    this.beside = beside;
   }
 
-  /**
-   * For a copy of rows as they lie: as many blocks at once as the PE has DMA channels, or a quarter
-   * of that beside other kernels.
-   */
-  static Pace ofRows(Compute compute, Tl tl, boolean beside) {
-    return of(compute, tl, beside, 4);
-  }
-
-  /** The same for one that gathers short pieces, each of which takes longer: half of them. */
-  static Pace ofPieces(Compute compute, Tl tl, boolean beside) {
-    return of(compute, tl, beside, 2);
-  }
-
-  private static Pace of(Compute compute, Tl tl, boolean beside, int part) {
-    int channels = compute.torch().machine().pe().dma().readQueues();
-    return new Pace(tl, beside ? Math.max(1, channels / part) : Integer.MAX_VALUE);
-  }
-
-  /** A block will have arrived; the next ones may have to wait for it. */
-  void stored(Handle block) {
-    if (most == Integer.MAX_VALUE) {
-      return;
+  /** A block that is on its way; the next ones may have to wait for it. */
+  Value loaded(Value block) {
+    if (beside) {
+      tl.await(block);
     }
-    underWay.addLast(block);
-    if (underWay.size() >= most) {
-      tl.await(underWay.removeFirst());
-    }
+    return block;
   }
 }

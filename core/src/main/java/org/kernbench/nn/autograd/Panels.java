@@ -1,6 +1,7 @@
 package org.kernbench.nn.autograd;
 
 import java.util.List;
+import org.kernbench.device.Mode;
 import org.kernbench.nn.autograd.Compute.Matrix;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;
@@ -9,38 +10,35 @@ import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
-import org.kernbench.torch.placement.Layout;
 
 /**
- * Copies of an operand of a product on a package: its rows are cut over the rows (or columns) of
- * the grid of cubes and over the PEs of a cube, and each cube along the other axis has a copy.
+ * {@link Copies} of an operand of a product on a package: its rows are cut over the rows (or
+ * columns) of the grid of cubes and over the PEs of a cube, and each cube along the other axis has
+ * a copy.
  *
  * <p>The operand is taken as {@code [rows, k]}. If it lies so, its copies do, too. If it lies
  * transposed, {@code [k, rows]}, a PE would have to read a little of every other PE's memory, all
  * of them at once and in the same order: it is copied as panels {@code [k, width]} of neighbouring
- * rows, each whole on a PE.
+ * rows, each on one PE or two.
  */
-final class Panels implements Product.Operand, Dependent, AutoCloseable {
-  private final Tensor tensor;
+final class Panels implements Product.Operand, Dependent, KeptCopies.Kept {
+  private final Copies copies;
   private final boolean transposed;
   private final int rows;
   private final int k;
   private final int width;
   private final Matrix of;
   private final boolean down;
-  private final int version;
-  private final long bytesOnEach;
 
-  private Panels(Tensor tensor, Matrix of, int width, boolean down) {
-    this.bytesOnEach =
-        tensor.shards().stream()
-            .mapToLong(s -> s.shape().elements() * tensor.dtype().sizeBytes())
-            .max()
-            .orElse(0);
+  /** How often the host had written to the operand when they were made, and anybody. */
+  private int version = -1;
+
+  private int changes = -1;
+
+  private Panels(Copies copies, Matrix of, int width, boolean down) {
     this.of = of;
     this.down = down;
-    this.version = of.tensor().version();
-    this.tensor = tensor;
+    this.copies = copies;
     this.transposed = of.transposed();
     this.rows = of.height();
     this.k = of.width();
@@ -49,11 +47,21 @@ final class Panels implements Product.Operand, Dependent, AutoCloseable {
 
   /** Whether these are the copies that {@link #of} would make. */
   boolean areOf(Matrix other, int otherWidth, boolean otherDown) {
+    return areFor(other, otherWidth, otherDown) && areStill(other.tensor());
+  }
+
+  /** The same but for when. */
+  boolean areFor(Matrix other, int otherWidth, boolean otherDown) {
     return other.transposed() == transposed
         && other.height() == rows
         && otherWidth == width
         && otherDown == down
-        && areStill(other.tensor());
+        && other.tensor() == of.tensor();
+  }
+
+  @Override
+  public boolean isOf(Tensor value) {
+    return of.tensor() == value;
   }
 
   /** Whether these are the elements of a matrix, one after the other as they are in its tensor. */
@@ -62,7 +70,7 @@ final class Panels implements Product.Operand, Dependent, AutoCloseable {
   }
 
   private boolean areStill(Tensor other) {
-    return other == of.tensor() && other.version() == version && !tensor.isClosed();
+    return other == of.tensor() && other.version() == version && !copies.isClosed();
   }
 
   /** Whether they are panels {@code [k, width]}. */
@@ -72,86 +80,129 @@ final class Panels implements Product.Operand, Dependent, AutoCloseable {
 
   /** Memory that they take on each PE, about. */
   long bytesOnEach() {
-    return bytesOnEach;
+    return copies.bytesOnEach();
   }
 
   /**
-   * Makes the copies.
+   * Room for copies.
    *
    * @param of {@code [rows, k]}, or transposed
    * @param width rows of a panel
    * @param down whether the rows are cut over the rows of cubes, rather than over their columns
    */
   static Panels of(Compute compute, String name, Matrix of, int width, boolean down) {
-    Layout.Part cut = of.transposed() ? new Layout.Shard(0) : new Layout.Rows();
-    Layout.Part all = new Layout.Replicate();
-    Layout layout =
-        new Layout(compute.mesh(), down ? List.of(cut, all, cut) : List.of(all, cut, cut));
     int rows = of.height();
     int k = of.width();
     Shape shape =
         of.transposed() ? Shape.of(Math.ceilDiv(rows, width), k, width) : Shape.of(rows, k);
-    Tensor from = compute.nearest(of);
-    Tensor copies = compute.own(compute.torch().empty(shape, of.tensor().dtype(), layout, name));
-    Panels panels = new Panels(copies, of, width, down);
-    boolean beside = of.resident();
-    if (of.transposed()) {
-      panels.fill(compute, name, from, beside);
-    } else {
-      compute.copy(name, copies, from, beside);
+    Copies copies = new Copies(compute, name, shape, of.tensor().dtype(), down ? 1 : 0);
+    return new Panels(copies, of, width, down);
+  }
+
+  /** Makes the copies. */
+  void make(Compute compute, String name) {
+    Copies near = compute.nearest(of);
+    Tensor tensor = of.tensor();
+    List<Tensor> sources = near == null ? List.of(tensor) : near.tensors();
+    boolean beside = of.resident() || compute.isSettled(tensor);
+    copies.make(
+        name,
+        sources,
+        beside,
+        (tl, to, from, count) ->
+            fetch(compute, tl, near == null ? tensor : near.near(tl), to, from, count, beside));
+    made();
+  }
+
+  private void made() {
+    version = of.tensor().version();
+    changes = of.tensor().changes();
+  }
+
+  /**
+   * Makes the copies again if the operand may have been written to. What only the host has written
+   * the host copies: that is how the operand came to where it lies.
+   */
+  void renew(Compute compute, String name) {
+    if (changes == of.tensor().changes()) {
+      return;
+    }
+    if (!of.tensor().isOfHost()) {
+      make(compute, name);
+      return;
+    }
+    if (compute.torch().simulator().mode() != Mode.TIME) {
+      double[] values = of.tensor().toDoubles();
+      copies.fill(transposed ? inPanels(values) : values);
+    }
+    made();
+  }
+
+  private double[] inPanels(double[] values) {
+    double[] panels = new double[Math.ceilDiv(rows, width) * k * width];
+    for (int l = 0; l < k; l++) {
+      for (int row = 0; row < rows; row++) {
+        panels[(row / width * k + l) * width + row % width] = values[l * rows + row];
+      }
     }
     return panels;
   }
 
-  /** Every PE that holds panels copies them, each from another place of k on. */
-  private void fill(Compute compute, String name, Tensor source, boolean beside) {
-    int step = Math.max(1, compute.blockBytes() / (width * tensor.dtype().sizeBytes()));
-    int steps = Math.ceilDiv(k, step);
-    compute.owners(
-        name,
-        List.of(tensor),
-        List.of(source),
-        beside,
-        (tl, run) -> {
-          int turn = compute.mesh().placeOf(tl.pe()) * steps / compute.places();
-          Shard from = tl.whole(source).as(k, rows);
-          Shard to = tl.whole(tensor).as(tensor.shape().dim(0) * k, width);
-          int first = run.start() / (k * width);
-          Pace pace = Pace.ofPieces(compute, tl, beside);
-          for (int p = first; p < first + run.count() / (k * width); p++) {
-            int count = Math.min(width, rows - p * width);
-            for (int s = 0; s < steps; s++) {
-              int l = (s + turn) % steps * step;
-              int d = Math.min(step, k - l);
-              try (Scope one = tl.scope()) {
-                Value block = tl.load(from.block(l, d, p * width, count));
-                pace.stored(tl.store(to.block(p * k + l, d, 0, count), block));
-              }
-            }
-          }
-        });
+  private void fetch(
+      Compute compute, Tl tl, Tensor source, Tensor to, int from, int count, boolean beside) {
+    if (transposed) {
+      pieces(compute, tl, source, to, from / width, count / width, beside);
+    } else {
+      compute.copy(tl, source, to, from, count, new Pace(tl, beside));
+    }
+  }
+
+  /** Rows of panels, each PE from another place on. */
+  private void pieces(
+      Compute compute, Tl tl, Tensor source, Tensor to, int first, int count, boolean beside) {
+    Shard all = tl.whole(source).as(k, rows);
+    Shard panels = tl.whole(to).as(to.shape().dim(0) * k, width);
+    int step = Math.max(1, compute.blockBytes() / (width * to.dtype().sizeBytes()));
+    Pace pace = new Pace(tl, beside);
+    int steps = Math.ceilDiv(count, step);
+    int turn = (int) ((long) compute.turn(tl) * steps / compute.places());
+    for (int s = 0; s < steps; s++) {
+      int start = first + (s + turn) % steps * step;
+      int behind = Math.min(first + count, start + step);
+      for (int row = start, d; row < behind; row += d) {
+        int panel = row / k;
+        int l = row % k;
+        d = Math.min(behind - row, k - l);
+        int wide = Math.min(width, rows - panel * width);
+        try (Scope one = tl.scope()) {
+          Value block = pace.loaded(tl.load(all.block(l, d, panel * width, wide)));
+          tl.store(panels.block(row, d, 0, wide), block);
+        }
+      }
+    }
   }
 
   @Override
   public List<Object> dependsOn() {
-    return List.of(tensor, transposed, rows, k, width);
+    return List.of(copies, transposed, rows, k, width);
   }
 
-  Tensor tensor() {
-    return tensor;
+  Copies copies() {
+    return copies;
   }
 
   @Override
   public Value load(Tl tl, int row, int height, int column, int extent) {
     if (!transposed) {
-      return tl.load(tl.whole(tensor).as(rows, k).block(row, height, column, extent));
+      return tl.load(tl.whole(copies.near(tl)).as(rows, k).block(row, height, column, extent));
     }
     return stored(tl, row, height, column, extent).trans();
   }
 
   /** {@code [extent, height]} of a panel. */
   private Value stored(Tl tl, int row, int height, int column, int extent) {
-    Shard all = tl.whole(tensor).as(tensor.shape().dim(0) * k, width);
+    Tensor near = copies.near(tl);
+    Shard all = tl.whole(near).as(near.shape().dim(0) * k, width);
     return tl.load(all.block(row / width * k + column, extent, 0, height));
   }
 
@@ -164,6 +215,6 @@ final class Panels implements Product.Operand, Dependent, AutoCloseable {
   /** Gives the memory back when nobody reads it any more. */
   @Override
   public void close() {
-    tensor.close();
+    copies.close();
   }
 }

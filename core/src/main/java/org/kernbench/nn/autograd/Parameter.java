@@ -2,6 +2,7 @@ package org.kernbench.nn.autograd;
 
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
@@ -19,7 +20,9 @@ public final class Parameter extends Variable {
   private final @Nullable Parameter whole;
   private boolean frozen;
   private @Nullable Tensor mainGrad;
-  private @Nullable Tensor gradHome;
+  private @Nullable Supplier<Tensor> gradHome;
+
+  private final KeptCopies copies = new KeptCopies();
 
   /**
    * How the ranks of a tensor-parallel group share a parameter.
@@ -122,12 +125,20 @@ public final class Parameter extends Variable {
     return Optional.ofNullable(mainGrad);
   }
 
+  /** Copies that stay with it. */
+  KeptCopies copies() {
+    return copies;
+  }
+
   void setMainGrad(Tensor sum) {
     mainGrad = sum;
   }
 
-  /** Where gradients add up from now on, instead of in a tensor of the parameter's own. */
-  public void keepGradIn(Tensor home) {
+  /**
+   * Where gradients add up from now on, instead of in a tensor of the parameter's own: asked at the
+   * first one after {@link #zeroGrad}. It stays the caller's.
+   */
+  public void keepGradIn(Supplier<Tensor> home) {
     zeroGrad();
     gradHome = home;
   }
@@ -135,14 +146,16 @@ public final class Parameter extends Variable {
   /** Memory for the gradient, as the first one finds it: nothing that counts is written there. */
   public Tensor startGrad(Torch torch) {
     Tensor start =
-        gradHome != null ? gradHome : Compute.parameter(torch, name + ".grad", shape(), gradType());
+        gradHome != null
+            ? gradHome.get()
+            : Compute.parameter(torch, name + ".grad", shape(), gradType());
     mainGrad = start;
     return start;
   }
 
   /** Forgets the gradient. */
   public void zeroGrad() {
-    if (mainGrad != null && mainGrad != gradHome) {
+    if (mainGrad != null && gradHome == null) {
       mainGrad.close();
     }
     mainGrad = null;

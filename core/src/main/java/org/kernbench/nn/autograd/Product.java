@@ -2,7 +2,9 @@ package org.kernbench.nn.autograd;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.ComputeOp;
 import org.kernbench.machine.spec.GemmMode;
 import org.kernbench.machine.spec.GemmSpec;
@@ -88,6 +90,22 @@ final class Product implements Dependent {
     return (long) Math.ceilDiv(a.height(), tileM) * Math.ceilDiv(b.width(), tileN);
   }
 
+  /** Makes copies of operands, if the product reads any, in so far as they are not there. */
+  void copy() {
+    if (panels && a.height() > 0 && b.width() > 0) {
+      left();
+      right();
+    }
+  }
+
+  private Panels left() {
+    return compute.panels(name + "-left", a, grid.tileM(), !turned);
+  }
+
+  private Panels right() {
+    return compute.panels(name + "-right", b.transpose(), grid.tileN(), turned);
+  }
+
   void launch() {
     if (a.height() == 0 || b.width() == 0) {
       return;
@@ -103,16 +121,16 @@ final class Product implements Dependent {
       return;
     }
     int pes = compute.mesh().axes().get(2).size();
-    Panels left = compute.panels(name + "-left", a, grid.tileM(), !turned);
-    Panels right = compute.panels(name + "-right", b.transpose(), grid.tileN(), turned);
+    Panels left = left();
+    Panels right = right();
     compute.dealLong(
         name,
         List.of(c),
-        List.of(left.tensor(), right.tensor()),
+        List.of(left.copies(), right.copies()),
         (tl, place, places) -> {
           if (place % pes < grid.inner().count()) {
             Rectangle tiles = grid.tilesOf(group(place / pes), place % pes);
-            run(tl, left, right.across(), tiles, (double) turn(place) / places);
+            run(tl, left, right.across(), tiles, (double) compute.turn(tl) / places);
           }
         });
   }
@@ -147,12 +165,6 @@ final class Product implements Dependent {
   /** How much of an axis some tiles are. */
   private static int extent(Range tiles, int tile, int all) {
     return Math.min(all, tiles.to() * tile) - Math.min(all, tiles.from() * tile);
-  }
-
-  /** Places in an order in which PEs of one cube are far apart. */
-  private int turn(int place) {
-    int pes = compute.mesh().axes().get(2).size();
-    return place % pes * (compute.places() / pes) + place / pes;
   }
 
   /** Some tiles of one PE, made at once. */
@@ -199,21 +211,78 @@ final class Product implements Dependent {
       DType in = a.tensor().dtype();
       int k = a.width();
       int wider = Math.max(grid.tileM(), grid.tileN());
-      int step = Math.max(1, Math.min(512, compute.blockBytes() / (wider * in.sizeBytes()) * 2));
+      int step = Math.max(1, Math.min(512, compute.blockBytes() / (wider * in.sizeBytes())));
+      boolean begun = add || whole.isPresent() || k == 0;
       try (Scope all = tl.scope()) {
-        List<Value> sums = new ArrayList<>();
+        List<@Nullable Value> sums = new ArrayList<>();
         for (Range r : rows) {
           for (Range s : columns) {
-            sums.add(start(to, r, s));
+            sums.add(begun ? start(to, r, s) : null);
           }
         }
-        for (int l = 0; l < k; l += step) {
+        int last = Math.max(0, Math.ceilDiv(k, step) - lastSteps(step * wider * in.sizeBytes()));
+        for (int l = 0; l < last * step; l += step) {
           step(sums, l, Math.min(step, k - l));
         }
-        for (int i = 0; i < sums.size(); i++) {
-          Slice place = place(to, rows.get(i / columns.size()), columns.get(i % columns.size()));
-          tl.store(place, sums.get(i).cast(c.dtype()));
+        finish(sums, last * step, step, to);
+      }
+    }
+
+    /** Steps of which the TCM has room for all operands: a quarter of it. */
+    private int lastSteps(int operandBytes) {
+      long room = compute.torch().machine().pe().tcm().sizeBytes() / 4;
+      return (int) (room / ((rows.size() + columns.size()) * (long) operandBytes));
+    }
+
+    /**
+     * The last steps, for one tile after the other: so each is stored while the next ones are still
+     * made.
+     */
+    private void finish(List<@Nullable Value> sums, int from, int step, Shard to) {
+      int k = a.width();
+      List<Operands> operands = new ArrayList<>();
+      for (int l = from; l < k; l += step) {
+        operands.add(operands(l, Math.min(step, k - l)));
+      }
+      for (int i = 0; i < sums.size(); i++) {
+        Value sum = sums.get(i);
+        int row = i / columns.size();
+        int column = i % columns.size();
+        for (Operands of : operands) {
+          sum = added(sum, of.lefts.get(row), of.rights.get(column));
         }
+        store(place(to, rows.get(row), columns.get(column)), Objects.requireNonNull(sum));
+      }
+      operands.forEach(Operands::release);
+    }
+
+    /** All operands of one step. */
+    private record Operands(Tl tl, List<Value> lefts, List<Value> rights) {
+      void release() {
+        lefts.forEach(tl::release);
+        rights.forEach(tl::release);
+      }
+    }
+
+    private Operands operands(int l, int d) {
+      List<Value> lefts = new ArrayList<>();
+      List<Value> rights = new ArrayList<>();
+      for (Range r : rows) {
+        lefts.add(left.load(tl, r.from(), r.to() - r.from(), l, d));
+      }
+      for (Range s : columns) {
+        rights.add(right.load(tl, l, d, s.from(), s.to() - s.from()));
+      }
+      return new Operands(tl, lefts, rights);
+    }
+
+    /** Stores a sum, and leaves its room to the next ones. */
+    private void store(Slice place, Value sum) {
+      Value rounded = sum.cast(c.dtype());
+      tl.store(place, rounded);
+      tl.release(rounded);
+      if (rounded != sum) {
+        tl.release(sum);
       }
     }
 
@@ -228,27 +297,25 @@ final class Product implements Dependent {
       return to.block(r.from(), r.to() - r.from(), s.from(), s.to() - s.from());
     }
 
-    private void step(List<Value> sums, int l, int d) {
-      List<Value> lefts = new ArrayList<>();
-      for (Range r : rows) {
-        lefts.add(left.load(tl, r.from(), r.to() - r.from(), l, d));
-      }
+    private void step(List<@Nullable Value> sums, int l, int d) {
+      Operands of = operands(l, d);
       for (int j = 0; j < columns.size(); j++) {
-        Range s = columns.get(j);
-        Value block = right.load(tl, l, d, s.from(), s.to() - s.from());
         for (int i = 0; i < rows.size(); i++) {
           int at = i * columns.size() + j;
-          Value sum = sums.get(at);
-          Value row = lefts.get(i);
-          sums.set(
-              at,
-              whole.isPresent()
-                  ? tl.dotInPlace(sum, row, block, whole.get())
-                  : tl.dotInPlace(sum, row, block));
+          sums.set(at, added(sums.get(at), of.lefts.get(i), of.rights.get(j)));
         }
-        tl.release(block);
       }
-      lefts.forEach(tl::release);
+      of.release();
+    }
+
+    /** A sum and the next products; the first ones need no zeros before them. */
+    private Value added(@Nullable Value sum, Value left, Value right) {
+      if (sum == null) {
+        return tl.dot(left, right, left.dtype().accumulator());
+      }
+      return whole.isPresent()
+          ? tl.dotInPlace(sum, left, right, whole.get())
+          : tl.dotInPlace(sum, left, right);
     }
   }
 }

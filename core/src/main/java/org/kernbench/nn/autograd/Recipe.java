@@ -93,6 +93,13 @@ public interface Recipe {
     return layout.dpCp();
   }
 
+  /**
+   * Whether gathered parameters are freed before the optimizer changes the ranks' parts of them.
+   */
+  default boolean freesGathered() {
+    return true;
+  }
+
   /** The ranks that have other stages of the model; empty if each has all of it. */
   default Optional<ProcessGroup> stages() {
     return Optional.empty();

@@ -161,16 +161,21 @@ public final class RowCollectives implements Dependent {
     Shard part = tl.shard(columns, mesh.pe(place));
     int first = columns.shardSpecs().get(place).offset().get(1);
     int count = part.shape().dim(1);
-    int step = Math.max(1, compute.blockBytes() / Math.max(1, count * part.dtype().sizeBytes()));
-    for (int row = range.from; row < range.to && count > 0; row += step) {
+    // long rows, as those of buckets are, in pieces
+    int width = Math.min(count, compute.blockBytes() / part.dtype().sizeBytes());
+    int step = Math.max(1, compute.blockBytes() / Math.max(1, width * part.dtype().sizeBytes()));
+    for (int row = range.from; row < range.to; row += step) {
       int height = Math.min(step, range.to - row);
-      var inRows =
-          tl.whole(rows)
-              .as(columns.shape().dim(0), columns.shape().dim(1))
-              .block(row, height, first, count);
-      var inColumns = part.block(row, height, 0, count);
-      try (Scope one = tl.scope()) {
-        tl.store(toColumns ? inColumns : inRows, tl.load(toColumns ? inRows : inColumns));
+      for (int column = 0; column < count; column += width) {
+        int some = Math.min(width, count - column);
+        var inRows =
+            tl.whole(rows)
+                .as(columns.shape().dim(0), columns.shape().dim(1))
+                .block(row, height, first + column, some);
+        var inColumns = part.block(row, height, column, some);
+        try (Scope one = tl.scope()) {
+          tl.store(toColumns ? inColumns : inRows, tl.load(toColumns ? inRows : inColumns));
+        }
       }
     }
   }

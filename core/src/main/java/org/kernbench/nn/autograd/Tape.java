@@ -109,6 +109,11 @@ public final class Tape {
     late.addLast(new Late(current, work));
   }
 
+  /** Whether anything is put off until {@link #runDeferred}. */
+  boolean hasDeferred() {
+    return !late.isEmpty();
+  }
+
   private static boolean isLast(Deque<Late> works, Node node) {
     return !works.isEmpty() && works.getLast().node == node;
   }

@@ -101,6 +101,11 @@ public final class TwoModuleRecipe implements Recipe {
   }
 
   @Override
+  public boolean freesGathered() {
+    return fault != Fault.STALE_PARAMETER;
+  }
+
+  @Override
   public double gradientFactor(ParallelLayout layout) {
     if (fault == Fault.LOSS_TIMES_CP) {
       return (double) language.dpCp().size() / language.dp().size();

@@ -41,8 +41,8 @@ public sealed class Variable permits Parameter {
     value = other;
   }
 
-  /** Says how the elements are made again after {@link #forget}. */
-  final void remakeBy(Supplier<Tensor> again) {
+  /** Says how the elements are had again when their tensor is closed, as after {@link #forget}. */
+  public final void remakeBy(Supplier<Tensor> again) {
     remake = again;
   }
 

@@ -43,7 +43,7 @@ public final class StageCheck {
   }
 
   /**
-   * Compares losses and gradients, in the order in which they are computed.
+   * Compares losses, gradients and stepped parameters, in the order in which they are computed.
    *
    * @param one the same step on one rank
    */
@@ -73,6 +73,9 @@ public final class StageCheck {
         unequal.add(name);
       }
     }
+    subject
+        .of(Kind.PARAMETER)
+        .forEach((name, whole) -> all.addAll(parts(Kind.PARAMETER, name, whole, one)));
     Compared worst = Collections.max(all, (a, b) -> Double.compare(a.error, b.error));
     Optional<Compared> first =
         all.stream().filter(c -> !(c.error <= LayoutVerdict.TOLERANCE)).findFirst();
@@ -88,7 +91,11 @@ public final class StageCheck {
   }
 
   private static String told(Compared c) {
-    return (c.kind == Kind.GRADIENT ? "gradient of " : "") + c.name;
+    return switch (c.kind) {
+      case GRADIENT -> "gradient of " + c.name;
+      case PARAMETER -> "stepped " + c.name;
+      case OUTPUT, LOSS, INPUT_GRADIENT, NORM -> c.name;
+    };
   }
 
   private static double norm(StepRecord of) {
@@ -155,7 +162,11 @@ public final class StageCheck {
   private static @Nullable Guess explaining(Compared first, List<Guess> guesses) {
     for (Guess guess : guesses) {
       Whole only = new Whole(0, List.of(first.part));
-      List<Compared> with = parts(first.kind, first.name, only, guess.predicted.get());
+      StepRecord predicted = guess.predicted.get();
+      if (!predicted.of(first.kind).containsKey(first.name)) {
+        continue;
+      }
+      List<Compared> with = parts(first.kind, first.name, only, predicted);
       if (with.getFirst().error <= LayoutVerdict.TOLERANCE) {
         return guess;
       }

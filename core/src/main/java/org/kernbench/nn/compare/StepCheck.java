@@ -146,7 +146,11 @@ public final class StepCheck {
 
   /** From the shadow, and at least a rounding of the operands, which may have met exact values. */
   private Allowed allowed(Kind kind, String name, double[] expected) {
-    double[] rounded = Vectors.minus(values(shadow, kind, name), expected);
+    return allowed(values(shadow, kind, name), expected);
+  }
+
+  private Allowed allowed(double[] shadowed, double[] expected) {
+    double[] rounded = Vectors.minus(shadowed, expected);
     double unit = rounding.unit;
     double factor = rounding.growth * MARGIN * unit / rounding.shadowUnit;
     double floor = rounding.growth * unit;
@@ -201,10 +205,22 @@ public final class StepCheck {
       Arrays.setAll(own, i -> expected[part.at().applyAsInt(i)]);
       double[] most = new double[own.length];
       double off = mean(Vectors.minus(part.values(), own));
-      boolean isOff = !(off <= allowed.mean);
-      Arrays.fill(most, isOff ? allowed.mean : allowed.most);
-      add(kind, name, part, own, most, off == 0 ? 0 : finite(off / allowed.mean));
+      double mean = Math.max(allowed.mean, ofPart(kind, name, part, own));
+      boolean isOff = !(off <= mean);
+      Arrays.fill(most, isOff ? mean : allowed.most);
+      add(kind, name, part, own, most, off == 0 ? 0 : finite(off / mean));
     }
+  }
+
+  /**
+   * What rounding may do on average to the elements of a part: more than to the whole, where these
+   * are all that is not zero in it.
+   */
+  private double ofPart(Kind kind, String name, Part part, double[] expected) {
+    double[] all = values(shadow, kind, name);
+    double[] own = new double[expected.length];
+    Arrays.setAll(own, i -> all[part.at().applyAsInt(i)]);
+    return allowed(own, expected).mean;
   }
 
   /** What is no number is as far off as can be. */

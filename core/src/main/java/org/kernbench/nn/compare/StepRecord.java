@@ -3,12 +3,14 @@ package org.kernbench.nn.compare;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.IntUnaryOperator;
 import java.util.zip.CRC32C;
 import org.kernbench.nn.autograd.Parameter;
@@ -88,22 +90,28 @@ public final class StepRecord {
     return tensors.getOrDefault(kind, Map.of());
   }
 
-  /** A digest of all that was recorded: runs with the same bits have the same. */
+  /**
+   * A digest of all that was recorded, by name and rank: runs with the same bits have the same,
+   * whichever rank came to its end first.
+   */
   public String hash() {
     CRC32C bits = new CRC32C();
     ByteBuffer one = ByteBuffer.allocate(Double.BYTES);
-    tensors
-        .values()
-        .forEach(ofKind ->
-            ofKind
-                .values()
-                .forEach(whole ->
-                    whole.parts.forEach(part -> {
-                      for (double v : part.values) {
-                        bits.update(one.clear().putDouble(v).flip());
-                      }
-                    })));
+    for (Map<String, Whole> ofKind : new TreeMap<>(tensors).values()) {
+      for (Whole whole : new TreeMap<>(ofKind).values()) {
+        for (Part part : byRank(whole)) {
+          for (double v : part.values) {
+            bits.update(one.clear().putDouble(v).flip());
+          }
+        }
+      }
+    }
     return String.format(Locale.ROOT, "%08x", bits.getValue());
+  }
+
+  /** Ranks come to their ends in another order without time. */
+  private static List<Part> byRank(Whole whole) {
+    return whole.parts.stream().sorted(Comparator.comparingInt(Part::rank)).toList();
   }
 
   /**
@@ -161,7 +169,7 @@ public final class StepRecord {
     throw new IllegalStateException("bug: " + piece.name() + " is a piece of nothing");
   }
 
-  /** Adds the parameters of a model on a rank. */
+  /** Adds the parameters of a model on a rank, gathered if ranks divide them. */
   public void addParameters(int rank, DataParallel data) {
     for (Parameter p : data.parameters()) {
       add(
@@ -171,6 +179,18 @@ public final class StepRecord {
           p.value().toDoubles(),
           whole(p, data.layout()),
           inWhole(p, data.layout()));
+    }
+  }
+
+  /** Adds what a rank's optimizer has changed of them, for which nothing has to be gathered. */
+  public void addOwnParameters(int rank, DataParallel data) {
+    for (Parameter p : data.owned()) {
+      int from = p.whole().isPresent() ? start(p, data) : 0;
+      Parameter part = p.whole().orElse(p);
+      IntUnaryOperator at = inWhole(part, data.layout());
+      int elements = whole(part, data.layout());
+      double[] values = p.value().toDoubles();
+      add(Kind.PARAMETER, p.name(), rank, values, elements, i -> at.applyAsInt(i + from));
     }
   }
 
@@ -203,6 +223,13 @@ public final class StepRecord {
   double[] first(String parameter) {
     Whole whole = first.get(parameter);
     return whole == null ? new double[0] : whole.values();
+  }
+
+  /** What there would be if the optimizer had left parameters as they were at first. */
+  public StepRecord unstepped() {
+    StepRecord before = new StepRecord();
+    before.tensors.put(Kind.PARAMETER, first);
+    return before;
   }
 
   /** Whether it is a matrix, which decays, and no vector. */

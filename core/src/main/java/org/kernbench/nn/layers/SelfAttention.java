@@ -44,6 +44,12 @@ public final class SelfAttention implements Module {
           """
               .formatted(name, config.heads(), config.keyHeads(), tp, tp));
     }
+    int cp = layout.cp().size();
+    if (exchangesHeads(layout) && config.keyHeads() / tp % cp != 0) {
+      throw new ShapeException(
+          "%s: %s heads of keys over %s tensor-parallel ranks cannot be divided over %s context-parallel ranks that exchange heads; expected a multiple of %s heads of keys, or another exchange"
+              .formatted(name, config.keyHeads(), tp, cp, tp * cp));
+    }
     boolean isGpt = config.style().isPlain();
     ColumnParallelLinear.Options column = ColumnParallelLinear.Options.INSIDE.withBias(isGpt);
     int hidden = config.hidden();
@@ -100,6 +106,9 @@ public final class SelfAttention implements Module {
         return new RingAttention(graph, layout.cp(), part).apply(q, k, v, size, seen);
       }
     }
+    if (exchangesHeads(layout)) {
+      return byHeads(graph, q, k, v, part);
+    }
     Variable allK;
     Variable allV;
     try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {
@@ -110,6 +119,32 @@ public final class SelfAttention implements Module {
     seeGathered(graph, "value", v, allV);
     try (Graph.Section section = graph.section(name)) {
       return graph.attention(q, allK, allV, size, seen, part.all());
+    }
+  }
+
+  private static boolean exchangesHeads(ParallelLayout layout) {
+    return layout.contextExchange() == ParallelLayout.ContextExchange.ALL_TO_ALL
+        && layout.cp().size() > 1;
+  }
+
+  /** All positions of some heads, in the order of the ranks that hold them. */
+  private Variable byHeads(Graph graph, Variable q, Variable k, Variable v, SequencePart part) {
+    List<Variable> some;
+    try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {
+      some =
+          List.of(q, k, v).stream()
+              .map(x -> Exchange.apply(graph, Mapping.SEQUENCE_TO_HIDDEN, x, layout.cp()))
+              .toList();
+    }
+    Variable y;
+    try (Graph.Section section = graph.section(name)) {
+      int[] at = part.all();
+      y =
+          graph.attention(
+              some.get(0), some.get(1), some.get(2), config.headSize(), seen(at, part), at);
+    }
+    try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {
+      return Exchange.apply(graph, Mapping.HIDDEN_TO_SEQUENCE, y, layout.cp());
     }
   }
 

@@ -104,10 +104,10 @@ public final class Communication {
       if (grad >= 0 || name.startsWith(Tape.GRAD + ".")) {
         phase = Phase.BACKWARD;
         place = grad >= 0 ? name.substring(0, grad) : "model";
-      } else if (name.endsWith(".grad") || name.contains(DataParallel.GRADIENTS)) {
+      } else if (name.endsWith(".grad") || name.contains(Bucket.GRADIENTS)) {
         phase = Phase.GRADIENTS;
-        place = name.replace(DataParallel.OWN, "").replaceFirst("\\.grad$", "");
-      } else if (name.startsWith(DataParallel.PARAMETERS)) {
+        place = name.replace(Bucket.OWN, "").replaceFirst("\\.grad$", "");
+      } else if (name.startsWith(Bucket.PARAMETERS)) {
         phase = Phase.PARAMETERS;
         place = name;
       } else {

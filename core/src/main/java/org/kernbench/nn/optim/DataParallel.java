@@ -1,30 +1,28 @@
 package org.kernbench.nn.optim;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Deque;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
-import org.jspecify.annotations.Nullable;
+import org.kernbench.device.Mode;
 import org.kernbench.nn.autograd.Compute;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Recipe;
-import org.kernbench.nn.autograd.RowCollectives;
 import org.kernbench.nn.autograd.TwoModuleRecipe;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.parallel.ParallelLayout;
-import org.kernbench.tensor.DType;
-import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
-import org.kernbench.torch.collective.ReduceKind;
 
 /**
  * Sums gradients over the data- and context-parallel ranks in buckets, while the backward pass goes
@@ -35,8 +33,9 @@ import org.kernbench.torch.collective.ReduceKind;
  * backward pass finds them. When all of a bucket are complete, its sum is handed to the device: an
  * all-reduce, or with a divided optimizer a reduce-scatter after which each rank has the sum of its
  * part only. Then each rank's optimizer changes its part of the weights, and {@link #gather} brings
- * the parts together. It takes the place of {@link GradientSync#sum}, and gives the same sums up to
- * the order of adding.
+ * the parts together. Gradients and parameters can be divided as well ({@link Zero}); how parts of
+ * these come and go {@link Bucket} and {@link Units} know. It takes the place of {@link
+ * GradientSync#sum}, and gives the same sums up to the order of adding.
  *
  * {@snippet :
  * DataParallel data = new DataParallel(torch, layout, model.parameters(), DataParallel.DEFAULT);
@@ -51,12 +50,7 @@ import org.kernbench.torch.collective.ReduceKind;
  */
 public final class DataParallel {
   /** Buckets of 4 MiB, summed beside the backward pass; whole optimizer on every rank. */
-  public static final Options DEFAULT = new Options(4 << 20, true, false);
-
-  // names of tensors, by which reports know what a collective is for
-  static final String GRADIENTS = "gradients.";
-  static final String PARAMETERS = "parameters.";
-  static final String OWN = "own ";
+  public static final Options DEFAULT = new Options(4 << 20, true, Zero.NONE);
 
   private final Torch torch;
   private final ParallelLayout layout;
@@ -66,8 +60,10 @@ public final class DataParallel {
   private final List<Parameter> parameters;
   private final List<Bucket> buckets = new ArrayList<>();
   private final Map<Parameter, Bucket> bucketOf = new IdentityHashMap<>();
-  private final List<Division> divisions = new ArrayList<>();
   private final List<Parameter> owned = new ArrayList<>();
+  private final Deque<Tensor> freedGradients = new ArrayDeque<>();
+  private final Units units;
+  private final Recipe recipe;
   private int summed;
 
   /**
@@ -76,10 +72,9 @@ public final class DataParallel {
    * @param bucketBytes least size of a bucket's gradients, except of the last; more than 0
    * @param overlap whether a bucket is summed as soon as its gradients are complete, or all after
    *     the backward pass
-   * @param distributedOptimizer whether each rank keeps masters and states of its part of the
-   *     weights only
+   * @param zero what the ranks divide
    */
-  public record Options(long bucketBytes, boolean overlap, boolean distributedOptimizer) {
+  public record Options(long bucketBytes, boolean overlap, Zero zero) {
     /** Checks the size. */
     public Options {
       if (bucketBytes < 1) {
@@ -90,17 +85,27 @@ public final class DataParallel {
 
     /** A copy with other buckets. */
     public Options withBucketBytes(long bytes) {
-      return new Options(bytes, overlap, distributedOptimizer);
+      return new Options(bytes, overlap, zero);
     }
 
     /** A copy that sums beside the backward pass, or after it. */
     public Options withOverlap(boolean beside) {
-      return new Options(bucketBytes, beside, distributedOptimizer);
+      return new Options(bucketBytes, beside, zero);
     }
 
-    /** A copy with or without a divided optimizer. */
+    /** A copy with a divided optimizer and nothing else divided, or without. */
     public Options withDistributedOptimizer(boolean divided) {
-      return new Options(bucketBytes, overlap, divided);
+      return with(divided ? Zero.OPTIMIZER : Zero.NONE);
+    }
+
+    /** A copy that divides other things. */
+    public Options with(Zero other) {
+      return new Options(bucketBytes, overlap, other);
+    }
+
+    /** Whether each rank keeps masters and states of its part of the weights only. */
+    public boolean distributedOptimizer() {
+      return Zero.OPTIMIZER.isPartOf(zero);
     }
   }
 
@@ -136,6 +141,8 @@ public final class DataParallel {
     this.options = options;
     this.sync = new GradientSync(torch, layout, recipe);
     this.compute = new Compute(torch, t -> t);
+    this.recipe = recipe;
+    this.units = new Units(torch, options.overlap);
     this.parameters = parameters.stream().filter(p -> !p.isFrozen()).toList();
     Map<List<Object>, List<Parameter>> alike = new LinkedHashMap<>();
     for (Parameter p : this.parameters.reversed()) {
@@ -146,6 +153,24 @@ public final class DataParallel {
     alike.entrySet().stream()
         .sorted((a, b) -> Integer.compare(groups(a.getKey()).size(), groups(b.getKey()).size()))
         .forEach(e -> fill(e.getValue(), groups(e.getKey())));
+    gatherByUnits();
+  }
+
+  /** Buckets with parts of one unit are gathered and freed together. */
+  private void gatherByUnits() {
+    Map<String, List<Bucket>> byUnit = new LinkedHashMap<>();
+    for (Parameter p : parameters) {
+      List<Bucket> unit = byUnit.computeIfAbsent(unit(p), u -> new ArrayList<>());
+      Bucket bucket = bucketOf.get(p);
+      if (bucket != null && bucket.dividesValues() && !unit.contains(bucket)) {
+        unit.add(bucket);
+      }
+    }
+    byUnit.values().forEach(units::add);
+  }
+
+  private String unit(Parameter p) {
+    return Units.of(p, parameters);
   }
 
   @SuppressWarnings("unchecked")
@@ -159,132 +184,32 @@ public final class DataParallel {
     for (Parameter p : alike) {
       members.add(p);
       bytes += p.shape().elements() * p.gradType().sizeBytes();
-      if (bytes >= options.bucketBytes || p == alike.getLast() || isApart(groups)) {
-        buckets.add(new Bucket(buckets.size(), members, groups));
+      if (isFull(bytes, p, alike) || isApart(groups)) {
+        Bucket bucket =
+            new Bucket(
+                torch, compute, buckets.size(), members, groups, options.zero, freedGradients);
+        members.forEach(member -> bucketOf.put(member, bucket));
+        buckets.add(bucket);
         members = new ArrayList<>();
         bytes = 0;
       }
     }
   }
 
+  /** Whether a bucket ends with a parameter: of divided parameters, when its unit does. */
+  private boolean isFull(long bytes, Parameter p, List<Parameter> alike) {
+    int next = alike.indexOf(p) + 1;
+    if (next == alike.size()) {
+      return true;
+    }
+    return options.zero == Zero.PARAMETERS
+        ? !unit(p).equals(unit(alike.get(next)))
+        : bytes >= options.bucketBytes;
+  }
+
   /** On many PEs, gradients that nobody else has lie as their parameters do. */
   private boolean isApart(List<ProcessGroup> groups) {
     return Compute.isSpread(torch) && groups.stream().allMatch(group -> group.size() == 1);
-  }
-
-  /** Parameters that are summed together. */
-  private final class Bucket {
-    private final List<Parameter> members;
-    private final List<ProcessGroup> groups;
-    private final long[] starts;
-    private final long each; // elements of each rank's part
-    private final Tensor grads;
-    private final @Nullable Tensor ownGrads;
-    private final @Nullable Tensor values;
-    private final List<Parameter> pieces = new ArrayList<>();
-    private int missing;
-
-    Bucket(int index, List<Parameter> members, List<ProcessGroup> groups) {
-      this.members = members;
-      this.groups = groups;
-      this.missing = members.size();
-      this.starts = new long[members.size()];
-      long elements = 0;
-      for (int i = 0; i < starts.length; i++) {
-        starts[i] = elements;
-        elements += members.get(i).shape().elements();
-        bucketOf.put(members.get(i), this);
-      }
-      int ranks = divides() ? last().size() : 1;
-      this.each = Math.ceilDiv(elements, ranks);
-      Shape shape = Shape.of(Math.toIntExact(each * ranks));
-      DType type = members.getFirst().gradType();
-      // what fills the last part up is summed as well, so there must be something
-      this.grads = home(GRADIENTS + index, shape, type).fillInPlace(0);
-      for (int i = 0; i < starts.length; i++) {
-        Parameter p = members.get(i);
-        p.keepGradIn(grads.view(starts[i], p.shape(), p.name() + ".grad"));
-      }
-      if (!divides()) {
-        this.ownGrads = null;
-        this.values = null;
-        return;
-      }
-      this.ownGrads =
-          Compute.spread(torch, OWN + GRADIENTS + index, Shape.of(Math.toIntExact(each)), type);
-      this.values =
-          Compute.spread(torch, PARAMETERS + index, shape, members.getFirst().dtype())
-              .fillInPlace(0);
-      for (int i = 0; i < starts.length; i++) {
-        Parameter p = members.get(i);
-        Tensor before = p.value();
-        Tensor view = values.view(starts[i], p.shape(), p.name());
-        view.copyInPlace(before);
-        before.close();
-        p.moveTo(view);
-        cut(p, starts[i]);
-      }
-    }
-
-    /** A bucket of one matrix on many PEs lies as the matrix does, any other by its elements. */
-    private Tensor home(String name, Shape flat, DType type) {
-      Shape only = members.getFirst().shape();
-      return Compute.isSpread(torch) && members.size() == 1 && !divides()
-          ? Compute.parameter(torch, name, only, type)
-          : Compute.spread(torch, name, flat, type);
-    }
-
-    private ProcessGroup last() {
-      return groups.getLast();
-    }
-
-    private boolean divides() {
-      return options.distributedOptimizer && last().size() > 1;
-    }
-
-    /** The part of a parameter that this rank's optimizer changes. */
-    private void cut(Parameter p, long start) {
-      Division division = new Division(p, start, each, last());
-      divisions.add(division);
-      int from = division.from(last().rank());
-      int n = division.to(last().rank()) - from;
-      if (n == 0 || values == null || ownGrads == null) {
-        return;
-      }
-      // optimizers tell matrices from vectors by their rank
-      Shape shape = p.shape().rank() > 1 ? Shape.of(1, n) : Shape.of(n);
-      Parameter piece = p.piece(values.view(start + from, shape, p.name()));
-      long at = start + from - last().rank() * each;
-      piece.keepGradIn(ownGrads.view(at, shape, p.name() + ".grad"));
-      pieces.add(piece);
-    }
-
-    /** Hands the sum to the device. */
-    void sum() {
-      for (Parameter p : members) {
-        if (p.grad().isEmpty()) {
-          compute.zero("no gradient", p.startGrad(torch));
-        }
-      }
-      for (ProcessGroup group : groups) {
-        if (group.size() > 1 && ownGrads != null && group == last()) {
-          new RowCollectives(compute, group)
-              .reduceScatter(ownGrads.name(), ownGrads, grads, List.of());
-        } else if (group.size() > 1) {
-          group.allReduce(grads, ReduceKind.SUM);
-        }
-      }
-      pieces.forEach(piece -> piece.startGrad(torch)); // it is there now
-    }
-
-    void gather() {
-      if (values != null) {
-        ProcessGroup group = last();
-        Tensor own =
-            values.view(group.rank() * each, Shape.of(Math.toIntExact(each)), OWN + values.name());
-        new RowCollectives(compute, group).allGather(values.name(), values, own, List.of());
-      }
-    }
   }
 
   /**
@@ -294,7 +219,7 @@ public final class DataParallel {
   public List<Parameter> owned() {
     if (owned.isEmpty()) {
       for (Bucket b : buckets) {
-        owned.addAll(b.values == null ? b.members : b.pieces);
+        owned.addAll(b.owned());
       }
     }
     return Collections.unmodifiableList(owned);
@@ -312,17 +237,13 @@ public final class DataParallel {
 
   /** How parameters are divided, the same on all ranks; empty without a divided optimizer. */
   public List<Division> divisions() {
-    return Collections.unmodifiableList(divisions);
+    return buckets.stream().flatMap(b -> b.divisions().stream()).toList();
   }
 
   /** Forgets all gradients; a step begins. */
   public void zeroGrad() {
     summed = 0;
-    for (Bucket b : buckets) {
-      b.missing = b.members.size();
-      b.members.forEach(Parameter::zeroGrad);
-      b.pieces.forEach(Parameter::zeroGrad);
-    }
+    buckets.forEach(Bucket::zeroGrad);
   }
 
   /**
@@ -352,11 +273,19 @@ public final class DataParallel {
   private void complete(Parameter p) {
     Bucket bucket = bucketOf.get(p);
     if (bucket != null) {
-      bucket.missing--;
-      while (summed < buckets.size() && buckets.get(summed).missing == 0) {
+      bucket.complete();
+      while (summed < buckets.size() && buckets.get(summed).isComplete()) {
         buckets.get(summed++).sum();
       }
     }
+  }
+
+  /**
+   * Sums what a microbatch has added that is not the last, and frees it, if ranks keep their parts
+   * of gradients only; else it adds up, and this does nothing. All ranks call it.
+   */
+  public void sumMicrobatch() {
+    buckets.forEach(Bucket::sumIfDivided);
   }
 
   /** Sums what is not summed yet; {@link #backward} does it, too. All ranks call it. */
@@ -366,11 +295,29 @@ public final class DataParallel {
     List<Bucket> rest = buckets.subList(summed, buckets.size());
     (options.overlap ? rest : rest.reversed()).forEach(Bucket::sum);
     summed = buckets.size();
+    units.end(recipe.freesGathered());
   }
 
   /** As {@link GradientSync#divideByTokens}. */
   public void divideByTokens(int ownTokens) {
     sync.divideByTokens(owned(), ownTokens, parameters.getFirst().gradType());
+  }
+
+  /** The same, and by the factor that a {@link LossScaler} multiplied the loss by. */
+  public void divideByTokens(int ownTokens, LossScaler scaler) {
+    sync.divideByTokens(owned(), ownTokens, parameters.getFirst().gradType(), scaler.scale());
+  }
+
+  /**
+   * Whether no gradient of any rank is infinite or NaN: all ranks get the same answer, and the host
+   * waits for it. Without values they pass for finite. All ranks call it.
+   */
+  public boolean areFinite() {
+    try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
+      Tensor unfinite = total(scratch.compute, "overflow", GradientSync::isUnfinite);
+      torch.await(unfinite);
+      return torch.simulator().mode() == Mode.TIME || unfinite.get(0) == 0;
+    }
   }
 
   /** As {@link GradientSync#clip}. */
@@ -388,7 +335,7 @@ public final class DataParallel {
   }
 
   private Optional<ProcessGroup> parts() {
-    return buckets.stream().anyMatch(b -> b.values != null)
+    return buckets.stream().anyMatch(Bucket::isDivided)
         ? Optional.of(layout.dpCp())
         : Optional.empty();
   }
@@ -411,9 +358,12 @@ public final class DataParallel {
     }
   }
 
-  /** Brings the changed parts of the weights together; does nothing if they are whole. */
+  /**
+   * Brings the changed parts of the weights together; does nothing if they are whole, or gathered
+   * when they are used.
+   */
   public void gather() {
     // in the order in which the forward pass needs them
-    buckets.reversed().forEach(Bucket::gather);
+    buckets.reversed().forEach(Bucket::gatherChanged);
   }
 }

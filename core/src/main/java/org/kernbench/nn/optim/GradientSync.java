@@ -83,6 +83,12 @@ public final class GradientSync {
   }
 
   void divideByTokens(List<Parameter> parameters, int ownTokens, DType type) {
+    divideByTokens(parameters, ownTokens, type, 1);
+  }
+
+  /** The same, and by the factor that the loss was multiplied by. */
+  void divideByTokens(List<Parameter> parameters, int ownTokens, DType type, double lossScale) {
+    double rest = recipe.gradientFactor(layout) / lossScale;
     try (Scratch scratch = new Scratch(torch)) {
       Tensor count = scratch.own(torch.full(Shape.of(1), type, ownTokens, "tokens"));
       ProcessGroup ranks = recipe.tokenGroup(layout);
@@ -95,7 +101,7 @@ public final class GradientSync {
               Shape.of(1),
               type,
               List.of(count),
-              x -> x.get(0).maximum(1).reciprocal().mul(recipe.gradientFactor(layout)));
+              x -> x.get(0).maximum(1).reciprocal().mul(rest));
       scale(scratch.compute, parameters, factor);
     }
   }
@@ -171,6 +177,11 @@ public final class GradientSync {
         });
     recipe.stages().ifPresent(group -> group.allReduce(total, ReduceKind.SUM));
     return total;
+  }
+
+  /** 1 for what is infinite or no number, else 0. */
+  static Value isUnfinite(Value x) {
+    return x.sub(x).ne(0).cast(x.dtype()); // infinity less infinity is not a number
   }
 
   /** What this rank's parameters add. */

@@ -43,7 +43,7 @@ public final class MultiModuleOptimizer implements AutoCloseable {
    *     for
    * @param zeros number of gradients that are zero; empty likewise
    */
-  record StepResult(boolean success, OptionalDouble norm, OptionalLong zeros) {}
+  public record StepResult(boolean success, OptionalDouble norm, OptionalLong zeros) {}
 
   /**
    * An optimizer.
@@ -77,12 +77,12 @@ public final class MultiModuleOptimizer implements AutoCloseable {
    * The same, but no rank changes anything if a gradient of any rank is infinite or no number; the
    * host waits for that. Not without values.
    */
-  StepResult stepChecked(double most) {
+  public StepResult stepChecked(double most) {
     double norm;
     long zeros;
     try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
       Compute compute = scratch.compute;
-      if (total(compute, "overflow", MultiModuleOptimizer::isUnfinite).get(0) > 0) {
+      if (total(compute, "overflow", GradientSync::isUnfinite).get(0) > 0) {
         return new StepResult(false, OptionalDouble.empty(), OptionalLong.empty());
       }
       zeros = (long) total(compute, "zeros", x -> x.eq(0).cast(x.dtype())).get(0);
@@ -126,10 +126,6 @@ public final class MultiModuleOptimizer implements AutoCloseable {
   /** As {@link Optimizer#bytesWritten}. */
   public long bytesWritten() {
     return parts.values().stream().mapToLong(part -> part.optimizer.bytesWritten()).sum();
-  }
-
-  private static Value isUnfinite(Value x) {
-    return x.sub(x).ne(0).cast(x.dtype()); // infinity less infinity is not a number
   }
 
   /** A sum over the gradients of all modules, the same on all ranks. */

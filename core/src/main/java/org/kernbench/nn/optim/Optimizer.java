@@ -3,6 +3,7 @@ package org.kernbench.nn.optim;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.autograd.Compute;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Work;
@@ -18,6 +19,7 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
   private final Compute compute;
   private final List<String> states;
   private double rate;
+  private @Nullable LearningRate schedule;
   private long steps;
   private final List<Slot> slots = new ArrayList<>();
   private long bytesRead;
@@ -40,15 +42,28 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
       DType type = p.gradType();
       Tensor master = p.value();
       if (p.dtype() != type) {
-        master = Compute.parameter(torch, p.name() + ".master", p.shape(), type);
+        master = like(torch, p, ".master", type);
         compute.mapInto("master", master, List.of(p.value()), x -> x.get(0));
       }
       List<Tensor> state = new ArrayList<>();
       for (String name : states) {
-        state.add(Compute.parameter(torch, p.name() + "." + name, p.shape(), type).fillInPlace(0));
+        state.add(like(torch, p, "." + name, type).fillInPlace(0));
       }
       slots.add(new Slot(p, master, List.copyOf(state)));
     }
+  }
+
+  /**
+   * A piece has the shape of a vector or a row, but lies as its gradient does: on all PEs that
+   * compute, while its value may be a part of a whole that has few of them.
+   */
+  private static Tensor like(Torch torch, Parameter p, String name, DType type) {
+    if (p.whole().isEmpty()) {
+      return Compute.parameter(torch, p.name() + name, p.shape(), type);
+    }
+    Tensor home = p.startGrad(torch);
+    p.zeroGrad();
+    return torch.emptyLike(home, type, p.name() + name);
   }
 
   /** What has been launched so far. */
@@ -63,6 +78,9 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
   /** Changes every parameter that has a gradient and is not frozen. */
   public final void step() {
     steps++;
+    if (schedule != null) {
+      changeRate(schedule.of(steps));
+    }
     for (Slot slot : slots) {
       Parameter p = slot.parameter;
       if (!p.isFrozen() && p.grad().isPresent()) {
@@ -102,7 +120,8 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
   }
 
   /**
-   * Changes the learning rate, for a schedule; a {@link Checkpoint} does not keep it.
+   * Changes the learning rate of the steps to come, unless there is a {@linkplain #follow
+   * schedule}; a {@link Checkpoint} does not keep it.
    *
    * @throws IllegalArgumentException if it is negative or not finite
    */
@@ -112,6 +131,11 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
           "learning rate " + next + "; expected a finite number, 0 or more");
     }
     rate = next;
+  }
+
+  /** Takes each step's learning rate from a schedule from now on. */
+  public final void follow(LearningRate rates) {
+    schedule = rates;
   }
 
   /** Steps taken, also before the state was {@linkplain Checkpoint loaded}. */

@@ -36,7 +36,12 @@ public record ParallelLayout(
      * Parts go round a ring, and each is attended to while the next one is under way; in the
      * backward pass they go round again with their gradients. Needs room for two parts only.
      */
-    RING
+    RING,
+    /**
+     * Ranks exchange positions for heads: each attends with some heads over the whole sequence, and
+     * what comes of it goes back (Ulysses). As many heads of keys as ranks are needed, or more.
+     */
+    ALL_TO_ALL
   }
 
   /** With sequence parallelism, which a group of one does not have. */

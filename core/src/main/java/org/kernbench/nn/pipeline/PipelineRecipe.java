@@ -80,6 +80,11 @@ final class PipelineRecipe implements Recipe {
   }
 
   @Override
+  public boolean freesGathered() {
+    return within.freesGathered();
+  }
+
+  @Override
   public Optional<ProcessGroup> stages() {
     return pp.size() > 1 ? Optional.of(pp) : Optional.empty();
   }

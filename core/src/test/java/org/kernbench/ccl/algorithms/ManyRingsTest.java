@@ -218,6 +218,30 @@ final class ManyRingsTest {
     assertThat(ps / 1e6).isBetween(8 * 100.0, 9 * 100.0); // 8 steps, and messages of 1 us or two
   }
 
+  /**
+   * The copies of a rank are one after the other and beside all else: a call takes at least what
+   * its bytes take at the protocol's share of all rings' links, and at most a third more, steps
+   * apart. With copies that hold up the kernel it took three times as long, and longer than one
+   * ring.
+   */
+  @Test
+  void allReduce_withAProtocol_isAsQuickAsTheCopiesOfAllRings() {
+    List<String> box =
+        List.of("system.sips.count=4", COMPLETE, "system.links.sip_to_sip.bandwidth=100 GB/s");
+    Machine m = Machines.load("dgx-a100", box);
+    CollectiveOp op = CollectiveOp.ALL_REDUCE;
+    int elements = 4 << 20;
+    long many =
+        Run.of(op, sips(m, 4), config(op, "all", "algorithms.ring.protocol=simple"), elements).ps();
+    long one =
+        Run.of(op, sips(m, 4), config(op, "1", "algorithms.ring.protocol=simple"), elements).ps();
+
+    double stepsPs = (8.4 + 6 * 3.4) * 1e6; // published: base, and a step six times
+    double copiesPs = 1.5 * elements * FLOAT / (2 * 100e9 * 0.8) * 1e12;
+    assertThat(many - stepsPs).isGreaterThanOrEqualTo(copiesPs);
+    assertThat(many).isLessThan(one * 3 / 4);
+  }
+
   // ---- values ----
 
   @ParameterizedTest

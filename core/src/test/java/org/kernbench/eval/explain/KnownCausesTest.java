@@ -107,6 +107,27 @@ final class KnownCausesTest {
     return e.breakdown().places().getFirst();
   }
 
+  /** Times that were said beforehand: of a library's program, and of a computation elsewhere. */
+  @Test
+  void timeOfALibrary_isProtocol_andThatOfAComputationIsNoEngine() {
+    Machine machine = machine("ring");
+    Pe pe = new Pe(0, 0, 0);
+    Explanation e =
+        explain(
+            machine,
+            List.of(),
+            List.of(pe),
+            tl -> {
+              tl.await(tl.elapseInProtocol(7_000));
+              tl.await(tl.elapse(3_000));
+            });
+
+    assertThat(totalNs(e)).isEqualTo(1 + 7 + 1 + 3, EXACT);
+    assertThat(ns(e, "protocol", pe.toString())).isEqualTo(7, EXACT);
+    assertThat(ns(e, "compute", pe.toString())).isEqualTo(3, EXACT);
+    assertThat(e.utilisation().engines()).isEmpty();
+  }
+
   /** A link of 20 GB/s between two packages, and a message of 16 KiB over it. */
   @Test
   void slowLink_isNamedWithTheTimeOfItsBytes() {

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.device.Mode;
 import org.kernbench.eval.Progress;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.Runner;
@@ -89,6 +90,36 @@ final class SensitivityTest {
     long chunk = Rate.ofBytesPerSecond(253_440_000_000L).durationPs(1024) - 4_000;
     assertThat(slower).isEqualTo(16 * chunk);
     assertThat(more(e, "cube.noc.bandwidth")).isZero();
+  }
+
+  /**
+   * A switch that adds up at half the rate of its ports is what all but the first of 16 pieces wait
+   * for: 16 KiB each, at a share e of 200 GB/s. What 1 % is worth follows, and another run says the
+   * same.
+   */
+  @Test
+  void switchThatAddsUpSlowly_shareOfItsRate_isWorthAllPiecesButOne() {
+    String[] set = {
+      "system.sips.count=4",
+      "system.sips.topology=switch",
+      "system.sips.reduces=true",
+      "system.sips.reduction_efficiency=0.5"
+    };
+    String[] params = {"algorithm=in_switch", "rank_level=sip", "n_elem=131072"};
+    RunOptions options =
+        options("model-sips", params)
+            .withOverrides(List.of(set))
+            .withMode(Mode.TIME)
+            .withCclOverrides(List.of("algorithms.in_switch.chunk=16 KiB"));
+    Explanation e = verified("ccl-allreduce", options);
+
+    long at50 = 15 * Rate.ofBytesPerSecond(100_000_000_000L).durationPs(16 << 10);
+    long at49 = 15 * Rate.ofBytesPerSecond(99_000_000_000L).durationPs(16 << 10);
+    Sensitivity.Effect less = of(e, "system.sips.reduction_efficiency").less().orElseThrow();
+    assertThat(less.computedPs()).isEqualTo(at49 - at50);
+    assertThat(less.simulatedPs()).hasValue(at49 - at50);
+    assertThat(more(e, "system.links.sip_to_sip.latency"))
+        .isEqualTo(2 * 2_500); // 1 % of 249,996 ps
   }
 
   // ---- against simulation ----

@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.config.UsageException;
@@ -23,6 +24,7 @@ import org.kernbench.nn.autograd.Mistake;
 import org.kernbench.nn.compare.FirstDifference;
 import org.kernbench.nn.compare.LayoutVerdict;
 import org.kernbench.nn.layers.Recompute;
+import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.torch.placement.RankLevel;
 import org.kernbench.torch.placement.Spread;
 
@@ -41,7 +43,22 @@ class PipelineCheckTest {
 
   private static Layout layout(int tp, int cp, int dp, int pp, int m, String schedule) {
     boolean sp = tp > 1;
-    return new Layout(tp, cp, dp, pp, sp, m, schedule, 1, false, Recompute.NONE);
+    return layout(tp, cp, dp, pp, sp, m, schedule, 1, false, Recompute.NONE);
+  }
+
+  private static Layout layout(
+      int tp,
+      int cp,
+      int dp,
+      int pp,
+      boolean sp,
+      int m,
+      String schedule,
+      int vpp,
+      boolean tied,
+      Recompute recompute) {
+    return new Layout(
+        tp, cp, dp, pp, sp, m, schedule, vpp, tied, recompute, ExpertGroups.Sizes.NONE);
   }
 
   static Stream<List<Object>> layouts() {
@@ -52,10 +69,8 @@ class PipelineCheckTest {
       all.add(List.of(model, layout(1, 1, 3, 2, 4, "zb-v")));
       all.add(List.of(model, layout(2, 2, 2, 2, 2, "1f1b")));
       all.add(List.of(model, layout(2, 1, 2, 2, 4, "dualpipe")));
-      all.add(
-          List.of(model, new Layout(2, 1, 2, 2, false, 2, "interleaved", 2, true, Recompute.FULL)));
-      all.add(
-          List.of(model, new Layout(1, 2, 2, 3, false, 3, "1f1b", 1, true, Recompute.ATTENTION)));
+      all.add(List.of(model, layout(2, 1, 2, 2, false, 2, "interleaved", 2, true, Recompute.FULL)));
+      all.add(List.of(model, layout(1, 2, 2, 3, false, 3, "1f1b", 1, true, Recompute.ATTENTION)));
     }
     return all.stream();
   }
@@ -115,6 +130,54 @@ class PipelineCheckTest {
         task,
         layout,
         fault);
+  }
+
+  /** Parts that come and go, also for each microbatch and each stage. */
+  @ParameterizedTest
+  @CsvSource({
+    "tiny-gpt, 1, 1, 2, 1, 1, 1f1b, 3, NONE",
+    "tiny-gpt, 2, 1, 2, 1, 3, 1f1b, 3, NONE",
+    "tiny-llama, 1, 2, 1, 2, 2, gpipe, 3, FULL",
+    "tiny-gpt, 1, 1, 2, 2, 2, interleaved, 2, NONE",
+    "tiny-llama, 1, 1, 2, 2, 4, zb-h1, 3, NONE",
+    "tiny-llama, 2, 1, 2, 2, 2, 1f1b, 2, ATTENTION",
+    "tiny-gpt, 1, 1, 2, 2, 2, 1f1b, 1, NONE",
+  })
+  void zero_withOtherDimensions_equalsOneRank(
+      String model,
+      int tp,
+      int cp,
+      int dp,
+      int pp,
+      int m,
+      String order,
+      int zero,
+      Recompute again) {
+    int vpp = order.equals("interleaved") ? 2 : 1;
+    Layout layout = layout(tp, cp, dp, pp, tp > 1, m, order, vpp, false, again).withZero(zero);
+    LayoutVerdict verdict = check(layout, new Task(model, 5, 8, dp * m), Fault.NONE);
+    assertThat(verdict.first()).isEmpty();
+    assertThat(verdict.unequal()).isEmpty();
+    assertThat(verdict.worstError()).isLessThan(1e-11);
+  }
+
+  @Test
+  void staleParameter_isNamed() {
+    Layout layout = layout(1, 1, 2, 1, 1, "1f1b").withZero(3);
+    Task task = new Task("tiny-gpt", 3, 8, 2);
+    FirstDifference stale = check(layout, task, Fault.STALE_PARAMETER).first().orElseThrow();
+    assertThat(stale.cause()).isEqualTo(Mistake.PARAMETER_STALE);
+    assertThat(stale.tensor()).startsWith("stepped layers.0.");
+    Layout piped = layout(1, 1, 2, 1, 2, "1f1b").withZero(3);
+    assertThat(
+            check(piped, new Task("tiny-gpt", 3, 8, 4), Fault.STALE_PARAMETER)
+                .first()
+                .orElseThrow()
+                .cause())
+        .isEqualTo(Mistake.PARAMETER_STALE);
+    assertThatThrownBy(() -> check(layout.withZero(2), task, Fault.STALE_PARAMETER))
+        .isInstanceOf(UsageException.class)
+        .hasMessageEndingWith("it needs zero=3 and dp or cp above 1");
   }
 
   @Test

@@ -14,6 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.UsageException;
+import org.kernbench.machine.Machines;
 
 /** Tables of measured runs: what they say, and what is said of those that say nothing. */
 final class MeasuredFileTest {
@@ -120,5 +121,113 @@ final class MeasuredFileTest {
         .isInstanceOf(ConfigException.class)
         .hasMessageContaining("d.yaml:4")
         .hasMessageContaining("metric");
+  }
+
+  private static String benchOf(MeasuredFile file) {
+    return file.rows().getFirst().bench();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "mi210_matmul.csv | m,k,n,dtype,time_us | 1,2,3,f16,4 | matmul-composite",
+        "any.csv | n,m,k,dtype,time_us | 1,2,3,f16,4 | matmul-composite",
+        "new_gpu_layernorm.csv | rows,columns,dtype,time_us | 1,2,f16,4 | layernorm",
+        "new_gpu_softmax.csv | rows,columns,dtype,time_us | 1,2,f16,4 | softmax",
+        "x.csv | ranks,bytes,dtype,time_us | 2,8,f16,4 | collective"
+      })
+  void read_tableOfAnotherMachine_goesByTheEndOfItsNameOrItsColumns(
+      String name, String headings, String row, String bench) throws IOException {
+    String table = file(name, headings + "\n" + row + "\n");
+
+    assertThat(benchOf(MeasuredFile.read(table, Optional.empty()))).isEqualTo(bench);
+  }
+
+  /** The longer end of a name counts: host and library are those of that program's runs. */
+  @Test
+  void read_allReducesOfADgx_bringTheirLibrary() throws IOException {
+    String row = "ranks,bytes,dtype,time_us\n2,8,f16,4\n";
+    String dgx = file("a100_dgx_allreduce.csv", row);
+    String other = file("a100_allreduce.csv", row);
+
+    assertThat(MeasuredFile.read(dgx, Optional.empty()).rows().getFirst().overrides())
+        .contains("software.collective.launch=12 us");
+    assertThat(MeasuredFile.read(other, Optional.empty()).rows().getFirst().overrides()).isEmpty();
+  }
+
+  /** The preset is of the same box and library as the table. */
+  @Test
+  void dgxAllReduce_setsWhatThePresetHas() throws IOException {
+    String dgx = file("a100_dgx_allreduce.csv", "ranks,bytes,dtype,time_us\n2,8,f16,4\n");
+    List<String> set = MeasuredFile.read(dgx, Optional.empty()).rows().getFirst().overrides();
+
+    assertThat(Machines.load("dgx-h100", set).software())
+        .usingRecursiveComparison()
+        .isEqualTo(Machines.load("dgx-h100", List.of()).software());
+  }
+
+  @Test
+  void read_columnsOfTwoKinds_asksWhich() throws IOException {
+    String table = file("t.csv", "rows,columns,dtype,time_us\n1,2,f16,4\n");
+
+    assertThatThrownBy(() -> MeasuredFile.read(table, Optional.empty()))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("they may be of softmax or layernorm; say which with --mapping NAME");
+    assertThat(benchOf(MeasuredFile.read(table, Optional.of(Path.of("softmax")))))
+        .isEqualTo("softmax");
+  }
+
+  @Test
+  void read_columnsNearlyKnown_saysWhatIsMissingAndTooMuch() {
+    assertThatThrownBy(() -> read("m,k,n,time_ms\n1,2,3,4\n"))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("or the columns of matmul")
+        .hasMessageContaining("missing: dtype, time_us")
+        .hasMessageContaining("do not have time_ms");
+  }
+
+  @Test
+  void read_cases_goByTheFirstThatFits() throws IOException {
+    file(
+        "k.yaml",
+        """
+        value: "{t}"
+        unit: ms
+        params: {dtype: f16}
+        cases:
+          - where: {op: gelu}
+            bench: gelu
+            params: {elements: "{n}"}
+          - where: {op: softmax, long: "yes"}
+            bench: softmax
+            params: {rows: "1", columns: "{n}", dtype: f32}
+        """);
+    MeasuredFile f =
+        MeasuredFile.read(
+            file("k.csv", "op,n,long,t\ngelu,4,no,1\nsoftmax,8,yes,2\n"), Optional.empty());
+
+    assertThat(f.rows())
+        .extracting(MeasuredRow::bench, MeasuredRow::params, MeasuredRow::ps)
+        .containsExactly(
+            org.assertj.core.groups.Tuple.tuple("gelu", List.of("dtype=f16", "elements=4"), 1e9),
+            org.assertj.core.groups.Tuple.tuple(
+                "softmax", List.of("dtype=f32", "rows=1", "columns=8"), 2e9));
+    assertThatThrownBy(() ->
+            MeasuredFile.read(file("k.csv", "op,n,long,t\nsoftmax,8,no,2\n"), Optional.empty()))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining(
+            "k.csv:2: no case of the mapping fits long \"no\" and op \"softmax\"; expected one of"
+                + " op \"gelu\", long \"yes\" and op \"softmax\"");
+  }
+
+  @Test
+  void read_caseWithAnUnknownKey_isRefusedWithItsPlace() throws IOException {
+    file("e.yaml", "value: \"{t}\"\nunit: us\ncases:\n  - bench: gelu\n    parms: {elements: 4}\n");
+
+    assertThatThrownBy(() -> MeasuredFile.read(file("e.csv", "t\n1\n"), Optional.empty()))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining("e.yaml:5")
+        .hasMessageContaining("params");
   }
 }

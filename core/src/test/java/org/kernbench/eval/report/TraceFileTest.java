@@ -16,9 +16,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.kernbench.device.Mode;
+import org.kernbench.device.log.LaunchLog;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.TransferLog;
@@ -28,6 +31,8 @@ import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.eval.output.OutputException;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
 
 /** Traces, read back by Google's protobuf library and by SQLite's JSON parser. */
 final class TraceFileTest {
@@ -148,6 +153,78 @@ final class TraceFileTest {
     assertThat(engines).hasSize(LOG.size());
     assertThat(read.flowsOut()).hasSize(messages).doesNotHaveDuplicates();
     assertThat(read.flowsIn()).containsExactlyInAnyOrderElementsOf(read.flowsOut());
+  }
+
+  /**
+   * A training step of two by two ranks: each rank has its launches in order, and whatever its PEs
+   * did lies within one of them.
+   */
+  @Test
+  void perfetto_ofATrainingStep_hasEveryLaunchOfEveryRank() throws IOException {
+    RunResult step =
+        Runner.of("test", Progress.SILENT)
+            .run(
+                BenchRegistry.standard().find("train-step"),
+                RunOptions.DEFAULT
+                    .withTopology("tiny")
+                    .withMode(Mode.TIME)
+                    .withParams(List.of("tp=2", "dp=2", "layers=1")));
+    OpLog log = step.log().orElseThrow();
+    LaunchLog launches = log.launches();
+    Path file = directory.resolve("step.pftrace");
+    TraceFile.write(step, file);
+    Map<Integer, List<Read>> ranks = new TreeMap<>();
+    for (Read slice : perfetto(file).slices()) {
+      if (slice.track().startsWith("rank ")) {
+        ranks
+            .computeIfAbsent(Integer.valueOf(slice.track().split(" ")[1]), r -> new ArrayList<>())
+            .add(slice);
+      }
+    }
+
+    assertThat(ranks.keySet()).containsExactly(0, 1, 2, 3);
+    assertThat(launches.size()).isGreaterThan(50);
+    Map<Integer, Integer> rankOf = new HashMap<>(); // by PE, from the rows of launches
+    Machine machine = step.machine().orElseThrow();
+    for (int launch = 0; launch < launches.size(); launch++) {
+      Set<Integer> there = new HashSet<>();
+      for (int row = launches.firstRow(launch); row < launches.endRow(launch); row++) {
+        Pe pe = launches.pes(launch).get(row - launches.firstRow(launch));
+        rankOf.put(machine.peIndex(pe), launches.rank(row));
+        there.add(launches.rank(row));
+      }
+      long id = launch;
+      for (int rank : there) {
+        assertThat(ranks.get(rank))
+            .filteredOn(slice -> slice.notes().get("launch").equals(id))
+            .singleElement()
+            .satisfies(slice -> {
+              assertThat(slice.name()).isEqualTo(launches.name((int) id));
+              assertThat(slice.fromPs()).isEqualTo(launches.startPs((int) id));
+              assertThat(slice.toPs()).isLessThanOrEqualTo(launches.donePs((int) id));
+            });
+      }
+    }
+    for (int op = 0; op < log.size(); op++) {
+      long from = log.startPs(op);
+      long to = log.endPs(op);
+      assertThat(ranks.get(rankOf.get(machine.peIndex(log.pe(op)))))
+          .as("operation %d", op)
+          .anyMatch(slice -> slice.fromPs() <= from && to <= slice.toPs());
+    }
+    long reduces =
+        ranks.get(0).stream()
+            .filter(slice -> "all_reduce".equals(slice.notes().get("collective")))
+            .count();
+    long expected =
+        IntStream.range(0, launches.size())
+            .filter(l ->
+                launches
+                    .exchange(l)
+                    .filter(e -> e.operation().equals("all_reduce") && e.ranks().contains(0))
+                    .isPresent())
+            .count();
+    assertThat(reduces).isEqualTo(expected).isPositive();
   }
 
   @Test

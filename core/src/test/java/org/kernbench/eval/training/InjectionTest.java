@@ -119,6 +119,9 @@ final class InjectionTest {
       if (bench.equals("train-step") && fault.isOfExperts()) {
         params.add("model=tiny-moe");
       }
+      if (bench.equals("train-step") && fault.isOfDividedParameters()) {
+        params.add("zero=3");
+      }
       return params;
     }
   }
@@ -148,6 +151,7 @@ final class InjectionTest {
           "experts", "it has no experts; train-step may have some",
           "layers", "its layer is none of a model; train-step has layers",
           "tokens", "it divides no gradients by tokens; train-step does",
+          "parts", "it gathers no parameters; train-step may",
           "attention", "it has no attention; transformer-block has");
 
   private static Optional<String> invisible(Case c) {
@@ -165,6 +169,7 @@ final class InjectionTest {
               c.bench.equals("train-step") ? null : INVISIBLE.get("pipeline");
           case WRONG_EXPERT, SKIP_ROUTER_GRADIENT ->
               step ? (one ? null : INVISIBLE.get("experts")) : INVISIBLE.get("layers");
+          case STALE_PARAMETER -> c.bench.equals("train-step") ? null : INVISIBLE.get("parts");
           default -> null;
         });
   }

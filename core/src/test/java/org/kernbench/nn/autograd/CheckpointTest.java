@@ -165,7 +165,8 @@ final class CheckpointTest {
     static Trained of(Worker w, ParallelLayout layout, DType type, boolean divided, long seed) {
       Transformer model = CheckpointTest.model(w, layout, type, seed);
       // buckets of several parameters that the ranks' parts cut anywhere
-      DataParallel.Options options = new DataParallel.Options(1500, true, divided);
+      DataParallel.Options options =
+          DataParallel.DEFAULT.withBucketBytes(1500).withDistributedOptimizer(divided);
       DataParallel data = new DataParallel(w.torch(), layout, model.parameters(), options);
       AdamW.Settings settings = AdamW.Settings.of(0.01);
       return new Trained(model, data, new AdamW(w.torch(), data.owned(), settings));

@@ -22,6 +22,7 @@ import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.nn.optim.Optimizer;
 import org.kernbench.nn.optim.Sgd;
+import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -41,7 +42,7 @@ final class DataParallelTest {
   }
 
   private static DataParallel.Options options(long bytes, boolean overlap, boolean divided) {
-    return new DataParallel.Options(bytes, overlap, divided);
+    return new DataParallel.Options(bytes, overlap, Zero.NONE).withDistributedOptimizer(divided);
   }
 
   private static void assertSameBits(Map<String, double[]> got, Map<String, double[]> expected) {

@@ -6,6 +6,7 @@ import org.kernbench.nn.autograd.TrainingRun.Setup;
 import org.kernbench.nn.autograd.TrainingRun.Training;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 
 /** The grid of layouts that are compared with one rank: 40 on 2 to 16 ranks. */
@@ -119,8 +120,8 @@ public final class Layouts {
     return switch ((l.tp + 2 * l.cp + 3 * l.dp) % 4) {
       case 0 -> How.PLAIN;
       case 1 -> How.of(DataParallel.DEFAULT);
-      case 2 -> How.of(new DataParallel.Options(4000, true, true));
-      default -> How.of(new DataParallel.Options(4000, false, true));
+      case 2 -> How.of(new DataParallel.Options(4000, true, Zero.OPTIMIZER));
+      default -> How.of(new DataParallel.Options(4000, false, Zero.OPTIMIZER));
     };
   }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.Random;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -64,6 +65,44 @@ final class ProductTest {
       compute.forgetPanels();
       product.run();
       assertThat(c.get(n - 1, n - 1)).isEqualTo(4 * n);
+    }
+  }
+
+  /** Copies stay with a parameter from step to step, but not beyond a change, by whomever. */
+  @Test
+  void parameter_changed_countsInTheNextProduct() {
+    TorchOptions options = TorchOptions.DEFAULT.withMode(Mode.FULL).withSpread(Spread.ALL);
+    int n = 300;
+    try (Torch torch = Torch.open(Machines.load("tiny", List.of()), options)) {
+      Tensor x = Compute.spread(torch, "x", Shape.of(n, n), DType.F32).fillInPlace(1);
+      Tensor value = Compute.parameter(torch, "w", Shape.of(n, n), DType.F32).fillInPlace(1);
+      Parameter w = new Parameter("w", value, Parameter.Sharding.REPLICATED);
+      Supplier<List<Double>> products =
+          () -> {
+            Compute compute = new Compute(torch, t -> t);
+            Matrix left = Matrix.of(x, n, n);
+            Matrix right = Matrix.of(w.value(), n, n, w.copies());
+            Tensor y = compute.matmul("y", left, right.transpose(), DType.F32);
+            Tensor dx = compute.matmul("dx", left, right, DType.F32);
+            compute.forgetPanels();
+            return List.of(y.get(0, 0), y.get(n - 1, 7), dx.get(9, n - 1));
+          };
+      assertThat(products.get()).containsOnly((double) n);
+
+      value.fillInPlace(2); // by the host, before any kernel
+      assertThat(products.get()).containsOnly(2.0 * n);
+
+      new Compute(torch, t -> t).mapInto("step", value, List.of(value), v -> v.get(0).mul(2));
+      assertThat(products.get()).containsOnly(4.0 * n);
+
+      torch.launch("other", tl -> tl.store(value, tl.load(value).mul(2)), value);
+      assertThat(products.get()).containsOnly(8.0 * n);
+
+      value.fillInPlace(3); // by the host, after kernels
+      assertThat(products.get()).containsOnly(3.0 * n);
+
+      w.moveTo(Compute.parameter(torch, "v", Shape.of(n, n), DType.F32).fillInPlace(5));
+      assertThat(products.get()).containsOnly(5.0 * n);
     }
   }
 

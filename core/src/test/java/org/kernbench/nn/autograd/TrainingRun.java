@@ -147,13 +147,13 @@ public final class TrainingRun {
    */
   public record How(
       boolean overlap, ContextExchange exchange, Optional<DataParallel.Options> data) {
-    static final How PLAIN = new How(false, ContextExchange.ALL_GATHER, Optional.empty());
+    public static final How PLAIN = new How(false, ContextExchange.ALL_GATHER, Optional.empty());
 
     static How of(DataParallel.Options data) {
       return new How(true, ContextExchange.ALL_GATHER, Optional.of(data));
     }
 
-    How with(ContextExchange other) {
+    public How with(ContextExchange other) {
       return new How(overlap, other, data);
     }
   }

@@ -375,4 +375,14 @@ class PipelineStepTest {
           .isBetween(9.0 / (3 - rank + 2), 9.0 / (3 - rank));
     }
   }
+
+  /** A decision that is not passed on would be the standard one, and a mistake in it unseen. */
+  @Test
+  void recipeOfStages_takesEveryDecisionItself() {
+    for (java.lang.reflect.Method decision : org.kernbench.nn.autograd.Recipe.class.getMethods()) {
+      assertThat(PipelineRecipe.class.getDeclaredMethods())
+          .as(decision.getName())
+          .anyMatch(own -> own.getName().equals(decision.getName()));
+    }
+  }
 }

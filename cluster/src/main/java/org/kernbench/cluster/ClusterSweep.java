@@ -28,12 +28,8 @@ import org.kernbench.eval.sweep.SweepRow;
  * store, the rows in the order of the grid. A sweep may begin here and end there with {@code
  * --resume}.
  */
-public final class SweepOnSpark {
-  private static final String USAGE =
-      "usage: spark-submit --class org.kernbench.cluster.SweepOnSpark kernbench-cluster.jar"
-          + " FILE.yaml [--out DIR] [--resume]";
-
-  private SweepOnSpark() {}
+public final class ClusterSweep {
+  private ClusterSweep() {}
 
   /**
    * What a task does before its point; for tests of what happens when it fails.
@@ -46,29 +42,13 @@ public final class SweepOnSpark {
   }
 
   /**
-   * Runs the command line and ends the process with its exit code (0 ok, 1 failed, 2 usage).
+   * Runs a sweep that {@code SweepOnSpark} has read from the command line.
    *
-   * @param args {@code FILE.yaml [--out DIR] [--resume]}
+   * @param file the sweep
+   * @param out folder of the results; empty: as the file says, else {@code results}
+   * @return exit code: 0 ok, 1 failed, 2 usage
    */
-  public static void main(String[] args) {
-    System.exit(execute(args));
-  }
-
-  private static int execute(String[] args) {
-    String file = "";
-    String out = "";
-    boolean resume = false;
-    for (int i = 0; i < args.length; i++) {
-      switch (args[i]) {
-        case "--resume" -> resume = true;
-        case "--out" -> out = ++i < args.length ? args[i] : "";
-        default -> file = args[i];
-      }
-    }
-    if (file.isEmpty() || file.startsWith("-")) {
-      System.err.println(USAGE);
-      return 2;
-    }
+  public static int execute(String file, String out, boolean resume) {
     try {
       Path folder =
           out.isEmpty() ? Sweep.read(Path.of(file)).out().orElse(Path.of("results")) : Path.of(out);

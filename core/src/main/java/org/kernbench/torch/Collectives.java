@@ -1,0 +1,98 @@
+package org.kernbench.torch;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.kernbench.device.Launch;
+import org.kernbench.device.QueuePlan;
+import org.kernbench.device.QueueSet;
+import org.kernbench.machine.Pe;
+import org.kernbench.tl.Kernel;
+import org.kernbench.tl.SteppedKernel;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.CollectiveRun;
+import org.kernbench.torch.collective.LanePlan;
+
+/** Collectives on their way to the device: the queues that they need, and what there has been. */
+final class Collectives {
+  private final Session session;
+  private final QueueSets queues;
+  private final List<CollectiveRun> history = new ArrayList<>();
+
+  Collectives(Session session) {
+    this.session = session;
+    this.queues = new QueueSets(session.simulator());
+  }
+
+  /** All that were handed to the device, in order. */
+  List<CollectiveRun> history() {
+    return Collections.unmodifiableList(history);
+  }
+
+  /** Opens queues ahead of their first use. */
+  void install(QueuePlan plan) {
+    queues.of(plan, 1, session::synchronize);
+  }
+
+  /** Removes the queues of collectives that are not under way. */
+  void uninstallIdle() {
+    queues.clear();
+  }
+
+  /**
+   * Hands a collective to the device: it starts when the kernels that use its tensors are done.
+   *
+   * @param ranks global numbers of the members
+   * @param plans of its lanes, at least one
+   * @param tensors that it reads or writes, of all members
+   * @param result name of what it writes, for reports
+   */
+  Launch perform(
+      CollectiveOp op,
+      String group,
+      List<Integer> ranks,
+      List<LanePlan> plans,
+      List<Tensor> tensors,
+      String result) {
+    QueuePlan plan = queues.union(plans.stream().map(p -> p.plan().queues()).toList());
+    QueueSet set = queues.of(plan, plans.size(), session::synchronize);
+    List<Pe> pes = plans.getFirst().pes();
+    Kernel kernel = plans.getFirst().plan().kernel();
+    if (plans.size() > 1) {
+      pes = new ArrayList<>();
+      Map<Pe, Kernel> kernels = new HashMap<>();
+      for (LanePlan lane : plans) {
+        for (Pe pe : lane.pes()) {
+          pes.add(pe);
+          kernels.put(pe, lane.plan().kernel());
+        }
+      }
+      kernel = byPe(kernels);
+    }
+    String name = op.method() + " (" + plans.getFirst().plan().algorithm() + ")";
+    List<Launch> alsoAfter = op == CollectiveOp.BARRIER ? session.pendingOn(ranks) : List.of();
+    Launch launch = session.launchCollective(name, kernel, pes, set, tensors, alsoAfter);
+    history.add(new CollectiveRun(group, ranks, plans, result, set, launch, session.busy()));
+    session
+        .simulator()
+        .opLog()
+        .launches()
+        .exchanges(launch.id(), RankExchanges.of(op, ranks, plans));
+    return launch;
+  }
+
+  /** Each PE runs its own kernel; in steps if all of them are. */
+  private static Kernel byPe(Map<Pe, Kernel> kernels) {
+    if (kernels.values().stream().allMatch(SteppedKernel.class::isInstance)) {
+      return (SteppedKernel) tl -> ((SteppedKernel) at(tl.pe(), kernels)).begin(tl);
+    }
+    return tl -> at(tl.pe(), kernels).run(tl);
+  }
+
+  private static Kernel at(Pe pe, Map<Pe, Kernel> kernels) {
+    return Objects.requireNonNull(kernels.get(pe), "launched where it has a kernel");
+  }
+}

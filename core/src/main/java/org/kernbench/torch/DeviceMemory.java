@@ -1,0 +1,103 @@
+package org.kernbench.torch;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.kernbench.device.Simulator;
+import org.kernbench.device.memory.AddressMapping;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.machine.VirtualAddress;
+import org.kernbench.torch.placement.HbmAllocator;
+import org.kernbench.torch.placement.OutOfHbmException;
+import org.kernbench.torch.placement.RangeAllocator;
+import org.kernbench.torch.placement.ShardSpec;
+
+/** Virtual addresses, and the HBM of each PE behind them. */
+final class DeviceMemory implements Parts.Memory {
+  private final Machine machine;
+  private final Simulator simulator;
+  private final Runnable beforehand;
+  private final HbmAllocator hbm;
+  private final RangeAllocator virtual;
+
+  /**
+   * All memory of a machine, free.
+   *
+   * @param beforehand is run before each reservation: gives back what can be given back by then
+   */
+  DeviceMemory(Machine machine, Simulator simulator, Runnable beforehand) {
+    this.machine = machine;
+    this.simulator = simulator;
+    this.beforehand = beforehand;
+    this.hbm = new HbmAllocator(machine.hbm().sizeBytes());
+    this.virtual =
+        new RangeAllocator(
+            VirtualAddress.BASE, VirtualAddress.SPACE_BYTES, machine.pe().mmu().pageBytes());
+  }
+
+  MemoryUse use() {
+    return new MemoryUse(hbm.mostUsed(), machine.hbm().sizeBytes(), hbm.byTensor());
+  }
+
+  /** Takes a contiguous range of virtual addresses. */
+  @Override
+  public VirtualAddress reserve(long bytes, String owner) {
+    beforehand.run();
+    if (bytes == 0) {
+      return new VirtualAddress(VirtualAddress.BASE);
+    }
+    return new VirtualAddress(
+        virtual
+            .allocate(bytes, owner)
+            .orElseThrow(() ->
+                new SimulationException(
+                    "out of virtual addresses for tensor " + owner + ": " + virtual.describe())));
+  }
+
+  /** Gives back what {@link #reserve} returned. */
+  @Override
+  public void unreserve(VirtualAddress at, long bytes) {
+    if (bytes > 0) {
+      virtual.free(at.value());
+    }
+  }
+
+  /**
+   * Puts memory of each of these PEs behind virtual addresses.
+   *
+   * @throws OutOfHbmException naming what fills the slice of one of them; then none is taken
+   */
+  @Override
+  public void allocate(String name, VirtualAddress at, long bytes, List<ShardSpec> copies) {
+    if (bytes == 0) {
+      return;
+    }
+    List<AddressMapping.Copy> places = new ArrayList<>(copies.size());
+    try {
+      for (ShardSpec copy : copies) {
+        long offset = hbm.allocate(copy.place(), bytes, name);
+        places.add(
+            new AddressMapping.Copy(copy.place(), machine.addresses().hbm(copy.place(), offset)));
+      }
+    } catch (OutOfHbmException e) {
+      freeAll(places, bytes);
+      throw e;
+    }
+    simulator.map(new AddressMapping(name, at, bytes, places));
+  }
+
+  /** Gives back what {@link #allocate} took. */
+  @Override
+  public void free(VirtualAddress at, long bytes) {
+    if (bytes > 0) {
+      freeAll(simulator.unmap(at).copies(), bytes);
+    }
+  }
+
+  private void freeAll(List<AddressMapping.Copy> copies, long bytes) {
+    for (AddressMapping.Copy copy : copies) {
+      simulator.erase(copy.address(), bytes);
+      hbm.free(copy.pe(), machine.addresses().decode(copy.address()).offset(), bytes);
+    }
+  }
+}

@@ -1,0 +1,116 @@
+package org.kernbench.torch;
+
+import java.util.BitSet;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.kernbench.sim.Coroutine;
+
+/** A rank's body on its way: it runs until it waits, and goes on when it is resumed. */
+final class Rank {
+  private final int number;
+  private final int worldSize;
+  private final BooleanSupplier aborting;
+  private final Coroutine coroutine;
+  private @Nullable Wait wait;
+  private boolean ended;
+
+  /**
+   * A rank that has not begun.
+   *
+   * @param aborting whether another has failed, so that this one ends where it next waits
+   */
+  Rank(int number, int worldSize, Runnable body, BooleanSupplier aborting) {
+    this.number = number;
+    this.worldSize = worldSize;
+    this.aborting = aborting;
+    this.coroutine =
+        Coroutine.of(
+            "rank " + number,
+            () -> {
+              try {
+                body.run();
+              } catch (Aborted e) {
+                // another rank has failed; this one only had to stop
+              }
+            });
+  }
+
+  int number() {
+    return number;
+  }
+
+  int worldSize() {
+    return worldSize;
+  }
+
+  // ---- the body's side ----
+
+  /** Gives way until the wait is over. */
+  void block(Wait on) {
+    if (aborting.getAsBoolean()) {
+      throw new Aborted();
+    }
+    wait = on;
+    coroutine.suspend();
+    wait = null;
+  }
+
+  // ---- the scheduler's side ----
+
+  boolean isRunnable() {
+    Wait w = wait;
+    return !ended && (w == null || w.isOver());
+  }
+
+  boolean isEnded() {
+    return ended;
+  }
+
+  /** Runs the body to its next yield or its end; throws what it throws. */
+  void resume() {
+    try {
+      if (!coroutine.resume()) {
+        ended = true;
+      }
+    } catch (RuntimeException | Error e) {
+      ended = true;
+      throw e;
+    }
+  }
+
+  /** Ends the body where it waits. */
+  void abort() {
+    ended = true;
+    coroutine.cancel();
+  }
+
+  @Nullable Wait waitingFor() {
+    return wait;
+  }
+
+  String place() {
+    return CallSite.of(coroutine.stackTrace());
+  }
+
+  /** For example {@code rank 3} or {@code ranks 0-4, 7}. */
+  static String named(BitSet set) {
+    StringBuilder s = new StringBuilder(set.cardinality() == 1 ? "rank " : "ranks ");
+    String separator = "";
+    for (int from = set.nextSetBit(0); from >= 0; ) {
+      int to = set.nextClearBit(from) - 1;
+      s.append(separator).append(from).append(to > from ? "-" + to : "");
+      separator = ", ";
+      from = set.nextSetBit(to + 1);
+    }
+    return s.toString();
+  }
+
+  /** Unwinds a rank that goes on after another has failed. */
+  private static final class Aborted extends Error {
+    private static final long serialVersionUID = 1L;
+
+    Aborted() {
+      super("rank aborted because another failed", null, false, false);
+    }
+  }
+}
