@@ -24,7 +24,7 @@ public final class SparseBytes {
   private int pageCount;
 
   /** Pages that are not in the table, but have contents nevertheless. */
-  private final LentPages lent = new LentPages(PAGE_BYTES);
+  private final Loan.Pages lent = new Loan.Pages(PAGE_BYTES);
 
   /** The bytes that have been touched in one aligned 4 KiB. */
   private static final class Page {
