@@ -30,6 +30,7 @@ import org.kernbench.tl.Dependent;
 import org.kernbench.tl.DeviceTensor;
 import org.kernbench.tl.Shard;
 import org.kernbench.torch.Parts.Part;
+import org.kernbench.torch.placement.RunSink;
 import org.kernbench.torch.placement.ShardCopy;
 import org.kernbench.torch.placement.ShardSpec;
 import org.kernbench.torch.placement.Sizes;
@@ -446,8 +447,8 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     return this;
   }
 
-  private BulkCopy bulk() {
-    return new BulkCopy(host.simulator(), shape, dtype.sizeBytes(), parts.inMemory());
+  private Parts.Bulk bulk() {
+    return new Parts.Bulk(host.simulator(), shape, dtype.sizeBytes(), parts.inMemory());
   }
 
   private void checkSize(long bytes) {

@@ -1,4 +1,4 @@
-package org.kernbench.torch;
+package org.kernbench.torch.placement;
 
 /** Takes some neighbouring bytes of a tensor; the array is used again afterwards. */
 public interface RunSink {
