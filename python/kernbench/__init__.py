@@ -8,16 +8,22 @@ The simulator is Java. It runs in one child process, which starts with the first
 """
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, List
+
 from ._client import stop
 from ._errors import InstallationError, KernbenchError, ProcessEnded, RunFailed, UsageError
+from ._pages import Figure, Report, figures
 from ._results import Explanation, Record, Result, Sweep, Table
 from . import tl
-from ._run import Machine, command, explain, layout_check, run, sweep
-from .torch import Torch, open
+from ._run import Machine, command, explain, layout_check, report, run, sweep
+
+if TYPE_CHECKING:
+    from .torch import Torch, open
 
 __all__ = [
-    "Explanation", "InstallationError", "KernbenchError", "Machine", "ProcessEnded", "Record", "Result", "RunFailed",
-    "Sweep", "Table", "Torch", "UsageError", "command", "explain", "layout_check", "open", "run", "stop", "sweep", "tl",
+    "Explanation", "Figure", "InstallationError", "KernbenchError", "Machine", "ProcessEnded", "Record", "Report", "Result",
+    "RunFailed", "Sweep", "Table", "Torch", "UsageError", "command", "explain", "figures", "layout_check", "open",
+    "report", "run", "stop", "sweep", "tl", "version",
 ]
 
 
@@ -26,3 +32,15 @@ def version() -> str:
     from . import _client
 
     return _client.client().version
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Torch", "open"):  # they load numpy
+        from . import torch
+
+        return getattr(torch, name)
+    raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *__all__})

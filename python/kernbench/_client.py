@@ -11,11 +11,20 @@ import tempfile
 import threading
 from typing import Any, Callable, Dict, List, Optional
 
-from . import _errors, _java
+from . import _errors, _java, _preparation
 
 _LONGEST = 1 << 30
 _HEAD = struct.Struct(">i")
 _Message = Dict[str, Any]
+
+
+def encoded(message: _Message) -> bytes:
+    """A message as it goes over the pipe. Its key ``tape`` is a list of JSON texts."""
+    tape = message.get("tape")
+    if tape is None:
+        return json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    rest = {name: value for name, value in message.items() if name != "tape"}
+    return f'{{"tape":[{",".join(tape)}],{json.dumps(rest, separators=(",", ":"))[1:]}'.encode()
 
 
 class Client:
@@ -37,15 +46,12 @@ class Client:
             stderr=None,
             env=_java.environment(),
         )
-        ready = self._receive()
-        if ready.get("is") != "ready":
-            raise _errors.ProcessEnded(f"the simulator said {ready!r}; expected that it is ready")
-        self.version = ready["kernbench"]
+        self._greeting: Optional[_Message] = None
 
     # ---- messages ----
 
     def _send(self, message: _Message) -> None:
-        text = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+        text = encoded(message)
         try:
             assert self._process.stdin is not None
             self._process.stdin.write(_HEAD.pack(len(text)) + text)
@@ -65,8 +71,27 @@ class Client:
         if not 2 <= length <= _LONGEST:
             self.close()
             raise _errors.ProcessEnded(f"the simulator announced a message of {length} bytes")
-        message: _Message = json.loads(self._read(length))
-        return message
+        data = self._read(length)
+        try:
+            message = json.loads(data)
+            if isinstance(message, dict) and isinstance(message.get("is"), str):
+                return message
+        except ValueError:
+            pass
+        self.close()
+        raise _errors.ProcessEnded(f"the simulator said {data[:60]!r}; expected a JSON object with the key is")
+
+    def _hear(self) -> _Message:
+        """The next message after the greeting. It is not waited for before the first request is sent: that one is on
+        its way, and numpy is loaded, which both take their time, while the child starts."""
+        if self._greeting is None:
+            import numpy  # noqa: F401
+
+            greeting = self._receive()
+            if greeting.get("is") != "ready":
+                raise _errors.ProcessEnded(f"the simulator said {greeting!r}; expected that it is ready")
+            self._greeting = greeting
+        return self._receive()
 
     def _ended(self) -> _errors.ProcessEnded:
         try:
@@ -78,6 +103,11 @@ class Client:
         return _errors.ProcessEnded(
             f"the simulator's process {self._process.pid} {how}; what it held is lost, the next request starts another"
         )
+
+    @property
+    def version(self) -> str:
+        """Of the simulator."""
+        return str(self.ask({"do": "version"})["kernbench"])
 
     @property
     def is_alive(self) -> bool:
@@ -98,7 +128,7 @@ class Client:
             try:
                 self._send(request)
                 while True:
-                    message = self._receive()
+                    message = self._hear()
                     if message["is"] != "ask":
                         break
                     if answer is None:
@@ -109,8 +139,9 @@ class Client:
             except BaseException:
                 self.close()  # an interrupt in the middle of a message: nobody knows where the next begins
                 raise
+        _preparation.begin()
         if message["is"] == "error":
-            raise _errors.of(message["code"], message["err"])
+            raise _errors.of(int(message.get("code", 1)), str(message.get("err", message)))
         return message
 
     # ---- files ----
@@ -171,6 +202,7 @@ def stop() -> None:
             _clients.pop().close()
 
 
+atexit.register(_preparation.let_go)
 atexit.register(stop)
 
 

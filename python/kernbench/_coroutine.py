@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from types import FrameType
 from typing import Any, Callable, Dict, Optional, Tuple
 
 
@@ -68,34 +69,29 @@ class Coroutine:
 
 def line() -> str:
     """``file.py:12`` of the user's program that called into this package."""
-    return named(place())
+    user = frame(2)
+    return named((user.f_code.co_filename, user.f_lineno))
 
-
-#: A file and a line.
-Place = Optional[Tuple[str, int]]
 
 #: Frames of this package are no lines of the user's program.
 _FOLDER = __file__.rpartition("_coroutine")[0]
 _own: Dict[str, bool] = {}
 
 
-def place() -> Place:
-    """The line of :func:`line`, before it is put into words, which takes longer than to find it."""
-    frame: Any = sys._getframe(2)
-    while frame is not None:
-        file = frame.f_code.co_filename
+def frame(depth: int) -> FrameType:
+    """The first frame from a depth on that is not one of this package; the last if all are."""
+    at = sys._getframe(depth)
+    while True:
+        file = at.f_code.co_filename
         own = _own.get(file)
         if own is None:
             own = _own[file] = file.startswith(_FOLDER)
-        if not own:
-            return file, frame.f_lineno
-        frame = frame.f_back
-    return None
+        if not own or at.f_back is None:
+            return at
+        at = at.f_back
 
 
-def named(found: Place) -> str:
-    """In words."""
-    if found is None:
-        return "an unknown line"
-    name = found[0].replace("\\", "/").rpartition("/")[2]
-    return f"{name}:{found[1]}"
+def named(place: Tuple[str, int]) -> str:
+    """A file and a line in words."""
+    name = place[0].replace("\\", "/").rpartition("/")[2]
+    return f"{name}:{place[1]}"

@@ -10,8 +10,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Iterator, List, Optional
 
@@ -40,8 +38,10 @@ SERVER_FLAGS = ["-Dkernbench.vectorFromGflop=1e300"]
 
 SERVER = "org.kernbench.cli.serve.Server"
 MAIN = "org.kernbench.cli.Main"
-TRAINING = "org.kernbench.cli.Training"
-TRAINING_LINES = ["--help", "run --bench ccl-allreduce", "run --bench ccl-allreduce --format json"]
+PREPARATION = "org.kernbench.cli.serve.Preparation"
+
+#: What the launcher says of them.
+NO_PROFILES = ["-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTRecordTraining"]
 
 
 class Jdk:
@@ -162,36 +162,33 @@ def cache_folder() -> Path:
     return Path(base) / "kernbench"
 
 
-def _aot_flag(jdk: Jdk, path: str) -> List[str]:
-    """The AOT cache of this jar and this JDK, made at the first start.
-
-    It only saves time, so whatever fails here fails quietly.
-    """
+def cache(jdk: Jdk, path: str) -> Optional[Path]:
+    """The file of the AOT cache of this jar and this JDK; None where there is to be none."""
     options = os.environ.get("KERNBENCH_JAVA_OPTS", "")
     if os.environ.get("KERNBENCH_NO_CACHE") or not path.endswith(".jar") or os.pathsep in path:
-        return []
+        return None
     if "-XX:AOT" in options or "-Xshare" in options or not os.path.exists(path):
-        return []
+        return None
     stat = os.stat(path)
     key = f"{os.path.realpath(path)} {stat.st_size} {stat.st_mtime_ns} {jdk.build} {' '.join(FLAGS)}"
-    file = cache_folder() / (hashlib.sha256(key.encode()).hexdigest()[:16] + ".aot")
-    if not file.exists():
-        print("kernbench: preparing fast start (once)...", file=sys.stderr)
-        new = file.with_name(f"{file.name}.{os.getpid()}")
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            subprocess.run(
-                [jdk.java, *FLAGS, "-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTRecordTraining",
-                 f"-XX:AOTCacheOutput={new}", "-cp", path, TRAINING, *TRAINING_LINES],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                timeout=120, check=False,
-            )
-            if not new.exists():
-                new.touch()  # not to be tried again
-            os.replace(new, file)
-        except (OSError, subprocess.SubprocessError):
-            return []
-    return [f"-XX:AOTCache={file}"] if os.path.getsize(file) > 0 else []
+    return cache_folder() / (hashlib.sha256(key.encode()).hexdigest()[:16] + ".aot")
+
+
+def _aot_flag(jdk: Jdk, path: str) -> List[str]:
+    """An empty file says that a cache could not be made."""
+    file = cache(jdk, path)
+    return [f"-XX:AOTCache={file}"] if file is not None and file.exists() and file.stat().st_size else []
+
+
+def preparation() -> "Optional[List[str]]":
+    """The command line that makes the cache (``Preparation.java``); None if it is there, or there is to be none."""
+    jdk, path = find_jdk(), class_path()
+    file = cache(jdk, path)
+    if file is None or file.exists():
+        return None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    quick = ["-XX:TieredStopAtLevel=1", "-Xmx32m"]
+    return [jdk.java, *FLAGS, *quick, "-cp", path, PREPARATION, str(file), jdk.java, *FLAGS, *NO_PROFILES]
 
 
 def command(main: str, *args: str) -> List[str]:

@@ -5,7 +5,7 @@ import html
 import json
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 
-import numpy as np
+from ._pages import Figure, figures
 
 
 class Record(Mapping[str, Any]):
@@ -73,6 +73,8 @@ class Table(Sequence[Record]):
         if isinstance(key, str):
             if key not in self.columns:
                 raise KeyError(f"no column {key}; there are {', '.join(self.columns)}")
+            import numpy as np  # here, so that the simulator starts before numpy is loaded
+
             return np.array([row.get(key) for row in self._rows])
         return Table(self._rows[key]) if isinstance(key, slice) else self._rows[key]
 
@@ -105,9 +107,12 @@ class Table(Sequence[Record]):
 class Result(Record):
     """What a run gave. Its fields are those of the JSON: ``result.metrics.crit_ns``, ``result.breakdown``."""
 
-    def __init__(self, fields: Mapping[str, Any], how: "Optional[List[str]]" = None) -> None:
+    def __init__(
+        self, fields: Mapping[str, Any], how: "Optional[List[str]]" = None, folder: Optional[str] = None
+    ) -> None:
         super().__init__(fields)
         self._how = how or []
+        self._folder = folder
 
     @property
     def ok(self) -> bool:
@@ -118,6 +123,11 @@ class Result(Record):
     def op_log_hash(self) -> str:
         """Equal hashes: the same operations at the same times."""
         return str(self["sim"]["op_log_hash"]) if "sim" in self else ""
+
+    @property
+    def figures(self) -> List[Figure]:
+        """What a bench with figures has drawn into the folder ``out``; none without."""
+        return figures(self._folder) if self._folder is not None else []
 
     def to_pandas(self) -> Any:
         """The rows of a bench of many points, else the breakdown of the time, as a DataFrame."""
@@ -144,6 +154,7 @@ class Result(Record):
             parts.append(_bars(self["breakdown"]))
         if isinstance(self.get("rows"), Table):
             parts.append(self["rows"]._repr_html_())
+        parts += [figure.svg for figure in self.figures]
         return "\n".join(parts)
 
 
@@ -166,11 +177,14 @@ class Sweep(Table):
     :ivar failed: what was wrong with points that failed, one message each; usually empty
     """
 
-    def __init__(self, fields: Mapping[str, Any], failed: "Optional[List[str]]" = None) -> None:
+    def __init__(
+        self, fields: Mapping[str, Any], failed: "Optional[List[str]]" = None, folder: Optional[str] = None
+    ) -> None:
         super().__init__([Record(row) for row in fields["rows"]])
         self.bench = str(fields["bench"])
         self.axes = {name: list(values) for name, values in fields["axes"].items()}
         self.failed = failed or []
+        self._folder = folder
 
     def __repr__(self) -> str:
         axes = " x ".join(f"{name} ({len(values)})" for name, values in self.axes.items())

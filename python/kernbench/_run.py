@@ -7,6 +7,7 @@ import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _client, _errors
+from ._pages import Report
 from ._results import Explanation, Record, Result, Sweep
 
 _Values = Mapping[str, Any]
@@ -132,7 +133,7 @@ def run(
     code, text, err = _client.command(args)
     if not text:
         raise _errors.of(code, err)
-    result = Result(json.loads(text), how)
+    result = Result(json.loads(text), how, os.path.abspath(out) if out is not None else None)
     if code:
         raise _errors.RunFailed(str(_errors.of(code, err)), result)
     return result
@@ -196,7 +197,33 @@ def sweep(
         code, text, err = _client.command([*args, "--out", os.fspath(out) if out is not None else temporary])
     if not text:
         raise _errors.of(code, err)
-    return Sweep(json.loads(text), str(_errors.of(code, err)).splitlines() if code else [])
+    failed = str(_errors.of(code, err)).splitlines() if code else []
+    return Sweep(json.loads(text), failed, os.path.abspath(out) if out is not None else None)
+
+
+def report(what: "Union[Result, Sweep, str, os.PathLike[str]]") -> Report:
+    """The page with all of a run or a sweep: conditions, causes, timeline, links, curves: ``kernbench report``.
+
+    >>> kb.report(kb.run("ccl-allreduce")).save("allreduce.html")
+
+    :param what: a result of :func:`run` (without ``out`` it is simulated again), a sweep with ``out``, or a folder
+        that one of them wrote
+    :raises UsageError: if the folder holds neither, or a sweep had none
+    """
+    with tempfile.TemporaryDirectory(prefix="kernbench-report-") as temporary:
+        if isinstance(what, (Result, Sweep)):
+            folder = what._folder
+        else:
+            folder = os.fspath(what)
+        if folder is None and isinstance(what, Sweep):
+            raise _errors.UsageError("report of a sweep: its rows were not kept; expected kb.sweep(..., out=FOLDER)")
+        if folder is None:
+            folder = os.path.join(temporary, "run")
+            _client.command(["run", *what._how, "--quiet", "--out", folder])  # type: ignore[union-attr]
+        page = os.path.join(temporary, "report.html")
+        _text(["report", folder, "--out", page])
+        with open(page, encoding="utf-8") as file:
+            return Report(file.read())
 
 
 def layout_check(

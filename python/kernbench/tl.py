@@ -13,11 +13,13 @@ PE by itself, and stands still until simulated time has produced the number.
 """
 from __future__ import annotations
 
+import json
 import math
 import threading
+from types import CodeType
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
-from ._coroutine import Coroutine, Place, line as _line, named as _named, place as _place
+from ._coroutine import Coroutine, frame as _frame, line as _line, named as _named
 from ._errors import UsageError
 
 Number = Union[int, float]
@@ -32,6 +34,12 @@ def _number(value: Number) -> Any:
     if math.isfinite(value):
         return value
     return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+
+
+def _word(value: Number) -> str:
+    """The same as JSON."""
+    number = float(value)
+    return repr(number) if math.isfinite(number) else f'"{_number(number)}"'
 
 
 class Kernel:
@@ -56,15 +64,20 @@ def kernel(function: Callable[..., None]) -> Kernel:
     return Kernel(function)
 
 
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
 class _Recorder:
-    """What one program instance has said so far."""
+    """What one program instance has said so far. A kernel has thousands of commands, so each is put into words (JSON)
+    at once, and its line is looked up by the place in the compiled code, which is quicker to know than the line."""
 
     def __init__(self, facts: Dict[str, Any], tensors: "List[Any]") -> None:
         self.facts = facts
         self.tensors = tensors
         self.consulted: "Dict[str, None]" = {}
-        self.calls: List[Dict[str, Any]] = []
-        self.lines: Dict[Place, int] = {}
+        self.calls: List[str] = []
+        self.lines: "Dict[Tuple[int, int], int]" = {}
+        self.places: "List[Tuple[CodeType, int]]" = []
         self.values = 0
         self.handles = 0
         self.coroutine: Optional[Coroutine] = None
@@ -73,28 +86,41 @@ class _Recorder:
         self.consulted[name] = None
         return self.facts[name]
 
-    def say(self, call: str, out: Optional[int] = None, /, **fields: Any) -> None:
-        fields["c"] = call
-        fields["l"] = self.lines.setdefault(_place(), len(self.lines))
-        if out is not None:
-            fields["o"] = out
-        self.calls.append(fields)
+    def line(self) -> int:
+        """Number of the user's line."""
+        frame = _frame(3)
+        key = (id(frame.f_code), frame.f_lasti)
+        number = self.lines.get(key)
+        if number is None:
+            number = self.lines[key] = len(self.places)
+            self.places.append((frame.f_code, frame.f_lineno))  # holds the code, so that its id stays its own
+        return number
+
+    def say(self, call: str, /, **fields: Any) -> None:
+        self.calls.append(f'{{"c":"{call}","l":{self.line()},{_encode(fields)[1:]}' if fields else
+                          f'{{"c":"{call}","l":{self.line()}}}')
 
     def make(self, call: str, shape: Sequence[int], dtype: str, /, **fields: Any) -> "Value":
+        return self.made(call, tuple(shape), dtype, _encode(fields)[1:-1])
+
+    def made(self, call: str, shape: Shape, dtype: str, fields: str) -> "Value":
+        """A command whose operands are in words already."""
         out = self.values
-        self.values += 1
-        self.say(call, out, **fields)
-        return Value(self, out, tuple(shape), dtype)
+        self.values = out + 1
+        self.calls.append(f'{{"c":"{call}","l":{self.line()},"o":{out},{fields}}}')
+        return Value(self, out, shape, dtype)
 
     def done(self, call: str, /, **fields: Any) -> "Handle":
         out = self.handles
         self.handles += 1
-        self.say(call, out, **fields)
+        self.calls.append(f'{{"c":"{call}","l":{self.line()},"o":{out},{_encode(fields)[1:]}')
         return Handle(out)
 
     def tape(self) -> Dict[str, Any]:
-        tape = {"tape": self.calls, "lines": [_named(place) for place in self.lines], "consulted": list(self.consulted)}
-        self.calls, self.lines = [], {}
+        """The key ``tape`` is in words; :func:`kernbench._client.encoded` knows it."""
+        lines = [_named((code.co_filename, line)) for code, line in self.places]
+        tape = {"tape": self.calls, "lines": lines, "consulted": list(self.consulted)}
+        self.calls, self.lines, self.places = [], {}, []
         return tape
 
     def look(self, **what: Any) -> Any:
@@ -147,6 +173,7 @@ def _broadcast(a: Sequence[int], b: Sequence[int]) -> Shape:
 class Value:
     """A tensor in the scratch memory of the PE that runs the kernel. Immutable; arithmetic makes new values."""
 
+    __slots__ = ("_recorder", "_number", "shape", "dtype")
     __array_ufunc__ = None  # numpy must not take arithmetic over
 
     def __init__(self, recorder: _Recorder, number: int, shape: Shape, dtype: str) -> None:
@@ -166,8 +193,8 @@ class Value:
             " waits for the number, or tl.where, which chooses elements"
         )
 
-    __float__ = __int__ = __bool__  # type: ignore[assignment]
-    __index__ = __len__ = __iter__ = __bool__  # type: ignore[assignment]
+    __float__ = __int__ = __bool__
+    __index__ = __len__ = __iter__ = __bool__
 
     @property
     def elements(self) -> int:
@@ -175,14 +202,14 @@ class Value:
         return math.prod(self.shape)
 
     def _unary(self, call: str) -> "Value":
-        return self._recorder.make(call, self.shape, self.dtype, a=self._number)
+        return self._recorder.made(call, self.shape, self.dtype, f'"a":{self._number}')
 
     def _binary(self, call: str, other: "Union[Value, Number]", dtype: Optional[str] = None) -> "Value":
         to = dtype or self.dtype
         if isinstance(other, Value):
-            shape = _broadcast(self.shape, other.shape)
-            return self._recorder.make(call, shape, to, a=self._number, b=other._number)
-        return self._recorder.make(call, self.shape, to, a=self._number, x=_number(other))
+            shape = self.shape if self.shape == other.shape else _broadcast(self.shape, other.shape)
+            return self._recorder.made(call, shape, to, f'"a":{self._number},"b":{other._number}')
+        return self._recorder.made(call, self.shape, to, f'"a":{self._number},"x":{_word(other)}')
 
     def _axis(self, axis: int) -> int:
         return axis + len(self.shape) if axis < 0 else axis
@@ -509,10 +536,10 @@ def arange(start: Number, end: Number, step: Optional[Number] = None, dtype: Opt
 def where(condition: Value, a: "Union[Value, Number]", b: "Union[Value, Number]") -> Value:
     """Elements of ``a`` where the condition holds, else of ``b``; one of the two may be a number."""
     recorder = _recorder()
-    if isinstance(a, Value) and isinstance(b, Value):
-        shape = _broadcast(condition.shape, _broadcast(a.shape, b.shape))
-        return recorder.make("where", shape, a.dtype, **{"if": condition._number}, a=a._number, b=b._number)
     if isinstance(a, Value):
+        if isinstance(b, Value):
+            shape = _broadcast(condition.shape, _broadcast(a.shape, b.shape))
+            return recorder.make("where", shape, a.dtype, **{"if": condition._number}, a=a._number, b=b._number)
         shape = _broadcast(condition.shape, a.shape)
         return recorder.make("where", shape, a.dtype, **{"if": condition._number}, a=a._number, y=_number(b))
     if isinstance(b, Value):

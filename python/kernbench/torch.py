@@ -39,21 +39,9 @@ def _placement(text: Optional[str]) -> Optional[str]:
     return None if text == "single" else text
 
 
-def _reserve(file: str, size: int) -> None:
-    """Makes a file of a size whose memory is really there: a full folder is an error here, not a fault there."""
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        if size and hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(descriptor, 0, size)
-        elif size:
-            os.truncate(descriptor, size)
-    finally:
-        os.close(descriptor)
-
-
 def _write_file(file: str, array: "np.ndarray[Any, Any]", dtype: "np.dtype[Any]") -> None:
     """An array's elements, row-major; a large one by two threads, since most of the time is the system's."""
-    data = memoryview(np.ascontiguousarray(array, dtype).reshape(-1)).cast("B")
+    data = np.ascontiguousarray(array, dtype).reshape(-1).view(np.uint8).data
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         half = len(data) // 2 if len(data) >= _LARGE else len(data)
@@ -366,7 +354,6 @@ class Torch:
     def _read(self, tensor: Tensor, dtype: "np.dtype[Any]", exact: bool = False) -> "np.ndarray[Any, Any]":
         file = self._session.file()
         try:
-            _reserve(file, 0 if exact else int(np.prod(tensor.shape, dtype=np.int64)) * dtype.itemsize)
             self._act("read", tensor=tensor._number, file=file, exact=exact)
             if not np.prod(tensor.shape, dtype=np.int64):
                 return np.empty(tensor.shape, dtype)

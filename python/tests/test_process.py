@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import glob
+import io
 import os
 import signal
 import subprocess
@@ -9,9 +10,13 @@ import sys
 import textwrap
 import time
 import unittest
+from typing import Any
+from unittest import mock
+
+import numpy as np
 
 import kernbench as kb
-from kernbench import _client
+from kernbench import _client, tl
 
 
 def _gone(pid: int, seconds: float = 10) -> bool:
@@ -110,6 +115,53 @@ class ProcessTest(unittest.TestCase):
             finally:
                 os.chdir(here)
                 kb.stop()
+
+    def test_an_array_is_lent_until_its_tensor_is_closed(self) -> None:
+        def maps() -> int:
+            with open(f"/proc/{_client.client().process_id}/maps") as file:
+                return sum("/kernbench-" in line and "(deleted)" in line for line in file)
+
+        @tl.kernel
+        def more(x: Any) -> None:
+            tl.store(tl.shard(x).range(5, 10), tl.full((10,), -1, "i32"))
+
+        big = np.arange(1 << 20, dtype="<i4").reshape(1 << 10, 1 << 10)
+        with kb.open("sip-2026") as torch:
+            for placement, lent in (("single", 1), ("row_wise", 1), ("replicate", 1), ("column_wise", 0)):
+                x = torch.tensor(big, placement=placement)
+                self.assertEqual(maps(), lent, placement)
+                self.assertTrue((x.numpy() == big).all(), placement)
+                torch.launch(more, x)
+                seen = x.numpy()
+                self.assertTrue((seen != big).any() and (big.ravel()[5:15] == np.arange(5, 15)).all())
+                big.ravel()[5] = 77  # the user's array and the tensor are two
+                self.assertEqual(seen.ravel()[5], -1)
+                big.ravel()[5] = 5
+                x.close()
+                self.assertEqual(maps(), 0, placement)
+            kept = torch.tensor(big)
+            self.assertEqual(maps(), 1, kept)
+        self.assertEqual(maps(), 0)
+
+    def test_mangled_answers_are_errors(self) -> None:
+        good = b'{"is":"done","kernbench":"1"}'
+        random = np.random.default_rng(7)
+        errors = 0
+        for i in range(200):
+            text = bytearray(good)
+            for at in random.integers(0, len(text), 1 + i % 9):
+                text[at] = random.integers(0, 256)
+            head = len(text).to_bytes(4, "big") if i % 4 else random.bytes(4)
+            said = _client.encoded({"is": "ready", "kernbench": "1"})
+            child = mock.Mock(pid=1, stdout=io.BytesIO(len(said).to_bytes(4, "big") + said + head + bytes(text)))
+            child.wait.return_value = 0
+            with mock.patch("subprocess.Popen", return_value=child):
+                client = _client.Client()
+            try:
+                client.ask({"do": "version"})
+            except kb.KernbenchError:
+                errors += 1  # and no other: whatever else is raised fails this test
+        self.assertGreater(errors, 150)
 
     def test_stop_twice(self) -> None:
         kb.version()

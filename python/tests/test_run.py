@@ -1,8 +1,10 @@
 """Commands from Python: the same numbers and the same messages as on the command line."""
 from __future__ import annotations
 
+import html
 import os
 import re
+import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -87,6 +89,28 @@ class RunTest(unittest.TestCase):
             without = page.replace("http://www.w3.org/2000/svg", "")
             self.assertNotRegex(without, "https?:|<script|src=")
 
+    def test_report_and_figures_are_shown(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            result = kb.run("hello-send", out=folder)
+            self.assertEqual(result.figures, [])
+            Path(folder, "curve.svg").write_text("<svg><title>curve</title></svg>")
+            self.assertEqual([figure.name for figure in result.figures], ["curve"])
+            self.assertIn("<title>curve</title>", result._repr_html_())
+            self.assertEqual(result.figures[0]._repr_svg_(), "<svg><title>curve</title></svg>")
+            page = kb.report(folder)
+            self.assertEqual(page.html, kb.report(result).html)
+            self.assertIn("178.354", page.html)
+            frame = page._repr_html_()
+            self.assertEqual(html.unescape(re.search('srcdoc="([^"]*)"', frame)[1]), page.html)
+            self.assertIn('sandbox="allow-scripts"', frame)
+            page.save(Path(folder, "page.html"))
+            self.assertEqual(Path(folder, "page.html").read_text(encoding="utf-8"), page.html)
+            sweep = kb.sweep("hello-send", {"n_elem": [64, 128]}, out=Path(folder, "sweep"))
+            self.assertIn("n_elem", kb.report(sweep).html)
+        self.assertIn("178.354", kb.report(kb.run("hello-send")).html)
+        with self.assertRaisesRegex(kb.UsageError, "its rows were not kept; expected .*out=FOLDER"):
+            kb.report(kb.sweep("hello-send", {"n_elem": [64]}))
+
     def test_pandas_is_asked_for_by_name(self) -> None:
         result = kb.run("hello-send")
         try:
@@ -100,6 +124,29 @@ class RunTest(unittest.TestCase):
     def test_unknown_fields_name_the_known_ones(self) -> None:
         with self.assertRaisesRegex(AttributeError, "no field crit; there are crit_ns, "):
             kb.run("hello-send").metrics.crit
+
+
+class SurfaceTest(unittest.TestCase):
+    def test_what_users_call_is_documented_and_typed(self) -> None:
+        """Strict mypy passes as well; it need not be installed where this runs."""
+        import inspect
+
+        from kernbench import tl, torch
+
+        plain = re.compile("    def [a-z_0-9]+\\(self.*\\) -> \"Value\": return self\\._")  # named as in the kernel guide
+        for module in (kb, tl, torch):
+            names = getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")])
+            for thing in (getattr(module, name) for name in names):
+                if not getattr(thing, "__module__", "").startswith("kernbench") or not callable(thing):
+                    continue
+                self.assertTrue(inspect.getdoc(thing), thing)
+                functions = [thing] if inspect.isfunction(thing) else [
+                    f for n, f in vars(thing).items() if inspect.isfunction(f) and not n.startswith("_")
+                ]
+                for f in functions:
+                    if not plain.match(inspect.getsource(f)):
+                        self.assertTrue(f.__doc__ or f.__qualname__ in ("Value.shl", "Value.shr"), f)
+                    self.assertIn("return", f.__annotations__, f)
 
 
 class JdkTest(unittest.TestCase):

@@ -21,7 +21,7 @@ public final class Python {
 
   /** Those that look at the child process itself; all others may be answered from elsewhere. */
   public static final List<String> OF_THE_PROCESS =
-      List.of("tests.test_process", "tests.test_guide");
+      List.of("tests.test_process", "tests.test_guide", "tests.test_notebooks");
 
   private Python() {}
 

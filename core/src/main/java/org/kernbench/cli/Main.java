@@ -1,10 +1,13 @@
 package org.kernbench.cli;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.Problem;
@@ -58,6 +61,7 @@ public final class Main implements Runnable, IVersionProvider {
   private static final int OK = 0;
   private static final int FAILED = 1;
   static final int USAGE = 2;
+  private static final Set<String> LOOKS_AT_ALL = Set.of("completion", "man", "trace");
   private static final int WIDTH = 100;
   private static final int LONGEST_OPTION = 24;
 
@@ -89,39 +93,8 @@ public final class Main implements Runnable, IVersionProvider {
   /** Runs a command line. */
   static int execute(Terminal terminal, BenchRegistry benches, String... args) {
     CommandLine line = new CommandLine(new Main());
-    CommandLine run = new CommandLine(new RunCommand(terminal, benches));
-    run.getHelpSectionMap()
-        .put(UsageMessageSpec.SECTION_KEY_OPTION_LIST, help -> grouped(help, RunCommand.groups()));
-    line.addSubcommand(run);
-    CommandLine sweep = new CommandLine(new SweepCommand(terminal, benches));
-    sweep
-        .getHelpSectionMap()
-        .put(
-            UsageMessageSpec.SECTION_KEY_OPTION_LIST, help -> grouped(help, SweepCommand.groups()));
-    line.addSubcommand(sweep);
-    CommandLine explain = new CommandLine(new ExplainCommand(terminal, benches));
-    explain
-        .getHelpSectionMap()
-        .put(
-            UsageMessageSpec.SECTION_KEY_OPTION_LIST,
-            help -> grouped(help, ExplainCommand.groups()));
-    line.addSubcommand(explain);
-    line.addSubcommand(new DiffCommand(terminal));
-    line.addSubcommand(new ProbeCommand(terminal));
-    line.addSubcommand(new ListCommand(terminal, benches));
-    line.addSubcommand(new ReportCommand(terminal));
-    line.addSubcommand(new UiCommand(terminal));
-    line.addSubcommand(new MachineCommand(terminal));
-    line.addSubcommand(LayoutCommand.with(terminal));
-    line.addSubcommand(new ConformanceCommand(terminal));
-    line.addSubcommand(new TuneCommand(terminal));
-    line.addSubcommand(new ValidateCommand(terminal, benches));
-    line.addSubcommand(new CalibrateCommand(terminal, benches));
-    line.addSubcommand(TraceCommand.with(terminal));
-    line.addSubcommand(ImportCommand.with(terminal));
-    line.addSubcommand(new NewCommand(terminal));
-    line.addSubcommand(new CompletionCommand(terminal, benches));
-    line.addSubcommand(new ManCommand(terminal));
+    wanted(commands(terminal, benches), args)
+        .forEach((name, command) -> line.addSubcommand(name, command.get()));
     line.registerConverter(int.class, Words.wholeNumber(Integer::valueOf));
     line.registerConverter(Integer.class, Words.wholeNumber(Integer::valueOf));
     line.registerConverter(long.class, Words.wholeNumber(Long::valueOf));
@@ -143,6 +116,49 @@ public final class Main implements Runnable, IVersionProvider {
       terminal.flush();
     }
     return reportLoss(terminal, exitCode);
+  }
+
+  /** All commands by name, in the order of the help. */
+  private static Map<String, Supplier<Object>> commands(Terminal terminal, BenchRegistry benches) {
+    Map<String, Supplier<Object>> all = new LinkedHashMap<>();
+    all.put("run", () -> inGroups(new RunCommand(terminal, benches), RunCommand.groups()));
+    all.put("sweep", () -> inGroups(new SweepCommand(terminal, benches), SweepCommand.groups()));
+    all.put(
+        "explain", () -> inGroups(new ExplainCommand(terminal, benches), ExplainCommand.groups()));
+    all.put("diff", () -> new DiffCommand(terminal));
+    all.put("probe", () -> new ProbeCommand(terminal));
+    all.put("list", () -> new ListCommand(terminal, benches));
+    all.put("report", () -> new ReportCommand(terminal));
+    all.put("ui", () -> new UiCommand(terminal));
+    all.put("machine", () -> new MachineCommand(terminal));
+    all.put("layout", () -> LayoutCommand.with(terminal));
+    all.put("conformance", () -> new ConformanceCommand(terminal));
+    all.put("tune", () -> new TuneCommand(terminal));
+    all.put("validate", () -> new ValidateCommand(terminal, benches));
+    all.put("calibrate", () -> new CalibrateCommand(terminal, benches));
+    all.put("trace", () -> TraceCommand.with(terminal));
+    all.put("import", () -> ImportCommand.with(terminal));
+    all.put("new", () -> new NewCommand(terminal));
+    all.put("completion", () -> new CompletionCommand(terminal, benches));
+    all.put("man", () -> new ManCommand(terminal));
+    return all;
+  }
+
+  /**
+   * A command that is named first and looks at itself only; else all of them. To read what one can
+   * be asked takes about as long as the virtual machine takes to start.
+   */
+  private static Map<String, Supplier<Object>> wanted(
+      Map<String, Supplier<Object>> all, String... args) {
+    Supplier<Object> named = args.length == 0 ? null : all.get(args[0]);
+    return named == null || LOOKS_AT_ALL.contains(args[0]) ? all : Map.of(args[0], named);
+  }
+
+  private static CommandLine inGroups(Object command, Map<String, List<String>> groups) {
+    CommandLine line = new CommandLine(command);
+    line.getHelpSectionMap()
+        .put(UsageMessageSpec.SECTION_KEY_OPTION_LIST, help -> grouped(help, groups));
+    return line;
   }
 
   /** A reader that has seen enough (as in {@code kernbench list | head}) is no failure. */

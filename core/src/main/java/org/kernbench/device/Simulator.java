@@ -18,6 +18,7 @@ import org.kernbench.machine.PhysicalAddress;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.Symmetry;
 import org.kernbench.machine.VirtualAddress;
+import org.kernbench.tensor.Loan;
 
 /**
  * The moving machine: memories with bytes, processing elements, queues and fabric of one {@link
@@ -147,6 +148,26 @@ public final class Simulator implements AutoCloseable {
       for (int copy = 0; copy < range.copies(); copy++) {
         PhysicalAddress at = range.physical(copy, to.value() + done);
         memories.write(at, data, Math.toIntExact(offset + done), step);
+        checked(true, at, step, range);
+      }
+      done += step;
+    }
+  }
+
+  /**
+   * The host writes bytes of a loan as {@link #write} does, but memory reads whole pages of them
+   * where they are until something else is written there.
+   */
+  public void lend(VirtualAddress to, Loan loan, long from, long bytes) {
+    if (mode == Mode.TIME) {
+      return;
+    }
+    for (long done = 0; done < bytes; ) {
+      PageMap.Range range = map.require(to.value() + done, HOST);
+      long step = range.atMost(to.value() + done, bytes - done);
+      for (int copy = 0; copy < range.copies(); copy++) {
+        PhysicalAddress at = range.physical(copy, to.value() + done);
+        memories.lend(at, loan, from + done, step);
         checked(true, at, step, range);
       }
       done += step;

@@ -1,5 +1,8 @@
 package org.kernbench.tensor;
 
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
+
+import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +22,9 @@ public final class SparseBytes {
   private final long sizeBytes;
   private @Nullable Page[] table = new Page[8];
   private int pageCount;
+
+  /** Pages that are not in the table, but have contents nevertheless. */
+  private final Loan.Pages lent = new Loan.Pages(PAGE_BYTES);
 
   /** The bytes that have been touched in one aligned 4 KiB. */
   private static final class Page {
@@ -116,7 +122,7 @@ public final class SparseBytes {
       int step = Math.min(left, PAGE_BYTES - inPage);
       Page page = table[slot(at >>> PAGE_SHIFT)];
       if (page == null) {
-        Arrays.fill(dst, to, to + step, (byte) 0);
+        readAbsent(at >>> PAGE_SHIFT, inPage, dst, to, step);
       } else {
         System.arraycopy(page.bytes, inPage, dst, to, step);
       }
@@ -124,6 +130,43 @@ public final class SparseBytes {
       to += step;
       left -= step;
     }
+  }
+
+  private void readAbsent(long number, int inPage, byte[] dst, int to, int n) {
+    if (lent.has(number)) {
+      lent.read(number, inPage, dst, to, n);
+    } else {
+      Arrays.fill(dst, to, to + n, (byte) 0);
+    }
+  }
+
+  /**
+   * What {@link #write} does with {@code n} bytes of a loan, but whole pages are not copied: they
+   * are read from the loan until something is written to them.
+   *
+   * @throws IndexOutOfBoundsException if either range is out of bounds
+   */
+  public void lend(long address, Loan loan, long from, long n) {
+    check(address, n);
+    Objects.checkFromIndexSize(from, n, loan.bytes().byteSize());
+    long first = (address + PAGE_BYTES - 1) >>> PAGE_SHIFT;
+    long end = (address + n) >>> PAGE_SHIFT;
+    if (first >= end) {
+      copy(address, loan, from, n);
+      return;
+    }
+    long start = first << PAGE_SHIFT;
+    long stop = end << PAGE_SHIFT;
+    copy(address, loan, from, start - address);
+    erase(start, stop - start);
+    lent.add(first, end, loan, from + start - address);
+    copy(stop, loan, from + stop - address, address + n - stop);
+  }
+
+  private void copy(long address, Loan loan, long from, long n) {
+    byte[] bytes = new byte[(int) n]; // less than two pages
+    MemorySegment.copy(loan.bytes(), JAVA_BYTE, from, bytes, 0, bytes.length);
+    write(address, bytes, 0, bytes.length);
   }
 
   /**
@@ -187,6 +230,11 @@ public final class SparseBytes {
     }
     long first = address >>> PAGE_SHIFT;
     long last = (address + n - 1) >>> PAGE_SHIFT;
+    if (!lent.isEmpty()) {
+      takeIfCut(first, address);
+      takeIfCut(last, address + n);
+      lent.remove(first, last + 1);
+    }
     if (last - first < pageCount) {
       for (long number = first; number <= last; number++) {
         erase(number, address, n);
@@ -195,6 +243,13 @@ public final class SparseBytes {
       for (long number : pagesWithin(first, last)) {
         erase(number, address, n);
       }
+    }
+  }
+
+  /** Makes a lent page one of our own where an address cuts it, so that a part can be erased. */
+  private void takeIfCut(long number, long address) {
+    if ((address & (PAGE_BYTES - 1)) != 0 && lent.has(number)) {
+      findOrAdd(number);
     }
   }
 
@@ -255,10 +310,10 @@ public final class SparseBytes {
       int inPage = (int) at & (PAGE_BYTES - 1);
       int step = (int) Math.min(end - at, PAGE_BYTES - inPage);
       Page page = table[slot(at >>> PAGE_SHIFT)];
-      if (page == null) {
+      if (page == null && !lent.has(at >>> PAGE_SHIFT)) {
         return at;
       }
-      int found = page.firstUnwritten(inPage, step);
+      int found = page == null ? -1 : page.firstUnwritten(inPage, step);
       if (found >= 0) {
         return at - inPage + found;
       }
@@ -267,13 +322,16 @@ public final class SparseBytes {
     return -1;
   }
 
-  /** Bytes of memory held for contents and written marks; 0 before the first write. */
+  /**
+   * Bytes of memory held for contents and written marks, lent pages included; 0 before the first
+   * write.
+   */
   public long residentBytes() {
     long marks = 0;
     for (Page page : table) {
       marks += page == null || page.marks == null ? 0 : PAGE_BYTES / Byte.SIZE;
     }
-    return (long) pageCount * PAGE_BYTES + marks;
+    return (pageCount + lent.count()) * PAGE_BYTES + marks;
   }
 
   private void check(long address, long n) {
@@ -301,6 +359,10 @@ public final class SparseBytes {
         grow();
       }
       page = new Page(number);
+      if (lent.has(number)) {
+        lent.read(number, 0, page.bytes, 0, PAGE_BYTES);
+        page.marks = null;
+      }
       table[slot(number)] = page;
       pageCount++;
     }

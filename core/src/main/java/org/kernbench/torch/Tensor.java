@@ -21,6 +21,7 @@ import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
 import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Loan;
 import org.kernbench.tensor.Npy;
 import org.kernbench.tensor.Numerics;
 import org.kernbench.tensor.Shape;
@@ -29,6 +30,7 @@ import org.kernbench.tl.Dependent;
 import org.kernbench.tl.DeviceTensor;
 import org.kernbench.tl.Shard;
 import org.kernbench.torch.Parts.Part;
+import org.kernbench.torch.placement.RunSink;
 import org.kernbench.torch.placement.ShardCopy;
 import org.kernbench.torch.placement.ShardSpec;
 import org.kernbench.torch.placement.Sizes;
@@ -46,10 +48,8 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   private static final int ENDS = 3;
   private static final int CHUNK_BYTES = 1 << 16;
 
-  /** Of the bytes that pass between tensors and memory of the host: fits a second cache. */
-  private static final int PIECE_BYTES = 1 << 18;
-
   private final TensorHost host;
+
   private final String name;
   private final Shape shape;
   private final DType dtype;
@@ -425,16 +425,30 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     settle();
     if (host.hasValues()) {
       owner.version++;
-      byte[] piece = new byte[PIECE_BYTES];
-      for (Part part : parts.inMemory()) {
-        new ShardCopy(shape, part.spec(), dtype.sizeBytes())
-            .gather(
-                elements,
-                piece,
-                (at, bytes) -> host.simulator().write(part.at().plus(at), piece, 0, bytes));
-      }
+      bulk().write(elements);
     }
     return this;
+  }
+
+  /**
+   * What {@link #copyInPlace(MemorySegment)} does, without a copy of what lies in the tensor as it
+   * does in the loan: device memory reads it there until a kernel or the host writes over it.
+   *
+   * @throws SimulationException if there are not as many bytes as the tensor has
+   */
+  public Tensor lendInPlace(Loan elements) {
+    checkUsable("lendInPlace");
+    checkSize(elements.bytes().byteSize());
+    settle();
+    if (host.hasValues()) {
+      owner.version++;
+      bulk().lend(elements);
+    }
+    return this;
+  }
+
+  private Parts.Bulk bulk() {
+    return new Parts.Bulk(host.simulator(), shape, dtype.sizeBytes(), parts.inMemory());
   }
 
   private void checkSize(long bytes) {
@@ -518,13 +532,22 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     checkUsable("toMemory");
     checkSize(to.byteSize());
     settle();
-    byte[] piece = new byte[PIECE_BYTES];
-    for (Part part : parts.inMemory()) {
-      checkWritten(part);
-      new ShardCopy(shape, part.spec(), dtype.sizeBytes())
-          .scatter(
-              piece, (at, bytes) -> host.simulator().read(part.at().plus(at), piece, 0, bytes), to);
-    }
+    parts.inMemory().forEach(this::checkWritten);
+    bulk().read(to);
+  }
+
+  /** Whether each part is one run of neighbouring elements, as {@link #toRuns} wants it. */
+  public boolean isInRuns() {
+    return parts.inMemory().stream().allMatch(part -> part.spec().isRunOf(shape));
+  }
+
+  /** What {@link #toBytes} gives, in runs of many bytes; their order is that of the parts. */
+  @HostRead
+  public void toRuns(RunSink to) {
+    checkUsable("toRuns");
+    settle();
+    parts.inMemory().forEach(this::checkWritten);
+    bulk().read(to);
   }
 
   /** One element. */

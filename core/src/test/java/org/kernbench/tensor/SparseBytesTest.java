@@ -3,6 +3,7 @@ package org.kernbench.tensor;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -16,7 +17,8 @@ class SparseBytesTest {
     byte[] model = new byte[size];
     boolean[] written = new boolean[size];
     SplittableRandom random = new SplittableRandom(3);
-    for (int step = 0; step < 2000; step++) {
+    int[] loans = {0}; // that have not been given back
+    for (int step = 0; step < 4000; step++) {
       int n = random.nextInt(random.nextInt(10) == 0 ? 9000 : 40);
       int at = random.nextInt(size - n + 1);
       if (step % 3 == 0) {
@@ -29,6 +31,17 @@ class SparseBytesTest {
         memory.erase(at, n);
         Arrays.fill(model, at, at + n, (byte) 0);
         Arrays.fill(written, at, at + n, false);
+      } else if (step % 30 == 7) {
+        int many = random.nextInt(20_000);
+        int to = random.nextInt(size - many + 1);
+        byte[] data = new byte[many + 3];
+        random.nextBytes(data);
+        loans[0]++;
+        Loan loan = new Loan(MemorySegment.ofArray(data), () -> loans[0]--);
+        memory.lend(to, loan, 3, many);
+        loan.release();
+        System.arraycopy(data, 3, model, to, many);
+        Arrays.fill(written, to, to + many, true);
       } else if (step % 30 == 1) {
         byte[] pattern = new byte[1 + random.nextInt(7)];
         random.nextBytes(pattern);
@@ -50,6 +63,37 @@ class SparseBytesTest {
         assertThat(memory.isWritten(at, n)).isEqualTo(first < 0);
       }
     }
+    assertThat(loans[0]).isBetween(1, 10);
+    memory.erase(0, size);
+    assertThat(loans[0]).isZero();
+  }
+
+  /** Each page is either a copy or lent, and a loan ends with the last page that needs it. */
+  @Test
+  void lend_ofWholePages_holdsNoCopy_andEndsWithTheLastPage() {
+    SparseBytes memory = new SparseBytes(1 << 20);
+    SparseBytes other = new SparseBytes(1 << 20);
+    int[] returned = {0};
+    byte[] lent = new byte[3 * 4096 + 100];
+    Arrays.fill(lent, (byte) 7);
+    Loan loan = new Loan(MemorySegment.ofArray(lent), () -> returned[0]++);
+    memory.lend(8192, loan, 0, 3 * 4096);
+    other.lend(8192 + 10, loan, 100, 3 * 4096);
+    loan.release();
+    byte[] read = new byte[1];
+    lent[5000] = 9; // seen: nothing was copied
+    memory.read(8192 + 5000, read, 0, 1);
+    assertThat(read[0]).isEqualTo((byte) 9);
+    memory.write(8192 + 5000, new byte[] {1}, 0, 1);
+    assertThat(lent[5000]).as("the lender's bytes are never written").isEqualTo((byte) 9);
+    memory.erase(8192 + 4096, 4096);
+    memory.erase(8192, 4096);
+    other.erase(0, 1 << 20);
+    assertThat(returned[0]).isZero();
+    memory.erase(8192 + 8192 + 5, 10);
+    assertThat(returned[0]).as("the last page was cut, so it is a copy").isEqualTo(1);
+    memory.read(8192 + 8192, read, 0, 1);
+    assertThat(read[0]).isEqualTo((byte) 7);
   }
 
   @Test

@@ -7,6 +7,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.PhysicalAddress;
 import org.kernbench.machine.Place;
 import org.kernbench.machine.SimulationException;
+import org.kernbench.tensor.Loan;
 import org.kernbench.tensor.SparseBytes;
 
 /**
@@ -40,6 +41,13 @@ public final class Memories {
     Place place = place(to);
     check(place, bytes, to);
     memory(place).write(place.offset(), from, offset, bytes);
+  }
+
+  /** Writes bytes of a loan, of which whole pages are not copied. */
+  public void lend(PhysicalAddress to, Loan loan, long from, long bytes) {
+    Place place = place(to);
+    check(place, bytes, to);
+    memory(place).lend(place.offset(), loan, from, bytes);
   }
 
   /** Reads what a region has in one memory, from {@code physical} on. */
@@ -100,7 +108,7 @@ public final class Memories {
     return byNode.computeIfAbsent(place.nodeId(), n -> new SparseBytes(machine.memoryBytes(n)));
   }
 
-  private void check(Place place, int bytes, PhysicalAddress address) {
+  private void check(Place place, long bytes, PhysicalAddress address) {
     long size = machine.memoryBytes(place.nodeId());
     if (place.offset() + bytes > size) {
       throw new SimulationException(

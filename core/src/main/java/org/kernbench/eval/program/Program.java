@@ -1,15 +1,5 @@
 package org.kernbench.eval.program;
 
-import static java.nio.file.StandardOpenOption.READ;
-import static java.nio.file.StandardOpenOption.WRITE;
-
-import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -19,7 +9,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Consumer;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
@@ -30,7 +19,6 @@ import org.kernbench.device.SimulatorOptions;
 import org.kernbench.device.log.SourceLine;
 import org.kernbench.eval.output.Json;
 import org.kernbench.eval.output.JsonObject;
-import org.kernbench.eval.output.OutputException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -56,6 +44,7 @@ import org.kernbench.torch.placement.DpPolicy;
 public final class Program implements AutoCloseable {
   private final Torch root;
   private final Asker author;
+  private final ArrayFiles files = new ArrayFiles();
   private final Map<Long, Tensor> tensors = new HashMap<>();
   private final Map<Long, Launch> launches = new HashMap<>();
   private final Map<Long, ProcessGroup> groups = new HashMap<>();
@@ -156,16 +145,16 @@ public final class Program implements AutoCloseable {
       }
       case "write" -> {
         if (a.flag("rounded")) {
-          tensor.copyInPlace(doubles(bytes(a.text("file"))));
+          tensor.copyInPlace(files.doubles(a.text("file")));
         } else {
-          fromFile(a.text("file"), tensor::copyInPlace);
+          files.write(a.text("file"), tensor);
         }
       }
       case "read" -> {
         if (a.flag("exact")) {
-          write(a.text("file"), bytes(tensor.toDoubles()));
+          files.save(a.text("file"), tensor.toDoubles());
         } else {
-          toFile(a.text("file"), tensor);
+          files.read(a.text("file"), tensor);
         }
       }
       case "fill" -> tensor.fillInPlace(a.number("x"));
@@ -174,63 +163,6 @@ public final class Program implements AutoCloseable {
       default -> throw Tape.unknown("op", op);
     }
     return Map.of();
-  }
-
-  /** Values in f64, which any dtype is rounded from once. */
-  private static double[] doubles(byte[] bytes) {
-    double[] values = new double[bytes.length / Double.BYTES];
-    ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).asDoubleBuffer().get(values);
-    return values;
-  }
-
-  private static byte[] bytes(double[] values) {
-    byte[] bytes = new byte[Math.multiplyExact(values.length, Double.BYTES)];
-    ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).asDoubleBuffer().put(values);
-    return bytes;
-  }
-
-  private static byte[] bytes(String file) {
-    try {
-      return Files.readAllBytes(Path.of(file));
-    } catch (IOException e) {
-      throw new UsageException("file " + file + " cannot be read: " + e.getMessage());
-    }
-  }
-
-  /** Shows a file as memory. */
-  private static void fromFile(String file, Consumer<MemorySegment> use) {
-    try (FileChannel channel = FileChannel.open(Path.of(file), READ);
-        Arena arena = Arena.ofConfined()) {
-      use.accept(channel.map(FileChannel.MapMode.READ_ONLY, 0, channel.size(), arena));
-    } catch (IOException e) {
-      throw new UsageException("file " + file + " cannot be read: " + e.getMessage());
-    }
-  }
-
-  /**
-   * Writes a tensor's bytes over a file of that size. The author has reserved its memory: a fault
-   * in the middle would be no exception.
-   */
-  private static void toFile(String file, Tensor tensor) {
-    try (FileChannel channel = FileChannel.open(Path.of(file), READ, WRITE);
-        Arena arena = Arena.ofConfined()) {
-      if (channel.size() != tensor.sizeBytes()) {
-        throw new UsageException(
-            "file %s has %s bytes; expected one of the tensor's %s"
-                .formatted(file, channel.size(), tensor.sizeBytes()));
-      }
-      tensor.toMemory(channel.map(FileChannel.MapMode.READ_WRITE, 0, tensor.sizeBytes(), arena));
-    } catch (IOException e) {
-      throw new OutputException("file " + file + " cannot be written: " + e.getMessage(), e);
-    }
-  }
-
-  private static void write(String file, byte[] bytes) {
-    try {
-      Files.write(Path.of(file), bytes);
-    } catch (IOException e) {
-      throw new OutputException("file " + file + " cannot be written: " + e.getMessage(), e);
-    }
   }
 
   // ---- kernels ----
@@ -474,5 +406,6 @@ public final class Program implements AutoCloseable {
   @Override
   public void close() {
     root.close();
+    files.close();
   }
 }
