@@ -27,8 +27,8 @@ import picocli.CommandLine.Parameters;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
-      "Finds values of a machine's keys with which simulated times are as measured ones, and writes",
-      "a machine that extends it. Says how far off the rows are that it has not looked at."
+      "Finds values of a machine's keys with which simulated times are as measured ones.",
+      "Writes a machine that extends it, and says how far off rows are that it has not looked at."
     },
     optionListHeading = "%nOptions%n",
     sortOptions = false,

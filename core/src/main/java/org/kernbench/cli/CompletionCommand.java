@@ -17,8 +17,8 @@ import picocli.CommandLine.Spec;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
-      "Prints a script that completes commands, options, benches, machines, and names and values",
-      "of parameters, in bash and zsh."
+      "Prints a script with which bash and zsh complete commands, options and values.",
+      "It knows benches, machines, and names and values of parameters, too."
     },
     optionListHeading = "%n",
     footerHeading = "%nExamples%n",
