@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.lang.foreign.MemorySegment;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.DynamicTest;
@@ -25,6 +26,7 @@ final class HostReadTest {
           "Tensor.toDoubles",
           "Tensor.toFloats",
           "Tensor.toMemory",
+          "Tensor.toRuns",
           "Tensor.toString",
           "Torch.saveAll");
 
@@ -60,7 +62,7 @@ final class HostReadTest {
   @Test
   void tensor_publicMethodWithContents_isMarked() {
     List<String> describing =
-        List.of("name", "sizeBytes", "isClosed", "version", "changes", "isOfHost");
+        List.of("name", "sizeBytes", "isClosed", "version", "changes", "isOfHost", "isInRuns");
     for (Method m : Tensor.class.getDeclaredMethods()) {
       Class<?> type = m.getReturnType();
       boolean gives =
@@ -102,6 +104,11 @@ final class HostReadTest {
           byte[] bytes = new byte[4];
           t.toMemory(MemorySegment.ofArray(bytes));
           assertThat(bytes).containsExactly(0, 0, (byte) 0x80, 0x3F);
+        }
+        case "Tensor.toRuns" -> {
+          List<byte[]> runs = new ArrayList<>();
+          t.toRuns((position, bytes, count) -> runs.add(Arrays.copyOf(bytes, count)));
+          assertThat(runs).containsExactly(new byte[] {0, 0, (byte) 0x80, 0x3F});
         }
         case "Tensor.toString" -> assertThat(t.toString()).contains("1.0");
         default -> throw new AssertionError("no test of " + reader);
