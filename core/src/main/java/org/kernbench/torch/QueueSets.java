@@ -10,6 +10,7 @@ import java.util.Map;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.Simulator;
+import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.spec.BufferKind;
@@ -39,6 +40,11 @@ final class QueueSets {
 
   QueueSets(Simulator simulator) {
     this.simulator = simulator;
+  }
+
+  /** What kernels may use of each TCM beside all sets: half. */
+  static long roomBeside(Machine machine) {
+    return machine.pe().tcm().sizeBytes() / 2;
   }
 
   /**
@@ -102,11 +108,12 @@ final class QueueSets {
 
   /** Removes sets until those that stay take at most half of each TCM with another one. */
   private void leaveHalf(QueuePlan plan, Runnable wait) {
-    long half = simulator.machine().pe().tcm().sizeBytes() / 2;
+    Machine machine = simulator.machine();
+    long most = machine.pe().tcm().sizeBytes() - roomBeside(machine);
     Map<Pe, Long> more = new HashMap<>();
     addTo(more, plan, 1);
     boolean waited = false;
-    while (!installed.isEmpty() && !fits(more, half)) {
+    while (!installed.isEmpty() && !fits(more, most)) {
       if (!evict()) {
         if (waited) {
           return; // who holds them is not done yet: half is a wish

@@ -398,6 +398,11 @@ public final class Torch implements AutoCloseable {
     return session.machine();
   }
 
+  /** What kernels may use of each TCM, whatever collectives have queues of messages there. */
+  public long roomBesideQueues() {
+    return QueueSets.roomBeside(machine());
+  }
+
   /** Ends kernels that are still under way. A rank's view closes nothing. */
   @Override
   public void close() {

@@ -20,8 +20,9 @@ import org.kernbench.torch.collective.ReduceKind;
  * maximum, the target's logit, the sum of exponentials; one more with label smoothing.
  *
  * <p>Computed in f32 or better; logits are never changed. A target that no rank owns, for example
- * -100, adds no target term: the caller's loss mask must leave it out. Source: {@code
- * docs/spec/megatron.md} 8.5.
+ * -100, adds no target term: the caller's loss mask must leave it out. A row of logits that is too
+ * wide for the TCM is taken in pieces ({@link WideRows}). Source: {@code docs/spec/megatron.md}
+ * 8.5.
  */
 final class CrossEntropy implements Dependent {
   private final Graph graph;
@@ -58,28 +59,36 @@ final class CrossEntropy implements Dependent {
     DType working = Compute.working(logits.dtype());
     Tensor target = targets(targets);
     Tensor most = perRow("max", rows, working);
-    compute.rows(
-        graph.name("max"),
-        rows,
-        List.of(RowArg.rows(logits.value(), columns)),
-        List.of(RowArg.rows(most, 1)),
-        (tl, x) -> List.of(x.get(0).max(1).expandDims(1)));
+    new WideRows(
+            compute,
+            rows,
+            columns,
+            List.of(RowArg.rows(logits.value(), columns)),
+            List.of(RowArg.rows(most, 1)),
+            Value::maximum,
+            (tl, x, first, width) -> List.of(x.get(0).max(1).expandDims(1)))
+        .launch(graph.name("max"));
     if (tp.size() > 1) {
       tp.allReduce(most, ReduceKind.MAX);
     }
     Tensor ownTarget = perRow("target", rows, working);
     Tensor ownSum = perRow("sum", rows, working);
     Tensor ownTotal = perRow("total", rows, working);
-    compute.rows(
-        graph.name("exp-sum"),
-        rows,
-        List.of(RowArg.rows(logits.value(), columns), RowArg.rows(most, 1), RowArg.rows(target, 1)),
-        List.of(RowArg.rows(ownTarget, 1), RowArg.rows(ownSum, 1), RowArg.rows(ownTotal, 1)),
-        (tl, x) -> {
-          Value shifted = x.get(0).sub(x.get(1));
-          Value hit = isTarget(tl, x.get(2), columns);
-          return List.of(rowSum(tl.where(hit, shifted, 0)), rowSum(shifted.exp()), rowSum(shifted));
-        });
+    new WideRows(
+            compute,
+            rows,
+            columns,
+            List.of(
+                RowArg.rows(logits.value(), columns), RowArg.rows(most, 1), RowArg.rows(target, 1)),
+            List.of(RowArg.rows(ownTarget, 1), RowArg.rows(ownSum, 1), RowArg.rows(ownTotal, 1)),
+            Value::add,
+            (tl, x, first, width) -> {
+              Value shifted = x.get(0).sub(x.get(1));
+              Value hit = isTarget(tl, x.get(2), first, width);
+              return List.of(
+                  rowSum(tl.where(hit, shifted, 0)), rowSum(shifted.exp()), rowSum(shifted));
+            })
+        .launch(graph.name("exp-sum"));
     Tensor targetLogit = summed(ownTarget, rows, "target");
     Tensor sum = summed(ownSum, rows, "sum");
     Tensor total = smoothing > 0 ? summed(ownTotal, rows, "total") : ownTotal;
@@ -109,21 +118,25 @@ final class CrossEntropy implements Dependent {
   private Tensor backward(Variable logits, Tensor target, Tensor most, Tensor sum, Tensor grad) {
     int columns = logits.columns();
     Tensor d = compute.empty(graph.name("softmax-grad"), logits.shape(), logits.dtype());
-    compute.rows(
-        graph.name("softmax-grad"),
-        logits.rows(),
-        List.of(
-            RowArg.rows(logits.value(), columns),
-            RowArg.rows(most, 1),
-            RowArg.rows(sum, 1),
-            RowArg.rows(target, 1),
-            RowArg.rows(grad, 1)),
-        List.of(RowArg.rows(d, columns)),
-        (tl, x) -> {
-          Value p = x.get(0).sub(x.get(1)).exp().div(x.get(2));
-          Value less = tl.where(isTarget(tl, x.get(3), columns), p.sub(1 - smoothing), p);
-          return List.of(less.sub(smoothing / vocabulary).mul(x.get(4)));
-        });
+    new WideRows(
+            compute,
+            logits.rows(),
+            columns,
+            List.of(
+                RowArg.rows(logits.value(), columns),
+                RowArg.rows(most, 1),
+                RowArg.rows(sum, 1),
+                RowArg.rows(target, 1),
+                RowArg.rows(grad, 1)),
+            List.of(RowArg.rows(d, columns)),
+            Value::add,
+            (tl, x, first, width) -> {
+              Value p = x.get(0).sub(x.get(1)).exp().div(x.get(2));
+              Value hit = isTarget(tl, x.get(3), first, width);
+              Value less = tl.where(hit, p.sub(1 - smoothing), p);
+              return List.of(less.sub(smoothing / vocabulary).mul(x.get(4)));
+            })
+        .launch(graph.name("softmax-grad"));
     return d;
   }
 
@@ -154,8 +167,8 @@ final class CrossEntropy implements Dependent {
             () -> Arrays.stream(targets).mapToDouble(t -> t < 0 ? -1 : t - first).toArray()));
   }
 
-  private static Value isTarget(Tl tl, Value target, int columns) {
-    return tl.arange(0, columns).reshape(1, columns).eq(target);
+  private static Value isTarget(Tl tl, Value target, int first, int width) {
+    return tl.arange(first, first + width).reshape(1, width).eq(target);
   }
 
   private static Value rowSum(Value x) {
