@@ -44,7 +44,7 @@ final class ClosedSwitchTest {
   private static final Map<String, Integer> ALLOWED =
       new TreeMap<>(
           Map.of(
-              "org/kernbench/device/TimedPort.java", 2,
+              "org/kernbench/device/simulator/TimedPort.java", 2,
               "org/kernbench/device/log/CostModel.java", 1,
               "org/kernbench/eval/sweep/ResultStore.java", 1,
               "org/kernbench/tensor/CodeTable.java", 1,

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import org.kernbench.ccl.CollectiveTrial.Question;
-import org.kernbench.device.Simulator;
+import org.kernbench.device.simulator.Simulator;
 import org.kernbench.tl.Shard;
 import org.kernbench.torch.collective.CollectiveCall;
 import org.kernbench.torch.collective.CollectiveOp;

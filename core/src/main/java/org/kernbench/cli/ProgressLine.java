@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
-import org.kernbench.device.RunWatch;
+import org.kernbench.device.simulator.RunWatch;
 import org.kernbench.eval.Progress;
 
 /**

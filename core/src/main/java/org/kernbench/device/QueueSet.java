@@ -3,7 +3,7 @@ package org.kernbench.device;
 /**
  * Message queues that are installed on a machine, beside those of other sets. Kernels are launched
  * with the set whose directions they name ({@link LaunchRequest#with}). Its slots take their room
- * until {@link Simulator#uninstall}.
+ * until the host uninstalls them.
  */
 public interface QueueSet {
   /** What was installed. */

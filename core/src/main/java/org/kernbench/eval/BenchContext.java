@@ -11,8 +11,8 @@ import org.kernbench.config.Problem;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.device.check.Findings;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.machine.Machine;
 
 /** What a bench gets: its parameters, and the machine and configuration that the user chose. */

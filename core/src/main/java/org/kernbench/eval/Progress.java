@@ -1,7 +1,7 @@
 package org.kernbench.eval;
 
 import java.util.Optional;
-import org.kernbench.device.RunWatch;
+import org.kernbench.device.simulator.RunWatch;
 
 /** Hears how far a run of many points is. */
 @FunctionalInterface

@@ -2,8 +2,8 @@ package org.kernbench.torch;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kernbench.device.Simulator;
 import org.kernbench.device.memory.AddressMapping;
+import org.kernbench.device.simulator.Simulator;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
-import org.kernbench.device.Simulator;
+import org.kernbench.device.simulator.Simulator;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;

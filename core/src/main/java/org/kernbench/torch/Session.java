@@ -20,7 +20,7 @@ import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.ReusableProgram;
-import org.kernbench.device.Simulator;
+import org.kernbench.device.simulator.Simulator;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;

@@ -1,6 +1,6 @@
 package org.kernbench.torch;
 
-import org.kernbench.device.Simulator;
+import org.kernbench.device.simulator.Simulator;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 

@@ -13,7 +13,7 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.kernbench.device.Launch;
 import org.kernbench.device.QueueSet;
-import org.kernbench.device.Simulator;
+import org.kernbench.device.simulator.Simulator;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;

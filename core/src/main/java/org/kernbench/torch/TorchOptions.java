@@ -2,8 +2,8 @@ package org.kernbench.torch;
 
 import java.util.Optional;
 import org.kernbench.device.Mode;
-import org.kernbench.device.SimulatorOptions;
 import org.kernbench.device.Watch;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.torch.collective.CollectiveBackend;
 import org.kernbench.torch.placement.Spread;
 

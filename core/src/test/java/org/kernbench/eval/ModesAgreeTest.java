@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
-import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.eval.benches.AllReduceRun;
 import org.kernbench.eval.benches.Pattern;
 import org.kernbench.machine.Machine;

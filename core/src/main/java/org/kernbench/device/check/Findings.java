@@ -13,8 +13,8 @@ import org.kernbench.machine.Machine;
 
 /**
  * What checked execution finds, over all simulators that are opened with it ({@link
- * org.kernbench.device.SimulatorOptions#checkedBy}). One finding for each pair of source lines and
- * tensor, in the order in which they are found; complete when the simulators are closed.
+ * org.kernbench.device.simulator.SimulatorOptions#checkedBy}). One finding for each pair of source
+ * lines and tensor, in the order in which they are found; complete when the simulators are closed.
  */
 public final class Findings implements Watch.Source {
   /** More distinct findings than this are counted and not kept. */

@@ -15,9 +15,9 @@ public final class KernelLines {
       Set.of(
           "org.kernbench.device.check.CheckedPort",
           "org.kernbench.device.log.KernelLines",
-          "org.kernbench.device.MachineParts",
-          "org.kernbench.device.TimedPort",
-          "org.kernbench.device.ValuesExecutor",
+          "org.kernbench.device.simulator.MachineParts",
+          "org.kernbench.device.simulator.TimedPort",
+          "org.kernbench.device.simulator.ValuesExecutor",
           "org.kernbench.tl.CompositeGemm",
           "org.kernbench.tl.Scope",
           "org.kernbench.tl.Tl",

@@ -13,7 +13,7 @@ import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
-import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
-import org.kernbench.device.FabricTwin;
+import org.kernbench.device.simulator.FabricTwin;
 import org.kernbench.sim.EventQueue;
 import org.kernbench.sim.HeapEventQueue;
 import org.kernbench.sim.Rate;

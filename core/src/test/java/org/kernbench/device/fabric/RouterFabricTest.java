@@ -9,10 +9,10 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.kernbench.device.FlitMeshTraffic;
-import org.kernbench.device.FlitMeshTraffic.Pattern;
-import org.kernbench.device.RouterMesh;
-import org.kernbench.device.WormholeMesh;
+import org.kernbench.device.simulator.FlitMeshTraffic;
+import org.kernbench.device.simulator.FlitMeshTraffic.Pattern;
+import org.kernbench.device.simulator.RouterMesh;
+import org.kernbench.device.simulator.WormholeMesh;
 import org.kernbench.machine.spec.RouterAllocator;
 import org.kernbench.machine.spec.RouterSpec;
 

@@ -14,10 +14,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
-import org.kernbench.device.DeviceRig;
 import org.kernbench.device.Mode;
-import org.kernbench.device.RandomCase;
-import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.simulator.DeviceRig;
+import org.kernbench.device.simulator.RandomCase;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 

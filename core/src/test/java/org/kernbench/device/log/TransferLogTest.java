@@ -7,11 +7,11 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.kernbench.device.DeviceRig;
 import org.kernbench.device.Mode;
-import org.kernbench.device.RandomCase;
 import org.kernbench.device.Register;
-import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.simulator.DeviceRig;
+import org.kernbench.device.simulator.RandomCase;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.machine.Link;
 
 /** What is written down of every chunk satisfies the streaming rule that the fabric is built on. */

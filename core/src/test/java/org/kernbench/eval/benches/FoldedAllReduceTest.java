@@ -13,7 +13,7 @@ import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
-import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.eval.Folding;
 import org.kernbench.eval.Outcome;
 import org.kernbench.machine.Machine;

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.eval.Progress;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.Runner;

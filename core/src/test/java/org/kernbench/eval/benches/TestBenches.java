@@ -7,7 +7,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Outcome;

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.eval.report.Explanation;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.device.SimulatorOptions;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
