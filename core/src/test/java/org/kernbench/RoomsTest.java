@@ -40,13 +40,6 @@ final class RoomsTest {
   private static final int MOST_TYPES = 40;
   private static final int LARGEST_CIRCLE = 12;
 
-  /** Rooms with more types than a newcomer can hold, and why. */
-  private static final Map<String, Integer> MORE_TYPES = Map.of();
-
-  /** Rooms whose classes hang together in larger circles; smaller is fine, larger is not. */
-  private static final Map<String, Integer> LARGER_CIRCLES =
-      Map.of("nn.autograd", 14); // a graph and the operations that it offers
-
   private final Map<String, Set<String>> plan = plan();
   private final Map<JavaClass, Set<JavaClass>> uses = uses();
 
@@ -112,9 +105,7 @@ final class RoomsTest {
   void rooms_areSmallEnoughToKnow() {
     Map<String, Integer> sizes = new TreeMap<>();
     uses.keySet().forEach(type -> sizes.merge(room(type), 1, Integer::sum));
-    sizes.forEach((room, types) ->
-        assertThat(types).as(room).isLessThanOrEqualTo(MORE_TYPES.getOrDefault(room, MOST_TYPES)));
-    assertThat(sizes).containsKeys(MORE_TYPES.keySet().toArray(String[]::new));
+    sizes.forEach((room, types) -> assertThat(types).as(room).isLessThanOrEqualTo(MOST_TYPES));
   }
 
   @Test
@@ -125,7 +116,7 @@ final class RoomsTest {
       Set<JavaClass> circle = largestCircle(inside, uses::get);
       assertThat(circle.size())
           .as("%s: %s", room, circle.stream().map(JavaClass::getSimpleName).sorted().toList())
-          .isBetween(1, LARGER_CIRCLES.getOrDefault(room, LARGEST_CIRCLE));
+          .isBetween(1, LARGEST_CIRCLE);
     }
   }
 

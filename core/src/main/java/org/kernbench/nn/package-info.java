@@ -3,7 +3,7 @@
  *
  * <p>A {@link org.kernbench.nn.autograd.Graph} records one forward pass on one rank and runs it
  * backwards. Every forward and backward operation is a kernel on the rank's device, so it has a
- * value and a time; {@link org.kernbench.nn.autograd.Compute} holds those kernels. What a model
+ * value and a time; {@link org.kernbench.nn.kernels.Compute} holds those kernels. What a model
  * keeps between steps are its {@link org.kernbench.nn.autograd.Parameter}s.
  *
  * <p>A {@link org.kernbench.nn.parallel.RankGrid} says which ranks form which groups, a {@link

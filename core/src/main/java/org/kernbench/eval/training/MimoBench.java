@@ -18,7 +18,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Variable;
-import org.kernbench.nn.autograd.Work;
+import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.nn.compare.StepCheck;
 import org.kernbench.nn.compare.StepRecord;
 import org.kernbench.nn.compare.StepRecord.Kind;
@@ -170,7 +170,7 @@ public final class MimoBench implements Bench {
                 level,
                 TrainingFlops.boundPs(machine, flops / layout.ranks(), 1),
                 by -> timePs(new TwoModuleStep.Place(machine, ccl, level, by), setup));
-    Map<String, Work> work = new LinkedHashMap<>();
+    Map<String, WorkCount> work = new LinkedHashMap<>();
     int pes = new TwoModuleStep.Place(machine, ccl, level, spread).pes();
     StepBound step = new StepBound(machine, flops, layout.ranks(), pes);
     TwoModuleStep.run(
@@ -294,7 +294,7 @@ public final class MimoBench implements Bench {
 
   /** Trains on a rank, and records what it has at the end. */
   private static void train(
-      Worker worker, Setup s, StepRecord record, StepBound step, Map<String, Work> work) {
+      Worker worker, Setup s, StepRecord record, StepBound step, Map<String, WorkCount> work) {
     TwoModuleTraining.create(worker, s.model, s.layout, s.settings)
         .ifPresent(training -> {
           try (training) {
@@ -356,7 +356,7 @@ public final class MimoBench implements Bench {
       Setup setup,
       StepBound step,
       TrainingParams.Rows rows,
-      Map<String, Work> work) {
+      Map<String, WorkCount> work) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
     outcome.simulated(
         torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");

@@ -7,7 +7,7 @@ import java.util.Map;
 import org.kernbench.device.log.LaunchLog;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
-import org.kernbench.nn.autograd.Work;
+import org.kernbench.nn.kernels.WorkCount;
 
 /**
  * What the kernels of the first rank took, those of layers that are alike together, and what they
@@ -25,7 +25,7 @@ final class OperationRows {
   private static final class Sum {
     private long launches;
     private long ps;
-    private Work work = new Work(0, 0, 0);
+    private WorkCount work = new WorkCount(0, 0, 0);
   }
 
   /**
@@ -36,7 +36,7 @@ final class OperationRows {
    * @param totalPs of the whole run
    */
   OperationRows(
-      Machine machine, LaunchLog log, int sip, int pes, long totalPs, Map<String, Work> work) {
+      Machine machine, LaunchLog log, int sip, int pes, long totalPs, Map<String, WorkCount> work) {
     this.machine = machine;
     this.pes = pes;
     this.totalPs = totalPs;

@@ -7,7 +7,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.eval.training.TrainingProgram.Samples;
-import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Recipe;

@@ -3,7 +3,7 @@ package org.kernbench.eval.training;
 import java.util.List;
 import java.util.Map;
 import org.kernbench.eval.Param;
-import org.kernbench.nn.autograd.Work;
+import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.placement.RankLevel;
@@ -43,7 +43,7 @@ final class TrainingParams {
      *
      * @param work of the first rank, by kernel
      */
-    List<Map<String, Object>> of(Torch torch, CommunicationSums costs, Map<String, Work> work) {
+    List<Map<String, Object>> of(Torch torch, CommunicationSums costs, Map<String, WorkCount> work) {
       return switch (this) {
         case COLLECTIVES -> costs.rows();
         case OPERATIONS ->

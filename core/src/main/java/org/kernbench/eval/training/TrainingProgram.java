@@ -10,12 +10,12 @@ import java.util.Random;
 import java.util.function.IntUnaryOperator;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.training.TrainingBench.Setup;
-import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Variable;
-import org.kernbench.nn.autograd.Work;
+import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.nn.compare.StepRecord;
 import org.kernbench.nn.compare.StepRecord.Kind;
 import org.kernbench.nn.layers.Init;
@@ -77,20 +77,20 @@ final class TrainingProgram {
   }
 
   /** What the first rank launched, and what the memory held at the end of its step. */
-  private final Map<String, Work> work = new LinkedHashMap<>();
+  private final Map<String, WorkCount> work = new LinkedHashMap<>();
 
   private Optional<MemoryUse> memory = Optional.empty();
 
-  private void note(Worker w, Graph graph, Map<String, Work> more) {
+  private void note(Worker w, Graph graph, Map<String, WorkCount> more) {
     if (w.rank() == 0) {
-      graph.compute().work().forEach((name, one) -> work.merge(name, one, Work::plus));
-      more.forEach((name, one) -> work.merge(name, one, Work::plus));
+      graph.compute().work().forEach((name, one) -> work.merge(name, one, WorkCount::plus));
+      more.forEach((name, one) -> work.merge(name, one, WorkCount::plus));
       memory = Optional.of(w.torch().memory());
     }
   }
 
   /** What the first rank launched, by name. */
-  Map<String, Work> work() {
+  Map<String, WorkCount> work() {
     return work;
   }
 

@@ -2,6 +2,8 @@ package org.kernbench.nn.autograd;
 
 import java.util.Arrays;
 import java.util.List;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.HeadRows;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;

@@ -2,8 +2,10 @@ package org.kernbench.nn.autograd;
 
 import java.util.Arrays;
 import java.util.List;
-import org.kernbench.nn.autograd.Compute.RowArg;
 import org.kernbench.nn.autograd.Mapping.Move;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.Compute.RowArg;
+import org.kernbench.nn.kernels.WideRows;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;

@@ -2,7 +2,7 @@ package org.kernbench.nn.autograd;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kernbench.nn.autograd.Compute.BlockCopy;
+import org.kernbench.nn.kernels.Compute.BlockCopy;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
 

@@ -2,8 +2,10 @@ package org.kernbench.nn.autograd;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kernbench.nn.autograd.Compute.BlockCopy;
 import org.kernbench.nn.autograd.Mapping.Move;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.Compute.BlockCopy;
+import org.kernbench.nn.kernels.RowCollectives;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.Tensor;

@@ -10,9 +10,10 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.kernbench.device.Launch;
 import org.kernbench.machine.SimulationException;
-import org.kernbench.nn.autograd.Compute.BlockCopy;
-import org.kernbench.nn.autograd.Compute.Matrix;
-import org.kernbench.nn.autograd.Compute.RowArg;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.Compute.BlockCopy;
+import org.kernbench.nn.kernels.Compute.Matrix;
+import org.kernbench.nn.kernels.Compute.RowArg;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -217,17 +218,12 @@ public final class Graph implements AutoCloseable {
     for (Variable v : operands) {
       wanted |= wants(v);
     }
-    Variable result = new Variable(shaped(value, shape), shape, wanted);
+    Variable result = new Variable(Variable.shaped(value, shape), shape, wanted);
     if (wanted) {
       tape.add(new Tape.Node(place(), result, List.copyOf(operands), backward));
     }
     finite.result(result, operands);
     return result;
-  }
-
-  /** The same elements in a shape of their own, as users look at them. */
-  static Tensor shaped(Tensor tensor, Shape shape) {
-    return tensor.shape().equals(shape) ? tensor : tensor.view(0, shape, tensor.name());
   }
 
   /**

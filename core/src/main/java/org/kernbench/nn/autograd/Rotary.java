@@ -1,7 +1,8 @@
 package org.kernbench.nn.autograd;
 
 import java.util.List;
-import org.kernbench.nn.autograd.Compute.RowArg;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.Compute.RowArg;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;

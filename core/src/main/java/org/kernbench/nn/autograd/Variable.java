@@ -92,7 +92,12 @@ public sealed class Variable permits Parameter {
   }
 
   void setGrad(Tensor found) {
-    grad = Graph.shaped(found, shape);
+    grad = shaped(found, shape);
+  }
+
+  /** The same elements in a shape of their own, as users look at them. */
+  static Tensor shaped(Tensor tensor, Shape shape) {
+    return tensor.shape().equals(shape) ? tensor : tensor.view(0, shape, tensor.name());
   }
 
   /** The product of all extents but the last; a vector is one row. */

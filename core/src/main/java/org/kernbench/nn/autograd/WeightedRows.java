@@ -1,6 +1,7 @@
 package org.kernbench.nn.autograd;
 
 import java.util.List;
+import org.kernbench.nn.kernels.Compute;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;

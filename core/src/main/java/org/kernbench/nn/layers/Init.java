@@ -1,7 +1,7 @@
 package org.kernbench.nn.layers;
 
 import org.kernbench.device.Mode;
-import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Parameter.Sharding;
 import org.kernbench.tensor.DType;

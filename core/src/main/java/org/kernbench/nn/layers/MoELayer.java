@@ -15,7 +15,7 @@ import org.kernbench.nn.autograd.Mapping;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Parameter.Sharding;
 import org.kernbench.nn.autograd.Recipe;
-import org.kernbench.nn.autograd.RowCollectives;
+import org.kernbench.nn.kernels.RowCollectives;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.autograd.WeightedRows;
 import org.kernbench.nn.experts.Choices;

@@ -9,14 +9,14 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Mode;
-import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Recipe;
 import org.kernbench.nn.autograd.TwoModuleRecipe;
 import org.kernbench.nn.autograd.Variable;
-import org.kernbench.nn.autograd.Work;
+import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.nn.layers.Init;
 import org.kernbench.nn.optim.AdamW;
 import org.kernbench.nn.optim.DataParallel;
@@ -49,7 +49,7 @@ public final class TwoModuleTraining implements AutoCloseable {
   private final DataParallel languageData;
   private final MultiModuleOptimizer optimizer;
   private final Settings settings;
-  private final Map<String, Work> work = new LinkedHashMap<>();
+  private final Map<String, WorkCount> work = new LinkedHashMap<>();
   private @Nullable Tensor square;
 
   /** How parameters change. */
@@ -298,7 +298,7 @@ public final class TwoModuleTraining implements AutoCloseable {
           seen.see(i, loss.perToken());
           List<Tensor> both = List.of(sum, loss.sum().value());
           scratch.compute.mapInto("loss", sum, both, x -> x.get(0).add(x.get(1)));
-          graph.compute().work().forEach((name, one) -> work.merge(name, one, Work::plus));
+          graph.compute().work().forEach((name, one) -> work.merge(name, one, WorkCount::plus));
         }
       }
       divide(tokens);
@@ -310,9 +310,9 @@ public final class TwoModuleTraining implements AutoCloseable {
   }
 
   /** What {@link #train} has launched so far, by kernel. */
-  public Map<String, Work> work() {
-    Map<String, Work> all = new LinkedHashMap<>(work);
-    optimizer.work().forEach((name, one) -> all.merge(name, one, Work::plus));
+  public Map<String, WorkCount> work() {
+    Map<String, WorkCount> all = new LinkedHashMap<>(work);
+    optimizer.work().forEach((name, one) -> all.merge(name, one, WorkCount::plus));
     return all;
   }
 

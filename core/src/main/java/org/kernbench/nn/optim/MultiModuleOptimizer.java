@@ -9,9 +9,9 @@ import java.util.OptionalLong;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.UnaryOperator;
-import org.kernbench.nn.autograd.Compute;
-import org.kernbench.nn.autograd.Compute.BlockCopy;
-import org.kernbench.nn.autograd.Work;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.Compute.BlockCopy;
+import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.ProcessGroup;
@@ -110,10 +110,10 @@ public final class MultiModuleOptimizer implements AutoCloseable {
   }
 
   /** As {@link Optimizer#work}, of all modules. */
-  public Map<String, Work> work() {
-    Map<String, Work> all = new LinkedHashMap<>();
+  public Map<String, WorkCount> work() {
+    Map<String, WorkCount> all = new LinkedHashMap<>();
     for (Part part : parts.values()) {
-      part.optimizer.work().forEach((name, one) -> all.merge(name, one, Work::plus));
+      part.optimizer.work().forEach((name, one) -> all.merge(name, one, WorkCount::plus));
     }
     return all;
   }

@@ -4,9 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.autograd.Parameter;
-import org.kernbench.nn.autograd.Work;
+import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
@@ -67,7 +67,7 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
   }
 
   /** What has been launched so far. */
-  public final Map<String, Work> work() {
+  public final Map<String, WorkCount> work() {
     return compute.work();
   }
 

@@ -2,8 +2,8 @@ package org.kernbench.nn.placements;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.kernbench.nn.autograd.Compute;
-import org.kernbench.nn.autograd.Compute.BlockCopy;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.Compute.BlockCopy;
 import org.kernbench.nn.placements.Extents.Run;
 import org.kernbench.nn.placements.Placement.Partial;
 import org.kernbench.nn.placements.Placement.Replicate;

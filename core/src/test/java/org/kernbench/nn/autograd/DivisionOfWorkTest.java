@@ -7,6 +7,8 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.machine.Pe;
+import org.kernbench.nn.kernels.HeadRows;
+import org.kernbench.nn.kernels.TileGrid;
 import org.kernbench.torch.placement.Device;
 import org.kernbench.torch.placement.Mesh;
 import org.kernbench.torch.placement.RankLevel;

@@ -16,7 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.device.Mode;
 import org.kernbench.nn.Ranks;
-import org.kernbench.nn.autograd.Compute;
+import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Variable;

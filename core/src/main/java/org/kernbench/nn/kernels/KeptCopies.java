@@ -1,4 +1,4 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -7,7 +7,7 @@ import java.util.function.Supplier;
 import org.kernbench.torch.Tensor;
 
 /** Copies of a parameter that stay with it from step to step (ADR 0171). */
-final class KeptCopies {
+public final class KeptCopies {
   /** Copies for one use, which make themselves anew where the parameter has changed. */
   interface Kept extends AutoCloseable {
     /** Whether they are of this tensor, rather than of one in whose place it has come. */

@@ -1,4 +1,4 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;

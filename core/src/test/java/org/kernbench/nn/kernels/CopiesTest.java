@@ -1,4 +1,4 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -12,6 +12,9 @@ import org.kernbench.device.Mode;
 import org.kernbench.device.log.LaunchLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.Copies;
+import org.kernbench.nn.kernels.Pace;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;

@@ -1,4 +1,4 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -11,7 +11,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
-import org.kernbench.nn.autograd.Compute.Matrix;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.Compute.Matrix;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;

@@ -1,8 +1,8 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import java.util.List;
 import org.kernbench.device.Mode;
-import org.kernbench.nn.autograd.Compute.Matrix;
+import org.kernbench.nn.kernels.Compute.Matrix;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;

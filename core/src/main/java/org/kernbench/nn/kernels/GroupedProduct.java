@@ -1,9 +1,9 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import java.util.ArrayList;
 import java.util.List;
 import org.kernbench.machine.spec.GemmSpec;
-import org.kernbench.nn.autograd.Compute.Matrix;
+import org.kernbench.nn.kernels.Compute.Matrix;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;
@@ -19,7 +19,7 @@ import org.kernbench.torch.Tensor;
  * dealt over the PEs together, so that a small product leaves no PE idle. As in {@link Product} one
  * PE forms a tile over all of k in ascending order, so the bits depend on no division.
  */
-final class GroupedProduct implements Dependent {
+public final class GroupedProduct implements Dependent {
   /** Tiles along each side that a PE makes at once. */
   private static final int SIDE = 2;
 
@@ -37,7 +37,7 @@ final class GroupedProduct implements Dependent {
    * @param c as many columns as the product
    * @param add whether the product is added to what is there
    */
-  record Part(
+  public record Part(
       Matrix a,
       int aRow,
       int aColumn,
@@ -49,12 +49,12 @@ final class GroupedProduct implements Dependent {
       boolean add) {}
 
   /** Extents of a product. */
-  record Extents(int m, int n, int k) {}
+  public record Extents(int m, int n, int k) {}
 
   /** Neighbouring tiles of one product. */
   private record Block(int part, int row, int rows, int column, int columns) {}
 
-  GroupedProduct(Compute compute, String name, List<Part> parts) {
+  public GroupedProduct(Compute compute, String name, List<Part> parts) {
     this.compute = compute;
     this.name = name;
     this.parts = parts;
@@ -77,7 +77,7 @@ final class GroupedProduct implements Dependent {
     return List.of(compute, parts, tileM, tileN);
   }
 
-  void launch() {
+  public void launch() {
     if (blocks.isEmpty()) {
       return;
     }

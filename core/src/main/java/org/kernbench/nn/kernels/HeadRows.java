@@ -1,4 +1,4 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +21,7 @@ import org.kernbench.torch.placement.Mesh;
  * what is read again and again each column of cubes gets a copy of its heads, by rows over the PEs
  * of every cube: there a tile lies on one PE or two, near its readers.
  */
-final class HeadRows implements Dependent, AutoCloseable {
+public final class HeadRows implements Dependent, AutoCloseable {
   private final Tensor tensor;
   private final @Nullable Copies copies;
   private final int rows;
@@ -44,7 +44,7 @@ final class HeadRows implements Dependent, AutoCloseable {
    *
    * @param size elements of a head in a row
    */
-  static HeadRows of(Tensor tensor, int rows, int batch, int heads, int size) {
+  public static HeadRows of(Tensor tensor, int rows, int batch, int heads, int size) {
     return new HeadRows(tensor, null, rows, batch, heads, size);
   }
 
@@ -54,7 +54,7 @@ final class HeadRows implements Dependent, AutoCloseable {
    * @param beside whether they have been there for long, so that they can be copied beside the
    *     kernels before
    */
-  HeadRows gathered(Compute compute, String name, boolean beside) {
+  public HeadRows gathered(Compute compute, String name, boolean beside) {
     if (compute.places() == 1 || rows == 0) {
       return this;
     }
@@ -91,22 +91,22 @@ final class HeadRows implements Dependent, AutoCloseable {
     return List.of(copies == null ? tensor : copies, rows, batch, heads, size);
   }
 
-  DType dtype() {
+  public DType dtype() {
     return tensor.dtype();
   }
 
   /** Bytes of all copies but one. */
-  long surplusBytes() {
+  public long surplusBytes() {
     return copies == null ? 0 : copies.all().sizeBytes() - tensor.sizeBytes();
   }
 
   /** What to pass to kernels that read them. */
-  List<Tensor> tensors() {
+  public List<Tensor> tensors() {
     return copies == null ? List.of(tensor) : copies.tensors();
   }
 
   /** {@code [count, size]} of a sample's head. */
-  Slice block(Tl tl, int sample, int head, int row, int count) {
+  public Slice block(Tl tl, int sample, int head, int row, int count) {
     int of = sample * heads + head;
     return copies == null
         ? source(tl, of, row, count)
@@ -116,7 +116,7 @@ final class HeadRows implements Dependent, AutoCloseable {
   }
 
   /** Leaves copies to the owner of what is made in the graph. */
-  void leaveTo(Compute compute) {
+  public void leaveTo(Compute compute) {
     if (copies != null) {
       compute.own(copies.all());
     }
@@ -133,7 +133,7 @@ final class HeadRows implements Dependent, AutoCloseable {
   // ---- who works on which tiles ----
 
   /** One tile of one head of one sample. */
-  interface Visit {
+  public interface Visit {
     void tile(int sample, int head, int row, int count);
   }
 
@@ -142,7 +142,7 @@ final class HeadRows implements Dependent, AutoCloseable {
    * of a column the tiles of these. Later rows see more keys (earlier keys are seen by more rows),
    * so tiles are dealt there and back: who has a long one has a short one next.
    */
-  static void deal(
+  public static void deal(
       Mesh mesh, int place, int samples, int headCount, int rows, int tile, Visit visit) {
     int pes = mesh.axes().get(2).size();
     int columns = Math.min(mesh.axes().get(1).size(), samples * headCount);

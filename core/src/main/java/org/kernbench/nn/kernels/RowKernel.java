@@ -1,11 +1,11 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.nn.autograd.Compute.RowArg;
-import org.kernbench.nn.autograd.Compute.RowFormula;
+import org.kernbench.nn.kernels.Compute.RowArg;
+import org.kernbench.nn.kernels.Compute.RowFormula;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;

@@ -1,4 +1,4 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -11,6 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Mode;
 import org.kernbench.nn.Ranks;
+import org.kernbench.nn.kernels.WideRows;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.placement.RankLevel;

@@ -1,4 +1,4 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.ComputeOp;
 import org.kernbench.machine.spec.GemmMode;
 import org.kernbench.machine.spec.GemmSpec;
-import org.kernbench.nn.autograd.Compute.Matrix;
-import org.kernbench.nn.autograd.TileGrid.Range;
-import org.kernbench.nn.autograd.TileGrid.Rectangle;
+import org.kernbench.nn.kernels.Compute.Matrix;
+import org.kernbench.nn.kernels.TileGrid.Range;
+import org.kernbench.nn.kernels.TileGrid.Rectangle;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;

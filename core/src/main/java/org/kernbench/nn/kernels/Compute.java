@@ -1,4 +1,4 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -82,7 +82,7 @@ public final class Compute implements Dependent {
   /** Copies of operands that the next products may need again, the latest last. */
   private final Deque<Panels> panels = new ArrayDeque<>();
 
-  private final Map<String, Work> work = new LinkedHashMap<>();
+  private final Map<String, WorkCount> work = new LinkedHashMap<>();
 
   /** What they take on each PE. */
   private long panelBytes;
@@ -104,19 +104,19 @@ public final class Compute implements Dependent {
   }
 
   /** What has been launched so far, by name in the order of first launches. */
-  public Map<String, Work> work() {
+  public Map<String, WorkCount> work() {
     return Collections.unmodifiableMap(work);
   }
 
   /** Counts a launch that touches all of some tensors. */
   private void count(String name, List<Tensor> written, List<Tensor> read) {
     countBytes(name, bytes(written) + bytes(read));
-    work.merge(name, new Work(1, 0, 0), Work::plus);
+    work.merge(name, new WorkCount(1, 0, 0), WorkCount::plus);
   }
 
   /** Counts what memory must read and write, in one launch or several. */
-  void countBytes(String name, long bytes) {
-    work.merge(name, new Work(0, 0, bytes), Work::plus);
+  public void countBytes(String name, long bytes) {
+    work.merge(name, new WorkCount(0, 0, bytes), WorkCount::plus);
   }
 
   private static long bytes(List<Tensor> tensors) {
@@ -124,8 +124,8 @@ public final class Compute implements Dependent {
   }
 
   /** Counts products of a launch. */
-  void countFlops(String name, double flops) {
-    work.merge(name, new Work(0, flops, 0), Work::plus);
+  public void countFlops(String name, double flops) {
+    work.merge(name, new WorkCount(0, flops, 0), WorkCount::plus);
   }
 
   Torch torch() {
@@ -133,11 +133,11 @@ public final class Compute implements Dependent {
   }
 
   /** Tells of every launch from now on that goes on beside no other. */
-  void tell(Consumer<Launch> who) {
+  public void tell(Consumer<Launch> who) {
     listener = who;
   }
 
-  void tells(Launch launch) {
+  public void tells(Launch launch) {
     listener.accept(launch);
   }
 
@@ -152,7 +152,7 @@ public final class Compute implements Dependent {
   }
 
   /** Bytes of a value of which some ten can be alive at once. */
-  int blockBytes() {
+  public int blockBytes() {
     return blockBytes;
   }
 
@@ -177,13 +177,13 @@ public final class Compute implements Dependent {
   }
 
   /** The same with host values, which are computed only where there are any. */
-  static Tensor spread(
+  public static Tensor spread(
       Torch torch, String name, Shape shape, DType dtype, Supplier<double[]> values) {
     return filled(torch, spread(torch, name, shape, dtype), values);
   }
 
   /** The same, all of it on each PE that computes. */
-  static Tensor everywhere(
+  public static Tensor everywhere(
       Torch torch, String name, Shape shape, DType dtype, Supplier<double[]> values) {
     Layout layout = Layout.all(torch.mesh(), new Layout.Replicate());
     return filled(torch, torch.empty(shape, dtype, layout, name), values);
@@ -210,7 +210,7 @@ public final class Compute implements Dependent {
 
   /** What one place of several does. */
   @FunctionalInterface
-  interface Share {
+  public interface Share {
     /**
      * Says its commands.
      *
@@ -221,7 +221,7 @@ public final class Compute implements Dependent {
   }
 
   /** Units of work in their order, as evenly as they go over as many PEs as there are units. */
-  void cut(String name, int units, List<Tensor> written, List<Tensor> read, Share share) {
+  public void cut(String name, int units, List<Tensor> written, List<Tensor> read, Share share) {
     deal(
         name,
         units,
@@ -237,12 +237,12 @@ public final class Compute implements Dependent {
 
   /** What one place of several does. */
   @FunctionalInterface
-  interface Hand {
+  public interface Hand {
     void run(Tl tl, int place, int places);
   }
 
   /** Launches on as many PEs as there are units, at most all. */
-  void deal(String name, int units, List<Tensor> written, List<Tensor> read, Hand hand) {
+  public void deal(String name, int units, List<Tensor> written, List<Tensor> read, Hand hand) {
     if (units > 0) {
       count(name, written, read);
       launch(name, Math.min(units, mesh.size()), written, read, hand);
@@ -331,7 +331,7 @@ public final class Compute implements Dependent {
    * Where a vector is read by all PEs: its value, or if that would keep one memory busy for long,
    * copies of a parameter's on all PEs, which stay with it.
    */
-  Tensor near(String name, Tensor value, KeptCopies kept) {
+  public Tensor near(String name, Tensor value, KeptCopies kept) {
     if (!isPackage() || allReadPs(value) < copyCost(0).oncePs()) {
       return value;
     }
@@ -358,7 +358,7 @@ public final class Compute implements Dependent {
   }
 
   /** Operands may be written from now on. */
-  void forgetPanels() {
+  public void forgetPanels() {
     panels.forEach(Panels::close);
     panels.clear();
     panelBytes = 0;
@@ -375,12 +375,12 @@ public final class Compute implements Dependent {
   }
 
   /** Whether the PEs that compute are those of several cubes. */
-  boolean isPackage() {
+  public boolean isPackage() {
     return mesh.axes().get(0).size() * mesh.axes().get(1).size() > 1;
   }
 
   /** How many PEs compute. */
-  int places() {
+  public int places() {
     return mesh.size();
   }
 
@@ -397,7 +397,7 @@ public final class Compute implements Dependent {
   }
 
   /** The PEs that compute. */
-  Mesh mesh() {
+  public Mesh mesh() {
     return mesh;
   }
 
@@ -410,7 +410,7 @@ public final class Compute implements Dependent {
    *     made beside the kernels before
    * @param kept of the parameter that it is the value of, if it is one
    */
-  record Matrix(
+  public record Matrix(
       Tensor tensor,
       int rows,
       int columns,
@@ -418,19 +418,19 @@ public final class Compute implements Dependent {
       boolean resident,
       Optional<KeptCopies> kept)
       implements Product.Operand {
-    static Matrix of(Tensor tensor, int rows, int columns) {
+    public static Matrix of(Tensor tensor, int rows, int columns) {
       return new Matrix(tensor, rows, columns, false, false, Optional.empty());
     }
 
-    static Matrix of(Tensor tensor, int rows, int columns, KeptCopies kept) {
+    public static Matrix of(Tensor tensor, int rows, int columns, KeptCopies kept) {
       return new Matrix(tensor, rows, columns, false, true, Optional.of(kept));
     }
 
-    Matrix residing() {
+    public Matrix residing() {
       return new Matrix(tensor, rows, columns, transposed, true, kept);
     }
 
-    Matrix transpose() {
+    public Matrix transpose() {
       return new Matrix(tensor, rows, columns, !transposed, resident, kept);
     }
 
@@ -458,7 +458,7 @@ public final class Compute implements Dependent {
   }
 
   /** {@code a b}, accumulated over ascending k and rounded once. */
-  Tensor matmul(String name, Matrix a, Matrix b, DType out) {
+  public Tensor matmul(String name, Matrix a, Matrix b, DType out) {
     return matmul(name, a, b, out, () -> {});
   }
 
@@ -467,7 +467,7 @@ public final class Compute implements Dependent {
    *
    * @param beside is launched between the copies of operands and the product
    */
-  Tensor matmul(String name, Matrix a, Matrix b, DType out, Runnable beside) {
+  public Tensor matmul(String name, Matrix a, Matrix b, DType out, Runnable beside) {
     int m = a.height();
     int n = b.width();
     int k = a.width();
@@ -497,12 +497,12 @@ public final class Compute implements Dependent {
    *
    * @param likeParameter whether the result lies as a {@link #parameter} does
    */
-  void matmulInto(String name, Matrix a, Matrix b, Tensor c, boolean add, boolean likeParameter) {
+  public void matmulInto(String name, Matrix a, Matrix b, Tensor c, boolean add, boolean likeParameter) {
     new Product(this, name, a, b, c, add, likeParameter).launch();
   }
 
   /** Makes copies of the operands of such a product, in so far as they are not there. */
-  void copy(String name, Matrix a, Matrix b, boolean likeParameter) {
+  public void copy(String name, Matrix a, Matrix b, boolean likeParameter) {
     new Product(this, name, a, b, a.tensor(), false, likeParameter).copy();
   }
 
@@ -710,7 +710,7 @@ public final class Compute implements Dependent {
 
   /** A launch on all PEs that compute, which is a part of some work that is counted apart. */
   void onAll(String name, List<Tensor> out, List<Tensor> in, boolean beside, PureKernel kernel) {
-    work.merge(name, new Work(1, 0, 0), Work::plus);
+    work.merge(name, new WorkCount(1, 0, 0), WorkCount::plus);
     start(name, kernel, mesh.pes(), out, in, beside);
   }
 
@@ -792,7 +792,7 @@ public final class Compute implements Dependent {
     if (to.shape().elements() == 0) {
       return to;
     }
-    work.merge(name, new Work(0, 0, -bytes(froms(blocks))), Work::plus); // not all of them
+    work.merge(name, new WorkCount(0, 0, -bytes(froms(blocks))), WorkCount::plus); // not all of them
     cut(
         name,
         rows,
@@ -821,10 +821,10 @@ public final class Compute implements Dependent {
    * Blocks put into a matrix of whole rows, by the PEs that hold these; what no block covers is
    * zero.
    */
-  Tensor assembleWhere(String name, Tensor to, List<BlockCopy> blocks) {
+  public Tensor assembleWhere(String name, Tensor to, List<BlockCopy> blocks) {
     int rows = to.shape().dim(0);
     int columns = to.shape().dim(1);
-    work.merge(name, new Work(0, 0, -bytes(froms(blocks))), Work::plus); // not all of them
+    work.merge(name, new WorkCount(0, 0, -bytes(froms(blocks))), WorkCount::plus); // not all of them
     owners(
         name,
         List.of(to),

@@ -1,10 +1,10 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BinaryOperator;
 import org.jspecify.annotations.Nullable;
-import org.kernbench.nn.autograd.Compute.RowArg;
+import org.kernbench.nn.kernels.Compute.RowArg;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
@@ -22,13 +22,13 @@ import org.kernbench.torch.Tensor;
  * pieces. How many there are depends on the machine and the width alone, so the results have the
  * same bits on any number of PEs and with any collectives beside them (ADR 0186).
  */
-final class WideRows implements Dependent {
+public final class WideRows implements Dependent {
   /** Values as wide as a row that a formula keeps alive at once, at most. */
   static final int ALIVE = 4;
 
   /** What is computed of a piece. */
   @FunctionalInterface
-  interface Formula {
+  public interface Formula {
     /**
      * @param x the operands in the working type: columns of wide ones, one number of others
      * @param first column of the piece
@@ -54,7 +54,7 @@ final class WideRows implements Dependent {
    * @param out each with rows of its own
    * @param merge of results of one number: that of the pieces before with the next
    */
-  WideRows(
+  public WideRows(
       Compute compute,
       int rows,
       int columns,
@@ -84,7 +84,7 @@ final class WideRows implements Dependent {
     return List.of(compute, rows, columns, in, out, merge, formula, working, pieces);
   }
 
-  void launch(String name) {
+  public void launch(String name) {
     if (pieces == 1) {
       compute.rows(name, rows, in, out, (tl, x) -> formula.apply(tl, x, 0, columns));
       return;
