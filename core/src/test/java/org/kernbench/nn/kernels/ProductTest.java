@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
-import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.kernels.Compute.Matrix;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
