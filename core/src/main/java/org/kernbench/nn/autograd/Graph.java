@@ -11,14 +11,10 @@ import java.util.function.Supplier;
 import org.kernbench.device.Launch;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.nn.kernels.Compute;
-import org.kernbench.nn.kernels.Compute.BlockCopy;
-import org.kernbench.nn.kernels.Compute.Matrix;
-import org.kernbench.nn.kernels.Compute.RowArg;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
-import org.kernbench.tl.Value;
 import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
@@ -38,6 +34,9 @@ public final class Graph implements AutoCloseable {
   private final List<Tensor> owned = new ArrayList<>();
   private final Deque<String> path = new ArrayDeque<>();
   private final Compute compute;
+  private final Elementwise elements;
+  private final Products products;
+  private final RowChoices rows;
   private final Tape tape = new Tape(this);
   private boolean overlaps = true;
   private boolean leavesWeights;
@@ -49,6 +48,9 @@ public final class Graph implements AutoCloseable {
     this.torch = torch;
     this.recipe = recipe;
     this.compute = new Compute(torch, this::own);
+    this.elements = new Elementwise(this);
+    this.products = new Products(this);
+    this.rows = new RowChoices(this);
   }
 
   /** An empty graph of the rank that owns this view of the runtime. */
@@ -399,7 +401,7 @@ public final class Graph implements AutoCloseable {
   }
 
   /** Does now, or beside the next collective of the backward pass. */
-  private void defer(boolean may, Runnable work) {
+  void defer(boolean may, Runnable work) {
     if (leavesWeights) {
       tape.putOff(work);
     } else if (may && overlaps) {
@@ -407,6 +409,15 @@ public final class Graph implements AutoCloseable {
     } else {
       work.run();
     }
+  }
+
+  boolean hasDeferred() {
+    return tape.hasDeferred();
+  }
+
+  /** Whether the backward pass under way leaves gradients of weights to a second part. */
+  boolean leavesWeights() {
+    return leavesWeights;
   }
 
   void runDeferred() {
@@ -424,28 +435,9 @@ public final class Graph implements AutoCloseable {
 
   // ---- element by element ----
 
-  private void checkEqual(String op, Variable a, Variable b) {
-    if (!a.shape().equals(b.shape()) || a.dtype() != b.dtype()) {
-      throw new ShapeException(op + " of " + a + " and " + b + ": expected equal shapes and types");
-    }
-  }
-
-  private Tensor map(String op, Variable like, List<Tensor> in, Compute.Formula formula) {
-    return compute.map(name(op), like.shape(), like.dtype(), in, formula);
-  }
-
   /** {@code a + b}. */
   public Variable add(Variable a, Variable b) {
-    checkEqual("add", a, b);
-    Tensor sum = map("add", a, List.of(a.value(), b.value()), x -> x.get(0).add(x.get(1)));
-    return record(
-        sum,
-        a.shape(),
-        List.of(a, b),
-        (grad, into) -> {
-          into.give(0, grad);
-          into.give(1, grad);
-        });
+    return elements.add(a, b);
   }
 
   /** {@code a - b}. */
@@ -455,92 +447,32 @@ public final class Graph implements AutoCloseable {
 
   /** {@code a b}, element by element. */
   public Variable mul(Variable a, Variable b) {
-    checkEqual("mul", a, b);
-    Tensor product = map("mul", a, List.of(a.value(), b.value()), x -> x.get(0).mul(x.get(1)));
-    return record(
-        product,
-        a.shape(),
-        List.of(a, b),
-        (grad, into) -> {
-          for (int i = 0; i < 2; i++) {
-            if (into.wants(i)) {
-              Tensor other = i == 0 ? b.value() : a.value();
-              into.give(i, map("mul", a, List.of(grad, other), x -> x.get(0).mul(x.get(1))));
-            }
-          }
-        });
+    return elements.mul(a, b);
   }
 
   /** {@code factor a}. */
   public Variable scale(Variable a, double factor) {
-    return record(
-        map("scale", a, List.of(a.value()), x -> x.get(0).mul(factor)),
-        a.shape(),
-        List.of(a),
-        (grad, into) -> into.give(0, map("scale", a, List.of(grad), x -> x.get(0).mul(factor))));
+    return elements.scale(a, factor);
   }
 
   /** A value in another type; gradients go back in the old one. */
   public Variable cast(Variable a, DType to) {
-    if (a.dtype() == to) {
-      return a;
-    }
-    return record(
-        compute.map(name("cast"), a.shape(), to, List.of(a.value()), x -> x.get(0)),
-        a.shape(),
-        List.of(a),
-        (grad, into) -> into.give(0, map("cast", a, List.of(grad), x -> x.get(0))));
-  }
-
-  /** A function of one element, with its derivative. */
-  private Variable unary(
-      String op,
-      Variable a,
-      java.util.function.UnaryOperator<Value> f,
-      java.util.function.UnaryOperator<Value> derivative) {
-    return record(
-        map(op, a, List.of(a.value()), x -> f.apply(x.get(0))),
-        a.shape(),
-        List.of(a),
-        (grad, into) ->
-            into.give(
-                0,
-                map(
-                    op,
-                    a,
-                    List.of(grad, a.value()),
-                    x -> x.get(0).mul(derivative.apply(x.get(1))))));
+    return elements.cast(a, to);
   }
 
   /** {@code max(a, 0)}; its derivative at 0 is 0. */
   public Variable relu(Variable a) {
-    return unary("relu", a, Value::relu, x -> x.gt(0).cast(x.dtype()));
+    return elements.relu(a);
   }
 
   /** {@code a Phi(a)}, with the error function. */
   public Variable gelu(Variable a) {
-    double half = Math.sqrt(0.5);
-    double density = 1 / Math.sqrt(2 * Math.PI);
-    return unary(
-        "gelu",
-        a,
-        Value::gelu,
-        x -> {
-          Value cdf = x.mul(half).erf().add(1).mul(0.5);
-          return cdf.add(x.mul(x).mul(-0.5).exp().mul(density).mul(x));
-        });
+    return elements.gelu(a);
   }
 
   /** {@code a sigmoid(a)}. */
   public Variable silu(Variable a) {
-    return unary(
-        "silu",
-        a,
-        Value::silu,
-        x -> {
-          Value s = x.sigmoid();
-          return s.add(x.mul(s).mul(s.rsub(1)));
-        });
+    return elements.silu(a);
   }
 
   /**
@@ -548,54 +480,10 @@ public final class Graph implements AutoCloseable {
    * {@code silu} gives is rounded to the operands' type in between, as if it had been stored.
    */
   public Variable swiglu(Variable gate, Variable up) {
-    checkEqual("swiglu", gate, up);
-    DType type = gate.dtype();
-    Tensor y =
-        map(
-            "swiglu",
-            gate,
-            List.of(gate.value(), up.value()),
-            x -> rounded(x.get(0).silu(), type).mul(x.get(1)));
-    return record(
-        y,
-        gate.shape(),
-        List.of(gate, up),
-        (grad, into) -> {
-          Tensor dGate = compute.empty(name("swiglu"), gate.shape(), type);
-          Tensor dUp = compute.empty(name("swiglu"), up.shape(), type);
-          compute.mapAllInto(
-              name("swiglu"),
-              List.of(dGate, dUp),
-              List.of(grad, gate.value(), up.value()),
-              (tl, x) -> {
-                Value s = x.get(1).sigmoid();
-                Value derivative = s.add(x.get(1).mul(s).mul(s.rsub(1)));
-                Value active = rounded(x.get(1).silu(), type);
-                Value toActive = rounded(x.get(0).mul(x.get(2)), type);
-                return List.of(toActive.mul(derivative), x.get(0).mul(active));
-              });
-          into.give(0, dGate);
-          into.give(1, dUp);
-        });
-  }
-
-  private static Value rounded(Value v, DType type) {
-    return v.cast(type).cast(Compute.working(type));
+    return elements.swiglu(gate, up);
   }
 
   // ---- matrices ----
-
-  private Matrix matrix(Variable a) {
-    return a instanceof Parameter p
-        ? Matrix.of(a.value(), a.rows(), a.columns(), p.copies())
-        : Matrix.of(a.value(), a.rows(), a.columns());
-  }
-
-  private static Shape withLast(Shape shape, int columns) {
-    int[] dims = shape.toArray();
-    dims[dims.length - 1] = columns;
-    return Shape.of(dims);
-  }
 
   /**
    * {@code x w^T}: the product of a linear layer.
@@ -615,79 +503,12 @@ public final class Graph implements AutoCloseable {
    *     weight can be computed
    */
   public Variable linear(Variable x, Variable w, boolean beside) {
-    if (w.shape().rank() != 2 || w.dim(1) != x.columns() || w.dtype() != x.dtype()) {
-      throw new ShapeException(
-          """
-          linear of %s with weight %s: expected [..., in] and [out, in] of one type\
-          """
-              .formatted(x, w));
-    }
-    DType type = x.dtype();
-    Tensor y = compute.matmul(name("matmul"), matrix(x), matrix(w).transpose(), type);
-    return record(
-        y,
-        withLast(x.shape(), w.dim(0)),
-        List.of(x, w),
-        (grad, into) -> {
-          Matrix dy = Matrix.of(grad, x.rows(), w.dim(0));
-          if (into.wants(1) && !leavesWeights) {
-            x.value(); // if its elements are to be made again, that goes on beside dx
-          }
-          boolean late = compute.isPackage();
-          if (into.wants(0)) {
-            // what an earlier product has put off goes on beside the copies for this one
-            Matrix left = late && tape.hasDeferred() ? dy.residing() : dy;
-            Runnable between = late ? this::runDeferred : () -> {};
-            into.give(0, compute.matmul(name("dx"), left, matrix(w), type, between));
-          }
-          if (into.wants(1)) {
-            Matrix left = dy.residing().transpose();
-            Matrix right = matrix(x).residing();
-            if (late && !leavesWeights) {
-              compute.copy(name("dw"), left, right, true); // beside dx
-            }
-            defer(beside || late, () -> weightGrad(into, w, left, right));
-          }
-        });
-  }
-
-  /** The gradient of a weight, which is added up in the parameter's memory. */
-  private void weightGrad(Sink into, Variable w, Matrix a, Matrix b) {
-    if (w instanceof Parameter p) {
-      boolean add = p.grad().isPresent();
-      Tensor to = p.grad().orElseGet(() -> p.startGrad(torch));
-      compute.matmulInto(name("dw"), a, b, to, add, true);
-    } else {
-      into.give(1, compute.matmul(name("dw"), a, b, gradType(w)));
-    }
-  }
-
-  /** Type in which the gradient of an operand is made. */
-  static DType gradType(Variable v) {
-    return v instanceof Parameter p ? p.gradType() : v.dtype();
+    return products.linear(x, w, beside);
   }
 
   /** {@code a b} of two matrices. */
   public Variable matmul(Variable a, Variable b) {
-    if (b.shape().rank() != 2 || b.dim(0) != a.columns() || a.dtype() != b.dtype()) {
-      throw new ShapeException(
-          "matmul of " + a + " and " + b + ": expected [..., k] and [k, n] of one type");
-    }
-    DType type = a.dtype();
-    Tensor c = compute.matmul(name("matmul"), matrix(a), matrix(b), type);
-    return record(
-        c,
-        withLast(a.shape(), b.dim(1)),
-        List.of(a, b),
-        (grad, into) -> {
-          Matrix dc = Matrix.of(grad, a.rows(), b.dim(1));
-          if (into.wants(0)) {
-            into.give(0, compute.matmul(name("da"), dc, matrix(b).transpose(), type));
-          }
-          if (into.wants(1)) {
-            into.give(1, compute.matmul(name("db"), matrix(a).transpose(), dc, gradType(b)));
-          }
-        });
+    return products.matmul(a, b);
   }
 
   /** A vector that all PEs read. */
@@ -699,38 +520,7 @@ public final class Graph implements AutoCloseable {
 
   /** Adds a vector to every row. */
   public Variable addBias(Variable x, Variable bias) {
-    int columns = x.columns();
-    if (bias.shape().elements() != columns) {
-      throw new ShapeException("bias " + bias + " of " + x + ": expected [" + columns + "]");
-    }
-    Tensor y = compute.empty(name("bias"), x.shape(), x.dtype());
-    compute.rows(
-        name("bias"),
-        x.rows(),
-        List.of(RowArg.rows(x.value(), columns), RowArg.once(near(bias), columns)),
-        List.of(RowArg.rows(y, columns)),
-        (tl, v) -> List.of(v.get(0).add(v.get(1))));
-    return record(
-        y,
-        x.shape(),
-        List.of(x, bias),
-        (grad, into) -> {
-          into.give(0, grad);
-          if (into.wants(1)) {
-            into.give(1, columnSums(grad, x.rows(), columns, gradType(bias), into.home(1)));
-          }
-        });
-  }
-
-  private Tensor columnSums(Tensor x, int rows, int columns, DType dtype, Optional<Tensor> home) {
-    Tensor sums = home.orElseGet(() -> compute.empty(name("column-sum"), Shape.of(columns), dtype));
-    compute.rows(
-        name("column-sum"),
-        rows,
-        List.of(RowArg.rows(x, columns)),
-        List.of(RowArg.once(sums, columns)),
-        (tl, v) -> List.of(v.get(0).sum(0).reshape(1, columns)));
-    return sums;
+    return products.addBias(x, bias);
   }
 
   /**
@@ -802,32 +592,7 @@ public final class Graph implements AutoCloseable {
    * @return {@code [1]}
    */
   public Variable weightedSum(Variable x, double[] weights) {
-    int n = Math.toIntExact(x.shape().elements());
-    if (weights.length != n) {
-      throw new ShapeException(weights.length + " weights for " + x);
-    }
-    Tensor w = constant(weights, Shape.of(n), x.dtype(), name("weights")).value();
-    Tensor sum = compute.empty(name("sum"), Shape.of(1), x.dtype());
-    compute.rows(
-        name("sum"),
-        n,
-        List.of(RowArg.rows(x.value(), 1), RowArg.rows(w, 1)),
-        List.of(RowArg.once(sum, 1)),
-        (tl, v) -> List.of(v.get(0).mul(v.get(1)).sum(0).reshape(1, 1)));
-    return record(
-        sum,
-        Shape.of(1),
-        List.of(x),
-        (grad, into) -> {
-          Tensor dx = compute.empty(name("sum"), x.shape(), x.dtype());
-          compute.rows(
-              name("sum"),
-              n,
-              List.of(RowArg.rows(w, 1), RowArg.once(grad, 1)),
-              List.of(RowArg.rows(dx, 1)),
-              (tl, v) -> List.of(v.get(0).mul(v.get(1))));
-          into.give(0, dx);
-        });
+    return rows.weightedSum(x, weights);
   }
 
   /** Moves a value among the ranks of a group, and its gradient back. */
@@ -883,55 +648,11 @@ public final class Graph implements AutoCloseable {
    * @return {@code [rows.length, columns]}
    */
   public Variable selectRows(Variable a, int[] rows) {
-    int columns = a.columns();
-    int height = a.rows();
-    for (int row : rows) {
-      if (row >= height) {
-        throw new ShapeException("row " + row + " of " + a + ": expected less than " + height);
-      }
-    }
-    int[] kept = rows.clone();
-    Tensor selected =
-        compute.assemble(
-            name("select"),
-            kept.length,
-            columns,
-            a.dtype(),
-            true,
-            RowRuns.gather(a.value(), columns, kept));
-    return record(
-        selected,
-        Shape.of(kept.length, columns),
-        List.of(a),
-        (grad, into) ->
-            into.give(0, RowRuns.scatterAdd(this, grad, columns, kept, height, gradType(a))));
+    return this.rows.select(a, rows);
   }
 
   /** Columns {@code [start, start + count)} of every row. */
   public Variable narrowColumns(Variable a, int start, int count) {
-    int columns = a.columns();
-    int rows = a.rows();
-    Tensor part =
-        compute.assemble(
-            name("narrow"),
-            rows,
-            count,
-            a.dtype(),
-            false,
-            List.of(new BlockCopy(a.value(), columns, 0, start, rows, count, 0, 0)));
-    return record(
-        part,
-        withLast(a.shape(), count),
-        List.of(a),
-        (grad, into) ->
-            into.give(
-                0,
-                compute.assemble(
-                    name("pad"),
-                    rows,
-                    columns,
-                    grad.dtype(),
-                    true,
-                    List.of(new BlockCopy(grad, count, 0, 0, rows, count, 0, start)))));
+    return rows.narrowColumns(a, start, count);
   }
 }

@@ -73,7 +73,7 @@ final class Norms implements Dependent {
   }
 
   private Tensor sums(String name, Variable of, Optional<Tensor> home) {
-    return home.orElseGet(() -> compute.empty(name, of.shape(), Graph.gradType(of)));
+    return home.orElseGet(() -> compute.empty(name, of.shape(), of.gradientType()));
   }
 
   private void backward(

@@ -127,6 +127,11 @@ public final class Parameter extends Variable {
     return Optional.ofNullable(mainGrad);
   }
 
+  @Override
+  DType gradientType() {
+    return gradType();
+  }
+
   /** Copies that stay with it. */
   KeptCopies copies() {
     return copies;

@@ -25,6 +25,9 @@ public interface Recipe {
   /** Ends the place where context-parallel ranks exchange keys and values. */
   String CONTEXT = "context";
 
+  /** Ends the place of what is computed on the way back. */
+  String GRAD = "grad";
+
   /**
    * How a mapping moves values.
    *

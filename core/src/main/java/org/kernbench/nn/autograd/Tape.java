@@ -20,10 +20,7 @@ import org.kernbench.torch.Tensor;
  * they are computed beside it. A parameter's gradient is complete when all operations that use the
  * parameter have been asked, and what they put off is done.
  */
-public final class Tape {
-  /** Ends the place of what is computed on the way back. */
-  public static final String GRAD = "grad";
-
+final class Tape {
   private final Graph graph;
   private final List<Node> nodes = new ArrayList<>();
   private final Deque<Late> late = new ArrayDeque<>();
@@ -147,7 +144,7 @@ public final class Tape {
   }
 
   private static String place(Node node) {
-    return node.path.isEmpty() ? GRAD : node.path + "." + GRAD;
+    return node.path.isEmpty() ? Recipe.GRAD : node.path + "." + Recipe.GRAD;
   }
 
   private void done(Node node) {

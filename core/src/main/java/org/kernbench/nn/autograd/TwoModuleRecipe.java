@@ -40,7 +40,7 @@ public final class TwoModuleRecipe implements Recipe {
   @Override
   public Move backward(Mapping mapping, String place) {
     // keys and values are gathered by the same mapping as rows that enter a region
-    boolean isContext = place.endsWith(CONTEXT + "." + Tape.GRAD);
+    boolean isContext = place.endsWith(CONTEXT + "." + GRAD);
     if (fault == (isContext ? Fault.SKIP_CONTEXT_SUM : Fault.SKIP_COLUMN_SUM)) {
       return unsummed(mapping.backward());
     }

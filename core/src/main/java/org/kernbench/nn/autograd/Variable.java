@@ -100,6 +100,18 @@ public sealed class Variable permits Parameter {
     return tensor.shape().equals(shape) ? tensor : tensor.view(0, shape, tensor.name());
   }
 
+  /** The shape with another last extent. */
+  static Shape withLast(Shape shape, int columns) {
+    int[] dims = shape.toArray();
+    dims[dims.length - 1] = columns;
+    return Shape.of(dims);
+  }
+
+  /** Type in which a gradient with respect to it is made. */
+  DType gradientType() {
+    return dtype();
+  }
+
   /** The product of all extents but the last; a vector is one row. */
   public final int rows() {
     int columns = columns();

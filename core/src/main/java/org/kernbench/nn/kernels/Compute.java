@@ -1,9 +1,7 @@
 package org.kernbench.nn.kernels;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -11,10 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
-import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
@@ -28,7 +24,6 @@ import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.ElementRun;
-import org.kernbench.torch.MemoryUse;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.placement.Layout;
@@ -55,12 +50,6 @@ public final class Compute implements Dependent {
   /** Blocks that a row of a copy may be wide: an eighth of the TCM. */
   private static final int WIDEST_BLOCKS = 8;
 
-  /** Panels of transposed operands that are kept: those of a layer's input, used apart. */
-  private static final int PANELS_KEPT = 6;
-
-  /** Part of a PE's memory that copies of operands may fill at most. */
-  private static final int PANELS_SHARE = 8;
-
   private final Torch torch;
   private final UnaryOperator<Tensor> owner;
   private final Mesh mesh;
@@ -79,13 +68,9 @@ public final class Compute implements Dependent {
   /** Is told of launches. */
   private Consumer<Launch> listener = launch -> {};
 
-  /** Copies of operands that the next products may need again, the latest last. */
-  private final Deque<Panels> panels = new ArrayDeque<>();
-
+  private final PanelShelf panels;
+  private final BlockCopies copies;
   private final Map<String, WorkCount> work = new LinkedHashMap<>();
-
-  /** What they take on each PE. */
-  private long panelBytes;
 
   /** What copies along the rows, and the columns, of cubes cost. */
   private final Map<Integer, CopyCost> copyCosts = new HashMap<>();
@@ -99,6 +84,8 @@ public final class Compute implements Dependent {
     this.torch = torch;
     this.owner = owner;
     this.mesh = torch.mesh();
+    this.panels = new PanelShelf(this);
+    this.copies = new BlockCopies(this);
     // some ten values are alive at once in the longest formulas, beside message slots
     this.blockBytes = Math.toIntExact(Math.max(256, torch.machine().pe().tcm().sizeBytes() / 64));
   }
@@ -119,7 +106,7 @@ public final class Compute implements Dependent {
     work.merge(name, new WorkCount(0, 0, bytes), WorkCount::plus);
   }
 
-  private static long bytes(List<Tensor> tensors) {
+  static long bytes(List<Tensor> tensors) {
     return tensors.stream().mapToLong(t -> t.shape().elements() * t.dtype().sizeBytes()).sum();
   }
 
@@ -276,58 +263,6 @@ public final class Compute implements Dependent {
   }
 
   /**
-   * Copies of an operand: those that are there, or new ones. What the host writes is noticed;
-   * kernels do not write an operand again before the end of a backward pass, which {@linkplain
-   * #forgetPanels forgets} the copies.
-   *
-   * @param width rows of a panel
-   * @param down whether its rows are cut over the rows of cubes, rather than over their columns
-   */
-  Panels panels(String name, Matrix of, int width, boolean down) {
-    for (Panels known : panels) {
-      if (known.areOf(of, width, down)) {
-        return known;
-      }
-    }
-    if (of.kept().isPresent() && mayKeep()) {
-      Panels kept =
-          of.kept()
-              .get()
-              .get(
-                  Panels.class,
-                  of.tensor(),
-                  c -> c.areFor(of, width, down),
-                  () -> Panels.of(this, name, of, width, down));
-      kept.renew(this, name);
-      return kept;
-    }
-    Panels made = Panels.of(this, name, of, width, down);
-    made.make(this, name);
-    panels.addLast(made);
-    panelBytes += made.bytesOnEach();
-    if (panels.stream().filter(Panels::isTransposed).count() > PANELS_KEPT) {
-      dropFirst(Panels::isTransposed);
-    }
-    while (panels.size() > 2 && panelBytes > torch.machine().hbm().sizeBytes() / PANELS_SHARE) {
-      dropFirst(p -> true);
-    }
-    return made;
-  }
-
-  /** Whether copies may stay with a parameter: as long as memory was never more than half full. */
-  private boolean mayKeep() {
-    MemoryUse use = torch.memory();
-    return use.mostBytes() <= use.sliceBytes() / 2;
-  }
-
-  private void dropFirst(Predicate<Panels> which) {
-    Panels old = panels.stream().filter(which).findFirst().orElseThrow();
-    panels.remove(old);
-    panelBytes -= old.bytesOnEach();
-    old.close();
-  }
-
-  /**
    * Where a vector is read by all PEs: its value, or if that would keep one memory busy for long,
    * copies of a parameter's on all PEs, which stay with it.
    */
@@ -347,21 +282,14 @@ public final class Compute implements Dependent {
     return machine.specOf(port).durationPs(mesh.size() * value.sizeBytes());
   }
 
-  /** Copies of the rows of an operand; null if there are none. */
-  @Nullable Copies nearest(Matrix of) {
-    for (Panels known : panels) {
-      if (known.areRowsOf(of)) {
-        return known.copies();
-      }
-    }
-    return null;
+  /** Copies of operands of products. */
+  PanelShelf panels() {
+    return panels;
   }
 
   /** Operands may be written from now on. */
   public void forgetPanels() {
-    panels.forEach(Panels::close);
     panels.clear();
-    panelBytes = 0;
   }
 
   /** Whether more than one PE computes. */
@@ -520,7 +448,7 @@ public final class Compute implements Dependent {
 
   /** Writes zeros. */
   public void zero(String name, Tensor to) {
-    owners(name, to, List.of(), (tl, run) -> fill(tl, tl.whole(to), run.start(), run.count()));
+    owners(name, to, List.of(), (tl, run) -> copies.fill(tl, tl.whole(to), run.start(), run.count()));
   }
 
   // ---- row by row ----
@@ -788,33 +716,7 @@ public final class Compute implements Dependent {
    */
   public Tensor assemble(
       String name, int rows, int columns, DType dtype, boolean zero, List<BlockCopy> blocks) {
-    Tensor to = empty(name, Shape.of(rows, columns), dtype);
-    if (to.shape().elements() == 0) {
-      return to;
-    }
-    work.merge(name, new WorkCount(0, 0, -bytes(froms(blocks))), WorkCount::plus); // not all of them
-    cut(
-        name,
-        rows,
-        List.of(to),
-        froms(blocks),
-        (tl, first, behind) -> {
-          if (zero) {
-            fill(tl, tl.whole(to), first * columns, (behind - first) * columns);
-          }
-          for (BlockCopy b : blocks) {
-            int start = Math.max(first, b.toRow);
-            int end = Math.min(behind, b.toRow + b.rows);
-            if (start < end) {
-              b.rows(start, end).copy(tl, tl.whole(to).as(rows, columns), blockBytes);
-            }
-          }
-        });
-    return to;
-  }
-
-  private static List<Tensor> froms(List<BlockCopy> blocks) {
-    return blocks.stream().map(BlockCopy::from).distinct().toList();
+    return copies.assemble(name, rows, columns, dtype, zero, blocks);
   }
 
   /**
@@ -822,37 +724,6 @@ public final class Compute implements Dependent {
    * zero.
    */
   public Tensor assembleWhere(String name, Tensor to, List<BlockCopy> blocks) {
-    int rows = to.shape().dim(0);
-    int columns = to.shape().dim(1);
-    work.merge(name, new WorkCount(0, 0, -bytes(froms(blocks))), WorkCount::plus); // not all of them
-    owners(
-        name,
-        List.of(to),
-        froms(blocks),
-        false,
-        (tl, run) -> {
-          int first = run.start() / columns;
-          int behind = first + run.count() / columns;
-          fill(tl, tl.whole(to), run.start(), run.count());
-          for (BlockCopy b : blocks) {
-            int start = Math.max(first, b.toRow);
-            int end = Math.min(behind, b.toRow + b.rows);
-            if (start < end) {
-              b.rows(start, end).copy(tl, tl.whole(to).as(rows, columns), blockBytes);
-            }
-          }
-        });
-    return to;
-  }
-
-  private void fill(Tl tl, Shard to, int start, int n) {
-    int block = blockBytes / to.dtype().sizeBytes();
-    try (Scope all = tl.scope()) {
-      Value zeros = tl.zeros(Shape.of(Math.min(block, n)), to.dtype());
-      for (int i = 0; i < n; i += block) {
-        int count = Math.min(block, n - i);
-        tl.store(to.range(start + i, count), zeros.range(0, count));
-      }
-    }
+    return copies.assembleWhere(name, to, blocks);
   }
 }

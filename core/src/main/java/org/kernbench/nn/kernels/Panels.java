@@ -101,7 +101,7 @@ final class Panels implements Product.Operand, Dependent, KeptCopies.Kept {
 
   /** Makes the copies. */
   void make(Compute compute, String name) {
-    Copies near = compute.nearest(of);
+    Copies near = compute.panels().nearest(of);
     Tensor tensor = of.tensor();
     List<Tensor> sources = near == null ? List.of(tensor) : near.tensors();
     boolean beside = of.resident() || compute.isSettled(tensor);

@@ -99,11 +99,11 @@ final class Product implements Dependent {
   }
 
   private Panels left() {
-    return compute.panels(name + "-left", a, grid.tileM(), !turned);
+    return compute.panels().get(name + "-left", a, grid.tileM(), !turned);
   }
 
   private Panels right() {
-    return compute.panels(name + "-right", b.transpose(), grid.tileN(), turned);
+    return compute.panels().get(name + "-right", b.transpose(), grid.tileN(), turned);
   }
 
   void launch() {

@@ -12,7 +12,7 @@ import org.kernbench.device.log.OpLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.nn.autograd.Graph;
-import org.kernbench.nn.autograd.Tape;
+import org.kernbench.nn.autograd.Recipe;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.CollectiveRun;
@@ -100,8 +100,8 @@ public final class Communication {
       String name = run.result();
       Phase phase;
       String place;
-      int grad = name.indexOf("." + Tape.GRAD + ".");
-      if (grad >= 0 || name.startsWith(Tape.GRAD + ".")) {
+      int grad = name.indexOf("." + Recipe.GRAD + ".");
+      if (grad >= 0 || name.startsWith(Recipe.GRAD + ".")) {
         phase = Phase.BACKWARD;
         place = grad >= 0 ? name.substring(0, grad) : "model";
       } else if (name.endsWith(".grad") || name.contains(Bucket.GRADIENTS)) {

@@ -11,7 +11,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
-import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.kernels.Compute.Matrix;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -77,12 +76,12 @@ final class ProductTest {
     try (Torch torch = Torch.open(Machines.load("tiny", List.of()), options)) {
       Tensor x = Compute.spread(torch, "x", Shape.of(n, n), DType.F32).fillInPlace(1);
       Tensor value = Compute.parameter(torch, "w", Shape.of(n, n), DType.F32).fillInPlace(1);
-      Parameter w = new Parameter("w", value, Parameter.Sharding.REPLICATED);
+      KeptCopies kept = new KeptCopies();
       Supplier<List<Double>> products =
           () -> {
             Compute compute = new Compute(torch, t -> t);
             Matrix left = Matrix.of(x, n, n);
-            Matrix right = Matrix.of(w.value(), n, n, w.copies());
+            Matrix right = Matrix.of(value, n, n, kept);
             Tensor y = compute.matmul("y", left, right.transpose(), DType.F32);
             Tensor dx = compute.matmul("dx", left, right, DType.F32);
             compute.forgetPanels();

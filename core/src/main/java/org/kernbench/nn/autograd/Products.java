@@ -1,0 +1,136 @@
+package org.kernbench.nn.autograd;
+
+import java.util.List;
+import java.util.Optional;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.Compute.Matrix;
+import org.kernbench.nn.kernels.Compute.RowArg;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.tensor.ShapeException;
+import org.kernbench.torch.Tensor;
+
+/**
+ * Products of matrices in a {@link Graph}, and the bias of a linear layer, with their gradients:
+ * what these put off goes on beside other work ({@link Tape}).
+ */
+final class Products {
+  private final Graph graph;
+  private final Compute compute;
+
+  Products(Graph graph) {
+    this.graph = graph;
+    this.compute = graph.compute();
+  }
+
+  private Matrix matrix(Variable a) {
+    return a instanceof Parameter p
+        ? Matrix.of(a.value(), a.rows(), a.columns(), p.copies())
+        : Matrix.of(a.value(), a.rows(), a.columns());
+  }
+
+  Variable linear(Variable x, Variable w, boolean beside) {
+    if (w.shape().rank() != 2 || w.dim(1) != x.columns() || w.dtype() != x.dtype()) {
+      throw new ShapeException(
+          """
+          linear of %s with weight %s: expected [..., in] and [out, in] of one type\
+          """
+              .formatted(x, w));
+    }
+    DType type = x.dtype();
+    Tensor y = compute.matmul(graph.name("matmul"), matrix(x), matrix(w).transpose(), type);
+    return graph.record(
+        y,
+        Variable.withLast(x.shape(), w.dim(0)),
+        List.of(x, w),
+        (grad, into) -> {
+          Matrix dy = Matrix.of(grad, x.rows(), w.dim(0));
+          if (into.wants(1) && !graph.leavesWeights()) {
+            x.value(); // if its elements are to be made again, that goes on beside dx
+          }
+          boolean late = compute.isPackage();
+          if (into.wants(0)) {
+            // what an earlier product has put off goes on beside the copies for this one
+            Matrix left = late && graph.hasDeferred() ? dy.residing() : dy;
+            Runnable between = late ? graph::runDeferred : () -> {};
+            into.give(0, compute.matmul(graph.name("dx"), left, matrix(w), type, between));
+          }
+          if (into.wants(1)) {
+            Matrix left = dy.residing().transpose();
+            Matrix right = matrix(x).residing();
+            if (late && !graph.leavesWeights()) {
+              compute.copy(graph.name("dw"), left, right, true); // beside dx
+            }
+            graph.defer(beside || late, () -> weightGrad(into, w, left, right));
+          }
+        });
+  }
+
+  /** The gradient of a weight, which is added up in the parameter's memory. */
+  private void weightGrad(Graph.Sink into, Variable w, Matrix a, Matrix b) {
+    if (w instanceof Parameter p) {
+      boolean add = p.grad().isPresent();
+      Tensor to = p.grad().orElseGet(() -> p.startGrad(graph.torch()));
+      compute.matmulInto(graph.name("dw"), a, b, to, add, true);
+    } else {
+      into.give(1, compute.matmul(graph.name("dw"), a, b, w.gradientType()));
+    }
+  }
+
+  Variable matmul(Variable a, Variable b) {
+    if (b.shape().rank() != 2 || b.dim(0) != a.columns() || a.dtype() != b.dtype()) {
+      throw new ShapeException(
+          "matmul of " + a + " and " + b + ": expected [..., k] and [k, n] of one type");
+    }
+    DType type = a.dtype();
+    Tensor c = compute.matmul(graph.name("matmul"), matrix(a), matrix(b), type);
+    return graph.record(
+        c,
+        Variable.withLast(a.shape(), b.dim(1)),
+        List.of(a, b),
+        (grad, into) -> {
+          Matrix dc = Matrix.of(grad, a.rows(), b.dim(1));
+          if (into.wants(0)) {
+            into.give(0, compute.matmul(graph.name("da"), dc, matrix(b).transpose(), type));
+          }
+          if (into.wants(1)) {
+            into.give(1, compute.matmul(graph.name("db"), matrix(a).transpose(), dc, b.gradientType()));
+          }
+        });
+  }
+
+  Variable addBias(Variable x, Variable bias) {
+    int columns = x.columns();
+    if (bias.shape().elements() != columns) {
+      throw new ShapeException("bias " + bias + " of " + x + ": expected [" + columns + "]");
+    }
+    Tensor y = compute.empty(graph.name("bias"), x.shape(), x.dtype());
+    compute.rows(
+        graph.name("bias"),
+        x.rows(),
+        List.of(RowArg.rows(x.value(), columns), RowArg.once(graph.near(bias), columns)),
+        List.of(RowArg.rows(y, columns)),
+        (tl, v) -> List.of(v.get(0).add(v.get(1))));
+    return graph.record(
+        y,
+        x.shape(),
+        List.of(x, bias),
+        (grad, into) -> {
+          into.give(0, grad);
+          if (into.wants(1)) {
+            into.give(1, columnSums(grad, x.rows(), columns, bias.gradientType(), into.home(1)));
+          }
+        });
+  }
+
+  private Tensor columnSums(Tensor x, int rows, int columns, DType dtype, Optional<Tensor> home) {
+    Tensor sums = home.orElseGet(() -> compute.empty(graph.name("column-sum"), Shape.of(columns), dtype));
+    compute.rows(
+        graph.name("column-sum"),
+        rows,
+        List.of(RowArg.rows(x, columns)),
+        List.of(RowArg.once(sums, columns)),
+        (tl, v) -> List.of(v.get(0).sum(0).reshape(1, columns)));
+    return sums;
+  }
+}
