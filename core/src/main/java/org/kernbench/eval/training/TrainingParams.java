@@ -43,7 +43,8 @@ final class TrainingParams {
      *
      * @param work of the first rank, by kernel
      */
-    List<Map<String, Object>> of(Torch torch, CommunicationSums costs, Map<String, WorkCount> work) {
+    List<Map<String, Object>> of(
+        Torch torch, CommunicationSums costs, Map<String, WorkCount> work) {
       return switch (this) {
         case COLLECTIVES -> costs.rows();
         case OPERATIONS ->

@@ -79,10 +79,7 @@ final class Elementwise {
 
   /** A function of one element, with its derivative. */
   private Variable unary(
-      String op,
-      Variable a,
-      UnaryOperator<Value> f,
-      UnaryOperator<Value> derivative) {
+      String op, Variable a, UnaryOperator<Value> f, UnaryOperator<Value> derivative) {
     return graph.record(
         map(op, a, List.of(a.value()), x -> f.apply(x.get(0))),
         a.shape(),

@@ -94,7 +94,8 @@ final class Products {
             into.give(0, compute.matmul(graph.name("da"), dc, matrix(b).transpose(), type));
           }
           if (into.wants(1)) {
-            into.give(1, compute.matmul(graph.name("db"), matrix(a).transpose(), dc, b.gradientType()));
+            into.give(
+                1, compute.matmul(graph.name("db"), matrix(a).transpose(), dc, b.gradientType()));
           }
         });
   }
@@ -124,7 +125,8 @@ final class Products {
   }
 
   private Tensor columnSums(Tensor x, int rows, int columns, DType dtype, Optional<Tensor> home) {
-    Tensor sums = home.orElseGet(() -> compute.empty(graph.name("column-sum"), Shape.of(columns), dtype));
+    Tensor sums =
+        home.orElseGet(() -> compute.empty(graph.name("column-sum"), Shape.of(columns), dtype));
     compute.rows(
         graph.name("column-sum"),
         rows,

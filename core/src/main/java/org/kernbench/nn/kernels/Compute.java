@@ -425,7 +425,8 @@ public final class Compute implements Dependent {
    *
    * @param likeParameter whether the result lies as a {@link #parameter} does
    */
-  public void matmulInto(String name, Matrix a, Matrix b, Tensor c, boolean add, boolean likeParameter) {
+  public void matmulInto(
+      String name, Matrix a, Matrix b, Tensor c, boolean add, boolean likeParameter) {
     new Product(this, name, a, b, c, add, likeParameter).launch();
   }
 
@@ -448,7 +449,8 @@ public final class Compute implements Dependent {
 
   /** Writes zeros. */
   public void zero(String name, Tensor to) {
-    owners(name, to, List.of(), (tl, run) -> copies.fill(tl, tl.whole(to), run.start(), run.count()));
+    owners(
+        name, to, List.of(), (tl, run) -> copies.fill(tl, tl.whole(to), run.start(), run.count()));
   }
 
   // ---- row by row ----

@@ -60,7 +60,8 @@ final class PanelShelf {
     if (panels.stream().filter(Panels::isTransposed).count() > PANELS_KEPT) {
       dropFirst(Panels::isTransposed);
     }
-    while (panels.size() > 2 && panelBytes > compute.torch().machine().hbm().sizeBytes() / PANELS_SHARE) {
+    while (panels.size() > 2
+        && panelBytes > compute.torch().machine().hbm().sizeBytes() / PANELS_SHARE) {
       dropFirst(p -> true);
     }
     return made;

@@ -1,9 +1,9 @@
 package org.kernbench.nn.layers;
 
 import org.kernbench.device.Mode;
-import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Parameter.Sharding;
+import org.kernbench.nn.kernels.Compute;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
