@@ -17,6 +17,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.nn.bridge.BridgeLanes;
 import org.kernbench.nn.bridge.BridgeOptions;
 import org.kernbench.nn.bridge.BridgePlan;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.placement.RankLevel;
@@ -111,7 +112,7 @@ final class LayoutBridgeCommand implements Callable<Integer> {
         sourceContext ? BridgeOptions.DEFAULT.withSourceContextParallel() : BridgeOptions.DEFAULT;
     RankGrid from = RankGrid.parse(src);
     RankGrid to = RankGrid.parse(dest);
-    int samples = batch != null ? batch : Math.max(from.size("dp"), to.size("dp"));
+    int samples = batch != null ? batch : Math.max(from.size(Dim.DP), to.size(Dim.DP));
     int fromEnd = from.offset() + from.size();
     int toEnd = to.offset() + to.size();
     boolean isApart = fromEnd <= to.offset() || toEnd <= from.offset();

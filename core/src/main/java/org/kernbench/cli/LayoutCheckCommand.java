@@ -17,6 +17,7 @@ import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.multimodal.Microbatches;
 import org.kernbench.nn.multimodal.TwoModuleConfig;
 import org.kernbench.nn.multimodal.TwoModuleLayout;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.tensor.DType;
@@ -216,16 +217,16 @@ final class LayoutCheckCommand implements Callable<Integer> {
     int tokenFactor = 1;
     int pp = 1;
     for (RankGrid grid : grids) {
-      int cp = size(grid, "cp");
-      if (!model.equals("tiny-moe") && size(grid, "ep") * size(grid, "etp") > 1) {
+      int cp = size(grid, Dim.CP);
+      if (!model.equals("tiny-moe") && size(grid, Dim.EP) * size(grid, Dim.ETP) > 1) {
         throw new UsageException(
             "layout %s: ep and etp are for models with experts; expected --model tiny-moe"
                 .formatted(grid));
       }
-      pp = Math.max(pp, size(grid, "pp"));
-      factor = leastCommonMultiple(factor, size(grid, "pp"));
-      replicas = leastCommonMultiple(replicas, size(grid, "dp"));
-      tokenFactor = leastCommonMultiple(tokenFactor, (cp > 1 ? 2 * cp : 1) * size(grid, "tp"));
+      pp = Math.max(pp, size(grid, Dim.PP));
+      factor = leastCommonMultiple(factor, size(grid, Dim.PP));
+      replicas = leastCommonMultiple(replicas, size(grid, Dim.DP));
+      tokenFactor = leastCommonMultiple(tokenFactor, (cp > 1 ? 2 * cp : 1) * size(grid, Dim.TP));
     }
     int count = microbatches == null ? 2 * factor : atLeast(1, "--microbatches", microbatches);
     // one block more than stages, so that these are not all alike
@@ -242,18 +243,18 @@ final class LayoutCheckCommand implements Callable<Integer> {
       RankGrid grid = grids.get(i);
       all.add(
           new PipelineComparison.Layout(
-                  size(grid, "tp"),
-                  size(grid, "cp"),
-                  size(grid, "dp"),
-                  size(grid, "pp"),
+                  size(grid, Dim.TP),
+                  size(grid, Dim.CP),
+                  size(grid, Dim.DP),
+                  size(grid, Dim.PP),
                   layouts.get(i).endsWith(":sp")
-                      || (model.equals("tiny-moe") && size(grid, "tp") > 1),
+                      || (model.equals("tiny-moe") && size(grid, Dim.TP) > 1),
                   count,
                   schedule == null ? "1f1b" : schedule,
                   vpp,
                   tied,
                   what,
-                  new ExpertGroups.Sizes(size(grid, "ep"), size(grid, "etp")))
+                  new ExpertGroups.Sizes(size(grid, Dim.EP), size(grid, Dim.ETP)))
               .withZero(zero));
     }
     LayoutCheck.Hardware hardware = hardware();
@@ -267,14 +268,17 @@ final class LayoutCheckCommand implements Callable<Integer> {
         ranks -> hardware.ccl().with(TwoModuleStep.world(hardware.level(), ranks)));
   }
 
-  private static int size(RankGrid grid, String name) {
+  private static final List<Dim> KNOWN =
+      List.of(Dim.TP, Dim.CP, Dim.DP, Dim.PP, Dim.EP, Dim.ETP);
+
+  private static int size(RankGrid grid, Dim wanted) {
     for (String dim : grid.names()) {
-      if (!List.of("tp", "cp", "dp", "pp", "ep", "etp").contains(dim)) {
+      if (KNOWN.stream().noneMatch(known -> known.token().equals(dim))) {
         throw new UsageException(
             "layout " + grid + ": dimension " + dim + "; expected tp, cp, dp, pp, ep and etp");
       }
     }
-    return grid.has(name) ? grid.size(name) : 1;
+    return grid.size(wanted);
   }
 
   private static TwoModuleLayout layout(String text) {

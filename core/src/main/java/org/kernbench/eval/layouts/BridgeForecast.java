@@ -20,6 +20,7 @@ import org.kernbench.nn.bridge.BridgePlan.Pass;
 import org.kernbench.nn.bridge.BridgePlan.Position;
 import org.kernbench.nn.bridge.BridgePlan.SliceInfo;
 import org.kernbench.nn.bridge.ColocatedBridgeCommunicator;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.HyperCommGrid;
 import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.tensor.DType;
@@ -150,8 +151,8 @@ public final class BridgeForecast {
   }
 
   private void check() {
-    batch.checkDivides(Math.max(plan.source().size("dp"), plan.dest().size("dp")));
-    int parts = plan.source().size("cp");
+    batch.checkDivides(Math.max(plan.source().size(Dim.DP), plan.dest().size(Dim.DP)));
+    int parts = plan.source().size(Dim.CP);
     if (parts > 1 && batch.tokens % (2 * parts) != 0) {
       throw new UsageException(
           "tokens is %s; expected a multiple of %s, twice the cp of the source"
@@ -177,11 +178,11 @@ public final class BridgeForecast {
   // ---- bytes ----
 
   private int sourceSamples() {
-    return batch.samples / plan.source().size("dp");
+    return batch.samples / plan.source().size(Dim.DP);
   }
 
   private long sourceBytes() {
-    return batch.bytes(sourceSamples()) / plan.source().size("cp");
+    return batch.bytes(sourceSamples()) / plan.source().size(Dim.CP);
   }
 
   private List<Move> moves() {
@@ -209,8 +210,8 @@ public final class BridgeForecast {
     ColocatedBridgeCommunicator bridge =
         ColocatedBridgeCommunicator.create(source, dest, plan.options());
     Torch torch = w.torch();
-    Shape shape = Shape.of(sourceSamples(), batch.tokens / plan.source().size("cp"), batch.hidden);
-    Shape taken = Shape.of(batch.samples / plan.dest().size("dp"), batch.tokens, batch.hidden);
+    Shape shape = Shape.of(sourceSamples(), batch.tokens / plan.source().size(Dim.CP), batch.hidden);
+    Shape taken = Shape.of(batch.samples / plan.dest().size(Dim.DP), batch.tokens, batch.hidden);
     try (Graph graph = Graph.of(torch);
         Tensor x = torch.empty(shape, batch.dtype, "x");
         Tensor dy = torch.empty(taken, batch.dtype, "dy")) {
@@ -225,8 +226,8 @@ public final class BridgeForecast {
   /** A grid with the groups that a bridge needs. */
   static HyperCommGrid grid(Worker w, RankGrid ranks) {
     HyperCommGrid grid = new HyperCommGrid(w.distributed(), ranks);
-    if (ranks.size("cp") > 1) {
-      grid.create("cp");
+    if (ranks.size(Dim.CP) > 1) {
+      grid.create(Dim.CP);
     }
     return grid;
   }
@@ -248,7 +249,7 @@ public final class BridgeForecast {
         }
       }
     }
-    int parts = plan.source().size("cp");
+    int parts = plan.source().size(Dim.CP);
     if (parts > 1) { // positions put in order, or picked
       for (int r = plan.source().offset(); r < world(); r++) {
         chain.copy(r, isForward ? part * parts : part);
@@ -302,7 +303,7 @@ public final class BridgeForecast {
   }
 
   private int larger() {
-    return Math.max(sourceSamples(), batch.samples / plan.dest().size("dp"));
+    return Math.max(sourceSamples(), batch.samples / plan.dest().size(Dim.DP));
   }
 
   private TextTable ranks() {
@@ -315,7 +316,7 @@ public final class BridgeForecast {
       table.add(
           List.of(
               "" + r,
-              shown(plan.sourcePosition(r), plan.source().size("cp") > 1),
+              shown(plan.sourcePosition(r), plan.source().size(Dim.CP) > 1),
               shown(plan.destPosition(r), true),
               "" + plan.slot(r),
               slice.start() + " to " + (slice.start() + slice.size() - 1) + " of " + larger()));

@@ -20,6 +20,7 @@ import org.kernbench.nn.bridge.BridgeLanes;
 import org.kernbench.nn.bridge.BridgeLanes.Lane;
 import org.kernbench.nn.bridge.BridgePlan.Direction;
 import org.kernbench.nn.bridge.BridgePlan.Pass;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.HyperCommGrid;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;
@@ -48,7 +49,7 @@ public final class LaneForecast {
    */
   public static LaneForecast of(BridgeLanes plan, Batch batch, Optional<Hardware> hardware) {
     LaneForecast forecast = new LaneForecast(plan, batch);
-    batch.checkDivides(Math.max(plan.source().size("dp"), plan.dest().size("dp")));
+    batch.checkDivides(Math.max(plan.source().size(Dim.DP), plan.dest().size(Dim.DP)));
     hardware.ifPresent(h -> {
       h.check(forecast.world());
       Map<Pass, Long> bounds = new LinkedHashMap<>();
@@ -66,7 +67,7 @@ public final class LaneForecast {
   }
 
   private long bytes(boolean isSource) {
-    return batch.bytes(batch.samples() / (isSource ? plan.source() : plan.dest()).size("dp"));
+    return batch.bytes(batch.samples() / (isSource ? plan.source() : plan.dest()).size(Dim.DP));
   }
 
   /** A pass as simulated; empty if there was no machine. */
@@ -80,7 +81,7 @@ public final class LaneForecast {
     List<Lane> takers = isForward ? plan.destLanes() : plan.sourceLanes();
     long handedOn =
         takers.stream().mapToLong(l -> (l.boundary().size() - 1) * bytes(!isForward)).sum();
-    long context = plan.dest().size("cp");
+    long context = plan.dest().size(Dim.CP);
     long summed = isForward ? 0 : plan.destLanes().size() * 2L * (context - 1) * bytes(false);
     return batch.bytes(batch.samples()) + handedOn + summed;
   }
@@ -88,8 +89,8 @@ public final class LaneForecast {
   private long boundPs(Hardware h, Pass pass) {
     BoundChain chain = new BoundChain(h, world());
     boolean isForward = pass == Pass.FORWARD;
-    if (!isForward && plan.dest().size("cp") > 1) {
-      for (List<Integer> group : plan.dest().enumerate("cp")) {
+    if (!isForward && plan.dest().size(Dim.CP) > 1) {
+      for (List<Integer> group : plan.dest().enumerate(Dim.CP)) {
         if (plan.destLanes().stream().anyMatch(l -> group.contains(l.leader()))) {
           group.forEach(r -> chain.copy(r, bytes(false)));
           chain.allReduce(group, bytes(false));
@@ -127,7 +128,7 @@ public final class LaneForecast {
   }
 
   private Shape shape(boolean isSource) {
-    int replicas = (isSource ? plan.source() : plan.dest()).size("dp");
+    int replicas = (isSource ? plan.source() : plan.dest()).size(Dim.DP);
     return Shape.of(batch.samples() / replicas, batch.tokens(), batch.hidden());
   }
 

@@ -26,6 +26,7 @@ import org.kernbench.nn.multimodal.TwoModuleConfig;
 import org.kernbench.nn.multimodal.TwoModuleLayout;
 import org.kernbench.nn.multimodal.TwoModuleTraining;
 import org.kernbench.nn.multimodal.TwoModuleTraining.Settings;
+import org.kernbench.nn.parallel.ModuleRole;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.placement.RankLevel;
@@ -251,8 +252,8 @@ public final class LayoutCheck {
               l.bridge().direction().toString(),
               v.tensors() == 0 ? "-" : Integer.toString(v.tensors()),
               v.tensors() == 0 ? "-" : String.format(Locale.ROOT, "%.1e", v.worstError()),
-              ratio(v, "encoder"),
-              ratio(v, "language"),
+              ratio(v, ModuleRole.ENCODER.token()),
+              ratio(v, ModuleRole.LANGUAGE.token()),
               v.tensors() == 0
                   ? "-"
                   : v.unequal().isEmpty() ? "equal" : v.unequal().size() + " differ"));

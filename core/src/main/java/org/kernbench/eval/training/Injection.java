@@ -16,6 +16,7 @@ import org.kernbench.nn.layers.TransformerConfig.Style;
 import org.kernbench.nn.multimodal.TwoModuleConfig;
 import org.kernbench.nn.multimodal.TwoModuleLayout;
 import org.kernbench.nn.optim.Zero;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.nn.parallel.RankGrid;
 
@@ -131,9 +132,9 @@ final class Injection {
   static String invisible(TwoModuleConfig model, TwoModuleLayout layout, Fault fault) {
     RankGrid language = layout.language();
     RankGrid encoder = layout.encoder();
-    boolean cp = language.size("cp") > 1;
-    boolean tp = language.size("tp") > 1;
-    boolean encoderTp = encoder.size("tp") > 1;
+    boolean cp = language.size(Dim.CP) > 1;
+    boolean tp = language.size(Dim.TP) > 1;
+    boolean encoderTp = encoder.size(Dim.TP) > 1;
     boolean plain = model.language().style() != Style.LLAMA;
     Direction direction = layout.bridge().direction();
     return switch (fault) {
@@ -142,21 +143,21 @@ final class Injection {
           needs(cp, "a language model with cp above 1");
       case TOKENS_OVER_TP -> needs(tp, "a language model with tp above 1");
       case REDUCE_OVER_DP_CP ->
-          needs(cp && language.size("dp") > 1, "a language model with cp and dp above 1");
+          needs(cp && language.size(Dim.DP) > 1, "a language model with cp and dp above 1");
       case ZERO_PAD -> needs(direction == Direction.FAN_OUT, FAN_OUT);
       case SWAP_SLOTS -> needs(direction != Direction.EQUAL, "modules with different dp");
       case CANONICAL_SLICES ->
           needs(cp && direction == Direction.FAN_OUT, FAN_OUT + ", and cp above 1 in it");
       case AVERAGE_ENCODER, SKIP_ENCODER_SUM ->
-          needs(encoder.size("dp") > 1, "an encoder with dp above 1");
+          needs(encoder.size(Dim.DP) > 1, "an encoder with dp above 1");
       case AVERAGE_LANGUAGE ->
-          needs(cp || language.size("dp") > 1, "a language model with dp or cp above 1");
+          needs(cp || language.size(Dim.DP) > 1, "a language model with dp or cp above 1");
       case BIAS_BEFORE_REDUCE ->
           needs(encoderTp || (tp && plain), "tp above 1 in a module with biases");
       case SKIP_SEQUENCE_SUM ->
           needs(layout.sequenceParallel() && tp, "sp on and a language model with tp above 1");
       case SKIP_ROW_SUM, SKIP_COLUMN_SUM -> needs(encoderTp || tp, "tp above 1");
-      case SKIP_CONTEXT_SUM -> needs(cp || encoder.size("cp") > 1, "a module with cp above 1");
+      case SKIP_CONTEXT_SUM -> needs(cp || encoder.size(Dim.CP) > 1, "a module with cp above 1");
       case SKIP_GRADIENT_SUM -> needs(layout.ranks() > 1, "more than one rank");
       case LOSE_MICROBATCH, SWAP_STAGES -> "it has no pipeline; train-step has one";
       case WRONG_EXPERT, SKIP_ROUTER_GRADIENT -> "it has no experts; train-step may have some";

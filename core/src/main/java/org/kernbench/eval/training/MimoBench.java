@@ -31,6 +31,7 @@ import org.kernbench.nn.multimodal.TwoModuleTraining;
 import org.kernbench.nn.optim.AdamW;
 import org.kernbench.nn.optim.Communication;
 import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.tensor.DType;
@@ -241,7 +242,7 @@ public final class MimoBench implements Bench {
   }
 
   private static void checkTp(String module, RankGrid grid, TransformerConfig c, int... widths) {
-    int tp = grid.size("tp");
+    int tp = grid.size(Dim.TP);
     boolean fits = c.heads() % tp == 0 && c.keyHeads() % tp == 0 && c.ffn() % tp == 0;
     for (int width : widths) {
       fits &= width % tp == 0;
@@ -261,7 +262,7 @@ public final class MimoBench implements Bench {
     TransformerConfig e = model.encoder();
     checkTp("encoder", layout.encoder(), e, e.hidden(), model.projector());
     checkTp("language model", layout.language(), model.language(), model.language().vocabulary());
-    int encoderCp = layout.encoder().size("cp");
+    int encoderCp = layout.encoder().size(Dim.CP);
     if (encoderCp > 1 && model.tokensPerSample() % (2 * encoderCp) != 0) {
       throw new UsageException(
           """
@@ -304,7 +305,7 @@ public final class MimoBench implements Bench {
               work.putAll(training.work()); // ranks are alike
             }
             if (own.isPresent()) {
-              if (s.layout.language().coordinate(worker.rank(), "tp") == 0) {
+              if (s.layout.language().coordinate(worker.rank(), Dim.TP) == 0) {
                 record.addToSum(Kind.LOSS, "loss", own.getAsDouble());
               }
               record.add(worker.rank(), training);
@@ -346,8 +347,8 @@ public final class MimoBench implements Bench {
     RankGrid language = s.layout.language();
     return StepCheck.Rounding.of(
         s.settings.dtype(),
-        Math.max(encoder.size("tp"), language.size("tp")),
-        Math.max(encoder.size("cp"), language.size("cp")));
+        Math.max(encoder.size(Dim.TP), language.size(Dim.TP)),
+        Math.max(encoder.size(Dim.CP), language.size(Dim.CP)));
   }
 
   private static void report(

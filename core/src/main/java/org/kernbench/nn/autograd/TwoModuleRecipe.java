@@ -2,6 +2,7 @@ package org.kernbench.nn.autograd;
 
 import java.util.List;
 import org.kernbench.nn.autograd.Mapping.Move;
+import org.kernbench.nn.parallel.ModuleRole;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.torch.ProcessGroup;
 
@@ -13,19 +14,19 @@ import org.kernbench.torch.ProcessGroup;
 public final class TwoModuleRecipe implements Recipe {
   private static final String FIRST_LAYER = "layers.0.";
 
-  private final boolean isEncoder;
+  private final ModuleRole role;
   private final ParallelLayout language;
   private final Fault fault;
 
-  public TwoModuleRecipe(boolean isEncoder, ParallelLayout language, Fault fault) {
-    this.isEncoder = isEncoder;
+  public TwoModuleRecipe(ModuleRole role, ParallelLayout language, Fault fault) {
+    this.role = role;
     this.language = language;
     this.fault = fault;
   }
 
   /** That of a single module. */
   public static Recipe of(ParallelLayout layout, Fault fault) {
-    return new TwoModuleRecipe(false, layout, fault);
+    return new TwoModuleRecipe(ModuleRole.LANGUAGE, layout, fault);
   }
 
   @Override
@@ -75,10 +76,10 @@ public final class TwoModuleRecipe implements Recipe {
     if (fault == Fault.SKIP_SEQUENCE_SUM && !parameter.sharding().ofExpert()) {
       return List.of(layout.dpCp());
     }
-    if (fault == Fault.SKIP_GRADIENT_SUM || (fault == Fault.SKIP_ENCODER_SUM && isEncoder)) {
+    if (fault == Fault.SKIP_GRADIENT_SUM || (fault == Fault.SKIP_ENCODER_SUM && role == ModuleRole.ENCODER)) {
       return List.of();
     }
-    if (fault == Fault.SKIP_LANGUAGE_CP_SUM && !isEncoder) {
+    if (fault == Fault.SKIP_LANGUAGE_CP_SUM && role == ModuleRole.LANGUAGE) {
       return right.stream().map(g -> g == layout.dpCp() ? layout.dp() : g).toList();
     }
     return right;
@@ -113,7 +114,11 @@ public final class TwoModuleRecipe implements Recipe {
     if (fault == Fault.TOKENS_OVER_TP) {
       return 1.0 / language.tp().size();
     }
-    boolean averages = fault == (isEncoder ? Fault.AVERAGE_ENCODER : Fault.AVERAGE_LANGUAGE);
+    boolean averages = fault
+            == switch (role) {
+              case ENCODER -> Fault.AVERAGE_ENCODER;
+              case LANGUAGE -> Fault.AVERAGE_LANGUAGE;
+            };
     return averages ? 1.0 / layout.dpCp().size() : 1;
   }
 

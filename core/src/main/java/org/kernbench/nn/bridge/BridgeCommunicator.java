@@ -11,6 +11,7 @@ import org.kernbench.nn.autograd.Mapping.Move;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.bridge.BridgeLanes.Lane;
 import org.kernbench.nn.bridge.BridgePlan.Direction;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.HyperCommGrid;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.tensor.DType;
@@ -58,7 +59,7 @@ public final class BridgeCommunicator {
     this.plan = new BridgeLanes(src.ranks(), dest.ranks(), options);
     this.distributed = src.distributed();
     this.rank = src.rank();
-    this.context = dest.ranks().size("cp") > 1 ? dest.get("cp") : null;
+    this.context = dest.ranks().size(Dim.CP) > 1 ? dest.get(Dim.CP) : null;
     List<List<Integer>> stages = new ArrayList<>();
     plan.sourceLanes().forEach(lane -> stages.add(lane.boundary()));
     plan.destLanes().forEach(lane -> stages.add(lane.boundary()));

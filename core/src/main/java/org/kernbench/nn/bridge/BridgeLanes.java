@@ -2,7 +2,11 @@ package org.kernbench.nn.bridge;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.kernbench.nn.bridge.BridgePlan.Direction;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.parallel.RankGrid;
 
@@ -17,7 +21,8 @@ import org.kernbench.nn.parallel.RankGrid;
  * {@code n} that follow each other. Source: {@code docs/spec/megatron.md} 15.
  */
 public final class BridgeLanes {
-  private static final List<String> KNOWN = List.of("tp", "cp", "pp", "dp");
+  private static final Set<String> KNOWN =
+      Stream.of(Dim.TP, Dim.CP, Dim.PP, Dim.DP).map(Dim::token).collect(Collectors.toSet());
 
   private final RankGrid src;
   private final RankGrid dest;
@@ -52,11 +57,11 @@ public final class BridgeLanes {
     this.dest = dest;
     this.options = options;
     check();
-    int from = src.size("dp");
-    int to = dest.size("dp");
+    int from = src.size(Dim.DP);
+    int to = dest.size(Dim.DP);
     this.direction = from > to ? Direction.FAN_IN : to > from ? Direction.FAN_OUT : Direction.EQUAL;
     this.scale = Math.max(from, to) / Math.min(from, to);
-    this.sources = lanes(src, src.size("pp") - 1, true);
+    this.sources = lanes(src, src.size(Dim.PP) - 1, true);
     this.dests = lanes(dest, 0, false);
   }
 
@@ -78,22 +83,22 @@ public final class BridgeLanes {
           """
               .formatted(options.source(), src.span(), options.dest(), dest.span()));
     }
-    if (src.size("cp") > 1) {
+    if (src.size(Dim.CP) > 1) {
       throw wrong(
           """
           source %s (%s) has cp %s; expected 1: its leader must have the whole sequence\
           """
-              .formatted(options.source(), src, src.size("cp")));
+              .formatted(options.source(), src, src.size(Dim.CP)));
     }
-    int a = src.size("dp");
-    int b = dest.size("dp");
+    int a = src.size(Dim.DP);
+    int b = dest.size(Dim.DP);
     if (a % b != 0 && b % a != 0) {
       throw wrong("dp is " + a + " and " + b + "; expected that one divides the other");
     }
   }
 
   private void checkDimensions(String side, RankGrid grid) {
-    for (String dim : List.of("tp", "dp")) {
+    for (Dim dim : List.of(Dim.TP, Dim.DP)) {
       if (!grid.has(dim)) {
         throw wrong(
             """
@@ -112,10 +117,10 @@ public final class BridgeLanes {
 
   private static List<Lane> lanes(RankGrid grid, int stage, boolean isSource) {
     List<Lane> lanes = new ArrayList<>();
-    for (int d = 0; d < grid.size("dp"); d++) {
+    for (int d = 0; d < grid.size(Dim.DP); d++) {
       List<Integer> boundary = new ArrayList<>();
       for (int rank = grid.offset(); rank < grid.offset() + grid.size(); rank++) {
-        if (grid.coordinate(rank, "dp") == d && grid.coordinate(rank, "pp") == stage) {
+        if (grid.coordinate(rank, Dim.DP) == d && grid.coordinate(rank, Dim.PP) == stage) {
           boundary.add(rank);
         }
       }

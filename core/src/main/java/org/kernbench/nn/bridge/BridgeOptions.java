@@ -1,6 +1,7 @@
 package org.kernbench.nn.bridge;
 
 import org.kernbench.nn.parallel.LayoutException;
+import org.kernbench.nn.parallel.ModuleRole;
 
 /**
  * How a {@link ColocatedBridgeCommunicator} is to be understood.
@@ -14,7 +15,8 @@ import org.kernbench.nn.parallel.LayoutException;
 public record BridgeOptions(String source, String dest, Dims dims, boolean sourceContextParallel) {
   /** From an encoder to a language model, of tensors {@code [b, s, h]} or {@code [rows, h]}. */
   public static final BridgeOptions DEFAULT =
-      new BridgeOptions("encoder", "language", Dims.BATCH_FIRST, false);
+      new BridgeOptions(
+          ModuleRole.ENCODER.token(), ModuleRole.LANGUAGE.token(), Dims.BATCH_FIRST, false);
 
   /**
    * Which axis of a tensor of three is which ({@code dim_mapping}). Matrices {@code [rows, h]} have

@@ -5,7 +5,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.kernbench.nn.autograd.BridgeFault;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.torch.collective.CollectiveOp;
@@ -26,7 +30,8 @@ import org.kernbench.torch.collective.CollectiveOp;
  * Source: {@code docs/spec/megatron.md} 4.
  */
 public final class BridgePlan {
-  private static final List<String> KNOWN = List.of("tp", "cp", "pp", "dp");
+  private static final Set<String> KNOWN =
+      Stream.of(Dim.TP, Dim.CP, Dim.PP, Dim.DP).map(Dim::token).collect(Collectors.toSet());
 
   private final RankGrid src;
   private final RankGrid dest;
@@ -115,8 +120,8 @@ public final class BridgePlan {
     this.options = options;
     this.fault = fault;
     checkLayouts();
-    int srcDp = src.size("dp");
-    int destDp = dest.size("dp");
+    int srcDp = src.size(Dim.DP);
+    int destDp = dest.size(Dim.DP);
     this.direction =
         srcDp > destDp ? Direction.FAN_IN : destDp > srcDp ? Direction.FAN_OUT : Direction.EQUAL;
     this.scale = Math.max(srcDp, destDp) / Math.min(srcDp, destDp);
@@ -158,18 +163,18 @@ public final class BridgePlan {
     }
     checkNoPipeline(true, src);
     checkNoPipeline(false, dest);
-    if (src.size("cp") > 1 && !options.sourceContextParallel()) {
+    if (src.size(Dim.CP) > 1 && !options.sourceContextParallel()) {
       throw wrong(
           """
           %s has cp %s; expected 1, or the option sourceContextParallel (--source-cp) if \
           its ranks hold parts of the sequence\
           """
-              .formatted(side(true), src.size("cp")));
+              .formatted(side(true), src.size(Dim.CP)));
     }
     checkContextBeforeData(true, src);
     checkContextBeforeData(false, dest);
-    int a = src.size("dp");
-    int b = dest.size("dp");
+    int a = src.size(Dim.DP);
+    int b = dest.size(Dim.DP);
     if (a % b != 0 && b % a != 0) {
       throw wrong(
           "dp is %s in %s and %s in %s; expected that one divides the other"
@@ -180,7 +185,7 @@ public final class BridgePlan {
   }
 
   private void checkHas(boolean isSource, RankGrid grid) {
-    for (String dim : List.of("tp", "dp")) {
+    for (Dim dim : List.of(Dim.TP, Dim.DP)) {
       if (!grid.has(dim)) {
         throw wrong(
             """
@@ -193,16 +198,16 @@ public final class BridgePlan {
   }
 
   private void checkNoPipeline(boolean isSource, RankGrid grid) {
-    if (grid.size("pp") > 1) {
+    if (grid.size(Dim.PP) > 1) {
       throw wrong(
           "%s has pp %s; expected 1: colocated modules have no pipeline"
-              .formatted(side(isSource), grid.size("pp")));
+              .formatted(side(isSource), grid.size(Dim.PP)));
     }
   }
 
   private void checkContextBeforeData(boolean isSource, RankGrid grid) {
     boolean applies = !isSource || options.sourceContextParallel();
-    if (applies && grid.has("cp") && grid.names().indexOf("cp") > grid.names().indexOf("dp")) {
+    if (applies && grid.has(Dim.CP) && grid.names().indexOf(Dim.CP.token()) > grid.names().indexOf(Dim.DP.token())) {
       throw wrong(
           """
           %s lists cp after dp; expected cp before dp in %s, so that ranks of one replica \
@@ -224,8 +229,8 @@ public final class BridgePlan {
 
   private void checkNesting() {
     for (int rank = src.offset(); rank < src.offset() + src.size(); rank++) {
-      int s = src.coordinate(rank, "dp");
-      int d = dest.coordinate(rank, "dp");
+      int s = src.coordinate(rank, Dim.DP);
+      int d = dest.coordinate(rank, Dim.DP);
       int coarse = direction == Direction.FAN_OUT ? s : d;
       int fine = direction == Direction.FAN_OUT ? d : s;
       if (fine / scale != coarse) {
@@ -250,10 +255,10 @@ public final class BridgePlan {
     for (int rank = grid.offset(); rank < grid.offset() + grid.size(); rank++) {
       ranks.put(position(grid, rank), rank);
     }
-    int context = fault == BridgeFault.POOLED_GROUPS ? 1 : grid.size("cp");
+    int context = fault == BridgeFault.POOLED_GROUPS ? 1 : grid.size(Dim.CP);
     List<List<Integer>> groups = new ArrayList<>();
-    for (int coarse = 0; coarse < grid.size("dp") / scale; coarse++) {
-      for (int t = 0; t < grid.size("tp"); t++) {
+    for (int coarse = 0; coarse < grid.size(Dim.DP) / scale; coarse++) {
+      for (int t = 0; t < grid.size(Dim.TP); t++) {
         for (int c = 0; c < context; c++) {
           List<Integer> group = new ArrayList<>();
           for (int slot = 0; slot < scale; slot++) {
@@ -292,7 +297,7 @@ public final class BridgePlan {
 
   private static Position position(RankGrid grid, int rank) {
     return new Position(
-        grid.coordinate(rank, "dp"), grid.coordinate(rank, "tp"), grid.coordinate(rank, "cp"));
+        grid.coordinate(rank, Dim.DP), grid.coordinate(rank, Dim.TP), grid.coordinate(rank, Dim.CP));
   }
 
   // ---- what it is ----
@@ -370,12 +375,12 @@ public final class BridgePlan {
 
   /** Who sums gradients over the destination's context; empty if that is not divided. */
   public List<List<Integer>> contextGroups() {
-    return dest.size("cp") > 1 ? dest.enumerate("cp") : List.of();
+    return dest.size(Dim.CP) > 1 ? dest.enumerate(Dim.CP) : List.of();
   }
 
   /** Who puts the source's sequence together; empty if that is not divided. */
   public List<List<Integer>> sourceContextGroups() {
-    return src.size("cp") > 1 ? src.enumerate("cp") : List.of();
+    return src.size(Dim.CP) > 1 ? src.enumerate(Dim.CP) : List.of();
   }
 
   /** Which slice of the larger batch is the rank's own, 0 to {@link #scale} less one. */
@@ -425,8 +430,8 @@ public final class BridgePlan {
    */
   public List<Move> moves(long sourceBytes) {
     List<Move> moves = new ArrayList<>();
-    long whole = sourceBytes * src.size("cp");
-    if (src.size("cp") > 1) {
+    long whole = sourceBytes * src.size(Dim.CP);
+    if (src.size(Dim.CP) > 1) {
       moves.add(
           new Move(Pass.FORWARD, CollectiveOp.ALL_GATHER, sourceContextGroups(), sourceBytes));
     }
@@ -434,7 +439,7 @@ public final class BridgePlan {
       moves.add(new Move(Pass.FORWARD, CollectiveOp.ALL_GATHER, gatherGroups, whole));
     }
     long taken = destBytes(sourceBytes);
-    if (dest.size("cp") > 1) {
+    if (dest.size(Dim.CP) > 1) {
       moves.add(new Move(Pass.BACKWARD, CollectiveOp.ALL_REDUCE, contextGroups(), taken));
     }
     if (direction == Direction.FAN_OUT) {
@@ -445,7 +450,7 @@ public final class BridgePlan {
 
   /** Bytes of each rank's tensor when it reaches the destination. */
   public long destBytes(long sourceBytes) {
-    long whole = sourceBytes * src.size("cp");
+    long whole = sourceBytes * src.size(Dim.CP);
     return switch (direction) {
       case EQUAL -> whole;
       case FAN_IN -> whole * scale;

@@ -11,6 +11,7 @@ import org.kernbench.nn.autograd.Mapping.Move;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.bridge.BridgePlan.Direction;
 import org.kernbench.nn.bridge.BridgePlan.SliceInfo;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.HyperCommGrid;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.parallel.SequencePart;
@@ -63,8 +64,8 @@ public final class ColocatedBridgeCommunicator {
     this.fault = fault;
     this.distributed = src.distributed();
     this.rank = src.rank();
-    this.context = dest.ranks().size("cp") > 1 ? contextGroup(dest) : null;
-    this.sourceContext = src.ranks().size("cp") > 1 ? src.get("cp") : null;
+    this.context = dest.ranks().size(Dim.CP) > 1 ? contextGroup(dest) : null;
+    this.sourceContext = src.ranks().size(Dim.CP) > 1 ? src.get(Dim.CP) : null;
     this.gather =
         plan.direction() == Direction.EQUAL
             ? null
@@ -72,9 +73,9 @@ public final class ColocatedBridgeCommunicator {
   }
 
   private ProcessGroup contextGroup(HyperCommGrid dest) {
-    ProcessGroup own = dest.get("cp");
+    ProcessGroup own = dest.get(Dim.CP);
     return fault == BridgeFault.SUM_OVER_DP_CP
-        ? distributed.newSubgroupsByEnumeration(dest.enumerate("cp", "dp")).own()
+        ? distributed.newSubgroupsByEnumeration(dest.enumerate(Dim.CP, Dim.DP)).own()
         : own;
   }
 

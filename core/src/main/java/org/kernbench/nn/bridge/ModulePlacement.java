@@ -8,6 +8,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.kernbench.nn.parallel.LayoutException;
+import org.kernbench.nn.parallel.ModuleRole;
 import org.kernbench.nn.parallel.RankGrid;
 
 /**
@@ -17,7 +18,7 @@ import org.kernbench.nn.parallel.RankGrid;
  */
 public final class ModulePlacement {
   /** The key of the language model. */
-  public static final String LANGUAGE = "language";
+  public static final String LANGUAGE = ModuleRole.LANGUAGE.token();
 
   private final SortedMap<String, RankGrid> grids;
   private final boolean colocated;
@@ -31,7 +32,7 @@ public final class ModulePlacement {
    * Decides.
    *
    * @param modalities names of the encoders that the model has
-   * @param grids by module: one for each modality, and one for {@value #LANGUAGE}
+   * @param grids by module: one for each modality, and one for {@link #LANGUAGE}
    * @throws LayoutException of kind ARGUMENT if keys are missing or there are others, or if two
    *     grids share some ranks but not all
    */

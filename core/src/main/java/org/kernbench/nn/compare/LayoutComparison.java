@@ -18,6 +18,8 @@ import org.kernbench.nn.compare.LayoutRun.Place;
 import org.kernbench.nn.compare.LayoutRun.RankRun;
 import org.kernbench.nn.multimodal.Microbatch;
 import org.kernbench.nn.multimodal.NamedValues;
+import org.kernbench.nn.parallel.Dim;
+import org.kernbench.nn.parallel.ModuleRole;
 import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.tensor.Shape;
@@ -29,8 +31,6 @@ import org.kernbench.tensor.Shape;
  * tell which.
  */
 final class LayoutComparison {
-  private static final String ENCODER = "encoder";
-  private static final String LANGUAGE = "language";
 
   private final LayoutRun subject;
   private final RankRun one;
@@ -57,8 +57,11 @@ final class LayoutComparison {
     return subject;
   }
 
-  RankGrid grid(String module) {
-    return module.equals(ENCODER) ? subject.layout().encoder() : subject.layout().language();
+  RankGrid grid(ModuleRole module) {
+    return switch (module) {
+      case ENCODER -> subject.layout().encoder();
+      case LANGUAGE -> subject.layout().language();
+    };
   }
 
   private LayoutVerdict verdict() {
@@ -94,7 +97,7 @@ final class LayoutComparison {
 
   /** A parameter on a rank after training, beside that of one rank. */
   private record Trained(
-      String name, String module, int rank, double[] got, double[] expected, double error) {
+      String name, ModuleRole module, int rank, double[] got, double[] expected, double error) {
     boolean isWrong() {
       return !(error <= LayoutVerdict.STEPS_TOLERANCE);
     }
@@ -112,7 +115,7 @@ final class LayoutComparison {
       double size = Vectors.norm(e.getValue());
       for (int r = 0; r < ranks; r++) {
         double[] got = subject.rank(r).trained.getOrDefault(name, new double[0]);
-        String module = whole == null ? ENCODER : whole.module(); // only the encoder is frozen
+        ModuleRole module = whole == null ? ModuleRole.ENCODER : whole.module(); // only the encoder is frozen
         double[] expected =
             whole == null ? got : cut(e.getValue(), gradient(r, name), grid(module), global(r));
         double error = Vectors.error(got, expected, size);
@@ -215,10 +218,10 @@ final class LayoutComparison {
         why.evidence());
   }
 
-  private String coordinates(String module, int rank) {
+  private String coordinates(ModuleRole module, int rank) {
     RankGrid grid = grid(module);
     StringBuilder text = new StringBuilder("rank " + global(rank) + " (" + module);
-    for (String dim : List.of("tp", "cp", "dp")) {
+    for (Dim dim : List.of(Dim.TP, Dim.CP, Dim.DP)) {
       if (grid.has(dim)) {
         text.append(' ').append(dim).append(' ').append(grid.coordinate(global(rank), dim));
       }
@@ -309,8 +312,10 @@ final class LayoutComparison {
         kind, name, module(name), microbatch, got, expected, 1e-4 * Vectors.norm(all), rows);
   }
 
-  private static String module(String place) {
-    return place.startsWith("encoder") || place.startsWith("projector") ? ENCODER : LANGUAGE;
+  private static ModuleRole module(String place) {
+    return place.startsWith("encoder") || place.startsWith("projector") 
+        ? ModuleRole.ENCODER
+        : ModuleRole.LANGUAGE;
   }
 
   /** The ranks whose parts of a sum are to be added to a rank's; itself if it has no part. */
@@ -318,7 +323,7 @@ final class LayoutComparison {
     boolean overTp = part.what() == (grad ? Graph.Seen.ENTERED : Graph.Seen.PART);
     boolean overCp = part.what() == Graph.Seen.GATHERED && grad;
     RankGrid grid = grid(module(part.name()));
-    String dim = overTp ? "tp" : "cp";
+    Dim dim = overTp ? Dim.TP : Dim.CP;
     if (!(overTp || overCp) || !grid.has(dim)) {
       return List.of(rank);
     }
@@ -343,8 +348,8 @@ final class LayoutComparison {
 
   /** A tensor-parallel rank's block of columns. */
   private double[] block(double[] rows, NamedValues.Rows of, int rank, RankGrid grid) {
-    int tp = grid.size("tp");
-    int t = grid.coordinate(global(rank), "tp");
+    int tp = grid.size(Dim.TP);
+    int t = grid.coordinate(global(rank), Dim.TP);
     int columns = of.count() == 0 ? 0 : rows.length / of.count();
     int width = columns / tp;
     double[] block = new double[of.count() * width];
@@ -415,12 +420,12 @@ final class LayoutComparison {
   private void keepOwnPositions(
       int microbatch, int rank, NamedValues.Rows rows, double[] expected) {
     RankGrid grid = subject.layout().language();
-    if (grid.size("cp") == 1 || rows.count() == 0) {
+    if (grid.size(Dim.CP) == 1 || rows.count() == 0) {
       return;
     }
     Microbatch data = subject.microbatches().get(microbatch);
     SequencePart part =
-        new SequencePart(data.sequence(), grid.size("cp"), grid.coordinate(global(rank), "cp"));
+        new SequencePart(data.sequence(), grid.size(Dim.CP), grid.coordinate(global(rank), Dim.CP));
     Set<Integer> own = new HashSet<>();
     Arrays.stream(part.own()).forEach(own::add);
     int columns = expected.length / rows.count();
@@ -486,7 +491,7 @@ final class LayoutComparison {
     RankGrid grid = grid(mine.module());
     double[] sum = new double[mine.own().length];
     for (int r = 0; r < ranks; r++) {
-      boolean sameTp = grid.coordinate(global(r), "tp") == grid.coordinate(global(rank), "tp");
+      boolean sameTp = grid.coordinate(global(r), Dim.TP) == grid.coordinate(global(rank), Dim.TP);
       if (sameTp || mine.sharding().sequenceParallel()) {
         Vectors.add(sum, gradient(r, name).own());
       }
@@ -502,8 +507,8 @@ final class LayoutComparison {
     int axis = part.sharding().axis().getAsInt();
     Shape shape = part.shape();
     int run = (int) shape.inner(axis) * shape.dim(axis);
-    int tp = grid.size("tp");
-    int t = grid.coordinate(rank, "tp");
+    int tp = grid.size(Dim.TP);
+    int t = grid.coordinate(rank, Dim.TP);
     double[] own = new double[(int) shape.elements()];
     for (int o = 0; o < shape.outer(axis); o++) {
       System.arraycopy(whole, (o * tp + t) * run, own, o * run, run);
@@ -516,20 +521,20 @@ final class LayoutComparison {
     if (subject.isFailed()) {
       return ratios;
     }
-    for (String module : List.of(ENCODER, LANGUAGE)) {
+    for (ModuleRole module : ModuleRole.values()) {
       double expected = 0;
       double got = 0;
       for (Map.Entry<String, Gradient> e : one.gradients.entrySet()) {
-        if (e.getValue().module().equals(module)) {
+        if (e.getValue().module() == module) {
           expected += Math.pow(Vectors.norm(e.getValue().finished()), 2);
           boolean whole = e.getValue().sharding().axis().isEmpty();
           for (int r = 0; r < ranks; r++) {
             RankGrid grid = grid(module);
             int rank = global(r);
             boolean first =
-                grid.coordinate(rank, "dp") == 0
-                    && grid.coordinate(rank, "cp") == 0
-                    && (!whole || grid.coordinate(rank, "tp") == 0);
+                grid.coordinate(rank, Dim.DP) == 0
+                    && grid.coordinate(rank, Dim.CP) == 0
+                    && (!whole || grid.coordinate(rank, Dim.TP) == 0);
             if (first) {
               Gradient g = gradient(r, e.getKey());
               got += Math.pow(Vectors.norm(g.finished()), 2);
@@ -537,7 +542,7 @@ final class LayoutComparison {
           }
         }
       }
-      ratios.put(module, expected == got ? 1 : Math.sqrt(got / expected));
+      ratios.put(module.token(), expected == got ? 1 : Math.sqrt(got / expected));
     }
     return ratios;
   }
@@ -553,7 +558,7 @@ final class LayoutComparison {
       Map<Integer, double[]> first = new HashMap<>();
       for (int r = 0; r < ranks; r++) {
         Gradient g = gradient(r, name);
-        int part = g.sharding().axis().isEmpty() ? 0 : grid.coordinate(global(r), "tp");
+        int part = g.sharding().axis().isEmpty() ? 0 : grid.coordinate(global(r), Dim.TP);
         double[] before = first.putIfAbsent(part, g.finished());
         if (before != null && !Arrays.equals(before, g.finished())) {
           unequal.add(name + " on rank " + global(r));

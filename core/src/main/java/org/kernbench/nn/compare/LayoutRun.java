@@ -15,6 +15,7 @@ import org.kernbench.nn.multimodal.TwoModuleConfig;
 import org.kernbench.nn.multimodal.TwoModuleLayout;
 import org.kernbench.nn.multimodal.TwoModuleTraining;
 import org.kernbench.nn.optim.GradientSync;
+import org.kernbench.nn.parallel.ModuleRole;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Worker;
 
@@ -63,7 +64,7 @@ public final class LayoutRun {
    * @param finished of the mean over all tokens
    */
   record Gradient(
-      String module, Parameter.Sharding sharding, Shape shape, double[] own, double[] finished) {}
+      ModuleRole module, Parameter.Sharding sharding, Shape shape, double[] own, double[] finished) {}
 
   /**
    * A run to be, of {@link #body} on every rank of a world of {@link TwoModuleLayout#worldSize}.
@@ -139,8 +140,8 @@ public final class LayoutRun {
       Map<String, double[]> own = new LinkedHashMap<>();
       all.forEach(p -> p.grad().ifPresent(g -> own.put(p.name(), g.toDoubles())));
       training.finish(run.tokens);
-      training.encoderParameters().forEach(p -> add(run, "encoder", p, own));
-      training.languageParameters().forEach(p -> add(run, "language", p, own));
+      training.encoderParameters().forEach(p -> add(run, ModuleRole.ENCODER, p, own));
+      training.languageParameters().forEach(p -> add(run, ModuleRole.LANGUAGE, p, own));
       for (int step = 0; step < steps; step++) {
         if (step == 0) {
           training.step();
@@ -159,7 +160,7 @@ public final class LayoutRun {
     trace.seen().forEach(seen -> run.places.add(place(microbatch, seen)));
   }
 
-  private static void add(RankRun run, String module, Parameter p, Map<String, double[]> own) {
+  private static void add(RankRun run, ModuleRole module, Parameter p, Map<String, double[]> own) {
     if (!p.isFrozen()) {
       double[] before = own.getOrDefault(p.name(), new double[(int) p.shape().elements()]);
       double[] after = GradientSync.gradient(p).toDoubles();

@@ -2,6 +2,7 @@ package org.kernbench.nn.compare;
 
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.multimodal.NamedValues;
+import org.kernbench.nn.parallel.ModuleRole;
 
 /**
  * One tensor of a step on all ranks, beside what one rank computes for it.
@@ -18,7 +19,7 @@ import org.kernbench.nn.multimodal.NamedValues;
 record Stage(
     Kind kind,
     String name,
-    String module,
+    ModuleRole module,
     int microbatch,
     double[][] got,
     double[][] expected,

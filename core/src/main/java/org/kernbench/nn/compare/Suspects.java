@@ -3,6 +3,7 @@ package org.kernbench.nn.compare;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -16,6 +17,8 @@ import org.kernbench.nn.layers.ColumnParallelLinear;
 import org.kernbench.nn.layers.RowParallelLinear;
 import org.kernbench.nn.layers.SelfAttention;
 import org.kernbench.nn.multimodal.NamedValues;
+import org.kernbench.nn.parallel.Dim;
+import org.kernbench.nn.parallel.ModuleRole;
 import org.kernbench.nn.parallel.RankGrid;
 
 /**
@@ -23,6 +26,7 @@ import org.kernbench.nn.parallel.RankGrid;
  * what other ranks have recorded; the one whose prediction agrees is named.
  */
 final class Suspects {
+  private static final String DP_CP = "dp x cp";
   private static final double AGREE = 1e-8;
   private static final double[] NOTHING = {};
 
@@ -74,7 +78,7 @@ final class Suspects {
   }
 
   /** Ranks, counted from the first of the layout, that differ from one in some dimensions only. */
-  private List<Integer> group(RankGrid grid, int rank, String... dims) {
+  private List<Integer> group(RankGrid grid, int rank, Dim... dims) {
     int offset = grid.offset();
     for (List<Integer> group : grid.enumerate(dims)) {
       if (group.contains(rank + offset)) {
@@ -85,15 +89,15 @@ final class Suspects {
   }
 
   /** Dimensions of a grid, and both that data is divided over, of which there is more than one. */
-  private static Map<String, String[]> dimensions(RankGrid grid) {
-    Map<String, String[]> dims = new LinkedHashMap<>();
-    for (String dim : List.of("cp", "tp", "dp")) {
+  private static Map<String, Dim[]> dimensions(RankGrid grid) {
+    Map<String, Dim[]> dims = new LinkedHashMap<>();
+    for (Dim dim : List.of(Dim.CP, Dim.TP, Dim.DP)) {
       if (grid.size(dim) > 1) {
-        dims.put(dim, new String[] {dim});
+        dims.put(dim.token(), new Dim[] {dim});
       }
     }
-    if (grid.size("cp") > 1 && grid.size("dp") > 1) {
-      dims.put("dp x cp", new String[] {"cp", "dp"});
+    if (grid.size(Dim.CP) > 1 && grid.size(Dim.DP) > 1) {
+      dims.put(DP_CP, new Dim[] {Dim.CP, Dim.DP});
     }
     return dims;
   }
@@ -134,7 +138,7 @@ final class Suspects {
     for (int i = 0; i < part.length && bias.length > 0; i++) {
       part[i] += bias[i % bias.length];
     }
-    return ownPart(Mistake.ROW_SUM_MISSING, stage, rank, part, "tp");
+    return ownPart(Mistake.ROW_SUM_MISSING, stage, rank, part, Dim.TP);
   }
 
   private Optional<Verdict> columnSum(Stage stage, int rank) {
@@ -144,16 +148,16 @@ final class Suspects {
     }
     String layer = stage.name().substring(0, stage.name().length() - input.length());
     double[] part = runs.partOf(stage, rank, layer + ColumnParallelLinear.ENTERED, true);
-    return ownPart(Mistake.COLUMN_SUM_MISSING, stage, rank, part, "tp");
+    return ownPart(Mistake.COLUMN_SUM_MISSING, stage, rank, part, Dim.TP);
   }
 
   private Optional<Verdict> contextSum(Stage stage, int rank) {
     double[] part = runs.partOf(stage, rank, stage.name() + SelfAttention.GATHERED, true);
-    return ownPart(Mistake.CONTEXT_SUM_MISSING, stage, rank, part, "cp");
+    return ownPart(Mistake.CONTEXT_SUM_MISSING, stage, rank, part, Dim.CP);
   }
 
   private Optional<Verdict> ownPart(
-      Mistake cause, Stage stage, int rank, double[] part, String dim) {
+      Mistake cause, Stage stage, int rank, double[] part, Dim dim) {
     RankGrid grid = runs.grid(stage.module());
     if (part.length == 0 || grid.size(dim) == 1) {
       return Optional.empty();
@@ -173,7 +177,7 @@ final class Suspects {
     double[] got = stage.got()[rank];
     double[] expected = stage.expected()[rank];
     int columns = stage.columns(rank);
-    int tp = runs.grid(stage.module()).size("tp");
+    int tp = runs.grid(stage.module()).size(Dim.TP);
     if (got.length != expected.length || tp == 1) {
       return Optional.empty();
     }
@@ -270,7 +274,7 @@ final class Suspects {
     Set<Integer> wrong = new TreeSet<>();
     for (int r = 0; r < stage.ranks(); r++) {
       if (stage.isWrong(r)) {
-        wrong.add(language.coordinate(global(r), "cp"));
+        wrong.add(language.coordinate(global(r), Dim.CP));
       }
     }
     return "cp " + wrong;
@@ -308,7 +312,7 @@ final class Suspects {
     // gradients of values are divided by the language model, whatever module they belong to
     List<RankGrid> grids = stage.rows() == null ? List.of(own) : List.of(language, own);
     for (RankGrid grid : grids) {
-      for (Map.Entry<String, String[]> dims : dimensions(grid).entrySet()) {
+      for (Map.Entry<String, Dim[]> dims : dimensions(grid).entrySet()) {
         List<Integer> group = group(grid, rank, dims.getValue());
         double[] sum = sum(r -> stage.got()[r], group);
         if (agree(sum, stage.expected()[rank], stage.floor())) {
@@ -325,11 +329,11 @@ final class Suspects {
   /** What the bridge would give if it did not sum, or over other ranks than it should. */
   private Optional<Verdict> bridgeSum(Stage stage, int rank) {
     RankGrid language = subject.layout().language();
-    if (!stage.name().equals("projector.output") || language.size("cp") == 1) {
+    if (!stage.name().equals("projector.output") || language.size(Dim.CP) == 1) {
       return Optional.empty();
     }
     Stage before = runs.place(stage.microbatch(), "bridge.output", true);
-    List<Integer> cp = group(language, rank, "cp");
+    List<Integer> cp = group(language, rank, Dim.CP);
     if (gives(stage, before, r -> before.got()[r])) {
       return verdict(
           Mistake.CP_SUM_MISSING,
@@ -338,9 +342,9 @@ final class Suspects {
           """
               .formatted(names(cp, language.offset())));
     }
-    for (Map.Entry<String, String[]> dims : dimensions(language).entrySet()) {
-      boolean other = !dims.getKey().equals("cp");
-      String[] names = dims.getValue();
+    for (Map.Entry<String, Dim[]> dims : dimensions(language).entrySet()) {
+      boolean other = !dims.getKey().equals(Dim.CP.token());
+      Dim[] names = dims.getValue();
       if (other
           && gives(stage, before, r -> sum(q -> before.got()[q], group(language, r, names)))) {
         return verdict(
@@ -374,8 +378,8 @@ final class Suspects {
     RankGrid language = subject.layout().language();
     for (int r = 0; r < stage.ranks(); r++) {
       boolean sibling =
-          language.coordinate(global(r), "tp") == language.coordinate(global(rank), "tp")
-              && language.coordinate(global(r), "cp") == language.coordinate(global(rank), "cp");
+          language.coordinate(global(r), Dim.TP) == language.coordinate(global(rank), Dim.TP)
+              && language.coordinate(global(r), Dim.CP) == language.coordinate(global(rank), Dim.CP);
       if (!sibling) {
         continue;
       }
@@ -453,7 +457,7 @@ final class Suspects {
 
   /** One factor for all parameters of a module, or of all. */
   private Optional<Verdict> scaled(int rank, OneFactor ofAll) {
-    Map<String, Double> factors = new LinkedHashMap<>();
+    Map<ModuleRole, Double> factors = new EnumMap<>(ModuleRole.class);
     for (Stage each : runs.parameters(Stage.Kind.FINISHED)) {
       if (each.got()[rank].length != each.expected()[rank].length) {
         return Optional.empty();
@@ -472,15 +476,15 @@ final class Suspects {
     if (factors.containsValue(0.0)) {
       return Optional.empty(); // nothing there is no factor
     }
-    double encoder = factors.getOrDefault("encoder", factors.getOrDefault("language", 1.0));
-    double language = factors.getOrDefault("language", encoder);
+    double encoder = factors.getOrDefault(ModuleRole.ENCODER, factors.getOrDefault(ModuleRole.LANGUAGE, 1.0));
+    double language = factors.getOrDefault(ModuleRole.LANGUAGE, encoder);
     if (near(encoder, language)) {
       return ofAll.why(rank, encoder);
     }
-    String module = near(language, 1) ? "encoder" : "language";
+    ModuleRole module = near(language, 1) ? ModuleRole.ENCODER : ModuleRole.LANGUAGE;
     double own = near(language, 1) ? encoder : language;
     RankGrid grid = runs.grid(module);
-    int ranks = grid.size("dp") * grid.size("cp");
+    int ranks = grid.size(Dim.DP) * grid.size(Dim.CP);
     if ((near(language, 1) || near(encoder, 1)) && near(own, 1.0 / ranks)) {
       return verdict(
           Mistake.MODULE_AVERAGED,
@@ -522,11 +526,11 @@ final class Suspects {
     for (int r : group(language, rank, both(language))) {
       all += subject.rank(r).tokens;
     }
-    Map<String, String[]> some = dimensions(language);
-    some.putIfAbsent("dp", new String[] {"dp"}); // also of one rank
-    some.remove("dp x cp"); // as it should be
-    some.keySet().removeIf(dim -> dim.equals("dp") != overDp);
-    for (Map.Entry<String, String[]> dims : some.entrySet()) {
+    Map<String, Dim[]> some = dimensions(language);
+    some.putIfAbsent(Dim.DP.token(), new Dim[] {Dim.DP}); // also of one rank
+    some.remove(DP_CP); // as it should be
+    some.keySet().removeIf(dim -> dim.equals(Dim.DP.token()) != overDp);
+    for (Map.Entry<String, Dim[]> dims : some.entrySet()) {
       double counted = 0;
       List<Integer> group = group(language, rank, dims.getValue());
       for (int r : group) {
@@ -547,8 +551,8 @@ final class Suspects {
     return Optional.empty();
   }
 
-  private static String[] both(RankGrid grid) {
-    return grid.has("cp") ? new String[] {"cp", "dp"} : new String[] {"dp"};
+  private static Dim[] both(RankGrid grid) {
+    return grid.has(Dim.CP) ? new Dim[] {Dim.CP, Dim.DP} : new Dim[] {Dim.DP};
   }
 
   private static boolean near(double a, double b) {
@@ -560,12 +564,12 @@ final class Suspects {
     Map<String, Integer> sizes = new LinkedHashMap<>();
     RankGrid language = subject.layout().language();
     RankGrid encoder = subject.layout().encoder();
-    sizes.put("cp", language.size("cp"));
-    sizes.put("tp", language.size("tp"));
-    sizes.put("dp", language.size("dp"));
-    sizes.put("dp x cp", language.size("dp") * language.size("cp"));
-    sizes.put("encoder dp", encoder.size("dp"));
-    sizes.put("encoder tp", encoder.size("tp"));
+    sizes.put(Dim.CP.token(), language.size(Dim.CP));
+    sizes.put(Dim.TP.token(), language.size(Dim.TP));
+    sizes.put(Dim.DP.token(), language.size(Dim.DP));
+    sizes.put(DP_CP, language.size(Dim.DP) * language.size(Dim.CP));
+    sizes.put("encoder dp", encoder.size(Dim.DP));
+    sizes.put("encoder tp", encoder.size(Dim.TP));
     for (boolean isInverse : new boolean[] {false, true}) {
       List<String> names = new ArrayList<>();
       int size = 1;

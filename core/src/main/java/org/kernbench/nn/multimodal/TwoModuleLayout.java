@@ -3,6 +3,7 @@ package org.kernbench.nn.multimodal;
 import java.util.List;
 import org.kernbench.nn.bridge.BridgeOptions;
 import org.kernbench.nn.bridge.BridgePlan;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.parallel.RankGrid;
 
@@ -17,8 +18,8 @@ public record TwoModuleLayout(RankGrid encoder, RankGrid language, boolean seque
   /** Everything on one rank. */
   public static final TwoModuleLayout ONE_RANK =
       new TwoModuleLayout(
-          RankGrid.of(List.of(1, 1), List.of("tp", "dp")),
-          RankGrid.of(List.of(1, 1), List.of("tp", "dp")),
+          RankGrid.of(List.of(Dim.TP, Dim.DP), 1, 1),
+          RankGrid.of(List.of(Dim.TP, Dim.DP), 1, 1),
           false);
 
   /**
@@ -37,7 +38,7 @@ public record TwoModuleLayout(RankGrid encoder, RankGrid language, boolean seque
 
   private static BridgePlan plan(RankGrid encoder, RankGrid language) {
     BridgeOptions options =
-        encoder.size("cp") > 1
+        encoder.size(Dim.CP) > 1
             ? BridgeOptions.DEFAULT.withSourceContextParallel()
             : BridgeOptions.DEFAULT;
     return new BridgePlan(encoder, language, options);
@@ -55,7 +56,7 @@ public record TwoModuleLayout(RankGrid encoder, RankGrid language, boolean seque
 
   /** Samples of a microbatch must be a multiple of this. */
   public int samplesFactor() {
-    return Math.max(encoder.size("dp"), language.size("dp"));
+    return Math.max(encoder.size(Dim.DP), language.size(Dim.DP));
   }
 
   /**
@@ -63,8 +64,8 @@ public record TwoModuleLayout(RankGrid encoder, RankGrid language, boolean seque
    * of their product with both.
    */
   public int sequenceFactor() {
-    int cp = language.size("cp");
-    int tp = language.size("tp");
+    int cp = language.size(Dim.CP);
+    int tp = language.size(Dim.TP);
     return (cp > 1 ? 2 * cp : 1) * (sequenceParallel && tp > 1 ? tp : 1);
   }
 

@@ -24,6 +24,7 @@ import org.kernbench.nn.optim.GradientSync;
 import org.kernbench.nn.optim.MultiModuleOptimizer;
 import org.kernbench.nn.optim.Optimizer;
 import org.kernbench.nn.optim.Sgd;
+import org.kernbench.nn.parallel.ModuleRole;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
@@ -159,13 +160,15 @@ public final class TwoModuleTraining implements AutoCloseable {
     this.encoder = model.encoderParameters();
     this.language = model.languageParameters();
     this.all = Stream.concat(encoder.stream(), language.stream()).toList();
-    this.recipe = new TwoModuleRecipe(false, groups.language(), settings.fault());
-    Recipe ofEncoder = new TwoModuleRecipe(true, groups.language(), settings.fault());
+    this.recipe = new TwoModuleRecipe(ModuleRole.LANGUAGE, groups.language(), settings.fault());
+    Recipe ofEncoder = new TwoModuleRecipe(ModuleRole.ENCODER, groups.language(), settings.fault());
     DataParallel.Options data = settings.data();
     this.encoderData = new DataParallel(torch, groups.encoder(), encoder, data, ofEncoder);
     this.languageData = new DataParallel(torch, groups.language(), language, data, recipe);
     Map<String, MultiModuleOptimizer.Part> parts =
-        Map.of("encoder", part(encoderData), "language", part(languageData));
+        Map.of(
+            ModuleRole.ENCODER.token(), part(encoderData),
+            ModuleRole.LANGUAGE.token(), part(languageData));
     this.optimizer = new MultiModuleOptimizer(torch, groups.world(), new TreeMap<>(parts));
   }
 

@@ -63,23 +63,25 @@ public record ExpertGroups(
    */
   public static ExpertGroups of(HyperCommGrid grid, Sizes sizes) {
     RankGrid ranks = grid.ranks();
-    int cp = ranks.has("cp") ? ranks.size("cp") : 1;
-    int pp = ranks.has("pp") ? ranks.size("pp") : 1;
-    sizes.check(ranks.size("tp"), cp, ranks.size("dp"));
+    int cp = ranks.has(Dim.CP) ? ranks.size(Dim.CP) : 1;
+    int pp = ranks.has(Dim.PP) ? ranks.size(Dim.PP) : 1;
+    sizes.check(ranks.size(Dim.TP), cp, ranks.size(Dim.DP));
     int edp = ranks.size() / pp / sizes.ep / sizes.etp;
     List<Integer> shape = new ArrayList<>(List.of(sizes.etp, sizes.ep, edp));
-    List<String> names = new ArrayList<>(List.of("etp", "ep", "edp"));
-    if (ranks.has("pp")) {
+    List<Dim> dims = new ArrayList<>(List.of(Dim.ETP, Dim.EP, Dim.EDP));
+    if (ranks.has(Dim.PP)) {
       shape.add(pp);
-      names.add("pp");
+      dims.add(Dim.PP);
     }
-    grid.registerView(VIEW, shape, names, ranks.has("pp") ? List.of("pp") : List.of());
+    List<String> names = dims.stream().map(Dim::token).toList();
+    List<String> shared = ranks.has(Dim.PP) ? List.of(Dim.PP.token()) : List.of();
+    grid.registerView(VIEW, shape, names, shared);
     return new ExpertGroups(
-        grid.createIn(VIEW, "etp"),
-        grid.createIn(VIEW, "ep"),
-        grid.createIn(VIEW, "edp"),
-        grid.createIn(VIEW, "etp", "ep"),
-        grid.createIn(VIEW, "etp", "ep", "edp"));
+        grid.createIn(VIEW, Dim.ETP),
+        grid.createIn(VIEW, Dim.EP),
+        grid.createIn(VIEW, Dim.EDP),
+        grid.createIn(VIEW, Dim.ETP, Dim.EP),
+        grid.createIn(VIEW, Dim.ETP, Dim.EP, Dim.EDP));
   }
 
   /**

@@ -1,5 +1,6 @@
 package org.kernbench.nn.parallel;
 
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -90,6 +91,11 @@ public final class HyperCommGrid {
     return grid.enumerate(dims);
   }
 
+  /** {@link RankGrid#enumerate(Dim...)}. */
+  public List<List<Integer>> enumerate(Dim... dims) {
+    return grid.enumerate(dims);
+  }
+
   /**
    * Makes the groups along some dimensions ({@code create_pg}); all ranks of the world call it.
    *
@@ -98,6 +104,16 @@ public final class HyperCommGrid {
    */
   public ProcessGroup create(String... dims) {
     return createIn(RankGrid.BASE, dims);
+  }
+
+  /** {@link #create(String...)} of the dimensions that training knows. */
+  public ProcessGroup create(Dim... dims) {
+    return createIn(RankGrid.BASE, dims);
+  }
+
+  /** {@link #createIn(String, String...)} of the dimensions that training knows. */
+  public ProcessGroup createIn(String view, Dim... dims) {
+    return createIn(view, Arrays.stream(dims).map(Dim::token).toArray(String[]::new));
   }
 
   /** {@link #create} of dimensions of a view; of shared ones only, makes the base's. */
@@ -121,6 +137,11 @@ public final class HyperCommGrid {
    */
   public ProcessGroup get(String... dims) {
     return getIn(RankGrid.BASE, dims);
+  }
+
+  /** {@link #get(String...)} of the dimensions that training knows. */
+  public ProcessGroup get(Dim... dims) {
+    return getIn(RankGrid.BASE, Arrays.stream(dims).map(Dim::token).toArray(String[]::new));
   }
 
   /** {@link #get} of dimensions of a view; of shared ones only, the base's. */

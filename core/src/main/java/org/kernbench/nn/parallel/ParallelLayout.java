@@ -95,7 +95,7 @@ public record ParallelLayout(
   }
 
   private static HyperCommGrid grid(Distributed distributed, int tp, int cp, int dp) {
-    RankGenerator ranks = new RankGenerator("tp-cp-dp", Map.of("tp", tp, "cp", cp, "dp", dp));
+    RankGenerator ranks = new RankGenerator(List.of(Dim.TP, Dim.CP, Dim.DP), tp, cp, dp);
     if (ranks.worldSize() != distributed.getWorldSize()) {
       throw new IllegalStateException(
           "layout tp %s x cp %s x dp %s needs %s ranks, there are %s"
@@ -110,13 +110,13 @@ public record ParallelLayout(
    * grid get groups that they are no members of.
    */
   public static ParallelLayout of(HyperCommGrid grid, boolean sequenceParallel) {
-    boolean hasCp = grid.ranks().has("cp");
-    ProcessGroup dp = grid.create("dp");
+    boolean hasCp = grid.ranks().has(Dim.CP);
+    ProcessGroup dp = grid.create(Dim.DP);
     return new ParallelLayout(
-        grid.create("tp"),
-        hasCp ? grid.create("cp") : alone(grid),
+        grid.create(Dim.TP),
+        hasCp ? grid.create(Dim.CP) : alone(grid),
         dp,
-        hasCp ? grid.create("dp", "cp") : dp,
+        hasCp ? grid.create(Dim.DP, Dim.CP) : dp,
         sequenceParallel);
   }
 

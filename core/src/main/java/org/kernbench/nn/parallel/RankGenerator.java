@@ -6,6 +6,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Numbers the ranks of a parallel layout: an order such as {@code tp-cp-ep-dp-pp} names its
@@ -25,6 +27,20 @@ public final class RankGenerator {
   }
 
   /**
+   * A layout of the dimensions that training knows.
+   *
+   * @param order the fastest first
+   * @param sizes one for each
+   */
+  public RankGenerator(List<Dim> order, int... sizes) {
+    this(
+        String.join("-", order.stream().map(Dim::token).toList()),
+        IntStream.range(0, sizes.length)
+            .boxed()
+            .collect(Collectors.toMap(i -> order.get(i).token(), i -> sizes[i])));
+  }
+
+  /**
    * A layout on some ranks of a world.
    *
    * @param order names joined by {@code -}, in any case
@@ -35,13 +51,14 @@ public final class RankGenerator {
     List<String> inOrder =
         new ArrayList<>(Arrays.asList(order.toLowerCase(Locale.ROOT).split("-", -1)));
     Map<String, Integer> known = new LinkedHashMap<>(sizes);
-    if (known.getOrDefault("ep", 1) > 1 && known.getOrDefault("cp", 1) > 1) {
+    if (known.getOrDefault(Dim.EP.token(), 1) > 1
+        && known.getOrDefault(Dim.CP.token(), 1) > 1) {
       throw new IllegalStateException(
           """
           one rank generator cannot have ep %s and cp %s; attention takes one with ep 1, \
           experts one with cp 1\
           """
-              .formatted(known.get("ep"), known.get("cp")));
+              .formatted(known.get(Dim.EP.token()), known.get(Dim.CP.token())));
     }
     known.forEach((name, size) -> {
       if (size < 1) {
@@ -80,9 +97,9 @@ public final class RankGenerator {
    * @throws LayoutException if the others do not divide the world
    */
   public static RankGenerator ofWorld(String order, Map<String, Integer> sizes, int worldSize) {
-    if (sizes.containsKey("dp")) {
+    if (sizes.containsKey(Dim.DP.token())) {
       throw LayoutException.argument(
-          "dp is given, %s, though the world says it; leave it out".formatted(sizes.get("dp")));
+          "dp is given, %s, though the world says it; leave it out".formatted(sizes.get(Dim.DP.token())));
     }
     if (worldSize < 1) {
       throw LayoutException.argument("a world of " + worldSize + " ranks; expected 1 or more");
@@ -99,7 +116,7 @@ public final class RankGenerator {
           "%s need %s ranks or a multiple; the world has %s, so choose sizes that divide it"
               .formatted(shown(sizes), product, worldSize));
     }
-    all.put("dp", Math.toIntExact(worldSize / product));
+    all.put(Dim.DP.token(), Math.toIntExact(worldSize / product));
     sizes.forEach(all::putIfAbsent);
     return new RankGenerator(order, all);
   }
@@ -138,10 +155,10 @@ public final class RankGenerator {
   }
 
   private List<Integer> pipeline(int rank) {
-    if (!grid.has("pp")) {
+    if (!grid.has(Dim.PP)) {
       return List.of(rank);
     }
-    return groups("pp").stream()
+    return groups(Dim.PP).stream()
         .filter(line -> line.contains(rank))
         .findFirst()
         .orElseThrow(() ->
@@ -167,6 +184,11 @@ public final class RankGenerator {
    */
   public List<List<Integer>> groups(String token) {
     return grid.enumerate(token.toLowerCase(Locale.ROOT).split("-", -1));
+  }
+
+  /** The groups of a dimension. */
+  public List<List<Integer>> groups(Dim dim) {
+    return groups(dim.token());
   }
 
   /** A rank's coordinate in a dimension; 0 in one that there is not. */

@@ -76,6 +76,17 @@ public final class RankGrid {
   }
 
   /**
+   * A grid of the dimensions that training knows, from rank 0 on.
+   *
+   * @param dims the fastest first
+   * @param sizes one for each
+   */
+  public static RankGrid of(List<Dim> dims, int... sizes) {
+    return of(
+        Arrays.stream(sizes).boxed().toList(), dims.stream().map(Dim::token).toList());
+  }
+
+  /**
    * Reads a grid such as {@code tp=2,cp=2,dp=2}: its dimensions in order, the first varies fastest;
    * {@code offset=8} at the end for another first rank than 0.
    *
@@ -264,6 +275,26 @@ public final class RankGrid {
   public int size(String dim) {
     int at = names.indexOf(dim);
     return at < 0 ? 1 : shape[at];
+  }
+
+  /** The size of a dimension; 1 for one that the grid does not list. */
+  public int size(Dim dim) {
+    return size(dim.token());
+  }
+
+  /** Whether it lists a dimension. */
+  public boolean has(Dim dim) {
+    return has(dim.token());
+  }
+
+  /** A rank's coordinate in a dimension; 0 in one that the grid does not list. */
+  public int coordinate(int rank, Dim dim) {
+    return coordinate(rank, dim.token());
+  }
+
+  /** The groups of some dimensions, as {@link #enumerate(Collection)} makes them. */
+  public List<List<Integer>> enumerate(Dim... dims) {
+    return enumerate(Arrays.stream(dims).map(Dim::token).toList());
   }
 
   /** A rank's coordinate in a dimension; 0 in one that the grid does not list. */

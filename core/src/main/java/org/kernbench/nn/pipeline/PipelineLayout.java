@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.HyperCommGrid;
 import org.kernbench.nn.parallel.LayoutException;
@@ -65,7 +66,7 @@ public final class PipelineLayout {
     experts.ifPresent(sizes -> sizes.check(tp, cp, dp));
     int p = schedule.ranks();
     RankGenerator ranks =
-        new RankGenerator("tp-cp-dp-pp", Map.of("tp", tp, "cp", cp, "dp", dp, "pp", p));
+        new RankGenerator(List.of(Dim.TP, Dim.CP, Dim.DP, Dim.PP), tp, cp, dp, p);
     if (ranks.worldSize() != distributed.getWorldSize()) {
       throw LayoutException.state(
           "layout tp %s x cp %s x dp %s x pp %s needs %s ranks, there are %s"
@@ -75,8 +76,8 @@ public final class PipelineLayout {
     ParallelLayout dense = ParallelLayout.of(grid, sequenceParallel);
     ParallelLayout stage =
         experts.map(sizes -> dense.with(ExpertGroups.of(grid, sizes))).orElse(dense);
-    ProcessGroup pp = grid.create("pp");
-    List<List<Integer>> pipelines = ranks.groups("pp");
+    ProcessGroup pp = grid.create(Dim.PP);
+    List<List<Integer>> pipelines = ranks.groups(Dim.PP);
     List<Optional<ProcessGroup>> hops = new ArrayList<>();
     for (int s = 0; s + 1 < schedule.stages(); s++) {
       int from = schedule.rankOf(s);
