@@ -268,8 +268,7 @@ final class LayoutCheckCommand implements Callable<Integer> {
         ranks -> hardware.ccl().with(TwoModuleStep.world(hardware.level(), ranks)));
   }
 
-  private static final List<Dim> KNOWN =
-      List.of(Dim.TP, Dim.CP, Dim.DP, Dim.PP, Dim.EP, Dim.ETP);
+  private static final List<Dim> KNOWN = List.of(Dim.TP, Dim.CP, Dim.DP, Dim.PP, Dim.EP, Dim.ETP);
 
   private static int size(RankGrid grid, Dim wanted) {
     for (String dim : grid.names()) {

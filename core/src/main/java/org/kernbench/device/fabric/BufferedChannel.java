@@ -4,7 +4,7 @@ import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
 /** A virtual channel of a link, with the buffer at its end. */
-final class BufferedChannel {
+final class BufferedChannel extends FlitQueue {
   /** A packet that wants to cross a link. */
   record Visit(BufferedPacket packet, int hop) {
     /** The link over which it came, -1 if it begins here. */
@@ -20,15 +20,6 @@ final class BufferedChannel {
 
   /** {@link Visit#input} of the last owner. */
   private int lastInput = -1;
-
-  // the buffer, what is on the link included: packet, hop after the link, tail arrival of each
-  // flit, oldest first
-  private BufferedPacket[] packets = new BufferedPacket[8];
-  private int[] hops = new int[8];
-  private long[] tailsPs = new long[8];
-  private int first;
-  private int count;
-  private int arrived;
 
   /** Whether the packet at the head of the buffer has asked for its next link. */
   boolean asked;
@@ -69,55 +60,5 @@ final class BufferedChannel {
 
   private int turnsUntil(Visit v) {
     return Math.floorMod(v.input() - lastInput - 1, inputs);
-  }
-
-  void push(BufferedPacket packet, int hop, long tailPs) {
-    if (count == packets.length) {
-      BufferedPacket[] morePackets = new BufferedPacket[count * 2];
-      int[] moreHops = new int[count * 2];
-      long[] moreTails = new long[count * 2];
-      for (int i = 0; i < count; i++) {
-        int at = (first + i) % count;
-        morePackets[i] = packets[at];
-        moreHops[i] = hops[at];
-        moreTails[i] = tailsPs[at];
-      }
-      packets = morePackets;
-      hops = moreHops;
-      tailsPs = moreTails;
-      first = 0;
-    }
-    int at = (first + count) % packets.length;
-    packets[at] = packet;
-    hops[at] = hop;
-    tailsPs[at] = tailPs;
-    count++;
-  }
-
-  /** The oldest flit on the link reaches its end. */
-  void arrive() {
-    arrived++;
-  }
-
-  boolean hasArrived() {
-    return arrived > 0;
-  }
-
-  BufferedPacket packet() {
-    return packets[first];
-  }
-
-  int hop() {
-    return hops[first];
-  }
-
-  long tailPs() {
-    return tailsPs[first];
-  }
-
-  void pop() {
-    first = (first + 1) % packets.length;
-    count--;
-    arrived--;
   }
 }

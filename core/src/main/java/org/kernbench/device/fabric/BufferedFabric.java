@@ -1,9 +1,6 @@
 package org.kernbench.device.fabric;
 
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.machine.Machine;
@@ -75,10 +72,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
   private final long[] lastWho; // by link, see Ties
   private final Ties ties;
 
-  private final List<BufferedTransfer> transfers = new ArrayList<>();
-  private final ArrayDeque<BufferedTransfer> freeTransfers = new ArrayDeque<>();
-  private final List<BufferedPacket> packets = new ArrayList<>();
-  private final ArrayDeque<BufferedPacket> freePackets = new ArrayDeque<>();
+  private final FlitTraffic traffic;
   private @Nullable TransferLog log;
 
   static BufferedFabric of(Simulation sim, Machine machine) {
@@ -107,6 +101,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     this.sim = sim;
     this.handler = sim.register(this);
     this.machine = machine;
+    this.traffic = new FlitTraffic(spec);
     this.chunkBytes = spec.chunkBytes();
     this.flitBytes = spec.flitBytes();
     this.bufferFlits = Math.toIntExact(Math.min(PLENTY, spec.bufferBytes() / spec.flitBytes()));
@@ -151,26 +146,8 @@ final class BufferedFabric implements Interconnect, EventHandler {
       int sinkArg,
       boolean tellInjected,
       @Nullable MemorySpan span) {
-    BufferedTransfer t = freeTransfers.poll();
-    if (t == null) {
-      t = new BufferedTransfer(transfers.size());
-      transfers.add(t);
-    }
-    t.id = id;
-    t.route = route.links;
-    t.way = route.way;
-    t.channels = channelsOf(route);
-    t.hops = route.links.length;
-    t.bytes = bytes;
-    t.earliestPs = timePs + route.latencyPs + serialPs(route, bytes);
-    t.worstWaitPs = 0;
-    t.worstLink = -1;
-    t.memoryPs = 0;
-    t.tellInjected = tellInjected;
-    t.sinkArg = sinkArg;
-    t.sink = sink;
-    t.reads = false;
-    t.writes = false;
+    BufferedTransfer t =
+        traffic.begin(id, route, channelsOf(route), bytes, timePs, sink, sinkArg, tellInjected);
     final HbmSlices s = slices;
     if (s != null && s.begin(t.index, id, route, bytes, span)) {
       t.earliestPs += s.idlePs(t.index);
@@ -179,7 +156,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
       t.hops -= t.writes ? 1 : 0;
     }
     if (t.reads) {
-      for (long number = 0; number < window() && hasChunk(t, number); number++) {
+      for (long number = 0; number < window() && traffic.hasPacket(t, number); number++) {
         schedule(t, number, timePs, READ);
       }
     } else {
@@ -197,29 +174,17 @@ final class BufferedFabric implements Interconnect, EventHandler {
 
   @Override
   public long serialPs(FabricRoute route, long bytes) {
-    long rest = bytes % flitBytes;
-    return bytes / flitBytes * route.narrowest.durationPs(flitBytes)
-        + route.narrowest.durationPs(rest);
-  }
-
-  private boolean hasChunk(BufferedTransfer t, long number) {
-    return number == 0 || number * chunkBytes < t.bytes;
+    return traffic.serialPs(route, bytes);
   }
 
   private void schedule(BufferedTransfer t, long number, long timePs, int kind) {
-    BufferedPacket p = freePackets.poll();
-    if (p == null) {
-      p = new BufferedPacket(packets.size(), t);
-      packets.add(p);
-    }
-    p.start(t, number, Math.min(chunkBytes, t.bytes - number * chunkBytes), flitBytes);
-    sim.schedule(timePs, handler, kind, p.index);
+    sim.schedule(timePs, handler, kind, traffic.packet(t, number).index);
   }
 
   @Override
   public void onEvent(int kind, int arg) {
     switch (kind) {
-      case OFFER -> offer(packets.get(arg));
+      case OFFER -> offer(traffic.packet(arg));
       case ARRIVAL -> {
         channels[arg].arrive();
         advance(channels[arg]);
@@ -231,8 +196,8 @@ final class BufferedFabric implements Interconnect, EventHandler {
       }
       case SERVE -> serve(arg);
       case PORT_FREE -> portFree(arg);
-      case READ -> read(packets.get(arg));
-      case WRITE -> write(packets.get(arg));
+      case READ -> read(traffic.packet(arg));
+      case WRITE -> write(traffic.packet(arg));
       default -> throw new IllegalStateException("fabric event " + kind);
     }
   }
@@ -389,10 +354,10 @@ final class BufferedFabric implements Interconnect, EventHandler {
       log.served(t.index, p.index, link, p.bytes, first, p.headPs[hop], p.startPs[hop], tailPs);
     }
     final long number = p.number;
-    final boolean last = !hasChunk(t, number + 1);
+    final boolean last = !traffic.hasPacket(t, number + 1);
     if (hop == 0) {
       if (t.reads) {
-        if (hasChunk(t, number + window())) {
+        if (traffic.hasPacket(t, number + window())) {
           schedule(t, number + window(), tailPs, READ);
         }
       } else if (!last) {
@@ -406,19 +371,9 @@ final class BufferedFabric implements Interconnect, EventHandler {
       if (t.writes) {
         sim.schedule(arrivesPs, handler, WRITE, p.index);
       } else {
-        freePackets.add(p);
-        if (last) {
-          delivered(t, arrivesPs);
-        }
+        traffic.ended(p, arrivesPs);
       }
     }
-  }
-
-  private void delivered(BufferedTransfer t, long timePs) {
-    Sink sink = t.sink();
-    t.sink = null;
-    freeTransfers.add(t);
-    sink.onDelivered(t.sinkArg, timePs, Math.max(0, timePs - t.earliestPs), t.worstLink);
   }
 
   // ---- banked memories ----
@@ -449,11 +404,7 @@ final class BufferedFabric implements Interconnect, EventHandler {
     HbmBanks banks = slices().access(t.index, p.number * chunkBytes, p.bytes, now);
     t.memoryPs = Math.max(t.memoryPs, banks.lastPs);
     memory(p, now, banks.firstPs, t.memoryPs);
-    boolean last = !hasChunk(t, p.number + 1);
-    freePackets.add(p);
-    if (last) {
-      delivered(t, t.memoryPs);
-    }
+    traffic.ended(p, t.memoryPs);
   }
 
   /** The memory counts as a link, with the latency of its port. */

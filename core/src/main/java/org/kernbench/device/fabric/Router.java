@@ -166,7 +166,7 @@ final class Router {
     busyCount = 0;
     wanting = 0;
     for (RouterInput in : inputs) {
-      if (in.isEmpty()) {
+      if (!in.hasArrived()) {
         continue;
       }
       busy[busyCount++] = in;
@@ -265,7 +265,7 @@ final class Router {
 
   /** Whether the first flit of an input can go through the switch in a cycle. */
   private boolean canGo(RouterInput in, long cycle) {
-    if (in.isEmpty() || in.given == RouterInput.NONE || !links.hasRoom(in)) {
+    if (!in.hasArrived() || in.given == RouterInput.NONE || !links.hasRoom(in)) {
       return false;
     }
     long free = Math.max(in.readyCycle, links.freeCycle(in.given / vcs, cycle, in.isSource()));

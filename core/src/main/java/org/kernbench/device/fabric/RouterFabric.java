@@ -1,6 +1,5 @@
 package org.kernbench.device.fabric;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -51,7 +50,6 @@ final class RouterFabric implements Interconnect, EventHandler, Router.Links {
 
   private final Simulation sim;
   private final int handler;
-  private final long chunkBytes;
   private final long flitBytes;
   private final int vcs;
   private final int classes;
@@ -79,10 +77,7 @@ final class RouterFabric implements Interconnect, EventHandler, Router.Links {
   private final long[] bytesOn;
   private final long[] lastWho;
 
-  private final List<BufferedTransfer> transfers = new ArrayList<>();
-  private final ArrayDeque<BufferedTransfer> freeTransfers = new ArrayDeque<>();
-  private final List<BufferedPacket> packets = new ArrayList<>();
-  private final ArrayDeque<BufferedPacket> freePackets = new ArrayDeque<>();
+  private final FlitTraffic traffic;
   private @Nullable TransferLog log;
 
   /** The links of a machine that describes its routers. */
@@ -124,7 +119,7 @@ final class RouterFabric implements Interconnect, EventHandler, Router.Links {
     this.sim = sim;
     this.handler = sim.register(this);
     this.machine = machine;
-    this.chunkBytes = fabric.chunkBytes();
+    this.traffic = new FlitTraffic(fabric);
     this.flitBytes = fabric.flitBytes();
     this.vcs = fabric.virtualChannels();
     this.classes = machine == null ? 1 : Math.max(1, Math.min(vcs, machine.phaseCount()));
@@ -196,23 +191,9 @@ final class RouterFabric implements Interconnect, EventHandler, Router.Links {
       int sinkArg,
       boolean tellInjected,
       @Nullable MemorySpan span) {
-    BufferedTransfer t = freeTransfers.poll();
-    if (t == null) {
-      t = new BufferedTransfer(transfers.size());
-      transfers.add(t);
-    }
-    t.id = id;
-    t.route = route.links;
-    t.way = route.way;
-    t.channels = classesOf(route);
-    t.hops = route.links.length;
-    t.bytes = bytes;
-    t.earliestPs = timePs + route.latencyPs + stagesPs(route) + serialPs(route, bytes);
-    t.worstWaitPs = 0;
-    t.worstLink = -1;
-    t.tellInjected = tellInjected;
-    t.sinkArg = sinkArg;
-    t.sink = sink;
+    BufferedTransfer t =
+        traffic.begin(id, route, classesOf(route), bytes, timePs, sink, sinkArg, tellInjected);
+    t.earliestPs += stagesPs(route);
     schedule(t, 0, timePs);
     return t.index;
   }
@@ -236,29 +217,17 @@ final class RouterFabric implements Interconnect, EventHandler, Router.Links {
 
   @Override
   public long serialPs(FabricRoute route, long bytes) {
-    long rest = bytes % flitBytes;
-    return bytes / flitBytes * route.narrowest.durationPs(flitBytes)
-        + route.narrowest.durationPs(rest);
-  }
-
-  private boolean hasChunk(BufferedTransfer t, long number) {
-    return number == 0 || number * chunkBytes < t.bytes;
+    return traffic.serialPs(route, bytes);
   }
 
   private void schedule(BufferedTransfer t, long number, long timePs) {
-    BufferedPacket p = freePackets.poll();
-    if (p == null) {
-      p = new BufferedPacket(packets.size(), t);
-      packets.add(p);
-    }
-    p.start(t, number, Math.min(chunkBytes, t.bytes - number * chunkBytes), flitBytes);
-    sim.schedule(timePs, handler, OFFER, p.index);
+    sim.schedule(timePs, handler, OFFER, traffic.packet(t, number).index);
   }
 
   @Override
   public void onEvent(int kind, int arg) {
     switch (kind) {
-      case OFFER -> offer(packets.get(arg));
+      case OFFER -> offer(traffic.packet(arg));
       case ARRIVAL -> arrive(buffers[arg], routers[joints.endOfLink[arg / vcs]]);
       case CREDIT -> {
         credits[arg]++;
@@ -401,7 +370,7 @@ final class RouterFabric implements Interconnect, EventHandler, Router.Links {
       in.freeCycle = leavesCycle;
       given[channel] = false;
       reusable[channel] = leavesCycle + spec.channelReuse();
-      if (!in.isEmpty()) {
+      if (in.hasArrived()) {
         comesToTheFront(in, router, leavesCycle);
       }
       sent(p, hop, enteredPs);
@@ -432,7 +401,7 @@ final class RouterFabric implements Interconnect, EventHandler, Router.Links {
       boolean first = hop == 0;
       log.served(t.index, p.index, link, p.bytes, first, p.headPs[hop], p.startPs[hop], tailPs);
     }
-    final boolean last = !hasChunk(t, p.number + 1);
+    final boolean last = !traffic.hasPacket(t, p.number + 1);
     if (hop == 0) {
       if (!last) {
         schedule(t, p.number + 1, tailPs);
@@ -441,15 +410,7 @@ final class RouterFabric implements Interconnect, EventHandler, Router.Links {
       }
     }
     if (hop == t.hops - 1) {
-      freePackets.add(p);
-      if (last) {
-        long arrivesPs = tailPs + latenciesPs[link];
-        Sink sink = t.sink();
-        t.sink = null;
-        freeTransfers.add(t);
-        long waitPs = Math.max(0, arrivesPs - t.earliestPs);
-        sink.onDelivered(t.sinkArg, arrivesPs, waitPs, t.worstLink);
-      }
+      traffic.ended(p, tailPs + latenciesPs[link]);
     }
   }
 

@@ -210,7 +210,8 @@ public final class BridgeForecast {
     ColocatedBridgeCommunicator bridge =
         ColocatedBridgeCommunicator.create(source, dest, plan.options());
     Torch torch = w.torch();
-    Shape shape = Shape.of(sourceSamples(), batch.tokens / plan.source().size(Dim.CP), batch.hidden);
+    Shape shape =
+        Shape.of(sourceSamples(), batch.tokens / plan.source().size(Dim.CP), batch.hidden);
     Shape taken = Shape.of(batch.samples / plan.dest().size(Dim.DP), batch.tokens, batch.hidden);
     try (Graph graph = Graph.of(torch);
         Tensor x = torch.empty(shape, batch.dtype, "x");

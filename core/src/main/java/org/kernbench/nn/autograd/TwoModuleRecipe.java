@@ -76,7 +76,8 @@ public final class TwoModuleRecipe implements Recipe {
     if (fault == Fault.SKIP_SEQUENCE_SUM && !parameter.sharding().ofExpert()) {
       return List.of(layout.dpCp());
     }
-    if (fault == Fault.SKIP_GRADIENT_SUM || (fault == Fault.SKIP_ENCODER_SUM && role == ModuleRole.ENCODER)) {
+    if (fault == Fault.SKIP_GRADIENT_SUM
+        || (fault == Fault.SKIP_ENCODER_SUM && role == ModuleRole.ENCODER)) {
       return List.of();
     }
     if (fault == Fault.SKIP_LANGUAGE_CP_SUM && role == ModuleRole.LANGUAGE) {
@@ -114,7 +115,8 @@ public final class TwoModuleRecipe implements Recipe {
     if (fault == Fault.TOKENS_OVER_TP) {
       return 1.0 / language.tp().size();
     }
-    boolean averages = fault
+    boolean averages =
+        fault
             == switch (role) {
               case ENCODER -> Fault.AVERAGE_ENCODER;
               case LANGUAGE -> Fault.AVERAGE_LANGUAGE;

@@ -207,7 +207,9 @@ public final class BridgePlan {
 
   private void checkContextBeforeData(boolean isSource, RankGrid grid) {
     boolean applies = !isSource || options.sourceContextParallel();
-    if (applies && grid.has(Dim.CP) && grid.names().indexOf(Dim.CP.token()) > grid.names().indexOf(Dim.DP.token())) {
+    if (applies
+        && grid.has(Dim.CP)
+        && grid.names().indexOf(Dim.CP.token()) > grid.names().indexOf(Dim.DP.token())) {
       throw wrong(
           """
           %s lists cp after dp; expected cp before dp in %s, so that ranks of one replica \
@@ -297,7 +299,9 @@ public final class BridgePlan {
 
   private static Position position(RankGrid grid, int rank) {
     return new Position(
-        grid.coordinate(rank, Dim.DP), grid.coordinate(rank, Dim.TP), grid.coordinate(rank, Dim.CP));
+        grid.coordinate(rank, Dim.DP),
+        grid.coordinate(rank, Dim.TP),
+        grid.coordinate(rank, Dim.CP));
   }
 
   // ---- what it is ----

@@ -115,7 +115,8 @@ final class LayoutComparison {
       double size = Vectors.norm(e.getValue());
       for (int r = 0; r < ranks; r++) {
         double[] got = subject.rank(r).trained.getOrDefault(name, new double[0]);
-        ModuleRole module = whole == null ? ModuleRole.ENCODER : whole.module(); // only the encoder is frozen
+        ModuleRole module =
+            whole == null ? ModuleRole.ENCODER : whole.module(); // only the encoder is frozen
         double[] expected =
             whole == null ? got : cut(e.getValue(), gradient(r, name), grid(module), global(r));
         double error = Vectors.error(got, expected, size);
@@ -313,7 +314,7 @@ final class LayoutComparison {
   }
 
   private static ModuleRole module(String place) {
-    return place.startsWith("encoder") || place.startsWith("projector") 
+    return place.startsWith("encoder") || place.startsWith("projector")
         ? ModuleRole.ENCODER
         : ModuleRole.LANGUAGE;
   }

@@ -64,7 +64,11 @@ public final class LayoutRun {
    * @param finished of the mean over all tokens
    */
   record Gradient(
-      ModuleRole module, Parameter.Sharding sharding, Shape shape, double[] own, double[] finished) {}
+      ModuleRole module,
+      Parameter.Sharding sharding,
+      Shape shape,
+      double[] own,
+      double[] finished) {}
 
   /**
    * A run to be, of {@link #body} on every rank of a world of {@link TwoModuleLayout#worldSize}.

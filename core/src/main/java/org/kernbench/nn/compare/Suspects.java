@@ -2,8 +2,8 @@ package org.kernbench.nn.compare;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -80,7 +80,7 @@ final class Suspects {
   /** Ranks, counted from the first of the layout, that differ from one in some dimensions only. */
   private List<Integer> group(RankGrid grid, int rank, Dim... dims) {
     int offset = grid.offset();
-    for (List<Integer> group : grid.enumerate(dims)) {
+    for (List<Integer> group : grid.enumerate(Arrays.stream(dims).map(Dim::token).toList())) {
       if (group.contains(rank + offset)) {
         return group.stream().map(r -> r - offset).toList();
       }
@@ -156,8 +156,7 @@ final class Suspects {
     return ownPart(Mistake.CONTEXT_SUM_MISSING, stage, rank, part, Dim.CP);
   }
 
-  private Optional<Verdict> ownPart(
-      Mistake cause, Stage stage, int rank, double[] part, Dim dim) {
+  private Optional<Verdict> ownPart(Mistake cause, Stage stage, int rank, double[] part, Dim dim) {
     RankGrid grid = runs.grid(stage.module());
     if (part.length == 0 || grid.size(dim) == 1) {
       return Optional.empty();
@@ -379,7 +378,8 @@ final class Suspects {
     for (int r = 0; r < stage.ranks(); r++) {
       boolean sibling =
           language.coordinate(global(r), Dim.TP) == language.coordinate(global(rank), Dim.TP)
-              && language.coordinate(global(r), Dim.CP) == language.coordinate(global(rank), Dim.CP);
+              && language.coordinate(global(r), Dim.CP)
+                  == language.coordinate(global(rank), Dim.CP);
       if (!sibling) {
         continue;
       }
@@ -476,7 +476,8 @@ final class Suspects {
     if (factors.containsValue(0.0)) {
       return Optional.empty(); // nothing there is no factor
     }
-    double encoder = factors.getOrDefault(ModuleRole.ENCODER, factors.getOrDefault(ModuleRole.LANGUAGE, 1.0));
+    double encoder =
+        factors.getOrDefault(ModuleRole.ENCODER, factors.getOrDefault(ModuleRole.LANGUAGE, 1.0));
     double language = factors.getOrDefault(ModuleRole.LANGUAGE, encoder);
     if (near(encoder, language)) {
       return ofAll.why(rank, encoder);

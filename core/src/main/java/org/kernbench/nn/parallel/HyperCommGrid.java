@@ -1,6 +1,5 @@
 package org.kernbench.nn.parallel;
 
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -91,9 +90,9 @@ public final class HyperCommGrid {
     return grid.enumerate(dims);
   }
 
-  /** {@link RankGrid#enumerate(Dim...)}. */
-  public List<List<Integer>> enumerate(Dim... dims) {
-    return grid.enumerate(dims);
+  /** {@link RankGrid#enumerate(Dim, Dim...)}. */
+  public List<List<Integer>> enumerate(Dim first, Dim... more) {
+    return grid.enumerate(Dim.tokens(first, more));
   }
 
   /**
@@ -107,13 +106,13 @@ public final class HyperCommGrid {
   }
 
   /** {@link #create(String...)} of the dimensions that training knows. */
-  public ProcessGroup create(Dim... dims) {
-    return createIn(RankGrid.BASE, dims);
+  public ProcessGroup create(Dim first, Dim... more) {
+    return createIn(RankGrid.BASE, first, more);
   }
 
   /** {@link #createIn(String, String...)} of the dimensions that training knows. */
-  public ProcessGroup createIn(String view, Dim... dims) {
-    return createIn(view, Arrays.stream(dims).map(Dim::token).toArray(String[]::new));
+  public ProcessGroup createIn(String view, Dim first, Dim... more) {
+    return createIn(view, Dim.tokens(first, more).toArray(String[]::new));
   }
 
   /** {@link #create} of dimensions of a view; of shared ones only, makes the base's. */
@@ -140,8 +139,8 @@ public final class HyperCommGrid {
   }
 
   /** {@link #get(String...)} of the dimensions that training knows. */
-  public ProcessGroup get(Dim... dims) {
-    return getIn(RankGrid.BASE, Arrays.stream(dims).map(Dim::token).toArray(String[]::new));
+  public ProcessGroup get(Dim first, Dim... more) {
+    return getIn(RankGrid.BASE, Dim.tokens(first, more).toArray(String[]::new));
   }
 
   /** {@link #get} of dimensions of a view; of shared ones only, the base's. */

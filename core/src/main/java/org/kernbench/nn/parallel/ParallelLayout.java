@@ -1,7 +1,6 @@
 package org.kernbench.nn.parallel;
 
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.kernbench.torch.Distributed;

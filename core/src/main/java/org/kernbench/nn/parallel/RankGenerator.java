@@ -51,8 +51,7 @@ public final class RankGenerator {
     List<String> inOrder =
         new ArrayList<>(Arrays.asList(order.toLowerCase(Locale.ROOT).split("-", -1)));
     Map<String, Integer> known = new LinkedHashMap<>(sizes);
-    if (known.getOrDefault(Dim.EP.token(), 1) > 1
-        && known.getOrDefault(Dim.CP.token(), 1) > 1) {
+    if (known.getOrDefault(Dim.EP.token(), 1) > 1 && known.getOrDefault(Dim.CP.token(), 1) > 1) {
       throw new IllegalStateException(
           """
           one rank generator cannot have ep %s and cp %s; attention takes one with ep 1, \
@@ -99,7 +98,8 @@ public final class RankGenerator {
   public static RankGenerator ofWorld(String order, Map<String, Integer> sizes, int worldSize) {
     if (sizes.containsKey(Dim.DP.token())) {
       throw LayoutException.argument(
-          "dp is given, %s, though the world says it; leave it out".formatted(sizes.get(Dim.DP.token())));
+          "dp is given, %s, though the world says it; leave it out"
+              .formatted(sizes.get(Dim.DP.token())));
     }
     if (worldSize < 1) {
       throw LayoutException.argument("a world of " + worldSize + " ranks; expected 1 or more");

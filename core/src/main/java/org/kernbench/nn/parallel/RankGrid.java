@@ -82,8 +82,7 @@ public final class RankGrid {
    * @param sizes one for each
    */
   public static RankGrid of(List<Dim> dims, int... sizes) {
-    return of(
-        Arrays.stream(sizes).boxed().toList(), dims.stream().map(Dim::token).toList());
+    return of(Arrays.stream(sizes).boxed().toList(), dims.stream().map(Dim::token).toList());
   }
 
   /**
@@ -293,8 +292,8 @@ public final class RankGrid {
   }
 
   /** The groups of some dimensions, as {@link #enumerate(Collection)} makes them. */
-  public List<List<Integer>> enumerate(Dim... dims) {
-    return enumerate(Arrays.stream(dims).map(Dim::token).toList());
+  public List<List<Integer>> enumerate(Dim first, Dim... more) {
+    return enumerate(Dim.tokens(first, more));
   }
 
   /** A rank's coordinate in a dimension; 0 in one that the grid does not list. */

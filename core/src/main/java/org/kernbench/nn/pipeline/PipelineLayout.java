@@ -2,7 +2,6 @@ package org.kernbench.nn.pipeline;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.ExpertGroups;
@@ -65,8 +64,7 @@ public final class PipelineLayout {
       Optional<ExpertGroups.Sizes> experts) {
     experts.ifPresent(sizes -> sizes.check(tp, cp, dp));
     int p = schedule.ranks();
-    RankGenerator ranks =
-        new RankGenerator(List.of(Dim.TP, Dim.CP, Dim.DP, Dim.PP), tp, cp, dp, p);
+    RankGenerator ranks = new RankGenerator(List.of(Dim.TP, Dim.CP, Dim.DP, Dim.PP), tp, cp, dp, p);
     if (ranks.worldSize() != distributed.getWorldSize()) {
       throw LayoutException.state(
           "layout tp %s x cp %s x dp %s x pp %s needs %s ranks, there are %s"
