@@ -57,11 +57,12 @@ final class MeasuredChoice {
     if (file == null || file.isBlank()) {
       throw new UsageException(command + " wants a table of measured runs; expected a CSV file");
     }
+    MeasuredFile table = MeasuredFile.read(file, Optional.ofNullable(mapping));
     if (topology == null) {
       throw new UsageException(
           command + " " + file + ": which machine? expected --topology with a preset or a file");
     }
-    return MeasuredFile.read(file, Optional.ofNullable(mapping));
+    return table;
   }
 
   /** The machine as given. */
