@@ -1,19 +1,22 @@
 package org.kernbench.cli;
 
+import java.util.List;
 import java.util.concurrent.Callable;
 import org.kernbench.cli.text.ParameterCompletion;
+import org.kernbench.config.UsageException;
 import org.kernbench.eval.benches.BenchRegistry;
 import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code kernbench completion}: the script that completes commands and options in a shell. */
 @Command(
     name = "completion",
-    customSynopsis = "kernbench completion",
+    customSynopsis = "kernbench completion [bash|zsh]",
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
@@ -27,10 +30,15 @@ import picocli.CommandLine.Spec;
       "  kernbench completion > ~/.local/share/bash-completion/completions/kernbench",
     })
 final class CompletionCommand implements Callable<Integer> {
+  private static final List<String> SHELLS = List.of("bash", "zsh");
+
   private final Terminal terminal;
   private final BenchRegistry benches;
 
   @Spec private CommandSpec spec = CommandSpec.create();
+
+  @Parameters(index = "0", arity = "0..1", paramLabel = "SHELL", description = "bash or zsh.")
+  private String shell = "bash";
 
   @Option(
       names = {"-h", "--help"},
@@ -45,6 +53,11 @@ final class CompletionCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    if (!SHELLS.contains(shell)) {
+      throw new UsageException(
+          "completion: got \"%s\"; expected bash or zsh, which one script serves: source <(kernbench completion)"
+              .formatted(shell));
+    }
     CommandLine root = spec.root().commandLine();
     // Started as ./kernbench the command completes just as well.
     String commands = AutoComplete.bash("kernbench", root).replaceAll("(?m)^# on .*\n", "");
