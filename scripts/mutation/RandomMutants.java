@@ -695,7 +695,8 @@ final class RandomMutants {
     int[] left = {budgetMs};
     Map<Coverage.Leaf, Boolean> taken = new HashMap<>();
     tests.stream()
-        .sorted(Comparator.comparing((Coverage.Leaf t) -> turn.get(t)).thenComparing(Coverage.Leaf::ms))
+        .sorted(
+            Comparator.comparing((Coverage.Leaf t) -> turn.get(t)).thenComparing(Coverage.Leaf::ms))
         .forEach(t -> {
           boolean fits = left[0] >= t.ms();
           taken.put(t, fits);
