@@ -81,7 +81,8 @@ final class ReleaseTest {
     String page = Files.readString(House.ROOT.resolve("docs/releases.md"));
     String maven = "mvn -q -B -ntp -Dmaven.repo.local=" + folder.resolve("repository");
     run(Map.of(), "sh", "-c", "cp -Rl ~/.m2/repository . 2>/dev/null || mkdir repository");
-    for (String line : page.lines().filter(l -> l.startsWith("mvn install:install-file")).toList()) {
+    for (String line :
+        page.lines().filter(l -> l.startsWith("mvn install:install-file")).toList()) {
       run(Map.of(), "sh", "-c", "cd first && " + line.replaceFirst("^mvn", maven));
     }
     run(Map.of(), "cp", "-R", House.ROOT.toAbsolutePath().resolve("examples/library") + "", ".");
