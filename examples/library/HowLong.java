@@ -2,7 +2,7 @@
  * kernbench as a library: how long an all-reduce over six packages takes, for three rates of their
  * links. Beside it a pom.xml and a build.gradle.kts that have kernbench as their only dependency.
  *
- * Run:      mvn -q compile exec:java, or gradle run, in this folder; here: scripts/run-java examples/library/HowLong.java
+ * Run:      mvn -q compile exec:exec, or gradle run, in this folder; here: scripts/run-java examples/library/HowLong.java
  * Expected: (checked by ExamplesTest)
  *   100 GB/s: 19832.277 ns
  *   200 GB/s: 16044.728 ns

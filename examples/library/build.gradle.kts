@@ -1,4 +1,4 @@
-// kernbench as a library of a Gradle project: gradle run
+// kernbench as a library of a Gradle project: gradle run, with Gradle 9.1 or later, the first that knows Java 25.
 plugins { application }
 
 repositories {
@@ -10,6 +10,13 @@ dependencies { implementation("org.kernbench:kernbench:0.2.0") }
 
 java { toolchain { languageVersion = JavaLanguageVersion.of(25) } }
 
-sourceSets { main { java { setSrcDirs(listOf(".")) } } }
+sourceSets {
+    main {
+        java {
+            setSrcDirs(listOf("."))
+            include("*.java")
+        }
+    }
+}
 
 application { mainClass = "library.HowLong" }

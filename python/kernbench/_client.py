@@ -100,6 +100,10 @@ class Client:
         except subprocess.TimeoutExpired:
             how = "closed its pipe"
         self.close()
+        if self._greeting is None:
+            options = os.environ.get("KERNBENCH_JAVA_OPTS", "")
+            hint = f"KERNBENCH_JAVA_OPTS is {options!r}" if options else "what Java said stands on standard error"
+            return _errors.ProcessEnded(f"the simulator's process {self._process.pid} {how} before it was ready; {hint}")
         return _errors.ProcessEnded(
             f"the simulator's process {self._process.pid} {how}; what it held is lost, the next request starts another"
         )

@@ -44,6 +44,10 @@ PREPARATION = "org.kernbench.cli.serve.Preparation"
 NO_PROFILES = ["-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTRecordTraining"]
 
 
+#: Where the program was imported: paths in the environment are meant from there, also after ``os.chdir``.
+_START = os.getcwd()
+
+
 class Jdk:
     """A Java home: its folder and its version, as its file ``release`` has them."""
 
@@ -146,7 +150,7 @@ def class_path() -> str:
     """The program: ``KERNBENCH_JAR`` if set (a jar, or a class path), else the jar of the wheel."""
     named = os.environ.get("KERNBENCH_JAR", "")
     if named:
-        return named
+        return os.pathsep.join(os.path.join(_START, part) for part in named.split(os.pathsep))
     own = Path(__file__).with_name("kernbench.jar")
     if own.exists():
         return str(own)

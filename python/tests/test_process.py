@@ -103,11 +103,20 @@ class ProcessTest(unittest.TestCase):
             signal.signal(signal.SIGALRM, old)
         self.assertEqual(kb.run("hello-send").metrics.crit_ns, 178.354)
 
+    def test_options_that_java_does_not_take_are_named(self) -> None:
+        kb.stop()
+        with mock.patch.dict(os.environ, {"KERNBENCH_JAVA_OPTS": "-Xmx8gigabytes"}):
+            with self.assertRaisesRegex(kb.ProcessEnded, "before it was ready.*KERNBENCH_JAVA_OPTS is '-Xmx8gigabytes'"):
+                kb.run("hello-send")
+        self.assertEqual(kb.run("hello-send").metrics.crit_ns, 178.354)
+
     def test_another_folder_is_where_relative_paths_start(self) -> None:
         import tempfile
 
         here = os.getcwd()
-        with tempfile.TemporaryDirectory() as folder:
+        parts = os.environ.get("KERNBENCH_JAR", "").split(os.pathsep)
+        relative = os.pathsep.join(os.path.relpath(part) for part in parts if part)  # meant from where this began
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, {"KERNBENCH_JAR": relative}):
             os.chdir(folder)
             try:
                 kb.run("hello-send", out="kept")

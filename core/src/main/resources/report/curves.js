@@ -48,8 +48,10 @@ function curves(rows, axes) {
   function draw() {
     const kept = rows.filter(r => isNumber(r[y.value]) && Number(r.status === 'refused' ? 0 : 1) && isNumber(r[x.value]) &&
       filters.every(([c, s]) => s.value === '' || String(r[c]) === s.value));
-    // A coordinate whose value follows from another (bytes from n_elem) makes no series of its own.
-    const follows = c => new Set(kept.map(r => r[x.value] + '|' + r[c])).size === new Set(kept.map(r => String(r[x.value]))).size;
+    // A coordinate whose value follows from another (n_elem from bytes) makes no series of its own. A word follows only
+    // if it is met at one place alone: sizes of f16 and f32 may all differ, and are two lines still.
+    const kinds = c => new Set(kept.map(r => String(r[c]))).size, pairs = c => new Set(kept.map(r => r[x.value] + '|' + r[c])).size;
+    const follows = c => pairs(c) === kinds(x.value) && (numeric(c) || pairs(c) === kinds(c));
     const own = coordinates.filter(c => c !== x.value && new Set(kept.map(r => String(r[c]))).size > 1 && !follows(c));
     const groups = new Map();
     for (const r of kept) {

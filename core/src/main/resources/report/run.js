@@ -55,7 +55,8 @@ function sensitivities(run) {
   const total = Number(run.metrics.crit_ns);
   const change = ns => ns === '' ? '–' : (ns > 0 ? '+' : '') + grouped(ns) + ' ns (' + (ns > 0 ? '+' : '') + (100 * ns / total).toFixed(2) + ' %)';
   table($('#worth .table'), ['number of the machine', 'is', 'a step', 'effect of more', 'effect of less'],
-    run.sensitivities.map(([path, value, step, more, less]) => [path, value, step, change(more), change(less)]),
+    run.sensitivities.map(([path, value, step, more, less]) => [path, step === '1 %' ? value
+      : element('span', {}, value, element('span', { class: 'narrow' }, ' (' + step + ')')), step, change(more), change(less)]),
     ['number of the machine', 'is', 'a step', 'time with a step more', 'time with a step less']);
 }
 

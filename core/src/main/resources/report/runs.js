@@ -33,8 +33,8 @@ function list(entries) {
     table($('#list .table'), ['', 'folder', 'crit_ns', 'bound_ns', 'bench', 'machine', 'status', 'with', 'written'],
       found.map(e => [choice(e), element('a', { href: 'report/' + e.path.split('/').map(encodeURIComponent).join('/') }, e.path),
         e.crit_ns ?? '', e.bound_ns ?? '', (e.kind === 'sweep' ? 'sweep of ' : '') + e.bench, e.machine, e.status,
-        e.with, e.written.replace('T', ' ').replace('Z', ' UTC')]),
-      ['', 'folder', 'time, ns', 'lower bound, ns', 'bench', 'machine', 'status', 'with', 'written']);
+        e.with, e.written.replace('T', ' ').replace('Z', '')]),
+      ['', 'folder', 'time, ns', 'lower bound, ns', 'bench', 'machine', 'status', 'with', 'written, UTC']);
     $('#list table').className = 'runs';
   }
   find.addEventListener('input', fill);

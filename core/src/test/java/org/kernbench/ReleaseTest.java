@@ -73,6 +73,24 @@ final class ReleaseTest {
     String said =
         run(Map.of("PATH", ""), folder + "/image/bin/kernbench", "run", "--bench", "ccl-allreduce");
     assertThat(said).contains("3,003.352 ns", "op log 9d921913b7259cb1");
+    checkProjectOfMaven();
+  }
+
+  /** The project of examples/library with the release, as the page says, in a repository here. */
+  private void checkProjectOfMaven() throws Exception {
+    String page = Files.readString(House.ROOT.resolve("docs/releases.md"));
+    String maven = "mvn -q -B -ntp -Dmaven.repo.local=" + folder.resolve("repository");
+    run(Map.of(), "sh", "-c", "cp -Rl ~/.m2/repository . 2>/dev/null || mkdir repository");
+    for (String line :
+        page.lines().filter(l -> l.startsWith("mvn install:install-file")).toList()) {
+      run(Map.of(), "sh", "-c", "cd first && " + line.replaceFirst("^mvn", maven));
+    }
+    run(Map.of(), "cp", "-R", House.ROOT.toAbsolutePath().resolve("examples/library") + "", ".");
+
+    String said = run(Map.of(), "sh", "-c", "cd library && " + maven + " compile exec:exec");
+
+    String expected = page.split("(?s)```text library\\R", 2)[1].split("```", 2)[0];
+    assertThat(said).contains(expected.lines().toList()).doesNotContain("ERROR");
   }
 
   /** Commands of the container file, in order; its folders are folders here. */

@@ -124,6 +124,10 @@ final class PagesInBrowserTest {
         check(browser, page, width);
         keep(browser, "sweep-report", width, 2000);
       }
+      String types =
+          "[...document.querySelectorAll('#curves .entry')].every(e => /f16|f32/"
+              + ".test(e.textContent))";
+      assertThat(browser.run(types)).as("no line joins sizes of two types").isEqualTo("true");
       String over =
           "(() => { const s = document.querySelector('#curves select'); s.value = 'n_elem';"
               + " s.dispatchEvent(new Event('change')); return ''; })()";

@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -84,7 +85,10 @@ final class ReportData {
     all.put("op log hash", result.sim().opLogHash());
     all.put(
         "simulated in",
-        Math.round(result.sim().wallMs()) + " ms, " + result.sim().events() + " events");
+        grouped(Math.round(result.sim().wallMs()))
+            + " ms, "
+            + grouped(result.sim().events())
+            + " events");
     return all;
   }
 
@@ -95,12 +99,16 @@ final class ReportData {
             v.isCorrect()
                 ? "%s values compared, %s"
                     .formatted(
-                        v.checked(),
+                        grouped(v.checked()),
                         v.allowed() == 0
                             ? "all exact"
                             : "all within " + BigDecimal.valueOf(v.allowed()))
-                : v.wrong() + " of " + v.checked() + " values are wrong")
+                : grouped(v.wrong()) + " of " + grouped(v.checked()) + " values are wrong")
         .orElse("no values were compared");
+  }
+
+  private static String grouped(long count) {
+    return String.format(Locale.ROOT, "%,d", count);
   }
 
   private List<Object> breakdown() {
@@ -313,6 +321,6 @@ final class ReportData {
   }
 
   private static String kind(Link link) {
-    return link.kind().name().toLowerCase(java.util.Locale.ROOT).replace('_', ' ');
+    return link.kind().name().toLowerCase(Locale.ROOT).replace('_', ' ');
   }
 }
