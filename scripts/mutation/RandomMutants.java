@@ -576,7 +576,7 @@ final class RandomMutants {
     for (String line : Files.exists(journal) ? Files.readAllLines(journal) : List.<String>of()) {
       String[] w = line.split("\t", -1);
       mutations.stream()
-          .filter(m -> key(m).equals(w[0]))
+          .filter(m -> key(m).equals(w[0]) && (!w[1].equals("quiet") || w[6].equals(effort())))
           .forEach(m -> before.put(w[0], Verdict.of(m, w)));
     }
     if (!before.isEmpty()) {
@@ -602,22 +602,25 @@ final class RandomMutants {
     return verdicts.stream().allMatch(Verdict::noticed);
   }
 
-  /** Verdicts hold for the same sources, the same tests and the same time: a run goes on there. */
-  private Path journal() throws IOException {
-    List<String> all = new ArrayList<>(sources.values());
-    all.add(Files.readString(WORK.resolve("built-tests")));
-    all.add(budgetMs + " " + coverage.size());
-    return WORK.resolve("verdicts-" + hash(all));
+  /** Verdicts hold for the same sources and tests: a run goes on there. */
+  private static Path journal() throws IOException {
+    return WORK.resolve(
+        "verdicts-" + hash(List.of(Files.readString(WORK.resolve("built-tests")))));
+  }
+
+  /** What no test noticed may be noticed with more time or more tests. */
+  private String effort() {
+    return budgetMs + " ms, " + coverage.size() + " tests";
   }
 
   private static String key(Mutation m) {
     return hash(List.of(m.file(), " " + m.start() + " ", m.before(), " ", m.after()));
   }
 
-  private static synchronized void note(Path journal, Verdict v) throws IOException {
+  private synchronized void note(Path journal, Verdict v) throws IOException {
     String by = v.by.replaceAll("\\s+", " ");
     String line =
-        String.join("\t", key(v.mutation), v.how, by, "" + v.ran, "" + v.reach, "" + v.ms);
+        String.join("\t", key(v.mutation), v.how, by, "" + v.ran, "" + v.reach, "" + v.ms, effort());
     Files.writeString(journal, line + "\n", CREATE, StandardOpenOption.APPEND);
   }
 

@@ -92,6 +92,16 @@ final class CompletionTest {
     assertThat(bash(line)).containsExactlyInAnyOrder(offered.split(" "));
   }
 
+  @Test
+  void shell_thatHasNoScript_isToldWhichHave() {
+    String script = Session.of("completion").out();
+    assertThat(Session.of("completion", "bash").out()).isEqualTo(script);
+    assertThat(Session.of("completion", "zsh").out()).isEqualTo(script);
+    Session fish = Session.of("completion", "fish");
+    assertThat(fish.exitCode()).isEqualTo(2);
+    assertThat(fish.err()).contains("got \"fish\"; expected bash or zsh");
+  }
+
   /** The parameters of the bench that is named, and of no other. */
   @Test
   void names_ofABench_areThoseItTakes() throws Exception {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -52,6 +53,29 @@ final class EveryBenchResultTest {
     RunResult result = run(bench, Mode.TIME);
     assertThat(result.isOk()).as(result.problems().toString()).isTrue();
     Golden.check("eval/results/" + bench + ".json", masked(ResultJson.write(result)));
+  }
+
+  /** Names, ranges, defaults and texts: what users build their command lines on. */
+  @Test
+  void parameters_ofEveryBench_areTheReviewedOnes() {
+    StringBuilder all = new StringBuilder();
+    for (Bench bench : BenchRegistry.standard().all()) {
+      all.append(bench.name()).append(": ").append(bench.description()).append('\n');
+      for (Param<?> p : bench.params()) {
+        Param.Allowed allowed = p.allowed();
+        all.append(
+            "  %s = %s  (%s, %s to %s: %s)  %s\n"
+                .formatted(
+                    p.name(),
+                    p.defaultText(),
+                    allowed.kind(),
+                    allowed.least(),
+                    allowed.most(),
+                    allowed.text(),
+                    p.description()));
+      }
+    }
+    Golden.check("eval/params.txt", all.toString());
   }
 
   /** One bench each of messages, of an engine, and of a composite. */

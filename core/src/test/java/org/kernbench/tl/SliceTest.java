@@ -34,4 +34,19 @@ final class SliceTest {
     assertThatThrownBy(() -> columns.reshape(12))
         .hasMessageContaining("of rows that are not consecutive cannot be seen as [12]");
   }
+
+  /** The first parts have one more than the others, and each begins where the one before ends. */
+  @Test
+  void parts_ofAnExtent_differByOneAtMost_andCoverIt() {
+    for (int extent = 0; extent <= 20; extent++) {
+      for (int parts = 1; parts <= 9; parts++) {
+        int at = 0;
+        for (int i = 0; i < parts; i++) {
+          assertThat(ShardedGemm.start(extent, i, parts)).as("%d of %d", i, parts).isEqualTo(at);
+          at += extent / parts + (i < extent % parts ? 1 : 0);
+        }
+        assertThat(ShardedGemm.start(extent, parts, parts)).isEqualTo(extent);
+      }
+    }
+  }
 }

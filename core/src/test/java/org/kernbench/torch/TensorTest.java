@@ -266,6 +266,15 @@ final class TensorTest {
   }
 
   @Test
+  void toString_upToSixtyFour_showsAll() {
+    String all = java.util.Arrays.toString(upTo(64));
+    assertThat(torch.from(upTo(64), Shape.of(64), DType.I32, DpPolicy.replicate(), "a"))
+        .hasToString("Tensor(a, i32[64], " + all + ")");
+    assertThat(torch.from(upTo(65), Shape.of(65), DType.I32, DpPolicy.replicate(), "b"))
+        .hasToString("Tensor(b, i32[65], [0.0, 1.0, 2.0, …, 62.0, 63.0, 64.0])");
+  }
+
+  @Test
   void toString_showsValues() {
     assertThat(torch.from(upTo(3), Shape.of(3), DType.F32, "x"))
         .hasToString("Tensor(x, f32[3], [0.0, 1.0, 2.0])");
