@@ -50,6 +50,7 @@ final class Session implements TensorHost {
   private static final int COMPUTE = 0;
 
   private final int communication;
+  private final int beside;
 
   private final List<Launch> undeclared = new ArrayList<>();
   private int undeclaredLaunches;
@@ -78,6 +79,7 @@ final class Session implements TensorHost {
     this.rankLevel = options.collectives().map(CollectiveBackend::rankLevel).orElse(RankLevel.SIP);
     this.memory = new DeviceMemory(machine, simulator, this::releaseWhatIsUnused);
     this.communication = machine.pe().cpu().contexts() - 1;
+    this.beside = communication > COMPUTE + 1 ? communication - 1 : communication;
     this.busy = new BusyTimes(deviceCount());
   }
 
@@ -168,7 +170,10 @@ final class Session implements TensorHost {
     return launch(name, kernel, pes, written, tensors, ends, COMPUTE, List.of());
   }
 
-  /** The same on the communication stream, without queues. */
+  /**
+   * The same without queues on a stream beside: one of its own if PEs have three contexts, else
+   * that of collectives, where it waits for all that were launched before.
+   */
   Launch launchBeside(
       String name,
       Kernel kernel,
@@ -176,7 +181,7 @@ final class Session implements TensorHost {
       List<Tensor> written,
       List<Tensor> tensors,
       List<Launch> others) {
-    return launch(name, kernel, pes, written, tensors, Optional.empty(), communication, others);
+    return launch(name, kernel, pes, written, tensors, Optional.empty(), beside, others);
   }
 
   private Launch launch(
