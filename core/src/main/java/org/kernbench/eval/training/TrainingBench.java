@@ -550,8 +550,7 @@ public final class TrainingBench implements Bench {
   }
 
   private static CollectiveLibrary library(BenchContext context, Machine machine, Setup setup) {
-    List<String> ccl =
-        TrainingParams.allReduces(context, context.param(LEVEL), setup.ranks());
+    List<String> ccl = TrainingParams.allReduces(context, context.param(LEVEL), setup.ranks());
     return CollectiveLibrary.open(machine, context.ccl(ccl));
   }
 
