@@ -54,7 +54,6 @@ final class Session implements TensorHost {
 
   private final List<Launch> undeclared = new ArrayList<>();
   private int undeclaredLaunches;
-  private final List<Tensor> leaving = new ArrayList<>();
   private List<Launch> pending = new ArrayList<>();
   private int tidyAt = 64;
   private boolean driving;
@@ -72,12 +71,14 @@ final class Session implements TensorHost {
   /** By tensor, the operations that use it and that their rank has not waited for. */
   private final Map<Tensor, Integer> held = new IdentityHashMap<>();
 
+  private final Shortage shortage = new Shortage(this);
+
   Session(Machine machine, Simulator simulator, TorchOptions options) {
     this.machine = machine;
     this.simulator = simulator;
     this.options = options;
     this.rankLevel = options.collectives().map(CollectiveBackend::rankLevel).orElse(RankLevel.SIP);
-    this.memory = new DeviceMemory(machine, simulator, this::releaseWhatIsUnused);
+    this.memory = new DeviceMemory(machine, simulator, shortage);
     this.communication = machine.pe().cpu().contexts() - 1;
     this.beside = communication > COMPUTE + 1 ? communication - 1 : communication;
     this.busy = new BusyTimes(deviceCount());
@@ -550,24 +551,21 @@ final class Session implements TensorHost {
 
   @Override
   public void release(Tensor tensor) {
-    if (!releaseIfUnused(tensor)) {
-      leaving.add(tensor);
-    }
+    shortage.release(tensor);
   }
 
-  private void releaseWhatIsUnused() {
-    if (!leaving.isEmpty()) {
-      leaving.removeIf(this::releaseIfUnused);
-    }
-  }
-
-  private boolean releaseIfUnused(Tensor tensor) {
+  /** Whether nobody uses a tensor that its owner has closed; then its memory is given back. */
+  boolean releaseIfUnused(Tensor tensor) {
     undeclared.removeIf(Launch::isDone);
     if (!undeclared.isEmpty() || !tensor.users().isEmpty() || held.containsKey(tensor)) {
       return false;
     }
     tensor.giveBack();
     return true;
+  }
+
+  Shortage shortage() {
+    return shortage;
   }
 
   /** A time as reports print it. */

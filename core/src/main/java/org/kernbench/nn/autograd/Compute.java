@@ -28,7 +28,6 @@ import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.ElementRun;
-import org.kernbench.torch.MemoryUse;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.placement.Layout;
@@ -289,15 +288,18 @@ public final class Compute implements Dependent {
         return known;
       }
     }
-    if (of.kept().isPresent() && mayKeep()) {
+    if (of.kept().isPresent() && !torch.hasGivenBack()) {
+      KeptCopies copies = of.kept().get();
       Panels kept =
-          of.kept()
-              .get()
-              .get(
-                  Panels.class,
-                  of.tensor(),
-                  c -> c.areFor(of, width, down),
-                  () -> Panels.of(this, name, of, width, down));
+          copies.get(
+              Panels.class,
+              of.tensor(),
+              c -> c.areFor(of, width, down),
+              () -> {
+                Panels made = Panels.of(this, name, of, width, down);
+                torch.givesBack(copies::giveBack);
+                return made;
+              });
       kept.renew(this, name);
       return kept;
     }
@@ -312,12 +314,6 @@ public final class Compute implements Dependent {
       dropFirst(p -> true);
     }
     return made;
-  }
-
-  /** Whether copies may stay with a parameter: as long as memory was never more than half full. */
-  private boolean mayKeep() {
-    MemoryUse use = torch.memory();
-    return use.mostBytes() <= use.sliceBytes() / 2;
   }
 
   private void dropFirst(Predicate<Panels> which) {
