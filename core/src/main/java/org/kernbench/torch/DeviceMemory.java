@@ -16,19 +16,19 @@ import org.kernbench.torch.placement.ShardSpec;
 final class DeviceMemory implements Parts.Memory {
   private final Machine machine;
   private final Simulator simulator;
-  private final Runnable beforehand;
+  private final Shortage shortage;
   private final HbmAllocator hbm;
   private final RangeAllocator virtual;
 
   /**
    * All memory of a machine, free.
    *
-   * @param beforehand is run before each reservation: gives back what can be given back by then
+   * @param shortage gives back what can be given back
    */
-  DeviceMemory(Machine machine, Simulator simulator, Runnable beforehand) {
+  DeviceMemory(Machine machine, Simulator simulator, Shortage shortage) {
     this.machine = machine;
     this.simulator = simulator;
-    this.beforehand = beforehand;
+    this.shortage = shortage;
     this.hbm = new HbmAllocator(machine.hbm().sizeBytes());
     this.virtual =
         new RangeAllocator(
@@ -42,7 +42,7 @@ final class DeviceMemory implements Parts.Memory {
   /** Takes a contiguous range of virtual addresses. */
   @Override
   public VirtualAddress reserve(long bytes, String owner) {
-    beforehand.run();
+    shortage.releaseWhatIsUnused();
     if (bytes == 0) {
       return new VirtualAddress(VirtualAddress.BASE);
     }
@@ -72,6 +72,23 @@ final class DeviceMemory implements Parts.Memory {
     if (bytes == 0) {
       return;
     }
+    simulator.map(new AddressMapping(name, at, bytes, placed(name, bytes, copies)));
+  }
+
+  /** Memory on each of some PEs, if need be after waiting for what is on its way back. */
+  private List<AddressMapping.Copy> placed(String name, long bytes, List<ShardSpec> copies) {
+    while (true) {
+      try {
+        return placedAtOnce(name, bytes, copies);
+      } catch (OutOfHbmException e) {
+        if (!shortage.makesRoom()) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private List<AddressMapping.Copy> placedAtOnce(String name, long bytes, List<ShardSpec> copies) {
     List<AddressMapping.Copy> places = new ArrayList<>(copies.size());
     try {
       for (ShardSpec copy : copies) {
@@ -83,7 +100,7 @@ final class DeviceMemory implements Parts.Memory {
       freeAll(places, bytes);
       throw e;
     }
-    simulator.map(new AddressMapping(name, at, bytes, places));
+    return places;
   }
 
   /** Gives back what {@link #allocate} took. */

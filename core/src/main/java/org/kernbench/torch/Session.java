@@ -50,10 +50,10 @@ final class Session implements TensorHost {
   private static final int COMPUTE = 0;
 
   private final int communication;
+  private final int beside;
 
   private final List<Launch> undeclared = new ArrayList<>();
   private int undeclaredLaunches;
-  private final List<Tensor> leaving = new ArrayList<>();
   private List<Launch> pending = new ArrayList<>();
   private int tidyAt = 64;
   private boolean driving;
@@ -71,13 +71,16 @@ final class Session implements TensorHost {
   /** By tensor, the operations that use it and that their rank has not waited for. */
   private final Map<Tensor, Integer> held = new IdentityHashMap<>();
 
+  private final Shortage shortage = new Shortage(this);
+
   Session(Machine machine, Simulator simulator, TorchOptions options) {
     this.machine = machine;
     this.simulator = simulator;
     this.options = options;
     this.rankLevel = options.collectives().map(CollectiveBackend::rankLevel).orElse(RankLevel.SIP);
-    this.memory = new DeviceMemory(machine, simulator, this::releaseWhatIsUnused);
+    this.memory = new DeviceMemory(machine, simulator, shortage);
     this.communication = machine.pe().cpu().contexts() - 1;
+    this.beside = communication > COMPUTE + 1 ? communication - 1 : communication;
     this.busy = new BusyTimes(deviceCount());
   }
 
@@ -168,7 +171,10 @@ final class Session implements TensorHost {
     return launch(name, kernel, pes, written, tensors, ends, COMPUTE, List.of());
   }
 
-  /** The same on the communication stream, without queues. */
+  /**
+   * The same without queues on a stream beside: one of its own if PEs have three contexts, else
+   * that of collectives, where it waits for all that were launched before.
+   */
   Launch launchBeside(
       String name,
       Kernel kernel,
@@ -176,7 +182,7 @@ final class Session implements TensorHost {
       List<Tensor> written,
       List<Tensor> tensors,
       List<Launch> others) {
-    return launch(name, kernel, pes, written, tensors, Optional.empty(), communication, others);
+    return launch(name, kernel, pes, written, tensors, Optional.empty(), beside, others);
   }
 
   private Launch launch(
@@ -545,24 +551,21 @@ final class Session implements TensorHost {
 
   @Override
   public void release(Tensor tensor) {
-    if (!releaseIfUnused(tensor)) {
-      leaving.add(tensor);
-    }
+    shortage.release(tensor);
   }
 
-  private void releaseWhatIsUnused() {
-    if (!leaving.isEmpty()) {
-      leaving.removeIf(this::releaseIfUnused);
-    }
-  }
-
-  private boolean releaseIfUnused(Tensor tensor) {
+  /** Whether nobody uses a tensor that its owner has closed; then its memory is given back. */
+  boolean releaseIfUnused(Tensor tensor) {
     undeclared.removeIf(Launch::isDone);
     if (!undeclared.isEmpty() || !tensor.users().isEmpty() || held.containsKey(tensor)) {
       return false;
     }
     tensor.giveBack();
     return true;
+  }
+
+  Shortage shortage() {
+    return shortage;
   }
 
   /** A time as reports print it. */

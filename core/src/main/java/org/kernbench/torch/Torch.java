@@ -398,6 +398,19 @@ public final class Torch implements AutoCloseable {
     return session.machine();
   }
 
+  /**
+   * Says how to give back memory that can be done without, once, when a slice of HBM is full: by
+   * closing tensors. Whoever asks for memory then waits for kernels that still use them.
+   */
+  public void givesBack(Runnable spare) {
+    session.shortage().givesBack(spare);
+  }
+
+  /** Whether memory has been short, so that all was given back that could be. */
+  public boolean hasGivenBack() {
+    return session.shortage().hasBeen();
+  }
+
   /** What kernels may use of each TCM, whatever collectives have queues of messages there. */
   public long roomBesideQueues() {
     return QueueSets.roomBeside(machine());

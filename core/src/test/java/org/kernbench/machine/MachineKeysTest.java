@@ -118,7 +118,7 @@ final class MachineKeysTest {
   @Test
   void otherKeys_allDifferent_areFoundByTheirNames() {
     count("pe.cpu.command_window", 41);
-    count("pe.cpu.contexts", 3);
+    count("pe.cpu.contexts", 4);
     count("pe.dma.read_queues", 5);
     count("pe.dma.write_queues", 6);
     count("pe.dma.message_channels", 7);

@@ -7,12 +7,14 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.machine.Machines;
+import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -97,6 +99,46 @@ final class OverlapTest {
     long saved = alone.endPs - overlapped.endPs;
     assertThat(saved)
         .isBetween(alone.collective.durationPs() * 9 / 10, alone.collective.durationPs());
+  }
+
+  /**
+   * Copies that products wait for must not wait for sums of gradients, which may take as long as
+   * the rest of the backward pass: they do where PEs have two contexts.
+   */
+  @ParameterizedTest
+  @CsvSource({"2, false", "3, true", "4, true"})
+  void launchBeside_duringACollective_startsAtOnceIfPesHaveAThirdContext(
+      int contexts, boolean atOnce) {
+    List<Launch> copies = new ArrayList<>();
+    List<String> own = List.of("system.sips.count=" + RANKS, "pe.cpu.contexts=" + contexts);
+    try (Torch torch = Rooms.open(Machines.load("ring", own), Mode.TIME)) {
+      Rooms.spawn(
+          torch,
+          w -> {
+            Tensor g = w.torch().empty(Shape.of(1 << 16), DType.F32, "g");
+            Tensor x = w.torch().empty(Shape.of(64), DType.F32, "x");
+            Tensor y = w.torch().empty(Shape.of(64), DType.F32, "y");
+            Tensor h = w.torch().empty(Shape.of(4), DType.F32, "h");
+            Kernel copy = tl -> tl.store(y, tl.load(x));
+            Work sum = w.distributed().allReduceAsync(g, ReduceKind.SUM);
+            w.distributed().allReduce(h); // ranks wait for each other: all sums are under way
+            List<Pe> pes = List.copyOf(x.places());
+            copies.add(
+                w.torch().launchBeside("copy", copy, pes, List.of(y), List.of(x), List.of()));
+            sum.await();
+          });
+      CollectiveRun sum = torch.distributed().history().getFirst();
+      assertThat(copies).hasSize(RANKS);
+      assertThat(copies)
+          .allSatisfy(c -> {
+            if (atOnce) {
+              assertThat(c.startPs() + c.criticalPs())
+                  .isLessThan(sum.startPs() + sum.durationPs() / 10);
+            } else {
+              assertThat(c.startPs()).isGreaterThanOrEqualTo(sum.startPs() + sum.durationPs());
+            }
+          });
+    }
   }
 
   @Test

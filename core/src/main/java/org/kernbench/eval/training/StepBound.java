@@ -10,9 +10,16 @@ import org.kernbench.machine.Machine;
  * <p>Gradients are shrunk by the norm of all of them before an optimizer sees them, so a step's
  * last writes come after its last product: {@code T >= products + writes / B}. Reads may have come
  * before, as far as the TCM holds, so they count only in {@code T >= (reads + writes) / B}.
+ *
+ * <p>Where each rank is a package, other packages need what a sum of gradients takes from it, all
+ * of which follows from a loss: {@code T >= forward + gradients / ports + writes / B}, with all
+ * links that leave a package at once.
  */
 final class StepBound {
   private static final double ROUNDING = 1 - 1e-9;
+
+  /** The backward pass has twice the products of the forward pass. */
+  private static final int FORWARD_SHARE = 3;
 
   private final Machine machine;
   private final double flops;
@@ -20,6 +27,7 @@ final class StepBound {
   private final int pes;
   private long mostMoved;
   private long mostAfterwards;
+  private long mostSent;
 
   /**
    * A bound of products alone.
@@ -45,6 +53,11 @@ final class StepBound {
     mostAfterwards = Math.max(mostAfterwards, bytesWritten);
   }
 
+  /** What a rank, a package of its own, must send for sums of gradients. */
+  void sends(long bytes) {
+    mostSent = Math.max(mostSent, bytes);
+  }
+
   /** The products of all ranks at the peak of their engines. */
   long productsPs() {
     return TrainingFlops.boundPs(machine, flops, ranks * pes);
@@ -54,11 +67,37 @@ final class StepBound {
     long products = productsPs();
     long afterwards = memoryPs(mostAfterwards);
     long moved = memoryPs(mostMoved);
+    long summed = mostSent == 0 ? 0 : products / FORWARD_SHARE + sentPs() + afterwards;
+    if (summed > Math.max(products + afterwards, moved)) {
+      return new Bounds.Bound(summed, "forward pass, links, then memory");
+    }
     if (moved > products + afterwards) {
       return new Bounds.Bound(moved, "memory");
     }
     String kind = afterwards == 0 ? "compute" : "compute, then memory";
     return new Bounds.Bound(products + afterwards, kind);
+  }
+
+  /** Through all links of the package that has the most, at once. */
+  private long sentPs() {
+    double most = 0;
+    for (double rate : ratesOfPorts()) {
+      most = Math.max(most, rate);
+    }
+    return (long) (mostSent / most * 1e12 * ROUNDING);
+  }
+
+  /** By package, the bytes per second of all links that leave it for other packages. */
+  private double[] ratesOfPorts() {
+    double[] rates = new double[machine.sips()];
+    for (int link = 0; link < machine.linkCount(); link++) {
+      int from = machine.packageOf(machine.linkFrom(link));
+      int to = machine.linkTo(link);
+      if (from < machine.sips() && to != machine.hostNode() && machine.packageOf(to) != from) {
+        rates[from] += machine.specOf(link).rate().bytesPerSecond();
+      }
+    }
+    return rates;
   }
 
   /** Tensors of a rank lie in the slices of the PEs that compute. */

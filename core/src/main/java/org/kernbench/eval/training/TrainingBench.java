@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.kernbench.ccl.bounds.Bounds;
-import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
@@ -233,7 +232,7 @@ public final class TrainingBench implements Bench {
       all.addAll(List.of(LAYERS, VOCABULARY));
     }
     all.addAll(List.of(TP, CP, DP, SP, LEVEL, TrainingParams.SPREAD, TrainingParams.DTYPE));
-    all.addAll(List.of(OVERLAP, BUCKET));
+    all.addAll(List.of(OVERLAP, BUCKET, TrainingParams.ALGORITHM));
     if (scope != Scope.MLP) {
       all.add(CONTEXT);
     }
@@ -564,13 +563,8 @@ public final class TrainingBench implements Bench {
   }
 
   private static CollectiveLibrary library(BenchContext context, Machine machine, Setup setup) {
-    CclConfig ccl =
-        context.ccl(
-            List.of(
-                "defaults.algorithm=ring",
-                "algorithms.ring.rank_level=" + Param.word(context.param(LEVEL)),
-                "algorithms.ring.world_size=" + setup.ranks()));
-    return CollectiveLibrary.open(machine, ccl);
+    List<String> ccl = TrainingParams.allReduces(context, context.param(LEVEL), setup.ranks());
+    return CollectiveLibrary.open(machine, context.ccl(ccl));
   }
 
   /** Compares everything the ranks have at the end with a run on one rank. */

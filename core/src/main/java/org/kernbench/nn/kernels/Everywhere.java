@@ -37,6 +37,11 @@ final class Everywhere implements KeptCopies.Kept {
     return value == of;
   }
 
+  @Override
+  public boolean isSpare() {
+    return false; // a vector on each PE
+  }
+
   /** The copies, with the present elements. */
   Tensor renewed(Compute compute, String name) {
     int now = of.changes();

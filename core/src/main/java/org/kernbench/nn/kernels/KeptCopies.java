@@ -6,12 +6,18 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.kernbench.torch.Tensor;
 
-/** Copies of a parameter that stay with it from step to step (ADR 0171). */
+/**
+ * Copies of a parameter that stay with it from step to step (ADR 0171), as long as nothing else
+ * needs their room (ADR 0202).
+ */
 public final class KeptCopies {
   /** Copies for one use, which make themselves anew where the parameter has changed. */
   interface Kept extends AutoCloseable {
     /** Whether they are of this tensor, rather than of one in whose place it has come. */
     boolean isOf(Tensor value);
+
+    /** Whether they can be made anew at any time, and are worth giving back. */
+    boolean isSpare();
 
     @Override
     void close();
@@ -40,5 +46,15 @@ public final class KeptCopies {
     T made = making.get();
     all.add(made);
     return made;
+  }
+
+  /** Gives back what others may need the room of more. */
+  void giveBack() {
+    for (Kept one : List.copyOf(all)) {
+      if (one.isSpare()) {
+        one.close();
+        all.remove(one);
+      }
+    }
   }
 }

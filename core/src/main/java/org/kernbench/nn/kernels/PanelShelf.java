@@ -5,7 +5,6 @@ import java.util.Deque;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.kernels.Compute.Matrix;
-import org.kernbench.torch.MemoryUse;
 
 /** Copies of operands that the next products may need again, and how many are kept. */
 final class PanelShelf {
@@ -41,15 +40,18 @@ final class PanelShelf {
         return known;
       }
     }
-    if (of.kept().isPresent() && mayKeep()) {
+    if (of.kept().isPresent() && !compute.torch().hasGivenBack()) {
+      KeptCopies copies = of.kept().get();
       Panels kept =
-          of.kept()
-              .get()
-              .get(
-                  Panels.class,
-                  of.tensor(),
-                  c -> c.areFor(of, width, down),
-                  () -> Panels.of(compute, name, of, width, down));
+          copies.get(
+              Panels.class,
+              of.tensor(),
+              c -> c.areFor(of, width, down),
+              () -> {
+                Panels made = Panels.of(compute, name, of, width, down);
+                compute.torch().givesBack(copies::giveBack);
+                return made;
+              });
       kept.renew(compute, name);
       return kept;
     }
@@ -65,12 +67,6 @@ final class PanelShelf {
       dropFirst(p -> true);
     }
     return made;
-  }
-
-  /** Whether copies may stay with a parameter: as long as memory was never more than half full. */
-  private boolean mayKeep() {
-    MemoryUse use = compute.torch().memory();
-    return use.mostBytes() <= use.sliceBytes() / 2;
   }
 
   private void dropFirst(Predicate<Panels> which) {

@@ -64,6 +64,16 @@ final class Panels implements Product.Operand, Dependent, KeptCopies.Kept {
     return of.tensor() == value;
   }
 
+  @Override
+  public boolean isSpare() {
+    return true;
+  }
+
+  /** Whether their memory has been given back. */
+  boolean isClosed() {
+    return copies.isClosed();
+  }
+
   /** Whether these are the elements of a matrix, one after the other as they are in its tensor. */
   boolean areRowsOf(Matrix other) {
     return !transposed && areStill(other.tensor());

@@ -120,9 +120,16 @@ final class Product implements Dependent {
           (tl, place, places) -> run(tl, a, b, grid.tilesOf(0, place), 0));
       return;
     }
-    int pes = compute.mesh().axes().get(2).size();
     Panels left = left();
     Panels right = right();
+    while (left.isClosed()) { // for the right one's room; from then on no copy is given back
+      left = left();
+    }
+    launch(left, right);
+  }
+
+  private void launch(Panels left, Panels right) {
+    int pes = compute.mesh().axes().get(2).size();
     compute.dealLong(
         name,
         List.of(c),

@@ -90,4 +90,24 @@ final class StepBoundTest {
     assertThat(boundNs(result)).isPositive();
     assertThat(result.metrics()).containsEntry("bound_kind", "memory");
   }
+
+  /**
+   * With links of 10 MB/s, three from each package of the torus (two along the axis of three, one
+   * along that of two), gradients in f32 take 4 B a parameter over three links; with an optimizer
+   * in parts half of that. What else there is takes less than a thousandth.
+   */
+  @ParameterizedTest
+  @CsvSource({"off, 4", "on, 2"})
+  void trainStep_slowLinksBetweenPackages_isBoundByTheSumOfGradients(
+      String divided, int bytesEach) {
+    String optimizer = "distributed_optimizer=" + divided;
+    List<String> params =
+        List.of("tp=1", "sp=off", "dp=2", "rank_level=sip", "spread=lead", optimizer);
+    RunResult result = run("train-step", params, "system.links.sip_to_sip.bandwidth=10 MB/s");
+    double ns = bytesEach * PARAMETERS / (3 * 0.01);
+    assertThat(boundNs(result)).isBetween(ns * (1 - 1e-3), ns * (1 + 1e-2));
+    assertThat(result.metrics()).containsEntry("bound_kind", "forward pass, links, then memory");
+    assertThat(((BigDecimal) result.metrics().get("crit_ns")).doubleValue())
+        .isGreaterThan(boundNs(result));
+  }
 }

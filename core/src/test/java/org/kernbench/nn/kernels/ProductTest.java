@@ -18,6 +18,7 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.placement.Layout;
 import org.kernbench.torch.placement.Spread;
 
 /** A product over a package: sums in f64 within rounding, and the bits of one PE. */
@@ -106,6 +107,42 @@ final class ProductTest {
 
       now.set(Compute.parameter(torch, "v", Shape.of(n, n), DType.F32).fillInPlace(5));
       assertThat(products.get()).containsOnly(5.0 * n);
+    }
+  }
+
+  /** Copies of parameters are given back when others need their room, and made anew. */
+  @Test
+  void parameter_copiesInTheWay_areGivenBackAndProductsGoOn() {
+    TorchOptions options = TorchOptions.DEFAULT.withMode(Mode.FULL).withSpread(Spread.ALL);
+    int n = 300;
+    try (Torch torch = Torch.open(Machines.load("tiny", List.of()), options)) {
+      Tensor x = Compute.spread(torch, "x", Shape.of(n, n), DType.F32).fillInPlace(1);
+      Tensor value = Compute.parameter(torch, "w", Shape.of(n, n), DType.F32).fillInPlace(2);
+      Parameter w = new Parameter("w", value, Parameter.Sharding.REPLICATED);
+      Supplier<Double> product =
+          () -> {
+            Compute compute = new Compute(torch, t -> t);
+            Matrix right = Matrix.of(w.value(), n, n, w.copies()).transpose();
+            Tensor y = compute.matmul("y", Matrix.of(x, n, n), right, DType.F32);
+            compute.forgetPanels();
+            double found = y.get(n - 1, 7);
+            y.close();
+            return found;
+          };
+      long before = torch.memory().mostBytes();
+      assertThat(product.get()).isEqualTo(2.0 * n);
+      assertThat(torch.hasGivenBack()).isFalse();
+      long copy = (torch.memory().mostBytes() - before) / 2; // and more than that was in use
+
+      long free = torch.memory().sliceBytes() - before;
+      int rows = torch.mesh().size();
+      int columns = Math.toIntExact((free - copy / 4) / 4);
+      Layout all = Layout.all(torch.mesh(), new Layout.Rows());
+      try (Tensor filler = torch.empty(Shape.of(rows, columns), DType.F32, all, "filler")) {
+        assertThat(filler.isClosed()).isFalse();
+        assertThat(torch.hasGivenBack()).isTrue();
+      }
+      assertThat(product.get()).isEqualTo(2.0 * n);
     }
   }
 
