@@ -158,7 +158,7 @@ public record AllReduceRun(
           FoldedCall.allReduce(
               bound.group(), bound.schedule(), bound.queues(), dtype, elements, recording)) {
         conditions(outcome, bound.algorithm(), library, bound.queues());
-        outcome.condition("fold", call.note());
+        outcome.folded(call.note());
         Simulator simulator = call.simulator();
         OpLog log = simulator.opLog();
         outcome.simulated(

@@ -189,13 +189,13 @@ final class CollectiveBench implements Bench {
     try {
       CollectiveTrial.Folded folded =
           trial.runFolded(question, context.recording(0), (log, launch, queues) -> {});
-      outcome.condition("fold", folded.note());
+      outcome.folded(folded.note());
       return Optional.of(folded.result());
     } catch (CannotFoldException e) {
       if (folding == Folding.ON) {
         throw new UsageException("cannot fold: " + e.getMessage());
       }
-      outcome.condition("fold", "no: " + e.getMessage());
+      outcome.notFolded();
       return Optional.empty();
     } catch (CollectiveException e) {
       throw new UsageException(String.valueOf(e.getMessage()));

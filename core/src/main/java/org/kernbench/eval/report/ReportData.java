@@ -85,6 +85,7 @@ final class ReportData {
     all.put(
         "simulated in",
         Math.round(result.sim().wallMs()) + " ms, " + result.sim().events() + " events");
+    all.put("simulated", result.sim().scope().text());
     return all;
   }
 
