@@ -188,7 +188,12 @@ final class CollectiveBench implements Bench {
     }
     try {
       CollectiveTrial.Folded folded =
-          trial.runFolded(question, context.recording(0), (log, launch, queues) -> {});
+          context.choosesPoint()
+              ? trial.runFolded(
+                  question,
+                  context.recordingOfPoint(),
+                  (log, launch, queues) -> AllReduceRun.explain(outcome, log, launch, queues))
+              : trial.runFolded(question, context.recording(0), (log, launch, queues) -> {});
       outcome.folded(folded.note());
       return Optional.of(folded.result());
     } catch (CannotFoldException e) {

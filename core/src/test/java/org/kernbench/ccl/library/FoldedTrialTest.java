@@ -35,6 +35,9 @@ final class FoldedTrialTest {
 
   private Machine machine(String network, String overrides) throws IOException {
     List<String> all = overrides == null ? List.of() : List.of(overrides.split("; "));
+    if (network.endsWith("h100")) {
+      return Machines.load(network, all);
+    }
     if (!network.contains(" ")) {
       List<String> more = new ArrayList<>(all);
       more.add("system.sips.topology=" + network);
@@ -87,6 +90,8 @@ final class FoldedTrialTest {
         "ring 3, ring 4, ring 3 | - | ring | ALL_REDUCE | 36864",
         "ring 4, switch 3 | - | direct | ALL_REDUCE | 49152",
         "fully_connected 4, switch 4 | - | direct | ALL_TO_ALL | 8192",
+        "2x-dgx-h100 | - | ring | ALL_REDUCE | 65536",
+        "2x-dgx-h100 | - | direct | ALL_REDUCE | 65536",
         "ring 3, ring 3 | cube.noc.w=2; cube.pe_layout.pe_per_corner=2 | ring | ALL_REDUCE | 36864"
       })
   void oneOfAll_hasTheRowsOfAll(
