@@ -16,6 +16,7 @@ import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.simulator.Simulator;
 import org.kernbench.device.simulator.SimulatorOptions;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.BufferKind;
@@ -244,6 +245,34 @@ public final class CollectiveTrial {
         }
       }
       return result(judgement, simulator, launch, simulator.peakSlots(set));
+    }
+  }
+
+  /**
+   * What came out of a call of which one package stood for all.
+   *
+   * @param note what was folded, and how that was checked
+   */
+  public record Folded(Result result, String note) {}
+
+  /**
+   * Runs a call in mode {@code time}, one package for all (ADR 0109), and shows it to an observer.
+   *
+   * @throws CannotFoldException if packages are not alike or do not do alike, with the reason
+   * @throws CollectiveException if the algorithm refuses the call
+   */
+  public Folded runFolded(Question question, SimulatorOptions recording, Observer observer) {
+    if (question.op == CollectiveOp.BARRIER) {
+      throw new CannotFoldException(
+          "a barrier is tried with one rank that comes late, so ranks do not do alike");
+    }
+    TrialData data = new TrialData(machine, group, question);
+    try (FoldedCall call = FoldedCall.of(group, schedule, queues, data.call, recording)) {
+      observer.done(call.simulator().opLog(), call.launch(), queues);
+      int peakSlots = call.simulator().peakSlots(call.queues());
+      Result result =
+          result(new TrialJudgement(group, data), call.simulator(), call.launch(), peakSlots);
+      return new Folded(result, call.note());
     }
   }
 

@@ -1,10 +1,12 @@
 package org.kernbench.ccl;
 
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import org.kernbench.device.Launch;
 import org.kernbench.device.LaunchRequest;
 import org.kernbench.device.PePort;
@@ -16,6 +18,8 @@ import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.Turn;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.machine.spec.MmuSpec;
 import org.kernbench.machine.spec.TlbFill;
@@ -65,25 +69,93 @@ public final class FoldedCall implements AutoCloseable {
       SimulatorOptions recording) {
     Machine machine = group.machine();
     checkRanks(group);
-    final Fold fold = Fold.of(machine);
     checkTranslations(machine.pe().mmu(), (long) elements * dtype.sizeBytes());
     CollectiveCall call = sum(group, dtype, elements);
-    Fold.Turn turn = schedule.turn(call);
-    QueuePlan plan = schedule.representatives(fold, spec, call);
-    List<Pe> first = List.of(group.lead(0));
-    Function<PePort, Runnable> program = program(group, schedule.program(call), dtype, elements);
-    fold.compare(first, plan, program, turn);
-    Simulator simulator = fold.open(recording);
-    try {
-      QueueSet set = simulator.install(plan);
-      int stream = machine.pe().cpu().contexts() - 1;
-      LaunchRequest request = LaunchRequest.of("allReduce", first).with(set).onStream(stream);
-      Launch launch = simulator.launch(request, program);
-      simulator.drive(launch);
-      return new FoldedCall(simulator, set, launch, fold.note());
-    } catch (RuntimeException | Error e) {
-      simulator.close();
-      throw e;
+    return new Run(group, schedule, spec, call)
+        .of(
+            "allReduce",
+            rank -> Payload.of(vector(group, rank, dtype, elements)),
+            machine.pe().cpu().contexts() - 1,
+            recording);
+  }
+
+  /**
+   * Runs a call on vectors at the same places of all ranks, given by physical addresses.
+   *
+   * @param schedule bound to the group, of which each package has the same PEs
+   * @param spec of its queues
+   * @throws CannotFoldException if ranks are not alike or do not do alike, with the reason
+   */
+  public static FoldedCall of(
+      Group group,
+      Schedule schedule,
+      IpcqSpec spec,
+      CollectiveCall call,
+      SimulatorOptions recording) {
+    return new Run(group, schedule, spec, call)
+        .of("trial", rank -> Payload.of(call, rank), 0, recording);
+  }
+
+  /** A call that is to be run. */
+  private record Run(Group group, Schedule schedule, IpcqSpec spec, CollectiveCall call) {
+    FoldedCall of(
+        String name, IntFunction<Payload> vectors, int stream, SimulatorOptions recording) {
+      Fold fold = Fold.of(group.machine());
+      List<Pe> first =
+          group.isOfPackages() ? List.of(group.lead(0)) : fold.representatives(group.leads());
+      List<Turn> turns = turns(first);
+      QueuePlan plan = schedule.representatives(fold, spec, call);
+      Function<PePort, Runnable> program = program(vectors);
+      fold.compare(first, plan, program, turns);
+      Simulator simulator = fold.open(recording);
+      try {
+        QueueSet set = simulator.install(plan);
+        LaunchRequest request = LaunchRequest.of(name, first).with(set).onStream(stream);
+        Launch launch = simulator.launch(request, program);
+        simulator.drive(launch);
+        return new FoldedCall(simulator, set, launch, fold.note());
+      } catch (RuntimeException | Error e) {
+        simulator.close();
+        throw e;
+      }
+    }
+
+    /** How ranks name the bytes of what they read and of what they write. */
+    private List<Turn> turns(List<Pe> first) {
+      Turn read = schedule.turn(call);
+      Turn written = schedule.resultTurn(call);
+      List<Turn> turns = new ArrayList<>();
+      for (Pe pe : first) {
+        int rank = group.rankOf(pe);
+        Optional<Shard> in = call.inputs().get(rank);
+        Optional<Shard> out = call.outputs().get(rank);
+        in.ifPresent(shard -> turns.add(read.at(offset(shard))));
+        if (!out.equals(in)) {
+          out.ifPresent(shard -> turns.add(written.at(offset(shard))));
+        }
+      }
+      return turns;
+    }
+
+    private long offset(Shard shard) {
+      if (shard.address() instanceof PhysicalAddress physical) {
+        return group.machine().addresses().decode(physical).offset();
+      }
+      throw new CannotFoldException("a vector has a virtual address, which packages may map apart");
+    }
+
+    private Function<PePort, Runnable> program(IntFunction<Payload> vectors) {
+      Schedule.RankProgram program = schedule.program(call);
+      Reduction reduction = new Reduction(call.reduce(), group.size());
+      LaunchGrid grid = new LaunchGrid(0, group.machine().sips());
+      return port -> {
+        Tl tl = new Tl(port, grid);
+        int rank = group.rankOf(port.pe());
+        Payload vector = vectors.apply(rank);
+        return program instanceof Schedule.SteppedProgram stepped
+            ? stepped.begin(tl, rank, vector, reduction)
+            : () -> program.run(tl, rank, vector, reduction);
+      };
     }
   }
 
@@ -92,7 +164,7 @@ public final class FoldedCall implements AutoCloseable {
     int pes = machine.cubesPerSip() * machine.pesPerCube();
     if (group.level() != RankLevel.SIP || pes != 1) {
       throw new CannotFoldException(
-          "a package has %s PEs, and ranks are of level %s; only packages of one PE are folded so far"
+          "a package has %s PEs, and ranks are of level %s; only packages of one PE are folded here, with others use the bench collective"
               .formatted(pes, group.level().name().toLowerCase(Locale.ROOT)));
     }
     if (group.size() != machine.sips()) {
@@ -150,20 +222,6 @@ public final class FoldedCall implements AutoCloseable {
   private static Shard vector(Group group, int rank, DType dtype, int elements) {
     return new Shard(
         "x", group.machine().addresses().hbm(group.lead(rank), 0), Shape.of(elements), dtype);
-  }
-
-  private static Function<PePort, Runnable> program(
-      Group group, Schedule.RankProgram program, DType dtype, int elements) {
-    Reduction reduction = new Reduction(ReduceKind.SUM, group.size());
-    LaunchGrid grid = new LaunchGrid(0, group.machine().sips());
-    return port -> {
-      Tl tl = new Tl(port, grid);
-      int rank = group.rankOf(port.pe());
-      Payload vector = Payload.of(vector(group, rank, dtype, elements));
-      return program instanceof Schedule.SteppedProgram stepped
-          ? stepped.begin(tl, rank, vector, reduction)
-          : () -> program.run(tl, rank, vector, reduction);
-    };
   }
 
   /** Package 0, which stood for all. */

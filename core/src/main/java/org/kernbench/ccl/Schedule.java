@@ -8,6 +8,7 @@ import org.kernbench.device.QueuePlan;
 import org.kernbench.device.Steps;
 import org.kernbench.device.simulator.Fold;
 import org.kernbench.machine.CannotFoldException;
+import org.kernbench.machine.Turn;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tl.Tl;
 import org.kernbench.torch.collective.CollectiveCall;
@@ -101,8 +102,13 @@ public interface Schedule {
    *
    * @throws CannotFoldException if ranks do not do alike in this call, with the reason
    */
-  default Fold.Turn turn(CollectiveCall call) {
-    return Fold.Turn.NONE;
+  default Turn turn(CollectiveCall call) {
+    return Turn.NONE;
+  }
+
+  /** The same of the vectors that results go to, where they are others than those that are read. */
+  default Turn resultTurn(CollectiveCall call) {
+    return turn(call);
   }
 
   /** The kernel of one collective, told its rank. */

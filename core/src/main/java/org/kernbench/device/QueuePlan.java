@@ -45,6 +45,9 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
     int[] order = new int[2 * connections.size()];
     for (int end = 0; end < order.length; end++) {
       Connection c = connections.get(end / 2);
+      if (end % 2 == 1 && c.isOneEnd(home)) {
+        continue;
+      }
       order[end] =
           said.computeIfAbsent(end % 2 == 0 ? c.aDirection : c.bDirection, d -> said.size());
       ends.computeIfAbsent(home.apply(end % 2 == 0 ? c.a : c.b), pe -> new ArrayList<>()).add(end);
@@ -73,6 +76,16 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
     /** Two ends with nothing but links between them. */
     public Connection(Pe a, String aDirection, Pe b, String bDirection) {
       this(a, aDirection, b, bDirection, Optional.empty());
+    }
+
+    /**
+     * Whether both ends are one: where packages are folded, those of a queue that leads half way
+     * round, under the same direction from either side.
+     *
+     * @param home the PE that has the ends of a PE
+     */
+    public boolean isOneEnd(UnaryOperator<Pe> home) {
+      return !a.equals(b) && aDirection.equals(bDirection) && home.apply(a).equals(home.apply(b));
     }
 
     /** Whose slots messages come into: both ends, and of a switch's sums the one that gets them. */

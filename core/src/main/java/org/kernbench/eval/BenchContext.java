@@ -11,6 +11,7 @@ import org.kernbench.config.Problem;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
+import org.kernbench.device.Reused;
 import org.kernbench.device.check.Findings;
 import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.machine.Machine;
@@ -36,6 +37,8 @@ public final class BenchContext {
   private String ran = "";
   private String slowest = "";
   private long slowestPs;
+  private long launches;
+  private long simulatedLaunches;
 
   BenchContext(
       Inputs inputs,
@@ -102,7 +105,19 @@ public final class BenchContext {
   private SimulatorOptions checked(SimulatorOptions recording) {
     boolean reuse = options.reuse() != Reuse.OFF && options.mode() == Mode.TIME && !options.check();
     SimulatorOptions watched = progress.watch().map(recording::showing).orElse(recording);
-    return (options.check() ? watched.checkedBy(findings) : watched).reusing(reuse);
+    return (options.check() ? watched.checkedBy(findings) : watched)
+        .reusing(reuse)
+        .telling(this::count);
+  }
+
+  private synchronized void count(Reused reused) {
+    launches += reused.launches() + reused.simulated();
+    simulatedLaunches += reused.simulated();
+  }
+
+  /** What became of launches in the simulations that have ended. */
+  synchronized Outcome.Launches launches() {
+    return new Outcome.Launches(launches, simulatedLaunches);
   }
 
   /** What to record by default. */

@@ -40,6 +40,9 @@ public final class Outcome {
   private String opLogHash = "";
   private String valuesHash = "";
   private String problem = "";
+  private int folded;
+  private int notFolded;
+  private String scopeNote = "";
   private OperationClass operationClass = OperationClass.OTHER;
   private final List<AutoChoice> choices = new ArrayList<>();
   private final Map<String, Supplier<String>> files = new LinkedHashMap<>();
@@ -188,6 +191,40 @@ public final class Outcome {
     opLogHash = newOpLogHash;
     return this;
   }
+
+  /** One package stood for all, at one of the points if there are several. */
+  public Outcome folded(String note) {
+    folded++;
+    return condition("fold", note);
+  }
+
+  /** One package could have stood for all, and does not, at one of the points. */
+  public Outcome notFolded() {
+    notFolded++;
+    return this;
+  }
+
+  /** For a time that is put together from simulated parts: what was simulated, in a few words. */
+  public Outcome simulatedOnly(String newNote) {
+    scopeNote = newNote;
+    return this;
+  }
+
+  /** What was simulated of all, where so many launches were, or others stood for them. */
+  Scope scope(Launches launches) {
+    int packages = machine.sips();
+    return new Scope(
+        packages,
+        folded > 0 ? 1 : packages,
+        folded,
+        folded + notFolded,
+        launches.all(),
+        launches.simulated(),
+        scopeNote);
+  }
+
+  /** Launches of all simulations in which one may stand for others. */
+  record Launches(long all, long simulated) {}
 
   /** The operations, for export. */
   public Outcome opLog(OpLog newLog) {

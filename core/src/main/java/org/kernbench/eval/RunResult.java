@@ -96,8 +96,9 @@ public record RunResult(
    * @param wallMs wall-clock time of the run in milliseconds, without the start of the process
    * @param opLogHash over all operations; empty in mode {@code values}
    * @param numerics what computed products: {@code plain}, {@code vector-512}, {@code none}
+   * @param scope what of the run was simulated, and what stands for the rest
    */
-  public record Sim(long events, double wallMs, String opLogHash, String numerics) {
+  public record Sim(long events, double wallMs, String opLogHash, String numerics, Scope scope) {
     /** Events per second of wall-clock time. */
     public long eventsPerSecond() {
       return wallMs <= 0 ? 0 : Math.round(events / wallMs * 1e3);
@@ -269,7 +270,7 @@ public record RunResult(
         path.shares(),
         "",
         List.of(),
-        new Sim(0, 0, path.log().hash(), "none"),
+        new Sim(0, 0, path.log().hash(), "none", Scope.everything(machine.sips())),
         Map.of(),
         Optional.of(path.log()),
         Optional.of(path));

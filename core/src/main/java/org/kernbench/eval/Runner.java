@@ -179,7 +179,11 @@ public final class Runner {
             outcome.breakdownNote(),
             List.copyOf(outcome.rows()),
             new RunResult.Sim(
-                outcome.events(), attempt.wallMs(), outcome.opLogHash(), numerics(options)),
+                outcome.events(),
+                attempt.wallMs(),
+                outcome.opLogHash(),
+                numerics(options),
+                outcome.scope(attempt.context().launches())),
             Map.of(),
             outcome.log(),
             outcome.breakdown());
@@ -221,7 +225,7 @@ public final class Runner {
         List.of(),
         "",
         List.of(),
-        new RunResult.Sim(0, attempt.wallMs(), "", numerics(options)),
+        new RunResult.Sim(0, attempt.wallMs(), "", numerics(options), Scope.nothing()),
         Map.of(),
         Optional.empty(),
         Optional.empty());

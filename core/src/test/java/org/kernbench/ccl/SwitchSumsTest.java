@@ -270,10 +270,7 @@ final class SwitchSumsTest {
 
   private static String hash(Machine machine, boolean reuse) {
     List<Pe> pes = Bed.leads(machine, RankLevel.SIP, 3);
-    SimulatorOptions usual = SimulatorOptions.DEFAULT;
-    SimulatorOptions options =
-        new SimulatorOptions(
-            usual.opLogLimit(), usual.captureLines(), usual.watch(), usual.shown(), reuse);
+    SimulatorOptions options = SimulatorOptions.DEFAULT.reusing(reuse);
     try (Simulator simulator = Simulator.open(machine, Mode.TIME, options)) {
       QueueSet set = simulator.install(plan(machine, pes, DType.F32));
       for (int i = 0; i < 8; i++) {

@@ -25,6 +25,7 @@ import org.kernbench.device.simulator.Fold;
 import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.Turn;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -180,7 +181,7 @@ public final class RingAllReduce implements CollectiveAlgorithm {
 
     /** Position {@code i} begins with segment {@code i} of every block. */
     @Override
-    public Fold.Turn turn(CollectiveCall call) {
+    public Turn turn(CollectiveCall call) {
       int elements = Math.toIntExact(call.elements());
       RingPlan plan = RingPlan.choose(group, order, queues, config, elements, call.dtype());
       int blocks = Segments.ofAtMost(0, elements, plan.block()).parts();
@@ -196,7 +197,7 @@ public final class RingAllReduce implements CollectiveAlgorithm {
                 p * blocks));
       }
       long block = call.bytes() / blocks;
-      return new Fold.Turn(0, block, block / p, blocks);
+      return new Turn(0, block, block / p, blocks);
     }
 
     @Override

@@ -11,15 +11,15 @@ import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.Axes;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveException;
-import org.kernbench.ccl.DimensionSteps;
 import org.kernbench.ccl.DimensionSteps.Step;
+import org.kernbench.ccl.DimensionSteps;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.LinkCosts;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.Wiring;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.simulator.Fold;
-import org.kernbench.machine.CannotFoldException;
+import org.kernbench.machine.Turn;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.DType;
@@ -194,33 +194,40 @@ public final class ByDimension implements CollectiveAlgorithm {
       return hop.messagePs(bytes);
     }
 
-    /** Round each dimension every rank does what rank 0 does, with segments turned. */
+    /** Along each dimension every rank does what rank 0 does, with segments turned. */
     @Override
-    public Fold.Turn turn(CollectiveCall call) {
-      if (steps.stream().anyMatch(step -> step != Step.RING)
-          || how.whole()
-          || call.op() == CollectiveOp.ALL_TO_ALL) {
-        throw new CannotFoldException(
-            "by_dimension is folded where it goes round each dimension with scattered vectors; use"
-                + " along: ring and vectors: scattered, or --fold off");
-      }
-      int blocks = blocks(call);
-      if (call.elements() % ((long) group.size() * blocks) != 0) {
-        throw new CannotFoldException(
-            String.format(
-                Locale.ROOT,
-                "%s (%s) cuts %,d elements in %,d unequal segments; use a multiple of %,d",
-                call.op().word(),
-                config.name(),
-                call.elements(),
-                (long) group.size() * blocks,
-                (long) group.size() * blocks));
-      }
-      List<Integer> sizes = new ArrayList<>();
+    public Turn turn(CollectiveCall call) {
+      return DimensionTurn.ofWhat(config.name(), axes, steps, call, blocks(call), how.whole());
+    }
+
+    @Override
+    public Turn resultTurn(CollectiveCall call) {
+      return DimensionTurn.ofResults(config.name(), axes, steps, call, blocks(call), how.whole());
+    }
+
+    /** The lines through the ranks of package 0: all others are joined alike. */
+    @Override
+    public QueuePlan representatives(Fold fold, IpcqSpec spec, CollectiveCall call) {
+      turn(call); // steps that would join ranks in other ways are refused
+      Wiring wiring = new Wiring(group);
       for (int a = 0; a < axes.count(); a++) {
-        sizes.add(axes.axis(a).size());
+        for (int rank = 0; rank < group.size(); rank++) {
+          if (group.lead(rank).sip() == 0 && axes.place(rank, a) == 0) {
+            for (int lane = 0; lane < lanes(); lane++) {
+              joinFirst(wiring, a, axes.line(rank, a), lane);
+            }
+          }
+        }
       }
-      return Fold.Turn.along(sizes, call.bytes() / blocks, blocks);
+      return new QueuePlan(spec, wiring.connections());
+    }
+
+    private void joinFirst(Wiring wiring, int a, int[] line, int lane) {
+      if (axes.axis(a).level() == Axes.Level.SIP) {
+        DimensionQueues.joinFirst(wiring, steps.get(a), a, line, lane);
+      } else {
+        DimensionQueues.join(wiring, steps.get(a), a, line, lane);
+      }
     }
 
     /**

@@ -290,10 +290,13 @@ final class DimensionChunk {
 
   private void writeBlocks() {
     int ranks = parts.call().ranks();
-    blocks.forEach((pair, block) -> {
-      parts.writeBlock(pair / ranks, block.value());
-      block.of().release(tl);
-    });
+    for (int src : ExchangeRounds.further(parts.axes(), parts.rank(), 0, parts.axes().count())) {
+      ExchangeRounds.Block block = blocks.remove(src * ranks + parts.rank());
+      if (block != null) {
+        parts.writeBlock(src, block.value());
+        block.of().release(tl);
+      }
+    }
     Value own = parts.readBlock(parts.rank());
     if (own != null) {
       parts.writeBlock(parts.rank(), own);

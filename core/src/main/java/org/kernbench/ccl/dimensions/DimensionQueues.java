@@ -67,6 +67,22 @@ final class DimensionQueues {
     }
   }
 
+  /**
+   * Of the queues of a line that go by distance alone those that begin at its first rank, one for
+   * each that a shift of the line takes it to.
+   *
+   * @param step RING or DIRECT
+   */
+  static void joinFirst(Wiring wiring, Step step, int a, int[] line, int lane) {
+    if (step == Step.RING) {
+      wiring.join(line[0], next(a, lane), line[1], previous(a, lane));
+      return;
+    }
+    for (int j = 1; 2 * j <= line.length; j++) {
+      join(wiring, a, line, 0, j, lane);
+    }
+  }
+
   private static void join(Wiring wiring, int a, int[] line, int i, int j, int lane) {
     int n = line.length;
     wiring.join(line[i], peer(a, j - i, n, lane), line[j], peer(a, i - j, n, lane));

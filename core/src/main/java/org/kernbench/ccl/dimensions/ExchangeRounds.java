@@ -31,16 +31,20 @@ abstract class ExchangeRounds extends DimensionRounds {
     return parts.usualBytes(parts.width(0) / n);
   }
 
-  /** What a place of this line has for another when the dimension begins, in order. */
+  /**
+   * What a place of this line has for another when the dimension begins: blocks that have gone
+   * along the dimensions before this one, in the order of how far their senders, then their
+   * receivers lie from the rank at that place. So all ranks do alike.
+   */
   final List<Integer> pairs(int from, int to) {
     Axes axes = parts.axes();
     int holder = axes.rankAt(parts.rank(), axis, from);
+    int next = axes.rankAt(holder, axis, to);
     List<Integer> pairs = new ArrayList<>();
-    for (int src = 0; src < ranks; src++) {
-      for (int dst = 0; dst < ranks; dst++) {
-        if (axes.place(dst, axis) == to
-            && isAt(axes, holder, src, dst)
-            && parts.block(src, dst) > 0) {
+    List<Integer> receivers = further(axes, next, axis + 1, axes.count());
+    for (int src : further(axes, holder, 0, axis)) {
+      for (int dst : receivers) {
+        if (parts.block(src, dst) > 0) {
           pairs.add(src * ranks + dst);
         }
       }
@@ -48,14 +52,20 @@ abstract class ExchangeRounds extends DimensionRounds {
     return pairs;
   }
 
-  /** Whether a block has reached a rank: it has gone along the dimensions before this one. */
-  private boolean isAt(Axes axes, int holder, int src, int dst) {
-    for (int a = 0; a < axes.count(); a++) {
-      if (axes.place(holder, a) != axes.place(a < axis ? dst : src, a)) {
-        return false;
+  /** The ranks that differ from one along some dimensions only, itself first, by distance. */
+  static List<Integer> further(Axes axes, int rank, int firstAxis, int endAxis) {
+    List<Integer> found = List.of(rank);
+    for (int a = firstAxis; a < endAxis; a++) {
+      List<Integer> more = new ArrayList<>();
+      int size = axes.axis(a).size();
+      for (int distance = 0; distance < size; distance++) {
+        for (int each : found) {
+          more.add(axes.rankAt(each, a, (axes.place(each, a) + distance) % size));
+        }
       }
+      found = more;
     }
-    return true;
+    return found;
   }
 
   final int elements(List<Integer> pairs) {
@@ -124,6 +134,7 @@ abstract class ExchangeRounds extends DimensionRounds {
 
   /** From each to each. */
   static final class Direct extends ExchangeRounds {
+    /** By distance. */
     private final Map<Integer, Value> come = new TreeMap<>();
 
     Direct(DimensionParts parts, int axis, int lane, Map<Integer, Block> blocks) {
@@ -150,7 +161,7 @@ abstract class ExchangeRounds extends DimensionRounds {
         int from = Math.floorMod(me - d, n);
         Value value = receive(peer(from), elements(pairs(from, me)));
         if (value != null) {
-          come.put(from, value);
+          come.put(d, value);
         }
       }
     }
@@ -163,7 +174,7 @@ abstract class ExchangeRounds extends DimensionRounds {
 
     @Override
     void use(int round) {
-      come.forEach((from, value) -> put(pairs(from, me), value));
+      come.forEach((d, value) -> put(pairs(Math.floorMod(me - d, n), me), value));
     }
   }
 

@@ -16,6 +16,7 @@ import org.kernbench.ccl.flow.FlowSchedule;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.simulator.Fold;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Turn;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tl.Tl;
 import org.kernbench.torch.collective.CollectiveCall;
@@ -167,8 +168,13 @@ final class PacedAlgorithm implements CollectiveAlgorithm {
     }
 
     @Override
-    public Fold.Turn turn(CollectiveCall call) {
+    public Turn turn(CollectiveCall call) {
       return inner.turn(call);
+    }
+
+    @Override
+    public Turn resultTurn(CollectiveCall call) {
+      return inner.resultTurn(call);
     }
   }
 }

@@ -341,7 +341,8 @@ public final class ResultText {
           "simulated",
           String.format(
               Locale.ROOT,
-              "%,d events in %.0f ms%s%s",
+              "%s: %,d events in %.0f ms%s%s",
+              r.sim().scope().text(),
               r.sim().events(),
               r.sim().wallMs(),
               r.sim().numerics().startsWith("vector") ? ", products by " + r.sim().numerics() : "",

@@ -27,6 +27,7 @@ import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
 import org.kernbench.machine.Place;
 import org.kernbench.machine.Symmetry;
+import org.kernbench.machine.Turn;
 
 /**
  * When one package may be simulated for all, and the proof of it (ADR 0109).
@@ -54,77 +55,6 @@ public final class Fold {
   private final Machine machine;
   private final Symmetry symmetry;
   private int compared;
-
-  /**
-   * The names of the bytes that a program reads and writes in its own order: of each memory those
-   * from {@code start} on, {@code bytes} of them, where package {@code s} calls the byte {@code s *
-   * step} further on (round at the end) what package 0 calls the first. Renamed so, programs of a
-   * ring, each of which begins with another segment, are the same. Nothing that takes time asks
-   * where bytes lie in a flat memory, only whether two accesses touch the same ones; and that a
-   * rotation keeps.
-   *
-   * @param start offset in a memory
-   * @param bytes of one round; 0 if all packages use the same addresses
-   * @param step from one package to the next
-   * @param rounds that lie behind each other, each turned in itself
-   * @param sizes of the dimensions along which packages turn, the first fastest in their numbers; a
-   *     round has a part for each place of the first, which has one for each place of the second,
-   *     and so on, and each of these is turned in what is around it. Empty if there is one, and
-   *     {@code step} says how far it turns
-   */
-  public record Turn(long start, long bytes, long step, long rounds, List<Integer> sizes) {
-    /** All packages use the same addresses. */
-    public static final Turn NONE = new Turn(0, 0, 0, 0);
-
-    /** Copies the list. */
-    public Turn {
-      sizes = List.copyOf(sizes);
-    }
-
-    /** One that turns in one way. */
-    public Turn(long start, long bytes, long step, long rounds) {
-      this(start, bytes, step, rounds, List.of());
-    }
-
-    /** One that turns along several dimensions. */
-    public static Turn along(List<Integer> sizes, long bytes, long rounds) {
-      return new Turn(0, bytes, 0, rounds, sizes);
-    }
-
-    /** The offset in package 0 of {@code extent} bytes of package {@code sip}; -1 if apart. */
-    long name(int sip, long offset, long extent) {
-      long at = offset - start;
-      if (at < 0 || at >= bytes * rounds) {
-        return offset;
-      }
-      long inRound = at % bytes;
-      if (!sizes.isEmpty()) {
-        long named = named(sip, inRound, extent);
-        return named < 0 ? -1 : start + at - inRound + named;
-      }
-      long turned = Math.floorMod(inRound - sip * step, bytes);
-      boolean whole = inRound + extent <= bytes && turned + extent <= bytes;
-      return whole ? start + at - inRound + turned : -1;
-    }
-
-    /** Turned part by part until the part is what is asked for; -1 if it is none. */
-    private long named(int sip, long inRound, long extent) {
-      long named = 0;
-      long rest = inRound;
-      long part = bytes;
-      int stride = 1;
-      for (int size : sizes) {
-        if (extent == part && rest == 0) {
-          return named;
-        }
-        part /= size;
-        named += Math.floorMod(rest / part - sip / stride % size, (long) size) * part;
-        rest %= part;
-        stride *= size;
-      }
-      return rest + extent <= part ? named + rest : -1;
-    }
-  }
 
   private Fold(Machine machine, Symmetry symmetry) {
     this.machine = machine;
@@ -268,22 +198,24 @@ public final class Fold {
    * @param pes of package 0 that run programs
    * @param plan the queues that begin in package 0
    * @param program makes the program of a PE
-   * @param turn how packages name their bytes
+   * @param turns how packages name their bytes, in each vector; elsewhere all use the same ones
    * @throws CannotFoldException if one does something else than package 0
    */
-  public void compare(List<Pe> pes, QueuePlan plan, Function<PePort, Runnable> program, Turn turn) {
+  public void compare(
+      List<Pe> pes, QueuePlan plan, Function<PePort, Runnable> program, List<Turn> turns) {
     long commands = 0;
     Map<Pe, Long> expected = new HashMap<>();
     for (Pe pe : pes) {
-      Tape tape = tape(pe, 0, plan, program, turn);
+      Tape tape = tape(pe, 0, plan, program, turns);
       commands += tape.commands();
       expected.put(pe, tape.hash());
     }
     Set<Integer> others = chosen(commands);
     for (int sip : others) {
       for (Pe pe : pes) {
-        if (tape(pe, sip, plan, program, turn).hash() != Objects.requireNonNull(expected.get(pe))) {
-          throw new CannotFoldException(difference(pe, sip, plan, program, turn));
+        if (tape(pe, sip, plan, program, turns).hash()
+            != Objects.requireNonNull(expected.get(pe))) {
+          throw new CannotFoldException(difference(pe, sip, plan, program, turns));
         }
       }
     }
@@ -307,18 +239,19 @@ public final class Fold {
     return chosen;
   }
 
-  private Tape tape(Pe pe, int sip, QueuePlan plan, Function<PePort, Runnable> program, Turn turn) {
-    Tape tape = new Tape(machine, symmetry.shifted(pe, sip), plan, turn);
+  private Tape tape(
+      Pe pe, int sip, QueuePlan plan, Function<PePort, Runnable> program, List<Turn> turns) {
+    Tape tape = new Tape(machine, symmetry.shifted(pe, sip), plan, turns);
     tape.run(program);
     return tape;
   }
 
   /** Runs both again, with every command in words. */
   private String difference(
-      Pe pe, int sip, QueuePlan plan, Function<PePort, Runnable> program, Turn turn) {
+      Pe pe, int sip, QueuePlan plan, Function<PePort, Runnable> program, List<Turn> turns) {
     List<List<String>> words = new ArrayList<>();
     for (int which : new int[] {0, sip}) {
-      Tape tape = new Tape(machine, symmetry.shifted(pe, which), plan, turn);
+      Tape tape = new Tape(machine, symmetry.shifted(pe, which), plan, turns);
       tape.inWords();
       tape.run(program);
       words.add(tape.words());
@@ -340,7 +273,8 @@ public final class Fold {
   /**
    * What one program does, in words that mean the same in every package: found by running it once,
    * without time and data. Values go by when they were made, peers by how they lie to the PE,
-   * queues by direction, bytes by the names that a {@link Turn} gives them.
+   * queues by direction, bytes by the names that a {@link Turn} gives them. From which byte of a
+   * value on a command reads is left out: it decides data, and no time.
    */
   private static final class Tape implements PePort {
     private static final long MULTIPLIER = 0x9E3779B97F4A7C15L;
@@ -353,7 +287,7 @@ public final class Fold {
 
     private final Machine machine;
     private final Pe pe;
-    private final Turn turn;
+    private final List<Turn> turns;
     private final List<String> directions = new ArrayList<>();
     private long hash;
     private long commands;
@@ -367,10 +301,10 @@ public final class Fold {
      *
      * @param plan the queues that begin in package 0
      */
-    Tape(Machine machine, Pe pe, QueuePlan plan, Turn turn) {
+    Tape(Machine machine, Pe pe, QueuePlan plan, List<Turn> turns) {
       this.machine = machine;
       this.pe = pe;
-      this.turn = turn;
+      this.turns = turns;
       for (QueuePlan.Connection c : plan.connections()) {
         add(c.a(), c.aDirection());
         add(c.b(), c.bDirection());
@@ -469,7 +403,7 @@ public final class Fold {
       return value instanceof Numbered made ? made.number : -1;
     }
 
-    private void region(String form, Region r, long value, long offset) {
+    private void region(String form, Region r, long value) {
       if (!(r.address() instanceof PhysicalAddress physical)) {
         throw new CannotFoldException(
             pe
@@ -484,18 +418,22 @@ public final class Fold {
       mix(node);
       mix(r.rows());
       mix(r.rows() > 1 ? r.strideBytes() : 0);
-      mix(offset);
       say(form, r.bytes(), name, local, value);
     }
 
     private long name(long offset, long extent) {
-      long name = turn.name(pe.sip(), offset, extent);
-      if (name < 0) {
-        throw new CannotFoldException(
-            "%s reads or writes %s bytes at once that lie apart in the order of package 0"
-                .formatted(pe, extent));
+      for (Turn turn : turns) {
+        if (turn.holds(offset)) {
+          long name = turn.name(pe.sip(), offset, extent);
+          if (name < 0) {
+            throw new CannotFoldException(
+                "%s reads or writes %s bytes at once that lie apart in the order of package 0"
+                    .formatted(pe, extent));
+          }
+          return name;
+        }
       }
-      return name;
+      return offset;
     }
 
     private int work(ComputeOp op) {
@@ -524,7 +462,7 @@ public final class Fold {
     @Override
     public Register load(Region from) {
       Register out = made(from.bytes());
-      region(LOAD, from, number(out), 0);
+      region(LOAD, from, number(out));
       return out;
     }
 
@@ -536,7 +474,7 @@ public final class Fold {
     @Override
     public Register store(Register value, int offset, Region to) {
       Register done = made(0);
-      region(STORE, to, number(value), offset);
+      region(STORE, to, number(value));
       return done;
     }
 
@@ -562,19 +500,15 @@ public final class Fold {
         int bOffset,
         Register c,
         int cOffset) {
-      say(COMPUTE, work(op), outBytes, pair(a, aOffset), pair(b, bOffset));
-      mix(pair(c, cOffset));
+      say(COMPUTE, work(op), outBytes, number(a), number(b));
+      mix(number(c));
       return made(outBytes);
-    }
-
-    private static long pair(Register value, int offset) {
-      return ((long) number(value) << 32) | (offset & 0xFFFF_FFFFL);
     }
 
     @Override
     public Register accumulate(
         ComputeOp op, Register a, int aOffset, Register b, int bOffset, Register sums) {
-      say(ACCUMULATE, work(op), number(sums), pair(a, aOffset), pair(b, bOffset));
+      say(ACCUMULATE, work(op), number(sums), number(a), number(b));
       return made(sums.bytes());
     }
 
@@ -593,9 +527,7 @@ public final class Fold {
 
     @Override
     public void send(int queue, Register value, int offset, int bytes) {
-      say(
-          "a send on queue %s of %s bytes of value %s from byte %s on",
-          queue, bytes, number(value), offset);
+      say("a send on queue %s of %s bytes of value %s", queue, bytes, number(value), 0);
     }
 
     @Override

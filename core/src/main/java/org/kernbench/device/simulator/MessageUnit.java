@@ -1,5 +1,6 @@
 package org.kernbench.device.simulator;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -40,7 +41,7 @@ final class MessageUnit {
   private final boolean values;
   private final IpcqSpec ipcq;
   private final @Nullable SlotCost slotCost;
-  private final QueueEnd[] queues;
+  private final List<QueueEnd> queues = new ArrayList<>();
   private final Map<Integer, Map<String, QueueEnd>> byPe = new HashMap<>();
   private final Map<QueuePlan.SwitchSum, Station> stations = new LinkedHashMap<>();
   private final int slots;
@@ -58,12 +59,13 @@ final class MessageUnit {
     this.slots = ipcq.slots();
     this.streamed = ipcq.slotAccess() == SlotAccess.STREAMED;
     this.slotCost = ipcq.serialCost().get(ipcq.bufferKind());
-    this.queues = new QueueEnd[plan.connections().size() * 2];
     int[] places = plan.places(pe -> parts.representative(pe, pe));
-    int id = 0;
+    int end = 0;
     for (QueuePlan.Connection c : plan.connections()) {
-      QueueEnd a = newQueue(id, c.a(), c.aDirection(), c.b(), places[id++]);
-      QueueEnd b = newQueue(id, c.b(), c.bDirection(), c.a(), places[id++]);
+      QueueEnd a = newQueue(c.a(), c.aDirection(), c.b(), places[end++]);
+      boolean one = c.isOneEnd(pe -> parts.representative(pe, pe));
+      QueueEnd b = one ? a : newQueue(c.b(), c.bDirection(), c.a(), places[end]);
+      end++;
       a.peer = b;
       b.peer = a;
       c.sums().ifPresent(sums -> join(a, sums));
@@ -76,12 +78,13 @@ final class MessageUnit {
 
   // ---- installation ----
 
-  private QueueEnd newQueue(int id, Pe of, String direction, Pe peer, int place) {
+  private QueueEnd newQueue(Pe of, String direction, Pe peer, int place) {
     final Pe at = parts.representative(of, of);
     ProcessingElement p = pes.apply(at);
     Map<String, QueueEnd> ends = byPe.computeIfAbsent(p.index, i -> new LinkedHashMap<>());
     QueueEnd q =
-        new QueueEnd(id, p.index, at, direction, parts.representative(peer, of), place, slots);
+        new QueueEnd(
+            queues.size(), p.index, at, direction, parts.representative(peer, of), place, slots);
     if (ends.put(direction, q) != null) {
       throw new SimulationException(
           """
@@ -92,7 +95,7 @@ final class MessageUnit {
     q.unit = this;
     q.receiver = new Engine(p, "queue " + direction, 1);
     q.channel = p.channel(place);
-    queues[id] = q;
+    queues.add(q);
     return q;
   }
 
@@ -229,11 +232,11 @@ final class MessageUnit {
   }
 
   QueueEnd queue(int id) {
-    if (id < 0 || id >= queues.length) {
+    if (id < 0 || id >= queues.size()) {
       throw new SimulationException(
           "no message queue " + id + " is installed; call initProcessGroup first");
     }
-    return queues[id];
+    return queues.get(id);
   }
 
   /** The queue that a PE knows under a direction name; -1 if there is none. */

@@ -4,6 +4,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.CopyDirection;
@@ -44,6 +45,7 @@ public final class Simulator implements AutoCloseable {
   private final PageMap map;
   private final Executor executor;
   private final @Nullable Watch watch;
+  private final Optional<Consumer<Reused>> told;
   private Optional<QueueSet> latest = Optional.empty();
 
   private Simulator(
@@ -65,6 +67,7 @@ public final class Simulator implements AutoCloseable {
                 options,
                 apart);
     this.watch = executor.watch();
+    this.told = options.told();
   }
 
   /** A machine at time 0 with empty memories and no queues. */
@@ -409,6 +412,7 @@ public final class Simulator implements AutoCloseable {
   /** Ends programs that are still suspended. */
   @Override
   public void close() {
+    told.ifPresent(whom -> executor.reused().ifPresent(whom));
     executor.close();
     if (watch != null) {
       watch.closed();

@@ -1,6 +1,8 @@
 package org.kernbench.device.simulator;
 
 import java.util.Optional;
+import java.util.function.Consumer;
+import org.kernbench.device.Reused;
 import org.kernbench.device.Watch;
 
 /**
@@ -14,13 +16,16 @@ import org.kernbench.device.Watch;
  * @param shown is shown which kernel has control and how far the run is; empty: nobody looks
  * @param reuse whether what came of a launch may be used again for others that do the same, in mode
  *     {@code time}
+ * @param told hears at the end what became of launches of a simulation in which one may stand for
+ *     others; empty: nobody does
  */
 public record SimulatorOptions(
     int opLogLimit,
     boolean captureLines,
     Optional<Watch.Source> watch,
     Optional<RunWatch> shown,
-    boolean reuse) {
+    boolean reuse,
+    Optional<Consumer<Reused>> told) {
   /** Keeps the first million operations and no source lines; nobody watches. */
   public static final SimulatorOptions DEFAULT = new SimulatorOptions(1 << 20, false);
 
@@ -33,17 +38,17 @@ public record SimulatorOptions(
 
   /** Options of a run that nobody watches. */
   public SimulatorOptions(int opLogLimit, boolean captureLines) {
-    this(opLogLimit, captureLines, Optional.empty(), Optional.empty(), false);
+    this(opLogLimit, captureLines, Optional.empty(), Optional.empty(), false, Optional.empty());
   }
 
   /** A copy that captures source lines. */
   public SimulatorOptions withLines() {
-    return new SimulatorOptions(opLogLimit, true, watch, shown, reuse);
+    return new SimulatorOptions(opLogLimit, true, watch, shown, reuse, told);
   }
 
   /** A copy with another limit of the op log. */
   public SimulatorOptions withOpLogLimit(int limit) {
-    return new SimulatorOptions(limit, captureLines, watch, shown, reuse);
+    return new SimulatorOptions(limit, captureLines, watch, shown, reuse, told);
   }
 
   /**
@@ -54,16 +59,21 @@ public record SimulatorOptions(
    * @param source may serve several simulators
    */
   public SimulatorOptions checkedBy(Watch.Source source) {
-    return new SimulatorOptions(opLogLimit, true, Optional.of(source), shown, reuse);
+    return new SimulatorOptions(opLogLimit, true, Optional.of(source), shown, reuse, told);
   }
 
   /** A copy that shows which kernel has control, and how far the run is. */
   public SimulatorOptions showing(RunWatch to) {
-    return new SimulatorOptions(opLogLimit, captureLines, watch, Optional.of(to), reuse);
+    return new SimulatorOptions(opLogLimit, captureLines, watch, Optional.of(to), reuse, told);
   }
 
   /** A copy that uses again what came of launches, or does not. */
   public SimulatorOptions reusing(boolean again) {
-    return new SimulatorOptions(opLogLimit, captureLines, watch, shown, again);
+    return new SimulatorOptions(opLogLimit, captureLines, watch, shown, again, told);
+  }
+
+  /** A copy that tells at the end what became of launches. */
+  public SimulatorOptions telling(Consumer<Reused> whom) {
+    return new SimulatorOptions(opLogLimit, captureLines, watch, shown, reuse, Optional.of(whom));
   }
 }

@@ -158,7 +158,7 @@ public record AllReduceRun(
           FoldedCall.allReduce(
               bound.group(), bound.schedule(), bound.queues(), dtype, elements, recording)) {
         conditions(outcome, bound.algorithm(), library, bound.queues());
-        outcome.condition("fold", call.note());
+        outcome.folded(call.note());
         Simulator simulator = call.simulator();
         OpLog log = simulator.opLog();
         outcome.simulated(
@@ -333,7 +333,7 @@ public record AllReduceRun(
   }
 
   /** Whose credit it was that a message waited for, the rows of one package do not say. */
-  private static void explain(Outcome outcome, OpLog log, Launch launch, IpcqSpec ipcq) {
+  static void explain(Outcome outcome, OpLog log, Launch launch, IpcqSpec ipcq) {
     if (log.packagesPerRow() > 1 && log.isComplete() && waitsForCredits(log, ipcq)) {
       outcome.opLog(log);
       outcome.noBreakdown(

@@ -16,11 +16,13 @@ import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.Folding;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.eval.ValueCheck;
 import org.kernbench.eval.output.Digest;
 import org.kernbench.eval.output.Numbers;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.OperationClass;
@@ -161,10 +163,45 @@ final class CollectiveBench implements Bench {
       CollectiveTrial.Question question,
       BenchContext context,
       Outcome outcome) {
+    Optional<CollectiveTrial.Result> folded = folded(trial, question, context, outcome);
+    if (folded.isPresent()) {
+      return folded.get();
+    }
     try {
       return context.choosesPoint()
           ? trial.run(question, context.mode(), context.recordingOfPoint(), outcome::explained)
           : trial.run(question, context.mode(), context.recording());
+    } catch (CollectiveException e) {
+      throw new UsageException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** One package for all, where that is exact and nobody looks at the rows of all. */
+  private static Optional<CollectiveTrial.Result> folded(
+      CollectiveTrial trial,
+      CollectiveTrial.Question question,
+      BenchContext context,
+      Outcome outcome) {
+    Folding folding = context.folding();
+    if (folding == Folding.OFF || (folding == Folding.AUTO && context.choosesPoint())) {
+      return Optional.empty();
+    }
+    try {
+      CollectiveTrial.Folded folded =
+          context.choosesPoint()
+              ? trial.runFolded(
+                  question,
+                  context.recordingOfPoint(),
+                  (log, launch, queues) -> AllReduceRun.explain(outcome, log, launch, queues))
+              : trial.runFolded(question, context.recording(0), (log, launch, queues) -> {});
+      outcome.folded(folded.note());
+      return Optional.of(folded.result());
+    } catch (CannotFoldException e) {
+      if (folding == Folding.ON) {
+        throw new UsageException("cannot fold: " + e.getMessage());
+      }
+      outcome.notFolded();
+      return Optional.empty();
     } catch (CollectiveException e) {
       throw new UsageException(String.valueOf(e.getMessage()));
     }

@@ -34,6 +34,7 @@ import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
+import org.kernbench.eval.Scope;
 import org.kernbench.eval.UserFault;
 import org.kernbench.eval.ValueCheck;
 import org.kernbench.eval.explain.Breakdown;
@@ -56,7 +57,7 @@ import org.kernbench.machine.Machines;
  */
 public record Recording(String bench, RunOptions options, RunResult result) {
   /** Version of the format. */
-  public static final int VERSION = 6;
+  public static final int VERSION = 7;
 
   private static final byte[] MAGIC = "KBRUNLOG".getBytes(StandardCharsets.US_ASCII);
   private static final String BASE = "sip-2026"; // has every key
@@ -115,9 +116,31 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     out.writeLong(result.sim().events());
     out.writeDouble(result.sim().wallMs());
     out.writeUTF(result.sim().numerics());
+    write(out, result.sim().scope());
     Breakdown path = result.path().orElseThrow();
     path.write(out);
     path.log().write(out);
+  }
+
+  private static void write(DataOutput out, Scope scope) throws IOException {
+    out.writeInt(scope.packages());
+    out.writeInt(scope.simulatedPackages());
+    out.writeInt(scope.points());
+    out.writeInt(scope.ofPoints());
+    out.writeLong(scope.launches());
+    out.writeLong(scope.simulatedLaunches());
+    out.writeUTF(scope.note());
+  }
+
+  private static Scope scope(DataInput in) throws IOException {
+    return new Scope(
+        in.readInt(),
+        in.readInt(),
+        in.readInt(),
+        in.readInt(),
+        in.readLong(),
+        in.readLong(),
+        in.readUTF());
   }
 
   private static List<ValueCheck.Compared> compared(DataInput in) throws IOException {
@@ -304,6 +327,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     long events = in.readLong();
     double wallMs = in.readDouble();
     String numerics = in.readUTF();
+    Scope scope = scope(in);
     Breakdown path = Breakdown.read(in, machine);
     RunResult result =
         new RunResult(
@@ -319,7 +343,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
             path.shares(),
             "",
             List.of(),
-            new RunResult.Sim(events, wallMs, path.log().hash(), numerics),
+            new RunResult.Sim(events, wallMs, path.log().hash(), numerics, scope),
             Map.of(),
             Optional.of(path.log()),
             Optional.of(path));

@@ -89,6 +89,7 @@ final class ReportData {
             + " ms, "
             + grouped(result.sim().events())
             + " events");
+    all.put("simulated", result.sim().scope().text());
     return all;
   }
 

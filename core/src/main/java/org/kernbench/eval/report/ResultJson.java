@@ -8,6 +8,7 @@ import java.util.OptionalLong;
 import org.kernbench.ccl.AutoChoice;
 import org.kernbench.device.check.Finding;
 import org.kernbench.eval.RunResult;
+import org.kernbench.eval.Scope;
 import org.kernbench.eval.ValueCheck;
 import org.kernbench.eval.explain.Breakdown;
 import org.kernbench.eval.output.Json;
@@ -17,7 +18,8 @@ import org.kernbench.eval.output.Numbers;
  * A result as JSON, schema {@value RunResult#SCHEMA}: {@code schema, kernbench, bench, machine
  * {name, hash}, mode, params, status, correct, max_abs_err, metrics {crit_ns, bound_ns, bound_kind,
  * efficiency, …}, breakdown [{cause, ns, share, place, line}], sim {events, wall_ms, events_per_s,
- * op_log_hash, numerics}}, and where they apply {@code problems, first_wrong, breakdown_note, rows,
+ * op_log_hash, numerics, scope {text, packages, simulated_packages, launches,
+ * simulated_launches}}}, and where they apply {@code problems, first_wrong, breakdown_note, rows,
  * compared [{kind, tensors, values, worst, worst_tensor}], verified, op_log_note, choices [{op,
  * bytes, chosen, basis, candidates [{algorithm, simulated_ns, forecast_ns, note}]}], checked
  * {accesses, messages, findings [{kind, tensor, place, first_byte, end_byte, by, other}]}}. Benches
@@ -167,6 +169,15 @@ public final class ResultJson {
     json.put("events_per_s", sim.eventsPerSecond());
     json.put("op_log_hash", sim.opLogHash());
     json.put("numerics", sim.numerics());
+    json.put("scope", scope(sim.scope()));
+    return json;
+  }
+
+  private static Map<String, Object> scope(Scope scope) {
+    Map<String, Object> json = object("text", scope.text(), "packages", scope.packages());
+    json.put("simulated_packages", scope.simulatedPackages());
+    json.put("launches", scope.launches());
+    json.put("simulated_launches", scope.simulatedLaunches());
     return json;
   }
 

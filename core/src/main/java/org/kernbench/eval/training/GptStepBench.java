@@ -121,7 +121,7 @@ public final class GptStepBench implements Bench {
     Digest digest = new Digest();
     line.used().forEach((call, time) -> digest.add(call + " " + time.ps()));
     long events = line.used().values().stream().mapToLong(CallTimes.Time::events).sum();
-    outcome.simulated(events, digest.text());
+    outcome.simulated(events, digest.text()).simulatedOnly("each distinct call, once");
     outcome.time(
         line.endPs(), TrainingFlops.boundPs(machine, flops(context), tp * dp * pp), "compute");
     shares(outcome, line);

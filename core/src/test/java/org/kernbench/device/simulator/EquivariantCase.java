@@ -1,5 +1,9 @@
 package org.kernbench.device.simulator;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -17,6 +21,7 @@ import org.kernbench.device.memory.Region;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.Turn;
 
 /**
  * A seeded machine whose packages are alike, and a seeded program that every package runs: loads,
@@ -24,7 +29,10 @@ import org.kernbench.machine.Pe;
  * same links and memories. Packages know each other by how they lie to each other only.
  */
 final class EquivariantCase {
-  private static final String[] TOPOLOGIES = {"ring_1d", "torus_2d", "switch", "fully_connected"};
+  private static final String[] TOPOLOGIES = {
+    "ring_1d", "torus_2d", "switch", "fully_connected", "network"
+  };
+  private static final String[] KINDS = {"ring", "fully_connected", "switch"};
   private static final int BLOCK = 4096;
   private static final int BLOCKS = 8;
 
@@ -48,6 +56,7 @@ final class EquivariantCase {
   final long seed;
   final String topology;
   final Machine machine;
+  private final int width;
   private final int pes;
   private final boolean turns;
   private final List<Wire> wires = new ArrayList<>();
@@ -61,9 +70,16 @@ final class EquivariantCase {
     this.seed = seed;
     this.topology = topology;
     SplittableRandom random = new SplittableRandom(seed);
-    List<String> overrides = overrides(random, topology);
+    boolean grid = topology.equals("torus_2d") || topology.equals("network");
+    int w = 3 + random.nextInt(grid ? 2 : 6);
+    int h = grid ? 3 + random.nextInt(2) : 1;
+    List<String> overrides = overrides(random, topology, w, h);
     overrides.addAll(more);
-    this.machine = Machines.load("ring", overrides);
+    this.machine =
+        topology.equals("network")
+            ? network(random, w, h, overrides)
+            : Machines.load("ring", overrides);
+    this.width = grid ? w : machine.sips();
     this.pes = machine.pesPerCube() * machine.cubesPerSip();
     this.turns = random.nextBoolean();
     for (int i = 1 + random.nextInt(3); i > 0; i--) {
@@ -74,14 +90,33 @@ final class EquivariantCase {
     }
   }
 
-  private static List<String> overrides(SplittableRandom random, String topology) {
+  /** Two dimensions, of which a machine file alone can tell. */
+  private static Machine network(SplittableRandom random, int w, int h, List<String> overrides) {
+    String dimension = "    - {kind: %s, size: %s, bandwidth: %s GB/s, latency: %s ns}\n";
+    String text =
+        "description: x\nextends: ring\nsystem:\n  network:\n"
+            + dimension.formatted(pick(random, KINDS), w, 10, 100)
+            + dimension.formatted(pick(random, KINDS), h, 20, 50);
+    try {
+      Path file = Files.createTempFile("network", ".yaml");
+      try {
+        Files.writeString(file, text);
+        return Machines.load(file.toString(), overrides);
+      } finally {
+        Files.delete(file);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static List<String> overrides(SplittableRandom random, String topology, int w, int h) {
     List<String> o = new ArrayList<>();
-    boolean torus = topology.equals("torus_2d");
-    int w = 3 + random.nextInt(torus ? 2 : 6);
-    int h = torus ? 3 + random.nextInt(2) : 1;
-    o.add("system.sips.topology=" + topology);
-    o.add("system.sips.count=" + w * h);
-    if (torus) {
+    if (!topology.equals("network")) {
+      o.add("system.sips.topology=" + topology);
+      o.add("system.sips.count=" + w * h);
+    }
+    if (topology.equals("torus_2d")) {
       o.add("system.sips.w=" + w);
       o.add("system.sips.h=" + h);
     }
@@ -140,9 +175,8 @@ final class EquivariantCase {
 
   /** The package that lies to {@code sip} as {@code by} lies to package 0. */
   int shifted(int sip, int by) {
-    int w = topology.equals("torus_2d") ? machine.sipGridWidth() : sips();
-    int h = sips() / w;
-    return (sip / w + by / w) % h * w + (sip % w + by % w) % w;
+    int height = sips() / width;
+    return (sip / width + by / width) % height * width + (sip % width + by % width) % width;
   }
 
   private Pe pe(int sip, int local) {
@@ -176,8 +210,8 @@ final class EquivariantCase {
   }
 
   /** How packages name their bytes. */
-  Fold.Turn turn() {
-    return turns ? new Fold.Turn(0, (long) BLOCKS * BLOCK, BLOCK, 1) : Fold.Turn.NONE;
+  Turn turn() {
+    return turns ? new Turn(0, (long) BLOCKS * BLOCK, BLOCK, 1) : Turn.NONE;
   }
 
   Launch run(Simulator sim) {
@@ -206,7 +240,7 @@ final class EquivariantCase {
     QueuePlan plan = fold.representatives(plan());
     List<Pe> pes = fold.representatives(allPes());
     if (checked) {
-      fold.compare(pes, plan, program, turn());
+      fold.compare(pes, plan, program, List.of(turn()));
     }
     Simulator sim = fold.open(SimulatorOptions.DEFAULT);
     run(sim, plan, pes, program);
@@ -214,7 +248,8 @@ final class EquivariantCase {
   }
 
   void program(PePort p, int sip, int me) {
-    Register last = SlotReuseTest.fill(p, 1024, 1);
+    int from = turns ? 256 * (sip % 3) : 0; // from which byte of a value on, decides no time
+    Register last = SlotReuseTest.fill(p, 2048, 1);
     for (Move m : moves) {
       boolean mine = m.who < 0 || m.who == me;
       switch (m.kind) {
@@ -225,7 +260,7 @@ final class EquivariantCase {
         }
         case STORE -> {
           if (mine) {
-            p.store(last, 0, hbm(pe(sip, me), m, sip));
+            p.store(last, from, hbm(pe(sip, me), m, sip));
           }
         }
         case LOAD_FAR -> {
@@ -235,18 +270,18 @@ final class EquivariantCase {
         }
         case STORE_FAR -> {
           if (mine) {
-            p.store(last, 0, hbm(pe(shifted(sip, m.by), m.other), m, sip));
+            p.store(last, from, hbm(pe(shifted(sip, m.by), m.other), m, sip));
           }
         }
         case ADD -> {
           if (mine) {
-            Register sum = SlotReuseTest.fill(p, 1024, m.block);
+            Register sum = SlotReuseTest.fill(p, 2048, m.block);
             p.release(last);
             last = sum;
           }
         }
-        case MESSAGE -> message(p, me, last, m, "o", "i", true);
-        case BACK -> message(p, me, last, m, "i", "o", false);
+        case MESSAGE -> message(p, me, last, from, m, "o", "i", true);
+        case BACK -> message(p, me, last, from, m, "i", "o", false);
         case FENCE -> {
           if (mine) {
             p.fenceAll();
@@ -258,10 +293,10 @@ final class EquivariantCase {
   }
 
   private void message(
-      PePort p, int me, Register last, Move m, String out, String in, boolean forth) {
+      PePort p, int me, Register last, int from, Move m, String out, String in, boolean forth) {
     Wire wire = wires.get(m.wire);
     if (me == (forth ? wire.from : wire.to)) {
-      p.send(p.queue(out + m.wire), last, 0, m.bytes);
+      p.send(p.queue(out + m.wire), last, from, m.bytes);
     }
     if (me == (forth ? wire.to : wire.from)) {
       p.release(p.receive(p.queue(in + m.wire), m.bytes, m.block % 2 == 0, false));

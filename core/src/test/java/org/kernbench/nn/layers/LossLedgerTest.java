@@ -18,6 +18,7 @@ import org.kernbench.nn.bridge.ColocatedBridgeCommunicator;
 import org.kernbench.nn.bridge.SampleTokens;
 import org.kernbench.nn.optim.GradientSync;
 import org.kernbench.nn.parallel.HyperCommGrid;
+import org.kernbench.nn.parallel.ModuleRole;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.tensor.DType;
@@ -77,9 +78,9 @@ final class LossLedgerTest {
     }
     local[r] = weight.grad().orElseThrow().get(0, 0);
     GradientSync ofW =
-        new GradientSync(w.torch(), encoder, new TwoModuleRecipe(true, language, Fault.NONE));
+        new GradientSync(w.torch(), encoder, new TwoModuleRecipe(ModuleRole.ENCODER, language, Fault.NONE));
     GradientSync ofV =
-        new GradientSync(w.torch(), language, new TwoModuleRecipe(false, language, Fault.NONE));
+        new GradientSync(w.torch(), language, new TwoModuleRecipe(ModuleRole.LANGUAGE, language, Fault.NONE));
     ofW.sum(List.of(weight));
     ofV.sum(List.of(factor));
     ofW.divideByTokens(List.of(weight), counts[r]);

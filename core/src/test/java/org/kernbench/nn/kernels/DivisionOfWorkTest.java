@@ -1,4 +1,4 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.kernels;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -7,8 +7,6 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.machine.Pe;
-import org.kernbench.nn.kernels.HeadRows;
-import org.kernbench.nn.kernels.TileGrid;
 import org.kernbench.torch.placement.Device;
 import org.kernbench.torch.placement.Mesh;
 import org.kernbench.torch.placement.RankLevel;
