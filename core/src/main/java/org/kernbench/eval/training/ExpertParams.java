@@ -76,16 +76,10 @@ final class ExpertParams {
       ExpertsConfig before =
           config.experts().orElseGet(() -> ExpertsConfig.of(Math.max(experts, 1), 1, config.ffn()));
       ExpertsConfig asked =
-          new ExpertsConfig(
-              experts == 0 ? before.experts() : experts,
-              topK == 0 ? before.topK() : topK,
-              before.ffn(),
-              before.scoring(),
-              before.normalised(),
-              before.scale(),
-              chosen.of(AUXILIARY) / 1000.0,
-              chosen.of(CAPACITY) / 100.0,
-              routing(chosen.of(ROUTING), chosen.of(SKEW) / 100.0));
+          before
+              .with(experts == 0 ? before.experts() : experts, topK == 0 ? before.topK() : topK)
+              .withLimits(chosen.of(AUXILIARY) / 1000.0, chosen.of(CAPACITY) / 100.0)
+              .with(routing(chosen.of(ROUTING), chosen.of(SKEW) / 100.0));
       if (asked.routing().isKnown()) {
         asked.routing().of(asked, 0, 0, 0, 1); // a list is of other experts?
       }

@@ -169,7 +169,7 @@ final class LayoutFit {
 
   /** Elements of the matrices of a block, experts left out. */
   static long block(TransformerConfig c) {
-    long projections = 2L * c.hidden() * c.headSize() * (c.heads() + c.keyHeads());
+    long projections = c.attentionElements();
     long mlp =
         c.experts()
             .map(e -> (long) e.experts() * c.hidden()) // the router

@@ -85,7 +85,18 @@ public final class TrainingBench implements Bench {
                 "tiny-moe", 48, 2, 24, 12, 4, 48, 96, 512, TransformerConfig.Style.LLAMA)
             .with(ExpertsConfig.of(8, 2, 48))),
     MIXTRAL("mixtral-8x7b", TransformerConfig.mixtral8x7b()),
-    QWEN("qwen3-30b-a3b", TransformerConfig.qwen30b());
+    QWEN("qwen3-30b-a3b", TransformerConfig.qwen30b()),
+    TINY_DEEPSEEK(
+        "tiny-deepseek",
+        new TransformerConfig(
+                "tiny-deepseek", 48, 2, 12, 12, 8, 96, 96, 512, TransformerConfig.Style.LLAMA)
+            .with(new TransformerConfig.Latent(24, 16, 4, 4, 6))
+            .with(
+                ExpertsConfig.of(8, 2, 24)
+                    .with(ExpertsConfig.Scoring.SIGMOID, true, 2.5)
+                    .with(new ExpertsConfig.Groups(4, 2))
+                    .withDense(1, 1))),
+    DEEPSEEK("deepseek-v3", TransformerConfig.deepseekV3());
 
     private final String word;
     private final TransformerConfig config;
@@ -248,7 +259,7 @@ public final class TrainingBench implements Bench {
   @Override
   public double productFlops(Params params) {
     TransformerConfig c = params.get(MODEL).config;
-    double heads = 2.0 * c.hidden() * c.headSize() * (c.heads() + c.keyHeads());
+    double heads = c.attentionElements();
     double mlp = TrainingFlops.mlp(c, 1) / 2;
     double layers = scope == Scope.STEP ? params.get(LAYERS) : 1;
     return 6 * layers * (heads + mlp) * params.get(TOKENS) * params.get(BATCH);

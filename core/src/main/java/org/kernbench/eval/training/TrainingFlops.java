@@ -10,11 +10,14 @@ import org.kernbench.nn.layers.TransformerConfig;
 final class TrainingFlops {
   private TrainingFlops() {}
 
-  /** The feed-forward part of a block: with experts those that a token goes to, and the router. */
+  /**
+   * The feed-forward part of a block: with experts those that a token goes to, what works beside
+   * them, and the router.
+   */
   static double mlp(TransformerConfig c, double tokens) {
     double matrices = c.style() == TransformerConfig.Style.LLAMA ? 3 : 2;
     return c.experts()
-        .map(e -> 2 * tokens * c.hidden() * (e.experts() + 3.0 * e.topK() * e.ffn()))
+        .map(e -> 2 * tokens * c.hidden() * (e.experts() + 3.0 * (e.topK() + e.shared()) * e.ffn()))
         .orElse(2 * tokens * matrices * c.hidden() * c.ffn());
   }
 
@@ -25,10 +28,8 @@ final class TrainingFlops {
    * @param keys that a query sees on average
    */
   static double block(TransformerConfig c, double tokens, double keys) {
-    double projections =
-        (double) c.hidden() * c.headSize() * (2.0 * c.heads() + 2.0 * c.keyHeads());
-    double attention = 2.0 * c.heads() * c.headSize() * keys;
-    return mlp(c, tokens) + 2 * tokens * (projections + attention);
+    double attention = (double) c.heads() * (c.headSize() + c.valueSize()) * keys;
+    return mlp(c, tokens) + 2 * tokens * (c.attentionElements() + attention);
   }
 
   /** A linear layer. */
