@@ -8,7 +8,6 @@ import org.kernbench.device.Mode;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.experts.Routing;
 import org.kernbench.nn.layers.TransformerConfig;
@@ -126,35 +125,6 @@ final class ExpertParams {
               .formatted(config.name()));
     }
     return config;
-  }
-
-  /**
-   * Refuses a layout that cannot divide the experts.
-   *
-   * @throws UsageException saying what divides them
-   */
-  static void check(Setup s) {
-    if (s.config().experts().isEmpty()) {
-      return;
-    }
-    ExpertsConfig e = s.config().experts().get();
-    int ep = s.experts().ep();
-    int etp = s.experts().etp();
-    if (e.experts() % ep != 0 || e.ffn() % etp != 0) {
-      throw new UsageException(
-          "ep is %s, etp %s; expected a divisor of %s experts, and one of %s inner features"
-              .formatted(ep, etp, e.experts(), e.ffn()));
-    }
-    try {
-      s.experts().check(s.tp(), s.cp(), s.dp());
-    } catch (LayoutException refused) {
-      throw new UsageException(String.valueOf(refused.getMessage()));
-    }
-    if (s.tp() > 1 && !s.sp()) {
-      throw new UsageException(
-          "experts with tp %s and sp=off: every tensor-parallel rank would send the same tokens; expected sp=on"
-              .formatted(s.tp()));
-    }
   }
 
   /** Refuses a choice of experts that needs values where there are none. */

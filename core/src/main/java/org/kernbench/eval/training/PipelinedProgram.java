@@ -172,6 +172,7 @@ final class PipelinedProgram {
     model.sumShared();
     Tensor square = program.finish(data, tokens(stageLayout), optimizer);
     program.changed(optimizer);
+    program.noteMemory(w);
     program.pipeline().add(layout, step, model);
     model.stages().values().forEach(stage -> program.noteExperts(w, stageLayout, stage.experts()));
     if (TrainingProgram.hasValues(torch)) {

@@ -2,9 +2,7 @@ package org.kernbench.eval.training;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.ccl.library.CclConfig;
@@ -365,13 +363,14 @@ public final class TrainingBench implements Bench {
             Injection.fault(context),
             scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
             scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context));
+    Machine machine = context.machine();
+    LayoutFit fit =
+        new LayoutFit(
+            setup, machine, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest());
+    fit.check();
     check(setup);
     ExpertParams.check(config, context.mode());
     Injection.check(setup);
-    Machine machine = context.machine();
-    new LayoutFit(
-            setup, machine, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest())
-        .check();
     CollectiveLibrary library = library(context, machine, setup);
     Outcome outcome = Outcome.on(machine);
     outcome
@@ -400,6 +399,9 @@ public final class TrainingBench implements Bench {
       torch.distributed().initProcessGroup(library.name());
       torch.multiprocessing().spawn(program::body, setup.ranks());
       torch.synchronize();
+      if (scope == Scope.STEP) {
+        outcome.metric("needs", fit.estimate());
+      }
       report(outcome, torch, setup, program, context.param(TrainingParams.ROWS));
       if (context.mode() != Mode.TIME) {
         values(outcome, context, machine, setup, program.record());
@@ -498,67 +500,11 @@ public final class TrainingBench implements Bench {
   }
 
   static void check(Setup s) {
-    if (s.batch % s.dp != 0) {
-      throw new UsageException(
-          "batch is " + s.batch + ", dp " + s.dp + "; expected a batch that dp divides");
+    List<String> broken = LayoutRules.broken(s, LayoutGrid.of(s));
+    if (!broken.isEmpty()) {
+      throw new UsageException(String.join("; ", broken));
     }
     s.pipe.check(s);
-    ExpertParams.check(s);
-    checkTensorParallel(s);
-    checkTokens(s);
-  }
-
-  private static void checkTensorParallel(Setup s) {
-    TransformerConfig c = s.config;
-    if (s.context == ContextExchange.ALL_TO_ALL && c.keyHeads() % (s.tp * s.cp) != 0) {
-      throw new UsageException(
-          "context=ulysses divides heads over tp x cp, %s x %s; expected a divisor of %s heads of keys, or context=ring"
-              .formatted(s.tp, s.cp, c.keyHeads()));
-    }
-    Map<String, Integer> divided = new LinkedHashMap<>();
-    if (s.scope != Scope.MLP) {
-      divided.put("heads", c.heads());
-      divided.put("heads of keys", c.keyHeads());
-    }
-    if (c.experts().isEmpty()) {
-      divided.put("inner features", c.ffn());
-    }
-    if (s.scope == Scope.STEP) {
-      divided.put("ids", c.vocabulary());
-    }
-    if (divided.isEmpty()) {
-      return;
-    }
-    int most = divided.values().stream().reduce(0, TrainingBench::commonDivisor);
-    if (most % s.tp != 0) {
-      List<String> each = new ArrayList<>();
-      divided.forEach((what, n) -> each.add(n + " " + what));
-      throw new UsageException(
-          "tp is %s; expected a divisor of %s, so that every rank has as many of %s"
-              .formatted(s.tp, most, String.join(", ", each)));
-    }
-  }
-
-  private static void checkTokens(Setup s) {
-    int rows = s.sp ? s.cp * s.tp : s.cp;
-    int chunks = s.cp > 1 ? 2 * s.cp : 1;
-    int multiple = rows / commonDivisor(rows, chunks) * chunks;
-    if (s.tokens % multiple != 0) {
-      throw new UsageException(
-          "tokens is %s; expected a multiple of %s, so that every rank has as many"
-              .formatted(s.tokens, multiple));
-    }
-    boolean learnsPositions =
-        s.scope == Scope.STEP && s.config.style() == TransformerConfig.Style.GPT;
-    if (learnsPositions && s.tokens > s.config.maxSequence()) {
-      throw new UsageException(
-          "tokens is %s; expected at most %s, the positions that %s learns"
-              .formatted(s.tokens, s.config.maxSequence(), s.config.name()));
-    }
-  }
-
-  private static int commonDivisor(int a, int b) {
-    return b == 0 ? a : commonDivisor(b, a % b);
   }
 
   private static CollectiveLibrary library(BenchContext context, Machine machine, Setup setup) {

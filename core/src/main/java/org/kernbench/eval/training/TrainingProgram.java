@@ -89,6 +89,11 @@ final class TrainingProgram {
     }
   }
 
+  /** Notes what the memory holds; of ranks that end one after another the last one's counts. */
+  void noteMemory(Worker w) {
+    memory = Optional.of(w.torch().memory());
+  }
+
   /** What the first rank launched, by name. */
   Map<String, Work> work() {
     return work;

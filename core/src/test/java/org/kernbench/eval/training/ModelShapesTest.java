@@ -26,7 +26,7 @@ class ModelShapesTest {
   private static double billions(TransformerConfig c, boolean tied) {
     double tables = (tied ? 1.0 : 2.0) * c.vocabulary() * c.hidden();
     double experts = c.experts().map(e -> 3.0 * e.experts() * e.ffn() * c.hidden()).orElse(0.0);
-    return (c.layers() * (LayoutFit.block(c) + experts) + tables) / 1e9;
+    return (c.layers() * (RankMemory.block(c) + experts) + tables) / 1e9;
   }
 
   @Test
