@@ -87,7 +87,9 @@ final class LayoutRules {
     Map<String, Integer> divided = new LinkedHashMap<>();
     if (setup.scope() != Scope.MLP) {
       divided.put("heads", config.heads());
-      divided.put("heads of keys", config.keyHeads());
+      if (!sharesKeys(tp)) {
+        divided.put("heads of keys", config.keyHeads());
+      }
     }
     if (config.experts().filter(e -> e.dense() == 0).isEmpty()) {
       divided.put("inner features", config.ffn());
@@ -107,6 +109,15 @@ final class LayoutRules {
           "tp is %s; expected a divisor of %s, so that every rank has as many of %s",
           tp, most, String.join(", ", each));
     }
+  }
+
+  /** Whether ranks have parts of a head of keys each, and gather it. */
+  private boolean sharesKeys(int tp) {
+    int heads = config.keyHeads();
+    return config.latent().isEmpty()
+        && tp > heads
+        && tp % heads == 0
+        && config.headSize() % (tp / heads) == 0;
   }
 
   private void tokens() {

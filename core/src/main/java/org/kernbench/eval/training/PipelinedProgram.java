@@ -137,7 +137,8 @@ final class PipelinedProgram {
     PipelineLayout made =
         PipelineLayout.create(
             w.distributed(), s.tp(), s.cp(), s.dp(), schedule, s.sp(), s.expertSizes());
-    ParallelLayout stageLayout = made.stage().with(s.context());
+    ParallelLayout stageLayout =
+        made.stage().with(s.context()).sharingKeys(w.distributed(), s.config().keyHeads());
     PipelineLayout layout = made.with(stageLayout);
     PipelineModel model =
         new PipelineModel(

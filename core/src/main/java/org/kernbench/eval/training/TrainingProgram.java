@@ -115,7 +115,8 @@ final class TrainingProgram {
       new PipelinedProgram(this, s, s.pipe().schedule().get()).body(w);
       return;
     }
-    ParallelLayout layout = layout(w).with(s.context());
+    ParallelLayout layout =
+        layout(w).with(s.context()).sharingKeys(w.distributed(), s.config().keyHeads());
     Init init = init(w.torch());
     int batch = s.batch() / s.dp();
     SequencePart part =

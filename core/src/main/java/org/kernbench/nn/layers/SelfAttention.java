@@ -34,16 +34,16 @@ public final class SelfAttention implements Module {
     this.config = config;
     this.layout = layout;
     int tp = layout.tp().size();
-    if (config.heads() % tp != 0 || config.keyHeads() % tp != 0) {
+    if (config.heads() % tp != 0 || !ParallelLayout.divides(config.keyHeads(), tp)) {
       throw new ShapeException(
           """
           %s: %s heads and %s key heads cannot be divided over %s ranks; expected \
-          multiples of %s\
+          multiples of %s, or a divisor of it for key heads\
           """
               .formatted(name, config.heads(), config.keyHeads(), tp, tp));
     }
     int cp = layout.cp().size();
-    if (exchangesHeads(layout) && config.keyHeads() / tp % cp != 0) {
+    if (exchangesHeads(layout) && config.keyHeads() % (tp * cp) != 0) {
       throw new ShapeException(
           "%s: %s heads of keys over %s tensor-parallel ranks cannot be divided over %s context-parallel ranks that exchange heads; expected a multiple of %s heads of keys, or another exchange"
               .formatted(name, config.keyHeads(), tp, cp, tp * cp));
