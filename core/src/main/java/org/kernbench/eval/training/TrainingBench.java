@@ -449,7 +449,7 @@ public final class TrainingBench implements Bench {
   private TransformerConfig config(Chosen chosen) {
     TransformerConfig named = chosen.of(MODEL).config;
     if (scope != Scope.STEP) {
-      return experts(named, chosen);
+      return experts(named.with(1, named.vocabulary()), chosen);
     }
     int layers = chosen.of(LAYERS);
     int vocabulary = chosen.of(VOCABULARY);
@@ -607,7 +607,7 @@ public final class TrainingBench implements Bench {
           case MLP -> TrainingFlops.mlp(c, tokens);
           case BLOCK -> TrainingFlops.block(c, tokens, keys);
           case STEP ->
-              c.layers() * TrainingFlops.block(c, tokens, keys)
+              TrainingFlops.blocks(c, tokens, keys)
                   + TrainingFlops.linear(tokens, c.hidden(), c.vocabulary());
         };
     return 3 * forward;

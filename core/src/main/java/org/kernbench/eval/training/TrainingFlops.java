@@ -2,6 +2,7 @@ package org.kernbench.eval.training;
 
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.GemmSpec;
+import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.layers.TransformerConfig;
 
 /**
@@ -15,10 +16,20 @@ final class TrainingFlops {
    * them, and the router.
    */
   static double mlp(TransformerConfig c, double tokens) {
-    double matrices = c.style() == TransformerConfig.Style.LLAMA ? 3 : 2;
     return c.experts()
         .map(e -> 2 * tokens * c.hidden() * (e.experts() + 3.0 * (e.topK() + e.shared()) * e.ffn()))
-        .orElse(2 * tokens * matrices * c.hidden() * c.ffn());
+        .orElse(dense(c, tokens));
+  }
+
+  private static double dense(TransformerConfig c, double tokens) {
+    double matrices = c.style() == TransformerConfig.Style.LLAMA ? 3 : 2;
+    return 2 * tokens * matrices * c.hidden() * c.ffn();
+  }
+
+  /** All blocks of a model, of which the first may have no experts. */
+  static double blocks(TransformerConfig c, double tokens, double keys) {
+    int dense = c.experts().map(ExpertsConfig::dense).orElse(0);
+    return c.layers() * block(c, tokens, keys) + dense * (dense(c, tokens) - mlp(c, tokens));
   }
 
   /**

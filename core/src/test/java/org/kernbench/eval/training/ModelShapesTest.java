@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.kernbench.config.UsageException;
@@ -171,6 +173,34 @@ class ModelShapesTest {
   private static void run(String... params) {
     RunOptions options = RunOptions.DEFAULT.withMode(Mode.TIME).withParams(List.of(params));
     Runner.of("test", Progress.SILENT).run(BenchRegistry.standard().find("train-step"), options);
+  }
+
+  private static double gflop(String bench, String... params) {
+    RunOptions options = RunOptions.DEFAULT.withMode(Mode.TIME).withParams(List.of(params));
+    Map<String, Object> metrics =
+        Runner.of("test", Progress.SILENT)
+            .run(BenchRegistry.standard().find(bench), options)
+            .metrics();
+    assertThat(metrics.get("expert_copies")).isEqualTo(48L * 2 * 2);
+    return ((BigDecimal) metrics.get("rank_gflop")).doubleValue();
+  }
+
+  /**
+   * A block of few is one with experts, the first of two has none. Multiply-adds for each of 96
+   * tokens by hand: attention 48 x 24 + 24 x 96 + 48 x 20 + 16 x 120 + 72 x 48 of products and 24.5
+   * keys of 12 heads of 8 + 6; 8 scores, three experts of 3 x 48 x 24; a dense part of 3 x 48 x 96;
+   * 48 x 96 for the head.
+   */
+  @Test
+  void blocksOfDeepSeek_haveExpertsButTheFirst() {
+    double attention = 48 * 24 + 24 * 96 + 48 * 20 + 16 * 120 + 72 * 48 + 24.5 * 12 * 14;
+    double experts = 48 * 8 + 3 * 3 * 48 * 24;
+    double block = 6e-9 * 96 * (attention + experts);
+    double step = block + 6e-9 * 96 * (attention + 3 * 48 * 96 + 48 * 96);
+    assertThat(gflop("transformer-block", "model=tiny-deepseek", "tp=1", "spread=lead"))
+        .isCloseTo(block, within(6e-5));
+    assertThat(gflop("train-step", "model=tiny-deepseek", "tp=1", "spread=lead"))
+        .isCloseTo(step, within(6e-5));
   }
 
   @Test
