@@ -8,7 +8,6 @@ import org.kernbench.device.Mode;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.experts.Routing;
 import org.kernbench.nn.layers.TransformerConfig;
@@ -76,16 +75,10 @@ final class ExpertParams {
       ExpertsConfig before =
           config.experts().orElseGet(() -> ExpertsConfig.of(Math.max(experts, 1), 1, config.ffn()));
       ExpertsConfig asked =
-          new ExpertsConfig(
-              experts == 0 ? before.experts() : experts,
-              topK == 0 ? before.topK() : topK,
-              before.ffn(),
-              before.scoring(),
-              before.normalised(),
-              before.scale(),
-              chosen.of(AUXILIARY) / 1000.0,
-              chosen.of(CAPACITY) / 100.0,
-              routing(chosen.of(ROUTING), chosen.of(SKEW) / 100.0));
+          before
+              .with(experts == 0 ? before.experts() : experts, topK == 0 ? before.topK() : topK)
+              .withLimits(chosen.of(AUXILIARY) / 1000.0, chosen.of(CAPACITY) / 100.0)
+              .with(routing(chosen.of(ROUTING), chosen.of(SKEW) / 100.0));
       if (asked.routing().isKnown()) {
         asked.routing().of(asked, 0, 0, 0, 1); // a list is of other experts?
       }
@@ -132,35 +125,6 @@ final class ExpertParams {
               .formatted(config.name()));
     }
     return config;
-  }
-
-  /**
-   * Refuses a layout that cannot divide the experts.
-   *
-   * @throws UsageException saying what divides them
-   */
-  static void check(Setup s) {
-    if (s.config().experts().isEmpty()) {
-      return;
-    }
-    ExpertsConfig e = s.config().experts().get();
-    int ep = s.experts().ep();
-    int etp = s.experts().etp();
-    if (e.experts() % ep != 0 || e.ffn() % etp != 0) {
-      throw new UsageException(
-          "ep is %s, etp %s; expected a divisor of %s experts, and one of %s inner features"
-              .formatted(ep, etp, e.experts(), e.ffn()));
-    }
-    try {
-      s.experts().check(s.tp(), s.cp(), s.dp());
-    } catch (LayoutException refused) {
-      throw new UsageException(String.valueOf(refused.getMessage()));
-    }
-    if (s.tp() > 1 && !s.sp()) {
-      throw new UsageException(
-          "experts with tp %s and sp=off: every tensor-parallel rank would send the same tokens; expected sp=on"
-              .formatted(s.tp()));
-    }
   }
 
   /** Refuses a choice of experts that needs values where there are none. */

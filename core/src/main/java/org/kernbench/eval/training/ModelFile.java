@@ -9,7 +9,9 @@ import org.kernbench.config.UserFile;
 import org.kernbench.eval.output.JsonObject;
 import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.layers.TransformerConfig.Latent;
 import org.kernbench.nn.layers.TransformerConfig.Style;
+import org.kernbench.nn.parallel.LayoutException;
 
 /**
  * The shape of a model from the {@code config.json} that its publisher gives out with the weights,
@@ -25,6 +27,8 @@ record ModelFile(TransformerConfig shape, boolean tied) {
   private static final List<String> LLAMAS = List.of("llama", "mistral", "qwen2", "qwen3");
 
   private static final List<String> MIXTURES = List.of("mixtral", "qwen3_moe");
+
+  private static final String DEEPSEEK = "deepseek_v3";
 
   private static final long LONGEST = 1 << 20;
 
@@ -66,14 +70,15 @@ record ModelFile(TransformerConfig shape, boolean tied) {
                 Style.GPT),
             true);
       }
+      if (type.equals(DEEPSEEK)) {
+        return model(deepseek(), false);
+      }
       boolean mixture = MIXTURES.contains(type);
       if (!mixture && !LLAMAS.contains(type)) {
         throw new UsageException(
-            """
-            %s: model_type: got "%s"; expected gpt2, %s, %s (latent attention, which DeepSeek's \
-            models have, is not built)\
-            """
-                .formatted(file, type, String.join(", ", LLAMAS), String.join(", ", MIXTURES)));
+            "%s: model_type: got \"%s\"; expected gpt2, %s, %s, %s"
+                .formatted(
+                    file, type, String.join(", ", LLAMAS), String.join(", ", MIXTURES), DEEPSEEK));
       }
       int hidden = number("hidden_size");
       int heads = number("num_attention_heads");
@@ -92,6 +97,54 @@ record ModelFile(TransformerConfig shape, boolean tied) {
               number("max_position_embeddings"),
               Style.LLAMA);
       return model(mixture ? dense.with(experts(type)) : dense, false);
+    }
+
+    /** Latent attention, and experts in all blocks but the first ones. */
+    private TransformerConfig deepseek() {
+      String scoring = text("scoring_func");
+      if (!scoring.equals("sigmoid")) {
+        throw new UsageException(
+            "%s: scoring_func: got \"%s\"; expected sigmoid".formatted(file, scoring));
+      }
+      int heads = number("num_attention_heads");
+      Latent latent =
+          new Latent(
+              number("q_lora_rank"),
+              number("kv_lora_rank"),
+              number("qk_nope_head_dim"),
+              number("qk_rope_head_dim"),
+              number("v_head_dim"));
+      int layers = number("num_hidden_layers");
+      try {
+        ExpertsConfig experts =
+            ExpertsConfig.of(
+                    number("n_routed_experts"),
+                    number("num_experts_per_tok"),
+                    number("moe_intermediate_size"))
+                .with(
+                    ExpertsConfig.Scoring.SIGMOID,
+                    has("norm_topk_prob") && json.flag("norm_topk_prob"),
+                    json.number("routed_scaling_factor"))
+                .with(new ExpertsConfig.Groups(number("n_group"), number("topk_group")))
+                .withDense(
+                    has("n_shared_experts") ? number("n_shared_experts") : 0,
+                    has("first_k_dense_replace") ? json.whole("first_k_dense_replace") : 0);
+        return new TransformerConfig(
+                file,
+                number("hidden_size"),
+                layers,
+                heads,
+                heads,
+                latent.headSize(),
+                number("intermediate_size"),
+                number("vocab_size"),
+                number("max_position_embeddings"),
+                Style.LLAMA)
+            .with(latent)
+            .with(experts);
+      } catch (LayoutException e) {
+        throw new UsageException(file + ": " + e.getMessage());
+      }
     }
 
     /** Experts of all blocks: each has the inner width of Mixtral's, or one of its own. */

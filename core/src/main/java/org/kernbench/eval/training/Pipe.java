@@ -157,7 +157,8 @@ record Pipe(
     return whole(tied, Recompute.NONE).withNorm(norm);
   }
 
-  private static boolean putsOff(Schedule schedule) {
+  /** Whether a schedule puts weight gradients off. */
+  static boolean putsOff(Schedule schedule) {
     return IntStream.range(0, schedule.ranks()).anyMatch(rank -> schedule.putOff(rank) > 0);
   }
 
@@ -166,11 +167,6 @@ record Pipe(
   }
 
   void check(Setup s) {
-    if (s.batch() / s.dp() % microbatches() != 0) {
-      throw new UsageException(
-          "batch is %s, dp %s, microbatches %s; expected a batch that dp x microbatches, %s, divides"
-              .formatted(s.batch(), s.dp(), microbatches(), s.dp() * microbatches()));
-    }
     if (recompute != Recompute.NONE && schedule.filter(Pipe::putsOff).isPresent()) {
       throw new UsageException(
           "recompute %s with schedule %s, which puts weight gradients off; expected one of them"

@@ -137,7 +137,8 @@ final class PipelinedProgram {
     PipelineLayout made =
         PipelineLayout.create(
             w.distributed(), s.tp(), s.cp(), s.dp(), schedule, s.sp(), s.expertSizes());
-    ParallelLayout stageLayout = made.stage().with(s.context());
+    ParallelLayout stageLayout =
+        made.stage().with(s.context()).sharingKeys(w.distributed(), s.config().keyHeads());
     PipelineLayout layout = made.with(stageLayout);
     PipelineModel model =
         new PipelineModel(
@@ -172,6 +173,7 @@ final class PipelinedProgram {
     model.sumShared();
     Tensor square = program.finish(data, tokens(stageLayout), optimizer);
     program.changed(optimizer);
+    program.noteMemory(w);
     program.pipeline().add(layout, step, model);
     model.stages().values().forEach(stage -> program.noteExperts(w, stageLayout, stage.experts()));
     if (TrainingProgram.hasValues(torch)) {

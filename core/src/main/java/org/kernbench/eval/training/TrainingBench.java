@@ -2,9 +2,7 @@ package org.kernbench.eval.training;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.ccl.library.CollectiveLibrary;
@@ -84,7 +82,18 @@ public final class TrainingBench implements Bench {
                 "tiny-moe", 48, 2, 24, 12, 4, 48, 96, 512, TransformerConfig.Style.LLAMA)
             .with(ExpertsConfig.of(8, 2, 48))),
     MIXTRAL("mixtral-8x7b", TransformerConfig.mixtral8x7b()),
-    QWEN("qwen3-30b-a3b", TransformerConfig.qwen30b());
+    QWEN("qwen3-30b-a3b", TransformerConfig.qwen30b()),
+    TINY_DEEPSEEK(
+        "tiny-deepseek",
+        new TransformerConfig(
+                "tiny-deepseek", 48, 2, 12, 12, 8, 96, 96, 512, TransformerConfig.Style.LLAMA)
+            .with(new TransformerConfig.Latent(24, 16, 4, 4, 6))
+            .with(
+                ExpertsConfig.of(8, 2, 24)
+                    .with(ExpertsConfig.Scoring.SIGMOID, true, 2.5)
+                    .with(new ExpertsConfig.Groups(4, 2))
+                    .withDense(1, 1))),
+    DEEPSEEK("deepseek-v3", TransformerConfig.deepseekV3());
 
     private final String word;
     private final TransformerConfig config;
@@ -252,7 +261,7 @@ public final class TrainingBench implements Bench {
   @Override
   public double productFlops(Params params) {
     TransformerConfig c = params.get(MODEL).config;
-    double heads = 2.0 * c.hidden() * c.headSize() * (c.heads() + c.keyHeads());
+    double heads = c.attentionElements();
     double mlp = TrainingFlops.mlp(c, 1) / 2;
     double layers = scope == Scope.STEP ? params.get(LAYERS) : 1;
     return 6 * layers * (heads + mlp) * params.get(TOKENS) * params.get(BATCH);
@@ -358,13 +367,14 @@ public final class TrainingBench implements Bench {
             Injection.fault(context),
             scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
             scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context));
+    Machine machine = context.machine();
+    LayoutFit fit =
+        new LayoutFit(
+            setup, machine, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest());
+    fit.check();
     check(setup);
     ExpertParams.check(config, context.mode());
     Injection.check(setup);
-    Machine machine = context.machine();
-    new LayoutFit(
-            setup, machine, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest())
-        .check();
     CollectiveLibrary library = library(context, machine, setup);
     Outcome outcome = Outcome.on(machine);
     outcome
@@ -393,6 +403,9 @@ public final class TrainingBench implements Bench {
       torch.distributed().initProcessGroup(library.name());
       torch.multiprocessing().spawn(program::body, setup.ranks());
       torch.synchronize();
+      if (scope == Scope.STEP) {
+        outcome.metric("needs", fit.estimate());
+      }
       report(outcome, torch, setup, program, context.param(TrainingParams.ROWS));
       if (context.mode() != Mode.TIME) {
         values(outcome, context, machine, setup, program.record());
@@ -440,7 +453,7 @@ public final class TrainingBench implements Bench {
   private TransformerConfig config(Chosen chosen) {
     TransformerConfig named = chosen.of(MODEL).config;
     if (scope != Scope.STEP) {
-      return experts(named, chosen);
+      return experts(named.with(1, named.vocabulary()), chosen);
     }
     int layers = chosen.of(LAYERS);
     int vocabulary = chosen.of(VOCABULARY);
@@ -499,67 +512,11 @@ public final class TrainingBench implements Bench {
   }
 
   static void check(Setup s) {
-    if (s.batch % s.dp != 0) {
-      throw new UsageException(
-          "batch is " + s.batch + ", dp " + s.dp + "; expected a batch that dp divides");
+    List<String> broken = LayoutRules.broken(s, LayoutGrid.of(s));
+    if (!broken.isEmpty()) {
+      throw new UsageException(String.join("; ", broken));
     }
     s.pipe.check(s);
-    ExpertParams.check(s);
-    checkTensorParallel(s);
-    checkTokens(s);
-  }
-
-  private static void checkTensorParallel(Setup s) {
-    TransformerConfig c = s.config;
-    if (s.context == ContextExchange.ALL_TO_ALL && c.keyHeads() % (s.tp * s.cp) != 0) {
-      throw new UsageException(
-          "context=ulysses divides heads over tp x cp, %s x %s; expected a divisor of %s heads of keys, or context=ring"
-              .formatted(s.tp, s.cp, c.keyHeads()));
-    }
-    Map<String, Integer> divided = new LinkedHashMap<>();
-    if (s.scope != Scope.MLP) {
-      divided.put("heads", c.heads());
-      divided.put("heads of keys", c.keyHeads());
-    }
-    if (c.experts().isEmpty()) {
-      divided.put("inner features", c.ffn());
-    }
-    if (s.scope == Scope.STEP) {
-      divided.put("ids", c.vocabulary());
-    }
-    if (divided.isEmpty()) {
-      return;
-    }
-    int most = divided.values().stream().reduce(0, TrainingBench::commonDivisor);
-    if (most % s.tp != 0) {
-      List<String> each = new ArrayList<>();
-      divided.forEach((what, n) -> each.add(n + " " + what));
-      throw new UsageException(
-          "tp is %s; expected a divisor of %s, so that every rank has as many of %s"
-              .formatted(s.tp, most, String.join(", ", each)));
-    }
-  }
-
-  private static void checkTokens(Setup s) {
-    int rows = s.sp ? s.cp * s.tp : s.cp;
-    int chunks = s.cp > 1 ? 2 * s.cp : 1;
-    int multiple = rows / commonDivisor(rows, chunks) * chunks;
-    if (s.tokens % multiple != 0) {
-      throw new UsageException(
-          "tokens is %s; expected a multiple of %s, so that every rank has as many"
-              .formatted(s.tokens, multiple));
-    }
-    boolean learnsPositions =
-        s.scope == Scope.STEP && s.config.style() == TransformerConfig.Style.GPT;
-    if (learnsPositions && s.tokens > s.config.maxSequence()) {
-      throw new UsageException(
-          "tokens is %s; expected at most %s, the positions that %s learns"
-              .formatted(s.tokens, s.config.maxSequence(), s.config.name()));
-    }
-  }
-
-  private static int commonDivisor(int a, int b) {
-    return b == 0 ? a : commonDivisor(b, a % b);
   }
 
   private static CollectiveLibrary library(BenchContext context, Machine machine, Setup setup) {
@@ -657,7 +614,7 @@ public final class TrainingBench implements Bench {
           case MLP -> TrainingFlops.mlp(c, tokens);
           case BLOCK -> TrainingFlops.block(c, tokens, keys);
           case STEP ->
-              c.layers() * TrainingFlops.block(c, tokens, keys)
+              TrainingFlops.blocks(c, tokens, keys)
                   + TrainingFlops.linear(tokens, c.hidden(), c.vocabulary());
         };
     return 3 * forward;

@@ -2,6 +2,7 @@ package org.kernbench.eval.training;
 
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.GemmSpec;
+import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.layers.TransformerConfig;
 
 /**
@@ -10,12 +11,25 @@ import org.kernbench.nn.layers.TransformerConfig;
 final class TrainingFlops {
   private TrainingFlops() {}
 
-  /** The feed-forward part of a block: with experts those that a token goes to, and the router. */
+  /**
+   * The feed-forward part of a block: with experts those that a token goes to, what works beside
+   * them, and the router.
+   */
   static double mlp(TransformerConfig c, double tokens) {
-    double matrices = c.style() == TransformerConfig.Style.LLAMA ? 3 : 2;
     return c.experts()
-        .map(e -> 2 * tokens * c.hidden() * (e.experts() + 3.0 * e.topK() * e.ffn()))
-        .orElse(2 * tokens * matrices * c.hidden() * c.ffn());
+        .map(e -> 2 * tokens * c.hidden() * (e.experts() + 3.0 * (e.topK() + e.shared()) * e.ffn()))
+        .orElse(dense(c, tokens));
+  }
+
+  private static double dense(TransformerConfig c, double tokens) {
+    double matrices = c.style() == TransformerConfig.Style.LLAMA ? 3 : 2;
+    return 2 * tokens * matrices * c.hidden() * c.ffn();
+  }
+
+  /** All blocks of a model, of which the first may have no experts. */
+  static double blocks(TransformerConfig c, double tokens, double keys) {
+    int dense = c.experts().map(ExpertsConfig::dense).orElse(0);
+    return c.layers() * block(c, tokens, keys) + dense * (dense(c, tokens) - mlp(c, tokens));
   }
 
   /**
@@ -25,10 +39,8 @@ final class TrainingFlops {
    * @param keys that a query sees on average
    */
   static double block(TransformerConfig c, double tokens, double keys) {
-    double projections =
-        (double) c.hidden() * c.headSize() * (2.0 * c.heads() + 2.0 * c.keyHeads());
-    double attention = 2.0 * c.heads() * c.headSize() * keys;
-    return mlp(c, tokens) + 2 * tokens * (projections + attention);
+    double attention = (double) c.heads() * (c.headSize() + c.valueSize()) * keys;
+    return mlp(c, tokens) + 2 * tokens * (c.attentionElements() + attention);
   }
 
   /** A linear layer. */

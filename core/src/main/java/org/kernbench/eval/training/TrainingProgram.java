@@ -93,6 +93,11 @@ final class TrainingProgram {
     }
   }
 
+  /** Notes what the memory holds; of ranks that end one after another the last one's counts. */
+  void noteMemory(Worker w) {
+    memory = Optional.of(w.torch().memory());
+  }
+
   /** What the first rank launched, by name. */
   Map<String, WorkCount> work() {
     return work;
@@ -114,7 +119,8 @@ final class TrainingProgram {
       new PipelinedProgram(this, s, s.pipe().schedule().get()).body(w);
       return;
     }
-    ParallelLayout layout = layout(w).with(s.context());
+    ParallelLayout layout =
+        layout(w).with(s.context()).sharingKeys(w.distributed(), s.config().keyHeads());
     Init init = init(w.torch());
     int batch = s.batch() / s.dp();
     SequencePart part =

@@ -37,9 +37,10 @@ final class Attention implements Dependent {
    * @param queryHeads heads of queries
    * @param keyHeads heads of keys and values, which divides {@code queryHeads}: so many query heads
    *     share one
-   * @param size elements of a head
+   * @param size elements of a head of queries or keys
+   * @param valueSize elements of a head of values, and of the result
    */
-  record Heads(int batch, int queryHeads, int keyHeads, int size) {
+  record Heads(int batch, int queryHeads, int keyHeads, int size, int valueSize) {
     Heads {
       if (keyHeads < 1 || queryHeads % keyHeads != 0) {
         throw new ShapeException(
@@ -69,13 +70,16 @@ final class Attention implements Dependent {
   static Attention of(
       Graph graph, Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
     if (q.shape().rank() != 3
-        || !k.shape().equals(v.shape())
         || k.shape().rank() != 3
+        || v.shape().rank() != 3
+        || v.dim(0) != k.dim(0)
+        || v.dim(1) != k.dim(1)
         || q.dim(1) != k.dim(1)
         || q.dim(0) != qAt.length
         || k.dim(0) != kAt.length
         || q.columns() % size != 0
-        || k.columns() % size != 0) {
+        || k.columns() % size != 0
+        || v.columns() % (k.columns() / size) != 0) {
       throw new ShapeException(
           """
           attention of %s, %s and %s with heads of %s: expected [sequence, batch, heads x \
@@ -83,7 +87,9 @@ final class Attention implements Dependent {
           """
               .formatted(q, k, v, size));
     }
-    return new Attention(graph, new Heads(q.dim(1), q.columns() / size, k.columns() / size, size));
+    int keyHeads = k.columns() / size;
+    int valueSize = v.columns() / keyHeads;
+    return new Attention(graph, new Heads(q.dim(1), q.columns() / size, keyHeads, size, valueSize));
   }
 
   /** One call over all keys, as an operation of the graph. */
@@ -93,13 +99,13 @@ final class Attention implements Dependent {
     HeadRows kRows =
         keys(k.value(), kAt.length).gathered(compute, graph.name("keys-by-head"), false);
     HeadRows vRows =
-        keys(v.value(), kAt.length).gathered(compute, graph.name("values-by-head"), false);
+        values(v.value(), kAt.length).gathered(compute, graph.name("values-by-head"), false);
     kRows.leaveTo(compute);
     vRows.leaveTo(compute);
     Partial result = forward(q.value(), kRows, vRows, queries, keys, q.dtype());
     return graph.record(
         result.output,
-        q.shape(),
+        result.output.shape(),
         List.of(q, k, v),
         (grad, into) -> {
           Grads g =
@@ -128,7 +134,7 @@ final class Attention implements Dependent {
   /**
    * What attention over some keys gives.
    *
-   * @param output {@code [sequence, batch, queryHeads x size]}
+   * @param output {@code [sequence, batch, queryHeads x valueSize]}
    * @param logSum of the exponentials of each query's scores, {@code [sequence x batch x
    *     queryHeads]} in the working type; {@code -inf} where a query sees none of the keys
    */
@@ -162,6 +168,15 @@ final class Attention implements Dependent {
 
   private HeadRows keys(Tensor t, int rows) {
     return HeadRows.of(t, rows, heads.batch, heads.keyHeads, heads.size);
+  }
+
+  private HeadRows values(Tensor t, int rows) {
+    return HeadRows.of(t, rows, heads.batch, heads.keyHeads, heads.valueSize);
+  }
+
+  /** Rows of results, or of their gradients. */
+  private HeadRows results(Tensor t, int rows) {
+    return HeadRows.of(t, rows, heads.batch, heads.queryHeads, heads.valueSize);
   }
 
   /** One number for each query and head. */
@@ -234,7 +249,7 @@ final class Attention implements Dependent {
     return compute.places() > 1 && units < 2 * compute.places() ? TILE / 2 : TILE;
   }
 
-  /** Multiply-adds of one product of all queries with the keys that they see. */
+  /** Pairs of a query and a key that it sees, of all heads. */
   private double pairs(Positions qAt, Positions kAt) {
     int[] keys = kAt.host.clone();
     Arrays.sort(keys);
@@ -243,7 +258,7 @@ final class Attention implements Dependent {
       int index = Arrays.binarySearch(keys, at + 1);
       pairs += index >= 0 ? index : -index - 1;
     }
-    return (double) pairs * heads.batch * heads.queryHeads * heads.size;
+    return (double) pairs * heads.batch * heads.queryHeads;
   }
 
   // ---- forward ----
@@ -256,7 +271,7 @@ final class Attention implements Dependent {
   Partial forward(Tensor q, Tensor k, Tensor v, Positions qAt, Positions kAt, DType type) {
     int keys = kAt.count();
     try (HeadRows kRows = keys(k, keys).gathered(compute, graph.name("keys-by-head"), false);
-        HeadRows vRows = keys(v, keys).gathered(compute, graph.name("values-by-head"), false)) {
+        HeadRows vRows = values(v, keys).gathered(compute, graph.name("values-by-head"), false)) {
       return forward(q, kRows, vRows, qAt, kAt, type);
     }
   }
@@ -267,14 +282,17 @@ final class Attention implements Dependent {
     int n = qAt.count();
     Tensor out =
         compute.empty(
-            graph.name("attention"), Shape.of(n, heads.batch, heads.queryHeads * heads.size), type);
+            graph.name("attention"),
+            Shape.of(n, heads.batch, heads.queryHeads * heads.valueSize),
+            type);
     Tensor logSum =
         compute.empty(graph.name("logsum"), Shape.of(n * heads.batch * heads.queryHeads), working);
-    compute.countFlops(graph.name("attention"), 4 * pairs(qAt, kAt));
+    compute.countFlops(
+        graph.name("attention"), 2 * pairs(qAt, kAt) * (heads.size + heads.valueSize));
     compute.countBytes(graph.name("attention"), -kRows.surplusBytes() - vRows.surplusBytes());
     Forward tiles =
         new Forward(
-            queries(q, n), kRows, vRows, qAt, kAt, queries(out, n), perQuery(logSum, n), working);
+            queries(q, n), kRows, vRows, qAt, kAt, results(out, n), perQuery(logSum, n), working);
     compute.deal(
         graph.name("attention"),
         compute.places(),
@@ -339,7 +357,7 @@ final class Attention implements Dependent {
         Value query = tl.load(q.block(tl, b, h, row, count));
         Value most = tl.full(Shape.of(count, 1), NEVER, working);
         Value sum = tl.zeros(Shape.of(count, 1), working);
-        Value acc = tl.zeros(Shape.of(count, heads.size), working);
+        Value acc = tl.zeros(Shape.of(count, heads.valueSize), working);
         for (int key = 0; key < keys; key += TILE) {
           int width = Math.min(TILE, keys - key);
           Tile tile = new Tile(qAt, row, count, kAt, key, width);
@@ -379,7 +397,7 @@ final class Attention implements Dependent {
 
   /** The result over the keys of two results together. */
   Partial merge(Partial a, Partial b) {
-    int size = heads.size;
+    int size = heads.valueSize;
     int rows = Math.toIntExact(a.output.shape().elements() / size);
     Tensor out = compute.empty(graph.name("merge"), a.output.shape(), a.output.dtype());
     Tensor logSum = compute.empty(graph.name("merge-logsum"), a.logSum.shape(), a.logSum.dtype());
@@ -416,13 +434,14 @@ final class Attention implements Dependent {
    * needs; as long as {@link Partial#logSum}.
    */
   Tensor inner(Tensor output, Tensor grad) {
-    int rows = Math.toIntExact(output.shape().elements() / heads.size);
+    int size = heads.valueSize;
+    int rows = Math.toIntExact(output.shape().elements() / size);
     Tensor inner =
         compute.empty(graph.name("inner"), Shape.of(rows), Compute.working(output.dtype()));
     compute.rows(
         graph.name("inner"),
         rows,
-        List.of(Compute.RowArg.rows(output, heads.size), Compute.RowArg.rows(grad, heads.size)),
+        List.of(Compute.RowArg.rows(output, size), Compute.RowArg.rows(grad, size)),
         List.of(Compute.RowArg.rows(inner, 1)),
         (tl, x) -> List.of(x.get(0).mul(x.get(1)).sum(1).expandDims(1)));
     return inner;
@@ -445,7 +464,7 @@ final class Attention implements Dependent {
       Tensor grad) {
     int keys = kAt.count();
     try (HeadRows kRows = keys(k, keys).gathered(compute, graph.name("keys-by-head"), true);
-        HeadRows vRows = keys(v, keys).gathered(compute, graph.name("values-by-head"), true)) {
+        HeadRows vRows = values(v, keys).gathered(compute, graph.name("values-by-head"), true)) {
       return backward(q, kRows, vRows, qAt, kAt, logSum, inner, grad);
     }
   }
@@ -469,9 +488,10 @@ final class Attention implements Dependent {
             kAt,
             perQuery(logSum, n),
             perQuery(inner, n),
-            queries(grad, n));
-    compute.countFlops(graph.name("dq"), 6 * pairs(qAt, kAt));
-    compute.countFlops(graph.name("dkv"), 8 * pairs(qAt, kAt));
+            results(grad, n));
+    double pairs = 2 * pairs(qAt, kAt);
+    compute.countFlops(graph.name("dq"), pairs * (2 * heads.size + heads.valueSize));
+    compute.countFlops(graph.name("dkv"), pairs * 2 * (heads.size + heads.valueSize));
     Tensor dq = queryGrads(where);
     try (Tiles copied = where.byHead(compute, graph)) {
       return keyGrads(copied, dq);
@@ -505,10 +525,11 @@ final class Attention implements Dependent {
   private Grads keyGrads(Tiles tiles, Tensor dq) {
     int keys = tiles.kAt.count();
     Shape shape = Shape.of(keys, heads.batch, heads.keyHeads * heads.size);
+    Shape ofValues = shape.with(2, heads.keyHeads * heads.valueSize);
     Tensor dk = compute.empty(graph.name("dk"), shape, dq.dtype());
-    Tensor dv = compute.empty(graph.name("dv"), shape, dq.dtype());
+    Tensor dv = compute.empty(graph.name("dv"), ofValues, dq.dtype());
     HeadRows toK = keys(dk, keys);
-    HeadRows toV = keys(dv, keys);
+    HeadRows toV = values(dv, keys);
     compute.countBytes(graph.name("dkv"), -tiles.surplusBytes());
     compute.deal(
         graph.name("dkv"),
@@ -624,7 +645,7 @@ final class Attention implements Dependent {
       Value k = tl.load(t.k.block(tl, b, kh, key, width));
       Value v = tl.load(t.v.block(tl, b, kh, key, width));
       Value sumK = tl.zeros(Shape.of(width, heads.size), dk.dtype());
-      Value sumV = tl.zeros(Shape.of(width, heads.size), dv.dtype());
+      Value sumV = tl.zeros(Shape.of(width, heads.valueSize), dv.dtype());
       for (int h = kh * share; h < (kh + 1) * share; h++) {
         for (int row = 0; row < n; row += TILE) {
           int rows = Math.min(TILE, n - row);

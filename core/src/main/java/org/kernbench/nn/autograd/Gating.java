@@ -22,17 +22,25 @@ import org.kernbench.torch.Tensor;
  * @param softmax whether scores are shares of all experts; otherwise each is a sigmoid of its own
  * @param normalised whether the scores of a token's experts are divided by their sum
  * @param scale a further factor
+ * @param groups of neighbouring experts
+ * @param taken groups that a token may choose from: those with the best two experts
  */
-public record Gating(int experts, int topK, boolean softmax, boolean normalised, double scale)
+public record Gating(
+    int experts, int topK, boolean softmax, boolean normalised, double scale, int groups, int taken)
     implements Dependent {
+  /** Where a token may go to any expert. */
+  public Gating(int experts, int topK, boolean softmax, boolean normalised, double scale) {
+    this(experts, topK, softmax, normalised, scale, 1, 1);
+  }
+
   @Override
   public List<Object> dependsOn() {
-    return List.of(experts, topK, softmax, normalised, scale);
+    return List.of(experts, topK, softmax, normalised, scale, groups, taken);
   }
 
   /**
    * The experts with the highest logits of each row, the highest first; of equal ones the lower
-   * number.
+   * number. Where experts are in groups, those of the groups that the row takes.
    *
    * @param logits {@code [..., experts]}
    * @return {@code [rows, topK]}, whole numbers
@@ -47,7 +55,7 @@ public record Gating(int experts, int topK, boolean softmax, boolean normalised,
         List.of(RowArg.rows(logits.value(), experts)),
         List.of(RowArg.rows(chosen, topK)),
         (tl, x) -> {
-          Value rest = x.get(0);
+          Value rest = taken == groups ? x.get(0) : ofBestGroups(tl, x.get(0));
           List<Value> found = new ArrayList<>();
           for (int j = 0; j < topK; j++) {
             Value best = rest.argmax(1).expandDims(1);
@@ -57,6 +65,26 @@ public record Gating(int experts, int topK, boolean softmax, boolean normalised,
           return List.of(beside(tl, found));
         });
     return chosen;
+  }
+
+  /** Logits of the experts in the groups whose two best scores have the largest sums. */
+  private Value ofBestGroups(Tl tl, Value logits) {
+    int rows = logits.shape().dim(0);
+    int each = experts / groups;
+    Value scores = scores(logits).reshape(rows, groups, each);
+    Value sums = scores.max(2);
+    if (each > 1) {
+      Value best = tl.arange(0, each).reshape(1, 1, each).eq(scores.argmax(2).expandDims(2));
+      sums = sums.add(tl.where(best, Double.NEGATIVE_INFINITY, scores).max(2));
+    }
+    Value numbers = tl.arange(0, groups).reshape(1, groups);
+    for (int g = 0; g < taken; g++) {
+      Value best = numbers.eq(sums.argmax(1).expandDims(1));
+      sums = tl.where(best, Double.NEGATIVE_INFINITY, sums);
+    }
+    Value may = sums.eq(Double.NEGATIVE_INFINITY).expandDims(2);
+    Value in = logits.reshape(rows, groups, each);
+    return tl.where(may, in, Double.NEGATIVE_INFINITY).reshape(rows, experts);
   }
 
   private Value is(Tl tl, Value expert) {

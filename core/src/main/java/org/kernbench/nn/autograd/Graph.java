@@ -546,26 +546,26 @@ public final class Graph implements AutoCloseable {
    *
    * @param q {@code [queries, batch, heads x size]}
    * @param k {@code [keys, batch, keyHeads x size]}, where {@code keyHeads} divides {@code heads}
-   * @param v as k
-   * @param size elements of a head
+   * @param v {@code [keys, batch, keyHeads x any size]}
+   * @param size elements of a head of queries and keys
    * @param qAt position of each query in the whole sequence
    * @param kAt position of each key
-   * @return as q
+   * @return {@code [queries, batch, heads x the size of values]}
    */
   public Variable attention(Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
     return Attention.of(this, q, k, v, size, qAt, kAt).apply(q, k, v, qAt, kAt);
   }
 
   /**
-   * Rotary embedding: turns each pair of elements {@code (i, i + size/2)} of every head by the
-   * angle {@code position base^(-2 i / size)}.
+   * Rotary embedding: turns each pair {@code (i, i + turned/2)} of the last elements of every head
+   * by the angle {@code position base^(-2 i / turned)}.
    *
    * @param x {@code [sequence, batch, heads x size]}
-   * @param size elements of a head, even
+   * @param turned how many elements of a head are turned, even; all of them, or its last ones
    * @param at position of each row of the sequence
    */
-  public Variable rotary(Variable x, int size, int[] at, double base) {
-    return new Rotary(this, x, size, at, base).apply();
+  public Variable rotary(Variable x, int size, int turned, int[] at, double base) {
+    return new Rotary(this, x, size, turned, at, base).apply();
   }
 
   // ---- losses ----

@@ -59,7 +59,7 @@ public final class RingAttention {
     Tensor output = attention.as(q, all.output());
     return graph.record(
         output,
-        q.shape(),
+        output.shape(),
         List.of(q, k, v),
         (grad, into) -> {
           Tensor inner = attention.inner(output, grad);

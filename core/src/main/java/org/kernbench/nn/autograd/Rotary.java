@@ -11,32 +11,37 @@ import org.kernbench.torch.Tensor;
 
 /**
  * Rotary position embedding (Su et al. 2021): each pair of elements of a head is turned by an angle
- * that grows with the position. The gradient is turned back.
+ * that grows with the position. The gradient is turned back. Of heads that are turned in part, the
+ * first elements stay as they are.
  */
 final class Rotary {
   private final Graph graph;
   private final Variable x;
   private final int size;
+  private final int turned;
   private final Tensor cos;
   private final Tensor sin;
 
-  Rotary(Graph graph, Variable x, int size, int[] at, double base) {
+  Rotary(Graph graph, Variable x, int size, int turned, int[] at, double base) {
     this.graph = graph;
     this.x = x;
     this.size = size;
+    this.turned = turned;
     if (x.shape().rank() != 3
         || x.columns() % size != 0
-        || size % 2 != 0
+        || turned % 2 != 0
+        || turned > size
         || x.dim(0) != at.length) {
       throw new ShapeException(
-          "rotary of " + x + " with heads of " + size + " at " + at.length + " positions");
+          "rotary of %s, %s elements of heads of %s, at %s positions"
+              .formatted(x, turned, size, at.length));
     }
-    int half = size / 2;
+    int half = turned / 2;
     double[] cosines = new double[x.rows() * half];
     double[] sines = new double[x.rows() * half];
     for (int row = 0; row < x.rows(); row++) {
       for (int i = 0; i < half; i++) {
-        double angle = at[row / x.dim(1)] * Math.pow(base, -2.0 * i / size);
+        double angle = at[row / x.dim(1)] * Math.pow(base, -2.0 * i / turned);
         cosines[row * half + i] = Math.cos(angle);
         sines[row * half + i] = Math.sin(angle);
       }
@@ -58,7 +63,8 @@ final class Rotary {
   private Tensor turned(Tensor from, int direction) {
     int columns = x.columns();
     int heads = columns / size;
-    int half = size / 2;
+    int half = turned / 2;
+    int still = size - turned;
     Tensor y = graph.compute().empty(graph.name("rotary"), x.shape(), x.dtype());
     graph
         .compute()
@@ -69,14 +75,16 @@ final class Rotary {
             List.of(RowArg.rows(y, columns)),
             (tl, v) -> {
               int rows = v.get(0).shape().dim(0);
-              Value pairs = v.get(0).reshape(rows, heads, 2, half);
-              Value a = pairs.narrow(2, 0, 1);
-              Value b = pairs.narrow(2, 1, 1);
-              Value c = v.get(1).reshape(rows, 1, 1, half);
-              Value s = v.get(2).mul(direction).reshape(rows, 1, 1, half);
+              Value all = v.get(0).reshape(rows, heads, still + 2 * half);
+              Value a = all.narrow(2, still, half);
+              Value b = all.narrow(2, still + half, half);
+              Value c = v.get(1).reshape(rows, 1, half);
+              Value s = v.get(2).mul(direction).reshape(rows, 1, half);
               Value first = a.mul(c).sub(b.mul(s));
               Value second = a.mul(s).add(b.mul(c));
-              return List.of(tl.concat(2, first, second).reshape(rows, columns));
+              Value pairs = tl.concat(2, first, second);
+              Value joined = still == 0 ? pairs : tl.concat(2, all.narrow(2, 0, still), pairs);
+              return List.of(joined.reshape(rows, columns));
             });
     return y;
   }

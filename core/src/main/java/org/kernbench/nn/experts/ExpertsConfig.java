@@ -16,6 +16,10 @@ import org.kernbench.nn.parallel.LayoutException;
  * @param capacity times the mean number of tokens that an expert takes of a sample at most, 0 for
  *     any number; see {@link #capacityOf}
  * @param routing how experts are chosen
+ * @param groups groups of experts, of which a token goes to some only
+ * @param shared how many times the inner width of an expert every token has, whatever it chose: a
+ *     feed-forward part beside the experts; 0 for none
+ * @param dense blocks at the beginning that have a feed-forward part in place of experts
  */
 public record ExpertsConfig(
     int experts,
@@ -26,7 +30,36 @@ public record ExpertsConfig(
     double scale,
     double auxiliary,
     double capacity,
-    Routing routing) {
+    Routing routing,
+    Groups groups,
+    int shared,
+    int dense) {
+  /**
+   * Experts in groups of neighbours. A token goes to experts of a few groups: those whose two best
+   * experts have the largest sums of scores (DeepSeek-V3).
+   *
+   * @param count how many there are; they divide the experts
+   * @param taken how many a token goes to
+   */
+  public record Groups(int count, int taken) {
+    /** All experts are one group. */
+    public static final Groups NONE = new Groups(1, 1);
+
+    /** Checks the numbers. */
+    public Groups {
+      if (count < 1 || taken < 1 || taken > count) {
+        throw LayoutException.argument(
+            "%s groups of experts, of which a token takes %s; expected 1 or more, and at most all"
+                .formatted(count, taken));
+      }
+    }
+
+    /** Whether a token may go to any expert. */
+    public boolean limitsNothing() {
+      return taken == count;
+    }
+  }
+
   /** What a router makes of its logits. */
   public enum Scoring {
     /** Shares of all experts, which sum to 1: Mixtral, Qwen3. */
@@ -42,6 +75,15 @@ public record ExpertsConfig(
           "%s experts of inner width %s, top %s; expected 1 or more, and at most as many choices as experts"
               .formatted(experts, ffn, topK));
     }
+    if (experts % groups.count != 0 || topK > experts / groups.count * groups.taken) {
+      throw LayoutException.argument(
+          "%s experts in %s groups, %s choices from %s of these; expected groups that divide the experts, and room for the choices"
+              .formatted(experts, groups.count, topK, groups.taken));
+    }
+    if (shared < 0 || dense < 0) {
+      throw LayoutException.argument(
+          "%s shared experts, %s dense blocks; expected 0 or more".formatted(shared, dense));
+    }
     if (!(auxiliary >= 0) || !(capacity >= 0)) {
       throw LayoutException.argument(
           "auxiliary %s, capacity %s; expected 0 or more".formatted(auxiliary, capacity));
@@ -51,25 +93,116 @@ public record ExpertsConfig(
   /** Experts with softmax scores that are normalised, chosen by score, without limits. */
   public static ExpertsConfig of(int experts, int topK, int ffn) {
     return new ExpertsConfig(
-        experts, topK, ffn, Scoring.SOFTMAX, true, 1, 0, 0, new Routing.ByScore());
+        experts,
+        topK,
+        ffn,
+        Scoring.SOFTMAX,
+        true,
+        1,
+        0,
+        0,
+        new Routing.ByScore(),
+        Groups.NONE,
+        0,
+        0);
   }
 
   /** A copy whose experts are chosen in another way. */
   public ExpertsConfig with(Routing other) {
     return new ExpertsConfig(
-        experts, topK, ffn, scoring, normalised, scale, auxiliary, capacity, other);
+        experts,
+        topK,
+        ffn,
+        scoring,
+        normalised,
+        scale,
+        auxiliary,
+        capacity,
+        other,
+        groups,
+        shared,
+        dense);
   }
 
   /** A copy with other scores. */
   public ExpertsConfig with(Scoring other, boolean divided, double factor) {
     return new ExpertsConfig(
-        experts, topK, ffn, other, divided, factor, auxiliary, capacity, routing);
+        experts, topK, ffn, other, divided, factor, auxiliary, capacity, routing, groups, shared,
+        dense);
   }
 
   /** A copy with another auxiliary loss and another limit. */
   public ExpertsConfig withLimits(double ofAuxiliary, double ofCapacity) {
     return new ExpertsConfig(
-        experts, topK, ffn, scoring, normalised, scale, ofAuxiliary, ofCapacity, routing);
+        experts,
+        topK,
+        ffn,
+        scoring,
+        normalised,
+        scale,
+        ofAuxiliary,
+        ofCapacity,
+        routing,
+        groups,
+        shared,
+        dense);
+  }
+
+  /** A copy whose experts are in groups. */
+  public ExpertsConfig with(Groups other) {
+    return new ExpertsConfig(
+        experts,
+        topK,
+        ffn,
+        scoring,
+        normalised,
+        scale,
+        auxiliary,
+        capacity,
+        routing,
+        other,
+        shared,
+        dense);
+  }
+
+  /**
+   * A copy with feed-forward parts beside experts and in their place.
+   *
+   * @param beside how many times the inner width of an expert
+   * @param first blocks at the beginning that have no experts
+   */
+  public ExpertsConfig withDense(int beside, int first) {
+    return new ExpertsConfig(
+        experts,
+        topK,
+        ffn,
+        scoring,
+        normalised,
+        scale,
+        auxiliary,
+        capacity,
+        routing,
+        groups,
+        beside,
+        first);
+  }
+
+  /** A copy with other numbers of experts and choices; in one group, if the groups do not fit. */
+  public ExpertsConfig with(int others, int choices) {
+    boolean fits = others % groups.count == 0 && choices <= others / groups.count * groups.taken;
+    return new ExpertsConfig(
+        others,
+        choices,
+        ffn,
+        scoring,
+        normalised,
+        scale,
+        auxiliary,
+        capacity,
+        routing,
+        fits ? groups : Groups.NONE,
+        shared,
+        dense);
   }
 
   /**

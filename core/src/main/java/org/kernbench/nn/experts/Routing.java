@@ -1,6 +1,7 @@
 package org.kernbench.nn.experts;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -26,7 +27,8 @@ public sealed interface Routing {
 
   /**
    * Different experts at random, the same for a seed. Expert {@code e} is drawn with a probability
-   * in proportion to {@code (e + 1)^-skew} (Zipf), without those drawn before.
+   * in proportion to {@code (e + 1)^-skew} (Zipf), without those drawn before. Where experts are in
+   * groups, groups are taken first, by their two experts that would be drawn first.
    *
    * @param seed of the draw
    * @param skew 0 if all are alike, more if the first ones have more tokens
@@ -142,6 +144,9 @@ public sealed interface Routing {
       double slower = by.skew == 0 ? 1 : Math.pow(e + 1.0, by.skew);
       times[e] = -StrictMath.log(uniform) * slower;
     }
+    if (!config.groups().limitsNothing()) {
+      leaveGroups(config, times);
+    }
     int[] chosen = new int[config.topK()];
     for (int j = 0; j < chosen.length; j++) {
       int first = 0;
@@ -152,6 +157,26 @@ public sealed interface Routing {
       times[first] = Double.POSITIVE_INFINITY;
     }
     return chosen;
+  }
+
+  /** Leaves experts of the groups alone whose two shortest times have the smallest sums. */
+  private static void leaveGroups(ExpertsConfig config, double[] times) {
+    int count = config.groups().count();
+    int each = times.length / count;
+    double[] sums = new double[count];
+    for (int g = 0; g < count; g++) {
+      double[] own = Arrays.copyOfRange(times, g * each, (g + 1) * each);
+      Arrays.sort(own);
+      sums[g] = own[0] + (each > 1 ? own[1] : 0);
+    }
+    double[] sorted = sums.clone();
+    Arrays.sort(sorted);
+    double most = sorted[config.groups().taken() - 1];
+    for (int g = 0; g < count; g++) {
+      if (sums[g] > most) {
+        Arrays.fill(times, g * each, (g + 1) * each, Double.POSITIVE_INFINITY);
+      }
+    }
   }
 
   /** The finaliser of SplitMix64 (Steele, Lea and Flood 2014). */

@@ -159,7 +159,9 @@ public final class MoELayer implements Module {
         config.topK(),
         config.scoring() == Scoring.SOFTMAX,
         config.normalised(),
-        config.scale());
+        config.scale(),
+        config.groups().count(),
+        config.groups().taken());
   }
 
   private static int[][] choicesOf(Choices choices, Token[] tokens) {

@@ -25,9 +25,7 @@ public final class SelfAttention implements Module {
   private final String name;
   private final TransformerConfig config;
   private final ParallelLayout layout;
-  private final ColumnParallelLinear query;
-  private final ColumnParallelLinear key;
-  private final ColumnParallelLinear value;
+  private final Projections projections;
   private final RowParallelLinear output;
 
   /** Self-attention of a layout. */
@@ -36,43 +34,31 @@ public final class SelfAttention implements Module {
     this.config = config;
     this.layout = layout;
     int tp = layout.tp().size();
-    if (config.heads() % tp != 0 || config.keyHeads() % tp != 0) {
+    if (config.heads() % tp != 0 || !ParallelLayout.divides(config.keyHeads(), tp)) {
       throw new ShapeException(
           """
           %s: %s heads and %s key heads cannot be divided over %s ranks; expected \
-          multiples of %s\
+          multiples of %s, or a divisor of it for key heads\
           """
               .formatted(name, config.heads(), config.keyHeads(), tp, tp));
     }
     int cp = layout.cp().size();
-    if (exchangesHeads(layout) && config.keyHeads() / tp % cp != 0) {
+    if (exchangesHeads(layout) && config.keyHeads() % (tp * cp) != 0) {
       throw new ShapeException(
           "%s: %s heads of keys over %s tensor-parallel ranks cannot be divided over %s context-parallel ranks that exchange heads; expected a multiple of %s heads of keys, or another exchange"
               .formatted(name, config.keyHeads(), tp, cp, tp * cp));
     }
-    boolean isGpt = config.style().isPlain();
-    ColumnParallelLinear.Options column = ColumnParallelLinear.Options.INSIDE.withBias(isGpt);
-    int hidden = config.hidden();
-    int queries = config.heads() * config.headSize();
-    int keys = config.keyHeads() * config.headSize();
-    this.query =
-        parts.add(
-            new ColumnParallelLinear(name + ".query", hidden, queries, layout.tp(), init, column));
-    this.key =
-        parts.add(new ColumnParallelLinear(name + ".key", hidden, keys, layout.tp(), init, column));
-    this.value =
-        parts.add(
-            new ColumnParallelLinear(name + ".value", hidden, keys, layout.tp(), init, column));
+    this.projections = parts.add(Projections.of(name, config, layout, init));
     this.output =
         parts.add(
             new RowParallelLinear(
                 name + ".output",
-                queries,
-                hidden,
+                config.heads() * config.valueSize(),
+                config.hidden(),
                 layout.tp(),
                 init,
                 RowParallelLinear.Options.DEFAULT
-                    .withBias(isGpt)
+                    .withBias(config.style().isPlain())
                     .withSequenceParallel(layout.sequenceParallel())));
   }
 
@@ -83,18 +69,10 @@ public final class SelfAttention implements Module {
    * @param part the positions of the sequence that this rank's context-parallel part holds
    */
   public Variable forward(Graph graph, Variable x, SequencePart part) {
-    List<Variable> projected =
-        ColumnParallelLinear.together(graph, name, x, layout, List.of(query, key, value));
-    Variable q = projected.get(0);
-    Variable k = projected.get(1);
-    Variable v = projected.get(2);
-    int size = config.headSize();
     int[] at = graph.recipe().positions(part);
-    if (config.style() == TransformerConfig.Style.LLAMA) {
-      q = graph.rotary(q, size, at, TransformerConfig.ROTARY_BASE);
-      k = graph.rotary(k, size, at, TransformerConfig.ROTARY_BASE);
-    }
-    return output.forward(graph, attend(graph, q, k, v, seen(at, part), part));
+    Projections.Projected to = projections.of(graph, x, at);
+    Variable y = attend(graph, to.q(), to.k(), to.v(), seen(at, part), part);
+    return output.forward(graph, y);
   }
 
   private Variable attend(

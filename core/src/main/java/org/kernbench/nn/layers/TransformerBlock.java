@@ -39,10 +39,22 @@ public final class TransformerBlock implements Module {
     this.experts =
         config
             .experts()
+            .filter(e -> layer >= e.dense())
             .map(e ->
                 parts.add(new MoELayer(name + ".experts", layer, config.hidden(), e, layout, init)))
             .orElse(null);
-    this.mlp = experts == null ? parts.add(new Mlp(name + ".mlp", config, layout, init)) : null;
+    this.mlp = beside(config, layout, init);
+  }
+
+  /** What takes the place of experts, or works beside them on all tokens. */
+  private @Nullable Mlp beside(TransformerConfig config, ParallelLayout layout, Init init) {
+    if (experts == null) {
+      return parts.add(new Mlp(name + ".mlp", config, layout, init));
+    }
+    int shared = experts.config().shared() * experts.config().ffn();
+    return shared == 0
+        ? null
+        : parts.add(new Mlp(name + ".shared", config.withFfn(shared), layout, init));
   }
 
   /** The experts, if the block has some. */
@@ -85,14 +97,14 @@ public final class TransformerBlock implements Module {
   }
 
   private Variable feedForward(Graph graph, Variable x, SequencePart part) {
-    if (experts != null) {
-      return experts.forward(graph, x, part);
+    Optional<Variable> ofAll = Optional.ofNullable(mlp).map(dense -> dense.forward(graph, x));
+    if (experts == null) {
+      return ofAll.orElseThrow(() ->
+          new IllegalStateException(
+              "bug: " + name + " has neither experts nor a feed-forward part"));
     }
-    if (mlp == null) {
-      throw new IllegalStateException(
-          "bug: " + name + " has neither experts nor a feed-forward part");
-    }
-    return mlp.forward(graph, x);
+    Variable chosen = experts.forward(graph, x, part);
+    return ofAll.map(y -> graph.add(chosen, y)).orElse(chosen);
   }
 
   @Override

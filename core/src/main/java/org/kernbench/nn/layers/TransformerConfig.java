@@ -2,6 +2,7 @@ package org.kernbench.nn.layers;
 
 import java.util.Optional;
 import org.kernbench.nn.experts.ExpertsConfig;
+import org.kernbench.nn.parallel.LayoutException;
 
 /**
  * The shape of a transformer.
@@ -11,12 +12,14 @@ import org.kernbench.nn.experts.ExpertsConfig;
  * @param layers number of blocks
  * @param heads of queries
  * @param keyHeads heads of keys and values; divides {@code heads}
- * @param headSize elements of a head
+ * @param headSize elements of a head of queries and keys
  * @param ffn inner width of the feed-forward part
  * @param vocabulary number of ids
  * @param maxSequence longest sequence; positions that can be learned
  * @param style which family
  * @param experts what takes the place of the feed-forward parts; empty if nothing does
+ * @param latent how attention finds its heads from a few numbers per token; empty if it has
+ *     projections of its own for queries, keys and values
  */
 public record TransformerConfig(
     String name,
@@ -29,7 +32,35 @@ public record TransformerConfig(
     int vocabulary,
     int maxSequence,
     Style style,
-    Optional<ExpertsConfig> experts) {
+    Optional<ExpertsConfig> experts,
+    Optional<Latent> latent) {
+  /**
+   * Latent attention (MLA, DeepSeek-AI 2024): a token is brought down to few numbers, from which
+   * queries, and keys and values, are made. Only some elements of a head tell positions; for keys
+   * these are one and the same in all heads.
+   *
+   * @param queryRank numbers from which queries are made; 0 if they are made from the token itself
+   * @param keyRank numbers from which keys and values are made
+   * @param still elements of a head of queries and keys that do not depend on the position
+   * @param turned further ones, which do
+   * @param value elements of a head of values
+   */
+  public record Latent(int queryRank, int keyRank, int still, int turned, int value) {
+    /** Checks the numbers. */
+    public Latent {
+      if (queryRank < 0 || keyRank < 1 || still < 1 || turned < 2 || turned % 2 != 0 || value < 1) {
+        throw LayoutException.argument(
+            "latent attention of ranks %s and %s, heads of %s and %s, values of %s; expected positive numbers, an even second, and 0 or more for the first"
+                .formatted(queryRank, keyRank, still, turned, value));
+      }
+    }
+
+    /** Elements of a head of queries and keys. */
+    public int headSize() {
+      return still + turned;
+    }
+  }
+
   /** Families of blocks. */
   public enum Style {
     /** Layer norm, biases, learned positions, GELU: GPT-2 and GPT-3. */
@@ -73,6 +104,7 @@ public record TransformerConfig(
         vocabulary,
         maxSequence,
         style,
+        Optional.empty(),
         Optional.empty());
   }
 
@@ -116,7 +148,43 @@ public record TransformerConfig(
         .with(ExpertsConfig.of(128, 8, 768));
   }
 
-  /** A copy with other numbers of layers and ids. */
+  /** DeepSeek-V3, 671 billion parameters. Shape: {@code docs/spec/models.md} 1, 2. */
+  public static TransformerConfig deepseekV3() {
+    return new TransformerConfig(
+            "deepseek-v3", 7168, 61, 128, 128, 192, 18432, 129280, 163840, Style.LLAMA)
+        .with(new Latent(1536, 512, 128, 64, 128))
+        .with(
+            ExpertsConfig.of(256, 8, 2048)
+                .with(ExpertsConfig.Scoring.SIGMOID, true, 2.5)
+                .with(new ExpertsConfig.Groups(8, 4))
+                .withDense(1, 3));
+  }
+
+  /** Elements of a head of values. */
+  public int valueSize() {
+    return latent.map(Latent::value).orElse(headSize);
+  }
+
+  /**
+   * Elements of the matrices of attention: from a token to its heads, and back from their results.
+   */
+  public long attentionElements() {
+    long out = (long) hidden * heads * valueSize();
+    if (latent.isEmpty()) {
+      return out + (long) hidden * headSize * (heads + 2L * keyHeads);
+    }
+    Latent l = latent.get();
+    long queries = (long) heads * headSize;
+    long ofQueries = l.queryRank == 0 ? hidden * queries : l.queryRank * (hidden + queries);
+    long ofKeys =
+        (long) hidden * (l.keyRank + l.turned) + (long) l.keyRank * heads * (l.still + l.value);
+    return out + ofQueries + ofKeys;
+  }
+
+  /**
+   * A copy with other numbers of layers and ids. Of a model with experts the last block at least
+   * keeps them.
+   */
   public TransformerConfig with(int otherLayers, int otherVocabulary) {
     return new TransformerConfig(
         name,
@@ -129,7 +197,8 @@ public record TransformerConfig(
         otherVocabulary,
         maxSequence,
         style,
-        experts);
+        experts.map(e -> e.withDense(e.shared(), Math.min(e.dense(), otherLayers - 1))),
+        latent);
   }
 
   /** A copy with experts in place of the feed-forward parts. */
@@ -145,6 +214,41 @@ public record TransformerConfig(
         vocabulary,
         maxSequence,
         style,
+        Optional.of(other),
+        latent);
+  }
+
+  /** A copy with latent attention, whose heads have keys of their own. */
+  public TransformerConfig with(Latent other) {
+    return new TransformerConfig(
+        name,
+        hidden,
+        layers,
+        heads,
+        heads,
+        other.headSize(),
+        ffn,
+        vocabulary,
+        maxSequence,
+        style,
+        experts,
         Optional.of(other));
+  }
+
+  /** A copy whose feed-forward parts are so wide. */
+  TransformerConfig withFfn(int other) {
+    return new TransformerConfig(
+        name,
+        hidden,
+        layers,
+        heads,
+        keyHeads,
+        headSize,
+        other,
+        vocabulary,
+        maxSequence,
+        style,
+        experts,
+        latent);
   }
 }

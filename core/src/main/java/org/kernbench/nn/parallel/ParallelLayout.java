@@ -18,6 +18,8 @@ import org.kernbench.torch.ProcessGroup;
  *     over {@code tp}
  * @param contextExchange how context-parallel ranks get at each other's keys and values
  * @param experts the groups of layers of experts; empty if there are none
+ * @param keys ranks of {@code tp} that have a head of keys and values in common; empty if each has
+ *     heads of its own
  */
 public record ParallelLayout(
     ProcessGroup tp,
@@ -26,7 +28,8 @@ public record ParallelLayout(
     ProcessGroup dpCp,
     boolean sequenceParallel,
     ContextExchange contextExchange,
-    Optional<ExpertGroups> experts) {
+    Optional<ExpertGroups> experts,
+    Optional<ProcessGroup> keys) {
   /** How context-parallel ranks get at each other's keys and values. */
   public enum ContextExchange {
     /** All of them are gathered, then attended to; gradients are reduced and scattered. */
@@ -55,18 +58,58 @@ public record ParallelLayout(
       ProcessGroup dp,
       ProcessGroup dpCp,
       boolean sequenceParallel) {
-    this(tp, cp, dp, dpCp, sequenceParallel, ContextExchange.ALL_GATHER, Optional.empty());
+    this(
+        tp,
+        cp,
+        dp,
+        dpCp,
+        sequenceParallel,
+        ContextExchange.ALL_GATHER,
+        Optional.empty(),
+        Optional.empty());
   }
 
   /** A copy whose context-parallel ranks exchange keys and values in another way. */
   public ParallelLayout with(ContextExchange exchange) {
-    return new ParallelLayout(tp, cp, dp, dpCp, sequenceParallel, exchange, experts);
+    return new ParallelLayout(tp, cp, dp, dpCp, sequenceParallel, exchange, experts, keys);
   }
 
   /** A copy whose experts are divided over groups of their own. */
   public ParallelLayout with(ExpertGroups groups) {
     return new ParallelLayout(
-        tp, cp, dp, dpCp, sequenceParallel, contextExchange, Optional.of(groups));
+        tp, cp, dp, dpCp, sequenceParallel, contextExchange, Optional.of(groups), keys);
+  }
+
+  /** Whether heads can be had by all ranks alike: some each, or as many ranks for each. */
+  public static boolean divides(int heads, int ranks) {
+    return heads % ranks == 0 || ranks % heads == 0;
+  }
+
+  /**
+   * A copy whose tensor-parallel ranks share heads of keys where there are fewer than ranks; this
+   * layout if there are enough. All ranks of the world call it alike; tensor-parallel ranks must be
+   * neighbours in it.
+   *
+   * @param heads of keys and values, which divide the ranks
+   */
+  public ParallelLayout sharingKeys(Distributed distributed, int heads) {
+    int ranks = tp.size();
+    if (ranks <= heads) {
+      return this;
+    }
+    if (ranks % heads != 0 || tp.globalRank(ranks - 1) - tp.globalRank(0) != ranks - 1) {
+      throw LayoutException.argument(
+          "%s heads of keys over the ranks %s to %s; expected neighbours, as many for each head"
+              .formatted(heads, tp.globalRank(0), tp.globalRank(ranks - 1)));
+    }
+    int each = ranks / heads;
+    List<List<Integer>> groups =
+        IntStream.range(0, distributed.getWorldSize() / each)
+            .mapToObj(g -> IntStream.range(g * each, (g + 1) * each).boxed().toList())
+            .toList();
+    ProcessGroup own = distributed.newSubgroupsByEnumeration(groups).own();
+    return new ParallelLayout(
+        tp, cp, dp, dpCp, sequenceParallel, contextExchange, experts, Optional.of(own));
   }
 
   /**

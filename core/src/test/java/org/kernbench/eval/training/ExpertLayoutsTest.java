@@ -30,7 +30,12 @@ import org.kernbench.torch.placement.Spread;
 class ExpertLayoutsTest {
   private static LayoutVerdict check(Layout layout, Fault fault) {
     Machine machine = Machines.load("sip-2026", List.of());
-    Task task = new Task("tiny-moe", 2, 8, layout.dp() * layout.microbatches());
+    return check("tiny-moe", layout, fault);
+  }
+
+  private static LayoutVerdict check(String model, Layout layout, Fault fault) {
+    Machine machine = Machines.load("sip-2026", List.of());
+    Task task = new Task(model, 2, 8, layout.dp() * layout.microbatches());
     return PipelineComparison.of(
         machine,
         Spread.LEAD,
@@ -93,6 +98,17 @@ class ExpertLayoutsTest {
   @MethodSource("few")
   void layout_ofExperts_equalsOneRank(Layout layout) {
     equalsOneRank(layout);
+  }
+
+  /** Latent attention, a dense block, a shared expert, experts in groups chosen by sigmoids. */
+  @Test
+  void layouts_ofDeepSeeksShape_equalOneRank() {
+    for (Layout layout : List.of(layout(2, 1, 2, 1, 4, 1), layout(2, 2, 1, 2, 2, 2))) {
+      LayoutVerdict verdict = check("tiny-deepseek", layout, Fault.NONE);
+      assertThat(verdict.first()).isEmpty();
+      assertThat(verdict.unequal()).isEmpty();
+      assertThat(verdict.worstError()).isLessThan(1e-10);
+    }
   }
 
   @Tag("slow")

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.kernbench.config.UsageException;
@@ -26,7 +28,7 @@ class ModelShapesTest {
   private static double billions(TransformerConfig c, boolean tied) {
     double tables = (tied ? 1.0 : 2.0) * c.vocabulary() * c.hidden();
     double experts = c.experts().map(e -> 3.0 * e.experts() * e.ffn() * c.hidden()).orElse(0.0);
-    return (c.layers() * (LayoutFit.block(c) + experts) + tables) / 1e9;
+    return (c.layers() * (RankMemory.block(c) + experts) + tables) / 1e9;
   }
 
   @Test
@@ -103,6 +105,39 @@ class ModelShapesTest {
             "num_experts_per_tok: got 3; expected at most the experts there are, 2");
   }
 
+  /** Keys and numbers of the file that its publisher gives out. */
+  @Test
+  void configJson_deepseek_isTheShape() throws IOException {
+    ModelFile model =
+        ModelFile.read(
+            file(
+                """
+                {"model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61,
+                 "num_attention_heads": 128, "num_key_value_heads": 128, "q_lora_rank": 1536,
+                 "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+                 "v_head_dim": 128, "intermediate_size": 18432, "moe_intermediate_size": 2048,
+                 "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8,
+                 "n_group": 8, "topk_group": 4, "routed_scaling_factor": 2.5,
+                 "scoring_func": "sigmoid", "topk_method": "noaux_tc", "norm_topk_prob": true,
+                 "first_k_dense_replace": 3, "vocab_size": 129280,
+                 "max_position_embeddings": 163840, "tie_word_embeddings": false}
+                """));
+    assertThat(model.shape())
+        .usingRecursiveComparison()
+        .ignoringFields("name")
+        .isEqualTo(TransformerConfig.deepseekV3());
+  }
+
+  /**
+   * Multi-head latent attention of DeepSeek-V3, by hand: 7168 x 1536 + 1536 x 24576 to queries,
+   * 7168 x 576 + 512 x 32768 to keys and values, 16384 x 7168 back.
+   */
+  @Test
+  void latentAttention_hasTheMatricesOfThePaper() {
+    assertThat(TransformerConfig.deepseekV3().attentionElements())
+        .isEqualTo(11_010_048L + 37_748_736 + 4_128_768 + 16_777_216 + 117_440_512);
+  }
+
   @Test
   void configJson_gpt2_tiesItsTables() throws IOException {
     ModelFile model =
@@ -118,14 +153,16 @@ class ModelShapesTest {
 
   @Test
   void configJson_wrong_saysWhichKey() throws IOException {
-    String experts = file("{\"model_type\": \"deepseek_v3\"}");
-    assertThatThrownBy(() -> ModelFile.read(experts))
+    String other = file("{\"model_type\": \"mamba\"}");
+    assertThatThrownBy(() -> ModelFile.read(other))
         .isInstanceOf(UsageException.class)
         .hasMessage(
-            experts
-                + ": model_type: got \"deepseek_v3\"; expected gpt2, llama, mistral, qwen2, qwen3,"
-                + " mixtral, qwen3_moe (latent attention, which DeepSeek's models have, is not"
-                + " built)");
+            other
+                + ": model_type: got \"mamba\"; expected gpt2, llama, mistral, qwen2, qwen3,"
+                + " mixtral, qwen3_moe, deepseek_v3");
+    String scores = file("{\"model_type\": \"deepseek_v3\", \"scoring_func\": \"softmax\"}");
+    assertThatThrownBy(() -> ModelFile.read(scores))
+        .hasMessage(scores + ": scoring_func: got \"softmax\"; expected sigmoid");
     String few = file("{\"model_type\": \"llama\", \"hidden_size\": 64}");
     assertThatThrownBy(() -> ModelFile.read(few))
         .hasMessage(few + ": num_attention_heads is missing; expected a whole number of 1 or more");
@@ -136,6 +173,34 @@ class ModelShapesTest {
   private static void run(String... params) {
     RunOptions options = RunOptions.DEFAULT.withMode(Mode.TIME).withParams(List.of(params));
     Runner.of("test", Progress.SILENT).run(BenchRegistry.standard().find("train-step"), options);
+  }
+
+  private static double gflop(String bench, String... params) {
+    RunOptions options = RunOptions.DEFAULT.withMode(Mode.TIME).withParams(List.of(params));
+    Map<String, Object> metrics =
+        Runner.of("test", Progress.SILENT)
+            .run(BenchRegistry.standard().find(bench), options)
+            .metrics();
+    assertThat(metrics.get("expert_copies")).isEqualTo(48L * 2 * 2);
+    return ((BigDecimal) metrics.get("rank_gflop")).doubleValue();
+  }
+
+  /**
+   * A block of few is one with experts, the first of two has none. Multiply-adds for each of 96
+   * tokens by hand: attention 48 x 24 + 24 x 96 + 48 x 20 + 16 x 120 + 72 x 48 of products and 24.5
+   * keys of 12 heads of 8 + 6; 8 scores, three experts of 3 x 48 x 24; a dense part of 3 x 48 x 96;
+   * 48 x 96 for the head.
+   */
+  @Test
+  void blocksOfDeepSeek_haveExpertsButTheFirst() {
+    double attention = 48 * 24 + 24 * 96 + 48 * 20 + 16 * 120 + 72 * 48 + 24.5 * 12 * 14;
+    double experts = 48 * 8 + 3 * 3 * 48 * 24;
+    double block = 6e-9 * 96 * (attention + experts);
+    double step = block + 6e-9 * 96 * (attention + 3 * 48 * 96 + 48 * 96);
+    assertThat(gflop("transformer-block", "model=tiny-deepseek", "tp=1", "spread=lead"))
+        .isCloseTo(block, within(6e-5));
+    assertThat(gflop("train-step", "model=tiny-deepseek", "tp=1", "spread=lead"))
+        .isCloseTo(step, within(6e-5));
   }
 
   @Test

@@ -256,7 +256,9 @@ final class GraphTest {
 
   @Test
   void rotary_gradients() {
-    GradCheck.check((g, x) -> g.rotary(x.get(0), 4, new int[] {3, 0, 9}, 10000), shape(3, 2, 8));
+    int[] at = {3, 0, 9};
+    GradCheck.check((g, x) -> g.rotary(x.get(0), 4, 4, at, 10000), shape(3, 2, 8));
+    GradCheck.check((g, x) -> g.rotary(x.get(0), 5, 2, at, 100), shape(3, 2, 10));
   }
 
   @Test

@@ -77,7 +77,9 @@ public final class TrainingRun {
     }
 
     public ParallelLayout layout(Worker w) {
-      return ParallelLayout.create(w.distributed(), tp, cp, dp, sp).with(how.exchange);
+      return ParallelLayout.create(w.distributed(), tp, cp, dp, sp)
+          .with(how.exchange)
+          .sharingKeys(w.distributed(), config.keyHeads());
     }
 
     public int ranks() {

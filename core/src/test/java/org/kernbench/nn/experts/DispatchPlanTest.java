@@ -205,6 +205,29 @@ class DispatchPlanTest {
     return counts;
   }
 
+  /** Of 8 groups a token takes 4; without the limit it would meet 5.29 of them on average. */
+  @Test
+  void drawn_ofGroups_staysInThose() {
+    ExpertsConfig all = ExpertsConfig.of(256, 8, 1).with(new Routing.Drawn(3, 0));
+    int[] groups = new int[2];
+    int[] busy = new int[256];
+    for (int token = 0; token < 1000; token++) {
+      for (int limited = 0; limited < 2; limited++) {
+        ExpertsConfig config = limited == 0 ? all : all.with(new ExpertsConfig.Groups(8, 4));
+        int[] chosen = config.routing().of(config, 0, 0, token, 1000);
+        int met = (int) Arrays.stream(chosen).map(e -> e / 32).distinct().count();
+        assertThat(Arrays.stream(chosen).distinct().count()).isEqualTo(8);
+        assertThat(met).isLessThanOrEqualTo(limited == 0 ? 8 : 4);
+        groups[limited] += met;
+        for (int e : chosen) {
+          busy[e] += limited;
+        }
+      }
+    }
+    assertThat(groups[0] / 1000.0).isCloseTo(5.29, within(0.1));
+    assertThat(Arrays.stream(busy).min().orElse(0)).isPositive(); // 31 each on average
+  }
+
   @Test
   void listed_saysWhichLineIsWrong() {
     Routing.Listed list = Routing.Listed.parse("mine.csv", "# experts\n1,0\n\n3,2\n");

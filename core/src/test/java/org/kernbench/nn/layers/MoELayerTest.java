@@ -135,6 +135,20 @@ class MoELayerTest {
     }
   }
 
+  /** Sigmoids, of which the best of the best groups are taken, with their own sums. */
+  @Test
+  void values_ofGroups_areThoseOfPlainLoops() {
+    for (int taken = 1; taken <= 3; taken++) {
+      ExpertsConfig config =
+          ExpertsConfig.of(9, 2, 12)
+              .with(ExpertsConfig.Scoring.SIGMOID, true, 2.5)
+              .with(new ExpertsConfig.Groups(3, taken));
+      double[][] found = new double[1][];
+      Ranks.run(1, Mode.VALUES, w -> found[0] = step(w, config, 1, 1, 1, true).y);
+      assertThat(found[0]).containsExactly(new Plain(config).of(inputs(0)), within(1e-12));
+    }
+  }
+
   /** One rank's layer without any of the product's parts but its first values. */
   private static final class Plain {
     private final ExpertsConfig config;
@@ -171,10 +185,17 @@ class MoELayerTest {
 
     private void token(double[] x, double[] y, int at, int[] taken, int most) {
       double[] logits = product(weights.get("experts.router.weight"), x, at, HIDDEN);
-      int first = best(logits, -1);
-      int second = best(logits, first);
-      double a = Math.exp(logits[first]);
-      double b = Math.exp(logits[second]);
+      boolean sigmoid = config.scoring() == ExpertsConfig.Scoring.SIGMOID;
+      if (sigmoid) {
+        for (int e = 0; e < logits.length; e++) {
+          logits[e] = 1 / (1 + Math.exp(-logits[e]));
+        }
+      }
+      double[] allowed = ofBestGroups(logits);
+      int first = best(allowed, -1);
+      int second = best(allowed, first);
+      double a = sigmoid ? logits[first] : Math.exp(logits[first]);
+      double b = sigmoid ? logits[second] : Math.exp(logits[second]);
       for (int e : new int[] {first, second}) {
         if (taken[e]++ >= most) {
           dropped++;
@@ -187,9 +208,29 @@ class MoELayerTest {
         }
         double[] out = product(weights.get("experts." + e + ".down.weight"), up, 0, up.length);
         for (int i = 0; i < HIDDEN; i++) {
-          y[at + i] += out[i] * (e == first ? a : b) / (a + b);
+          y[at + i] += out[i] * (e == first ? a : b) / (a + b) * config.scale();
         }
       }
+    }
+
+    /** Scores, and -1 for experts of groups whose two best have smaller sums than others. */
+    private double[] ofBestGroups(double[] scores) {
+      int groups = config.groups().count();
+      int each = scores.length / groups;
+      List<Integer> order = new java.util.ArrayList<>();
+      double[] sums = new double[groups];
+      for (int g = 0; g < groups; g++) {
+        double[] own = java.util.Arrays.copyOfRange(scores, g * each, (g + 1) * each);
+        java.util.Arrays.sort(own);
+        sums[g] = own[each - 1] + (each > 1 ? own[each - 2] : 0);
+        order.add(g);
+      }
+      order.sort((g, h) -> Double.compare(sums[h], sums[g]));
+      double[] allowed = scores.clone();
+      for (int g : order.subList(config.groups().taken(), groups)) {
+        java.util.Arrays.fill(allowed, g * each, (g + 1) * each, -1e300);
+      }
+      return allowed;
     }
 
     private static int best(double[] of, int but) {

@@ -1,0 +1,222 @@
+package org.kernbench.eval.training;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.kernbench.eval.training.TrainingBench.Setup;
+import org.kernbench.nn.experts.ExpertsConfig;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.layers.TransformerConfig.Latent;
+import org.kernbench.nn.layers.TransformerConfig.Style;
+import org.kernbench.nn.optim.Zero;
+import org.kernbench.nn.pipeline.LayerSplit;
+import org.kernbench.nn.pipeline.Schedule;
+import org.kernbench.tensor.DType;
+
+/**
+ * What a training step needs of a rank's memory, known before it runs. Weights, gradients and the
+ * optimizer's tensors are counted to the element; of activations what the backward pass reads, so
+ * at least: copies of operands and what is made on the way are apart.
+ */
+final class RankMemory {
+  private final Setup setup;
+  private final LayoutGrid grid;
+  private final TransformerConfig config;
+
+  /**
+   * Bytes that a rank holds at least.
+   *
+   * @param optimizer master copies and moments
+   * @param activations of all microbatches that are held at once
+   */
+  record Need(long weights, long gradients, long optimizer, long activations) {
+    long all() {
+      return weights + gradients + optimizer + activations;
+    }
+
+    /** All parts. */
+    String parts() {
+      return "weights %s, gradients %s, optimizer %s, activations %s"
+          .formatted(shown(weights), shown(gradients), shown(optimizer), shown(activations));
+    }
+  }
+
+  /**
+   * The memory of a step.
+   *
+   * @param grid the layout, that of the step or another
+   */
+  RankMemory(Setup setup, LayoutGrid grid) {
+    this.setup = setup;
+    this.grid = grid;
+    this.config = setup.config();
+  }
+
+  /** The need of the fullest rank of a pipeline. */
+  Need need() {
+    Optional<Schedule> schedule =
+        setup.pipe().schedule().filter(s -> grid.pp() == setup.pipe().pp());
+    int parts = schedule.map(Schedule::depth).orElse(grid.pp());
+    LayerSplit split =
+        schedule
+            .flatMap(s -> setup.pipe().split())
+            .orElseGet(() -> LayerSplit.even(config.layers(), parts));
+    Need most = new Need(0, 0, 0, 0);
+    for (int rank = 0; rank < grid.pp(); rank++) {
+      Need need = stages(of(rank, schedule), parts, split, held(rank, schedule));
+      most = need.all() > most.all() ? need : most;
+    }
+    return most;
+  }
+
+  private static List<Integer> of(int rank, Optional<Schedule> schedule) {
+    return schedule
+        .map(s -> s.stagesOf(rank).stream().map(s::part).toList())
+        .orElseGet(() -> List.of(rank));
+  }
+
+  /** Microbatches of a stage that are held at once, on average over a rank's stages, at least. */
+  private int held(int rank, Optional<Schedule> schedule) {
+    return schedule
+        .map(s -> Math.max(1, s.held(rank) / Math.max(1, s.stagesOf(rank).size())))
+        .orElseGet(() -> Math.min(setup.pipe().microbatches(), grid.pp() - rank));
+  }
+
+  private Need stages(List<Integer> own, int parts, LayerSplit split, int held) {
+    long elements = 0;
+    long kept = 0;
+    for (int part : own) {
+      boolean first = part == 0;
+      boolean last = part == parts - 1;
+      int from = split.blocks().subList(0, part).stream().mapToInt(Integer::intValue).sum();
+      for (int block = from; block < from + split.blocks().get(part); block++) {
+        elements += block(block);
+        kept += kept(block) * held;
+      }
+      elements += ends(first, last);
+      kept += last ? config.vocabulary() / grid.tp() : 0;
+    }
+    return need(elements, kept * rows() * setup.dtype().sizeBytes());
+  }
+
+  private Need need(long elements, long activations) {
+    DType type = setup.dtype();
+    long grad = type == DType.F64 ? 8 : 4;
+    long master = type == DType.F64 || type == DType.F32 ? 0 : 4;
+    long states = elements * (master + 2 * grad);
+    long ranks = (long) grid.dp() * grid.cp();
+    Zero zero = grid.zero();
+    return new Need(
+        elements * type.sizeBytes() / (zero == Zero.PARAMETERS ? ranks : 1),
+        elements * grad / (zero == Zero.PARAMETERS || zero == Zero.GRADIENTS ? ranks : 1),
+        zero == Zero.NONE ? states : states / ranks,
+        activations);
+  }
+
+  /** Tokens of a microbatch of a rank. */
+  private long rows() {
+    long samples = setup.batch() / grid.dp() / setup.pipe().microbatches();
+    return (long) setup.tokens() / grid.cp() * samples;
+  }
+
+  // ---- elements of parameters ----
+
+  /** What a rank has of a block. */
+  private long block(int block) {
+    long h = config.hidden();
+    boolean plain = config.style().isPlain();
+    long norms = plain ? 4 * h : 2 * h;
+    long biases = plain ? h + of(config.heads() + 2L * config.keyHeads()) : 0;
+    return norms + biases + attention() + feedForward(block);
+  }
+
+  /** What a tensor-parallel rank has of so many heads' elements. */
+  private long of(long heads) {
+    return heads * config.headSize() / grid.tp();
+  }
+
+  private long attention() {
+    if (config.latent().isEmpty()) {
+      return config.attentionElements() / grid.tp();
+    }
+    Latent l = config.latent().get();
+    long h = config.hidden();
+    long down = l.queryRank() * h + (l.keyRank() + l.turned()) * h;
+    return (config.attentionElements() - down) / grid.tp() + down + l.queryRank() + l.keyRank();
+  }
+
+  private long feedForward(int block) {
+    long h = config.hidden();
+    long matrices = config.style().isPlain() ? 2 : 3;
+    Optional<ExpertsConfig> experts = config.experts().filter(e -> block >= e.dense());
+    if (experts.isEmpty()) {
+      long biases = config.style().isPlain() ? config.ffn() / grid.tp() + h : 0;
+      return matrices * h * config.ffn() / grid.tp() + biases;
+    }
+    ExpertsConfig e = experts.get();
+    long ranks = (long) setup.experts().ep() * setup.experts().etp();
+    return e.experts() * h
+        + 3 * h * e.ffn() * e.experts() / ranks
+        + 3 * h * e.ffn() * e.shared() / grid.tp();
+  }
+
+  /** Tables, positions, and the last norm. */
+  private long ends(boolean first, boolean last) {
+    long h = config.hidden();
+    boolean plain = config.style().isPlain();
+    long table = config.vocabulary() * h / grid.tp();
+    long tables = first && last && setup.pipe().tied() ? 1 : (first ? 1 : 0) + (last ? 1 : 0);
+    return tables * table
+        + (first && plain ? config.maxSequence() * h : 0)
+        + (last ? (plain ? 2 : 1) * h : 0);
+  }
+
+  /** Elements of the matrices of a block, experts left out. */
+  static long block(TransformerConfig c) {
+    long mlp =
+        c.experts()
+            .map(e -> (long) e.experts() * c.hidden() + 3L * c.hidden() * e.ffn() * e.shared())
+            .orElse((c.style() == Style.LLAMA ? 3L : 2L) * c.hidden() * c.ffn());
+    return c.attentionElements() + mlp;
+  }
+
+  // ---- elements of activations for each token ----
+
+  /**
+   * What a block keeps: inputs of its products and norms, what attention and activations are made
+   * of.
+   */
+  private long kept(int block) {
+    int between = setup.sp() ? grid.tp() : 1;
+    long h = config.hidden() / between;
+    return switch (grid.recompute()) {
+      case FULL -> h;
+      case ATTENTION -> 3 * h + inner(block);
+      case NONE -> 4 * h + heads() + inner(block);
+    };
+  }
+
+  private long heads() {
+    long queries = (long) config.heads() * config.headSize();
+    long keys = (long) config.keyHeads() * (config.headSize() + config.valueSize());
+    long out = (long) config.heads() * config.valueSize();
+    return (queries + keys + out) / grid.tp();
+  }
+
+  private long inner(int block) {
+    Optional<ExpertsConfig> experts = config.experts().filter(e -> block >= e.dense());
+    if (experts.isEmpty()) {
+      return (config.style().isPlain() ? 2L : 3L) * config.ffn() / grid.tp();
+    }
+    ExpertsConfig e = experts.get();
+    long copies = (long) e.topK() * (2L * config.hidden() + 3L * e.ffn() / setup.experts().etp());
+    return copies / (setup.sp() ? grid.tp() : 1) + 3L * e.shared() * e.ffn() / grid.tp();
+  }
+
+  /** Bytes as people read them. */
+  static String shown(long bytes) {
+    return bytes < 1L << 20
+        ? String.format(Locale.ROOT, "%.1f KiB", bytes / 1024.0)
+        : String.format(Locale.ROOT, "%.2f GiB", bytes / (double) (1L << 30));
+  }
+}

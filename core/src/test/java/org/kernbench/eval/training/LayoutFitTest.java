@@ -1,0 +1,177 @@
+package org.kernbench.eval.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.Runner;
+import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.eval.training.TrainingBench.Scope;
+import org.kernbench.eval.training.TrainingBench.Setup;
+import org.kernbench.nn.Ranks;
+import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.nn.layers.Init;
+import org.kernbench.nn.layers.Recompute;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.layers.TransformerStage;
+import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.parallel.ExpertGroups;
+import org.kernbench.nn.parallel.ParallelLayout;
+import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
+import org.kernbench.nn.pipeline.LayerSplit;
+import org.kernbench.tensor.DType;
+
+/** What a layout needs against the parameters that a model has, and what is told before a run. */
+class LayoutFitTest {
+  private static Setup setup(TransformerConfig config, int tp, int pp, boolean tied) {
+    Pipe pipe =
+        Pipe.of(new Pipe.Asked(pp, 2, "1f1b", 1, Pipe.EVEN), config.layers(), tied, Recompute.NONE);
+    return new Setup(
+        config,
+        Scope.STEP,
+        48,
+        2,
+        tp,
+        1,
+        1,
+        true,
+        DType.BF16,
+        DType.BF16,
+        ContextExchange.ALL_GATHER,
+        DataParallel.DEFAULT,
+        Fault.NONE,
+        pipe,
+        ExpertGroups.Sizes.NONE);
+  }
+
+  /** Elements that the ranks of the fullest stage have, from the parameters themselves. */
+  private static long elements(Setup s) {
+    long[] most = new long[1];
+    Ranks.run(
+        s.tp(),
+        Mode.TIME,
+        w -> {
+          ParallelLayout layout =
+              s.expertSizes()
+                  .map(e -> ParallelLayout.create(w.distributed(), s.tp(), 1, 1, true, e))
+                  .orElseGet(() -> ParallelLayout.create(w.distributed(), s.tp(), 1, 1, true));
+          LayerSplit split = LayerSplit.even(s.config().layers(), s.pipe().pp());
+          for (int stage = 0; stage < s.pipe().pp(); stage++) {
+            long elements = 0;
+            Init init = new Init(w.torch(), DType.BF16, 7, 0.1);
+            for (Parameter p :
+                new TransformerStage(s.config(), layout, init, split.range(stage, s.pipe().tied()))
+                    .parameters()) {
+              elements += p.shape().elements();
+            }
+            most[0] = Math.max(most[0], elements);
+          }
+        });
+    return most[0];
+  }
+
+  /** To the element: weights in bf16, gradients, masters and two moments in f32. */
+  @Test
+  void need_isThatOfTheParameters() {
+    for (String model : List.of("tiny-gpt", "tiny-llama", "tiny-moe", "tiny-deepseek")) {
+      for (int tp = 1; tp <= 2; tp++) {
+        for (int pp = 1; pp <= 3; pp++) {
+          for (boolean tied : new boolean[] {false, true}) {
+            Setup s = setup(TrainingBench.shape(model, 5), tp, pp, tied);
+            long elements = elements(s);
+            RankMemory.Need need = new RankMemory(s, LayoutGrid.of(s)).need();
+            String what = model + " " + LayoutGrid.of(s) + " tied " + tied;
+            assertThat(need.weights()).as(what).isEqualTo(2 * elements);
+            assertThat(need.gradients()).as(what).isEqualTo(4 * elements);
+            assertThat(need.optimizer()).as(what).isEqualTo(12 * elements);
+          }
+        }
+      }
+    }
+  }
+
+  private static Map<String, Object> run(String... params) {
+    RunOptions options = RunOptions.DEFAULT.withMode(Mode.TIME).withParams(List.of(params));
+    return Runner.of("test", Progress.SILENT)
+        .run(BenchRegistry.standard().find("train-step"), options)
+        .metrics();
+  }
+
+  /** The estimate is what is kept at least: no run holds less, and recomputation less than none. */
+  @Test
+  void activations_areAtMostWhatARunHolds() {
+    List<Double> held = new ArrayList<>();
+    List<Long> needed = new ArrayList<>();
+    for (Recompute again : Recompute.values()) {
+      Map<String, Object> metrics =
+          run(
+              "model=tiny-llama",
+              "tp=1",
+              "pp=2",
+              "microbatches=2",
+              "spread=lead",
+              "recompute=" + again);
+      double most =
+          Arrays.stream(String.valueOf(metrics.get("held_by_rank")).split(" "))
+              .mapToDouble(kib -> Double.parseDouble(kib.replace("KiB", "")))
+              .max()
+              .orElseThrow();
+      Setup s = setup(TrainingBench.shape("tiny-llama", 2).with(2, 96), 1, 2, false);
+      LayoutGrid grid = LayoutGrid.of(s);
+      LayoutGrid other =
+          new LayoutGrid(grid.tp(), grid.cp(), grid.dp(), grid.pp(), grid.zero(), again);
+      long need = new RankMemory(s, other).need().activations();
+      assertThat(need / 1024.0).isBetween(1.0, most);
+      held.add(most);
+      needed.add(need);
+      assertThat(metrics.get("needs")).asString().contains(" of a rank: weights ");
+      assertThat(metrics.get("memory")).asString().contains("at most on a PE");
+    }
+    assertThat(held.get(0)).isGreaterThan(held.get(1));
+    assertThat(held.get(1)).isGreaterThan(held.get(2));
+    assertThat(needed.get(0)).isGreaterThan(needed.get(1));
+    assertThat(needed.get(1)).isGreaterThan(needed.get(2));
+  }
+
+  /** The nearest by doublings: 6/5 and 3/2; 5/4 and 3/2; 6/5 and 2. */
+  @Test
+  void severalThingsWrong_areToldAtOnceWithLayoutsThatCanBe() {
+    assertThatThrownBy(() -> run("tp=5", "batch=3", "dp=2"))
+        .isInstanceOf(UsageException.class)
+        .hasMessage(
+            "batch is 3, dp 2; expected a batch that dp divides; tp is 5; expected a divisor of 12,"
+                + " so that every rank has as many of 12 heads, 12 heads of keys, 96 inner features,"
+                + " 96 ids; tokens is 48; expected a multiple of 5, so that every rank has as many;"
+                + " expected one that fits, e.g. tp=6 cp=1 dp=3 pp=1; tp=4 cp=1 dp=3 pp=1;"
+                + " tp=6 cp=1 dp=1 pp=1");
+  }
+
+  /** Eight billion parameters take 16 bytes each, 48 GiB are a cube's: a rank's part must fit. */
+  @Test
+  void tooLarge_isToldWhatFits() {
+    String[] params = {
+      "model=llama-3.1-8b",
+      "layers=32",
+      "vocabulary=128256",
+      "tp=1",
+      "dp=2",
+      "rank_level=cube",
+      "tokens=1024",
+      "batch=4"
+    };
+    assertThatThrownBy(() -> run(params))
+        .isInstanceOf(UsageException.class)
+        .hasMessageStartingWith("layout tp=1 cp=1 dp=2 pp=1 needs at least 1")
+        .hasMessageContaining("a cube has 48.00 GiB; expected one that fits, e.g. tp=2 ")
+        .hasMessageContaining("zero=");
+  }
+}
