@@ -39,11 +39,6 @@ import org.kernbench.sim.Rate;
 public final class Machine {
   private static final Side[] SIDES = Side.values();
 
-  /** The most virtual channels that are of use, in a network of so many dimensions. */
-  static int phases(int dimensions) {
-    return 2 * Math.max(2, dimensions) + 2;
-  }
-
   private final MachineConfig config;
   private final ConfigTree tree;
   private final String configText;
@@ -57,6 +52,7 @@ public final class Machine {
   private final int firstSipLink;
   private final int host;
   private final boolean uncontended;
+  private final RoutePhases phases;
 
   /**
    * A machine from checked values.
@@ -80,6 +76,7 @@ public final class Machine {
     firstSipLink = firstHostLink + 2 * sips();
     host = sips() * template.nodes;
     uncontended = dimensions().stream().allMatch(Dimension::uncontended);
+    phases = new RoutePhases(this, network, firstSipLink);
   }
 
   private Machine(Machine other, List<Problem> warnings) {
@@ -95,6 +92,7 @@ public final class Machine {
     firstSipLink = other.firstSipLink;
     host = other.host;
     uncontended = other.uncontended;
+    phases = other.phases;
     this.warnings = List.copyOf(warnings);
   }
 
@@ -400,64 +398,7 @@ public final class Machine {
    * M_CPU or the host.
    */
   public int[] soleFeeders() {
-    int links = linkCount();
-    int[] start = new int[nodeCount() + 2];
-    for (int id = 0; id < links; id++) {
-      start[linkTo(id) + 2]++;
-      if (linkKind(id).isMemoryPort()) {
-        start[linkFrom(id) + 2]++;
-      }
-    }
-    for (int i = 2; i < start.length; i++) {
-      start[i] += start[i - 1];
-    }
-    int[] into = new int[start[start.length - 1]];
-    for (int id = 0; id < links; id++) {
-      into[start[linkTo(id) + 1]++] = id;
-      if (linkKind(id).isMemoryPort()) {
-        into[start[linkFrom(id) + 1]++] = id;
-      }
-    }
-    int[] feeders = new int[links];
-    for (int id = 0; id < links; id++) {
-      int from = linkFrom(id);
-      feeders[id] =
-          linkKind(id).isMemoryPort() ? -1 : soleFeeder(id, into, start[from], start[from + 1]);
-    }
-    return feeders;
-  }
-
-  /**
-   * The only link from which one can be entered, -1 without one.
-   *
-   * @param into links that lead to where it begins
-   */
-  int soleFeeder(int id, List<Integer> into) {
-    int[] all = into.stream().mapToInt(Integer::intValue).toArray();
-    return soleFeeder(id, all, 0, all.length);
-  }
-
-  private int soleFeeder(int id, int[] into, int first, int end) {
-    int to = linkTo(id);
-    if (isSource(linkFrom(id)) || leavesSums(id)) {
-      return -1;
-    }
-    int found = -1;
-    for (int i = first; i < end; i++) {
-      int other = into[i];
-      if (linkFrom(other) != to) {
-        if (found >= 0) {
-          return -1;
-        }
-        found = other;
-      }
-    }
-    return found;
-  }
-
-  /** Whether a link leaves a switch that adds up, which then is a source. */
-  private boolean leavesSums(int id) {
-    return kindOf(linkFrom(id)) == NodeKind.SWITCH && dimensions().get(dimensionOf(id)).reduces();
+    return new Feeders(this).all();
   }
 
   /**
@@ -568,17 +509,10 @@ public final class Machine {
     return y * width + x;
   }
 
-  private NodeKind kindOf(int node) {
+  NodeKind kindOf(int node) {
     return node >= host
         ? node == host ? NodeKind.HOST : network.relayKind(node - host - 1)
         : template.nodeKind(node % template.nodes);
-  }
-
-  private boolean isSource(int node) {
-    return switch (kindOf(node)) {
-      case PE, HBM, SRAM, M_CPU, HOST -> true;
-      case ROUTER, HBM_CONTROLLER, SRAM_CONTROLLER, IO, SWITCH, NIC -> false;
-    };
   }
 
   /**
@@ -829,63 +763,7 @@ public final class Machine {
    * @param route links in order, as {@link #route} gives them
    */
   public int[] virtualChannels(int[] route) {
-    int[] channels = new int[route.length];
-    int count = fabric().virtualChannels();
-    if (count > 1) {
-      int[] channel = phaseChannels(count);
-      int[] phases = phases(route);
-      for (int i = 0; i < route.length; i++) {
-        channels[i] = channel[phases[i]];
-      }
-    }
-    return channels;
-  }
-
-  /** Phase 2 a is along axis a, 2 a + 1 beyond its wrap link; then a package, then a cube. */
-  private int[] phases(int[] route) {
-    int[] phases = new int[route.length];
-    int lastBetween = -1;
-    int lastCrossing = -1;
-    for (int i = 0; i < route.length; i++) {
-      LinkKind kind = linkKind(route[i]);
-      if (kind.isBetweenSips()) {
-        lastBetween = i;
-      }
-      if (kind == LinkKind.CUBE_TO_CUBE || kind == LinkKind.CUBE_TO_IO) {
-        lastCrossing = i;
-      }
-    }
-    int package0 = 2 * network.axes();
-    int phase = 0;
-    int next = 0; // the next link between packages
-    for (int i = 0; i < route.length; i++) {
-      if (i > lastBetween) {
-        phases[i] = i > lastCrossing ? package0 + 1 : package0;
-        continue;
-      }
-      while (next < i || !linkKind(route[next]).isBetweenSips()) {
-        next++;
-      }
-      int link = route[next] - firstSipLink;
-      phase = Math.max(phase, 2 * network.axisOf(link)); // from the turn on
-      if (next == i && network.isWrap(link)) {
-        phase |= 1;
-      }
-      phases[i] = phase;
-    }
-    return phases;
-  }
-
-  private int[] phaseChannels(int count) {
-    int[] channel = new int[phases(network.axes())];
-    int rank = -1;
-    for (int phase = 0; phase < channel.length; phase++) {
-      if (hasPhase(phase)) {
-        rank++;
-      }
-      channel[phase] = Math.max(0, rank - Math.max(0, phaseCount() - count));
-    }
-    return channel;
+    return phases.virtualChannels(route);
   }
 
   /**
@@ -893,24 +771,7 @@ public final class Machine {
    * packets choose among several ({@code fabric.router}).
    */
   public int phaseCount() {
-    int count = 0;
-    for (int phase = 0; phase < phases(network.axes()); phase++) {
-      count += hasPhase(phase) ? 1 : 0;
-    }
-    return count;
-  }
-
-  /** A package of one cube has no traffic of its own that could wait for what passes through. */
-  private boolean hasPhase(int phase) {
-    int axis = phase / 2;
-    if (axis == network.axes()) {
-      return cubesPerSip() > 1;
-    }
-    if (phase % 2 == 1) {
-      return network.wrapsAlong(axis);
-    }
-    boolean goes = sips() > 1 && network.axisSize(axis) > 1;
-    return goes || (axis == 0 && cubesPerSip() == 1);
+    return phases.count();
   }
 
   /** Uncontended time of a launch from the host to a PE, over IO CPU and M_CPU, ps. */

@@ -595,7 +595,7 @@ final class MachineReader {
     }
     long flit = map.size("flit");
     Optional<RouterSpec> router = RouterReader.router(map, hbm);
-    int most = router.isPresent() ? RouterSpec.MOST_CHANNELS : Machine.phases(dimensions);
+    int most = router.isPresent() ? RouterSpec.MOST_CHANNELS : RoutePhases.most(dimensions);
     int channels = map.integerOr("virtual_channels", "auto", 1, most);
     long buffer =
         map.isText("buffer", "unlimited")

@@ -200,13 +200,14 @@ public final class Symmetry {
         }
       }
     }
+    Feeders links = new Feeders(machine);
     int[] feeders = new int[classes()];
     for (int c = 0; c < feeders.length; c++) {
       int id = linkOf(c);
       int found =
           machine.linkKind(id).isMemoryPort()
               ? -1
-              : machine.soleFeeder(id, into.getOrDefault(machine.linkFrom(id), List.of()));
+              : links.of(id, into.getOrDefault(machine.linkFrom(id), List.of()));
       feeders[c] = found < 0 ? -1 : classOf(found);
     }
     return feeders;

@@ -4,7 +4,7 @@ package org.kernbench.device.fabric;
  * Flits in a buffer at the end of a link, those that are on the link included, oldest first: of
  * each its packet, the hop after this one, and when its tail is here. At a source they are packets.
  */
-abstract sealed class FlitQueue permits BufferedChannel, RouterInput {
+abstract class FlitQueue {
   // a ring
   private BufferedPacket[] packets = new BufferedPacket[8];
   private int[] hops = new int[8];

@@ -2,9 +2,6 @@ package org.kernbench.device.fabric;
 
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.TransferLog;
-import org.kernbench.machine.Machine;
-import org.kernbench.machine.Symmetry;
-import org.kernbench.sim.Simulation;
 
 /** What moves bytes over the links of a machine. */
 public interface Interconnect {
@@ -22,20 +19,6 @@ public interface Interconnect {
      * one of its chunks waited longest behind a chunk of another transfer, -1 if none did.
      */
     void onDelivered(int arg, long timePs, long waitPs, int worstLink);
-  }
-
-  /**
-   * The links of a machine: with finite buffers, and routers that are clocked, if it says so.
-   *
-   * @param folded the shifts by which packages are folded, null for none; never with buffers
-   */
-  static Interconnect of(Simulation sim, Machine machine, @Nullable Symmetry folded) {
-    if (machine.fabric().router().isPresent()) {
-      return RouterFabric.of(sim, machine);
-    }
-    return machine.fabric().isBuffered()
-        ? BufferedFabric.of(sim, machine)
-        : Fabric.of(sim, machine, folded);
   }
 
   /**

@@ -21,6 +21,7 @@ import org.kernbench.device.Reused;
 import org.kernbench.device.Watch;
 import org.kernbench.device.fabric.Fabric;
 import org.kernbench.device.fabric.FabricRoute;
+import org.kernbench.device.fabric.Fabrics;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.MemorySpan;
 import org.kernbench.device.log.OpLog;
@@ -94,7 +95,7 @@ final class TimedExecutor
     this.log = parts.log;
     follow(null);
     this.contexts = machine.pe().cpu().contexts() + 1;
-    this.fabric = Interconnect.of(sim, machine, parts.folded);
+    this.fabric = Fabrics.of(sim, machine, parts.folded);
     if (options.opLogLimit() > 0) {
       fabric.recordIn(log.transfers());
     }

@@ -3,6 +3,7 @@ package org.kernbench.eval.traffic;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import org.kernbench.device.fabric.FabricRoute;
+import org.kernbench.device.fabric.Fabrics;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.Ties;
 import org.kernbench.machine.Machine;
@@ -78,7 +79,7 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
     this.chance = (long) Math.ceil(load / offer.flits * 0x1p53);
     this.routes = routes;
     this.handler = sim.register(this);
-    this.links = Interconnect.of(sim, machine, null);
+    this.links = Fabrics.of(sim, machine, null);
     this.ties = Ties.of(machine);
     this.random = new SplittableRandom(offer.seed);
     this.ordinals = new int[nodes.count()];
