@@ -52,7 +52,7 @@ final class MeasuredChoice {
       description = "Rows at once (default: one per processor).")
   private @Nullable Integer jobs;
 
-  /** Reads the table. */
+  /** Reads the table; what is wrong with it is said before the question for a machine. */
   MeasuredFile read(@Nullable String file, String command) {
     if (file == null || file.isBlank()) {
       throw new UsageException(command + " wants a table of measured runs; expected a CSV file");
