@@ -80,7 +80,7 @@ final class ReleaseTest {
   private void checkProjectOfMaven() throws Exception {
     String page = Files.readString(House.ROOT.resolve("docs/releases.md"));
     String maven = "mvn -q -B -ntp -Dmaven.repo.local=" + folder.resolve("repository");
-    run(Map.of(), "sh", "-c", "cp -Rl ~/.m2/repository . 2>/dev/null || mkdir repository");
+    run(Map.of(), "sh", "-c", "cp -Rl ~/.m2/repository . 2>/dev/null || mkdir -p repository");
     for (String line :
         page.lines().filter(l -> l.startsWith("mvn install:install-file")).toList()) {
       run(Map.of(), "sh", "-c", "cd first && " + line.replaceFirst("^mvn", maven));
