@@ -2,6 +2,7 @@ package org.kernbench.cli;
 
 import java.util.List;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.cli.text.ParameterCompletion;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.benches.BenchRegistry;
@@ -27,6 +28,7 @@ import picocli.CommandLine.Spec;
     footerHeading = "%nExamples%n",
     footer = {
       "  source <(kernbench completion)                              this shell, bash or zsh",
+      "  echo 'source <(kernbench completion)' >> ~/.zshrc",
       "  kernbench completion > ~/.local/share/bash-completion/completions/kernbench",
     })
 final class CompletionCommand implements Callable<Integer> {
@@ -37,8 +39,12 @@ final class CompletionCommand implements Callable<Integer> {
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
-  @Parameters(index = "0", arity = "0..1", paramLabel = "SHELL", description = "bash or zsh.")
-  private String shell = "bash";
+  @Parameters(
+      arity = "0..1",
+      paramLabel = "SHELL",
+      hidden = true,
+      description = "For whom; both read the same script.")
+  private @Nullable String shell;
 
   @Option(
       names = {"-h", "--help"},
@@ -53,9 +59,9 @@ final class CompletionCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (!SHELLS.contains(shell)) {
+    if (shell != null && !SHELLS.contains(shell)) {
       throw new UsageException(
-          "completion: got \"%s\"; expected bash or zsh, which one script serves: source <(kernbench completion)"
+          "completion: got \"%s\"; expected bash or zsh, for which there is one script"
               .formatted(shell));
     }
     CommandLine root = spec.root().commandLine();
