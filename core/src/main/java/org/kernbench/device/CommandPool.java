@@ -3,8 +3,8 @@ package org.kernbench.device;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The commands of one PE that can serve again: each sort by itself, and of one PE, so that a command
- * finds the other records of its PE in the same cache.
+ * The commands of one PE that can serve again: each sort by itself, and of one PE, so that a
+ * command finds the other records of its PE in the same cache.
  */
 final class CommandPool {
   private final ProcessingElement pe;

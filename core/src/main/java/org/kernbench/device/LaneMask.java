@@ -17,7 +17,9 @@ public record LaneMask(Register register, int offset, int elementBytes, Lane oth
   /** The bytes of one element. */
   public record Lane(long bits) {}
 
-  /** The lanes that the bools count as they are now, which are in {@code data} from {@code at} on. */
+  /**
+   * The lanes that the bools count as they are now, which are in {@code data} from {@code at} on.
+   */
   public CountedLanes lanes(byte[] data, int at) {
     return new BoolLanes(data, at + offset, elementBytes, other.bits);
   }

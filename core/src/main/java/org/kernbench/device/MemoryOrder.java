@@ -76,7 +76,9 @@ final class MemoryOrder {
       op.after = null;
     }
 
-    /** The oldest access issued before {@code op} that touches the same bytes; null if none does. */
+    /**
+     * The oldest access issued before {@code op} that touches the same bytes; null if none does.
+     */
     @Nullable AccessOp conflictWith(AccessOp op) {
       for (AccessOp m = first; m != null && m.order < op.order; m = m.after) {
         if (m.overlaps(op)) {

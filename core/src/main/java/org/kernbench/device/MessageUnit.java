@@ -300,11 +300,7 @@ final class MessageUnit {
           slot of %s bytes at once; send less at a time, or let ipcq.slot_size be larger\
           """
               .formatted(
-                  op.end().direction,
-                  op.pe.pe,
-                  parts.atLine(op.line),
-                  op.bytes,
-                  ipcq.slotBytes()));
+                  op.end().direction, op.pe.pe, parts.atLine(op.line), op.bytes, ipcq.slotBytes()));
     }
   }
 
@@ -399,7 +395,9 @@ final class MessageUnit {
     byte[] sum = first.payload;
     int at = first.payloadOffset;
     for (MessageOp next : parts.subList(1, parts.size())) {
-      sum = ComputeKernels.combine(of.op(), of.type(), sum, at, next.payload, next.payloadOffset, first.bytes);
+      sum =
+          ComputeKernels.combine(
+              of.op(), of.type(), sum, at, next.payload, next.payloadOffset, first.bytes);
       at = 0;
     }
     return sum;

@@ -6,9 +6,8 @@ import org.kernbench.device.log.OpKind;
 
 /**
  * A command on its way from issue to completion: here what all have in common, which is all of a
- * fence or of a task for the tile scheduler. Pooled, each sort by itself (see {@link
- * CommandPool}): with thousands of PEs in step the lines of the cache that a command takes are
- * what it costs.
+ * fence or of a task for the tile scheduler. Pooled, each sort by itself (see {@link CommandPool}):
+ * with thousands of PEs in step the lines of the cache that a command takes are what it costs.
  */
 class Op extends TimedRegister.Reader {
   final int index;

@@ -13,12 +13,9 @@ import org.kernbench.device.fabric.Fabric;
 import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.MemorySpan;
-import org.kernbench.device.fabric.Ties;
-import org.kernbench.device.log.CostModel;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.OpTally;
 import org.kernbench.device.log.TransferLog;
-import org.kernbench.device.memory.Memories;
 import org.kernbench.device.memory.MmuCounts;
 import org.kernbench.device.memory.PageMap;
 import org.kernbench.device.reuse.LaunchMemo;
@@ -26,7 +23,6 @@ import org.kernbench.device.reuse.MemoHost;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
-import org.kernbench.machine.Symmetry;
 import org.kernbench.machine.spec.TlbFill;
 import org.kernbench.sim.ApartSimulation;
 import org.kernbench.sim.EventHandler;
@@ -246,7 +242,8 @@ final class TimedExecutor
       }
     }
     launch.arrivalPs = sim.nowPs() + arrival;
-    List<Integer> after = spec.after().stream()
+    List<Integer> after =
+        spec.after().stream()
             .map(l -> (LaunchState) l)
             .filter(LaunchState::isUnderWay)
             .map(l -> l.id)

@@ -441,9 +441,8 @@ final class TimedPe extends ProcessingElement implements MemoPe {
   /**
    * {@inheritDoc}
    *
-   * <p>What only this PE can see (its engines, its registers) is settled
-   * ahead as far as it is certain, in one go; that costs no event and finds the records of the PE
-   * at hand.
+   * <p>What only this PE can see (its engines, its registers) is settled ahead as far as it is
+   * certain, in one go; that costs no event and finds the records of the PE at hand.
    */
   @Override
   void complete(Op op, long endPs) {

@@ -278,7 +278,8 @@ final class World implements EventHandler, Interconnect.Sink {
     if (mask == null) {
       memories.read(op.physical, op.region(), op.out.data(), op.outOffset);
     } else {
-      memories.read(op.physical, op.region(), op.lanes(mask), op.firstLane, op.out.data(), op.outOffset);
+      memories.read(
+          op.physical, op.region(), op.lanes(mask), op.firstLane, op.out.data(), op.outOffset);
     }
   }
 

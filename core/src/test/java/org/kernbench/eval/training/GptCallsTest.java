@@ -81,7 +81,9 @@ final class GptCallsTest {
   @Test
   void softmax_unfused_movesEveryStepInF32() {
     List<GptCalls> calls =
-        java.util.stream.Stream.of(1, 2, 4).map(b -> new GptCalls(1024, 16, 1024, b, 8, 51200)).toList();
+        java.util.stream.Stream.of(1, 2, 4)
+            .map(b -> new GptCalls(1024, 16, 1024, b, 8, 51200))
+            .toList();
     long scores = 16 / 8 * 1024 * 1024;
 
     assertThat(moreThanFused(calls.stream().map(GptCalls::forward).toList()))
@@ -90,7 +92,10 @@ final class GptCallsTest {
         .isEqualTo((41 - 6) * scores);
   }
 
-  /** Of one sample, unfused, beside two and four: those tell what else is of a sample and what is not. */
+  /**
+   * Of one sample, unfused, beside two and four: those tell what else is of a sample and what is
+   * not.
+   */
   private static long moreThanFused(List<List<StepCall>> samples) {
     long two = bytes(samples.get(1));
     long ofOne = (bytes(samples.get(2)) - two) / 2;
