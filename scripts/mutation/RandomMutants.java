@@ -604,8 +604,7 @@ final class RandomMutants {
 
   /** Verdicts hold for the same sources and tests: a run goes on there. */
   private static Path journal() throws IOException {
-    return WORK.resolve(
-        "verdicts-" + hash(List.of(Files.readString(WORK.resolve("built-tests")))));
+    return WORK.resolve("verdicts-" + hash(List.of(Files.readString(WORK.resolve("built-tests")))));
   }
 
   /** What no test noticed may be noticed with more time or more tests. */
@@ -620,7 +619,8 @@ final class RandomMutants {
   private synchronized void note(Path journal, Verdict v) throws IOException {
     String by = v.by.replaceAll("\\s+", " ");
     String line =
-        String.join("\t", key(v.mutation), v.how, by, "" + v.ran, "" + v.reach, "" + v.ms, effort());
+        String.join(
+            "\t", key(v.mutation), v.how, by, "" + v.ran, "" + v.reach, "" + v.ms, effort());
     Files.writeString(journal, line + "\n", CREATE, StandardOpenOption.APPEND);
   }
 

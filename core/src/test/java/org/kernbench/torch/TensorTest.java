@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -263,6 +265,34 @@ final class TensorTest {
         .isInstanceOf(ShapeException.class)
         .hasMessageContaining("tensor t: index [2, 0] is out of range for shape [2, 3]");
     assertThatThrownBy(() -> t.get(0)).isInstanceOf(ShapeException.class);
+  }
+
+  @Test
+  void closed_everyUse_isRefusedByItsName() {
+    Tensor gone = torch.empty(Shape.of(2), DType.F32, "gone");
+    Tensor here = torch.zeros(Shape.of(2), DType.F32, "here");
+    gone.close();
+    Map<String, Runnable> uses = new LinkedHashMap<>();
+    uses.put("view", () -> gone.view(0, Shape.of(1), "part"));
+    uses.put("copyInPlace", () -> gone.copyInPlace(here));
+    uses.put("copyInPlace from", () -> here.copyInPlace(gone));
+    uses.put("copyInPlace ", () -> gone.copyInPlace(new float[2]));
+    uses.put("copyInPlace  ", () -> gone.copyInPlace(new double[2]));
+    uses.put("copyInPlace   ", () -> gone.copyInPlace(new byte[8]));
+    uses.put(
+        "copyInPlace    ",
+        () -> gone.copyInPlace(java.lang.foreign.MemorySegment.ofArray(new byte[8])));
+    uses.put("fillInPlace", () -> gone.fillInPlace(1));
+    uses.put("toMemory", () -> gone.toMemory(java.lang.foreign.MemorySegment.ofArray(new byte[8])));
+    uses.put("get", () -> gone.get(0));
+
+    uses.forEach((name, use) ->
+        assertThatThrownBy(use::run)
+            .as(name)
+            .isInstanceOf(SimulationException.class)
+            .hasMessage(
+                name.strip() + " of tensor gone, which is closed; use it before it is closed"));
+    assertThat(here.toDoubles()).containsExactly(0, 0);
   }
 
   @Test

@@ -73,6 +73,43 @@ final class GptCallsTest {
     assertThat(unfused.backward()).hasSize(fused.backward().size() + 4);
   }
 
+  /**
+   * What the kernels of their own move more than the fused one, of each score. Forwards to f32 (2 +
+   * 4), scale (8), mask of a byte (9), softmax (8), to f16 (4 + 2) are 37 for 4; backwards to f32
+   * (6), softmax of two (12), mask (9), scale (8), to f16 (6) are 41 for 6.
+   */
+  @Test
+  void softmax_unfused_movesEveryStepInF32() {
+    List<GptCalls> calls =
+        java.util.stream.Stream.of(1, 2, 4)
+            .map(b -> new GptCalls(1024, 16, 1024, b, 8, 51200))
+            .toList();
+    long scores = 16 / 8 * 1024 * 1024;
+
+    assertThat(moreThanFused(calls.stream().map(GptCalls::forward).toList()))
+        .isEqualTo((37 - 4) * scores);
+    assertThat(moreThanFused(calls.stream().map(GptCalls::backward).toList()))
+        .isEqualTo((41 - 6) * scores);
+  }
+
+  /**
+   * Of one sample, unfused, beside two and four: those tell what else is of a sample and what is
+   * not.
+   */
+  private static long moreThanFused(List<List<StepCall>> samples) {
+    long two = bytes(samples.get(1));
+    long ofOne = (bytes(samples.get(2)) - two) / 2;
+    return bytes(samples.get(0)) - (two - ofOne);
+  }
+
+  private static long bytes(List<StepCall> calls) {
+    long bytes = 0;
+    for (StepCall call : calls) {
+      bytes += call instanceof Stream s ? s.read() + s.written() : 0;
+    }
+    return bytes;
+  }
+
   private static long softmaxes(GptCalls calls) {
     return calls.forward().stream()
         .filter(c -> c instanceof Stream s && s.kind() == OperationClass.SOFTMAX)
