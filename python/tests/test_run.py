@@ -26,7 +26,7 @@ class RunTest(unittest.TestCase):
         self.assertTrue(result.ok and result.correct)
         self.assertIsInstance(result.breakdown["ns"], np.ndarray)
         self.assertAlmostEqual(float(result.breakdown["ns"].sum()), 3003.352, places=6)
-        self.assertEqual(result.to_dict()["machine"], {"name": "sip-2026", "hash": "3317409dc782"})
+        self.assertEqual(result.to_dict()["machine"], {"name": "sip-2026", "hash": "f27b17d2b079"})
 
     def test_machine_is_changed_in_copies(self) -> None:
         machine = kb.Machine("sip-2026")
