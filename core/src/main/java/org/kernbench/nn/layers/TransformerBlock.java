@@ -97,15 +97,14 @@ public final class TransformerBlock implements Module {
   }
 
   private Variable feedForward(Graph graph, Variable x, SequencePart part) {
-    if (experts == null && mlp == null) {
-      throw new IllegalStateException(
-          "bug: " + name + " has neither experts nor a feed-forward part");
-    }
+    Optional<Variable> ofAll = Optional.ofNullable(mlp).map(dense -> dense.forward(graph, x));
     if (experts == null) {
-      return mlp.forward(graph, x);
+      return ofAll.orElseThrow(() ->
+          new IllegalStateException(
+              "bug: " + name + " has neither experts nor a feed-forward part"));
     }
     Variable chosen = experts.forward(graph, x, part);
-    return mlp == null ? chosen : graph.add(chosen, mlp.forward(graph, x));
+    return ofAll.map(y -> graph.add(chosen, y)).orElse(chosen);
   }
 
   @Override
