@@ -6,9 +6,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.SwitchSums;
+import org.kernbench.device.log.ComputeKernels;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -30,7 +32,8 @@ import org.kernbench.sim.Rate;
  * start at that later time without an event for the credit itself.
  */
 final class MessageUnit {
-  private final TimedExecutor executor;
+  private final MachineParts parts;
+  private final Function<Pe, ProcessingElement> pes;
   private final Machine machine;
   private final boolean values;
   private final IpcqSpec ipcq;
@@ -42,18 +45,19 @@ final class MessageUnit {
   private final boolean streamed;
   private final TransferLog transfers;
 
-  /** Installs the queues of a plan. */
-  MessageUnit(TimedExecutor executor, QueuePlan plan) {
-    this.executor = executor;
-    this.machine = executor.machine;
-    this.values = executor.mode == Mode.FULL;
-    this.transfers = executor.log.transfers();
+  /** Installs the queues of a plan on the PEs that it names. */
+  MessageUnit(MachineParts parts, Function<Pe, ProcessingElement> pes, QueuePlan plan) {
+    this.parts = parts;
+    this.pes = pes;
+    this.machine = parts.machine;
+    this.values = parts.mode == Mode.FULL;
+    this.transfers = parts.log.transfers();
     this.ipcq = plan.spec();
     this.slots = ipcq.slots();
     this.streamed = ipcq.slotAccess() == SlotAccess.STREAMED;
     this.slotCost = ipcq.serialCost().get(ipcq.bufferKind());
     this.queues = new QueueEnd[plan.connections().size() * 2];
-    int[] places = plan.places(pe -> executor.representative(pe, pe));
+    int[] places = plan.places(pe -> parts.representative(pe, pe));
     int id = 0;
     for (QueuePlan.Connection c : plan.connections()) {
       QueueEnd a = newQueue(id, c.a(), c.aDirection(), c.b(), places[id++]);
@@ -71,11 +75,11 @@ final class MessageUnit {
   // ---- installation ----
 
   private QueueEnd newQueue(int id, Pe of, String direction, Pe peer, int place) {
-    final Pe at = executor.representative(of, of);
-    TimedPe p = executor.pe(at);
+    final Pe at = parts.representative(of, of);
+    ProcessingElement p = pes.apply(at);
     Map<String, QueueEnd> ends = byPe.computeIfAbsent(p.index, i -> new LinkedHashMap<>());
     QueueEnd q =
-        new QueueEnd(id, p.index, at, direction, executor.representative(peer, of), place, slots);
+        new QueueEnd(id, p.index, at, direction, parts.representative(peer, of), place, slots);
     if (ends.put(direction, q) != null) {
       throw new SimulationException(
           """
@@ -84,6 +88,8 @@ final class MessageUnit {
               .formatted(at, direction));
     }
     q.unit = this;
+    q.receiver = new Engine(p, "queue " + direction, 1);
+    q.channel = p.channel(place);
     queues[id] = q;
     return q;
   }
@@ -122,7 +128,7 @@ final class MessageUnit {
   private void takeRoom() {
     long total = machine.pe().tcm().sizeBytes();
     byPe.forEach((index, ends) -> {
-      TimedPe p = executor.pe(index);
+      ProcessingElement p = pes.apply(machine.peAt(index));
       long rings = ends.values().stream().filter(q -> q.station == null).count();
       long needed = p.tcm.slotBytes() + rings * tcmBytesPerQueue();
       if (needed > total) {
@@ -135,7 +141,7 @@ final class MessageUnit {
       }
     });
     for (QueueEnd q : queues) {
-      executor.pe(q.peIndex).addQueue(q, tcmBytes(q));
+      q.receiver().pe.addSlots(tcmBytes(q));
     }
   }
 
@@ -161,7 +167,7 @@ final class MessageUnit {
   /** Gives the room of the slots back; nothing is under way. */
   void uninstall() {
     for (QueueEnd q : queues) {
-      executor.pe(q.peIndex).removeQueue(tcmBytes(q));
+      q.receiver().pe.removeSlots(tcmBytes(q));
     }
   }
 
@@ -173,16 +179,16 @@ final class MessageUnit {
     if (station != null) {
       int node = station.of.switchNode();
       int slots = otherMemory ? slotNode(q.pe) : own;
-      q.out = executor.route(own, node, q.pe.sip());
+      q.out = parts.route(own, node, q.pe.sip());
       addsUpAt(station, q.out.links[q.out.links.length - 1]);
-      station.downs.put(q.member, executor.route(node, slots, q.pe.sip()));
+      station.downs.put(q.member, parts.route(node, slots, q.pe.sip()));
       return;
     }
     if (q.peer().station != null) { // its sender is here, and hears of a free slot at once
       readsSlots(q, own, otherMemory);
       return;
     }
-    q.out = executor.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer), q.pe.sip());
+    q.out = parts.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer), q.pe.sip());
     long back = machine.route(q.pe, peer).alonePs(ipcq.creditBytes());
     q.creditLatencyPs = back + ipcq.creditOverheadPs();
     readsSlots(q, own, otherMemory);
@@ -207,8 +213,8 @@ final class MessageUnit {
 
   private void readsSlots(QueueEnd q, int own, boolean otherMemory) {
     if (otherMemory) {
-      q.slotRead = executor.route(slotNode(q.pe), own, q.pe.sip());
-      q.slotReadRequestPs = executor.path(own, slotNode(q.pe), q.pe.sip()).requestPs();
+      q.slotRead = parts.route(slotNode(q.pe), own, q.pe.sip());
+      q.slotReadRequestPs = parts.path(own, slotNode(q.pe), q.pe.sip()).requestPs();
     }
   }
 
@@ -296,7 +302,7 @@ final class MessageUnit {
               .formatted(
                   op.end().direction,
                   op.pe.pe,
-                  executor.atLine(op.line),
+                  parts.atLine(op.line),
                   op.bytes,
                   ipcq.slotBytes()));
     }
@@ -376,7 +382,7 @@ final class MessageUnit {
         sums.beginsPs(number, station.rate == null ? 0 : station.rate.durationPs(op.bytes));
     int last = sums.last(number);
     List<MessageOp> parts = sums.take(number);
-    byte[] sum = values ? sum(station.of, parts) : Register.NO_DATA;
+    byte[] sum = values ? sum(station.of, parts) : TimedRegister.NO_DATA;
     for (MessageOp part : parts) {
       checkEqual(part, op);
       part.comesDown = true;
@@ -393,7 +399,7 @@ final class MessageUnit {
     byte[] sum = first.payload;
     int at = first.payloadOffset;
     for (MessageOp next : parts.subList(1, parts.size())) {
-      sum = ComputeKernels.combine(of, sum, at, next.payload, next.payloadOffset, first.bytes);
+      sum = ComputeKernels.combine(of.op(), of.type(), sum, at, next.payload, next.payloadOffset, first.bytes);
       at = 0;
     }
     return sum;
@@ -407,7 +413,7 @@ final class MessageUnit {
           as much\
           """
               .formatted(
-                  a.end().direction, a.pe.pe, executor.atLine(a.line), a.bytes, b.pe.pe, b.bytes));
+                  a.end().direction, a.pe.pe, parts.atLine(a.line), a.bytes, b.pe.pe, b.bytes));
     }
   }
 
@@ -436,7 +442,7 @@ final class MessageUnit {
     if (last) {
       sendSeen(op, timePs, world);
     }
-    ProgramContext selecting = to.selecting;
+    Issuer selecting = to.selecting;
     if (selecting != null) {
       world.wakeAt(timePs, selecting);
     }
@@ -499,7 +505,7 @@ final class MessageUnit {
               .formatted(
                   q.direction,
                   q.pe,
-                  executor.atLine(op.line),
+                  parts.atLine(op.line),
                   op.bytes,
                   q.peerPe,
                   q.visibleBytes(),
