@@ -34,7 +34,9 @@ final class Feeders {
     for (int id = 0; id < links; id++) {
       int from = machine.linkFrom(id);
       feeders[id] =
-          machine.linkKind(id).isMemoryPort() ? -1 : soleFeeder(id, into, start[from], start[from + 1]);
+          machine.linkKind(id).isMemoryPort()
+              ? -1
+              : soleFeeder(id, into, start[from], start[from + 1]);
     }
     return feeders;
   }
@@ -69,7 +71,8 @@ final class Feeders {
 
   /** Whether a link leaves a switch that adds up, which then is a source. */
   private boolean leavesSums(int id) {
-    return machine.kindOf(machine.linkFrom(id)) == NodeKind.SWITCH && machine.dimensions().get(machine.dimensionOf(id)).reduces();
+    return machine.kindOf(machine.linkFrom(id)) == NodeKind.SWITCH
+        && machine.dimensions().get(machine.dimensionOf(id)).reduces();
   }
 
   private boolean isSource(int node) {

@@ -344,8 +344,7 @@ public final class Compute implements Dependent {
       int columns,
       boolean transposed,
       boolean resident,
-      Optional<KeptCopies> kept)
-      implements Product.Operand {
+      Optional<KeptCopies> kept) {
     public static Matrix of(Tensor tensor, int rows, int columns) {
       return new Matrix(tensor, rows, columns, false, false, Optional.empty());
     }
@@ -376,8 +375,7 @@ public final class Compute implements Dependent {
     }
 
     /** A tile of the (transposed) matrix. */
-    @Override
-    public Value load(Tl tl, int row, int height, int column, int width) {
+    Value load(Tl tl, int row, int height, int column, int width) {
       Shard shard = tl.whole(tensor).as(rows, columns);
       return transposed
           ? tl.load(shard.block(column, width, row, height)).trans()

@@ -117,7 +117,7 @@ final class Product implements Dependent {
           grid.places(),
           List.of(c),
           List.of(a.tensor(), b.tensor()),
-          (tl, place, places) -> run(tl, a, b, grid.tilesOf(0, place), 0));
+          (tl, place, places) -> run(tl, a::load, b::load, grid.tilesOf(0, place), 0));
       return;
     }
     Panels left = left();
