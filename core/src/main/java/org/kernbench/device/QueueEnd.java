@@ -50,6 +50,9 @@ final class QueueEnd {
   /** The way of the data to the peer's slots, and the time a credit takes back to the peer. */
   FabricRoute out = FabricRoute.EMPTY;
 
+  /** The way of a switch's sums to the slots of this end. */
+  FabricRoute down = FabricRoute.EMPTY;
+
   long creditLatencyPs;
 
   /** For slots in SRAM or HBM: how the owner of this end reads its own slots. */
@@ -124,6 +127,11 @@ final class QueueEnd {
       ring[s * STRIDE + VISIBLE_PS] = NEVER;
       ring[s * STRIDE + OPS] = LOW << 32;
     }
+  }
+
+  /** Whether anything can go through it; programs do not know one through which nothing can. */
+  boolean isUsed() {
+    return !direction.equals(QueuePlan.Connection.NONE);
   }
 
   Engine channel() {
