@@ -1,11 +1,14 @@
 package org.kernbench.ccl.algorithms;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.kernbench.ccl.AlgorithmConfig;
+import org.kernbench.ccl.Axes;
 import org.kernbench.ccl.CallPacing;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveException;
@@ -32,6 +35,8 @@ import org.kernbench.torch.placement.RankLevel;
  * <p>A reduce-scatter sends each sum to the rank whose part it is in, a reduce to its root; in an
  * all-gather and a broadcast the switch combines nothing, and sends what one rank gives to all
  * others. Sums have the same bits whatever the operation.
+ *
+ * <p>Over several dimensions an all-reduce goes level by level: {@link InSwitchLevels}.
  *
  * <p>A rank sends as many pieces ahead of what it takes as it has slots. Sent by all ranks
  * together: {@code n} vectors where something is combined, one otherwise. Time: O23 and O24 of
@@ -79,7 +84,45 @@ public final class InSwitch implements CollectiveAlgorithm {
               + ": with finite buffers or routers nothing is added up on the way; expected"
               + " fabric.buffer: unlimited, or another algorithm");
     }
-    return new Sums(group, queues, config, switchOf(group));
+    Axes axes = Axes.of(group);
+    return areLevels(axes)
+        ? new InSwitchLevels(axes, levels(axes, queues, config))
+        : new Sums(group, queues, config, switchOf(group), "");
+  }
+
+  /** Whether the ranks fill several dimensions of which one adds up, a package each. */
+  private static boolean areLevels(Axes axes) {
+    IntStream all = IntStream.range(0, axes.count());
+    return axes.count() > 1
+        && all.allMatch(a -> axes.axis(a).level() == Axes.Level.SIP)
+        && IntStream.range(0, axes.count()).anyMatch(axes::isSumming);
+  }
+
+  /**
+   * In switches where they add up; round the last dimension by a ring, and one other by a cycle.
+   */
+  private static List<InSwitchLevels.Level> levels(
+      Axes axes, IpcqSpec queues, AlgorithmConfig config) {
+    List<InSwitchLevels.Level> levels = new ArrayList<>();
+    int cycles = 0;
+    for (int a = 0; a < axes.count(); a++) {
+      if (axes.isSumming(a)) {
+        levels.add((line, phase) -> new Sums(line, queues, config, switchOf(line), phase + "_"));
+      } else if (a == axes.count() - 1) {
+        levels.add((line, phase) -> new RingAllReduce().plan(line, queues, config));
+      } else {
+        cycles++;
+        levels.add((line, phase) -> new Cycle().plan(line, queues, config));
+      }
+    }
+    if (cycles > 1) {
+      throw new CollectiveException(
+          NAME
+              + ": %s dimensions before the last have no switch that reduces; expected one at most,"
+                  .formatted(cycles)
+              + " or another algorithm");
+    }
+    return levels;
   }
 
   /** The switch that all ranks hang on, each by a port of its own. */
@@ -124,12 +167,12 @@ public final class InSwitch implements CollectiveAlgorithm {
     private final InSwitchForecast forecast;
     private final InSwitchQueues stations;
 
-    Sums(Group group, IpcqSpec queues, AlgorithmConfig config, int node) {
+    Sums(Group group, IpcqSpec queues, AlgorithmConfig config, int node, String phase) {
       this.group = group;
       this.queues = queues;
       this.config = config;
       this.forecast = new InSwitchForecast(group, queues, node);
-      this.stations = new InSwitchQueues(group, node);
+      this.stations = new InSwitchQueues(group, node, phase);
     }
 
     @Override
@@ -182,7 +225,8 @@ public final class InSwitch implements CollectiveAlgorithm {
       Optional<CallPacing> pacing = pacing(call);
       return (tl, rank, vector, reduction) -> {
         pacing.ifPresent(by -> by.begin(tl));
-        new InSwitchRank(tl, rank, call, vector, reduction, stationPieces, queues.slots(), pacing)
+        new InSwitchRank(
+                tl, rank, call, vector, reduction, stations, stationPieces, queues.slots(), pacing)
             .run();
       };
     }

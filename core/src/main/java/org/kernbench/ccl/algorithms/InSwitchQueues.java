@@ -22,21 +22,28 @@ import org.kernbench.torch.collective.CollectiveOp;
 final class InSwitchQueues {
   private final Group group;
   private final int node;
+  private final String phase;
   private final Map<List<Object>, List<QueuePlan.Connection>> wired = new HashMap<>();
 
-  InSwitchQueues(Group group, int node) {
+  /**
+   * Those of a group.
+   *
+   * @param phase what their names begin with
+   */
+  InSwitchQueues(Group group, int node, String phase) {
     this.group = group;
     this.node = node;
+    this.phase = phase;
   }
 
   /** By which direction a rank gives to a station. */
-  static String up(int station) {
-    return "up" + station;
+  String up(int station) {
+    return phase + "up" + station;
   }
 
   /** By which direction a rank gets what a station makes. */
-  static String down(int station) {
-    return "down" + station;
+  String down(int station) {
+    return phase + "down" + station;
   }
 
   List<QueuePlan.Connection> connections(

@@ -23,6 +23,7 @@ final class InSwitchRank {
   private final CollectiveCall call;
   private final Payload vector;
   private final Reduction reduction;
+  private final InSwitchQueues queues;
   private final List<Pieces> pieces;
   private final int ahead;
   private final Optional<CallPacing> pacing;
@@ -39,6 +40,7 @@ final class InSwitchRank {
       CollectiveCall call,
       Payload vector,
       Reduction reduction,
+      InSwitchQueues queues,
       List<Pieces> pieces,
       int ahead,
       Optional<CallPacing> pacing) {
@@ -47,6 +49,7 @@ final class InSwitchRank {
     this.call = call;
     this.vector = vector;
     this.reduction = reduction;
+    this.queues = queues;
     this.pieces = pieces;
     this.ahead = ahead;
     this.pacing = pacing;
@@ -93,7 +96,7 @@ final class InSwitchRank {
     long bytes = (long) part.count(k) * call.dtype().sizeBytes();
     pacing.ifPresent(by -> by.beforeSend(tl, bytes, !begun));
     begun = true;
-    tl.send(InSwitchQueues.up(station), given);
+    tl.send(queues.up(station), given);
     if (call.op() == CollectiveOp.ALL_GATHER) {
       vector.write(tl, part.start(k), part.count(k), given); // its own part, of which no copy comes
     }
@@ -102,7 +105,7 @@ final class InSwitchRank {
 
   private void take(int station, int k) {
     Pieces part = pieces.get(station);
-    Value made = tl.recv(InSwitchQueues.down(station), Shape.of(part.count(k)), call.dtype());
+    Value made = tl.recv(queues.down(station), Shape.of(part.count(k)), call.dtype());
     Value result = call.op().reduces() ? reduction.finish(tl, made) : made;
     vector.write(tl, part.start(k), part.count(k), result);
     tl.release(result);
