@@ -39,7 +39,7 @@ import org.kernbench.torch.placement.RankLevel;
  * <p>Over several dimensions an all-reduce goes level by level: {@link InSwitchLevels}.
  *
  * <p>A rank sends as many pieces ahead of what it takes as it has slots. Sent by all ranks
- * together: {@code n} vectors where something is combined, one otherwise. Time: O23 and O24 of
+ * together: {@code n} vectors where something is combined, one otherwise. Time: O23 and O26 of
  * {@code docs/spec/collectives.md}.
  */
 public final class InSwitch implements CollectiveAlgorithm {

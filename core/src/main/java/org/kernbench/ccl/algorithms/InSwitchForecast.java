@@ -12,7 +12,7 @@ import org.kernbench.sim.Rate;
 import org.kernbench.torch.collective.CollectiveOp;
 
 /**
- * The time of a collective in a switch (docs/spec/collectives.md O23, O24), piece by piece: up each
+ * The time of a collective in a switch (docs/spec/collectives.md O23, O26), piece by piece: up each
  * port one after the other, a sum when the last of its parts is there, down each port one after the
  * other. A load before the first and a store after the last; a piece that needs a slot again waits
  * until what is in it is taken.

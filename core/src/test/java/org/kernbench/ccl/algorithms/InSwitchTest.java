@@ -101,7 +101,7 @@ final class InSwitchTest {
     return there.requestPs() + back.alonePs(piece) + there.alonePs(piece) + back.replyPs();
   }
 
-  /** O24 of an all-gather: pieces of all ranks come up at a time, and n-1 go down each port. */
+  /** O26 of an all-gather: pieces of all ranks come up at a time, and n-1 go down each port. */
   private static long gather(Machine machine, long part, int pieces, long wirePs, long overheadPs) {
     Pe pe = new Pe(0, 0, 0);
     int node = machine.switchOf(0, 0);
@@ -116,7 +116,7 @@ final class InSwitchTest {
   }
 
   /**
-   * O24 of a reduce-scatter, message by message: a rank's go up one port in the order of the ranks'
+   * O26 of a reduce-scatter, message by message: a rank's go up one port in the order of the ranks'
    * parts, each on the channel of its queue, whose o passes beside those of other channels. Of the
    * queues of rank r that of part s is number s, or s + 1 after the one by which it gets.
    */
