@@ -6,7 +6,7 @@ repositories {
     mavenCentral()
 }
 
-dependencies { implementation("org.kernbench:kernbench:0.1.0") }
+dependencies { implementation("org.kernbench:kernbench:0.2.0") }
 
 java { toolchain { languageVersion = JavaLanguageVersion.of(25) } }
 

@@ -18,10 +18,12 @@ import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
@@ -79,6 +81,16 @@ final class RandomMutants {
   }
 
   private record Verdict(Mutation mutation, String how, String by, int ran, int reach, long ms) {
+    static Verdict of(Mutation m, String[] noted) {
+      return new Verdict(
+          m,
+          noted[1],
+          noted[2],
+          Integer.parseInt(noted[3]),
+          Integer.parseInt(noted[4]),
+          Long.parseLong(noted[5]));
+    }
+
     boolean noticed() {
       return how.equals("noticed") || how.equals("hung");
     }
@@ -91,6 +103,7 @@ final class RandomMutants {
   private final String libraries = System.getProperty("mutation.libraries");
   private final String tool = System.getProperty("mutation.tool");
   private final int jobs = Integer.getInteger("mutation.jobs", 2);
+  private final boolean onlyKnown = Boolean.getBoolean("mutation.known");
   private final int budgetMs = 1000 * Integer.getInteger("mutation.seconds", 60);
   private final JavaCompiler javac = ToolProvider.getSystemJavaCompiler();
   private final Map<String, String> sources = new TreeMap<>(); // by path within org/kernbench
@@ -294,8 +307,11 @@ final class RandomMutants {
         missing.add(test.getKey());
       }
     }
-    if (!missing.isEmpty()) {
+    if (!missing.isEmpty() && onlyKnown) {
+      say("not known what %,d test classes reach; they are left out", missing.size());
+    } else if (!missing.isEmpty()) {
       say("finding out what %,d test classes reach", missing.size());
+      missing = roomsInTurn(missing);
       List<List<String>> shares = new ArrayList<>();
       for (int i = 0; i < jobs; i++) {
         shares.add(new ArrayList<>());
@@ -309,7 +325,7 @@ final class RandomMutants {
       Path file = REACHED.resolve(test.getValue()).resolve(test.getKey());
       if (Files.exists(file)) {
         coverage.read(file);
-      } else {
+      } else if (!onlyKnown) {
         say("%s could not be run", test.getKey());
       }
     }
@@ -320,6 +336,29 @@ final class RandomMutants {
     changed.addAll(hashes.keySet());
     say("%,d tests", coverage.size());
     coverage.red().forEach(test -> say("red without a change, so left out: %s", test));
+  }
+
+  /**
+   * A room after the other, in each the shortest sources first, so that little is known of all
+   * soon.
+   */
+  private static List<String> roomsInTurn(List<String> classes) throws IOException {
+    Map<String, List<String>> rooms = new TreeMap<>();
+    Map<String, Long> sizes = new HashMap<>();
+    for (String each : classes) {
+      sizes.put(each, Files.size(TESTS.resolve(each.replace('.', '/') + ".java")));
+      rooms.computeIfAbsent(each.split("\\.")[2], room -> new ArrayList<>()).add(each);
+    }
+    rooms.values().forEach(of -> of.sort(Comparator.comparing(sizes::get)));
+    List<String> inTurn = new ArrayList<>();
+    for (int i = 0; inTurn.size() < classes.size(); i++) {
+      for (List<String> of : rooms.values()) {
+        if (i < of.size()) {
+          inTurn.add(of.get(i));
+        }
+      }
+    }
+    return inTurn;
   }
 
   private final List<String> changed = new ArrayList<>(); // sources, since tests were followed
@@ -352,21 +391,17 @@ final class RandomMutants {
 
   private int cover(List<String> tests, Map<String, String> hashes, List<String> lines)
       throws Exception {
-    Path to = Files.createTempDirectory(WORK, "cover");
+    Path log = Files.createTempFile(WORK, "cover", ".log");
     List<String> command = new ArrayList<>(java(MARKED.toString()));
     command.add(1, "-Dmutation.lines=" + lines.size());
-    command.addAll(List.of("mutation.TestRuns", "cover", to.toString()));
-    command.addAll(tests);
-    Process process = start(command, WORK.resolve(to.getFileName() + ".log"));
-    process.waitFor();
+    command.addAll(List.of("mutation.TestRuns", "cover"));
     for (String test : tests) {
-      if (Files.exists(to.resolve(test))) {
-        Path folder = REACHED.resolve(hashes.get(test));
-        Files.createDirectories(folder);
-        Files.move(to.resolve(test), folder.resolve(test));
-      }
+      Path folder = REACHED.resolve(hashes.get(test));
+      Files.createDirectories(folder);
+      command.add(folder.resolve(test).toString());
     }
-    delete(to);
+    Process process = start(command, log);
+    process.waitFor();
     return tests.size();
   }
 
@@ -536,12 +571,27 @@ final class RandomMutants {
   // ---- judgement ----
 
   private boolean judge(List<Mutation> mutations) throws Exception {
+    Path journal = journal();
+    Map<String, Verdict> before = new HashMap<>();
+    for (String line : Files.exists(journal) ? Files.readAllLines(journal) : List.<String>of()) {
+      String[] w = line.split("\t", -1);
+      mutations.stream()
+          .filter(m -> key(m).equals(w[0]))
+          .forEach(m -> before.put(w[0], Verdict.of(m, w)));
+    }
+    if (!before.isEmpty()) {
+      say("%d of them judged before", before.size());
+    }
     List<Job<Verdict>> tasks = new ArrayList<>();
     for (int i = 0; i < mutations.size(); i++) {
       int number = i + 1;
       Mutation m = mutations.get(i);
       tasks.add(() -> {
-        Verdict verdict = judge(m, number);
+        Verdict verdict = before.get(key(m));
+        if (verdict == null) {
+          verdict = judge(m, number);
+          note(journal, verdict);
+        }
         print(number, verdict);
         return verdict;
       });
@@ -550,6 +600,25 @@ final class RandomMutants {
         inParallel(tasks).stream().filter(v -> !v.how.equals("no change")).toList();
     summary(verdicts);
     return verdicts.stream().allMatch(Verdict::noticed);
+  }
+
+  /** Verdicts hold for the same sources, the same tests and the same time: a run goes on there. */
+  private Path journal() throws IOException {
+    List<String> all = new ArrayList<>(sources.values());
+    all.add(Files.readString(WORK.resolve("built-tests")));
+    all.add(budgetMs + " " + coverage.size());
+    return WORK.resolve("verdicts-" + hash(all));
+  }
+
+  private static String key(Mutation m) {
+    return hash(List.of(m.file(), " " + m.start() + " ", m.before(), " ", m.after()));
+  }
+
+  private static synchronized void note(Path journal, Verdict v) throws IOException {
+    String by = v.by.replaceAll("\\s+", " ");
+    String line =
+        String.join("\t", key(v.mutation), v.how, by, "" + v.ran, "" + v.reach, "" + v.ms);
+    Files.writeString(journal, line + "\n", CREATE, StandardOpenOption.APPEND);
   }
 
   private synchronized void print(int number, Verdict v) {
@@ -607,7 +676,8 @@ final class RandomMutants {
   }
 
   /**
-   * All of the room's own, and of the others as many as fit into the time, the quick ones first.
+   * Of the room's own and of the others as many as fit into the time: the quickest of each class,
+   * then the next quickest of each, so that many cases of one class do not keep others out.
    */
   private List<Coverage.Leaf> chosen(Mutation m, List<Coverage.Leaf> reaching) {
     List<Coverage.Leaf> own =
@@ -617,11 +687,21 @@ final class RandomMutants {
   }
 
   private List<Coverage.Leaf> within(List<Coverage.Leaf> tests) {
+    Map<String, Integer> ofClass = new HashMap<>();
+    Map<Coverage.Leaf, Integer> turn = new HashMap<>();
+    tests.stream()
+        .sorted(Comparator.comparing(Coverage.Leaf::ms))
+        .forEach(t -> turn.put(t, ofClass.merge(t.testClass(), 1, Integer::sum)));
     int[] left = {budgetMs};
     Map<Coverage.Leaf, Boolean> taken = new HashMap<>();
     tests.stream()
-        .sorted(java.util.Comparator.comparing(Coverage.Leaf::ms))
-        .forEach(t -> taken.put(t, (left[0] -= t.ms()) >= 0));
+        .sorted(
+            Comparator.comparing((Coverage.Leaf t) -> turn.get(t)).thenComparing(Coverage.Leaf::ms))
+        .forEach(t -> {
+          boolean fits = left[0] >= t.ms();
+          taken.put(t, fits);
+          left[0] -= fits ? t.ms() : 0;
+        });
     return tests.stream().filter(taken::get).toList();
   }
 

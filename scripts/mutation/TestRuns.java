@@ -34,16 +34,16 @@ final class TestRuns {
   private TestRuns() {}
 
   /**
-   * {@code cover FOLDER CLASS...} writes what the tests of each class reach to {@code
-   * FOLDER/CLASS}; {@code hunt TESTS RESULT} runs the tests of a file, one {@code CLASS, time in
-   * ms, ID} per line, and writes the first that fails.
+   * {@code cover FILE...} writes what the tests of the class that a file is named after reach to
+   * that file, as soon as it is known; {@code hunt TESTS RESULT} runs the tests of a file, one
+   * {@code CLASS, time in ms, ID} per line, and writes the first that fails.
    */
   public static void main(String[] args) throws IOException {
     int code = 1;
     try {
       if (args[0].equals("cover")) {
-        for (String test : List.of(args).subList(2, args.length)) {
-          new Cover().run(Path.of(args[1]), test);
+        for (String file : List.of(args).subList(1, args.length)) {
+          new Cover().run(Path.of(file));
         }
       } else {
         new Hunt(Path.of(args[2])).run(Path.of(args[1]));
@@ -73,7 +73,8 @@ final class TestRuns {
     private final BitSet shared = new BitSet(); // reached before a test began: by all of its class
     private long startedNs;
 
-    void run(Path folder, String test) throws IOException {
+    void run(Path file) throws IOException {
+      String test = file.getFileName().toString();
       take();
       try {
         execute(List.of(selectClass(Class.forName(test))), this);
@@ -81,7 +82,7 @@ final class TestRuns {
         throw new IllegalStateException(e);
       }
       shared.or(take());
-      Path part = folder.resolve(test + ".part");
+      Path part = file.resolveSibling(test + ".part");
       try (var out = new DataOutputStream(new GZIPOutputStream(Files.newOutputStream(part)))) {
         out.writeInt(leaves.size());
         for (Leaf leaf : leaves) {
@@ -94,7 +95,7 @@ final class TestRuns {
           out.write(bytes);
         }
       }
-      Files.move(part, folder.resolve(test));
+      Files.move(part, file);
     }
 
     /** The marks that are set, which are then cleared. */

@@ -30,9 +30,9 @@ final class LibraryTest {
     return one("(?s)```" + fence + "\\R(.*?)```", read("docs/releases.md"));
   }
 
-  /** The two projects depend on this version of this artefact. */
+  /** The two projects depend on this version of this artefact; pages name it and no other. */
   @Test
-  void projects_dependOnThisVersion() throws IOException {
+  void version_isTheSameEverywhere() throws IOException {
     String version = one("<version>([\\d.]+)</version>", read("core/pom.xml"));
 
     assertThat(read("examples/library/pom.xml"))
@@ -43,6 +43,12 @@ final class LibraryTest {
     assertThat(read("examples/library/build.gradle.kts"))
         .contains("\"org.kernbench:kernbench:" + version + "\"");
     assertThat(read("docs/releases.md")).contains("kernbench-" + version + ".jar");
+    assertThat(read("README.md")).contains("(kernbench " + version + ", mode full)");
+    assertThat(one("\n## ([\\d.]+)", read("CHANGELOG.md"))).isEqualTo(version);
+    for (String module : List.of(".", "bench", "cluster", "site")) {
+      String pom = read(module + "/pom.xml");
+      assertThat(one("<version>([\\d.]+)</version>", pom)).as(module).isEqualTo(version);
+    }
     assertThat(read("examples/library/HowLong.java")).contains("package library;");
   }
 

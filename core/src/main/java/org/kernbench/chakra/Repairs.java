@@ -34,7 +34,7 @@ public final class Repairs {
     Sum sum = sum(repair, place);
     sum.count++;
     TreeSet<String> names = sum.names;
-    if (names.size() <= NAMES) {
+    if (names.size() < NAMES) {
       names.add(name);
     }
   }

@@ -164,6 +164,7 @@ final class MachineCommand implements Callable<Integer> {
     } else {
       WholeFile.write(out, svg);
     }
+    terminal.out().println("wrote " + out);
     return 0;
   }
 }

@@ -230,9 +230,11 @@ public final class Main implements Runnable, IVersionProvider {
       return "unexpected argument \"" + word + "\"";
     }
     List<String> known = List.copyOf(command.getSubcommands().keySet());
-    String hint = Suggest.hint(word, known);
+    String hint = word.equals("help") ? "; did you mean --help?" : Suggest.hint(word, known);
     return "unknown command %s%s"
-        .formatted(word, hint.isEmpty() ? "; expected one of " + String.join(", ", known) : hint);
+        .formatted(
+            word.isBlank() ? "\"" + word + "\"" : word,
+            hint.isEmpty() ? "; expected one of " + String.join(", ", known) : hint);
   }
 
   private static String message(Exception e) {

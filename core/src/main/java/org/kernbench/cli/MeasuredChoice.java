@@ -52,16 +52,17 @@ final class MeasuredChoice {
       description = "Rows at once (default: one per processor).")
   private @Nullable Integer jobs;
 
-  /** Reads the table. */
+  /** Reads the table; what is wrong with it is said before the question for a machine. */
   MeasuredFile read(@Nullable String file, String command) {
     if (file == null || file.isBlank()) {
       throw new UsageException(command + " wants a table of measured runs; expected a CSV file");
     }
+    MeasuredFile table = MeasuredFile.read(file, Optional.ofNullable(mapping));
     if (topology == null) {
       throw new UsageException(
           command + " " + file + ": which machine? expected --topology with a preset or a file");
     }
-    return MeasuredFile.read(file, Optional.ofNullable(mapping));
+    return table;
   }
 
   /** The machine as given. */

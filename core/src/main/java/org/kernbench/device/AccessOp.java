@@ -2,6 +2,7 @@ package org.kernbench.device;
 
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.OpKind;
+import org.kernbench.device.memory.CountedLanes;
 import org.kernbench.device.memory.PageMap;
 import org.kernbench.device.memory.Region;
 
@@ -44,7 +45,7 @@ final class AccessOp extends TransferOp {
   @Nullable AccessOp before;
   @Nullable AccessOp after;
 
-  AccessOp(int index, TimedPe pe) {
+  AccessOp(int index, ProcessingElement pe) {
     super(index, pe);
   }
 
@@ -60,8 +61,7 @@ final class AccessOp extends TransferOp {
     return r;
   }
 
-  /** What a {@link Watch} is told of it when it has ended. */
-  Watch.Access seen(long endPs) {
+  private Watch.Access seen(long endPs) {
     return new Watch.Access(
         out,
         out.producers == 1,
@@ -73,8 +73,28 @@ final class AccessOp extends TransferOp {
         physical,
         range,
         region(),
-        mask,
+        mask == null ? null : lanes(mask),
         firstLane);
+  }
+
+  /** The lanes that its mask counts. */
+  CountedLanes lanes(LaneMask of) {
+    return of.lanes(b.data(), b.dataOffset());
+  }
+
+  @Override
+  void tells(Watch watch, long endPs) {
+    watch.accessed(issuer().port(), seen(endPs));
+  }
+
+  @Override
+  void injected(long timePs) {
+    throw new IllegalStateException("bug: nobody asked");
+  }
+
+  @Override
+  void delivered(World here, long timePs) {
+    here.accessedAt(kind() == OpKind.LOAD ? timePs : timePs + replyPs, this);
   }
 
   /** Whether it touches bytes that another access touches; gaps between rows count as touched. */
@@ -100,7 +120,7 @@ final class AccessOp extends TransferOp {
   }
 
   @Override
-  void clear(ProgramContext of) {
+  void clear(Issuer of) {
     super.clear(of);
     region = null;
     range = null;

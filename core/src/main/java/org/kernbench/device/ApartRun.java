@@ -6,6 +6,7 @@ import java.util.Objects;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.fabric.Fabric;
+import org.kernbench.device.fabric.PackagePlaces;
 import org.kernbench.device.log.OpTally;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -44,6 +45,8 @@ final class ApartRun {
   }
 
   private final TimedExecutor executor;
+  private final MachineParts parts;
+  private final CommandTable commands;
   private final World together;
   private final Limits limits;
   private final boolean allowed;
@@ -64,20 +67,28 @@ final class ApartRun {
    *
    * @param together the world of all PEs when they do not run apart
    */
-  ApartRun(TimedExecutor executor, SimulatorOptions options, World together, Limits limits) {
+  ApartRun(
+      TimedExecutor executor,
+      MachineParts parts,
+      CommandTable commands,
+      SimulatorOptions options,
+      World together,
+      Limits limits) {
     this.executor = executor;
+    this.parts = parts;
+    this.commands = commands;
     this.together = together;
     this.limits = limits;
     this.capturesLines = options.captureLines();
     this.allowed =
-        executor.mode == Mode.TIME
+        parts.mode == Mode.TIME
             && options.opLogLimit() == 0
             && options.watch().isEmpty()
-            && executor.machine.pe().cpu().issue() != IssuePolicy.SERIAL;
+            && parts.machine.pe().cpu().issue() != IssuePolicy.SERIAL;
   }
 
   /** The only launch starts, whose end the host waits for: if it may, it runs apart. */
-  void beginIfAllowed(Launch launch) {
+  void beginIfAllowed(LaunchState launch) {
     if (!allowed
         || !together.sim.isQuiet()
         || launch.pes().stream().mapToInt(Pe::sip).distinct().count() < limits.fewestPackages
@@ -87,7 +98,7 @@ final class ApartRun {
     }
     PackagePlaces p = packages;
     if (p == null) {
-      p = new PackagePlaces(executor.machine);
+      p = new PackagePlaces(parts.machine);
       packages = p;
     }
     ApartSimulation apart =
@@ -95,22 +106,22 @@ final class ApartRun {
     sim = apart;
     Fabric[] fabrics = new Fabric[apart.partitions()];
     IntFunction<Fabric> byPlace = place -> fabrics[apart.partitionOf(place)];
-    List<World> parts = new ArrayList<>();
+    List<World> made = new ArrayList<>();
     for (int i = 0; i < fabrics.length; i++) {
       Simulation part = apart.simulation(i);
-      fabrics[i] = fabric.part(part, p.ofLink, byPlace);
-      World world = new World(executor, part, fabrics[i], new OpTally(executor.log));
+      fabrics[i] = fabric.part(part, p, byPlace);
+      World world = new World(parts, commands, executor, part, fabrics[i], new OpTally(parts.log));
       fabrics[i].tells(world);
-      parts.add(world);
+      made.add(world);
     }
-    worlds = parts;
+    worlds = made;
     executor.follow(apart);
     for (TimedPe pe : executor.pesInUse()) {
-      pe.moveTo(parts.get(apart.partitionOf(pe.place)));
+      pe.world = made.get(apart.partitionOf(pe.place));
     }
   }
 
-  private boolean hasThread(Pe pe, Launch launch) {
+  private boolean hasThread(Pe pe, LaunchState launch) {
     return executor.pe(pe).context(launch.stream()).program.hasThread();
   }
 
@@ -119,7 +130,7 @@ final class ApartRun {
    *
    * @return false if nothing has
    */
-  boolean run(Launch launch) {
+  boolean run(LaunchState launch) {
     ApartSimulation apart = sim;
     if (apart == null) {
       return false;
@@ -136,7 +147,7 @@ final class ApartRun {
       together.add(world);
     }
     for (TimedPe pe : executor.pesInUse()) {
-      pe.moveTo(together);
+      pe.world = together;
     }
     together.sim.passOver(timePs, apart.eventCount());
     sim = null;

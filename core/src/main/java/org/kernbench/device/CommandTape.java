@@ -67,8 +67,8 @@ final class CommandTape {
 
   // ---- the program ----
 
-  /** Adds an entry; what is not given is 0, {@link Register#NONE} or null. */
-  void put(Entry entry, int bytes, int line, Register out) {
+  /** Adds an entry; what is not given is 0, {@link TimedRegister#NONE} or null. */
+  void put(Entry entry, int bytes, int line, TimedRegister out) {
     if (written * WORDS == words.length) {
       words = Arrays.copyOf(words, words.length * 2);
       references = Arrays.copyOf(references, references.length * 2);
@@ -82,15 +82,15 @@ final class CommandTape {
     words[w + 5] = 0;
     words[w + 6] = 0;
     int r = written * REFERENCES;
-    references[r] = Register.NONE;
-    references[r + 1] = Register.NONE;
-    references[r + 2] = Register.NONE;
+    references[r] = TimedRegister.NONE;
+    references[r + 1] = TimedRegister.NONE;
+    references[r + 2] = TimedRegister.NONE;
     references[r + 3] = out;
     written++;
   }
 
   /** Operand {@code k} of the last entry, from 0. */
-  void operand(int k, Register register, int offset) {
+  void operand(int k, TimedRegister register, int offset) {
     references[(written - 1) * REFERENCES + k] = register;
     words[(written - 1) * WORDS + 3 + k] = offset;
   }
@@ -138,12 +138,12 @@ final class CommandTape {
     words[read * WORDS + 6] = number;
   }
 
-  Register operand(int k) {
-    return reference(k, Register.class);
+  TimedRegister operand(int k) {
+    return reference(k, TimedRegister.class);
   }
 
-  Register out() {
-    return reference(3, Register.class);
+  TimedRegister out() {
+    return reference(3, TimedRegister.class);
   }
 
   <T> T what(Class<T> type) {

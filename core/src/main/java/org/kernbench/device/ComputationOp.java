@@ -18,7 +18,7 @@ final class ComputationOp extends Op {
   /** When its engine is free for the next. */
   long engineFreePs;
 
-  ComputationOp(int index, TimedPe pe) {
+  ComputationOp(int index, ProcessingElement pe) {
     super(index, pe);
   }
 
@@ -35,7 +35,7 @@ final class ComputationOp extends Op {
   }
 
   @Override
-  void clear(ProgramContext of) {
+  void clear(Issuer of) {
     super.clear(of);
     what = null;
     work = 0;

@@ -14,7 +14,7 @@ import org.kernbench.device.reuse.MemoEngine;
 final class Engine implements MemoEngine {
   static final long NEVER = Long.MAX_VALUE;
 
-  final TimedPe pe;
+  final ProcessingElement pe;
   final String name;
 
   final int channels;
@@ -47,7 +47,7 @@ final class Engine implements MemoEngine {
 
   long chosePs = -1;
 
-  Engine(TimedPe pe, String name, int channels) {
+  Engine(ProcessingElement pe, String name, int channels) {
     this.pe = pe;
     this.name = name;
     this.channels = channels;
@@ -123,5 +123,47 @@ final class Engine implements MemoEngine {
   @Override
   public int lastProduct() {
     return lastProduct;
+  }
+
+  /** Engines to be tried, first come first served, each at most once; linked by themselves. */
+  static final class Line {
+    private @Nullable Engine first;
+    private @Nullable Engine last;
+
+    /** Adds an engine that is not on it yet. */
+    void add(Engine engine) {
+      if (engine.listed) {
+        return;
+      }
+      engine.listed = true;
+      Engine l = last;
+      if (l == null) {
+        first = engine;
+      } else {
+        l.nextListed = engine;
+      }
+      last = engine;
+    }
+
+    /** Takes all off. */
+    void clear() {
+      while (first != null) {
+        poll();
+      }
+    }
+
+    /** Takes the first off; null if there is none. */
+    @Nullable Engine poll() {
+      Engine engine = first;
+      if (engine != null) {
+        first = engine.nextListed;
+        if (first == null) {
+          last = null;
+        }
+        engine.nextListed = null;
+        engine.listed = false;
+      }
+      return engine;
+    }
   }
 }

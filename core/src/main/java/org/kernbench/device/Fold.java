@@ -425,14 +425,43 @@ public final class Fold {
     }
 
     private Register made(int bytes) {
-      Register value = new Register(bytes, true);
-      value.producer = values++;
-      return value;
+      return new Numbered(bytes, values++);
+    }
+
+    /** A value and which of its program it is; no two are equal. */
+    private static final class Numbered implements Register {
+      private final int bytes;
+      private final int number;
+
+      Numbered(int bytes, int number) {
+        this.bytes = bytes;
+        this.number = number;
+      }
+
+      @Override
+      public int bytes() {
+        return bytes;
+      }
+
+      @Override
+      public boolean inTcm() {
+        return true;
+      }
+
+      @Override
+      public int line() {
+        return 0;
+      }
+
+      @Override
+      public boolean isReleased() {
+        return false;
+      }
     }
 
     /** The number of a value; -1 of none. */
     private static int number(Register value) {
-      return value.producer;
+      return value instanceof Numbered made ? made.number : -1;
     }
 
     private void region(String form, Region r, long value, long offset) {
@@ -541,7 +570,7 @@ public final class Fold {
     public Register accumulate(
         ComputeOp op, Register a, int aOffset, Register b, int bOffset, Register sums) {
       say(ACCUMULATE, work(op), number(sums), pair(a, aOffset), pair(b, bOffset));
-      return made(sums.bytes);
+      return made(sums.bytes());
     }
 
     @Override

@@ -3,6 +3,7 @@ package org.kernbench.device;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.Cause;
+import org.kernbench.device.memory.TcmSpace;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.spec.CpuSpec;
 import org.kernbench.machine.spec.IssuePolicy;
@@ -198,13 +199,13 @@ final class IssueUnit {
   }
 
   private boolean passFence(Op fence) {
-    if (fence.readersOf != Register.NONE) {
-      Register r = fence.readersOf;
+    if (fence.readersOf != TimedRegister.NONE) {
+      TimedRegister r = fence.readersOf;
       if (!r.ready || r.readers > 0) {
         return false;
       }
       raiseBarrier(r.lastReadPs, Cause.TCM_SPACE, r.lastReader);
-    } else if (fence.a != Register.NONE) {
+    } else if (fence.a != TimedRegister.NONE) {
       if (!fence.a.ready) {
         return false;
       }
@@ -219,7 +220,7 @@ final class IssueUnit {
     removePending();
     live--;
     window.complete(fence.number, barrierPs, barrierOp);
-    context.pe.recycle(fence);
+    context.pe.pool.recycle(fence);
     return true;
   }
 
@@ -235,7 +236,7 @@ final class IssueUnit {
           message slots; work on smaller tiles\
           """
               .formatted(
-                  context.pe.pe, bytes, context.world().executor.atLine(op.line), tcm.capacity()));
+                  context.pe.pe, bytes, context.world().parts.atLine(op.line), tcm.capacity()));
     }
     long issuePs = Math.max(context.world().sim.nowPs(), Math.max(freePs, barrierPs));
     while (tcm.givesLater() && tcm.firstLaterPs() <= issuePs) {
@@ -244,7 +245,7 @@ final class IssueUnit {
     }
     boolean wasStalled = tcmStalled;
     tcmStalled = !tcm.fits(bytes);
-    tcm.stalled += (tcmStalled ? 1 : 0) - (wasStalled ? 1 : 0);
+    tcm.waits(tcmStalled, wasStalled);
     if (!tcmStalled) {
       if (wasStalled) {
         // the room may have been counted as given by another program, or slots were uninstalled

@@ -1,6 +1,7 @@
 package org.kernbench.device;
 
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.OpKind;
 
 /** A send or receive: a message of one or more fragments. */
 final class MessageOp extends TransferOp {
@@ -31,11 +32,11 @@ final class MessageOp extends TransferOp {
    * The bytes of a message, taken when it starts: its source may be a slot that is free again when
    * it arrives.
    */
-  byte[] payload = Register.NO_DATA;
+  byte[] payload = TimedRegister.NO_DATA;
 
   int payloadOffset;
 
-  MessageOp(int index, TimedPe pe) {
+  MessageOp(int index, ProcessingElement pe) {
     super(index, pe);
   }
 
@@ -58,7 +59,28 @@ final class MessageOp extends TransferOp {
   }
 
   @Override
-  void clear(ProgramContext of) {
+  void tells(Watch watch, long endPs) {
+    if (kind() == OpKind.SEND) {
+      watch.arrived(issuer().port(), end().id, bytes, line, endPs);
+    }
+  }
+
+  @Override
+  void injected(long timePs) {
+    end().unit().injected(this, timePs);
+  }
+
+  @Override
+  void delivered(World here, long timePs) {
+    if (kind() == OpKind.SEND) {
+      end().unit().arrived(this, timePs);
+    } else {
+      end().unit().copied(this, timePs);
+    }
+  }
+
+  @Override
+  void clear(Issuer of) {
     super.clear(of);
     end = null;
     inPlace = false;
@@ -68,6 +90,6 @@ final class MessageOp extends TransferOp {
     lastCopyPs = 0;
     fragmentsStarted = 0;
     fragmentsDone = 0;
-    payload = Register.NO_DATA;
+    payload = TimedRegister.NO_DATA;
   }
 }

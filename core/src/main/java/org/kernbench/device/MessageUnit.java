@@ -8,9 +8,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.SwitchSums;
+import org.kernbench.device.log.ComputeKernels;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -32,7 +34,8 @@ import org.kernbench.sim.Rate;
  * start at that later time without an event for the credit itself.
  */
 final class MessageUnit {
-  private final TimedExecutor executor;
+  private final MachineParts parts;
+  private final Function<Pe, ProcessingElement> pes;
   private final Machine machine;
   private final boolean values;
   private final IpcqSpec ipcq;
@@ -45,18 +48,19 @@ final class MessageUnit {
   private final boolean streamed;
   private final TransferLog transfers;
 
-  /** Installs the queues of a plan. */
-  MessageUnit(TimedExecutor executor, QueuePlan plan) {
-    this.executor = executor;
-    this.machine = executor.machine;
-    this.values = executor.mode == Mode.FULL;
-    this.transfers = executor.log.transfers();
+  /** Installs the queues of a plan on the PEs that it names. */
+  MessageUnit(MachineParts parts, Function<Pe, ProcessingElement> pes, QueuePlan plan) {
+    this.parts = parts;
+    this.pes = pes;
+    this.machine = parts.machine;
+    this.values = parts.mode == Mode.FULL;
+    this.transfers = parts.log.transfers();
     this.ipcq = plan.spec();
     this.slots = ipcq.slots();
     this.streamed = ipcq.slotAccess() == SlotAccess.STREAMED;
     this.slotCost = ipcq.serialCost().get(ipcq.bufferKind());
     this.queues = new QueueEnd[plan.connections().size() * 2];
-    int[] places = plan.places(pe -> executor.representative(pe, pe));
+    int[] places = plan.places(pe -> parts.representative(pe, pe));
     int id = 0;
     for (QueuePlan.Connection c : plan.connections()) {
       QueueEnd a = newQueue(id, c.a(), c.aDirection(), c.b(), places[id++]);
@@ -74,11 +78,11 @@ final class MessageUnit {
   // ---- installation ----
 
   private QueueEnd newQueue(int id, Pe of, String direction, Pe peer, int place) {
-    final Pe at = executor.representative(of, of);
-    TimedPe p = executor.pe(at);
+    final Pe at = parts.representative(of, of);
+    ProcessingElement p = pes.apply(at);
     Map<String, QueueEnd> ends = byPe.computeIfAbsent(p.index, i -> new LinkedHashMap<>());
     QueueEnd q =
-        new QueueEnd(id, p.index, at, direction, executor.representative(peer, of), place, slots);
+        new QueueEnd(id, p.index, at, direction, parts.representative(peer, of), place, slots);
     if (q.isUsed() && ends.put(direction, q) != null) {
       throw new SimulationException(
           """
@@ -87,6 +91,8 @@ final class MessageUnit {
               .formatted(at, direction));
     }
     q.unit = this;
+    q.receiver = new Engine(p, "queue " + direction, 1);
+    q.channel = p.channel(place);
     queues[id] = q;
     return q;
   }
@@ -200,7 +206,7 @@ final class MessageUnit {
   private void takeRoom() {
     long total = machine.pe().tcm().sizeBytes();
     byPe.forEach((index, ends) -> {
-      TimedPe p = executor.pe(index);
+      ProcessingElement p = pes.apply(machine.peAt(index));
       long rings = ends.values().stream().filter(q -> q.station == null).count();
       long needed = p.tcm.slotBytes() + rings * tcmBytesPerQueue();
       if (needed > total) {
@@ -213,7 +219,7 @@ final class MessageUnit {
       }
     });
     for (QueueEnd q : queues) {
-      executor.pe(q.peIndex).addQueue(q, tcmBytes(q));
+      q.receiver().pe.addSlots(tcmBytes(q));
     }
   }
 
@@ -241,7 +247,7 @@ final class MessageUnit {
   /** Gives the room of the slots back; nothing is under way. */
   void uninstall() {
     for (QueueEnd q : queues) {
-      executor.pe(q.peIndex).removeQueue(tcmBytes(q));
+      q.receiver().pe.removeSlots(tcmBytes(q));
     }
   }
 
@@ -252,7 +258,7 @@ final class MessageUnit {
     Station station = q.station;
     if (station != null) {
       if (q.isUsed()) {
-        q.out = executor.route(own, station.of.switchNode(), q.pe.sip());
+        q.out = parts.route(own, station.of.switchNode(), q.pe.sip());
         addsUpAt(station, q.out.links[q.out.links.length - 1]);
       }
       return;
@@ -261,13 +267,13 @@ final class MessageUnit {
     if (gives != null) {
       if (q.isUsed()) {
         int slots = otherMemory ? slotNode(q.pe) : own;
-        q.down = executor.route(gives.of.switchNode(), slots, q.pe.sip());
+        q.down = parts.route(gives.of.switchNode(), slots, q.pe.sip());
         q.creditLatencyPs = gives.of.isCopy() ? creditPs(q, gives.ups.getFirst()) : 0;
         readsSlots(q, own, otherMemory);
       }
       return;
     }
-    q.out = executor.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer), q.pe.sip());
+    q.out = parts.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer), q.pe.sip());
     q.creditLatencyPs = creditPs(q, q.peer());
     readsSlots(q, own, otherMemory);
   }
@@ -296,8 +302,8 @@ final class MessageUnit {
 
   private void readsSlots(QueueEnd q, int own, boolean otherMemory) {
     if (otherMemory) {
-      q.slotRead = executor.route(slotNode(q.pe), own, q.pe.sip());
-      q.slotReadRequestPs = executor.path(own, slotNode(q.pe), q.pe.sip()).requestPs();
+      q.slotRead = parts.route(slotNode(q.pe), own, q.pe.sip());
+      q.slotReadRequestPs = parts.path(own, slotNode(q.pe), q.pe.sip()).requestPs();
     }
   }
 
@@ -383,11 +389,7 @@ final class MessageUnit {
           slot of %s bytes at once; send less at a time, or let ipcq.slot_size be larger\
           """
               .formatted(
-                  op.end().direction,
-                  op.pe.pe,
-                  executor.atLine(op.line),
-                  op.bytes,
-                  ipcq.slotBytes()));
+                  op.end().direction, op.pe.pe, parts.atLine(op.line), op.bytes, ipcq.slotBytes()));
     }
   }
 
@@ -501,7 +503,7 @@ final class MessageUnit {
     int last = sums.last(number);
     List<Gift> parts = sums.take(number);
     parts.forEach(part -> checkEqual(part, gift));
-    byte[] sum = values ? sum(station.of, parts) : Register.NO_DATA;
+    byte[] sum = values ? sum(station.of, parts) : TimedRegister.NO_DATA;
     for (Gift part : parts) {
       MessageOp taker = part.taker;
       if (taker != null) {
@@ -542,7 +544,9 @@ final class MessageUnit {
     byte[] sum = first.payload;
     int at = first.payloadOffset;
     for (Gift next : parts.subList(1, parts.size())) {
-      sum = ComputeKernels.combine(of, sum, at, next.payload, next.payloadOffset, first.bytes);
+      sum =
+          ComputeKernels.combine(
+              of.op(), of.type(), sum, at, next.payload, next.payloadOffset, first.bytes);
       at = 0;
     }
     return at == 0 ? sum : Arrays.copyOfRange(sum, at, at + first.bytes);
@@ -556,12 +560,7 @@ final class MessageUnit {
           as much\
           """
               .formatted(
-                  a.from.direction,
-                  a.from.pe,
-                  executor.atLine(a.line),
-                  a.bytes,
-                  b.from.pe,
-                  b.bytes));
+                  a.from.direction, a.from.pe, parts.atLine(a.line), a.bytes, b.from.pe, b.bytes));
     }
   }
 
@@ -588,7 +587,7 @@ final class MessageUnit {
   /** Who waits for what has become visible. */
   private void tells(QueueEnd to, long timePs) {
     final World world = world(to);
-    ProgramContext selecting = to.selecting;
+    Issuer selecting = to.selecting;
     if (selecting != null) {
       world.wakeAt(timePs, selecting);
     }
@@ -651,7 +650,7 @@ final class MessageUnit {
               .formatted(
                   q.direction,
                   q.pe,
-                  executor.atLine(op.line),
+                  parts.atLine(op.line),
                   op.bytes,
                   q.peerPe,
                   q.visibleBytes(),

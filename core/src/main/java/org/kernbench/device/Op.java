@@ -6,11 +6,10 @@ import org.kernbench.device.log.OpKind;
 
 /**
  * A command on its way from issue to completion: here what all have in common, which is all of a
- * fence or of a task for the tile scheduler. Pooled, each sort by itself (see {@link
- * TimedPe#newFence}): with thousands of PEs in step the lines of the cache that a command takes are
- * what it costs.
+ * fence or of a task for the tile scheduler. Pooled, each sort by itself (see {@link CommandPool}):
+ * with thousands of PEs in step the lines of the cache that a command takes are what it costs.
  */
-class Op {
+class Op extends TimedRegister.Reader {
   final int index;
   int id;
 
@@ -24,16 +23,16 @@ class Op {
   @Nullable Op next;
   @Nullable Engine engine;
   @Nullable CommandQueue queue;
-  final TimedPe pe;
-  private @Nullable ProgramContext context;
+  final ProcessingElement pe;
+  private @Nullable Issuer issuer;
 
   /** Operands; what they are is the business of the sort of command. */
-  Register a = Register.NONE;
+  TimedRegister a = TimedRegister.NONE;
 
-  Register b = Register.NONE;
-  Register c = Register.NONE;
+  TimedRegister b = TimedRegister.NONE;
+  TimedRegister c = TimedRegister.NONE;
 
-  Register out = Register.NONE;
+  TimedRegister out = TimedRegister.NONE;
 
   /** Where in the first operand its bytes begin. */
   int aOffset;
@@ -65,21 +64,34 @@ class Op {
   @Nullable ScheduledTask task;
 
   /** A fence: the value whose readers it waits for. */
-  Register readersOf = Register.NONE;
+  TimedRegister readersOf = TimedRegister.NONE;
 
-  Op(int index, TimedPe pe) {
+  Op(int index, ProcessingElement pe) {
     this.index = index;
     this.pe = pe;
   }
 
-  /** The program that it belongs to. */
-  ProgramContext context() {
-    ProgramContext c = context;
-    if (c == null) {
+  /** Whose command it is. */
+  Issuer issuer() {
+    Issuer i = issuer;
+    if (i == null) {
       throw new IllegalStateException("operation " + id + " belongs to no program");
     }
-    return c;
+    return i;
   }
+
+  /** Who handed over the task that it is a part of; else whose command it is. */
+  Issuer owner() {
+    return task == null ? issuer() : task.owner;
+  }
+
+  @Override
+  final void isThere(TimedRegister value) {
+    pe.isThere(value, this);
+  }
+
+  /** Tells a watch that it has ended, if that is worth telling. */
+  void tells(Watch watch, long endPs) {}
 
   OpKind kind() {
     OpKind k = kind;
@@ -97,7 +109,7 @@ class Op {
   }
 
   /** Whether a register is the accumulator of this product, which may be taken on in the array. */
-  boolean takesSumsFrom(Register r) {
+  boolean takesSumsFrom(TimedRegister r) {
     return kind == OpKind.GEMM && c == r && a != r && b != r;
   }
 
@@ -119,7 +131,7 @@ class Op {
 
   /** The stream of the program that issued it, or handed over the task that it is a part of. */
   int stream() {
-    return task == null ? context().stream : task.owner.stream;
+    return owner().stream;
   }
 
   /** Of two heads that are ready: the one whose stream was served longer ago, then the older. */
@@ -130,8 +142,8 @@ class Op {
   }
 
   /** Makes it a new command of a program. */
-  void clear(ProgramContext of) {
-    context = of;
+  void clear(Issuer of) {
+    issuer = of;
     kind = null;
     next = null;
     engine = null;
@@ -143,14 +155,14 @@ class Op {
     hasRoom = false;
     line = 0;
     task = null;
-    readersOf = Register.NONE;
+    readersOf = TimedRegister.NONE;
   }
 
   /** Lets go of its values. */
   void forget() {
-    a = Register.NONE;
-    b = Register.NONE;
-    c = Register.NONE;
-    out = Register.NONE;
+    a = TimedRegister.NONE;
+    b = TimedRegister.NONE;
+    c = TimedRegister.NONE;
+    out = TimedRegister.NONE;
   }
 }

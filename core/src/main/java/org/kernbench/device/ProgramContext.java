@@ -4,29 +4,35 @@ import java.util.ArrayDeque;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.LaunchLog;
+import org.kernbench.device.reuse.MemoLaunch;
 
 /**
  * One of the programs that a PE runs at the same time: its thread, its CPU, its values, and the
  * launches that wait for it. Contexts of a PE share its engines, its TCM and its memories, and
  * nothing else.
  */
-final class ProgramContext {
+final class ProgramContext extends Issuer {
+  /** Is told which launches have ended on a PE. */
+  interface Launches {
+    /**
+     * A context has ended its part of a launch and may start the next.
+     *
+     * @param isDone whether that was the last part
+     */
+    void isIdle(ProgramContext context, LaunchState ended, boolean isDone);
+
+    /** A PE has ended its part of a launch again, of which all others have been told before. */
+    void wasTold(LaunchState ended, TimedPe pe);
+  }
+
   final TimedPe pe;
-
-  /** Dense over the machine. */
-  final int index;
-
-  /** Whose programs it runs; the tile scheduler's is the one after those of the launches. */
-  final int stream;
 
   final ProgramThread program;
   final RegisterFile registers;
   final IssueUnit cpu;
 
   /** Launches that have not started. */
-  final ArrayDeque<Launch> launches = new ArrayDeque<>();
-
-  @Nullable Launch running;
+  final ArrayDeque<LaunchState> launches = new ArrayDeque<>();
 
   /** Of the running launch or, between two, the one before, in the {@link LaunchLog}. */
   int launchRow = LaunchLog.NONE;
@@ -52,10 +58,9 @@ final class ProgramContext {
   final @Nullable TileScheduler scheduler;
 
   ProgramContext(TimedPe pe, int stream, @Nullable TileScheduler scheduler) {
+    super(pe.index * pe.contexts().length + stream, pe.place, stream, scheduler != null);
     this.scheduler = scheduler;
-    this.stream = stream;
     this.pe = pe;
-    this.index = pe.index * pe.contexts().length + stream;
     this.cpu = new IssueUnit(this, pe.tcm, scheduler != null);
     this.program = new ProgramThread(this);
     this.registers = new RegisterFile(this);
@@ -66,11 +71,21 @@ final class ProgramContext {
     return pe.world;
   }
 
+  @Override
+  PePort port() {
+    return port;
+  }
+
+  @Override
+  void timeHasCome() {
+    program.timeHasCome();
+  }
+
   boolean isIdle() {
     return running == null;
   }
 
-  void start(Launch launch, @Nullable MessageUnit queuesOfLaunch) {
+  void start(LaunchState launch, @Nullable MessageUnit queuesOfLaunch) {
     long now = world().sim.nowPs();
     running = launch;
     queues = queuesOfLaunch;
@@ -81,14 +96,14 @@ final class ProgramContext {
   }
 
   /** A launch begins of which it is known what comes. */
-  void replays(Launch launch) {
+  void replays(LaunchState launch) {
     running = launch;
     replaying = true;
   }
 
   /** It has come; see {@link #finishIfIdle}. */
   void hasReplayed(long endPs, int last, long donePs, int lastSeen) {
-    Launch launch = Objects.requireNonNull(running);
+    LaunchState launch = Objects.requireNonNull(running);
     replaying = false;
     over(launch, endPs, last, donePs, lastSeen);
   }
@@ -100,7 +115,7 @@ final class ProgramContext {
    * @param wasTold whether it was over here, and everybody has been told so
    */
   void startAfterAll(
-      Launch launch, @Nullable MessageUnit queuesOfLaunch, int row, boolean wasTold) {
+      LaunchState launch, @Nullable MessageUnit queuesOfLaunch, int row, boolean wasTold) {
     replaying = false;
     told = wasTold;
     launchRow = row;
@@ -125,6 +140,21 @@ final class ProgramContext {
     }
   }
 
+  @Override
+  void isDone(ScheduledTask task) {
+    for (TimedRegister r : task.reads) {
+      r.keepers--;
+      registers.finishedReading(r, task.lastOp(), task.endPs());
+    }
+    TimedRegister token = task.command.out;
+    token.produced(task.lastOp(), task.endPs());
+    ended(task.lastOp(), task.endPs());
+    cpu.retireTask(task.command, task.endPs(), task.lastOp());
+    pe.pool.recycle(task.command);
+    cpu.pump();
+    program.completed(token);
+  }
+
   /**
    * Ends the launch if the program has returned, its last command is done and its last message
    * seen, though the launch's own time counts a message only until it has left.
@@ -134,7 +164,7 @@ final class ProgramContext {
       scheduler.programMayHaveEnded();
       return;
     }
-    Launch launch = running;
+    LaunchState launch = running;
     if (launch == null || replaying || !program.hasEnded() || !cpu.isDrained()) {
       return;
     }
@@ -152,28 +182,27 @@ final class ProgramContext {
   /**
    * Whether the end of a launch here leaves its stream without any, or did when others were told.
    */
-  boolean leavesNothing(Launch launch) {
-    RememberedLaunch r = launch.remembered;
+  boolean leavesNothing(LaunchState launch) {
+    MemoLaunch r = launch.remembered;
     return (told && r != null && r.mark().isReplayed())
         ? r.mark().leftNothingOn(pe)
         : launches.isEmpty();
   }
 
-  private void over(Launch launch, long endPs, int endOp, long donePs, int last) {
+  private void over(LaunchState launch, long endPs, int endOp, long donePs, int last) {
     running = null;
     queues = null;
-    TimedExecutor executor = world().executor;
-    executor.log.launches().doneThere(launchRow, donePs, last);
+    world().parts.log.launches().doneThere(launchRow, donePs, last);
     boolean isLast = launch.finished(pe.index, endPs, endOp, donePs);
-    RememberedLaunch r = launch.remembered;
+    MemoLaunch r = launch.remembered;
     if (r != null) {
       r.mark().ended(r, pe, leavesNothing(launch), endPs, endOp, donePs, last, isLast);
     }
     if (told) {
       told = false;
-      executor.wasTold(launch, pe);
+      pe.launcher.wasTold(launch, pe);
     } else {
-      executor.isIdle(this, launch, isLast);
+      pe.launcher.isIdle(this, launch, isLast);
     }
   }
 }

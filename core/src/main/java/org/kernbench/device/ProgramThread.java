@@ -35,7 +35,7 @@ final class ProgramThread {
   private boolean ended;
   private long endedPs;
   private Suspension suspension = Suspension.NONE;
-  private Register lookedAt = Register.NONE;
+  private TimedRegister lookedAt = TimedRegister.NONE;
   private int lookLine;
 
   /** Queues of which any will do, and from when on the program looks at them. */
@@ -45,8 +45,8 @@ final class ProgramThread {
 
   ProgramThread(ProgramContext context) {
     this.context = context;
-    this.watch = context.world().executor.shown;
-    this.tape = new CommandTape(context.world().executor.tapeSize);
+    this.watch = context.world().parts.shown;
+    this.tape = new CommandTape(context.world().parts.tapeSize);
   }
 
   // ---- life ----
@@ -181,7 +181,7 @@ final class ProgramThread {
   }
 
   /** Waits until a value exists, if it does not yet. */
-  void awaitValue(Register register, int line) {
+  void awaitValue(TimedRegister register, int line) {
     if (register.ready && register.readyPs <= context.world().sim.nowPs()) {
       return;
     }
@@ -191,7 +191,7 @@ final class ProgramThread {
       context.world().wakeAt(register.readyPs, context);
     }
     suspend(Suspension.LOOK);
-    lookedAt = Register.NONE;
+    lookedAt = TimedRegister.NONE;
   }
 
   /** Waits until one of these queues has a message that nobody has asked for. */
@@ -235,7 +235,7 @@ final class ProgramThread {
   // ---- and goes on ----
 
   /** A command is complete, or its completion certain, which makes {@code out}. */
-  void completed(Register out) {
+  void completed(TimedRegister out) {
     switch (suspension) {
       case NONE -> context.finishIfIdle();
       case WINDOW -> {

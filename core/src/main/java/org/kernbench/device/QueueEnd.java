@@ -12,7 +12,7 @@ import org.kernbench.machine.Pe;
  * use the slot from the time its credit is back; the receiver sees the fragment when data and
  * metadata have both been written, which is one step ({@link #deliver}).
  */
-final class QueueEnd {
+final class QueueEnd extends TimedRegister.Slots {
   static final long NEVER = Long.MAX_VALUE;
 
   // a slot number's record: four longs, so that a message touches one cache line at each end
@@ -96,7 +96,7 @@ final class QueueEnd {
   private long asked;
 
   /** A program that waits for a message here or elsewhere. */
-  @Nullable ProgramContext selecting;
+  @Nullable Issuer selecting;
 
   /** A receive that has taken fragments and waits for the next. */
   @Nullable MessageOp receiving;
@@ -123,7 +123,7 @@ final class QueueEnd {
     this.slotData = new byte[slots][];
     this.slotOffset = new int[slots];
     for (int s = 0; s < slots; s++) {
-      slotData[s] = Register.NO_DATA;
+      slotData[s] = TimedRegister.NO_DATA;
       ring[s * STRIDE + VISIBLE_PS] = NEVER;
       ring[s * STRIDE + OPS] = LOW << 32;
     }
@@ -331,12 +331,19 @@ final class QueueEnd {
     slotOffset[slot] = offset;
   }
 
+  @Override
   byte[] slotData(int slot) {
     return slotData[slot];
   }
 
+  @Override
   int slotOffset(int slot) {
     return slotOffset[slot];
+  }
+
+  @Override
+  void free(int slot, int op, long timePs) {
+    unit().freeSlot(this, slot, op, timePs);
   }
 
   @Override

@@ -36,11 +36,11 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
   }
 
   /**
-   * The same.
+   * Places where the ends of some PEs are on others.
    *
    * @param home the PE that has the ends of a PE
    */
-  int[] places(UnaryOperator<Pe> home) {
+  public int[] places(UnaryOperator<Pe> home) {
     Map<String, Integer> said = new HashMap<>();
     Map<Pe, List<Integer>> ends = new HashMap<>();
     int[] order = new int[2 * connections.size()];

@@ -97,7 +97,7 @@ public final class QueueProgram {
     }
 
     private static Register made(int bytes) {
-      return new Register(bytes, true);
+      return new NamedRegister(bytes);
     }
 
     private void reads(Register value) {
@@ -174,7 +174,7 @@ public final class QueueProgram {
       reads(b);
       reads(sums);
       release(sums);
-      return made(sums.bytes);
+      return made(sums.bytes());
     }
 
     @Override

@@ -10,7 +10,7 @@ import org.kernbench.machine.SimulationException;
  */
 final class RegisterFile {
   private final TimedPe pe;
-  private @Nullable Register unreleased;
+  private @Nullable TimedRegister unreleased;
 
   RegisterFile(ProgramContext context) {
     this.pe = context.pe;
@@ -19,19 +19,19 @@ final class RegisterFile {
   // ---- what the program says, ahead of the CPU ----
 
   /** The program names a value that somebody is to read. */
-  void mayRead(Register r) {
+  void mayRead(TimedRegister r) {
     if (r.released && r.keepers == 0) {
       throw new SimulationException(
           """
           %s: the kernel reads a value%s that it has released; release it after its last \
           use\
           """
-              .formatted(pe.pe, pe.world.executor.atLine(r.line)));
+              .formatted(pe.pe, pe.world.parts.atLine(r.line)));
     }
   }
 
   /** The program gives a value up. */
-  void giveUp(Register r) {
+  void giveUp(TimedRegister r) {
     if (r.released) {
       throw new SimulationException(pe.pe + ": a value was released twice");
     }
@@ -41,8 +41,8 @@ final class RegisterFile {
   // ---- what the CPU takes ----
 
   /** A command that makes a value is taken. */
-  void add(Register r) {
-    Register first = unreleased;
+  void add(TimedRegister r) {
+    TimedRegister first = unreleased;
     r.next = first;
     if (first != null) {
       first.previous = r;
@@ -51,13 +51,13 @@ final class RegisterFile {
   }
 
   /** Somebody will read a value, up to {@link #finishedReading}. */
-  void reads(Register r) {
+  void reads(TimedRegister r) {
     r.readers++;
   }
 
   /** One reader of a value is done with it at {@code timePs}, now or later. */
-  void finishedReading(Register r, int op, long timePs) {
-    if (r != Register.NONE) {
+  void finishedReading(TimedRegister r, int op, long timePs) {
+    if (r != TimedRegister.NONE) {
       r.readers--;
       if (timePs >= r.lastReadPs) {
         r.lastReadPs = timePs;
@@ -68,14 +68,14 @@ final class RegisterFile {
   }
 
   /** A value that the program has given up goes when it is dead. */
-  void release(Register r) {
+  void release(TimedRegister r) {
     unlink(r);
     r.dropped = true;
     freeIfDead(r);
   }
 
   void releaseAll() {
-    Register r = unreleased;
+    TimedRegister r = unreleased;
     while (r != null) {
       r.released = true;
       release(r);
@@ -83,9 +83,9 @@ final class RegisterFile {
     }
   }
 
-  private void unlink(Register r) {
-    Register p = r.previous;
-    Register n = r.next;
+  private void unlink(TimedRegister r) {
+    TimedRegister p = r.previous;
+    TimedRegister n = r.next;
     if (p == null && r != unreleased) {
       return; // never linked: the token of a store
     }
@@ -102,15 +102,15 @@ final class RegisterFile {
   }
 
   /** Gives back the storage of a value that nobody will read again, at the end of its last read. */
-  void freeIfDead(Register r) {
-    if (!r.dropped || r.readers > 0 || !r.ready || r.moved || r == Register.NONE) {
+  void freeIfDead(TimedRegister r) {
+    if (!r.dropped || r.readers > 0 || !r.ready || r.moved || r == TimedRegister.NONE) {
       return;
     }
     long deadPs = Math.max(pe.world.sim.nowPs(), Math.max(r.readyPs, r.lastReadPs));
-    QueueEnd queue = r.slotQueue;
-    if (queue != null) {
+    TimedRegister.Slots slots = r.slotQueue;
+    if (slots != null) {
       r.slotQueue = null;
-      queue.unit().freeSlot(queue, r.slot, r.lastReader, deadPs);
+      slots.free(r.slot, r.lastReader, deadPs);
     } else if (r.inTcm && r.bytes > 0) {
       pe.giveTcm(deadPs, r.bytes, r.lastReader);
     }
@@ -122,21 +122,21 @@ final class RegisterFile {
   String describeLive() {
     StringBuilder s = new StringBuilder();
     int shown = 0;
-    for (Register r = unreleased; r != null && shown < 5; r = r.next) {
+    for (TimedRegister r = unreleased; r != null && shown < 5; r = r.next) {
       if (r.inTcm && r.bytes > 0) {
         s.append(shown++ == 0 ? "" : ", ")
             .append(r.bytes)
             .append(" bytes")
-            .append(pe.world.executor.atLine(r.line));
+            .append(pe.world.parts.atLine(r.line));
       }
     }
     return s.toString();
   }
 
   /** Slots of an end of this PE that unreleased values keep. */
-  int slotsHeld(QueueEnd end) {
+  int slotsHeld(TimedRegister.Slots end) {
     int held = 0;
-    for (Register r = unreleased; r != null; r = r.next) {
+    for (TimedRegister r = unreleased; r != null; r = r.next) {
       if (r.slotQueue == end) {
         held++;
       }

@@ -11,7 +11,7 @@ import org.kernbench.device.reuse.MemoPe;
 /** A launch as those see it who use again what came of launches. */
 final class RememberedLaunch implements MemoLaunch {
   private final TimedExecutor executor;
-  private final Launch launch;
+  private final LaunchState launch;
   private final LaunchMark mark = new LaunchMark();
   private final List<TimedPe> pes;
 
@@ -19,7 +19,7 @@ final class RememberedLaunch implements MemoLaunch {
   private final @Nullable MessageUnit queues;
 
   /** The launch starts. */
-  RememberedLaunch(TimedExecutor executor, Launch launch, @Nullable MessageUnit queues) {
+  RememberedLaunch(TimedExecutor executor, LaunchState launch, @Nullable MessageUnit queues) {
     this.executor = executor;
     this.launch = launch;
     this.queues = queues;
@@ -78,7 +78,7 @@ final class RememberedLaunch implements MemoLaunch {
 
   @Override
   public @Nullable MemoLaunch startedBy() {
-    Launch by = launch.startedBy;
+    LaunchState by = launch.startedBy;
     return by == null ? null : by.remembered;
   }
 

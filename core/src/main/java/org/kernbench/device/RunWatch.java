@@ -7,6 +7,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import org.kernbench.device.log.KernelLines;
 import org.kernbench.sim.Coroutine;
 
 /**

@@ -8,10 +8,10 @@ final class ScheduledTask {
   /** The program's command; its result is the token that says when the work is done. */
   final Op command;
 
-  final ProgramContext owner;
+  final Issuer owner;
 
   /** Values of the owner that the work reads. */
-  final List<Register> reads;
+  final List<TimedRegister> reads;
 
   final Consumer<PePort> body;
 
@@ -28,7 +28,7 @@ final class ScheduledTask {
   private long endPs;
 
   ScheduledTask(
-      Op command, ProgramContext owner, List<Register> reads, Consumer<PePort> body, int line) {
+      Op command, Issuer owner, List<TimedRegister> reads, Consumer<PePort> body, int line) {
     this.command = command;
     this.owner = owner;
     this.reads = reads;

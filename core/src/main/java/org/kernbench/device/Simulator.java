@@ -50,7 +50,10 @@ public final class Simulator implements AutoCloseable {
     this.executor =
         mode == Mode.VALUES
             ? new ValuesExecutor(machine, memories, map, options)
-            : new TimedExecutor(machine, mode, memories, map, options, tapeSize, apart, folded);
+            : new TimedExecutor(
+                new MachineParts(machine, mode, memories, map, options, tapeSize, folded),
+                options,
+                apart);
     this.watch = executor.watch();
   }
 
@@ -334,7 +337,7 @@ public final class Simulator implements AutoCloseable {
             "kernel " + name + " is launched twice on " + pe + "; name each PE once");
       }
     }
-    spec.queues().ifPresent(q -> q.checkUsable(name));
+    spec.queues().ifPresent(q -> InstalledQueues.of(q).checkUsable(name));
     if (watch == null) {
       return executor.launch(spec, program);
     }

@@ -74,19 +74,8 @@ final class TileScheduler {
   }
 
   private void finishIfDone(ScheduledTask task) {
-    if (!task.isDone()) {
-      return;
+    if (task.isDone()) {
+      task.owner.isDone(task);
     }
-    for (Register r : task.reads) {
-      r.keepers--;
-      task.owner.registers.finishedReading(r, task.lastOp(), task.endPs());
-    }
-    Register token = task.command.out;
-    token.produced(task.lastOp(), task.endPs());
-    task.owner.ended(task.lastOp(), task.endPs());
-    task.owner.cpu.retireTask(task.command, task.endPs(), task.lastOp());
-    context.pe.recycle(task.command);
-    task.owner.cpu.pump();
-    task.owner.program.completed(token);
   }
 }

@@ -13,12 +13,9 @@ import org.kernbench.device.fabric.Fabric;
 import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.MemorySpan;
-import org.kernbench.device.fabric.Ties;
-import org.kernbench.device.log.CostModel;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.OpTally;
 import org.kernbench.device.log.TransferLog;
-import org.kernbench.device.memory.Memories;
 import org.kernbench.device.memory.MmuCounts;
 import org.kernbench.device.memory.PageMap;
 import org.kernbench.device.reuse.LaunchMemo;
@@ -26,7 +23,6 @@ import org.kernbench.device.reuse.MemoHost;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
-import org.kernbench.machine.Symmetry;
 import org.kernbench.machine.spec.TlbFill;
 import org.kernbench.sim.ApartSimulation;
 import org.kernbench.sim.EventHandler;
@@ -36,76 +32,44 @@ import org.kernbench.sim.Simulation;
  * A machine in simulated time: its PEs, the queues between them, and the launches that the host
  * asks for. What its PEs do is the business of the {@link World} that they are in.
  */
-final class TimedExecutor implements Executor, EventHandler, MemoHost {
+final class TimedExecutor
+    implements Executor, EventHandler, MemoHost, World.Directory, ProgramContext.Launches {
   private static final int LAUNCH = 0;
 
   /** Machines of more packages run launches apart, which pays more. */
   private static final int MOST_PACKAGES_REUSED = 256;
 
-  /**
-   * The ways between a PE and a memory.
-   *
-   * @param there for written data, ending with the memory's port
-   * @param back for read data, beginning with the memory's port
-   * @param requestPs latency of a command to the memory, without the memory's own access time
-   * @param replyPs latency of an acknowledgement from the memory
-   */
-  record MemoryPath(FabricRoute there, FabricRoute back, long requestPs, long replyPs) {}
-
-  final Machine machine;
-  final Mode mode;
-  final OpLog log;
-
-  /** The shifts by which packages are folded, so that package 0 stands for all; null if not. */
-  final @Nullable Symmetry folded;
-
-  final PageMap map;
-  final Memories memories;
-  final CommandTable commands = new CommandTable();
-
-  /** How much a program says before the CPU takes it. */
-  final int tapeSize;
-
-  private final SimulatorOptions options;
-
-  /** Is told which kernel has control; null if nobody asks. */
-  final @Nullable RunWatch shown;
-
-  private final KernelLines lines = new KernelLines();
+  private final MachineParts parts;
+  private final Machine machine;
+  private final OpLog log;
+  private final CommandTable commands = new CommandTable();
 
   /** All PEs are in it, unless packages run apart. */
   private final World world;
 
-  final Ties ties;
   private final Simulation sim = new Simulation();
   private final Interconnect fabric;
   private final ApartRun apart;
   private final int handler;
 
-  /** By package; null for those with the usual engines, or if all have them. */
-  private final @Nullable CostModel[] slowCosts;
-
-  private final CostModel usualCost;
-
   /** Per PE, the tile scheduler's included. */
   private final int contexts;
 
   /** The launch whose end the host waits for; null if it waits for none. */
-  private @Nullable Launch driven;
+  private @Nullable LaunchState driven;
 
   /** Launches that are not done. */
   private int openLaunches;
 
   private final @Nullable TimedPe[] pes;
-  private final Map<Integer, Map<Long, FabricRoute>> routes = new HashMap<>();
 
   /** Launches whose start is scheduled, by the argument of the event. */
-  private final Map<Integer, Launch> starting = new HashMap<>();
+  private final Map<Integer, LaunchState> starting = new HashMap<>();
 
   private int startCount;
 
   /** The launch that has just ended on a PE, while others are told; null at other times. */
-  private @Nullable Launch ending;
+  private @Nullable LaunchState ending;
 
   private int endingPe = -1;
 
@@ -114,57 +78,34 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
   /** What came of earlier launches; null if each is simulated. */
   private final @Nullable LaunchMemo memo;
 
-  /** Hears of every operation that ends; null if nothing is checked. */
-  private final @Nullable Watch watch;
-
-  TimedExecutor(
-      Machine machine,
-      Mode mode,
-      Memories memories,
-      PageMap map,
-      SimulatorOptions options,
-      int tapeSize,
-      ApartRun.Limits apart,
-      @Nullable Symmetry folded) {
-    this.folded = folded;
-    this.tapeSize = tapeSize;
-    this.machine = machine;
-    this.mode = mode;
-    this.map = map;
-    this.memories = memories;
-    this.options = options;
-    this.shown = options.shown().orElse(null);
+  TimedExecutor(MachineParts parts, SimulatorOptions options, ApartRun.Limits apart) {
+    this.parts = parts;
+    this.machine = parts.machine;
+    this.log = parts.log;
     follow(null);
     this.contexts = machine.pe().cpu().contexts() + 1;
-    this.log = new OpLog(machine, options.opLogLimit());
-    this.ties = Ties.of(machine);
-    if (folded != null) {
-      log.foldedBy(folded);
-    }
-    this.fabric = Interconnect.of(sim, machine, folded);
+    this.fabric = Interconnect.of(sim, machine, parts.folded);
     if (options.opLogLimit() > 0) {
       fabric.recordIn(log.transfers());
     }
-    this.usualCost = new CostModel(machine.pe());
-    this.slowCosts = slowCosts(machine);
     this.handler = sim.register(this);
-    this.pes = new TimedPe[machine.peCount() / (folded == null ? 1 : folded.order())];
-    this.watch = options.watch().map(source -> source.of(machine, map, log, mode)).orElse(null);
-    this.world = new World(this, sim, fabric, log.tally());
-    this.apart = new ApartRun(this, options, world, apart);
-    this.memo = memo();
+    int packages = parts.folded == null ? 1 : parts.folded.order();
+    this.pes = new TimedPe[machine.peCount() / packages];
+    this.world = new World(parts, commands, this, sim, fabric, log.tally());
+    this.apart = new ApartRun(this, parts, commands, options, world, apart);
+    this.memo = memo(options.reuse());
   }
 
   @Override
   public @Nullable Watch watch() {
-    return watch;
+    return parts.watch;
   }
 
-  private @Nullable LaunchMemo memo() {
-    return options.reuse()
-            && mode == Mode.TIME
-            && folded == null
-            && watch == null
+  private @Nullable LaunchMemo memo(boolean reuse) {
+    return reuse
+            && parts.mode == Mode.TIME
+            && parts.folded == null
+            && parts.watch == null
             && machine.sips() < MOST_PACKAGES_REUSED
             && machine.pe().cpu().dispatchPs() > 0
             && fabric instanceof Fabric f
@@ -183,7 +124,7 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
   public TimedPe pe(int index) {
     TimedPe p = pes[index];
     if (p == null) {
-      p = new TimedPe(world, index, machine.peAt(index));
+      p = new TimedPe(world, index, machine.peAt(index), commands, this);
       pes[index] = p;
     }
     return p;
@@ -193,23 +134,18 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
     return pe(machine.peIndex(pe));
   }
 
-  /** Where packages are folded, what a PE is when {@code of} is moved to package 0; else the PE. */
-  Pe representative(Pe pe, Pe of) {
-    return folded == null ? pe : folded.shifted(pe, folded.backFrom(of.sip()));
-  }
-
   @Override
   public QueueSet install(QueuePlan plan) {
     touchAll("queues installed");
-    QueueSet set = new QueueSet(plan);
-    messages.put(set, new MessageUnit(this, plan));
+    QueueSet set = new InstalledQueues(plan);
+    messages.put(set, new MessageUnit(parts, this::pe, plan));
     return set;
   }
 
   @Override
   public void uninstall(QueueSet set) {
     touchAll("queues uninstalled");
-    set.removed();
+    InstalledQueues.of(set).removed();
     MessageUnit unit = unit(set);
     while (unit.isUnderWay()) {
       if (!sim.step()) {
@@ -225,8 +161,8 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
     return Arrays.stream(pes).filter(Objects::nonNull).toList();
   }
 
-  /** The context of that index. */
-  ProgramContext context(int index) {
+  @Override
+  public ProgramContext issuer(int index) {
     return pe(index / contexts).context(index % contexts);
   }
 
@@ -281,72 +217,16 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
     return new MmuCounts(lookups, misses);
   }
 
-  int node(PhysicalAddress address) {
-    return memories.node(address);
-  }
-
-  // ---- routes ----
-
-  /**
-   * A route between two nodes.
-   *
-   * @param owner package of the PE that moves bytes on it, {@link Machine#sips} for the host
-   */
-  synchronized FabricRoute route(int from, int to, int owner) {
-    return routes
-        .computeIfAbsent(from, f -> new HashMap<>())
-        .computeIfAbsent(
-            ((long) owner << 32) | to,
-            t -> FabricRoute.of(machine, machine.route(from, to), owner, folded));
-  }
-
-  /** How a PE of a package, or the host, reaches a memory. */
-  MemoryPath path(int node, int memory, int owner) {
-    long request = machine.route(node, memory).requestPs();
-    long reply = machine.route(memory, node).replyPs();
-    return new MemoryPath(route(node, memory, owner), route(memory, node, owner), request, reply);
-  }
-
-  // ---- commands ----
-
-  int line() {
-    return options.captureLines() ? log.lineId(lines.current()) : 0;
-  }
-
-  /** Where the program is, for a message that ends the run. */
-  String currentLine() {
-    return lines.current();
-  }
-
-  String atLine(int line) {
-    return line == 0 ? "" : " at " + log.lineAt(line);
-  }
-
-  private static @Nullable CostModel[] slowCosts(Machine machine) {
-    CostModel[] costs = new CostModel[machine.slowPackages().isEmpty() ? 0 : machine.sips()];
-    for (int sip = 0; sip < costs.length; sip++) {
-      if (!machine.pe(sip).equals(machine.pe())) {
-        costs[sip] = new CostModel(machine.pe(sip));
-      }
-    }
-    return costs;
-  }
-
-  CostModel cost(TimedPe pe) {
-    CostModel slow = slowCosts.length == 0 ? null : slowCosts[pe.pe.sip()];
-    return slow == null ? usualCost : slow;
-  }
-
   // ---- launches ----
 
   @Override
   public Launch launch(LaunchRequest spec, Function<PePort, Runnable> program) {
-    Launch launch = new Launch(spec, program, sim.nowPs());
+    LaunchState launch = new LaunchState(spec, program, sim.nowPs());
     openLaunches++;
     long arrival = 0;
     launch.notReady = spec.pes().size();
     launch.follow(spec.after());
-    spec.queues().ifPresent(set -> set.users++);
+    spec.queues().ifPresent(set -> InstalledQueues.of(set).users++);
     for (Pe p : spec.pes()) {
       arrival = Math.max(arrival, machine.controlLatencyPs(p));
       ProgramContext c = pe(p).context(spec.stream());
@@ -362,13 +242,18 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
       }
     }
     launch.arrivalPs = sim.nowPs() + arrival;
-    List<Integer> after = spec.after().stream().filter(Launch::isUnderWay).map(l -> l.id).toList();
+    List<Integer> after =
+        spec.after().stream()
+            .map(l -> (LaunchState) l)
+            .filter(LaunchState::isUnderWay)
+            .map(l -> l.id)
+            .toList();
     launch.id = log.launches().called(spec.name(), sim.nowPs(), launch.arrivalPs, after);
     startIfReady(launch);
     return launch;
   }
 
-  private void startIfReady(Launch launch) {
+  private void startIfReady(LaunchState launch) {
     if (launch.notReady == 0) {
       launch.startNumber = startCount;
       launch.startedBy = launch.arrivalPs <= sim.nowPs() ? ending : null;
@@ -378,7 +263,7 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
     }
   }
 
-  private void start(Launch launch) {
+  private void start(LaunchState launch) {
     launch.started(sim.nowPs());
     log.launches().started(launch.id, sim.nowPs());
     int stream = launch.stream();
@@ -399,24 +284,20 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
     }
   }
 
-  /**
-   * A context has ended its part of a launch and may start the next.
-   *
-   * @param isDone whether that was the last part
-   */
-  synchronized void isIdle(ProgramContext context, Launch ended, boolean isDone) {
+  @Override
+  public synchronized void isIdle(ProgramContext context, LaunchState ended, boolean isDone) {
     ending = ended;
     endingPe = context.pe.index;
     if (isDone) {
       openLaunches--;
       log.launches().done(ended.id, ended.donePs());
-      ended.spec().queues().ifPresent(set -> set.users--);
-      for (Launch follower : ended.takeFollowers()) {
+      ended.spec().queues().ifPresent(set -> InstalledQueues.of(set).users--);
+      for (LaunchState follower : ended.takeFollowers()) {
         follower.notReady--;
         startIfReady(follower);
       }
     }
-    Launch next = context.launches.peek();
+    LaunchState next = context.launches.peek();
     if (next == null) {
       context.pe.streamEnds();
     }
@@ -428,8 +309,8 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
     endingPe = -1;
   }
 
-  /** A PE has ended its part of a launch again, of which all others have been told before. */
-  void wasTold(Launch ended, TimedPe p) {
+  @Override
+  public void wasTold(LaunchState ended, TimedPe p) {
     if (memo != null) {
       memo.endsAgain(Objects.requireNonNull(ended.remembered), p);
     }
@@ -452,7 +333,7 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
 
   @Override
   public PageMap map() {
-    return map;
+    return parts.map;
   }
 
   @Override
@@ -479,14 +360,14 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
   public long hostCopy(PhysicalAddress at, long bytes, CopyDirection direction) {
     touchAll("copies by the host");
     long start = sim.nowPs();
-    MemoryPath path = path(machine.hostNode(), memories.node(at), machine.sips());
+    MachineParts.MemoryPath path = parts.path(machine.hostNode(), parts.node(at), machine.sips());
     boolean read = direction == CopyDirection.DEVICE_TO_HOST;
     FabricRoute route = read ? path.back() : path.there();
     long offered = start + (read ? path.requestPs() : 0);
     HostCopy copy = new HostCopy();
     MemorySpan span =
-        new MemorySpan(memories.place(at).offset(), Integer.MAX_VALUE, Integer.MAX_VALUE);
-    int t = fabric.begin(ties.hostId(), route, bytes, offered, copy, 0, false, span);
+        new MemorySpan(parts.memories.place(at).offset(), Integer.MAX_VALUE, Integer.MAX_VALUE);
+    int t = fabric.begin(parts.ties.hostId(), route, bytes, offered, copy, 0, false, span);
     log.transfers().travels(TransferLog.NONE, t);
     while (copy.endPs < 0) {
       if (!sim.step()) {
@@ -497,7 +378,8 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
   }
 
   @Override
-  public void drive(Launch launch) {
+  public void drive(Launch awaited) {
+    LaunchState launch = (LaunchState) awaited;
     if (launch.isDone()) {
       return;
     }
@@ -515,9 +397,9 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
     log.launches().hostHasWaitedFor(launch.id);
   }
 
-  private String deadlock(Launch launch) {
+  private String deadlock(LaunchState launch) {
     DeadlockReport.Builder report = new DeadlockReport.Builder();
-    TimedWaits waits = new TimedWaits(this, report);
+    TimedWaits waits = new TimedWaits(parts, latestPs(), report);
     for (TimedPe p : pes) {
       if (p != null) {
         waits.describe(p);
@@ -552,6 +434,7 @@ final class TimedExecutor implements Executor, EventHandler, MemoHost {
    * @param apart what runs now; null: all packages on one clock
    */
   void follow(@Nullable ApartSimulation apart) {
+    RunWatch shown = parts.shown;
     if (shown == null) {
       return;
     }

@@ -27,26 +27,9 @@ import org.kernbench.machine.spec.AccelSlot;
  * through the {@link TimedPort} of a {@link ProgramContext}, of which there are several: programs
  * of different streams run at the same time and meet at the engines.
  */
-final class TimedPe implements MemoPe {
-  /** The world that it is in: another while packages run apart. */
-  World world;
-
-  final int index;
-  final Pe pe;
-
-  /** Dense over its package. */
-  final int indexInPackage;
-
-  /** Its place in the simulation: its package. */
-  final int place;
-
-  // commands of this PE that can serve again: they find its other records in the same cache
-  private @Nullable Op freeFences;
-  private @Nullable ComputationOp freeComputations;
-  private @Nullable AccessOp freeAccesses;
-  private @Nullable MessageOp freeMessages;
-
-  final TcmSpace tcm;
+final class TimedPe extends ProcessingElement implements MemoPe {
+  final CommandPool pool;
+  final ProgramContext.Launches launcher;
 
   final Mmu mmu;
   final PageMap.View addresses;
@@ -56,9 +39,6 @@ final class TimedPe implements MemoPe {
 
   /** Commands so far, of all its programs. */
   int commands;
-
-  /** What of its launches may be used again. */
-  final PeMark mark = new PeMark();
 
   private final @Nullable ProgramContext[] contexts;
   private @Nullable TileScheduler scheduler;
@@ -72,24 +52,19 @@ final class TimedPe implements MemoPe {
   private final Engine gemm;
   private final Engine[] channels;
 
-  // memory order
-  private final AccessList loads = new AccessList();
-  private final AccessList stores = new AccessList();
-  private long memoryAccesses;
+  private final MemoryOrder order = new MemoryOrder();
   private int pathNode = -1;
-  private TimedExecutor.@Nullable MemoryPath path;
-  private final Map<Integer, TimedExecutor.MemoryPath> paths = new HashMap<>();
+  private MachineParts.@Nullable MemoryPath path;
+  private final Map<Integer, MachineParts.MemoryPath> paths = new HashMap<>();
 
-  TimedPe(World world, int index, Pe pe) {
-    this.world = world;
-    this.index = index;
-    this.pe = pe;
-    this.place = pe.sip();
-    this.indexInPackage = index % (world.machine.cubesPerSip() * world.machine.pesPerCube());
+  TimedPe(
+      World world, int index, Pe pe, CommandTable allCommands, ProgramContext.Launches launcher) {
+    super(world, index, pe);
+    this.pool = new CommandPool(this, allCommands);
+    this.launcher = launcher;
     var spec = world.machine.pe();
     this.mmu = new Mmu(spec.mmu(), index);
-    this.addresses = world.executor.map.view(pe);
-    this.tcm = new TcmSpace(spec.tcm().sizeBytes());
+    this.addresses = world.parts.map.view(pe);
     this.contexts = new ProgramContext[spec.cpu().contexts() + 1];
     this.read = new Engine(this, "DMA read", spec.dma().readQueues());
     this.write = new Engine(this, "DMA write", spec.dma().writeQueues());
@@ -99,11 +74,6 @@ final class TimedPe implements MemoPe {
     for (int i = 0; i < channels.length; i++) {
       channels[i] = new Engine(this, "message channel " + i, 1);
     }
-  }
-
-  /** It goes on in another world; what of it is under way, after an error, is lost. */
-  void moveTo(World other) {
-    world = other;
   }
 
   // ---- programs ----
@@ -214,17 +184,9 @@ final class TimedPe implements MemoPe {
 
   // ---- queues ----
 
-  /** Attaches a queue end to its engines, and takes the room of its slots. */
-  void addQueue(QueueEnd end, long tcmBytes) {
-    end.receiver = new Engine(this, "queue " + end.direction, 1);
-    end.channel = channels[end.ordinal % channels.length];
-    tcm.reserveForSlots(tcm.slotBytes() + tcmBytes);
-  }
-
-  /** Gives the room of its slots back. */
-  void removeQueue(long tcmBytes) {
-    tcm.reserveForSlots(tcm.slotBytes() - tcmBytes);
-    tcmGiven();
+  @Override
+  Engine channel(int ordinal) {
+    return channels[ordinal % channels.length];
   }
 
   Engine[] messageChannels() {
@@ -240,7 +202,7 @@ final class TimedPe implements MemoPe {
       tcm.giveLater(timePs, bytes, op);
     } else {
       tcm.give(bytes, op);
-      if (tcm.stalled > 0) {
+      if (tcm.isWaitedFor()) {
         for (ProgramContext c : contexts) {
           if (c != null) {
             c.cpu.roomIsFree(now, op);
@@ -259,9 +221,9 @@ final class TimedPe implements MemoPe {
     }
   }
 
-  /** Room in TCM may be free now. */
+  @Override
   void tcmGiven() {
-    if (tcm.stalled == 0) {
+    if (!tcm.isWaitedFor()) {
       return;
     }
     for (ProgramContext c : contexts) {
@@ -271,6 +233,10 @@ final class TimedPe implements MemoPe {
     }
   }
 
+  private static ProgramContext context(Op op) {
+    return (ProgramContext) op.issuer();
+  }
+
   // ---- engines: start the head when everything it needs is there ----
 
   /** A command is issued: it goes to its engine. */
@@ -278,9 +244,8 @@ final class TimedPe implements MemoPe {
     Engine engine = engineFor(op);
     engine.add(op);
     if (op instanceof AccessOp access) {
-      access.order = memoryAccesses++;
       access.translatePs = mmu.translatePs(access.region(), access.range);
-      accesses(access).add(access);
+      order.add(access);
     }
     world.tryStart(engine);
   }
@@ -296,10 +261,7 @@ final class TimedPe implements MemoPe {
     };
   }
 
-  /**
-   * Starts the commands at the heads of an engine's queues that can start; to be called through
-   * {@link World#tryStart} only.
-   */
+  @Override
   void startHeads(Engine engine) {
     while (engine.busy < engine.channels) {
       Op op = activeStreams > 1 ? chooseHead(engine) : onlyHead(engine);
@@ -368,44 +330,24 @@ final class TimedPe implements MemoPe {
       }
       case LOAD, STORE -> Math.max(ready, ((AccessOp) op).unblockedPs);
       case MATH -> ready;
-      case GEMM -> op.c == Register.NONE ? ready : Math.max(ready, sumsReadyPs(op));
+      case GEMM -> op.c == TimedRegister.NONE ? ready : Math.max(ready, sumsReadyPs(op));
     };
   }
 
   /** When a product can take on its sums: those that have not left the array are there already. */
   private static long sumsReadyPs(Op op) {
-    Register sums = op.c;
+    TimedRegister sums = op.c;
     boolean inArray = sums.producer == op.engine().lastProduct;
     return inArray ? sums.occupiedUntilPs : sums.readyPs;
   }
 
   private boolean admitted(Op op) {
     return switch (op.kind()) {
-      case LOAD -> inOrder((AccessOp) op, false);
-      case STORE -> inOrder((AccessOp) op, true);
+      case LOAD, STORE -> order.admits((AccessOp) op);
       case SEND -> ((MessageOp) op).end().findsCredit();
       case RECV -> ((MessageOp) op).end().hasMessage();
       case MATH, GEMM -> true;
     };
-  }
-
-  /**
-   * Whether no earlier access to the same bytes is under way; looks again only after the one that
-   * was found has ended.
-   */
-  private boolean inOrder(AccessOp op, boolean alsoLoads) {
-    if (op.blocker >= 0 && op.unblockedPs < 0) {
-      return false;
-    }
-    AccessOp conflict = stores.conflictWith(op);
-    if (conflict == null && alsoLoads) {
-      conflict = loads.conflictWith(op);
-    }
-    if (conflict != null) {
-      op.blocker = conflict.id;
-      op.unblockedPs = -1;
-    }
-    return conflict == null;
   }
 
   private void start(Op op) {
@@ -424,7 +366,7 @@ final class TimedPe implements MemoPe {
       }
       case MATH, GEMM, SEND -> {}
     }
-    if (kind == OpKind.GEMM && op.c != Register.NONE) {
+    if (kind == OpKind.GEMM && op.c != TimedRegister.NONE) {
       start = later(op, start, sumsReadyPs(op), Cause.OPERAND, op.c.producer);
     }
     start = later(op, start, op.engine().freedPs, Cause.ENGINE, op.engine().freedBy);
@@ -450,7 +392,7 @@ final class TimedPe implements MemoPe {
       case SEND -> {
         MessageOp message = (MessageOp) op;
         message.end().unit().startSend(message, start);
-        op.context().cpu.sendStarted(op, start);
+        context(op).cpu.sendStarted(op, start);
       }
       case RECV -> {
         MessageOp message = (MessageOp) op;
@@ -468,10 +410,10 @@ final class TimedPe implements MemoPe {
     return bestPs;
   }
 
-  /** The last byte of a message leaves its channel at {@code timePs}, now or later. */
+  @Override
   void sendLeft(Op op, long timePs) {
     Engine engine = op.engine();
-    ProgramContext context = op.context();
+    ProgramContext context = context(op);
     context.cpu.sendLeft(op, timePs);
     engine.free(timePs, op.id);
     context.ended(op.id, timePs);
@@ -482,40 +424,38 @@ final class TimedPe implements MemoPe {
     if (task != null) {
       scheduler().ended(task, op.id, timePs);
     }
-    context.program.completed(Register.NONE);
+    context.program.completed(TimedRegister.NONE);
   }
 
-  /**
-   * The receiver of a message sees it at {@code timePs}. The sender does not know: only the end of
-   * its launch waits for that.
-   */
+  @Override
   void sendSeen(Op op, long timePs) {
-    ProgramContext context = op.context();
+    ProgramContext context = context(op);
     world.record(op, timePs);
     context.cpu.sendSeen(op, timePs);
-    recycle(op);
+    pool.recycle(op);
     context.finishIfIdle();
   }
 
   // ---- completion ----
 
   /**
-   * The operation, no send, is complete, and its effects are visible from {@code endPs} on: now, or
-   * later if that is certain. What only this PE can see (its engines, its registers) is settled
-   * ahead as far as it is certain, in one go; that costs no event and finds the records of the PE
-   * at hand.
+   * {@inheritDoc}
+   *
+   * <p>What only this PE can see (its engines, its registers) is settled ahead as far as it is
+   * certain, in one go; that costs no event and finds the records of the PE at hand.
    */
+  @Override
   void complete(Op op, long endPs) {
     final OpKind kind = op.kind();
     final Engine engine = op.engine();
-    final ProgramContext context = op.context();
+    final ProgramContext context = context(op);
     final RegisterFile registers = context.registers;
     world.record(op, endPs);
-    Register out = op.out;
-    if (out != Register.NONE) {
+    TimedRegister out = op.out;
+    if (out != TimedRegister.NONE) {
       out.produced(op.id, endPs);
       if (!out.ready) {
-        out = Register.NONE; // others have still to produce parts of it
+        out = TimedRegister.NONE; // others have still to produce parts of it
       }
     }
     context.cpu.retire(op, endPs);
@@ -532,14 +472,14 @@ final class TimedPe implements MemoPe {
     registers.finishedReading(op.c, op.id, freePs);
     registers.freeIfDead(out);
     if (op instanceof AccessOp access) {
-      accesses(access).remove(access);
-      unblockMemory(read, access, endPs);
-      unblockMemory(write, access, endPs);
+      order.ended(access);
+      unblock(read, access, endPs);
+      unblock(write, access, endPs);
     }
     context.cpu.unblock(op, endPs);
     ScheduledTask task = op.task;
     int id = op.id;
-    recycle(op);
+    pool.recycle(op);
     context.cpu.pump();
     world.tryStart(engine);
     out.tellWaiters();
@@ -549,8 +489,8 @@ final class TimedPe implements MemoPe {
     context.program.completed(out);
   }
 
-  /** A register that a command waits for is there; at the head of its engine it may start. */
-  void isThere(Register ready, Op op) {
+  @Override
+  void isThere(TimedRegister ready, Op op) {
     if (!op.takesSumsFrom(ready)) {
       op.operandReady(ready.readyPs, ready.producer);
     }
@@ -560,7 +500,7 @@ final class TimedPe implements MemoPe {
     }
   }
 
-  private void unblockMemory(Engine engine, AccessOp ended, long now) {
+  private void unblock(Engine engine, AccessOp ended, long now) {
     for (CommandQueue queue = engine.first; queue != null; queue = queue.after) {
       if (queue.head instanceof AccessOp head && head.blocker == ended.id) {
         head.unblockedPs = now;
@@ -569,83 +509,15 @@ final class TimedPe implements MemoPe {
     }
   }
 
-  // ---- commands that serve again ----
-
-  /** A fence, or a task for the tile scheduler. */
-  Op newFence(ProgramContext context) {
-    Op op = freeFences;
-    if (op == null) {
-      op = world.executor.commands.add(index -> new Op(index, this));
-    } else {
-      freeFences = op.next;
-    }
-    op.clear(context);
-    return op;
-  }
-
-  ComputationOp newComputation(ProgramContext context) {
-    ComputationOp op = freeComputations;
-    if (op == null) {
-      op = world.executor.commands.add(index -> new ComputationOp(index, this));
-    } else {
-      freeComputations = (ComputationOp) op.next;
-    }
-    op.clear(context);
-    return op;
-  }
-
-  AccessOp newAccess(ProgramContext context) {
-    AccessOp op = freeAccesses;
-    if (op == null) {
-      op = world.executor.commands.add(index -> new AccessOp(index, this));
-    } else {
-      freeAccesses = (AccessOp) op.next;
-    }
-    op.clear(context);
-    return op;
-  }
-
-  MessageOp newMessage(ProgramContext context) {
-    MessageOp op = freeMessages;
-    if (op == null) {
-      op = world.executor.commands.add(index -> new MessageOp(index, this));
-    } else {
-      freeMessages = (MessageOp) op.next;
-    }
-    op.clear(context);
-    return op;
-  }
-
-  void recycle(Op op) {
-    op.forget();
-    // not a switch over types, which asks a table of the virtual machine each time
-    if (op instanceof MessageOp message) {
-      op.next = freeMessages;
-      freeMessages = message;
-    } else if (op instanceof AccessOp access) {
-      op.next = freeAccesses;
-      freeAccesses = access;
-    } else if (op instanceof ComputationOp computation) {
-      op.next = freeComputations;
-      freeComputations = computation;
-    } else {
-      op.next = freeFences;
-      freeFences = op;
-    }
-  }
-
   // ---- memories ----
 
-  private AccessList accesses(AccessOp op) {
-    return op.kind == OpKind.LOAD ? loads : stores;
-  }
-
-  TimedExecutor.MemoryPath path(int memory) {
-    TimedExecutor.MemoryPath p = path;
+  @Override
+  MachineParts.MemoryPath path(int memory) {
+    MachineParts.MemoryPath p = path;
     if (memory != pathNode || p == null) {
       p =
           paths.computeIfAbsent(
-              memory, m -> world.executor.path(world.machine.peNode(pe), m, pe.sip()));
+              memory, m -> world.parts.path(world.machine.peNode(pe), m, pe.sip()));
       path = p;
       pathNode = memory;
     }

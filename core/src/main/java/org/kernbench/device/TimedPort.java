@@ -84,7 +84,7 @@ final class TimedPort implements PePort {
   }
 
   private Register loadLanes(Region from, @Nullable LaneMask mask) {
-    Register out = new Register(from.bytes(), true);
+    TimedRegister out = new TimedRegister(from.bytes(), true);
     if (addresses.isOneRange(from)) {
       load(from, out, mask, 0);
       return out;
@@ -97,7 +97,7 @@ final class TimedPort implements PePort {
     return out;
   }
 
-  private void load(Region from, Register out, @Nullable LaneMask mask, int outOffset) {
+  private void load(Region from, TimedRegister out, @Nullable LaneMask mask, int outOffset) {
     say(CommandTape.Entry.LOAD, from.bytes(), out);
     masks(mask);
     tape.number(outOffset);
@@ -123,7 +123,7 @@ final class TimedPort implements PePort {
   }
 
   private Register storeLanes(Register value, int offset, Region to, @Nullable LaneMask mask) {
-    Register done = new Register(0, true); // holds no storage, so nobody need give it up
+    TimedRegister done = new TimedRegister(0, true); // holds no storage, so nobody need give it up
     if (addresses.isOneRange(to)) {
       store(value, offset, to, done, mask, 0);
       return done;
@@ -137,7 +137,12 @@ final class TimedPort implements PePort {
   }
 
   private void store(
-      Register value, int offset, Region to, Register done, @Nullable LaneMask mask, int lane) {
+      Register value,
+      int offset,
+      Region to,
+      TimedRegister done,
+      @Nullable LaneMask mask,
+      int lane) {
     say(CommandTape.Entry.STORE, to.bytes(), done);
     masks(mask);
     operand(0, value, offset);
@@ -155,7 +160,7 @@ final class TimedPort implements PePort {
       int bOffset,
       Register c,
       int cOffset) {
-    Register out = new Register(outBytes, true);
+    TimedRegister out = new TimedRegister(outBytes, true);
     say(CommandTape.Entry.COMPUTE, outBytes, out);
     operand(0, a, aOffset);
     operand(1, b, bOffset);
@@ -167,44 +172,45 @@ final class TimedPort implements PePort {
   @Override
   public Register accumulate(
       ComputeOp what, Register a, int aOffset, Register b, int bOffset, Register sums) {
-    Register out = new Register(sums.bytes, true);
-    say(CommandTape.Entry.ACCUMULATE, sums.bytes, out);
+    TimedRegister out = new TimedRegister(sums.bytes(), true);
+    say(CommandTape.Entry.ACCUMULATE, sums.bytes(), out);
     operand(0, a, aOffset);
     operand(1, b, bOffset);
     operand(2, sums, 0);
     tape.number(UNDECIDED);
     tape.what(what);
-    registers.giveUp(sums);
+    registers.giveUp(TimedRegister.of(sums));
     return out;
   }
 
   @Override
   public Register schedule(List<Register> reads, Consumer<PePort> work) {
-    Register out = new Register(0, true);
-    for (Register r : reads) {
+    TimedRegister out = new TimedRegister(0, true);
+    List<TimedRegister> kept = reads.stream().map(TimedRegister::of).toList();
+    for (TimedRegister r : kept) {
       registers.mayRead(r);
     }
     say(CommandTape.Entry.SCHEDULE, 0, out);
-    tape.what(new Work(List.copyOf(reads), work));
-    for (Register r : reads) {
+    tape.what(new Work(kept, work));
+    for (TimedRegister r : kept) {
       r.keepers++;
     }
     return out;
   }
 
   /** What a program hands over to the tile scheduler. */
-  private record Work(List<Register> reads, Consumer<PePort> body) {}
+  private record Work(List<TimedRegister> reads, Consumer<PePort> body) {}
 
   @Override
   public void fenceReaders(Register register) {
-    say(CommandTape.Entry.FENCE_READERS, 0, Register.NONE);
-    tape.operand(0, register, 0);
+    say(CommandTape.Entry.FENCE_READERS, 0, TimedRegister.NONE);
+    tape.operand(0, TimedRegister.of(register), 0);
   }
 
   @Override
   public void send(int queue, Register value, int offset, int bytes) {
     QueueEnd end = queues().queue(queue);
-    say(CommandTape.Entry.SEND, bytes, Register.NONE);
+    say(CommandTape.Entry.SEND, bytes, TimedRegister.NONE);
     operand(0, value, offset);
     tape.what(end);
   }
@@ -215,7 +221,7 @@ final class TimedPort implements PePort {
     QueueEnd end = queues.queue(queue);
     end.ask(queues.fragments(bytes));
     boolean inPlace = !copy && queues.usableInPlace(bytes);
-    Register out = new Register(bytes, !inPlace);
+    TimedRegister out = new TimedRegister(bytes, !inPlace);
     say(CommandTape.Entry.RECEIVE, bytes, out);
     tape.number((inPlace ? IN_PLACE : 0) | (async ? ASYNC : 0));
     tape.what(end);
@@ -228,7 +234,7 @@ final class TimedPort implements PePort {
     MessageUnit queues = queues();
     List<QueueEnd> ends = from.stream().map(queues::queue).toList();
     long atPs = clockPs();
-    program.awaitMessage(ends, atPs, world().executor.line());
+    program.awaitMessage(ends, atPs, world().parts.line());
     long now = world().sim.nowPs();
     for (int i = 0; i < ends.size(); i++) {
       int k = (first + i) % ends.size();
@@ -243,45 +249,47 @@ final class TimedPort implements PePort {
 
   @Override
   public void fence(Register token) {
-    say(CommandTape.Entry.FENCE, 0, Register.NONE);
+    say(CommandTape.Entry.FENCE, 0, TimedRegister.NONE);
     operand(0, token, 0);
   }
 
   @Override
   public void fenceAll() {
-    say(CommandTape.Entry.FENCE_ALL, 0, Register.NONE);
+    say(CommandTape.Entry.FENCE_ALL, 0, TimedRegister.NONE);
   }
 
   @Override
   public void release(Register register) {
     if (register != Register.NONE) {
-      registers.giveUp(register);
+      TimedRegister given = TimedRegister.of(register);
+      registers.giveUp(given);
       program.makeRoomOnTape();
-      tape.put(CommandTape.Entry.RELEASE, 0, 0, Register.NONE);
-      tape.operand(0, register, 0);
+      tape.put(CommandTape.Entry.RELEASE, 0, 0, TimedRegister.NONE);
+      tape.operand(0, given, 0);
     }
   }
 
-  private void say(CommandTape.Entry entry, int bytes, Register out) {
+  private void say(CommandTape.Entry entry, int bytes, TimedRegister out) {
     program.makeRoomOnTape();
     TileScheduler scheduler = context.scheduler;
     ScheduledTask task = scheduler == null ? null : scheduler.issuing();
-    int line = task == null ? world().executor.line() : task.line;
+    int line = task == null ? world().parts.line() : task.line;
     tape.put(entry, bytes, line, out);
-    if (out != Register.NONE) {
+    if (out != TimedRegister.NONE) {
       out.line = line;
     }
   }
 
-  private void operand(int k, Register register, int offset) {
-    if (register != Register.NONE) {
+  private void operand(int k, Register named, int offset) {
+    TimedRegister register = TimedRegister.of(named);
+    if (register != TimedRegister.NONE) {
       registers.mayRead(register);
     }
     tape.operand(k, register, offset);
   }
 
   @Override
-  public byte[] look(Register register, int offset, int bytes) {
+  public byte[] look(Register named, int offset, int bytes) {
     refuseInSteps();
     if (world().mode == Mode.TIME) {
       throw new SimulationException(
@@ -291,10 +299,11 @@ final class TimedPort implements PePort {
           """
               .formatted(pe));
     }
+    TimedRegister register = TimedRegister.of(named);
     registers.mayRead(register);
     waitForCpu();
     registers.reads(register);
-    program.awaitValue(register, world().executor.line());
+    program.awaitValue(register, world().parts.line());
     byte[] copy = new byte[bytes];
     System.arraycopy(register.data(), register.dataOffset() + offset, copy, 0, bytes);
     long now = world().sim.nowPs();
@@ -319,7 +328,7 @@ final class TimedPort implements PePort {
 
   private void refuseInSteps() {
     if (program.isInSteps()) {
-      throw SimulationException.ofStepThatWaits(pe, world().executor.currentLine());
+      throw SimulationException.ofStepThatWaits(pe, world().parts.currentLine());
     }
   }
 
@@ -344,7 +353,7 @@ final class TimedPort implements PePort {
   boolean isHeldUpByWindow() {
     CommandTape.Entry entry = tape.entry();
     if (entry == CommandTape.Entry.ACCUMULATE && tape.number() == UNDECIDED) {
-      Register sums = tape.operand(2);
+      TimedRegister sums = tape.operand(2);
       boolean inPlace = sums.inTcm && sums.readers == 0 && !sums.dropped;
       tape.decide(inPlace ? IN_PLACE : 0);
     }
@@ -355,7 +364,7 @@ final class TimedPort implements PePort {
   void take() {
     CommandTape.Entry entry = tape.entry();
     if (entry == CommandTape.Entry.RELEASE) {
-      Register r = tape.operand(0);
+      TimedRegister r = tape.operand(0);
       tape.taken();
       registers.release(r);
       return;
@@ -390,12 +399,12 @@ final class TimedPort implements PePort {
   }
 
   private Op takeFence(CommandTape.Entry entry) {
-    Op op = context.pe.newFence(context);
+    Op op = context.pe.pool.newFence(context);
     begin(op, null);
     switch (entry) {
       case SCHEDULE -> {
         Work work = tape.what(Work.class);
-        for (Register r : work.reads()) {
+        for (TimedRegister r : work.reads()) {
           registers.reads(r);
         }
         op.task = new ScheduledTask(op, context, work.reads(), work.body(), op.line);
@@ -412,7 +421,7 @@ final class TimedPort implements PePort {
   }
 
   private MessageOp takeMessage(CommandTape.Entry entry) {
-    MessageOp op = context.pe.newMessage(context);
+    MessageOp op = context.pe.pool.newMessage(context);
     boolean sends = entry == CommandTape.Entry.SEND;
     begin(op, sends ? OpKind.SEND : OpKind.RECV);
     op.goesThrough(tape.what(QueueEnd.class));
@@ -428,7 +437,7 @@ final class TimedPort implements PePort {
   }
 
   private AccessOp takeAccess(CommandTape.Entry entry) {
-    AccessOp op = context.pe.newAccess(context);
+    AccessOp op = context.pe.pool.newAccess(context);
     boolean loads = entry == CommandTape.Entry.LOAD;
     begin(op, loads ? OpKind.LOAD : OpKind.STORE);
     accesses(op, tape.what(Region.class));
@@ -450,12 +459,12 @@ final class TimedPort implements PePort {
     if (tape.also() instanceof LaneMask mask) {
       op.mask = mask;
       op.firstLane = valueOffset / mask.elementBytes();
-      op.b = operand(mask.register(), op);
+      op.b = operand(TimedRegister.of(mask.register()), op);
     }
   }
 
   private ComputationOp takeComputation(CommandTape.Entry entry) {
-    ComputationOp op = context.pe.newComputation(context);
+    ComputationOp op = context.pe.pool.newComputation(context);
     ComputeOp what = tape.what(ComputeOp.class);
     boolean accumulates = entry == CommandTape.Entry.ACCUMULATE;
     begin(op, accumulates || what.isProduct() ? OpKind.GEMM : OpKind.MATH);
@@ -481,7 +490,7 @@ final class TimedPort implements PePort {
     op.accesses(region);
     if (region.address() instanceof PhysicalAddress physical) {
       op.physical = physical.value();
-      op.memory = world().executor.node(physical);
+      op.memory = world().parts.node(physical);
     } else {
       PageMap.Range range = addresses.range(region);
       op.range = range;
@@ -491,8 +500,8 @@ final class TimedPort implements PePort {
   }
 
   /** Makes a register an operand of a command, which will wait for it. */
-  private Register operand(Register r, Op op) {
-    if (r != Register.NONE) {
+  private TimedRegister operand(TimedRegister r, Op op) {
+    if (r != TimedRegister.NONE) {
       registers.reads(r);
       if (r.ready && op.takesSumsFrom(r)) {
         return r; // when it can be taken on is known at the start

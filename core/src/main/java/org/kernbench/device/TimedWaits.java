@@ -6,11 +6,13 @@ import org.kernbench.machine.Pe;
 
 /** Tells a {@link DeadlockReport} what the programs of a machine in simulated time wait for. */
 final class TimedWaits {
-  private final TimedExecutor executor;
+  private final MachineParts parts;
+  private final long latestPs;
   private final DeadlockReport.Builder report;
 
-  TimedWaits(TimedExecutor executor, DeadlockReport.Builder report) {
-    this.executor = executor;
+  TimedWaits(MachineParts parts, long latestPs, DeadlockReport.Builder report) {
+    this.latestPs = latestPs;
+    this.parts = parts;
     this.report = report;
   }
 
@@ -35,7 +37,7 @@ final class TimedWaits {
 
   private void describe(TimedPe p, ProgramContext c) {
     if (c.program.looks()) {
-      report.waits(p.pe, "looks at a value" + executor.atLine(c.program.lookLine()), null);
+      report.waits(p.pe, "looks at a value" + parts.atLine(c.program.lookLine()), null);
     }
     List<QueueEnd> any = c.program.selects();
     if (!any.isEmpty()) {
@@ -45,7 +47,7 @@ final class TimedWaits {
               any.stream()
                   .map(e -> new DeadlockReport.Source(e.direction, e.peer().pe, e.peer().direction))
                   .toList(),
-              executor.atLine(c.program.lookLine())),
+              parts.atLine(c.program.lookLine())),
           null);
     }
     MessageUnit queues = c.queues;
@@ -70,7 +72,7 @@ final class TimedWaits {
           p.pe,
           "needs %s bytes of TCM%s; %s are free beside live values %s"
               .formatted(
-                  stalled.out.bytes, executor.atLine(stalled.line), p.tcm.free(), describeLive(p)),
+                  stalled.out.bytes, parts.atLine(stalled.line), p.tcm.free(), describeLive(p)),
           null);
       report.tcmIsFull();
     }
@@ -90,7 +92,7 @@ final class TimedWaits {
 
   private int slotsHeld(QueueEnd end) {
     int held = 0;
-    for (ProgramContext c : executor.pe(end.peIndex).contexts()) {
+    for (ProgramContext c : ((TimedPe) end.receiver().pe).contexts()) {
       held += c == null ? 0 : c.registers.slotsHeld(end);
     }
     return held;
@@ -114,7 +116,7 @@ final class TimedWaits {
       report.waits(
           p.pe,
           "recv %s of %s B%s: no sum, to which %s gives nothing"
-              .formatted(end.direction, op.bytes, executor.atLine(op.line), missing.getFirst()),
+              .formatted(end.direction, op.bytes, parts.atLine(op.line), missing.getFirst()),
           missing.getFirst());
       return;
     }
@@ -122,7 +124,7 @@ final class TimedWaits {
     report.waits(
         p.pe,
         "recv %s of %s B%s: no message from %s (%s)"
-            .formatted(end.direction, op.bytes, executor.atLine(op.line), from.pe, from.direction),
+            .formatted(end.direction, op.bytes, parts.atLine(op.line), from.pe, from.direction),
         from.pe);
   }
 
@@ -142,8 +144,8 @@ final class TimedWaits {
             .formatted(
                 end.direction,
                 op.bytes,
-                executor.atLine(op.line),
-                end.slotsInUse(executor.latestPs()),
+                parts.atLine(op.line),
+                end.slotsInUse(latestPs),
                 end.slots,
                 peer.pe,
                 peer.direction,

@@ -13,7 +13,7 @@ abstract class TransferOp extends Op {
   /** The link that counts: the narrowest, or where it met others; -1 before it moves. */
   int link;
 
-  TransferOp(int index, TimedPe pe) {
+  TransferOp(int index, ProcessingElement pe) {
     super(index, pe);
   }
 
@@ -25,8 +25,14 @@ abstract class TransferOp extends Op {
     }
   }
 
+  /** The tail of a part of it has entered the first link, where somebody has asked for that. */
+  abstract void injected(long timePs);
+
+  /** The last byte of a part of it has crossed the fabric, in a world that need not be its PE's. */
+  abstract void delivered(World here, long timePs);
+
   @Override
-  void clear(ProgramContext of) {
+  void clear(Issuer of) {
     super.clear(of);
     contentionPs = 0;
     serialisationPs = 0;

@@ -14,8 +14,11 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.ComputeKernels;
 import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.log.KernelLines;
 import org.kernbench.device.log.OpLog;
+import org.kernbench.device.memory.CountedLanes;
 import org.kernbench.device.memory.Memories;
 import org.kernbench.device.memory.MmuCounts;
 import org.kernbench.device.memory.PageMap;
@@ -41,7 +44,7 @@ final class ValuesExecutor implements Executor {
   private static final Mail NO_MAIL = new Mail(List.of());
 
   private final Map<QueueSet, Mail> mail = new IdentityHashMap<>();
-  private final Map<Stream, ArrayDeque<Launch>> launches = new HashMap<>();
+  private final Map<Stream, ArrayDeque<LaunchState>> launches = new HashMap<>();
   private final ArrayDeque<ValuesPe> runnable = new ArrayDeque<>();
   private final Set<ValuesPe> suspended = new LinkedHashSet<>();
   private long commands;
@@ -55,6 +58,42 @@ final class ValuesExecutor implements Executor {
     if (options.watch().isPresent()) {
       throw new SimulationException(
           "mode values has no order in time, so it cannot be checked; use mode full");
+    }
+  }
+
+  /** A value, which exists as soon as it is named. */
+  private static final class Held implements Register {
+    private static final Held NOTHING = new Held(new byte[0]);
+
+    final byte[] data;
+    boolean released;
+
+    Held(byte[] data) {
+      this.data = data;
+    }
+
+    static Held of(Register named) {
+      return named == Register.NONE ? NOTHING : (Held) named;
+    }
+
+    @Override
+    public int bytes() {
+      return data.length;
+    }
+
+    @Override
+    public boolean inTcm() {
+      return true;
+    }
+
+    @Override
+    public int line() {
+      return 0;
+    }
+
+    @Override
+    public boolean isReleased() {
+      return released;
     }
   }
 
@@ -114,7 +153,7 @@ final class ValuesExecutor implements Executor {
               "%s gives %s bytes to a sum to which %s gives %s; let all members send as much"
                   .formatted(of.givers().get(i), next.length, of.givers().getFirst(), sum.length));
         }
-        sum = ComputeKernels.combine(of, sum, 0, next, 0, sum.length);
+        sum = ComputeKernels.combine(of.op(), of.type(), sum, 0, next, 0, sum.length);
       }
       return sum;
     }
@@ -164,25 +203,25 @@ final class ValuesExecutor implements Executor {
 
   @Override
   public QueueSet install(QueuePlan plan) {
-    QueueSet set = new QueueSet(plan);
+    QueueSet set = new InstalledQueues(plan);
     mail.put(set, new Mail(plan.connections()));
     return set;
   }
 
   @Override
   public void uninstall(QueueSet set) {
-    set.removed();
+    InstalledQueues.of(set).removed();
     mail.remove(set);
   }
 
   @Override
   public Launch launch(LaunchRequest spec, Function<PePort, Runnable> program) {
-    Launch launch = new Launch(spec, program, 0);
+    LaunchState launch = new LaunchState(spec, program, 0);
     launch.notReady = spec.pes().size();
     launch.follow(spec.after());
-    spec.queues().ifPresent(set -> set.users++);
+    spec.queues().ifPresent(set -> InstalledQueues.of(set).users++);
     for (Pe pe : spec.pes()) {
-      ArrayDeque<Launch> queue =
+      ArrayDeque<LaunchState> queue =
           launches.computeIfAbsent(new Stream(pe, spec.stream()), s -> new ArrayDeque<>());
       queue.add(launch);
       if (queue.size() == 1) {
@@ -193,7 +232,7 @@ final class ValuesExecutor implements Executor {
   }
 
   /** One thing less that a launch waits for; it starts when there is none. */
-  private void ready(Launch launch) {
+  private void ready(LaunchState launch) {
     if (--launch.notReady == 0) {
       launch.started(0);
       Mail own = launch.spec().queues().map(mail::get).orElse(NO_MAIL);
@@ -203,16 +242,16 @@ final class ValuesExecutor implements Executor {
     }
   }
 
-  private void finished(Pe pe, Launch launch) {
+  private void finished(Pe pe, LaunchState launch) {
     launch.finished(machine.peIndex(pe), 0, -1, 0);
-    ArrayDeque<Launch> queue =
+    ArrayDeque<LaunchState> queue =
         Objects.requireNonNull(launches.get(new Stream(pe, launch.stream())));
     queue.remove();
     if (launch.isDone()) {
-      launch.spec().queues().ifPresent(set -> set.users--);
+      launch.spec().queues().ifPresent(set -> InstalledQueues.of(set).users--);
       launch.takeFollowers().forEach(this::ready);
     }
-    Launch next = queue.peek();
+    LaunchState next = queue.peek();
     if (next != null) {
       ready(next);
     }
@@ -323,7 +362,7 @@ final class ValuesExecutor implements Executor {
   /** One program. */
   private final class ValuesPe implements PePort {
     private final Pe pe;
-    private final Launch launch;
+    private final LaunchState launch;
     private final Mail mail;
 
     /** Of several, any will do. */
@@ -335,7 +374,7 @@ final class ValuesExecutor implements Executor {
     private boolean ended;
     private int line;
 
-    ValuesPe(Pe pe, Launch launch, Mail mail) {
+    ValuesPe(Pe pe, LaunchState launch, Mail mail) {
       this.pe = pe;
       this.addresses = map.view(pe);
       this.launch = launch;
@@ -372,10 +411,7 @@ final class ValuesExecutor implements Executor {
 
     private Register value(byte[] data) {
       commands++;
-      Register r = new Register(data.length, true);
-      r.hold(data);
-      r.ready = true;
-      return r;
+      return new Held(data);
     }
 
     @Override
@@ -418,7 +454,7 @@ final class ValuesExecutor implements Executor {
 
     @Override
     public Register store(Register value, int offset, Region to) {
-      byte[] data = alive(value).data();
+      byte[] data = alive(value).data;
       if (addresses.isOneRange(to)) {
         memories.write(physical(to), to, data, offset);
       } else {
@@ -432,22 +468,22 @@ final class ValuesExecutor implements Executor {
     @Override
     public Register load(Region from, LaneMask mask) {
       byte[] data = new byte[from.bytes()];
-      alive(mask.register());
+      CountedLanes lanes = mask.lanes(alive(mask.register()).data, 0);
       for (PageMap.Piece p : pieces(from)) {
         int lane = p.valueOffset() / mask.elementBytes();
-        memories.read(physical(p.region()), p.region(), mask, lane, data, p.valueOffset());
+        memories.read(physical(p.region()), p.region(), lanes, lane, data, p.valueOffset());
       }
       return value(data);
     }
 
     @Override
     public Register store(Register value, int offset, Region to, LaneMask mask) {
-      byte[] data = alive(value).data();
-      alive(mask.register());
+      byte[] data = alive(value).data;
+      CountedLanes lanes = mask.lanes(alive(mask.register()).data, 0);
       for (PageMap.Piece p : pieces(to)) {
         int lane = p.valueOffset() / mask.elementBytes();
         memories.write(
-            physical(p.region()), p.region(), mask, lane, data, offset + p.valueOffset());
+            physical(p.region()), p.region(), lanes, lane, data, offset + p.valueOffset());
       }
       return value(new byte[0]);
     }
@@ -477,14 +513,14 @@ final class ValuesExecutor implements Executor {
         int cOffset) {
       byte[] out = new byte[outBytes];
       ComputeKernels.run(
-          op, alive(a).data(), aOffset, alive(b).data(), bOffset, alive(c).data(), cOffset, out, 0);
+          op, alive(a).data, aOffset, alive(b).data, bOffset, alive(c).data, cOffset, out, 0);
       return value(out);
     }
 
     @Override
     public Register accumulate(
         ComputeOp op, Register a, int aOffset, Register b, int bOffset, Register sums) {
-      Register out = compute(op, sums.bytes, a, aOffset, b, bOffset, sums, 0);
+      Register out = compute(op, sums.bytes(), a, aOffset, b, bOffset, sums, 0);
       release(sums);
       return out;
     }
@@ -505,7 +541,7 @@ final class ValuesExecutor implements Executor {
     public void send(int queue, Register value, int offset, int bytes) {
       commands++;
       byte[] message = new byte[bytes];
-      System.arraycopy(alive(value).data(), offset, message, 0, bytes);
+      System.arraycopy(alive(value).data, offset, message, 0, bytes);
       Inbox to = mail.inboxes[mail.inboxes[queue].peer];
       Summing sums = to.sums;
       if (sums == null) {
@@ -569,7 +605,8 @@ final class ValuesExecutor implements Executor {
       return chosen;
     }
 
-    private Register alive(Register r) {
+    private Held alive(Register named) {
+      Held r = Held.of(named);
       if (r.released) {
         throw new SimulationException(
             pe + ": the kernel reads a value that it has released; release it after its last use");
@@ -588,17 +625,18 @@ final class ValuesExecutor implements Executor {
       if (register == Register.NONE) {
         return;
       }
-      if (register.released) {
+      Held given = Held.of(register);
+      if (given.released) {
         throw new SimulationException(pe + ": a value was released twice");
       }
-      register.released = true;
+      given.released = true;
     }
 
     @Override
     public byte[] look(Register register, int offset, int bytes) {
       refuseInSteps();
       byte[] copy = new byte[bytes];
-      System.arraycopy(alive(register).data(), offset, copy, 0, bytes);
+      System.arraycopy(alive(register).data, offset, copy, 0, bytes);
       return copy;
     }
 

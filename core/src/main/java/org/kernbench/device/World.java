@@ -8,6 +8,7 @@ import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.MemorySpan;
 import org.kernbench.device.fabric.Ties;
+import org.kernbench.device.log.ComputeKernels;
 import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.CostModel;
 import org.kernbench.device.log.LaunchLog;
@@ -36,7 +37,7 @@ final class World implements EventHandler, Interconnect.Sink {
   private static final int ACCESSED = 3;
   private static final int CHOOSE = 4;
 
-  final TimedExecutor executor;
+  final MachineParts parts;
   final Machine machine;
   final Mode mode;
   final Simulation sim;
@@ -53,10 +54,10 @@ final class World implements EventHandler, Interconnect.Sink {
   private final boolean values;
   private final boolean banked;
   private final @Nullable Watch watch;
-
   private final Ties ties;
+  private final Directory directory;
 
-  private final EngineList toTry = new EngineList();
+  private final Engine.Line toTry = new Engine.Line();
   private boolean trying;
 
   /** Engines that have had to choose between streams. */
@@ -65,21 +66,35 @@ final class World implements EventHandler, Interconnect.Sink {
   /** The latest end that is settled, which may lie ahead of the last event. */
   private long latestPs;
 
-  World(TimedExecutor executor, Simulation sim, Interconnect fabric, OpTally tally) {
-    this.executor = executor;
-    this.machine = executor.machine;
-    this.mode = executor.mode;
+  /** The PEs and programs of all worlds, by the numbers that events carry. */
+  interface Directory {
+    ProcessingElement pe(int index);
+
+    Issuer issuer(int index);
+  }
+
+  World(
+      MachineParts parts,
+      CommandTable commands,
+      Directory directory,
+      Simulation sim,
+      Interconnect fabric,
+      OpTally tally) {
+    this.parts = parts;
+    this.directory = directory;
+    this.machine = parts.machine;
+    this.mode = parts.mode;
     this.sim = sim;
     this.fabric = fabric;
     this.tally = tally;
-    this.log = executor.log;
+    this.log = parts.log;
     this.transfers = log.transfers();
-    this.memories = executor.memories;
-    this.commands = executor.commands;
-    this.watch = executor.watch();
+    this.memories = parts.memories;
+    this.commands = commands;
+    this.watch = parts.watch;
     this.values = mode == Mode.FULL;
     this.banked = machine.hbm().isBanked();
-    this.ties = executor.ties;
+    this.ties = parts.ties;
     this.handler = sim.register(this);
   }
 
@@ -160,7 +175,7 @@ final class World implements EventHandler, Interconnect.Sink {
    *
    * @param by the operation that gave last
    */
-  void comesDown(MessageOp op, FabricRoute route, long timePs, int by) {
+  void comesDown(TransferOp op, FabricRoute route, long timePs, int by) {
     op.serialisationPs += fabric.serialPs(route, op.bytes);
     int part = transfers.beginFromSwitch(op.id, op.bytes, timePs, by);
     transfer(part, route, op.bytes, timePs, op, false);
@@ -186,8 +201,7 @@ final class World implements EventHandler, Interconnect.Sink {
 
   @Override
   public void onInjected(int arg, long timePs) {
-    MessageOp op = (MessageOp) commands.get(arg);
-    op.end().unit().injected(op, timePs);
+    ((TransferOp) commands.get(arg)).injected(timePs);
   }
 
   @Override
@@ -197,20 +211,7 @@ final class World implements EventHandler, Interconnect.Sink {
     if (waitPs > 0 && worstLink >= 0) {
       op.link = worstLink;
     }
-    switch (op.kind()) {
-      case LOAD -> accessedAt(timePs, op);
-      case STORE -> accessedAt(timePs + ((AccessOp) op).replyPs, op);
-      case SEND -> {
-        MessageOp message = (MessageOp) op;
-        message.end().unit().arrived(message, timePs);
-      }
-      case RECV -> {
-        MessageOp message = (MessageOp) op;
-        message.end().unit().copied(message, timePs);
-      }
-      case MATH, GEMM ->
-          throw new IllegalStateException("bug: compute command " + op.id + " on the fabric");
-    }
+    op.delivered(this, timePs);
   }
 
   // ---- computations ----
@@ -233,7 +234,7 @@ final class World implements EventHandler, Interconnect.Sink {
           0);
       op.out.hold(out);
     }
-    CostModel cost = executor.cost(op.pe);
+    CostModel cost = parts.cost(op.pe.place);
     op.engineFreePs = op.startPs + cost.occupancyPs(c);
     op.pe.complete(op, op.startPs + cost.durationPs(c));
   }
@@ -248,13 +249,13 @@ final class World implements EventHandler, Interconnect.Sink {
         readMemory(op);
       }
     }
-    TimedExecutor.MemoryPath path = op.pe.path(op.memory);
+    MachineParts.MemoryPath path = op.pe.path(op.memory);
     moves(op, path.back());
     access(path.back(), beginPs(op) + path.requestPs(), op);
   }
 
   void beginStore(AccessOp op) {
-    TimedExecutor.MemoryPath path = op.pe.path(op.memory);
+    MachineParts.MemoryPath path = op.pe.path(op.memory);
     op.replyPs = path.replyPs();
     moves(op, path.there());
     access(path.there(), beginPs(op), op);
@@ -285,12 +286,13 @@ final class World implements EventHandler, Interconnect.Sink {
     if (mask == null) {
       memories.read(op.physical, op.region(), op.out.data(), op.outOffset);
     } else {
-      memories.read(op.physical, op.region(), mask, op.firstLane, op.out.data(), op.outOffset);
+      memories.read(
+          op.physical, op.region(), op.lanes(mask), op.firstLane, op.out.data(), op.outOffset);
     }
   }
 
   /** The last byte, or its acknowledgement, reaches the PE at a time. */
-  private void accessedAt(long timePs, Op op) {
+  void accessedAt(long timePs, Op op) {
     World there = op.pe.world;
     if (there == this) {
       long key = ties.keyAfter(transferId(op), op.pe.pe.sip());
@@ -312,7 +314,7 @@ final class World implements EventHandler, Interconnect.Sink {
       if (mask == null) {
         memories.write(op.physical, op.region(), op.a.data(), from);
       } else {
-        memories.write(op.physical, op.region(), mask, op.firstLane, op.a.data(), from);
+        memories.write(op.physical, op.region(), op.lanes(mask), op.firstLane, op.a.data(), from);
       }
     }
     op.pe.complete(op, sim.nowPs());
@@ -320,12 +322,12 @@ final class World implements EventHandler, Interconnect.Sink {
 
   // ---- later ----
 
-  void wakeAt(long timePs, ProgramContext context) {
-    sim.schedule(context.pe.place, timePs, handler, WAKE, context.index);
+  void wakeAt(long timePs, Issuer issuer) {
+    sim.schedule(issuer.place, timePs, handler, WAKE, issuer.index);
   }
 
   /** Room in TCM comes free at a time that is already known. */
-  void giveTcmAt(long timePs, TimedPe p) {
+  void giveTcmAt(long timePs, ProcessingElement p) {
     sim.schedule(p.place, timePs, handler, TCM_GIVEN, p.index);
   }
 
@@ -334,8 +336,8 @@ final class World implements EventHandler, Interconnect.Sink {
     switch (kind) {
       case READ_MEMORY -> readMemory((AccessOp) commands.get(arg));
       case ACCESSED -> accessed((AccessOp) commands.get(arg));
-      case WAKE -> executor.context(arg).program.timeHasCome();
-      case TCM_GIVEN -> executor.pe(arg).tcmGiven();
+      case WAKE -> directory.issuer(arg).timeHasCome();
+      case TCM_GIVEN -> directory.pe(arg).tcmGiven();
       case CHOOSE -> choose(shared.get(arg));
       default -> throw new IllegalStateException("event " + kind);
     }
@@ -370,7 +372,7 @@ final class World implements EventHandler, Interconnect.Sink {
         op.line,
         op instanceof ComputationOp computation ? computation.work : 0,
         launchOf(op),
-        op.context().scheduler != null,
+        op.issuer().isScheduler,
         op.issuePs,
         op.startPs,
         endPs,
@@ -381,17 +383,17 @@ final class World implements EventHandler, Interconnect.Sink {
       remember(op, moved, endPs);
     }
     if (watch != null) {
-      tell(watch, op, endPs);
+      op.tells(watch, endPs);
     }
   }
 
   private static void remember(Op op, @Nullable TransferOp moved, long endPs) {
     PeMark mark = op.pe.mark;
-    if (op.context().scheduler != null) {
+    if (op.issuer().isScheduler) {
       mark.spoil("composite operations");
       return;
     }
-    Launch launch = Objects.requireNonNull(op.context().running);
+    LaunchState launch = Objects.requireNonNull(op.issuer().running);
     mark.ended(
         Objects.requireNonNull(launch.remembered).mark(),
         op.id,
@@ -411,18 +413,8 @@ final class World implements EventHandler, Interconnect.Sink {
         op instanceof AccessOp access ? access.translatePs : 0);
   }
 
-  private static void tell(Watch watch, Op op, long endPs) {
-    switch (op.kind()) {
-      case LOAD, STORE -> watch.accessed(op.context().port, ((AccessOp) op).seen(endPs));
-      case SEND ->
-          watch.arrived(op.context().port, ((MessageOp) op).end().id, op.bytes, op.line, endPs);
-      case RECV, MATH, GEMM -> {}
-    }
-  }
-
   private static int launchOf(Op op) {
-    ScheduledTask task = op.task;
-    Launch launch = (task == null ? op.context() : task.owner).running;
+    LaunchState launch = op.owner().running;
     return launch == null ? LaunchLog.NONE : launch.id;
   }
 }

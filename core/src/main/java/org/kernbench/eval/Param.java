@@ -280,6 +280,22 @@ public final class Param<T> {
         reader.andThen(Optional::of));
   }
 
+  /** The same parameter, which answers a word that other programs take with what is meant here. */
+  public Param<T> refusing(String word, String answer) {
+    return new Param<>(
+        name,
+        description,
+        allowed,
+        defaultText,
+        defaultValue,
+        text -> {
+          if (text.equalsIgnoreCase(word)) {
+            throw new IllegalArgumentException("got \"" + text + "\"; " + answer);
+          }
+          return reader.apply(text);
+        });
+  }
+
   /** Its name, with {@code _}. */
   public String name() {
     return name;

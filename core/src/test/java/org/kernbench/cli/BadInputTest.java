@@ -174,6 +174,10 @@ final class BadInputTest {
     return List.of(
         new Case("command-misspelt", 2, "rnu"),
         new Case("command-unknown", 2, "simulate"),
+        new Case("command-empty", 2, ""),
+        new Case("command-help", 2, "help"),
+        new Case("completion-of-another-shell", 2, "completion", "fish"),
+        new Case("validate-table-missing", 2, "validate", "$DIR/nothing.csv"),
         new Case("command-option-before", 2, "--bench", "hello-send"),
         new Case("option-misspelt", 2, "run", "--topolgy", "tiny", "hello-send"),
         new Case("option-unknown", 2, "run", "hello-send", "--frobnicate"),

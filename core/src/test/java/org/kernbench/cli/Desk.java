@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
  */
 final class Desk {
   /** What a built jar says; classes outside of one have no version. */
-  private static final String VERSION = "0.1.0";
+  private static final String VERSION = "0.2.0";
 
   private static final Pattern WORD = Pattern.compile("((?:[^\\s\"']|\"[^\"]*\"|'[^']*')+)");
   private static final Pattern PART = Pattern.compile("(?:[^|&\"']|\"[^\"]*\"|'[^']*')+");

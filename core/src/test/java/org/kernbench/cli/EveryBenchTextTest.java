@@ -39,10 +39,27 @@ final class EveryBenchTextTest {
           .forEach(p -> words.addAll(List.of("--param", p)));
       Session session = Session.of(words.toArray(String[]::new));
       assertThat(session.exitCode()).as(bench.name() + session.err()).isZero();
+      String conditions = session.out().substring(0, session.out().indexOf("\n\n"));
+      assertThat(conditions.lines().mapToInt(String::length).max().orElse(0))
+          .as(conditions)
+          .isLessThanOrEqualTo(120);
       all.append("$ kernbench ").append(String.join(" ", words)).append('\n');
       all.append(masked(session.out())).append('\n');
     }
     Golden.check("output/every-bench.txt", all.toString());
+  }
+
+  @Test
+  void json_keepsTheWholeCondition_thatTextCutsShort() {
+    String[] run = {"run", "transformer-block", "--mode", "time", "--param", "tokens=32"};
+    String text = Session.of(run).out();
+    List<String> asJson = new ArrayList<>(List.of(run));
+    asJson.addAll(List.of("--format", "json"));
+    String json = Session.of(asJson.toArray(String[]::new)).out();
+
+    assertThat(text).containsPattern("reuse=[0-9,]+ of [0-9,]+ launches .*; \\.\\.\\.\n");
+    assertThat(json)
+        .containsPattern("\"reuse\": \"[0-9,]+ of .* simulated: .* first of their kind");
   }
 
   private static String masked(String text) {

@@ -116,6 +116,8 @@ final class ValidateCommandTest {
         "validate | expected a CSV file",
         "validate TABLE | which machine? expected --topology",
         "validate nothing.csv --topology dgx-a100 | nothing.csv",
+        "validate nothing.csv | nothing.csv: no such file",
+        "calibrate nothing.csv --fit a=1..2 | nothing.csv: no such file",
         "calibrate TABLE --topology dgx-a100 | nothing to fit; expected --fit",
         "calibrate TABLE --topology dgx-a100 --fit a=1 | expected key=from..to",
         "calibrate TABLE --topology dgx-a100 --fit pe.gemm.eff=0.5..1 | pe.gemm.eff",

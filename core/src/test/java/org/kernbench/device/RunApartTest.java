@@ -195,7 +195,7 @@ final class RunApartTest {
                 LaunchRequest.of("ends", allPes(rig)).with(rig.queues),
                 port -> inStep(rig, port, rig.machine.peIndex(port.pe()), List.of(3)));
         rig.sim.drive(launch);
-        assertThat(rig.queues.users).isZero();
+        assertThat(rig.queues.isInUse()).isFalse();
       }
       rig.sim.uninstall(rig.queues);
     }
@@ -206,7 +206,7 @@ final class RunApartTest {
   void partsOfALaunch_endOnManyThreads_oneIsTheLast() {
     List<Pe> pes = IntStream.range(0, 4).mapToObj(i -> new Pe(i, 0, 0)).toList();
     for (int i = 0; i < 2_000; i++) {
-      Launch launch = new Launch(LaunchRequest.of("ends", pes), port -> () -> {}, 0);
+      LaunchState launch = new LaunchState(LaunchRequest.of("ends", pes), port -> () -> {}, 0);
       long last =
           IntStream.range(0, pes.size())
               .parallel()

@@ -16,6 +16,9 @@ import org.kernbench.eval.explain.Why;
 public final class ResultText {
   private static final int LEAST_LABEL = 12;
 
+  /** Characters of conditions on one line. */
+  private static final int ROW = 84;
+
   private final StringBuilder out = new StringBuilder();
 
   /** Columns of the labels: the longest decides. */
@@ -65,11 +68,11 @@ public final class ResultText {
       line("machine", r.machineName() + "   (configuration " + r.machineHash() + ")");
     }
     List<String> params = new ArrayList<>();
-    r.params().forEach((name, value) -> params.add(name + "=" + value));
+    r.params().forEach((name, value) -> params.add(brief(name + "=" + value)));
     String label = "with";
     StringBuilder row = new StringBuilder();
     for (String p : params) {
-      if (row.length() + p.length() > 84) {
+      if (!row.isEmpty() && row.length() + p.length() > ROW) {
         line(label, row.toString());
         label = "";
         row.setLength(0);
@@ -80,6 +83,14 @@ public final class ResultText {
       line(label, row.toString());
     }
     out.append('\n');
+  }
+
+  /** Of a condition that fills more than a row what stands before its details, which JSON keeps. */
+  private static String brief(String condition) {
+    int details = condition.indexOf("; ");
+    return condition.length() > ROW && details > 0
+        ? condition.substring(0, details) + "; ..."
+        : condition;
   }
 
   private void values(RunResult r) {

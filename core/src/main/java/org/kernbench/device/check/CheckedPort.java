@@ -156,8 +156,8 @@ final class CheckedPort implements PePort {
     OrderPoint freed = null;
     if (queues != null) {
       CheckedQueues.Queue from = queues.to(queue);
-      freed = from.receives(moment, bytes, !out.inTcm);
-      from.lastReceiveLine = checker.line(out.line);
+      freed = from.receives(moment, bytes, !out.inTcm());
+      from.lastReceiveLine = checker.line(out.line());
       from.lastReceiveKernel = program.launch.name;
     }
     program.makes(out, moment, freed);

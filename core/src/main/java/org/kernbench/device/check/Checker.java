@@ -200,7 +200,7 @@ final class Checker implements Watch {
     if (region.bytes() > 0 && !(region.address() instanceof PhysicalAddress)) {
       List<PageMap.Piece> pieces = map.split(region, "");
       if (pieces.size() > 1) {
-        checkOneTensor(pieces, moment, line(out.line));
+        checkOneTensor(pieces, moment, line(out.line()));
       }
     }
   }

@@ -351,8 +351,8 @@ public final class Fabric implements Interconnect, EventHandler {
    *
    * @param byPlace what this has returned for the partition of a place
    */
-  public Fabric part(Simulation partition, int[] placeOfLink, IntFunction<Fabric> byPlace) {
-    return new Fabric(this, partition, placeOfLink, byPlace);
+  public Fabric part(Simulation partition, PackagePlaces packages, IntFunction<Fabric> byPlace) {
+    return new Fabric(this, partition, packages.ofLink, byPlace);
   }
 
   /** Who hears of transfers that come from other partitions. */

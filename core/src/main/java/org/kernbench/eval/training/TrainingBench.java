@@ -192,11 +192,16 @@ public final class TrainingBench implements Bench {
 
   private static final Param<Integer> LOSS_SCALE =
       Param.integer(
-          "loss_scale",
-          1,
-          1,
-          1 << 24,
-          "factor of the loss; above 1 a step whose gradients overflow is skipped");
+              "loss_scale",
+              1,
+              1,
+              1 << 24,
+              "factor of the loss; above 1 a step whose gradients overflow is skipped")
+          .refusing(
+              "dynamic",
+              "one step does not change its factor; expected the factor that it has, a whole number"
+                  + " from 1 to 16777216, e.g. 65536 (programs change it from step to step with"
+                  + " nn.optim.LossScaler)");
 
   private static final Param<String> CONFIG =
       Param.word(
@@ -468,6 +473,14 @@ public final class TrainingBench implements Bench {
 
   private static Zero zero(BenchContext context) {
     int stage = Math.max(context.param(ZERO), context.param(DIVIDED) ? 1 : 0);
+    if (stage > 0 && context.param(DP) * context.param(CP) == 1) {
+      throw new UsageException(
+          "%s divides over the data-parallel ranks, dp x cp, which is one here; expected dp or cp above 1, or zero=0"
+              .formatted(
+                  context.param(ZERO) > 0
+                      ? "zero=" + context.param(ZERO)
+                      : "distributed_optimizer=on"));
+    }
     return Zero.values()[stage];
   }
 

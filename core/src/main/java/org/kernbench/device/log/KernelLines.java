@@ -1,22 +1,21 @@
-package org.kernbench.device;
+package org.kernbench.device.log;
 
 import java.util.Optional;
 import java.util.Set;
-import org.kernbench.device.log.SourceLine;
 
 /**
  * Finds the source line of the kernel that is issuing a command: the first frame outside the
  * classes that take commands.
  */
-final class KernelLines {
+public final class KernelLines {
   private static final StackWalker WALKER = StackWalker.getInstance();
 
   /** The doors through which a command comes in. By name: {@code tl} is above this room. */
   private static final Set<String> PLUMBING =
       Set.of(
           "org.kernbench.device.check.CheckedPort",
-          "org.kernbench.device.KernelLines",
-          "org.kernbench.device.TimedExecutor",
+          "org.kernbench.device.log.KernelLines",
+          "org.kernbench.device.MachineParts",
           "org.kernbench.device.TimedPort",
           "org.kernbench.device.ValuesExecutor",
           "org.kernbench.tl.CompositeGemm",
@@ -24,7 +23,8 @@ final class KernelLines {
           "org.kernbench.tl.Tl",
           "org.kernbench.tl.Value");
 
-  String current() {
+  /** The line that has control here and now. */
+  public String current() {
     Optional<String> said = SourceLine.current();
     return said.isPresent() ? said.get() : javaLine(); // no lambda: its frames would be found first
   }
@@ -39,8 +39,8 @@ final class KernelLines {
     return line.orElse("unknown line");
   }
 
-  /** The same of another thread: of its first frame that is neither plumbing nor the JDK's. */
-  static String of(StackTraceElement[] stack) {
+  /** Of another thread the line of its first frame that is neither plumbing nor the JDK's. */
+  public static String of(StackTraceElement[] stack) {
     for (StackTraceElement f : stack) {
       String name = f.getClassName();
       if (!name.startsWith("java.") && !name.startsWith("jdk.") && !isPlumbing(name)) {

@@ -1,4 +1,4 @@
-package org.kernbench.device;
+package org.kernbench.device.fabric;
 
 import java.util.Arrays;
 import java.util.HashMap;
@@ -13,13 +13,14 @@ import org.kernbench.sim.Places;
  * whose times follow from those of the link before is worked out there); what is in no package is
  * one more place. The links of the host are left out: no program uses them.
  */
-final class PackagePlaces {
-  final Places places;
+public final class PackagePlaces {
+  public final Places places;
 
   /** By link id. */
   final int[] ofLink;
 
-  PackagePlaces(Machine machine) {
+  /** Of all packages of a machine. */
+  public PackagePlaces(Machine machine) {
     int count = machine.sips() + 1;
     ofLink = new int[machine.linkCount()];
     Map<Long, Long> latencies = new HashMap<>();

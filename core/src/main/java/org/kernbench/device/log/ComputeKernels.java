@@ -1,24 +1,24 @@
-package org.kernbench.device;
+package org.kernbench.device.log;
 
-import org.kernbench.device.log.ComputeOp;
-import org.kernbench.device.log.Layout;
 import org.kernbench.tensor.BinaryOp;
+import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Numerics;
 
 /** Runs the numerics of a compute command on the bytes of its operands. */
-final class ComputeKernels {
+public final class ComputeKernels {
   private ComputeKernels() {}
 
   /** What a switch makes of the sum so far and of what its next member gives, each so long. */
-  static byte[] combine(
-      QueuePlan.SwitchSum of, byte[] sum, int at, byte[] next, int nextAt, int bytes) {
+  public static byte[] combine(
+      BinaryOp op, DType type, byte[] sum, int at, byte[] next, int nextAt, int bytes) {
     byte[] out = new byte[bytes];
-    int n = bytes / of.type().sizeBytes();
-    Numerics.binary(of.op(), of.type(), sum, at, next, nextAt, out, 0, n);
+    int n = bytes / type.sizeBytes();
+    Numerics.binary(op, type, sum, at, next, nextAt, out, 0, n);
     return out;
   }
 
-  static void run(
+  /** Computes {@code op} on operands, each of which begins at an offset of its array. */
+  public static void run(
       ComputeOp op,
       byte[] a,
       int aOff,

@@ -1,4 +1,4 @@
-package org.kernbench.device;
+package org.kernbench.device.memory;
 
 import java.util.Arrays;
 
@@ -6,7 +6,7 @@ import java.util.Arrays;
  * Room in the TCM of one PE. Values take it in program order when their command is issued, which
  * cannot deadlock, and give it back when they are dead, now or at a known later time.
  */
-final class TcmSpace {
+public final class TcmSpace {
   private static final int STRIDE = 3; // time, bytes, operation
 
   private final long size;
@@ -24,46 +24,56 @@ final class TcmSpace {
   private int lastGivenBy = -1;
 
   /** Programs that wait for room. */
-  int stalled;
+  private int waiting;
 
-  TcmSpace(long size) {
+  public TcmSpace(long size) {
     this.size = size;
   }
 
+  /** A program begins to wait for room, or no longer waits. */
+  public void waits(boolean now, boolean before) {
+    waiting += (now ? 1 : 0) - (before ? 1 : 0);
+  }
+
+  /** Whether a program waits for room. */
+  public boolean isWaitedFor() {
+    return waiting > 0;
+  }
+
   /** Sets room aside for message slots. */
-  void reserveForSlots(long bytes) {
+  public void reserveForSlots(long bytes) {
     reservedForSlots = bytes;
   }
 
-  long slotBytes() {
+  public long slotBytes() {
     return reservedForSlots;
   }
 
   /** What values may use in all. */
-  long capacity() {
+  public long capacity() {
     return size - reservedForSlots;
   }
 
-  long free() {
+  public long free() {
     return capacity() - used;
   }
 
-  boolean fits(long bytes) {
+  public boolean fits(long bytes) {
     return used + bytes <= capacity();
   }
 
-  void take(long bytes) {
+  public void take(long bytes) {
     used += bytes;
   }
 
   /** Gives back now. */
-  void give(long bytes, int op) {
+  public void give(long bytes, int op) {
     used -= bytes;
     lastGivenBy = op;
   }
 
   /** Gives back at a later time. */
-  void giveLater(long timePs, long bytes, int op) {
+  public void giveLater(long timePs, long bytes, int op) {
     if ((laterCount + 1) * STRIDE > later.length) {
       later = Arrays.copyOf(later, later.length * 2);
     }
@@ -82,21 +92,21 @@ final class TcmSpace {
   }
 
   /** Whether room is given back later that does not count as given. */
-  boolean givesLater() {
+  public boolean givesLater() {
     return counted < laterCount;
   }
 
   /** When the first of that is given back. */
-  long firstLaterPs() {
+  public long firstLaterPs() {
     return later[counted * STRIDE];
   }
 
-  int firstLaterOp() {
+  public int firstLaterOp() {
     return (int) later[counted * STRIDE + 2];
   }
 
   /** Counts the first of the later gifts as given. */
-  void countFirstLater(long nowPs) {
+  public void countFirstLater(long nowPs) {
     used -= later[counted * STRIDE + 1];
     lastGivenBy = (int) later[counted * STRIDE + 2];
     counted++;
@@ -112,7 +122,7 @@ final class TcmSpace {
   }
 
   /** The operation that gave room back last, of those that count; -1 before. */
-  int lastGivenBy() {
+  public int lastGivenBy() {
     return lastGivenBy;
   }
 
@@ -120,7 +130,7 @@ final class TcmSpace {
    * The gift that must be waited for so that {@code bytes} fit at {@code timePs}, of those that
    * another program, which is further ahead, counts as given; -1 if none. They fit in the end.
    */
-  int heldUpBy(long bytes, long timePs) {
+  public int heldUpBy(long bytes, long timePs) {
     long free = free() - bytes;
     for (int i = counted - 1; i >= 0 && later[i * STRIDE] > timePs; i--) {
       free -= later[i * STRIDE + 1];
@@ -131,11 +141,11 @@ final class TcmSpace {
     return -1;
   }
 
-  long givenPs(int gift) {
+  public long givenPs(int gift) {
     return later[gift * STRIDE];
   }
 
-  int givenBy(int gift) {
+  public int givenBy(int gift) {
     return (int) later[gift * STRIDE + 2];
   }
 }

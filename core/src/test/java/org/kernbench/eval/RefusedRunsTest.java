@@ -1,0 +1,140 @@
+package org.kernbench.eval;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.benches.BenchRegistry;
+
+/** What benches refuse and what they say, and beside it what is just within the limit and runs. */
+class RefusedRunsTest {
+  /**
+   * Runs {@code BENCH WORD..}: {@code mode=values}, {@code fold=on}, {@code on=PRESET}, {@code
+   * set:PATH=VALUE}, {@code check}, {@code point=N}, and else parameters. Time only, unless said.
+   */
+  private static RunResult run(String line) {
+    String[] words = line.strip().split(" +");
+    RunOptions options = RunOptions.DEFAULT.withMode(Mode.TIME);
+    List<String> params = new ArrayList<>();
+    List<String> sets = new ArrayList<>();
+    for (String word : List.of(words).subList(1, words.length)) {
+      String value = word.substring(word.indexOf('=') + 1);
+      if (word.startsWith("mode=")) {
+        options = options.withMode(Mode.valueOf(value.toUpperCase(java.util.Locale.ROOT)));
+      } else if (word.equals("fold=on")) {
+        options = options.withFolding(Folding.ON);
+      } else if (word.equals("fold=off")) {
+        options = options.withFolding(Folding.OFF);
+      } else if (word.startsWith("on=")) {
+        options = options.withTopology(value);
+      } else if (word.startsWith("set:")) {
+        sets.add(word.substring("set:".length()));
+      } else if (word.equals("check")) {
+        options = options.withCheck(true);
+      } else if (word.startsWith("point=")) {
+        options = options.withPoint(value);
+      } else {
+        params.add(word);
+      }
+    }
+    return Runner.of("test", Progress.SILENT)
+        .run(
+            BenchRegistry.standard().find(words[0]),
+            options.withParams(params).withOverrides(sets));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "collective mode=values | collective measures time; use --mode full or --mode time",
+        "collective op=broadcast root=6 max_size=8B | --param root: got 6; expected one of the 6 ranks, from 0",
+        "collective ranks=7 max_size=8B | --param ranks: got 7; machine sip-2026 has 6 devices of level sip: expected 2 to 6",
+        "collective ranks=1 max_size=8B | --param ranks: got 1; machine sip-2026 has 6 devices of level sip: expected 2 to 6",
+        "collective ranks=4 stride=2 max_size=8B | has 6 devices of level sip, of which one in 2 is taken: expected 2 to 3",
+        "collective min_size=16B max_size=8B | --param min_size: larger than max_size; there is no size to run",
+        "collective algorithm=no max_size=8B | --param algorithm: got \"no\"; expected one that can do all_reduce: ",
+        "collective op=barrier algorithm=ring max_size=8B | expected one that can do barrier: ",
+        "pe-dma mode=values | pe-dma measures time; expected --mode full or time",
+        "pe-dma bytes=524289B set:pe.tcm.size=512KiB set:ipcq.slot_size=1KiB | --param bytes: got 524289 B; expected at most pe.tcm.size of the machine",
+        "pe2pe mode=values | pe2pe measures time; expected --mode full or time",
+        "hello-send from=0.0.1 to=0.0.1 | from and to are both sip0.cube0.pe1; expected two different PEs",
+        "hello-send to=9.0.0 | --param to: ",
+        "fused-mlp tokens=7 | tokens and inner are 7 and 256; expected at least 8, one per PE",
+        "fused-mlp inner=7 | tokens and inner are 64 and 7; expected at least 8, one per PE",
+        "gemm-sharded pes=9 over=cube | --param pes=9: cube has 8 PEs",
+        "gemm-sharded n=7 over=cube split=columns | n is 7, fewer than the 8 PEs it is divided over; use fewer PEs (--param pes) or a larger n",
+        "gemm-sharded k=7 over=cube split=k | k is 7, fewer than the 8 PEs",
+        "gemm-sharded m=1 over=cube split=summa | m, k, n are 1, 256, 256; expected at least 2, the side of the grid",
+        "gemm-sharded n=1 over=cube split=summa | m, k, n are 128, 256, 1; expected at least 2",
+        "gemm-sharded k=1 over=cube split=summa | m, k, n are 128, 1, 256; expected at least 2",
+        "rank-scale ranks=30 group=8 | --param group: got 8, which does not divide 30 ranks; use a divisor",
+        "ring-scale bytes=6B ranks=4 | --param bytes: got 6 B; expected a multiple of 4 B, the elements are f32",
+        "ring-scale ranks=4 on=torus-4x4x4 | --param ranks: got 4; machine",
+        "ring-scale ranks=1000000 fold=off | more than 16,384 only where one stands for all",
+        "softmax rows=100000 columns=100000 | --param rows: got 100,000 x 100,000 (columns) = 10,000,000,000 elements; expected at most 2,147,483,647",
+        "traffic mode=values | traffic has times only; expected --mode time or full",
+        "traffic hot_node=128 on=tiny | hot_node=128: expected a PE, 0 to ",
+        "traffic load=0.2,0.2 | load=0.2,0.2: got \"0.2\"; expected auto, or numbers above 0 and up to 1, ascending",
+        "traffic load=0 | load=0: got \"0\"",
+        "traffic load=1.01 | load=1.01: got \"1.01\"",
+        "traffic load=x | load=x: got \"x\"",
+        "traffic warm_up=-1 | warm_up=-1: expected auto, or a whole number, 0 to ",
+        "traffic warm_up=0.5 | warm_up=0.5: expected auto",
+        "softmax fold=on | --fold on: bench softmax simulates every package; expected one that folds, e.g. ring-scale",
+        "ring-scale ranks=4 fold=on check | --fold on: one package stands for all only in mode time, without --check",
+        "ring-scale ranks=4 fold=on mode=full | --fold on: one package stands for all only in mode time",
+        "softmax rows=4 columns=4 point=1 | --point 1: ",
+        "ring-scale ranks=4 set:system.sips.count=5 | --set system.sips.count=5: the bench sets system.sips.count itself; leave this out",
+        "gpt-step mode=values on=dgx-h100 | gpt-step has times only; use --mode time, or bench train-step",
+        "gpt-step tp=16 on=dgx-h100 | gpt-step: tp x dp x pp is 16 ranks; machine",
+        "mimo-train-step samples=3 | samples is 3; expected a multiple of ",
+        "mimo-train-step tokens=8 | tokens is 8; expected ",
+        "tp-mlp model=tiny-moe | model tiny-moe has experts in place of the feed-forward part; expected a dense model, or bench transformer-block",
+        "transformer-block topk=2 | topk, ep and etp are for models with experts; tiny-gpt has none: say experts=8, or take another model, e.g. tiny-moe",
+        "transformer-block ep=2 | topk, ep and etp are for models with experts",
+        "transformer-block etp=2 | topk, ep and etp are for models with experts",
+        "transformer-block experts=4 | experts of model tiny-gpt: these have a gate, as those of Mixtral; expected a model in Llama's style",
+        "transformer-block model=tiny-moe routing=top-k | routing: got \"top-k\" in mode time, where there are no values",
+        "transformer-block model=tiny-moe routing=odd | routing: got \"odd\"; expected drawn, even, top-k, or a file.csv with a line for each token",
+        "transformer-block model=tiny-moe tp=2 sp=off | experts with tp 2 and sp=off: every tensor-parallel rank would send the same tokens; expected sp=on",
+        "transformer-block model=tiny-moe ep=3 tp=1 | ep is 3, etp 1; expected a divisor of 8 experts, and one of 48 inner features",
+        "train-step schedule=odd | schedule: got \"odd\"; expected one of ",
+        "train-step pp=2 batch=4 microbatches=2 schedule=zb-h1 recompute=full | recompute full with schedule zb-h1, which puts weight gradients off; expected one of them",
+        "train-step pp=2 dp=2 batch=4 microbatches=2 tied=on distributed_optimizer=on | tied embeddings over stages with distributed_optimizer; expected one of them off",
+        "train-step pp=2 dp=2 batch=8 microbatches=4 schedule=dualpipe layers=4 distributed_optimizer=on | schedule dualpipe with distributed_optimizer: it has the model twice",
+      })
+  void run_thatCannotBe_isRefused(String line, String message) {
+    assertThatThrownBy(() -> run(line))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining(message);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "collective op=broadcast root=5 min_size=8B max_size=8B",
+    "collective ranks=6 min_size=8B max_size=8B",
+    "collective ranks=2 min_size=8B max_size=8B",
+    "collective ranks=3 stride=2 min_size=8B max_size=8B",
+    "collective min_size=8B max_size=8B",
+    "pe-dma bytes=524288B set:pe.tcm.size=512KiB set:ipcq.slot_size=1KiB",
+    "fused-mlp tokens=8 inner=8",
+    "gemm-sharded pes=8 over=cube",
+    "gemm-sharded n=8 over=cube split=columns",
+    "gemm-sharded m=2 n=2 k=2 over=cube split=summa",
+    "rank-scale ranks=16 group=8 calls=1",
+    "ring-scale bytes=8B ranks=2",
+    "ring-scale ranks=4 fold=on",
+    "traffic warm_up=0 load=1 cycles=20 on=tiny",
+    "transformer-block model=tiny-moe ep=2 tp=2 tokens=8",
+  })
+  void run_justWithinTheLimits_isDone(String line) {
+    assertThat(run(line).problems()).isEmpty();
+  }
+}
