@@ -231,6 +231,12 @@ public final class Axes {
     return mixed && m.dimensions().size() == 1 && isCrossbar(m.dimensions().getFirst());
   }
 
+  /** Whether the packages along an axis hang on a switch that adds up. */
+  public boolean isSumming(int axis) {
+    int dimension = dimensions.get(axis);
+    return dimension != NO_DIMENSION && group.machine().dimensions().get(dimension).reduces();
+  }
+
   private static boolean isCrossbar(Dimension dimension) {
     return switch (dimension.kind()) {
       case SWITCH, FULLY_CONNECTED -> true;

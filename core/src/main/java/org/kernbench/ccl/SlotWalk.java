@@ -7,6 +7,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.stream.IntStream;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueProgram;
 import org.kernbench.device.QueueProgram.Step;
@@ -31,12 +32,17 @@ public final class SlotWalk {
   private final IpcqSpec spec;
   private final int channelCount;
   private final int[] channelOf; // by queue end
+  private final int[][] slotsOf; // by the end at which is sent, those whose slots it takes
+  private final int[][] sentAt; // by the end at which something arrives, those at which it is sent
 
   private SlotWalk(List<List<Step>> programs, QueuePlan plan, int channelCount) {
     this.programs = programs;
     this.spec = plan.spec();
     this.channelCount = channelCount;
     this.channelOf = Arrays.stream(plan.places()).map(place -> place % channelCount).toArray();
+    int ends = channelOf.length;
+    this.slotsOf = IntStream.range(0, ends).mapToObj(plan::slotsOf).toArray(int[][]::new);
+    this.sentAt = IntStream.range(0, ends).mapToObj(plan::sentAt).toArray(int[][]::new);
   }
 
   /**
@@ -76,6 +82,10 @@ public final class SlotWalk {
   private boolean ends(int slots) {
     Queue[] queues = new Queue[channelOf.length];
     Arrays.setAll(queues, id -> new Queue());
+    for (int id = 0; id < queues.length; id++) {
+      queues[id].slotsOf = Arrays.stream(slotsOf[id]).mapToObj(end -> queues[end]).toList();
+      queues[id].sentAt = Arrays.stream(sentAt[id]).mapToObj(end -> queues[end]).toList();
+    }
     List<Rank> ranks = new ArrayList<>();
     for (List<Step> steps : programs) {
       ranks.add(new Rank(steps, queues, slots));
@@ -90,10 +100,18 @@ public final class SlotWalk {
     return ranks.stream().allMatch(Rank::isDone);
   }
 
-  /** Fragments on their way into one end of a connection, and the slots that they take there. */
+  /**
+   * What is sent at one end of a connection and what arrives there, with the slots that it takes.
+   */
   private static final class Queue {
     int sent;
     int taken;
+
+    /** Whose slots what is sent here takes. */
+    List<Queue> slotsOf = List.of();
+
+    /** Where what arrives here is sent; of a switch's sums, where each part of them is. */
+    List<Queue> sentAt = List.of();
 
     /** By number of the fragment, whether its slot is free again. */
     final BitSet freed = new BitSet();
@@ -106,7 +124,12 @@ public final class SlotWalk {
 
     /** Slots are used in turn: the next fragment needs the one of {@code slots} fragments ago. */
     boolean hasCredit(int slots) {
-      return sent < slots || freed.get(sent - slots);
+      return sent < slots || slotsOf.stream().allMatch(q -> q.freed.get(sent - slots));
+    }
+
+    /** Whether there is a fragment that has not been taken. */
+    boolean hasMore() {
+      return sentAt.stream().allMatch(q -> taken < q.sent);
     }
   }
 
@@ -178,7 +201,7 @@ public final class SlotWalk {
     private boolean takeBeside() {
       boolean moved = false;
       for (Queue queue : waiting) {
-        while (!queue.pending.isEmpty() && queue.taken < queue.sent) {
+        while (!queue.pending.isEmpty() && queue.hasMore()) {
           Step receive = queue.pending.peek();
           if (take(receive, queue)) {
             queue.pending.remove();
@@ -195,7 +218,7 @@ public final class SlotWalk {
       switch (s.verb()) {
         case SEND -> {
           Sending channel = channels[channelOf[s.queue()]];
-          Queue to = queues[s.queue() ^ 1];
+          Queue to = queues[s.queue()];
           if (channel.left > 0 || !to.hasCredit(slots)) {
             return false;
           }
@@ -205,7 +228,7 @@ public final class SlotWalk {
         }
         case RECEIVE -> {
           Queue from = queues[s.queue()];
-          while (from.pending.isEmpty() && from.taken < from.sent) {
+          while (from.pending.isEmpty() && from.hasMore()) {
             if (take(s, from)) {
               return true;
             }

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.BinaryOp;
@@ -48,8 +49,11 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
       if (end % 2 == 1 && c.isOneEnd(home)) {
         continue;
       }
+      String direction = end % 2 == 0 ? c.aDirection : c.bDirection;
       order[end] =
-          said.computeIfAbsent(end % 2 == 0 ? c.aDirection : c.bDirection, d -> said.size());
+          direction.equals(Connection.NONE)
+              ? Integer.MAX_VALUE
+              : said.computeIfAbsent(direction, d -> said.size());
       ends.computeIfAbsent(home.apply(end % 2 == 0 ? c.a : c.b), pe -> new ArrayList<>()).add(end);
     }
     int[] places = new int[order.length];
@@ -63,16 +67,49 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
   }
 
   /**
+   * Whose slots a message takes that is sent at an end: of a peer those of its own connection; of a
+   * giver to sums those in which it gets them itself, or else those of all that get them. Ends by
+   * their numbers, as {@link #places} counts.
+   */
+  public int[] slotsOf(int end) {
+    SwitchSum sums = connections.get(end / 2).sums.orElse(null);
+    if (sums == null || sums.takers.contains(connections.get(end / 2).b)) {
+      return new int[] {end ^ 1};
+    }
+    return ends(sums, sums.takers, 1);
+  }
+
+  /** Where what arrives at an end was sent: at one other end, or at those of all that give. */
+  public int[] sentAt(int end) {
+    return connections
+        .get(end / 2)
+        .sums
+        .map(sums -> ends(sums, sums.givers, 0))
+        .orElse(new int[] {end ^ 1});
+  }
+
+  private int[] ends(SwitchSum sums, List<Pe> of, int side) {
+    return IntStream.range(0, connections.size())
+        .filter(i -> connections.get(i).sums.filter(sums::equals).isPresent())
+        .filter(i -> of.contains(connections.get(i).a))
+        .map(i -> 2 * i + side)
+        .toArray();
+  }
+
+  /**
    * Two ends of one duplex queue pair. What {@code a} sends to {@code aDirection} arrives at {@code
    * b} from {@code bDirection}, and the other way round. The pair is matched by identity, not by
    * name: with two ranks E and W lead to the same peer and both work.
    *
-   * @param sums if a switch adds up on the way: then {@code a} and {@code b} are one PE, what it
-   *     sends to {@code aDirection} goes up to the switch, and what arrives from {@code bDirection}
-   *     are the sums; nothing goes the other way
+   * @param sums if a switch adds up or copies on the way: then {@code a} and {@code b} are one PE,
+   *     what it sends to {@code aDirection} goes up to the switch, and what the switch makes of it
+   *     arrives from {@code bDirection}; nothing goes the other way
    */
   public record Connection(
       Pe a, String aDirection, Pe b, String bDirection, Optional<SwitchSum> sums) {
+    /** The direction of an end through which nothing goes; programs do not know it. */
+    public static final String NONE = "";
+
     /** Two ends with nothing but links between them. */
     public Connection(Pe a, String aDirection, Pe b, String bDirection) {
       this(a, aDirection, b, bDirection, Optional.empty());
@@ -90,30 +127,56 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
 
     /** Whose slots messages come into: both ends, and of a switch's sums the one that gets them. */
     public List<Pe> receivers() {
-      return sums.isPresent() ? List.of(b) : List.of(a, b);
+      return sums.map(s -> s.takers.contains(b) ? List.of(b) : List.<Pe>of()).orElse(List.of(a, b));
     }
 
-    /** A PE that gives to the sums of a switch and gets them. */
+    /** A PE that gives to what a switch makes by one direction and gets it by the other, or one. */
     public static Connection ofSums(Pe pe, String up, String down, SwitchSum sums) {
-      return new Connection(pe, up, pe, down, Optional.of(sums));
+      String gives = sums.givers.contains(pe) ? up : NONE;
+      String takes = sums.takers.contains(pe) ? down : NONE;
+      return new Connection(pe, gives, pe, takes, Optional.of(sums));
     }
   }
 
   /**
-   * Sums that a switch makes: message {@code k} of each member, which fits a slot, waits there for
-   * message {@code k} of all others; then they are combined in the order of the members, and the
-   * result goes down to each.
+   * What a switch makes of messages: number {@code k} of each giver, which fits a slot, waits there
+   * for number {@code k} of all others; then they are combined in the order of the givers, and the
+   * result goes down to each taker. With one giver, that is a copy for each taker.
    *
    * @param switchNode of the machine
-   * @param members the PEs that give and get, in the order in which is combined; each has one
-   *     connection with these sums
+   * @param givers the PEs that give, in the order in which is combined; each has one connection
+   *     with these sums
+   * @param takers the PEs that get the result: givers too, or, of one giver, others
    * @param op how two are combined
    * @param type of the elements
    */
-  public record SwitchSum(int switchNode, List<Pe> members, BinaryOp op, DType type) {
-    /** Copies the list. */
+  public record SwitchSum(
+      int switchNode, List<Pe> givers, List<Pe> takers, BinaryOp op, DType type) {
+    /** Checks who takes, and copies the lists. */
     public SwitchSum {
-      members = List.copyOf(members);
+      givers = List.copyOf(givers);
+      takers = List.copyOf(takers);
+      boolean copies = givers.size() == 1 && !takers.contains(givers.getFirst());
+      if (takers.isEmpty() || !(copies || givers.containsAll(takers))) {
+        throw new IllegalArgumentException(
+            "sums of %s for %s; expected takers that give too, or one giver and others that take"
+                .formatted(givers, takers));
+      }
+    }
+
+    /** Sums of which all that give get each. */
+    public SwitchSum(int switchNode, List<Pe> members, BinaryOp op, DType type) {
+      this(switchNode, members, members, op, type);
+    }
+
+    /** The same bytes for several: nothing is combined. */
+    public static SwitchSum copies(int switchNode, Pe giver, List<Pe> takers, DType type) {
+      return new SwitchSum(switchNode, List.of(giver), takers, BinaryOp.ADD, type);
+    }
+
+    /** Whether what one PE gives is handed out to others. */
+    public boolean isCopy() {
+      return !givers.containsAll(takers);
     }
   }
 }

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
@@ -127,6 +128,48 @@ final class NodesAllReduceTest {
     assertThat(levels.between).isGreaterThan(levels.inside);
     assertThat((double) ps)
         .isBetween(levels.longer(), levels.longer() + levels.inside / 16 + LATENCIES_PS);
+  }
+
+  /**
+   * n nodes of g, each package with its own NIC, at rates of which either level binds. One order of
+   * the levels sends {@code 2 (g-1)/g S} inside and {@code 2 (n-1)/n S/g} between; half the vector
+   * in one order and half in the other {@code (g-1)/g (1 + 1/n) S} and {@code (n-1)/n (1 + 1/g) S};
+   * the better of the two counts. The level that binds is idle at most while the first of n blocks
+   * is scattered inside and the last gathered, an n-th of the time inside.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    "4, 4, 25, 4",
+    "4, 4, 200, 4",
+    "4, 4, 200, 64",
+    "2, 4, 100, 16",
+    "8, 2, 50, 16",
+    "4, 8, 40, 16"
+  })
+  void hierarchical_anyNodes_takesTheBetterOrder(int n, int g, int nic, int mib)
+      throws IOException {
+    Machine machine =
+        machine(
+            """
+                - {kind: switch, size: %s, bandwidth: 300 GB/s, latency: 1 ns}
+                - {kind: switch, size: %s, bandwidth: %s GB/s, latency: 1 ns}
+            """
+                .formatted(g, n, nic),
+            """
+              nodes: {packages: %1$s, nics: %1$s, bandwidth: %2$s GB/s, latency: 1 ns,
+                message_overhead: 0 ns, link: {bandwidth: %2$s GB/s, latency: 1 ns}}
+            """
+                .formatted(g, nic));
+    double bytes = mib << 20;
+    double in = (g - 1.0) / g * bytes / 300e9 * 1e12;
+    double out = (n - 1.0) / n * bytes / (nic * 1e9) * 1e12;
+    double one = Math.max(2 * in, 2 * out / g);
+    double both = Math.max(in * (1 + 1.0 / n), out * (1 + 1.0 / g));
+
+    long ps = run(machine, "hierarchical", (long) bytes, Mode.TIME).ps();
+
+    double form = Math.min(one, both);
+    assertThat((double) ps).isBetween(form, form + 2 * in / n + n * LATENCIES_PS);
   }
 
   /**

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -111,6 +112,90 @@ final class SwitchSumsTest {
         }
       }
     }
+  }
+
+  private static QueuePlan copies(Machine machine) {
+    List<Pe> pes = Bed.leads(machine, RankLevel.SIP, 3);
+    QueuePlan.SwitchSum copy =
+        QueuePlan.SwitchSum.copies(
+            machine.switchOf(0, 0), pes.get(0), pes.subList(1, 3), DType.F32);
+    return new QueuePlan(
+        machine.ipcq(),
+        pes.stream().map(pe -> QueuePlan.Connection.ofSums(pe, "up", "down", copy)).toList());
+  }
+
+  /**
+   * Two slots, six messages, and one of two takers late: none is overwritten before the last has
+   * taken it, and the giver waits for that one.
+   */
+  @ParameterizedTest
+  @EnumSource(
+      value = Mode.class,
+      names = {"FULL", "VALUES"})
+  void copies_oneTakerLate_comeWholeToBoth(Mode mode) {
+    Machine machine = machine(3, "ipcq.slots=2");
+    List<Pe> pes = Bed.leads(machine, RankLevel.SIP, 3);
+    int n = 16;
+    for (int late : new int[] {1, 2}) {
+      try (Bed bed = Bed.open(machine, mode)) {
+        List<Shard> shards = bed.vectors(pes, DType.F32, ELEMENTS);
+        byte[] given = filled(DType.F32, 0);
+        for (int i = 0; i < ELEMENTS; i++) {
+          DType.F32.putDouble(given, 4 * i, i);
+        }
+        bed.write(shards.get(0), given);
+        bed.run(
+            copies(machine),
+            pes,
+            tl -> {
+              int me = tl.pe().sip();
+              if (me == late) {
+                tl.await(tl.elapse(LATE_PS));
+              }
+              for (int k = 0; k < 6; k++) {
+                if (me == 0) {
+                  Value value = tl.load(shards.get(0).range(k * n, n));
+                  tl.send("up", value);
+                  tl.release(value);
+                } else {
+                  Value value = tl.recv("down", Shape.of(n), DType.F32);
+                  tl.store(shards.get(me).range(k * n, n), value);
+                  tl.release(value);
+                }
+              }
+            });
+        for (int me = 1; me < 3; me++) {
+          assertThat(Arrays.copyOf(bed.read(shards.get(me)), 6 * n * 4))
+              .as("%s, late %s", me, late)
+              .isEqualTo(Arrays.copyOf(given, 6 * n * 4));
+        }
+      }
+    }
+  }
+
+  @Test
+  void copiesThatNobodyGives_nameTheGiver() {
+    Machine machine = machine(3);
+    List<Pe> pes = Bed.leads(machine, RankLevel.SIP, 3);
+    for (Mode mode : new Mode[] {Mode.TIME, Mode.VALUES}) {
+      try (Bed bed = Bed.open(machine, mode)) {
+        assertThatThrownBy(() ->
+                bed.run(
+                    copies(machine),
+                    pes,
+                    tl -> {
+                      if (tl.pe().sip() == 2) {
+                        tl.await(tl.recv("down", Shape.of(4), DType.F32));
+                      }
+                    }))
+            .isInstanceOf(DeadlockException.class)
+            .hasMessageContaining("no message from sip0.cube0.pe0");
+      }
+    }
+    assertThatThrownBy(() ->
+            new QueuePlan.SwitchSum(
+                0, pes.subList(0, 2), List.of(pes.get(2)), BinaryOp.ADD, DType.F32))
+        .hasMessageContaining("expected takers that give too");
   }
 
   private static long timePs(Machine machine, int late) {

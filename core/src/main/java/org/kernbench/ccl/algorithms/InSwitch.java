@@ -1,19 +1,19 @@
 package org.kernbench.ccl.algorithms;
 
-import java.util.HashMap;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.stream.IntStream;
 import org.kernbench.ccl.AlgorithmConfig;
+import org.kernbench.ccl.Axes;
 import org.kernbench.ccl.CallPacing;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.Group;
-import org.kernbench.ccl.Payload;
-import org.kernbench.ccl.Reduction;
 import org.kernbench.ccl.Schedule;
-import org.kernbench.ccl.Wiring;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -21,26 +21,29 @@ import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.DType;
-import org.kernbench.tensor.Shape;
-import org.kernbench.tl.Tl;
-import org.kernbench.tl.Value;
 import org.kernbench.torch.collective.CollectiveCall;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.Part;
 import org.kernbench.torch.placement.RankLevel;
 
 /**
- * All-reduce in a switch that adds up (NVLS, SHARP): each rank sends its vector up its port once,
- * in pieces; the switch combines piece by piece in the order of the ranks and sends each sum down
- * to all. So every port carries the vector once each way, where any other algorithm takes {@code 2
- * (n-1)/n} of it.
+ * Collectives in a switch that adds up and copies (NVLS, SHARP). In an all-reduce each rank sends
+ * its vector up its port once, in pieces; the switch combines piece by piece in the order of the
+ * ranks and sends each sum down to all. So every port carries the vector once each way, where any
+ * other algorithm takes {@code 2 (n-1)/n} of it.
  *
- * <p>A rank sends as many pieces ahead of the sums that it takes as it has slots. Sent by all ranks
- * together: {@code n} vectors; as many come down. Time ({@code docs/spec/collectives.md} O23).
+ * <p>A reduce-scatter sends each sum to the rank whose part it is in, a reduce to its root; in an
+ * all-gather and a broadcast the switch combines nothing, and sends what one rank gives to all
+ * others. Sums have the same bits whatever the operation.
+ *
+ * <p>Over several dimensions an all-reduce goes level by level: {@link InSwitchLevels}.
+ *
+ * <p>A rank sends as many pieces ahead of what it takes as it has slots. Sent by all ranks
+ * together: {@code n} vectors where something is combined, one otherwise. Time: O23 and O26 of
+ * {@code docs/spec/collectives.md}.
  */
 public final class InSwitch implements CollectiveAlgorithm {
   public static final String NAME = "in_switch";
-
-  private static final String UP = "up";
-  private static final String DOWN = "down";
 
   @Override
   public String name() {
@@ -49,7 +52,17 @@ public final class InSwitch implements CollectiveAlgorithm {
 
   @Override
   public String description() {
-    return "added up in the switch that all ranks hang on, if it reduces; up and down once";
+    return "added up, or copied, in the switch that all ranks hang on, if it reduces";
+  }
+
+  @Override
+  public Set<CollectiveOp> operations() {
+    return Set.of(
+        CollectiveOp.ALL_REDUCE,
+        CollectiveOp.REDUCE_SCATTER,
+        CollectiveOp.ALL_GATHER,
+        CollectiveOp.REDUCE,
+        CollectiveOp.BROADCAST);
   }
 
   @Override
@@ -71,7 +84,45 @@ public final class InSwitch implements CollectiveAlgorithm {
               + ": with finite buffers or routers nothing is added up on the way; expected"
               + " fabric.buffer: unlimited, or another algorithm");
     }
-    return new Sums(group, queues, config, switchOf(group));
+    Axes axes = Axes.of(group);
+    return areLevels(axes)
+        ? new InSwitchLevels(axes, levels(axes, queues, config))
+        : new Sums(group, queues, config, switchOf(group), "");
+  }
+
+  /** Whether the ranks fill several dimensions of which one adds up, a package each. */
+  private static boolean areLevels(Axes axes) {
+    IntStream all = IntStream.range(0, axes.count());
+    return axes.count() > 1
+        && all.allMatch(a -> axes.axis(a).level() == Axes.Level.SIP)
+        && IntStream.range(0, axes.count()).anyMatch(axes::isSumming);
+  }
+
+  /**
+   * In switches where they add up; round the last dimension by a ring, and one other by a cycle.
+   */
+  private static List<InSwitchLevels.Level> levels(
+      Axes axes, IpcqSpec queues, AlgorithmConfig config) {
+    List<InSwitchLevels.Level> levels = new ArrayList<>();
+    int cycles = 0;
+    for (int a = 0; a < axes.count(); a++) {
+      if (axes.isSumming(a)) {
+        levels.add((line, phase) -> new Sums(line, queues, config, switchOf(line), phase + "_"));
+      } else if (a == axes.count() - 1) {
+        levels.add((line, phase) -> new RingAllReduce().plan(line, queues, config));
+      } else {
+        cycles++;
+        levels.add((line, phase) -> new Cycle().plan(line, queues, config));
+      }
+    }
+    if (cycles > 1) {
+      throw new CollectiveException(
+          NAME
+              + ": %s dimensions before the last have no switch that reduces; expected one at most,"
+                  .formatted(cycles)
+              + " or another algorithm");
+    }
+    return levels;
   }
 
   /** The switch that all ranks hang on, each by a port of its own. */
@@ -113,51 +164,48 @@ public final class InSwitch implements CollectiveAlgorithm {
     private final Group group;
     private final IpcqSpec queues;
     private final AlgorithmConfig config;
-    private final int node;
     private final InSwitchForecast forecast;
-    private final Map<List<Object>, List<QueuePlan.Connection>> wired = new HashMap<>();
+    private final InSwitchQueues stations;
 
-    Sums(Group group, IpcqSpec queues, AlgorithmConfig config, int node) {
+    Sums(Group group, IpcqSpec queues, AlgorithmConfig config, int node, String phase) {
       this.group = group;
       this.queues = queues;
       this.config = config;
-      this.node = node;
       this.forecast = new InSwitchForecast(group, queues, node);
+      this.stations = new InSwitchQueues(group, node, phase);
     }
 
     @Override
     public List<QueuePlan.Connection> connections() {
-      return connections(BinaryOp.ADD, DType.F32);
+      return stations.connections(
+          CollectiveOp.ALL_REDUCE, OptionalInt.empty(), BinaryOp.ADD, DType.F32);
     }
 
-    /** The switch has to be told how it combines. */
+    /** The switch has to be told how it combines, and for whom. */
     @Override
     public List<QueuePlan.Connection> connections(CollectiveCall call) {
-      return connections(call.reduce().combine(), call.dtype());
+      OptionalInt root = call.op().hasRoot() ? OptionalInt.of(call.root()) : OptionalInt.empty();
+      return stations.connections(call.op(), root, call.reduce().combine(), call.dtype());
     }
 
-    private List<QueuePlan.Connection> connections(BinaryOp op, DType type) {
-      return wired.computeIfAbsent(
-          List.of(op, type),
-          key -> {
-            QueuePlan.SwitchSum sums = new QueuePlan.SwitchSum(node, group.leads(), op, type);
-            Wiring wiring = new Wiring(group);
-            for (int rank = 0; rank < group.size(); rank++) {
-              wiring.joinSums(rank, UP, DOWN, sums);
-            }
-            return wiring.connections();
-          });
+    /** By station, what goes through it, in pieces of one size. */
+    private List<Pieces> pieces(CollectiveCall call) {
+      boolean inParts =
+          call.op() == CollectiveOp.REDUCE_SCATTER || call.op() == CollectiveOp.ALL_GATHER;
+      List<Part> parts = inParts ? call.parts() : List.of(new Part(0, call.elements()));
+      int longest = Math.toIntExact(parts.stream().mapToLong(Part::count).max().orElse(0));
+      int piece = piece(call, parts.size(), longest);
+      return parts.stream().map(part -> Pieces.of(part, piece)).toList();
     }
 
-    private Pieces pieces(CollectiveCall call) {
-      int elements = Math.toIntExact(call.elements());
+    private int piece(CollectiveCall call, int parts, int elements) {
       int size = call.dtype().sizeBytes();
       int most = Math.min(elements, Pieces.fitting(queues, config, call.dtype()));
       if (config.chunkBytes().isPresent()) {
         long chunk = config.chunkBytes().getAsLong() / size;
-        return new Pieces(0, elements, (int) Math.clamp(chunk, 1, most));
+        return (int) Math.clamp(chunk, 1, Math.max(1, most));
       }
-      return new Pieces(0, elements, forecast.bestPiece(elements, most, size));
+      return forecast.bestPiece(call.op(), parts, elements, Math.max(1, most), size);
     }
 
     /** Of the machine's collective library, if it has one: one step, for nothing is passed on. */
@@ -166,59 +214,42 @@ public final class InSwitch implements CollectiveAlgorithm {
       if (machine.software().collective().isEmpty() && config.protocol().isEmpty()) {
         return Optional.empty();
       }
-      double port = machine.route(machine.peNode(group.lead(0)), node).narrowest().bytesPerSecond();
+      double port = forecast.portBytesPerSecond();
       return CallPacing.of(
           machine, config, new CallPacing.Question(call.bytes(), call.bytes(), 1, port, false));
     }
 
     @Override
     public RankProgram program(CollectiveCall call) {
-      Pieces pieces = pieces(call);
+      List<Pieces> stationPieces = pieces(call);
       Optional<CallPacing> pacing = pacing(call);
-      int ahead = queues.slots();
       return (tl, rank, vector, reduction) -> {
         pacing.ifPresent(by -> by.begin(tl));
-        for (int k = 0; k < pieces.pieces() + ahead; k++) {
-          if (k >= ahead && pieces.count(k - ahead) > 0) {
-            take(tl, vector, reduction, call.dtype(), pieces, k - ahead);
-          }
-          if (pieces.count(k) > 0) {
-            Value given = vector.read(tl, pieces.start(k), pieces.count(k));
-            if (pacing.isPresent()) {
-              long bytes = (long) pieces.count(k) * call.dtype().sizeBytes();
-              pacing.get().beforeSend(tl, bytes, k == 0);
-            }
-            tl.send(UP, given);
-            vector.giveBack(tl, given);
-          }
-        }
+        new InSwitchRank(
+                tl, rank, call, vector, reduction, stations, stationPieces, queues.slots(), pacing)
+            .run();
       };
-    }
-
-    private static void take(
-        Tl tl, Payload vector, Reduction reduction, DType dtype, Pieces pieces, int k) {
-      Value sum = tl.recv(DOWN, Shape.of(pieces.count(k)), dtype);
-      Value result = reduction.finish(tl, sum);
-      vector.write(tl, pieces.start(k), pieces.count(k), result);
-      tl.release(result);
     }
 
     @Override
     public OptionalLong predictPs(CollectiveCall call) {
-      long ps = forecast.ps(pieces(call), call.dtype().sizeBytes());
+      long ps = forecast.ps(call.op(), pieces(call), call.dtype().sizeBytes());
       double paced = pacing(call).map(CallPacing::expectedPs).orElse(0.0);
       return OptionalLong.of((long) Math.max(ps, paced));
     }
 
-    /** No two messages are on one link: each rank has a port of its own. */
+    /**
+     * Of an all-reduce no two messages are on one link, for each rank has a port of its own, and
+     * none waits for a credit that comes over the network.
+     */
     @Override
     public boolean isForecastExact(CollectiveCall call) {
-      return pacing(call).isEmpty();
+      return call.op() == CollectiveOp.ALL_REDUCE && pacing(call).isEmpty();
     }
 
     @Override
     public OptionalLong wireBytes(CollectiveCall call) {
-      return OptionalLong.of(group.size() * call.bytes());
+      return OptionalLong.of(call.op().reduces() ? group.size() * call.bytes() : call.bytes());
     }
   }
 }

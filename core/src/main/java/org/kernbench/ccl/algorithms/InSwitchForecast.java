@@ -1,5 +1,6 @@
 package org.kernbench.ccl.algorithms;
 
+import java.util.Collections;
 import java.util.List;
 import org.kernbench.ccl.Group;
 import org.kernbench.device.log.StreamCosts;
@@ -8,12 +9,13 @@ import org.kernbench.machine.Pe;
 import org.kernbench.machine.Route;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.sim.Rate;
+import org.kernbench.torch.collective.CollectiveOp;
 
 /**
- * The time of an all-reduce in a switch (docs/spec/collectives.md O23), piece by piece: up each
+ * The time of a collective in a switch (docs/spec/collectives.md O23, O26), piece by piece: up each
  * port one after the other, a sum when the last of its parts is there, down each port one after the
  * other. A load before the first and a store after the last; a piece that needs a slot again waits
- * until the sum in it is taken.
+ * until what is in it is taken.
  */
 final class InSwitchForecast {
   /** Up to so many, each number of pieces is tried; of more, every fourth part more. */
@@ -27,6 +29,11 @@ final class InSwitchForecast {
   private final long dispatchPs;
   private final long accessPs;
   private final double bytesPerPs;
+  private final int ranks;
+  private final int channels;
+
+  /** What it takes to say that a slot is free, where another rank has to hear of it. */
+  private final long creditPs;
 
   /** The way of a rank to the switch and back. */
   private record Way(
@@ -46,6 +53,11 @@ final class InSwitchForecast {
     StreamCosts memory = StreamCosts.of(machine, group.lead(0));
     this.accessPs = memory.latencyPs();
     this.bytesPerPs = memory.bytesPerPs();
+    this.ranks = group.size();
+    this.channels = machine.pe().dma().messageChannels();
+    this.creditPs =
+        machine.route(group.lead(0), group.lead(1)).alonePs(queues.creditBytes())
+            + queues.creditOverheadPs();
   }
 
   private static Way way(Machine machine, Pe pe, int node) {
@@ -64,14 +76,23 @@ final class InSwitchForecast {
         1e12 / sums);
   }
 
-  /** Elements of a piece with which the whole is fastest. */
-  int bestPiece(int elements, int most, int elementBytes) {
+  /** Of what can enter the switch from one rank. */
+  double portBytesPerSecond() {
+    return ways.getFirst().up.bytesPerSecond();
+  }
+
+  /**
+   * Elements of a piece with which the whole is fastest.
+   *
+   * @param parts stations, each with so many elements
+   */
+  int bestPiece(CollectiveOp op, int parts, int elements, int most, int elementBytes) {
     int best = most;
     long bestPs = Long.MAX_VALUE;
-    int m = Math.ceilDiv(elements, most);
+    int m = Math.max(1, Math.ceilDiv(elements, most));
     while (true) {
-      int piece = Math.ceilDiv(elements, m);
-      long ps = ps(new Pieces(0, elements, piece), elementBytes);
+      int piece = Math.max(1, Math.ceilDiv(elements, m));
+      long ps = ps(op, Collections.nCopies(parts, new Pieces(0, elements, piece)), elementBytes);
       if (ps < bestPs) {
         bestPs = ps;
         best = piece;
@@ -83,44 +104,84 @@ final class InSwitchForecast {
     }
   }
 
-  /** The time of all pieces, in picoseconds. */
-  long ps(Pieces pieces, int elementBytes) {
-    int n = pieces.pieces();
-    int[] bytes = new int[n];
-    for (int k = 0; k < n; k++) {
-      bytes[k] = pieces.count(k) * elementBytes;
+  /** The time of all pieces of all stations, in picoseconds. */
+  long ps(CollectiveOp op, List<Pieces> stations, int elementBytes) {
+    boolean copies = op == CollectiveOp.ALL_GATHER || op == CollectiveOp.BROADCAST;
+    return op == CollectiveOp.ALL_GATHER
+        ? new Course(1, copies, ranks - 1).ps(stations.subList(0, 1), elementBytes)
+        : new Course(stations.size(), copies, 1).ps(stations, elementBytes);
+  }
+
+  /**
+   * The messages of one rank, one after the other.
+   *
+   * @param lanes stations that are gone through in turn
+   * @param copies whether the switch adds nothing up
+   * @param arrivals how many come down a port for one that goes up it
+   */
+  private final class Course {
+    private final int lanes;
+    private final boolean copies;
+    private final int arrivals;
+    private final long[] upFree = new long[ways.size()];
+    private final long[][] channel = new long[channels][ways.size()];
+    private final long[][] downFree;
+    private final long[] taken;
+    private long sumFree;
+    private long end;
+
+    Course(int lanes, boolean copies, int arrivals) {
+      this.lanes = lanes;
+      this.copies = copies;
+      this.arrivals = arrivals;
+      this.downFree = new long[lanes][ways.size()];
+      this.taken = new long[slots * lanes];
     }
-    long[] upFree = new long[ways.size()];
-    long[] downFree = new long[ways.size()];
-    long[] channel = new long[ways.size()];
-    long[] taken = new long[slots];
-    long sumFree = 0;
-    long end = 0;
-    for (int k = 0; k < n; k++) {
+
+    long ps(List<Pieces> stations, int elementBytes) {
+      int most = stations.stream().mapToInt(Pieces::pieces).max().orElse(0);
+      int first = 0;
+      int last = 0;
+      for (int k = 0; k < most; k++) {
+        for (int lane = 0; lane < lanes; lane++) {
+          int bytes = stations.get(lane).count(k) * elementBytes;
+          if (bytes > 0) {
+            goes(k, lane, bytes);
+            first = first == 0 ? bytes : first;
+            last = bytes;
+          }
+        }
+      }
+      return end + 2 * accessPs + (long) ((first + last) / bytesPerPs);
+    }
+
+    private void goes(int k, int lane, int bytes) {
+      int slot = lane * slots + k % slots;
+      long[] free = channel[lane % channels]; // of the queue's message channel
       long there = 0;
       long occupied = 0;
       for (int w = 0; w < ways.size(); w++) {
         Way way = ways.get(w);
-        long start = Math.max(channel[w], taken[k % slots]);
+        long start = Math.max(free[w], taken[slot]);
         long offered = start + way.overheadPs;
-        long injected = offered + way.injection.durationPs(bytes[k]);
-        long paced = start + Math.max(dispatchPs, (long) (2 * bytes[k] / bytesPerPs));
-        channel[w] = Math.max(injected, paced);
-        upFree[w] = Math.max(offered, upFree[w]) + way.up.durationPs(bytes[k]);
+        long injected = offered + way.injection.durationPs(bytes);
+        long paced = start + Math.max(dispatchPs, (long) (2 * bytes / bytesPerPs));
+        free[w] = Math.max(injected, paced);
+        upFree[w] = Math.max(offered, upFree[w]) + way.up.durationPs(bytes);
         there = Math.max(there, upFree[w] + way.upPs);
-        occupied = Math.max(occupied, (long) (way.sumPsPerByte * bytes[k]));
+        occupied = Math.max(occupied, copies ? 0 : (long) (way.sumPsPerByte * bytes));
       }
       long begins = Math.max(there, sumFree);
       sumFree = begins + occupied;
-      long last = 0;
+      long latest = 0;
       for (int w = 0; w < ways.size(); w++) {
         Way way = ways.get(w);
-        downFree[w] = Math.max(begins, downFree[w]) + way.down.durationPs(bytes[k]);
-        last = Math.max(last, downFree[w] + way.downPs);
+        downFree[lane][w] =
+            Math.max(begins, downFree[lane][w]) + arrivals * way.down.durationPs(bytes);
+        latest = Math.max(latest, downFree[lane][w] + way.downPs);
       }
-      taken[k % slots] = last;
-      end = Math.max(end, last);
+      taken[slot] = latest + (copies || lanes > 1 ? creditPs : 0);
+      end = Math.max(end, latest);
     }
-    return end + 2 * accessPs + (long) ((bytes[0] + bytes[n - 1]) / bytesPerPs);
   }
 }

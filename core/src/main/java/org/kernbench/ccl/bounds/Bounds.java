@@ -294,7 +294,8 @@ public final class Bounds {
         }
       }
     }
-    Moved moved = new Moved((ranks - 1) * total, out, in, loads, stores);
+    double messages = switchReduces ? 0 : (ranks - 1) * total;
+    Moved moved = new Moved(messages, out, in, loads, stores);
     return best(latency, ps(traffic), moved);
   }
 
@@ -329,7 +330,7 @@ public final class Bounds {
     one[root] = bytes;
     double[] others = filled(bytes);
     others[root] = 0;
-    double messages = (ranks - 1.0) * bytes;
+    double messages = switchReduces ? 0 : (ranks - 1.0) * bytes;
     Moved moved =
         reduces
             ? new Moved(messages, others, one, all, one)

@@ -9,6 +9,8 @@ import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.ccl.Schedule;
+import org.kernbench.config.UsageException;
+import org.kernbench.machine.Machine;
 
 /**
  * Does an algorithm do what it says, everywhere? Runs it over group sizes, shapes, vector lengths,
@@ -64,6 +66,11 @@ public final class Conformance {
       return new Report(name, cases, refused, refusals, failures, failed, slots, forecasts, ratios);
     }
 
+    /** Whether nothing was run, as every group was refused. */
+    public boolean refusedAll() {
+      return cases == 0 && failed == 0;
+    }
+
     /** Whether something was run and nothing failed. */
     public boolean passes() {
       return cases > 0 && failed == 0;
@@ -112,10 +119,32 @@ public final class Conformance {
    */
   public record Ratios(double least, double most, double longVectors) {}
 
-  private final ConformanceSuite.Places places = ConformanceSuite.Places.load();
+  private final ConformanceSuite.Places places;
+
+  private Conformance(ConformanceSuite.Places places) {
+    this.places = places;
+  }
 
   /** The suite; its machines are made once, for any number of algorithms. */
-  public Conformance() {}
+  public Conformance() {
+    this(ConformanceSuite.Places.load());
+  }
+
+  /**
+   * The suite on the groups of one machine. An algorithm that serves none of them has no cases, and
+   * the reasons among its refusals.
+   *
+   * @throws UsageException if the machine has no two places that could be ranks
+   */
+  public static Conformance on(Machine machine) {
+    ConformanceSuite.Places places = ConformanceSuite.Places.of(machine);
+    if (places.all().isEmpty()) {
+      throw new UsageException(
+          "%s has one package of one PE, so there is nobody to send to; expected two or more"
+              .formatted(machine.name()));
+    }
+    return new Conformance(places);
+  }
 
   /**
    * Runs an algorithm through all of it.

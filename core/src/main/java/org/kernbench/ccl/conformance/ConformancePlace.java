@@ -3,6 +3,8 @@ package org.kernbench.ccl.conformance;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
+import java.util.stream.IntStream;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -16,6 +18,10 @@ import org.kernbench.torch.placement.RankLevel;
  */
 record ConformancePlace(String name, Machine machine, RankLevel level, List<Pe> leads) {
   private static final String RING = "system.sips.topology=ring_1d";
+
+  /** Of a given machine, more are not run at once: values of all are compared. */
+  private static final int MOST_RANKS = 1024;
+
   private static final String REDUCES = "system.sips.reduces=true";
 
   /** Copies the list. */
@@ -162,6 +168,44 @@ record ConformancePlace(String name, Machine machine, RankLevel level, List<Pe> 
     places.add(sips("six on a switch", "ring", 6, "switch", "auto", serial));
     places.add(cubes(2, 2, serial));
     places.add(cubes(3, 5, serial));
+    return places;
+  }
+
+  /**
+   * The groups of one machine: all its packages, those along each dimension of its network, three
+   * out of order; the cubes of a package, the PEs of a cube.
+   */
+  static List<ConformancePlace> of(Machine machine) {
+    List<ConformancePlace> places = new ArrayList<>();
+    int sips = machine.sips();
+    if (sips > MOST_RANKS) {
+      String name =
+          String.format(Locale.ROOT, "the first %,d packages of %,d", MOST_RANKS, sips);
+      places.add(group(name, machine, IntStream.range(0, MOST_RANKS).toArray()));
+    } else if (sips > 1) {
+      places.add(group("all " + sips + " packages", machine, IntStream.range(0, sips).toArray()));
+    }
+    int stride = 1;
+    for (int d = 0; d < machine.dimensions().size(); d++) {
+      int size = machine.dimensions().get(d).size();
+      int apart = stride;
+      if (size > 1 && size < sips) {
+        int[] along = IntStream.range(0, Math.min(size, MOST_RANKS)).map(k -> k * apart).toArray();
+        places.add(group("packages along dimension " + d, machine, along));
+      }
+      stride *= size;
+    }
+    if (sips > 3) {
+      int[] mixed = {sips - 1, 0, sips / 2};
+      places.add(group("packages " + Arrays.toString(mixed), machine, mixed));
+    }
+    if (machine.cubesPerSip() > 1) {
+      List<Pe> cubes = cubes(machine.cubesPerSip());
+      places.add(new ConformancePlace("the cubes of a package", machine, RankLevel.CUBE, cubes));
+    }
+    if (machine.pesPerCube() > 1) {
+      places.add(pes(machine, machine.pesPerCube()));
+    }
     return places;
   }
 

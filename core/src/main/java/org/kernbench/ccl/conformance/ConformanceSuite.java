@@ -23,6 +23,7 @@ import org.kernbench.ccl.library.Auto;
 import org.kernbench.ccl.library.SteadyForecast;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.tensor.DType;
@@ -59,18 +60,38 @@ final class ConformanceSuite {
   private static final int LONG = 40_000;
   private static final int LONGEST = 16 << 20; // 64 MiB of f32
 
-  /** The machines and ranks, made once. */
+  /** Of a given machine, ranks up to which 64 MiB are sent. */
+  private static final int MOST_LONG = 64;
+
+  /**
+   * The machines and ranks, made once.
+   *
+   * @param given whether they are those of one machine, which an algorithm need not serve
+   */
   record Places(
       List<ConformancePlace> all,
       List<ConformancePlace> model,
       List<ConformancePlace> serial,
-      List<ConformancePlace> longVectors) {
+      List<ConformancePlace> longVectors,
+      boolean given) {
     static Places load() {
       return new Places(
           ConformancePlace.all(),
           ConformancePlace.model(),
           ConformancePlace.serial(),
-          ConformancePlace.longVectors());
+          ConformancePlace.longVectors(),
+          false);
+    }
+
+    /** The groups of one machine, which is none of the cost model. */
+    static Places of(Machine machine) {
+      List<ConformancePlace> all = ConformancePlace.of(machine);
+      return new Places(
+          all,
+          List.of(),
+          ConformancePlace.of(machine.with(List.of("pe.cpu.issue=serial"))),
+          all.stream().filter(place -> place.ranks() <= MOST_LONG).limit(1).toList(),
+          true);
     }
 
     /** For algorithms that refuse all of these: networks with a switch that adds up. */
@@ -80,7 +101,8 @@ final class ConformanceSuite {
           ConformancePlace.reducing(),
           model,
           ConformancePlace.reducingSerial(),
-          model.subList(4, 5));
+          model.subList(4, 5),
+          false);
     }
   }
 
@@ -131,6 +153,9 @@ final class ConformanceSuite {
     places.all.forEach(this::values);
     if (cases == 0) {
       everywhereOnce(); // what was drawn was refused
+      if (cases == 0 && places.given) {
+        return report();
+      }
       if (cases == 0) {
         places = Places.reducing();
         places.all.forEach(this::values);
@@ -145,6 +170,10 @@ final class ConformanceSuite {
     if (full) {
       longVectors();
     }
+    return report();
+  }
+
+  private Conformance.Report report() {
     return new Conformance.Report(
         config.name(),
         cases,
@@ -170,6 +199,11 @@ final class ConformanceSuite {
     Map<BufferKind, CollectiveTrial> trials = new EnumMap<>(BufferKind.class);
     for (CollectiveOp op : operations) {
       List<Long> lengths = op == CollectiveOp.BARRIER ? List.of(0L) : lengths(place.ranks());
+      if (places.given && !full) { // few groups, so each has a case of each operation
+        long length = lengths.get(random.nextInt(lengths.size()));
+        one(place, trials, op, elements(op, length, place.ranks()));
+        continue;
+      }
       for (long length : lengths) {
         if (full) {
           all(place, trials, op, elements(op, length, place.ranks()));

@@ -1,6 +1,7 @@
 package org.kernbench.device.check;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +24,9 @@ final class CheckedQueues {
       QueuePlan.Connection c = all.get(i);
       Sums own = c.sums().map(s -> sums.computeIfAbsent(s, Sums::new)).orElse(null);
       queues[2 * i] = new Queue(c.a(), c.aDirection(), c.b(), c.bDirection(), own);
+      if (own != null && own.of.takers().contains(c.b())) {
+        own.takers.add(queues[2 * i]);
+      }
       queues[2 * i + 1] = new Queue(c.b(), c.bDirection(), c.a(), c.aDirection(), null);
     }
   }
@@ -41,25 +45,32 @@ final class CheckedQueues {
     return queues;
   }
 
-  /** Sums of a switch: by number, the moment at which all members have given to it. */
+  /** What a switch makes: by number, the moment at which all givers have given to it. */
   private static final class Sums {
-    private final int members;
+    final QueuePlan.SwitchSum of;
+
+    /** By which what is made arrives. */
+    final List<Queue> takers = new ArrayList<>();
+
     private final Map<Long, OrderPoint> all = new HashMap<>();
     private final Map<Long, Integer> given = new HashMap<>();
 
     Sums(QueuePlan.SwitchSum of) {
-      this.members = of.members().size();
+      this.of = of;
     }
 
-    /** A member gives its part at {@code moment}. */
-    OrderPoint gives(long number, OrderPoint moment) {
+    /** A giver gives its part at {@code moment}; the first to a sum tells those that get it. */
+    void gives(long number, OrderPoint moment) {
       OrderPoint point = all.computeIfAbsent(number, n -> new OrderPoint(null, 0, null));
       point.after(moment);
-      if (given.merge(number, 1, Integer::sum) == members) {
+      int givers = given.merge(number, 1, Integer::sum);
+      if (givers == 1) {
+        takers.forEach(taker -> taker.comes(point));
+      }
+      if (givers == of.givers().size()) {
         all.remove(number);
         given.remove(number);
       }
-      return point;
     }
   }
 
@@ -117,13 +128,28 @@ final class CheckedQueues {
       lastSend = moment;
       long first = fragmentsSent;
       fragmentsSent += fragments(bytes);
-      for (long k = Math.max(0, first - spec.slots()); k < first; k++) {
-        if (k + spec.slots() < fragmentsSent) {
-          moment.after(freed(k));
+      if (hasOwnSlots()) { // whose slots are with others is after them too, which is not looked at
+        for (long k = Math.max(0, first - spec.slots()); k < first; k++) {
+          if (k + spec.slots() < fragmentsSent) {
+            moment.after(freed(k));
+          }
         }
       }
-      OrderPoint arrives = sums == null ? moment : sums.gives(sent, moment);
-      sent++;
+      long number = sent++;
+      if (sums == null) {
+        comes(moment);
+      } else {
+        sums.gives(number, moment);
+      }
+    }
+
+    /** Whether a sender's messages take the slots of its own connection. */
+    private boolean hasOwnSlots() {
+      return sums == null || (!senderDirection.isEmpty() && !receiverDirection.isEmpty());
+    }
+
+    /** A message is under way that is there when {@code arrives} is over. */
+    private void comes(OrderPoint arrives) {
       OrderPoint waiting = receives.poll();
       if (waiting == null) {
         sends.add(arrives);
@@ -148,9 +174,10 @@ final class CheckedQueues {
         moment.after(message);
       }
       if (inPlace) {
-        return freed(fragmentsReceived++);
+        long fragment = fragmentsReceived++;
+        return hasOwnSlots() ? freed(fragment) : new OrderPoint(null, 0, null);
       }
-      for (int i = fragments(bytes); i > 0; i--) {
+      for (int i = fragments(bytes); i > 0 && hasOwnSlots(); i--) {
         freed(fragmentsReceived++).after(moment);
       }
       return null;
@@ -171,8 +198,16 @@ final class CheckedQueues {
       return moment;
     }
 
-    /** A message has arrived. */
+    /** A message has arrived: a giver's where its switch hands out, but a sum only at its own. */
     void arrived(Arrival arrival) {
+      if (sums == null || (!sums.of.isCopy() && !receiverDirection.isEmpty())) {
+        lies(arrival);
+      } else if (sums.of.isCopy()) {
+        sums.takers.forEach(taker -> taker.lies(arrival));
+      }
+    }
+
+    private void lies(Arrival arrival) {
       lastArrival = arrival;
       arrivals.add(arrival);
       while (forgotten < received && !arrivals.isEmpty()) {

@@ -24,15 +24,22 @@ public final class SwitchSums<T> {
   private final int[] there;
   private final long[] lastPs;
   private final int[] last;
-  private long freePs;
+  private final Adder adder;
+
+  /** What a switch adds up with; all sums that it makes take turns. */
+  public static final class Adder {
+    private long freePs;
+  }
 
   /**
    * Sums of a number of members.
    *
    * @param depth messages of a member that may wait at once
+   * @param adder of the switch
    */
-  public SwitchSums(int members, int depth) {
+  public SwitchSums(int members, int depth, Adder adder) {
     this.members = members;
+    this.adder = adder;
     this.there = new int[depth];
     this.lastPs = new long[depth];
     this.last = new int[depth];
@@ -98,8 +105,8 @@ public final class SwitchSums<T> {
    * @param occupiedPs how long the switch is busy with it; 0 if it keeps up with its ports
    */
   public long beginsPs(long number, long occupiedPs) {
-    long begins = Math.max(lastPs[at(number)], freePs);
-    freePs = begins + occupiedPs;
+    long begins = Math.max(lastPs[at(number)], adder.freePs);
+    adder.freePs = begins + occupiedPs;
     return begins;
   }
 

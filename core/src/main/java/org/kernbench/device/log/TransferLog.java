@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntPredicate;
 import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +38,8 @@ public final class TransferLog {
 
   /** In the number of a part: what it moves comes from a switch that has added it up. */
   private static final int FROM_SWITCH = 1 << 30;
+
+  private static final int COPY = 1 << 29;
 
   // a part: operation and number, part before and bytes, start, end, by and part written before,
   // last service and last at the first link
@@ -140,6 +143,15 @@ public final class TransferLog {
     int part = begin(op, bytes, startPs, by);
     if (part != NONE) {
       parts.set(part, OP_NUMBER, parts.get(part, OP_NUMBER) | FROM_SWITCH);
+    }
+    return part;
+  }
+
+  /** A copy of what an operation has sent begins its way from the switch to one that takes it. */
+  public int beginCopy(int op, int bytes, long startPs) {
+    int part = beginFromSwitch(op, bytes, startPs, op);
+    if (part != NONE) {
+      parts.set(part, OP_NUMBER, parts.get(part, OP_NUMBER) | COPY);
     }
     return part;
   }
@@ -419,7 +431,7 @@ public final class TransferLog {
 
   /** Which part of its operation it is, from 0. */
   public int number(int part) {
-    return low(parts.get(part, OP_NUMBER)) & ~FROM_SWITCH;
+    return low(parts.get(part, OP_NUMBER)) & ~(FROM_SWITCH | COPY);
   }
 
   /** Whether it is the way of a sum from the switch that has made it, not of what was sent. */
@@ -427,16 +439,35 @@ public final class TransferLog {
     return (low(parts.get(part, OP_NUMBER)) & FROM_SWITCH) != 0;
   }
 
+  /** Whether it is the way of one of several copies that a switch hands out. */
+  public boolean isCopy(int part) {
+    return (low(parts.get(part, OP_NUMBER)) & COPY) != 0;
+  }
+
   /** The last part of what an operation itself sent; {@link #NONE} if it moved nothing. */
   public int lastSent(int op) {
     int part = lastPart(op);
-    return part != NONE && isFromSwitch(part) ? previous(part) : part;
+    while (part != NONE && isFromSwitch(part)) {
+      part = previous(part);
+    }
+    return part;
   }
 
-  /** The part by which fragment {@code number} of a message arrives: of a sum, its way down. */
-  public int arriving(int op, int number) {
-    int last = lastPart(op);
-    return last != NONE && isFromSwitch(last) ? last : part(op, number);
+  /**
+   * The part by which fragment {@code number} of a message arrives: of a sum its way down, of
+   * copies the one of these that is looked for.
+   *
+   * @param isTheWay of copies, whether it is the way to where it arrives
+   */
+  public int arriving(int op, int number, IntPredicate isTheWay) {
+    int part = lastPart(op);
+    if (part == NONE || !isFromSwitch(part)) {
+      return part(op, number);
+    }
+    while (isFromSwitch(previous(part)) && !isTheWay.test(part)) {
+      part = previous(part);
+    }
+    return part;
   }
 
   /** The part of the same operation before this; {@link #NONE} for the first. */

@@ -20,6 +20,11 @@ final class MessageOp extends TransferOp {
   /** It has been added up in a switch: what comes down is the sum. */
   boolean comesDown;
 
+  /** Of copies that a switch hands out, how many are visible, and the time of the latest. */
+  int copiesDone;
+
+  long lastCopyPs;
+
   long channelFreePs;
   long copiedPs;
   int slot;
@@ -82,6 +87,8 @@ final class MessageOp extends TransferOp {
     inPlace = false;
     waitsForCredit = false;
     comesDown = false;
+    copiesDone = 0;
+    lastCopyPs = 0;
     fragmentsStarted = 0;
     fragmentsDone = 0;
     payload = TimedRegister.NO_DATA;

@@ -1,6 +1,7 @@
 package org.kernbench.device.simulator;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -12,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.fabric.FabricRoute;
+import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.SwitchSums;
 import org.kernbench.device.log.ComputeKernels;
 import org.kernbench.device.log.TransferLog;
@@ -44,6 +46,7 @@ final class MessageUnit {
   private final List<QueueEnd> queues = new ArrayList<>();
   private final Map<Integer, Map<String, QueueEnd>> byPe = new HashMap<>();
   private final Map<QueuePlan.SwitchSum, Station> stations = new LinkedHashMap<>();
+  private final Map<Integer, SwitchSums.Adder> adders = new HashMap<>();
   private final int slots;
   private final boolean streamed;
   private final TransferLog transfers;
@@ -85,7 +88,7 @@ final class MessageUnit {
     QueueEnd q =
         new QueueEnd(
             queues.size(), p.index, at, direction, parts.representative(peer, of), place, slots);
-    if (ends.put(direction, q) != null) {
+    if (q.isUsed() && ends.put(direction, q) != null) {
       throw new SimulationException(
           """
           %s: direction %s is connected twice; a direction name may be used once per PE\
@@ -100,32 +103,107 @@ final class MessageUnit {
   }
 
   private void join(QueueEnd up, QueuePlan.SwitchSum sums) {
-    up.station = stations.computeIfAbsent(sums, s -> new Station(s, slots));
-    up.member = sums.members().indexOf(up.pe);
-    up.station.ups.put(up.member, up);
+    Station station = stations.computeIfAbsent(sums, s -> new Station(s, adder(s.switchNode())));
+    up.station = station;
+    up.member = sums.givers().indexOf(up.pe);
+    if (up.isUsed()) {
+      station.ups.add(up);
+    }
+    if (up.peer().isUsed()) {
+      station.takers.add(up.peer());
+    }
   }
 
-  /** A place in a switch where what its members send is added up. */
-  static final class Station {
+  /** All that a switch adds up takes turns there. */
+  private SwitchSums.Adder adder(int switchNode) {
+    return adders.computeIfAbsent(switchNode, n -> new SwitchSums.Adder());
+  }
+
+  /** A place in a switch where what is given is added up, or copied, and handed out. */
+  final class Station implements Interconnect.Sink {
     final QueuePlan.SwitchSum of;
-    final SwitchSums<MessageOp> sums;
+    final SwitchSums<Gift> sums;
 
-    /** By member, where it sends to, and the way of the sums to it. */
-    final Map<Integer, QueueEnd> ups = new HashMap<>();
+    /** Where givers send, and where what is made arrives. */
+    final List<QueueEnd> ups = new ArrayList<>();
 
-    final Map<Integer, FabricRoute> downs = new HashMap<>();
+    final List<QueueEnd> takers = new ArrayList<>();
 
     /** At which it adds up, if it is slower than its ports. */
     @Nullable Rate rate;
 
-    Station(QueuePlan.SwitchSum of, int slots) {
+    // of copies, by slot: the message in it, how many takers have given it back, the last of them
+    private final MessageOp[] copied = new MessageOp[slots];
+    private final int[] back = new int[slots];
+    private final long[] backPs = new long[slots];
+    private final int[] backBy = new int[slots];
+
+    Station(QueuePlan.SwitchSum of, SwitchSums.Adder adder) {
       this.of = of;
-      this.sums = new SwitchSums<>(of.members().size(), slots);
+      this.sums = new SwitchSums<>(of.givers().size(), slots, adder);
     }
 
     /** Who has not given to the next sum that a member wants; all if nobody has. */
     List<Pe> missing(long number) {
-      return sums.missing(number).stream().map(of.members()::get).toList();
+      return sums.missing(number).stream().map(of.givers()::get).toList();
+    }
+
+    private long fewestDelivered() {
+      return takers.stream().mapToLong(QueueEnd::fragmentsDelivered).min().orElse(0);
+    }
+
+    /** One giver's message goes down to each that takes it. */
+    void copies(MessageOp op, long timePs) {
+      int slot = (int) (op.firstFragment % slots);
+      copied[slot] = op;
+      final World world = op.pe.world;
+      op.serialisationPs += world.fabric.serialPs(takers.getFirst().down, op.bytes);
+      for (int i = 0; i < takers.size(); i++) {
+        world.copyGoesDown(op, takers.get(i).down, timePs, this, slot * takers.size() + i);
+      }
+    }
+
+    @Override
+    public void onInjected(int arg, long timePs) {
+      throw new IllegalStateException("bug: nobody asked when a copy has left its switch");
+    }
+
+    @Override
+    public void onDelivered(int arg, long timePs, long waitPs, int worstLink) {
+      MessageOp op = copied[arg / takers.size()];
+      op.contentionPs = Math.max(op.contentionPs, waitPs);
+      int i = arg % takers.size();
+      copyWritten(op, takers.get(i), i + 1, timePs);
+    }
+
+    /** A taker has freed a slot: who gives but does not take hears of it over the network. */
+    void freed(QueueEnd taker, int slot, int byOp, long timePs) {
+      QueueEnd own = taker.peer();
+      if (own.isUsed()) { // it gives too, and hears of its own at once
+        creditSetsOut(own, slot, timePs, byOp);
+      }
+      for (QueueEnd giver : ups) {
+        if (!giver.peer().isUsed()) {
+          credit(giver, slot, timePs + creditPs(taker, giver), byOp);
+        }
+      }
+    }
+
+    /** The slot of a copy is free when the last of its takers has said so. */
+    private void credit(QueueEnd giver, int slot, long arrivalPs, int byOp) {
+      if (of.isCopy()) {
+        if (back[slot] == 0 || arrivalPs > backPs[slot]) {
+          backPs[slot] = arrivalPs;
+          backBy[slot] = byOp;
+        }
+        if (++back[slot] < takers.size()) {
+          return;
+        }
+        back[slot] = 0;
+        creditSetsOut(giver, slot, backPs[slot], backBy[slot]);
+        return;
+      }
+      creditSetsOut(giver, slot, arrivalPs, byOp);
     }
   }
 
@@ -150,9 +228,9 @@ final class MessageUnit {
     }
   }
 
-  /** Nothing comes in where a PE gives to sums. */
+  /** Nothing comes in where a PE gives to sums, or where it gives only. */
   private long tcmBytes(QueueEnd q) {
-    return q.station == null ? tcmBytesPerQueue() : 0;
+    return q.isUsed() && q.station == null ? tcmBytesPerQueue() : 0;
   }
 
   private long tcmBytesPerQueue() {
@@ -162,7 +240,9 @@ final class MessageUnit {
   /** Whether a message has been sent that its receiver cannot see yet. */
   boolean isUnderWay() {
     for (QueueEnd q : queues) {
-      if (q.fragmentsSent() > q.peer().fragmentsDelivered()) {
+      Station station = q.station;
+      long there = station == null ? q.peer().fragmentsDelivered() : station.fewestDelivered();
+      if (q.fragmentsSent() > there) {
         return true;
       }
     }
@@ -182,21 +262,30 @@ final class MessageUnit {
     boolean otherMemory = streamed && ipcq.bufferKind() != BufferKind.TCM;
     Station station = q.station;
     if (station != null) {
-      int node = station.of.switchNode();
-      int slots = otherMemory ? slotNode(q.pe) : own;
-      q.out = parts.route(own, node, q.pe.sip());
-      addsUpAt(station, q.out.links[q.out.links.length - 1]);
-      station.downs.put(q.member, parts.route(node, slots, q.pe.sip()));
+      if (q.isUsed()) {
+        q.out = parts.route(own, station.of.switchNode(), q.pe.sip());
+        addsUpAt(station, q.out.links[q.out.links.length - 1]);
+      }
       return;
     }
-    if (q.peer().station != null) { // its sender is here, and hears of a free slot at once
-      readsSlots(q, own, otherMemory);
+    Station gives = q.peer().station;
+    if (gives != null) {
+      if (q.isUsed()) {
+        int slots = otherMemory ? slotNode(q.pe) : own;
+        q.down = parts.route(gives.of.switchNode(), slots, q.pe.sip());
+        q.creditLatencyPs = gives.of.isCopy() ? creditPs(q, gives.ups.getFirst()) : 0;
+        readsSlots(q, own, otherMemory);
+      }
       return;
     }
     q.out = parts.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer), q.pe.sip());
-    long back = machine.route(q.pe, peer).alonePs(ipcq.creditBytes());
-    q.creditLatencyPs = back + ipcq.creditOverheadPs();
+    q.creditLatencyPs = creditPs(q, q.peer());
     readsSlots(q, own, otherMemory);
+  }
+
+  /** What a credit takes from one end to another. */
+  private long creditPs(QueueEnd from, QueueEnd to) {
+    return machine.route(from.pe, to.pe).alonePs(ipcq.creditBytes()) + ipcq.creditOverheadPs();
   }
 
   /** A switch adds up at a share of the rate of its slowest port. */
@@ -357,58 +446,118 @@ final class MessageUnit {
       atSwitch(station, op, timePs);
       return;
     }
-    if (streamed) {
-      slotWritten(op, timePs);
-      return;
-    }
+    int k = op.fragmentsDone;
     QueueEnd to = op.end().peer();
-    int bytes = op.fragmentBytes(op.fragmentsDone, ipcq.slotBytes());
+    int part = partOf(op);
+    long written = written(op, to, part, op.fragmentBytes(k, ipcq.slotBytes()), timePs);
+    op.fragmentsDone++;
+    visible(op, to, k, part, written);
+    if (op.fragmentsDone == op.fragments) {
+      sendSeen(op, written, world(to));
+    }
+    tells(to, written);
+  }
+
+  /** One giver's message has come down to one of its takers. */
+  private void copyWritten(MessageOp op, QueueEnd to, int part, long timePs) {
+    long written = written(op, to, part, op.bytes, timePs);
+    op.lastCopyPs = Math.max(op.lastCopyPs, written);
+    boolean all = ++op.copiesDone == Objects.requireNonNull(op.end().station).takers.size();
+    visible(op, to, 0, part, written);
+    if (all) {
+      op.fragmentsDone++;
+      sendSeen(op, op.lastCopyPs, world(to));
+    }
+    tells(to, written);
+  }
+
+  /** When a fragment that arrives is in its slot: at once, or after those before it. */
+  private long written(MessageOp op, QueueEnd to, int part, int bytes, long timePs) {
+    if (streamed) {
+      return timePs;
+    }
     if (to.writeFreePs > timePs) {
-      transfers.writtenAfter(op.id, partOf(op), to.writtenBy, to.writtenNumber);
+      transfers.writtenAfter(op.id, part, to.writtenBy, to.writtenNumber);
     }
     to.writeFreePs = Math.max(timePs, to.writeFreePs) + slotCost().durationPs(bytes);
     to.writtenBy = op.id;
-    to.writtenNumber = partOf(op);
-    slotWritten(op, to.writeFreePs);
+    to.writtenNumber = part;
+    return to.writeFreePs;
   }
 
   /** A contribution will have reached its switch; if it is the last, the sum goes down to all. */
   private void atSwitch(Station station, MessageOp op, long timePs) {
-    SwitchSums<MessageOp> sums = station.sums;
+    if (station.of.isCopy()) {
+      station.copies(op, timePs);
+      return;
+    }
+    SwitchSums<Gift> sums = station.sums;
     long number = op.firstFragment;
-    if (!sums.arrives(op.end().member, number, op, timePs)) {
+    boolean takes = op.end().peer().isUsed();
+    Gift gift = new Gift(op, takes);
+    boolean all = sums.arrives(op.end().member, number, gift, timePs);
+    if (!takes) { // it has done its part
+      op.fragmentsDone++;
+      sendSeen(op, timePs, op.pe.world);
+    }
+    if (!all) {
       return;
     }
     long begins =
-        sums.beginsPs(number, station.rate == null ? 0 : station.rate.durationPs(op.bytes));
+        sums.beginsPs(number, station.rate == null ? 0 : station.rate.durationPs(gift.bytes));
     int last = sums.last(number);
-    List<MessageOp> parts = sums.take(number);
+    List<Gift> parts = sums.take(number);
+    parts.forEach(part -> checkEqual(part, gift));
     byte[] sum = values ? sum(station.of, parts) : TimedRegister.NO_DATA;
-    for (MessageOp part : parts) {
-      checkEqual(part, op);
-      part.comesDown = true;
-      part.payload = sum;
-      part.payloadOffset = 0;
-      FabricRoute down = Objects.requireNonNull(station.downs.get(part.end().member));
-      part.pe.world.comesDown(part, down, begins, parts.get(last).id);
+    for (Gift part : parts) {
+      MessageOp taker = part.taker;
+      if (taker != null) {
+        taker.comesDown = true;
+        taker.payload = sum;
+        taker.payloadOffset = 0;
+        taker.pe.world.comesDown(taker, taker.end().peer().down, begins, parts.get(last).op);
+      }
     }
   }
 
-  /** Always in the order of the members, whoever came first: the same bits for all. */
-  private static byte[] sum(QueuePlan.SwitchSum of, List<MessageOp> parts) {
-    MessageOp first = parts.getFirst();
+  /** What a message brings to a sum; it may be over before the sum is made. */
+  private static final class Gift {
+    final int op;
+    final QueueEnd from;
+    final int bytes;
+    final int line;
+    final byte[] payload;
+    final int payloadOffset;
+
+    /** The message, if its sender gets the sum. */
+    final @Nullable MessageOp taker;
+
+    Gift(MessageOp op, boolean takes) {
+      this.op = op.id;
+      this.from = op.end();
+      this.bytes = op.bytes;
+      this.line = op.line;
+      this.payload = op.payload;
+      this.payloadOffset = op.payloadOffset;
+      this.taker = takes ? op : null;
+    }
+  }
+
+  /** Always in the order of the givers, whoever came first: the same bits for all. */
+  private static byte[] sum(QueuePlan.SwitchSum of, List<Gift> parts) {
+    Gift first = parts.getFirst();
     byte[] sum = first.payload;
     int at = first.payloadOffset;
-    for (MessageOp next : parts.subList(1, parts.size())) {
+    for (Gift next : parts.subList(1, parts.size())) {
       sum =
           ComputeKernels.combine(
               of.op(), of.type(), sum, at, next.payload, next.payloadOffset, first.bytes);
       at = 0;
     }
-    return sum;
+    return at == 0 ? sum : Arrays.copyOfRange(sum, at, at + first.bytes);
   }
 
-  private void checkEqual(MessageOp a, MessageOp b) {
+  private void checkEqual(Gift a, Gift b) {
     if (a.bytes != b.bytes) {
       throw new SimulationException(
           """
@@ -416,7 +565,7 @@ final class MessageUnit {
           as much\
           """
               .formatted(
-                  a.end().direction, a.pe.pe, parts.atLine(a.line), a.bytes, b.pe.pe, b.bytes));
+                  a.from.direction, a.from.pe, parts.atLine(a.line), a.bytes, b.from.pe, b.bytes));
     }
   }
 
@@ -430,21 +579,19 @@ final class MessageUnit {
   }
 
   /** Data and metadata of a fragment become visible in one step, at {@code timePs}. */
-  private void slotWritten(MessageOp op, long timePs) {
-    QueueEnd to = op.end().peer();
-    transfers.end(op.id, partOf(op), timePs);
-    int k = op.fragmentsDone++;
+  private void visible(MessageOp op, QueueEnd to, int k, int part, long timePs) {
+    transfers.end(op.id, part, timePs);
     int slot = (int) ((op.firstFragment + k) % slots);
     int bytes = op.fragmentBytes(k, ipcq.slotBytes());
     if (values) {
       to.put(slot, op.payload, op.payloadOffset + k * (int) ipcq.slotBytes());
     }
-    boolean last = op.fragmentsDone == op.fragments;
-    to.deliver(slot, timePs, op.id, bytes, last);
+    to.deliver(slot, timePs, op.id, bytes, k + 1 == op.fragments);
+  }
+
+  /** Who waits for what has become visible. */
+  private void tells(QueueEnd to, long timePs) {
     final World world = world(to);
-    if (last) {
-      sendSeen(op, timePs, world);
-    }
     Issuer selecting = to.selecting;
     if (selecting != null) {
       world.wakeAt(timePs, selecting);
@@ -554,6 +701,11 @@ final class MessageUnit {
   /** A slot is free at {@code timePs}, now or later; its credit sets out then. */
   void freeSlot(QueueEnd q, int slot, int byOp, long timePs) {
     QueueEnd sender = q.peer();
+    Station station = sender.station;
+    if (station != null) {
+      station.freed(q, slot, byOp, timePs);
+      return;
+    }
     World here = world(q);
     long arrivalPs = timePs + q.creditLatencyPs;
     if (world(sender) == here) {

@@ -1,6 +1,7 @@
 package org.kernbench.device.simulator;
 
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.QueuePlan;
 import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.machine.Pe;
 
@@ -49,6 +50,9 @@ final class QueueEnd extends TimedRegister.Slots {
 
   /** The way of the data to the peer's slots, and the time a credit takes back to the peer. */
   FabricRoute out = FabricRoute.EMPTY;
+
+  /** The way of a switch's sums to the slots of this end. */
+  FabricRoute down = FabricRoute.EMPTY;
 
   long creditLatencyPs;
 
@@ -124,6 +128,11 @@ final class QueueEnd extends TimedRegister.Slots {
       ring[s * STRIDE + VISIBLE_PS] = NEVER;
       ring[s * STRIDE + OPS] = LOW << 32;
     }
+  }
+
+  /** Whether anything can go through it; programs do not know one through which nothing can. */
+  boolean isUsed() {
+    return !direction.equals(QueuePlan.Connection.NONE);
   }
 
   Engine channel() {

@@ -98,10 +98,20 @@ final class TimedWaits {
     return held;
   }
 
+  /** Where the slots are that a send waits for: of a switch's takers the one that is behind. */
+  private static QueueEnd holder(QueueEnd end) {
+    MessageUnit.Station station = end.station;
+    if (station == null || end.peer().isUsed()) {
+      return end.peer();
+    }
+    QueueEnd first = station.takers.getFirst();
+    return station.takers.stream().filter(QueueEnd::hasMessage).findFirst().orElse(first);
+  }
+
   private void describeReceive(TimedPe p, MessageOp op) {
     QueueEnd end = op.end();
     MessageUnit.Station station = end.peer().station;
-    if (station != null) {
+    if (station != null && !station.of.isCopy()) {
       List<Pe> missing = station.missing(end.fragmentsDelivered());
       report.waits(
           p.pe,
@@ -110,16 +120,12 @@ final class TimedWaits {
           missing.getFirst());
       return;
     }
+    QueueEnd from = station == null ? end.peer() : station.ups.getFirst();
     report.waits(
         p.pe,
         "recv %s of %s B%s: no message from %s (%s)"
-            .formatted(
-                end.direction,
-                op.bytes,
-                parts.atLine(op.line),
-                end.peer().pe,
-                end.peer().direction),
-        end.peer().pe);
+            .formatted(end.direction, op.bytes, parts.atLine(op.line), from.pe, from.direction),
+        from.pe);
   }
 
   private void describeSend(TimedPe p, MessageOp op, CommandQueue queue) {
@@ -130,7 +136,7 @@ final class TimedWaits {
         waiting += message.fragments;
       }
     }
-    QueueEnd peer = end.peer();
+    QueueEnd peer = holder(end);
     int held = slotsHeld(peer);
     report.waits(
         p.pe,

@@ -118,11 +118,8 @@ final class ValuesExecutor implements Executor {
     final int peer;
     @Nullable ValuesPe waiting;
 
-    /** What comes here is added up in a switch, by member; null if it comes from a peer. */
+    /** What comes here is made in a switch; null if it comes from a peer. */
     @Nullable Summing sums;
-
-    /** What this PE has given to sums that are not made yet. */
-    final ArrayDeque<byte[]> given = new ArrayDeque<>();
 
     Inbox(Pe owner, String direction, int peer) {
       this.owner = owner;
@@ -131,40 +128,43 @@ final class ValuesExecutor implements Executor {
     }
   }
 
-  /** The members of sums of a switch, in order. */
+  /** What a switch makes: what each giver has given that is not made yet, and who gets it. */
   private static final class Summing {
     final QueuePlan.SwitchSum of;
-    final Inbox[] members;
+    final List<ArrayDeque<byte[]>> given = new ArrayList<>();
+    final List<Inbox> takers = new ArrayList<>();
 
     Summing(QueuePlan.SwitchSum of) {
       this.of = of;
-      this.members = new Inbox[of.members().size()];
+      of.givers().forEach(giver -> given.add(new ArrayDeque<>()));
     }
 
-    /** A member that all others wait for. */
+    /** A giver that all others wait for. */
     Pe missing() {
-      for (Inbox each : members) {
-        if (each.given.isEmpty()) {
-          return each.owner;
+      for (int i = 0; i < given.size(); i++) {
+        if (given.get(i).isEmpty()) {
+          return of.givers().get(i);
         }
       }
       throw new IllegalStateException("bug: all have given to a sum that is not made");
     }
 
+    void gives(Pe pe, byte[] message) {
+      given.get(of.givers().indexOf(pe)).add(message);
+    }
+
     /** The next sum, if all have given to it; null if not. */
     byte @Nullable [] next() {
-      for (Inbox each : members) {
-        if (each == null || each.given.isEmpty()) {
-          return null;
-        }
+      if (given.stream().anyMatch(ArrayDeque::isEmpty)) {
+        return null;
       }
-      byte[] sum = members[0].given.remove();
-      for (int i = 1; i < members.length; i++) {
-        byte[] next = members[i].given.remove();
+      byte[] sum = given.getFirst().remove();
+      for (int i = 1; i < given.size(); i++) {
+        byte[] next = given.get(i).remove();
         if (next.length != sum.length) {
           throw new SimulationException(
               "%s gives %s bytes to a sum to which %s gives %s; let all members send as much"
-                  .formatted(members[i].owner, next.length, members[0].owner, sum.length));
+                  .formatted(of.givers().get(i), next.length, of.givers().getFirst(), sum.length));
         }
         sum = ComputeKernels.combine(of.op(), of.type(), sum, 0, next, 0, sum.length);
       }
@@ -187,7 +187,9 @@ final class ValuesExecutor implements Executor {
         if (c.sums().isPresent()) {
           Summing summing = sums.computeIfAbsent(c.sums().get(), Summing::new);
           inboxes[id + 1].sums = summing;
-          summing.members[summing.of.members().indexOf(c.a())] = inboxes[id + 1];
+          if (summing.of.takers().contains(c.a())) {
+            summing.takers.add(inboxes[id + 1]);
+          }
         }
         id += 2;
       }
@@ -195,6 +197,9 @@ final class ValuesExecutor implements Executor {
 
     private void add(int id, Pe pe, String direction, int peer) {
       inboxes[id] = new Inbox(pe, direction, peer);
+      if (direction.equals(QueuePlan.Connection.NONE)) {
+        return;
+      }
       Integer old = directions.computeIfAbsent(pe, p -> new LinkedHashMap<>()).put(direction, id);
       if (old != null) {
         throw new SimulationException(
@@ -297,7 +302,10 @@ final class ValuesExecutor implements Executor {
         Summing sums = box.sums;
         if (sums != null) {
           Pe missing = sums.missing();
-          String what = "recv %s%s: no sum, to which %s gives nothing";
+          String what =
+              sums.of.isCopy()
+                  ? "recv %s%s: no message from %s"
+                  : "recv %s%s: no sum, to which %s gives nothing";
           report.waits(box.owner, what.formatted(box.direction, atLine(p.line), missing), missing);
           continue;
         }
@@ -553,12 +561,10 @@ final class ValuesExecutor implements Executor {
         arrives(to, message);
         return;
       }
-      to.given.add(message);
+      sums.gives(pe, message);
       byte[] sum = sums.next();
       if (sum != null) {
-        for (Inbox member : sums.members) {
-          arrives(member, sum);
-        }
+        sums.takers.forEach(taker -> arrives(taker, sum));
       }
     }
 

@@ -184,6 +184,14 @@ final class World implements EventHandler, Interconnect.Sink {
     transfer(part, route, op.bytes, timePs, op, false);
   }
 
+  /** A copy of what an operation has sent sets out from a switch; {@code sink} hears of it. */
+  void copyGoesDown(
+      MessageOp op, FabricRoute route, long timePs, Interconnect.Sink sink, int sinkArg) {
+    int part = transfers.beginCopy(op.id, op.bytes, timePs);
+    transfers.travels(
+        part, fabric.begin(transferId(op), route, op.bytes, timePs, sink, sinkArg, false, null));
+  }
+
   /** Who goes first at a link does not depend on which PE the simulator looks at first. */
   private long transferId(Op op) {
     return ties.id(op.pe.indexInPackage, op.ordinal);

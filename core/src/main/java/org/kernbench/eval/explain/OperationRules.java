@@ -38,7 +38,7 @@ final class OperationRules {
     switch (log.kind(op)) {
       case SEND -> {
         if (part >= 0) {
-          graph.same(m, at(Moment.PART_END, part), op);
+          graph.same(m, at(Moment.PART_END, transfers.ending(op)), op);
         } else {
           graph.join(m, start, PathCause.OTHER, op);
         }
@@ -103,7 +103,7 @@ final class OperationRules {
     switch (log.cause(op)) {
       case CREDIT -> transfers.credit(m, op, by);
       case MESSAGE -> {
-        int sent = ways.arriving(by, 0);
+        int sent = transfers.arriving(by, 0, op);
         if (sent >= 0) {
           graph.same(m, at(Moment.PART_END, sent), op);
         } else {

@@ -2,8 +2,10 @@ package org.kernbench.eval.explain;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -16,6 +18,7 @@ import org.kernbench.device.log.TransferLog;
 import org.kernbench.eval.explain.CausalGraph.Piece;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Overhead;
+import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.machine.spec.LinkKind;
 
@@ -136,7 +139,7 @@ final class TransferRules {
       }
       return;
     }
-    int sent = ways.arriving(by, ways.number(part));
+    int sent = arriving(by, ways.number(part), op);
     if (sent >= 0 && ways.endPs(sent) == graph.timePs(m)) {
       graph.same(m, at(Moment.PART_END, sent), op);
       if (!allTight) {
@@ -180,19 +183,36 @@ final class TransferRules {
     return machine.linkFrom(ways.link(service));
   }
 
-  /** By way down of a sum, that of the one before which the same member got from the switch. */
+  /** The part by which fragment {@code number} of a send came to where it is received. */
+  int arriving(int send, int number, int receive) {
+    int sip = log.pe(receive).sip();
+    return ways.arriving(
+        send,
+        number,
+        part -> machine.packageOf(machine.linkTo(ways.link(ways.lastService(part)))) == sip);
+  }
+
+  /** The part with which a send ends: of copies the one that is there last. */
+  int ending(int send) {
+    int last = ways.lastPart(send);
+    return last < 0 || !ways.isCopy(last)
+        ? last
+        : ways.arriving(send, 0, part -> ways.endPs(part) == log.endPs(send));
+  }
+
+  /**
+   * By way down of a sum, that of the sum that its switch made before: to the same member, if that
+   * got it.
+   */
   private Map<Integer, Integer> sums() {
     if (sumBefore == null) {
       sumBefore = new HashMap<>();
-      Map<List<Object>, Integer> last = new HashMap<>();
+      Map<Integer, List<Integer>> bySwitch = new HashMap<>();
       for (int send = 0; send < log.size(); send++) {
         int part = log.kind(send) == OpKind.SEND ? ways.lastPart(send) : -1;
-        if (part >= 0 && ways.isFromSwitch(part)) {
+        if (part >= 0 && ways.isFromSwitch(part) && !ways.isCopy(part)) {
           int node = switchOf(part);
-          Integer before = last.put(List.of(log.pe(send), node), part);
-          if (before != null) {
-            sumBefore.put(part, before);
-          }
+          bySwitch.computeIfAbsent(node, n -> new ArrayList<>()).add(part);
           int port = ways.link(ways.lastService(ways.lastSent(send)));
           List<Integer> known = ports.computeIfAbsent(node, n -> new ArrayList<>());
           if (!known.contains(port)) {
@@ -200,8 +220,29 @@ final class TransferRules {
           }
         }
       }
+      bySwitch.values().forEach(this::inTurn);
     }
     return sumBefore;
+  }
+
+  private void inTurn(List<Integer> parts) {
+    parts.sort(Comparator.comparingLong(ways::startPs));
+    Map<Pe, Integer> before = Map.of();
+    Map<Pe, Integer> now = new LinkedHashMap<>();
+    long nowPs = -1;
+    for (int part : parts) {
+      if (ways.startPs(part) > nowPs) {
+        before = now;
+        now = new LinkedHashMap<>();
+        nowPs = ways.startPs(part);
+      }
+      Pe pe = log.pe(ways.op(part));
+      now.put(pe, part);
+      if (!before.isEmpty()) {
+        int any = before.values().iterator().next();
+        Objects.requireNonNull(sumBefore).put(part, before.getOrDefault(pe, any));
+      }
+    }
   }
 
   /** A send, or its next fragment, started when a credit was back that {@code by} had freed. */

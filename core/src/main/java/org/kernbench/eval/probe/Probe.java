@@ -1,6 +1,7 @@
 package org.kernbench.eval.probe;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -37,6 +38,8 @@ public final class Probe {
 
   /** Where nothing is shared, closed form and simulation differ by rounding. */
   private static final double EXACT = 0.001;
+
+  private static final String DIMENSION = "dimension";
 
   /** One measurement. */
   private record Row(
@@ -93,6 +96,7 @@ public final class Probe {
     Pe me = new Pe(0, 0, 0);
     List<Place> places = paths(probe, me);
     probe.host(places);
+    probe.dimensions(me);
     probe.crowds();
     probe.check();
     return probe;
@@ -112,21 +116,37 @@ public final class Probe {
     for (OpKind kind : List.of(OpKind.LOAD, OpKind.STORE)) {
       for (long bytes : SIZES) {
         if (bytes <= roomFor(place)) {
-          Access access = new Access(me, place, bytes, kind);
-          Measured measured = paths.access(access);
-          rows.add(
-              new Row(
-                  "path",
-                  place.name(),
-                  machine.node(place.node()).name(),
-                  kind.name().toLowerCase(Locale.ROOT),
-                  bytes,
-                  paths.formulaPs(access),
-                  measured.ps(),
-                  paths.peak(access)));
+          Measured measured = measure("path", new Access(me, place, bytes, kind));
           if (bytes == SMALL && kind == OpKind.LOAD) {
             hops.put(place.name(), measured.hops());
           }
+        }
+      }
+    }
+  }
+
+  private Measured measure(String table, Access access) {
+    Measured measured = paths.access(access);
+    rows.add(
+        new Row(
+            table,
+            access.place().name(),
+            machine.node(access.place().node()).name(),
+            access.kind().name().toLowerCase(Locale.ROOT),
+            access.bytes(),
+            paths.formulaPs(access),
+            measured.ps(),
+            paths.peak(access)));
+    return measured;
+  }
+
+  /** Of a network of several dimensions: what differs in one place only, near and far along it. */
+  private void dimensions(Pe me) {
+    for (Place place : paths.alongDimensions(me)) {
+      long most = Arrays.stream(SIZES).filter(b -> b <= roomFor(place)).max().orElse(SMALL);
+      for (OpKind kind : List.of(OpKind.LOAD, OpKind.STORE)) {
+        for (long bytes : new long[] {SMALL, most}) {
+          measure(DIMENSION, new Access(me, place, bytes, kind));
         }
       }
     }
@@ -296,6 +316,9 @@ public final class Probe {
     out.append("from sip0.cube0.pe0; alone on an idle machine, set-up of the DMA included\n");
     table(out, "path", "Loads and stores of a PE", "formula, ns");
     table(out, "host", "Copies of the host", "formula, ns");
+    if (rows.stream().anyMatch(r -> r.table.equals(DIMENSION))) {
+      table(out, DIMENSION, "To packages along one dimension of the network", "formula, ns");
+    }
     table(out, "crowd", "Crowds, " + (CROWD_BYTES >> 10) + " KiB each", "bound, ns");
     out.append("\nThe way of a load of ").append(SMALL).append(" B, ns since it started\n");
     hops.forEach((place, way) -> {

@@ -2,8 +2,11 @@ package org.kernbench.eval.probe;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Predicate;
@@ -25,6 +28,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
 import org.kernbench.machine.Route;
+import org.kernbench.machine.spec.Dimension;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.sim.Rate;
 import org.kernbench.tensor.DType;
@@ -55,6 +59,9 @@ public final class ProbePaths {
       long ps, List<Hop> hops, long events, OpLog log, long fromPs, int lastOp) {}
 
   private static final int STORED = 1;
+
+  /** Of a longer dimension only some places are looked at. */
+  private static final int MOST_ALONG = 256;
 
   final Machine machine;
   private final SimulatorOptions recording;
@@ -88,6 +95,39 @@ public final class ProbePaths {
     far = extreme(me, p -> p.sip() != me.sip(), false);
     addPair(places, me, near, far, "other package, nearest", "other package, farthest");
     return places;
+  }
+
+  /**
+   * Where a machine's network has several dimensions, for each of them the nearest and the farthest
+   * package that differs from a PE's own in its place along it only.
+   */
+  List<Place> alongDimensions(Pe me) {
+    List<Place> places = new ArrayList<>();
+    List<Dimension> dimensions = machine.dimensions();
+    int stride = 1;
+    for (int d = 0; d < dimensions.size() && dimensions.size() > 1; d++) {
+      Dimension dimension = dimensions.get(d);
+      if (dimension.size() > 1) {
+        List<Pe> others = along(me, stride, machine.place(me.sip(), d), dimension.size());
+        ToLongFunction<Pe> ps = p -> wayPs(machine.peNode(me), machine.hbmNode(p));
+        Pe near = Collections.min(others, Comparator.comparingLong(ps));
+        Pe far = Collections.max(others, Comparator.comparingLong(ps));
+        String kind = dimension.kind().name().toLowerCase(Locale.ROOT).replace('_', ' ');
+        String name = "dimension %s, %s of %s".formatted(d, kind, dimension.size());
+        addPair(places, me, near, far, name + ", nearest", name + ", farthest");
+      }
+      stride *= dimension.size();
+    }
+    return places;
+  }
+
+  /** PEs that differ from one in the place of their package along a dimension only. */
+  private static List<Pe> along(Pe me, int stride, int place, int size) {
+    List<Pe> others = new ArrayList<>();
+    for (int k = 1; k < size; k += Math.max(1, size / MOST_ALONG)) {
+      others.add(new Pe(me.sip() + ((place + k) % size - place) * stride, me.cube(), me.pe()));
+    }
+    return others;
   }
 
   private void addPair(

@@ -28,6 +28,7 @@ import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.report.MachineReport;
 import org.kernbench.tensor.DType;
+import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.ReduceKind;
 import org.kernbench.torch.placement.RankLevel;
 
@@ -90,6 +91,174 @@ final class InSwitchTest {
         + wirePs
         + down
         + store;
+  }
+
+  /** What a load before and a store after take that move a piece between a PE and its memory. */
+  private static long endsPs(Machine machine, long piece) {
+    Pe pe = new Pe(0, 0, 0);
+    var there = machine.route(machine.peNode(pe), machine.hbmNode(pe));
+    var back = machine.route(machine.hbmNode(pe), machine.peNode(pe));
+    return there.requestPs() + back.alonePs(piece) + there.alonePs(piece) + back.replyPs();
+  }
+
+  /** O26 of an all-gather: pieces of all ranks come up at a time, and n-1 go down each port. */
+  private static long gather(Machine machine, long part, int pieces, long wirePs, long overheadPs) {
+    Pe pe = new Pe(0, 0, 0);
+    int node = machine.switchOf(0, 0);
+    long up = machine.route(machine.peNode(pe), node).latencyPs();
+    long down = machine.route(node, machine.peNode(pe)).latencyPs();
+    long free = 0;
+    for (int k = 0; k < pieces; k++) {
+      long there = overheadPs + k * Math.max(overheadPs + 1, wirePs) + wirePs + up;
+      free = Math.max(free, there) + (machine.sips() - 1) * wirePs;
+    }
+    return free + down + endsPs(machine, part / pieces);
+  }
+
+  /**
+   * O26 of a reduce-scatter, message by message: a rank's go up one port in the order of the ranks'
+   * parts, each on the channel of its queue, whose o passes beside those of other channels. Of the
+   * queues of rank r that of part s is number s, or s + 1 after the one by which it gets.
+   */
+  private static long scatter(Machine machine, int pieces, long piece, long wirePs, long o) {
+    Pe pe = new Pe(0, 0, 0);
+    int node = machine.switchOf(0, 0);
+    int ranks = machine.sips();
+    int channels = machine.pe().dma().messageChannels();
+    long last = 0;
+    for (int r = 0; r < ranks; r++) {
+      long[] channel = new long[channels];
+      long port = 0;
+      long own = 0;
+      for (int j = 0; j < pieces * ranks; j++) {
+        int s = j % ranks;
+        int c = (s <= r ? s : s + 1) % channels;
+        long offered = Math.max(channel[c] + o, own);
+        own = offered + 1; // the link of the PE
+        channel[c] = own;
+        port = Math.max(port, offered) + wirePs;
+      }
+      last = Math.max(last, port);
+    }
+    return last
+        + machine.route(machine.peNode(pe), node).latencyPs()
+        + wirePs
+        + machine.route(node, machine.peNode(pe)).latencyPs()
+        + endsPs(machine, piece);
+  }
+
+  private static CollectiveTrial.Question ask(CollectiveOp op, int root, long bytes) {
+    return new CollectiveTrial.Question(op, ReduceKind.SUM, DType.F32, root, bytes / FLOAT);
+  }
+
+  /** There are slots for all pieces, so none waits for a credit. */
+  @ParameterizedTest
+  @ValueSource(ints = {2, 3, 4, 5, 8, 13, 16})
+  void otherOperations_idleSwitch_takeTheirClosedForms(int ranks) {
+    Machine machine = machine(ranks);
+    for (int[] size : new int[][] {{64, 1}, {4096, 4}, {65_536, 4}}) {
+      long piece = size[0] / size[1];
+      long wire = machine.specOf(machine.linkCount() - 1).rate().durationPs(piece);
+      CollectiveTrial trial = trial(machine, "algorithms.in_switch.chunk=" + piece + " B");
+      String what = ranks + " ranks, " + size[0] + " B in " + size[1];
+      long whole = o23(machine, size[0], size[1], wire, 20_000);
+      for (int root : new int[] {0, ranks - 1}) {
+        assertThat(trial.timePs(ask(CollectiveOp.REDUCE, root, size[0]))).as(what).isEqualTo(whole);
+        assertThat(trial.timePs(ask(CollectiveOp.BROADCAST, root, size[0])))
+            .as(what)
+            .isEqualTo(whole);
+      }
+      long all = (long) ranks * size[0];
+      assertThat(trial.timePs(ask(CollectiveOp.REDUCE_SCATTER, -1, all)))
+          .as(what)
+          .isEqualTo(scatter(machine, size[1], piece, wire, 20_000));
+      assertThat(trial.timePs(ask(CollectiveOp.ALL_GATHER, -1, all)))
+          .as(what)
+          .isEqualTo(gather(machine, size[0], size[1], wire, 20_000));
+    }
+  }
+
+  /** Every operation, with parts of several lengths, at all roots, in all modes. */
+  @ParameterizedTest
+  @CsvSource({"2", "3", "5", "8"})
+  void otherOperations_anyLength_areRightInAllModes(int ranks) {
+    Machine machine = machine(ranks + 1);
+    List<Pe> leads =
+        IntStream.range(0, ranks).mapToObj(rank -> new Pe((rank + 1) % (ranks + 1), 0, 0)).toList();
+    CollectiveTrial trial = trial(machine, leads, "algorithms.in_switch.chunk=1 KiB");
+    for (CollectiveOp op : new InSwitch().operations()) {
+      for (int root : op.hasRoot() ? new int[] {0, ranks - 1} : new int[] {-1}) {
+        for (long elements : new long[] {1, ranks - 1, 1013}) {
+          ReduceKind kind = op.reduces() ? ReduceKind.AVG : ReduceKind.SUM;
+          var question = new CollectiveTrial.Question(op, kind, DType.BF16, root, elements);
+          CollectiveTrial.Result full = trial.run(question, Mode.FULL);
+          assertThat(full.problems()).as("%s", question).isEmpty();
+          assertThat(trial.run(question, Mode.VALUES).problems()).as("%s", question).isEmpty();
+          assertThat(trial.run(question, Mode.TIME).ps()).isEqualTo(full.ps());
+        }
+      }
+    }
+  }
+
+  /** Bytes over the ports: up and down, of all ranks together, for vectors of S. */
+  @ParameterizedTest
+  @CsvSource({
+    "REDUCE_SCATTER, 4, 1",
+    "ALL_GATHER, 1, 3",
+    "REDUCE, 4, 1",
+    "BROADCAST, 1, 3",
+    "ALL_REDUCE, 4, 4"
+  })
+  void operations_fourRanks_takePortsAsOftenAsTheyMust(CollectiveOp op, int up, int down) {
+    Machine machine = machine(4);
+    long bytes = 1 << 18;
+    long[] over = new long[2];
+    trial(machine)
+        .run(
+            ask(op, op.hasRoot() ? 1 : -1, bytes),
+            Mode.TIME,
+            SimulatorOptions.DEFAULT,
+            (log, launch, queues) -> {
+              TransferLog ways = log.transfers();
+              for (int s = 0; s < ways.services(); s++) {
+                if (machine.linkKind(ways.link(s)).isBetweenSips()) {
+                  boolean goesDown = machine.linkFrom(ways.link(s)) == machine.switchOf(0, 0);
+                  over[goesDown ? 1 : 0] += ways.chunkBytes(s);
+                }
+              }
+            });
+    assertThat(over).containsExactly(up * bytes, down * bytes);
+  }
+
+  /** None beats its bound, and long vectors near it: a reduce-scatter sends its own part too. */
+  @ParameterizedTest
+  @CsvSource({
+    "REDUCE_SCATTER, 0.86, 0.875",
+    "ALL_GATHER, 0.95, 1",
+    "REDUCE, 0.95, 1",
+    "BROADCAST, 0.95, 1"
+  })
+  void otherOperations_longVectors_nearTheirBounds(CollectiveOp op, double least, double most) {
+    CollectiveTrial trial = trial(machine(8));
+    CollectiveTrial.Result r = trial.run(ask(op, op.hasRoot() ? 0 : -1, 16 << 20), Mode.TIME);
+    assertThat(r.problems()).isEmpty();
+    assertThat(r.efficiency()).isBetween(least, most);
+    assertThat(r.predictedPs().orElseThrow() / (double) r.ps()).isBetween(0.98, 1.02);
+  }
+
+  /** A switch adds up one part after the other, whoever gets them: as long as an all-reduce. */
+  @Test
+  void reduceScatter_slowSwitch_waitsForItsSums() {
+    Machine half = machine(4, "system.sips.reduction_efficiency=0.5");
+    String chunk = "algorithms.in_switch.chunk=16 KiB";
+    long bytes = 1 << 20;
+    long wire = 81_920; // 16 KiB at 200 B/ns
+    var question = ask(CollectiveOp.REDUCE_SCATTER, -1, bytes);
+    long fast = trial(machine(4), chunk).timePs(question);
+    assertThat(trial(half, chunk).timePs(question)).isEqualTo(fast + 63 * wire);
+    var gather = ask(CollectiveOp.ALL_GATHER, -1, bytes);
+    assertThat(trial(half, chunk).timePs(gather))
+        .isEqualTo(trial(machine(4), chunk).timePs(gather));
   }
 
   @ParameterizedTest
@@ -227,7 +396,7 @@ final class InSwitchTest {
   @Test
   void groups_notOnOneSwitchThatReduces_areRefused() throws IOException {
     Machine levels = levels(", reduces: true", "");
-    for (int[] group : new int[][] {{0, 1}, {0, 1, 2, 3, 4, 5}, {0, 3}}) {
+    for (int[] group : new int[][] {{0, 1}, {0, 3}}) {
       assertThatThrownBy(() -> trial(levels, sips(group)))
           .isInstanceOf(CollectiveException.class)
           .hasMessageContaining("not all ranks hang on one switch that reduces");
@@ -265,6 +434,80 @@ final class InSwitchTest {
     assertThat(trial.run(sum(100_000), Mode.FULL).problems()).isEmpty();
     long less = trial.timePs(sum(1 << 20));
     assertThat(trial.timePs(sum(2 << 20)) - less).isEqualTo(16 * (1_310_720L + 300_000));
+  }
+
+  private static long allReduce(Machine machine, List<Pe> leads, String algorithm, long bytes) {
+    CclConfig config = CclConfig.load(Optional.empty(), List.of());
+    return CollectiveTrial.of(
+            machine,
+            CollectiveLibrary.algorithm(config, algorithm),
+            config.of(algorithm),
+            RankLevel.SIP,
+            leads)
+        .timePs(sum(bytes));
+  }
+
+  /**
+   * Rings of two whose places hang on switches, and the other way round: right in all modes, with
+   * averages divided once, and a vector of one element too.
+   */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void levels_ofWhichOneAddsUp_areRightInAllModes(boolean bothAdd) throws IOException {
+    Machine levels =
+        bothAdd
+            ? Machines.load(
+                "2x-dgx-h100",
+                List.of(
+                    "system.network[0].size=4",
+                    "system.nodes.packages=4",
+                    "system.nodes.nics=4",
+                    "system.network[0].reduces=true",
+                    "system.network[1].reduces=true"))
+            : levels(", reduces: true", "");
+    CollectiveTrial trial =
+        trial(levels, IntStream.range(0, levels.sips()).mapToObj(s -> new Pe(s, 0, 0)).toList());
+    for (ReduceKind kind : ReduceKind.values()) {
+      for (long elements : new long[] {1, 1013, 50_000}) {
+        var question = CollectiveTrial.Question.allReduce(kind, DType.F32, elements);
+        CollectiveTrial.Result full = trial.run(question, Mode.FULL);
+        assertThat(full.problems()).as("%s", question).isEmpty();
+        assertThat(trial.run(question, Mode.VALUES).problems()).isEmpty();
+        assertThat(trial.run(question, Mode.TIME).ps()).isEqualTo(full.ps());
+      }
+    }
+    assertThatThrownBy(() -> trial.run(ask(CollectiveOp.BROADCAST, 0, 64), Mode.TIME))
+        .isInstanceOf(CollectiveException.class)
+        .hasMessageContaining("goes through one switch only");
+  }
+
+  /**
+   * Nodes of four on a switch that adds up, two nodes on rails of a quarter of its rate. Up a port
+   * goes the vector S to be scattered and S/4 to be gathered, over a rail S/8 twice. Not less than
+   * either, and not more than one phase after the other: a phase may begin with what is there.
+   */
+  @Test
+  void levels_twoNodes_takeTheirSharesOfEachLevel() throws IOException {
+    Path file = folder.resolve("rails.yaml");
+    Files.writeString(
+        file,
+        """
+        description: two nodes of four packages on a switch that reduces, joined by rails
+        extends: model-sips
+        system:
+          network:
+            - {kind: switch, size: 4, bandwidth: 200 GB/s, latency: 100 ns, reduces: true}
+            - {kind: ring, size: 2, bandwidth: 50 GB/s, latency: 500 ns}
+        """);
+    Machine machine = Machines.load(file.toString(), List.of());
+    List<Pe> all = IntStream.range(0, 8).mapToObj(s -> new Pe(s, 0, 0)).toList();
+    long bytes = 16 << 20;
+    double port = 1.25 * bytes / 200;
+    double rail = 2 * (bytes / 8.0) / 50;
+    double inNode = bytes / 200.0 + 0.75 * bytes / 200; // scattered, then gathered
+    double ns = allReduce(machine, all, InSwitch.NAME, bytes) / 1e3;
+    assertThat(ns).isBetween(Math.max(port, rail), 1.05 * (inNode + rail));
+    assertThat(ns).isLessThan(allReduce(machine, all, "ring", bytes) / 1e3);
   }
 
   @Test

@@ -1,7 +1,9 @@
 package org.kernbench.ccl.conformance;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -20,6 +22,9 @@ import org.kernbench.ccl.Sabotaged;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.cli.Golden;
+import org.kernbench.config.UsageException;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
 import org.kernbench.torch.collective.CollectiveOp;
 
 /** Every algorithm does what it says, everywhere: a seeded part here, all of it when slow. */
@@ -65,6 +70,52 @@ final class ConformanceTest {
     assertThat(report.failures()).isEmpty();
     Golden.check(
         "ccl/conformance/" + name + "-full.txt", report.toString().replace(", ", ",\n") + "\n");
+  }
+
+  /** Two nodes of three packages: groups along both dimensions, over NICs and beside them. */
+  private static Machine nodes(String... more) {
+    List<String> set =
+        new ArrayList<>(List.of("system.network[0].size=3", "system.nodes.packages=3"));
+    set.add("system.nodes.nics=3");
+    set.addAll(List.of(more));
+    return Machines.load("2x-dgx-h100", set);
+  }
+
+  private static Conformance.Report on(Machine machine, CollectiveAlgorithm algorithm) {
+    CclConfig config = CclConfig.load(Optional.empty(), List.of());
+    return Conformance.on(machine).run(algorithm, config.of("ring"), Conformance.Extent.FAST, 1);
+  }
+
+  /**
+   * On a machine of the user's: right ones pass, others are found, one that is not for it says so.
+   */
+  @Test
+  void givenMachine_itsGroups_areTried() {
+    assertThat(ConformancePlace.of(nodes()).stream().map(ConformancePlace::name))
+        .containsExactly(
+            "all 6 packages",
+            "packages along dimension 0",
+            "packages along dimension 1",
+            "packages [5, 0, 3]");
+    Conformance.Report right =
+        on(
+            nodes(),
+            CollectiveLibrary.algorithm(CclConfig.load(Optional.empty(), List.of()), "ring"));
+    assertThat(right.failures()).isEmpty();
+    assertThat(right.cases()).isGreaterThan(12);
+    Conformance.Report wrong =
+        on(nodes(), new BrokenAllReduce(BrokenAllReduce.Flaw.SEGMENT_OFF_BY_ONE));
+    assertThat(wrong.failures()).anyMatch(f -> f.startsWith("all 6 packages"));
+    assertThat(wrong.failures()).anyMatch(f -> f.startsWith("packages along dimension 1"));
+    Conformance.Report none =
+        on(
+            nodes(),
+            CollectiveLibrary.algorithm(CclConfig.load(Optional.empty(), List.of()), "in_switch"));
+    assertThat(none.refusedAll()).isTrue();
+    assertThat(none.refusals()).hasSize(4);
+    assertThatThrownBy(() -> Conformance.on(Machines.load("ring", List.of("system.sips.count=1"))))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("nobody to send to");
   }
 
   private static Conformance.Report broken(BrokenAllReduce.Flaw flaw) {

@@ -55,6 +55,41 @@ class ProbeTest {
     assertThat(probe.isOk()).isTrue();
   }
 
+  /**
+   * A row for each dimension, by hand: a package that is k links away along a ring of latency L is
+   * k L there and k L back from its neighbour's memory, and one message at the slower links' rate.
+   */
+  @Test
+  void dimensions_nearestAndFarthest_differByTheirLinks() {
+    Machine machine =
+        Machines.load(
+            "torus-4x4x4",
+            List.of(
+                "system.network[1].latency=300 ns",
+                "system.network[2].latency=400 ns",
+                "system.network[2].bandwidth=20 GB/s"));
+    Map<String, Double> ns = new HashMap<>();
+    for (Map<String, String> row : rows(Probe.of(machine))) {
+      if (row.get("table").equals("dimension") && row.get("operation").equals("load")) {
+        ns.put(row.get("case") + row.get("bytes"), Double.valueOf(row.get("simulated_ns")));
+      }
+    }
+    assertThat(ns).hasSize(12);
+    double[] latency = {250, 300, 400};
+    for (int d = 0; d < 3; d++) {
+      String name = "dimension " + d + ", ring of 4, ";
+      double near = ns.get(name + "nearest64");
+      assertThat(ns.get(name + "farthest64") - near)
+          .isEqualTo(
+              2 * (latency[d] + 2 * 12), within(1e-6)); // past a package: two links to its router
+      assertThat(near - ns.get("dimension 0, ring of 4, nearest64"))
+          .isEqualTo(
+              2 * (latency[d] - latency[0]) + (d == 2 ? 64 / 20.0 - 64 / 50.0 : 0), within(0.002));
+      assertThat(ns.get(name + "nearest1048576") - near)
+          .isEqualTo((1048576 - 64) / (d == 2 ? 20.0 : 50), within(1e-2));
+    }
+  }
+
   /** All of what it says of a small machine, table by table. */
   @Test
   void text_andRows_areTheReviewedOnes() {
