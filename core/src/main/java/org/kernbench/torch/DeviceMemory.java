@@ -8,6 +8,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
 import org.kernbench.torch.placement.HbmAllocator;
+import org.kernbench.torch.placement.MemoryUse;
 import org.kernbench.torch.placement.OutOfHbmException;
 import org.kernbench.torch.placement.RangeAllocator;
 import org.kernbench.torch.placement.ShardSpec;

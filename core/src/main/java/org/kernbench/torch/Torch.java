@@ -25,6 +25,7 @@ import org.kernbench.tl.Kernel;
 import org.kernbench.torch.placement.Device;
 import org.kernbench.torch.placement.DpPolicy;
 import org.kernbench.torch.placement.Layout;
+import org.kernbench.torch.placement.MemoryUse;
 import org.kernbench.torch.placement.Mesh;
 import org.kernbench.torch.placement.Placement;
 

@@ -179,8 +179,7 @@ record ConformancePlace(String name, Machine machine, RankLevel level, List<Pe> 
     List<ConformancePlace> places = new ArrayList<>();
     int sips = machine.sips();
     if (sips > MOST_RANKS) {
-      String name =
-          String.format(Locale.ROOT, "the first %,d packages of %,d", MOST_RANKS, sips);
+      String name = String.format(Locale.ROOT, "the first %,d packages of %,d", MOST_RANKS, sips);
       places.add(group(name, machine, IntStream.range(0, MOST_RANKS).toArray()));
     } else if (sips > 1) {
       places.add(group("all " + sips + " packages", machine, IntStream.range(0, sips).toArray()));

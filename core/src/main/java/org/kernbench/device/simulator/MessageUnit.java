@@ -12,7 +12,6 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
-import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.Interconnect;
 import org.kernbench.device.fabric.SwitchSums;
 import org.kernbench.device.log.ComputeKernels;

@@ -186,7 +186,7 @@ final class World implements EventHandler, Interconnect.Sink {
 
   /** A copy of what an operation has sent sets out from a switch; {@code sink} hears of it. */
   void copyGoesDown(
-      MessageOp op, FabricRoute route, long timePs, Interconnect.Sink sink, int sinkArg) {
+      TransferOp op, FabricRoute route, long timePs, Interconnect.Sink sink, int sinkArg) {
     int part = transfers.beginCopy(op.id, op.bytes, timePs);
     transfers.travels(
         part, fabric.begin(transferId(op), route, op.bytes, timePs, sink, sinkArg, false, null));

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.kernbench.torch.MemoryUse;
+import org.kernbench.torch.placement.MemoryUse;
 import org.kernbench.torch.placement.Sizes;
 
 /** What the tensors of a training step take, by kind, in one line. */

@@ -33,10 +33,10 @@ import org.kernbench.nn.optim.Optimizer;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.tensor.Shape;
-import org.kernbench.torch.MemoryUse;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.Worker;
+import org.kernbench.torch.placement.MemoryUse;
 
 /**
  * The program of every rank of a {@link TrainingBench}, and what the ranks have at its end. Nothing

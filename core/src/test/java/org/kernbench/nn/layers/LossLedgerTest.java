@@ -78,9 +78,11 @@ final class LossLedgerTest {
     }
     local[r] = weight.grad().orElseThrow().get(0, 0);
     GradientSync ofW =
-        new GradientSync(w.torch(), encoder, new TwoModuleRecipe(ModuleRole.ENCODER, language, Fault.NONE));
+        new GradientSync(
+            w.torch(), encoder, new TwoModuleRecipe(ModuleRole.ENCODER, language, Fault.NONE));
     GradientSync ofV =
-        new GradientSync(w.torch(), language, new TwoModuleRecipe(ModuleRole.LANGUAGE, language, Fault.NONE));
+        new GradientSync(
+            w.torch(), language, new TwoModuleRecipe(ModuleRole.LANGUAGE, language, Fault.NONE));
     ofW.sum(List.of(weight));
     ofV.sum(List.of(factor));
     ofW.divideByTokens(List.of(weight), counts[r]);

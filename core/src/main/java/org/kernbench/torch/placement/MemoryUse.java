@@ -1,4 +1,4 @@
-package org.kernbench.torch;
+package org.kernbench.torch.placement;
 
 import java.util.Collections;
 import java.util.Map;
