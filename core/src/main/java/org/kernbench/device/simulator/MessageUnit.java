@@ -183,7 +183,7 @@ final class MessageUnit {
       }
       for (QueueEnd giver : ups) {
         if (!giver.peer().isUsed()) {
-          credit(giver, slot, timePs + creditPs(taker, giver), byOp);
+          credit(giver, slot, timePs + creditPs(taker.pe, giver.pe), byOp);
         }
       }
     }
@@ -272,19 +272,19 @@ final class MessageUnit {
       if (q.isUsed()) {
         int slots = otherMemory ? slotNode(q.pe) : own;
         q.down = parts.route(gives.of.switchNode(), slots, q.pe.sip());
-        q.creditLatencyPs = gives.of.isCopy() ? creditPs(q, gives.ups.getFirst()) : 0;
+        q.creditLatencyPs = gives.of.isCopy() ? creditPs(q.pe, gives.ups.getFirst().pe) : 0;
         readsSlots(q, own, otherMemory);
       }
       return;
     }
     q.out = parts.route(own, otherMemory ? slotNode(peer) : machine.peNode(peer), q.pe.sip());
-    q.creditLatencyPs = creditPs(q, q.peer());
+    q.creditLatencyPs = creditPs(q.pe, peer);
     readsSlots(q, own, otherMemory);
   }
 
-  /** What a credit takes from one end to another. */
-  private long creditPs(QueueEnd from, QueueEnd to) {
-    return machine.route(from.pe, to.pe).alonePs(ipcq.creditBytes()) + ipcq.creditOverheadPs();
+  /** What a credit takes; the peer of a folded queue is where it would be, not who stands for it. */
+  private long creditPs(Pe from, Pe to) {
+    return machine.route(from, to).alonePs(ipcq.creditBytes()) + ipcq.creditOverheadPs();
   }
 
   /** A switch adds up at a share of the rate of its slowest port. */
