@@ -3,6 +3,7 @@ package org.kernbench.ccl.conformance;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.stream.IntStream;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
@@ -178,7 +179,7 @@ record ConformancePlace(String name, Machine machine, RankLevel level, List<Pe> 
     List<ConformancePlace> places = new ArrayList<>();
     int sips = machine.sips();
     if (sips > MOST_RANKS) {
-      String name = "the first %,d packages of %,d".formatted(MOST_RANKS, sips);
+      String name = String.format(Locale.ROOT, "the first %,d packages of %,d", MOST_RANKS, sips);
       places.add(group(name, machine, IntStream.range(0, MOST_RANKS).toArray()));
     } else if (sips > 1) {
       places.add(group("all " + sips + " packages", machine, IntStream.range(0, sips).toArray()));

@@ -145,7 +145,7 @@ final class CheckedQueues {
 
     /** Whether a sender's messages take the slots of its own connection. */
     private boolean hasOwnSlots() {
-      return sums == null || !senderDirection.isEmpty() && !receiverDirection.isEmpty();
+      return sums == null || (!senderDirection.isEmpty() && !receiverDirection.isEmpty());
     }
 
     /** A message is under way that is there when {@code arrives} is over. */
