@@ -135,18 +135,19 @@ final class NodesAllReduceTest {
    * the levels sends {@code 2 (g-1)/g S} inside and {@code 2 (n-1)/n S/g} between; half the vector
    * in one order and half in the other {@code (g-1)/g (1 + 1/n) S} and {@code (n-1)/n (1 + 1/g) S};
    * the better of the two counts. The level that binds is idle at most while the first of n blocks
-   * is scattered inside and the last gathered, an n-th of the time inside.
+   * is scattered inside and the last gathered, an n-th of the time inside. Not so on four nodes of
+   * eight, where the levels follow each other (docs/validation/networks.md): not more than that.
    */
   @ParameterizedTest
   @CsvSource({
-    "4, 4, 25, 4",
-    "4, 4, 200, 4",
-    "4, 4, 200, 64",
-    "2, 4, 100, 16",
-    "8, 2, 50, 16",
-    "4, 8, 40, 16"
+    "4, 4, 25, 4, true",
+    "4, 4, 200, 4, true",
+    "4, 4, 200, 64, true",
+    "2, 4, 100, 16, true",
+    "8, 2, 50, 16, true",
+    "4, 8, 40, 16, false"
   })
-  void hierarchical_anyNodes_takesTheBetterOrder(int n, int g, int nic, int mib)
+  void hierarchical_anyNodes_takesTheBetterOrder(int n, int g, int nic, int mib, boolean overlaps)
       throws IOException {
     Machine machine =
         machine(
@@ -169,7 +170,8 @@ final class NodesAllReduceTest {
     long ps = run(machine, "hierarchical", (long) bytes, Mode.TIME).ps();
 
     double form = Math.min(one, both);
-    assertThat((double) ps).isBetween(form, form + 2 * in / n + n * LATENCIES_PS);
+    double most = overlaps ? form + 2 * in / n : 2 * in + 2 * out / g;
+    assertThat((double) ps).isBetween(form, most + n * LATENCIES_PS);
   }
 
   /**

@@ -38,12 +38,16 @@ final class InSwitchQueues {
 
   /** By which direction a rank gives to a station. */
   String up(int station) {
-    return phase + "up" + station;
+    return phase + "up" + number(station);
   }
 
   /** By which direction a rank gets what a station makes. */
   String down(int station) {
-    return phase + "down" + station;
+    return phase + "down" + number(station);
+  }
+
+  private static String number(int station) {
+    return station == 0 ? "" : Integer.toString(station);
   }
 
   List<QueuePlan.Connection> connections(
