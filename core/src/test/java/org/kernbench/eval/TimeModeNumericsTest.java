@@ -101,7 +101,7 @@ final class TimeModeNumericsTest {
   void fullMode_aBench_isSeenToComputeValues() throws ReflectiveOperationException {
     assertThat(run("softmax", Mode.FULL))
         .containsKeys(
-            "device/ComputeKernels.run",
+            "device/log/ComputeKernels.run",
             "eval/benches/KernelBed.uniform",
             "eval/benches/Reference.softmax",
             "eval/benches/SoftmaxBench.want");
