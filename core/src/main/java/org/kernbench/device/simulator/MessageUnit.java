@@ -282,7 +282,9 @@ final class MessageUnit {
     readsSlots(q, own, otherMemory);
   }
 
-  /** What a credit takes; the peer of a folded queue is where it would be, not who stands for it. */
+  /**
+   * What a credit takes; the peer of a folded queue is where it would be, not who stands for it.
+   */
   private long creditPs(Pe from, Pe to) {
     return machine.route(from, to).alonePs(ipcq.creditBytes()) + ipcq.creditOverheadPs();
   }
