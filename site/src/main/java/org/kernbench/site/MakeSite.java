@@ -62,7 +62,7 @@ public final class MakeSite {
     texts.putAll(Reference.pages(texts.get("docs/machine-guide.md")));
     List<Page> pages = new ArrayList<>();
     texts.forEach((file, text) -> pages.add(markdown.page(file, text)));
-    for (String file : Set.copyOf(markdown.files())) {
+    for (String file : List.copyOf(markdown.files())) {
       lay(file, pages);
     }
     Navigation navigation = Navigation.of(Files.exists(out.resolve("javadoc/index.html")));
