@@ -127,6 +127,7 @@ public final class MimoBench implements Bench {
         LEVEL,
         TrainingParams.SPREAD,
         TrainingParams.DTYPE,
+        AllReduceChoice.PARAM,
         TrainingParams.ROWS,
         Injection.PARAM);
   }
@@ -162,7 +163,8 @@ public final class MimoBench implements Bench {
         .condition("language_layers_run", setup.model.language().layers());
     StepRecord record = new StepRecord();
     double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
-    CclConfig ccl = context.ccl(TwoModuleStep.world(level, layout.worldSize()));
+    AllReduceChoice sums =
+        new AllReduceChoice(context, machine, level, layout.worldSize(), sums(setup));
     Spread spread =
         context
             .param(TrainingParams.SPREAD)
@@ -170,7 +172,9 @@ public final class MimoBench implements Bench {
                 outcome,
                 level,
                 TrainingFlops.boundPs(machine, flops / layout.ranks(), 1),
-                by -> timePs(new TwoModuleStep.Place(machine, ccl, level, by), setup));
+                by -> timePs(new TwoModuleStep.Place(machine, sums.ccl(by), level, by), setup));
+    CclConfig ccl = sums.ccl(spread);
+    sums.report(outcome, spread);
     Map<String, WorkCount> work = new LinkedHashMap<>();
     int pes = new TwoModuleStep.Place(machine, ccl, level, spread).pes();
     StepBound step = new StepBound(machine, flops, layout.ranks(), pes);
@@ -186,7 +190,7 @@ public final class MimoBench implements Bench {
         torch -> report(outcome, torch, setup, step, context.param(TrainingParams.ROWS), work));
     if (context.mode() != Mode.TIME) {
       DType dtype = setup.settings.dtype();
-      CclConfig one = context.ccl(TwoModuleStep.world(level, 1));
+      CclConfig one = sums.ofOneRank();
       StepRecord reference = onOneRank(machine, one, setup.onOneRank(DType.F64));
       StepRecord shadow = onOneRank(machine, one, setup.onOneRank(StepCheck.shadowType(dtype)));
       outcome.values(
@@ -195,6 +199,23 @@ public final class MimoBench implements Bench {
           record.hash());
     }
     return outcome;
+  }
+
+  /** Gradients of the language model's largest matrix, and its activations. */
+  private static AllReduceChoice.Sums sums(Setup s) {
+    TransformerConfig c = s.model.language();
+    RankGrid grid = s.layout.language();
+    int tp = grid.size(Dim.TP);
+    int replicas = s.layout.ranks() / tp;
+    long widest = Math.max(c.ffn(), c.vocabulary()) / tp;
+    Microbatch first = s.data.getFirst();
+    long rows = (long) first.samples() * first.sequence() / replicas;
+    return new AllReduceChoice.Sums(
+        tp,
+        replicas,
+        1,
+        widest * c.hidden() * DType.F32.sizeBytes(),
+        s.layout.sequenceParallel() ? 0 : rows * c.hidden() * s.settings.dtype().sizeBytes());
   }
 
   private static long timePs(TwoModuleStep.Place place, Setup s) {

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.kernbench.ccl.bounds.Bounds;
+import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
@@ -241,7 +242,7 @@ public final class TrainingBench implements Bench {
       all.addAll(List.of(LAYERS, VOCABULARY));
     }
     all.addAll(List.of(TP, CP, DP, SP, LEVEL, TrainingParams.SPREAD, TrainingParams.DTYPE));
-    all.addAll(List.of(OVERLAP, BUCKET, TrainingParams.ALGORITHM));
+    all.addAll(List.of(OVERLAP, BUCKET, AllReduceChoice.PARAM));
     if (scope != Scope.MLP) {
       all.add(CONTEXT);
     }
@@ -375,7 +376,9 @@ public final class TrainingBench implements Bench {
     check(setup);
     ExpertParams.check(config, context.mode());
     Injection.check(setup);
-    CollectiveLibrary library = library(context, machine, setup);
+    AllReduceChoice sums =
+        new AllReduceChoice(
+            context, machine, context.param(LEVEL), setup.ranks(), sums(setup));
     Outcome outcome = Outcome.on(machine);
     outcome
         .condition("ranks", setup.ranks())
@@ -388,7 +391,9 @@ public final class TrainingBench implements Bench {
                 outcome,
                 context.param(LEVEL),
                 TrainingFlops.boundPs(machine, flops(setup) / setup.ranks(), 1),
-                by -> timePs(context, machine, setup, by));
+                by -> timePs(machine, setup, by, sums.library(by)));
+    CollectiveLibrary library = sums.library(spread);
+    sums.report(outcome, spread);
     setup.pipe.conditions(outcome);
     setup.config.experts().ifPresent(e -> ExpertParams.conditions(outcome, e));
     try (Torch torch =
@@ -408,15 +413,15 @@ public final class TrainingBench implements Bench {
       }
       report(outcome, torch, setup, program, context.param(TrainingParams.ROWS));
       if (context.mode() != Mode.TIME) {
-        values(outcome, context, machine, setup, program.record());
+        values(outcome, machine, sums.ofOneRank(), setup, program.record());
       }
     }
     return outcome;
   }
 
   /** How long it takes, without values. */
-  private static long timePs(BenchContext context, Machine machine, Setup setup, Spread spread) {
-    CollectiveLibrary library = library(context, machine, setup);
+  private static long timePs(
+      Machine machine, Setup setup, Spread spread, CollectiveLibrary library) {
     try (Torch torch =
         Torch.open(
             machine,
@@ -519,17 +524,26 @@ public final class TrainingBench implements Bench {
     s.pipe.check(s);
   }
 
-  private static CollectiveLibrary library(BenchContext context, Machine machine, Setup setup) {
-    List<String> ccl = TrainingParams.allReduces(context, context.param(LEVEL), setup.ranks());
-    return CollectiveLibrary.open(machine, context.ccl(ccl));
+  /** Gradients of the largest matrix, or a bucket of smaller ones; activations of a rank. */
+  private static AllReduceChoice.Sums sums(Setup s) {
+    TransformerConfig c = s.config;
+    long widest = Math.max(c.ffn(), s.scope == Scope.STEP ? c.vocabulary() : 0) / s.tp;
+    long largest = c.hidden() * widest * DType.F32.sizeBytes();
+    long rows = (long) s.tokens * s.batch / s.dp / s.cp / s.pipe.microbatches();
+    return new AllReduceChoice.Sums(
+        s.tp,
+        s.cp * s.dp,
+        s.pipe.pp(),
+        Math.max(largest, Math.min(s.data.bucketBytes(), 4 * largest)),
+        s.sp ? 0 : rows * c.hidden() * s.dtype.sizeBytes());
   }
 
   /** Compares everything the ranks have at the end with a run on one rank. */
   private static void values(
-      Outcome outcome, BenchContext context, Machine machine, Setup setup, StepRecord subject) {
-    StepRecord reference = onOneRank(context, machine, setup.onOneRank(DType.F64));
+      Outcome outcome, Machine machine, CclConfig ccl, Setup setup, StepRecord subject) {
+    StepRecord reference = onOneRank(machine, ccl, setup.onOneRank(DType.F64));
     StepRecord shadow =
-        onOneRank(context, machine, setup.onOneRank(StepCheck.shadowType(setup.dtype)));
+        onOneRank(machine, ccl, setup.onOneRank(StepCheck.shadowType(setup.dtype)));
     boolean steps = setup.scope == Scope.STEP;
     outcome.values(
         StepCheck.of(
@@ -541,9 +555,9 @@ public final class TrainingBench implements Bench {
         subject.hash());
   }
 
-  private static StepRecord onOneRank(BenchContext context, Machine machine, Setup one) {
+  private static StepRecord onOneRank(Machine machine, CclConfig ccl, Setup one) {
     TrainingProgram program = new TrainingProgram(one);
-    CollectiveLibrary library = library(context, machine, one);
+    CollectiveLibrary library = CollectiveLibrary.open(machine, ccl);
     try (Torch torch =
         Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.VALUES).withCollectives(library))) {
       torch.distributed().initProcessGroup(library.name());

@@ -2,8 +2,6 @@ package org.kernbench.eval.training;
 
 import java.util.List;
 import java.util.Map;
-import org.kernbench.config.UsageException;
-import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Param;
 import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.tensor.DType;
@@ -25,12 +23,6 @@ final class TrainingParams {
           SpreadChoice.AUTO,
           SpreadChoice.class,
           "which PEs of it compute: all, those of its first cube, the lead, or the quickest of these");
-
-  private static final String AUTO = "auto";
-
-  static final Param<String> ALGORITHM =
-      Param.word(
-          "algorithm", "ring", "a name in ccl.yaml", "how all-reduces go, also sums of gradients");
 
   static final Param<Rows> ROWS =
       Param.choice("rows", Rows.COLLECTIVES, Rows.class, "what the table lists");
@@ -74,24 +66,6 @@ final class TrainingParams {
   }
 
   private TrainingParams() {}
-
-  /** What to change in a configuration of collectives, so that all-reduces go as asked. */
-  static List<String> allReduces(BenchContext context, RankLevel level, int ranks) {
-    String name = context.param(ALGORITHM);
-    if (name.equals(AUTO) && level != RankLevel.PE) {
-      throw new UsageException(
-          """
-          --param algorithm: got "auto", which compares algorithms on one PE of each rank, and all \
-          PEs of a %s send at once; name one, e.g. ring, ring_bidirectional, torus_both_orders or \
-          packed_trees\
-          """
-              .formatted(Param.word(level)));
-    }
-    return List.of(
-        "defaults.algorithm=" + name,
-        "algorithms." + name + ".rank_level=" + Param.word(level),
-        "algorithms." + name + ".world_size=" + ranks);
-  }
 
   static Param<RankLevel> rankLevel(RankLevel defaultValue) {
     return Param.choice("rank_level", defaultValue, RankLevel.class, "what a rank owns");
