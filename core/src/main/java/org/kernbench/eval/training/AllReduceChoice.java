@@ -179,7 +179,9 @@ final class AllReduceChoice {
     return best;
   }
 
-  /** How long the sums take, one after the other; empty if the algorithm is for no group of them. */
+  /**
+   * How long the sums take, one after the other; empty if the algorithm is for no group of them.
+   */
   private OptionalLong timePs(String name, Spread spread) {
     try {
       CollectiveLibrary library = CollectiveLibrary.open(machine, ccl(name, sums.ranks()));
@@ -206,7 +208,8 @@ final class AllReduceChoice {
 
   private void sum(Worker worker) {
     RankGenerator ranks =
-        new RankGenerator(List.of(Dim.TP, Dim.CP, Dim.DP, Dim.PP), sums.tp, 1, sums.replicas, sums.pp);
+        new RankGenerator(
+            List.of(Dim.TP, Dim.CP, Dim.DP, Dim.PP), sums.tp, 1, sums.replicas, sums.pp);
     HyperCommGrid grid = new HyperCommGrid(worker.distributed(), ranks.grid());
     ParallelLayout layout = ParallelLayout.of(grid, false);
     if (sums.replicas > 1) {

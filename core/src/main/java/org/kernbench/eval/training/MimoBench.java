@@ -127,6 +127,7 @@ public final class MimoBench implements Bench {
         LEVEL,
         TrainingParams.SPREAD,
         TrainingParams.DTYPE,
+        TrainingParams.GRAD_DTYPE,
         AllReduceChoice.PARAM,
         TrainingParams.ROWS,
         Injection.PARAM);
@@ -143,7 +144,10 @@ public final class MimoBench implements Bench {
       return new Setup(
           model,
           TwoModuleLayout.ONE_RANK,
-          settings.in(type).withFault(Fault.NONE).withData(DataParallel.DEFAULT),
+          settings
+              .in(type)
+              .withFault(Fault.NONE)
+              .withData(TrainingParams.onOneRank(settings.data(), type)),
           data);
     }
   }
@@ -178,6 +182,7 @@ public final class MimoBench implements Bench {
     Map<String, WorkCount> work = new LinkedHashMap<>();
     int pes = new TwoModuleStep.Place(machine, ccl, level, spread).pes();
     StepBound step = new StepBound(machine, flops, layout.ranks(), pes);
+    SummedGradients summed = new SummedGradients();
     TwoModuleStep.run(
         machine,
         ccl,
@@ -186,8 +191,9 @@ public final class MimoBench implements Bench {
             .withSimulator(context.recording())
             .withSpread(spread),
         layout.worldSize(),
-        w -> train(w, setup, record, step, work),
-        torch -> report(outcome, torch, setup, step, context.param(TrainingParams.ROWS), work));
+        w -> train(w, setup, record, step, summed, work),
+        torch ->
+            report(outcome, torch, setup, step, summed, context.param(TrainingParams.ROWS), work));
     if (context.mode() != Mode.TIME) {
       DType dtype = setup.settings.dtype();
       CclConfig one = sums.ofOneRank();
@@ -214,7 +220,7 @@ public final class MimoBench implements Bench {
         tp,
         replicas,
         1,
-        widest * c.hidden() * DType.F32.sizeBytes(),
+        widest * c.hidden() * s.settings.data().gradType().orElse(DType.F32).sizeBytes(),
         s.layout.sequenceParallel() ? 0 : rows * c.hidden() * s.settings.dtype().sizeBytes());
   }
 
@@ -246,7 +252,9 @@ public final class MimoBench implements Bench {
             .withMethod(TwoModuleTraining.Method.ADAMW, RATE)
             .withFault(fault)
             .withFrozen(frozen)
-            .withData(DataParallel.DEFAULT.withDistributedOptimizer(divided)),
+            .withData(
+                TrainingParams.inGradType(
+                    context, DataParallel.DEFAULT.withDistributedOptimizer(divided))),
         Microbatches.random(
             model, samples, tokens, context.param(MICROBATCHES), Microbatches.Masks.UNEVEN, 1));
   }
@@ -316,12 +324,18 @@ public final class MimoBench implements Bench {
 
   /** Trains on a rank, and records what it has at the end. */
   private static void train(
-      Worker worker, Setup s, StepRecord record, StepBound step, Map<String, WorkCount> work) {
+      Worker worker,
+      Setup s,
+      StepRecord record,
+      StepBound step,
+      SummedGradients summed,
+      Map<String, WorkCount> work) {
     TwoModuleTraining.create(worker, s.model, s.layout, s.settings)
         .ifPresent(training -> {
           try (training) {
             OptionalDouble own = training.train(s.data); // other ranks go on meanwhile
             step.changes(training.bytesRead(), training.bytesWritten());
+            summed.add(worker, List.of(training.encoderData(), training.languageData()));
             if (work.isEmpty()) {
               work.putAll(training.work()); // ranks are alike
             }
@@ -366,10 +380,12 @@ public final class MimoBench implements Bench {
   private static StepCheck.Rounding rounding(Setup s) {
     RankGrid encoder = s.layout.encoder();
     RankGrid language = s.layout.language();
-    return StepCheck.Rounding.of(
-        s.settings.dtype(),
-        Math.max(encoder.size(Dim.TP), language.size(Dim.TP)),
-        Math.max(encoder.size(Dim.CP), language.size(Dim.CP)));
+    int tp = Math.max(encoder.size(Dim.TP), language.size(Dim.TP));
+    int cp = Math.max(encoder.size(Dim.CP), language.size(Dim.CP));
+    DType dtype = s.settings.dtype();
+    return s.settings.data().gradType().isPresent()
+        ? StepCheck.Rounding.of(dtype, tp, cp, s.layout.ranks())
+        : StepCheck.Rounding.of(dtype, tp, cp);
   }
 
   private static void report(
@@ -377,6 +393,7 @@ public final class MimoBench implements Bench {
       Torch torch,
       Setup setup,
       StepBound step,
+      SummedGradients summed,
       TrainingParams.Rows rows,
       Map<String, WorkCount> work) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
@@ -389,6 +406,7 @@ public final class MimoBench implements Bench {
     long total = torch.simulator().nowPs();
     int ranks = setup.layout.ranks();
     double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
+    summed.tell(step, ranks);
     Bounds.Bound bound = step.bound();
     CommunicationSums costs = new CommunicationSums(Communication.of(torch), ranks);
     outcome

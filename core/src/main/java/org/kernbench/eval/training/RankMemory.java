@@ -101,9 +101,10 @@ final class RankMemory {
 
   private Need need(long elements, long activations) {
     DType type = setup.dtype();
-    long grad = type == DType.F64 ? 8 : 4;
+    long working = type == DType.F64 ? 8 : 4;
+    long grad = setup.data().gradType().map(DType::sizeBytes).orElse((int) working);
     long master = type == DType.F64 || type == DType.F32 ? 0 : 4;
-    long states = elements * (master + 2 * grad);
+    long states = elements * (master + 2 * working);
     long ranks = (long) grid.dp() * grid.cp();
     Zero zero = grid.zero();
     return new Need(

@@ -242,7 +242,7 @@ public final class TrainingBench implements Bench {
       all.addAll(List.of(LAYERS, VOCABULARY));
     }
     all.addAll(List.of(TP, CP, DP, SP, LEVEL, TrainingParams.SPREAD, TrainingParams.DTYPE));
-    all.addAll(List.of(OVERLAP, BUCKET, AllReduceChoice.PARAM));
+    all.addAll(List.of(OVERLAP, BUCKET, TrainingParams.GRAD_DTYPE, AllReduceChoice.PARAM));
     if (scope != Scope.MLP) {
       all.add(CONTEXT);
     }
@@ -337,7 +337,7 @@ public final class TrainingBench implements Bench {
           type,
           first,
           context,
-          DataParallel.DEFAULT,
+          TrainingParams.onOneRank(data, type),
           Fault.NONE,
           pipe.onOneRank(),
           ExpertGroups.Sizes.NONE);
@@ -361,10 +361,12 @@ public final class TrainingBench implements Bench {
             dtype,
             dtype,
             scope == Scope.MLP ? ContextExchange.ALL_GATHER : context.param(CONTEXT).exchange,
-            new DataParallel.Options(
-                context.param(BUCKET) * 1024L,
-                context.param(OVERLAP),
-                scope == Scope.STEP ? zero(context) : Zero.NONE),
+            TrainingParams.inGradType(
+                context,
+                new DataParallel.Options(
+                    context.param(BUCKET) * 1024L,
+                    context.param(OVERLAP),
+                    scope == Scope.STEP ? zero(context) : Zero.NONE)),
             Injection.fault(context),
             scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
             scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context));
@@ -377,8 +379,7 @@ public final class TrainingBench implements Bench {
     ExpertParams.check(config, context.mode());
     Injection.check(setup);
     AllReduceChoice sums =
-        new AllReduceChoice(
-            context, machine, context.param(LEVEL), setup.ranks(), sums(setup));
+        new AllReduceChoice(context, machine, context.param(LEVEL), setup.ranks(), sums(setup));
     Outcome outcome = Outcome.on(machine);
     outcome
         .condition("ranks", setup.ranks())
@@ -528,7 +529,7 @@ public final class TrainingBench implements Bench {
   private static AllReduceChoice.Sums sums(Setup s) {
     TransformerConfig c = s.config;
     long widest = Math.max(c.ffn(), s.scope == Scope.STEP ? c.vocabulary() : 0) / s.tp;
-    long largest = c.hidden() * widest * DType.F32.sizeBytes();
+    long largest = c.hidden() * widest * s.data.gradType().orElse(DType.F32).sizeBytes();
     long rows = (long) s.tokens * s.batch / s.dp / s.cp / s.pipe.microbatches();
     return new AllReduceChoice.Sums(
         s.tp,
@@ -542,17 +543,23 @@ public final class TrainingBench implements Bench {
   private static void values(
       Outcome outcome, Machine machine, CclConfig ccl, Setup setup, StepRecord subject) {
     StepRecord reference = onOneRank(machine, ccl, setup.onOneRank(DType.F64));
-    StepRecord shadow =
-        onOneRank(machine, ccl, setup.onOneRank(StepCheck.shadowType(setup.dtype)));
+    StepRecord shadow = onOneRank(machine, ccl, setup.onOneRank(StepCheck.shadowType(setup.dtype)));
     boolean steps = setup.scope == Scope.STEP;
     outcome.values(
         StepCheck.of(
             subject,
             reference,
             shadow,
-            StepCheck.Rounding.of(setup.dtype, setup.tp, setup.cp),
+            rounding(setup),
             steps ? Optional.of(TrainingProgram.ADAM) : Optional.empty()),
         subject.hash());
+  }
+
+  /** Sums over replicas round where gradients have the type of values. */
+  private static StepCheck.Rounding rounding(Setup s) {
+    return s.data.gradType().isPresent()
+        ? StepCheck.Rounding.of(s.dtype, s.tp, s.cp, s.cp * s.dp)
+        : StepCheck.Rounding.of(s.dtype, s.tp, s.cp);
   }
 
   private static StepRecord onOneRank(Machine machine, CclConfig ccl, Setup one) {

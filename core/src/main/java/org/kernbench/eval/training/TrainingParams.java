@@ -2,8 +2,11 @@ package org.kernbench.eval.training;
 
 import java.util.List;
 import java.util.Map;
+import org.kernbench.config.UsageException;
+import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Param;
 import org.kernbench.nn.kernels.WorkCount;
+import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.placement.RankLevel;
@@ -16,6 +19,13 @@ final class TrainingParams {
           DType.BF16,
           List.of(DType.BF16, DType.F16, DType.F32, DType.F64),
           "type of values");
+
+  static final Param<DType> GRAD_DTYPE =
+      Param.choice(
+          "grad_dtype",
+          DType.F32,
+          List.of(DType.F32, DType.BF16),
+          "type in which gradients add up and are summed over ranks; f32 is f64 for values in f64");
 
   static final Param<SpreadChoice> SPREAD =
       Param.choice(
@@ -66,6 +76,41 @@ final class TrainingParams {
   }
 
   private TrainingParams() {}
+
+  /**
+   * How gradients are summed, with their type.
+   *
+   * @throws UsageException if parameters have another type than gradients in bf16
+   */
+  static DataParallel.Options inGradType(BenchContext context, DataParallel.Options options) {
+    if (context.param(GRAD_DTYPE) == DType.F32) {
+      return options;
+    }
+    DType dtype = context.param(DTYPE);
+    if (dtype != context.param(GRAD_DTYPE)) {
+      throw new UsageException(
+          """
+          grad_dtype is %s, dtype %s; expected grad_dtype=f32, or both %s\
+          """
+              .formatted(
+                  Param.word(context.param(GRAD_DTYPE)),
+                  Param.word(dtype),
+                  Param.word(context.param(GRAD_DTYPE))));
+    }
+    return options.withGradType(dtype);
+  }
+
+  /**
+   * The same on one rank in some type, to compare a run with: rounding as it does if the type is
+   * its own.
+   */
+  static DataParallel.Options onOneRank(DataParallel.Options options, DType type) {
+    return options
+        .gradType()
+        .filter(grad -> grad == type)
+        .map(DataParallel.DEFAULT::withGradType)
+        .orElse(DataParallel.DEFAULT);
+  }
 
   static Param<RankLevel> rankLevel(RankLevel defaultValue) {
     return Param.choice("rank_level", defaultValue, RankLevel.class, "what a rank owns");

@@ -101,8 +101,7 @@ final class TrainingAlgorithmTest {
   @ParameterizedTest
   @CsvSource({"pe, by_level", "cube, by_level", "sip, ring"})
   void trainStep_otherwise_triesNothing(String level, String algorithm) {
-    RunResult result =
-        run(Mode.TIME, "algorithm=" + algorithm, "rank_level=" + level, "layers=1");
+    RunResult result = run(Mode.TIME, "algorithm=" + algorithm, "rank_level=" + level, "layers=1");
     assertThat(result.params()).doesNotContainKey("all_reduce_tried");
     assertThat(operations(result)).contains("allReduce (ring)");
   }
