@@ -3,7 +3,6 @@ package org.kernbench.eval.training;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.layers.TransformerConfig.Latent;

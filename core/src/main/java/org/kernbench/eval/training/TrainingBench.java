@@ -17,7 +17,6 @@ import org.kernbench.eval.Params;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.IpcqSpec;
-import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.compare.StepCheck;
 import org.kernbench.nn.compare.StepRecord;
 import org.kernbench.nn.experts.ExpertsConfig;
@@ -268,82 +267,6 @@ public final class TrainingBench implements Bench {
     return 6 * layers * (heads + mlp) * params.get(TOKENS) * params.get(BATCH);
   }
 
-  /** What is run. */
-  record Setup(
-      TransformerConfig config,
-      Scope scope,
-      int tokens,
-      int batch,
-      int tp,
-      int cp,
-      int dp,
-      boolean sp,
-      DType dtype,
-      DType first,
-      ContextExchange context,
-      DataParallel.Options data,
-      Fault fault,
-      Pipe pipe,
-      ExpertGroups.Sizes experts) {
-    int ranks() {
-      return tp * cp * dp * pipe.pp();
-    }
-
-    /** The groups of the experts, if there are any. */
-    Optional<ExpertGroups.Sizes> expertSizes() {
-      return config.experts().map(e -> experts);
-    }
-
-    /** The same in another pipeline. */
-    Setup with(Pipe other) {
-      return with(other, fault);
-    }
-
-    /** The same with another mistake. */
-    Setup with(Fault other) {
-      return with(pipe, other);
-    }
-
-    private Setup with(Pipe otherPipe, Fault otherFault) {
-      return new Setup(
-          config,
-          scope,
-          tokens,
-          batch,
-          tp,
-          cp,
-          dp,
-          sp,
-          dtype,
-          first,
-          context,
-          data,
-          otherFault,
-          otherPipe,
-          experts);
-    }
-
-    /** The same without mistake on one rank in another type, from the same first values. */
-    Setup onOneRank(DType type) {
-      return new Setup(
-          config,
-          scope,
-          tokens,
-          batch,
-          1,
-          1,
-          1,
-          false,
-          type,
-          first,
-          context,
-          TrainingParams.onOneRank(data, type),
-          Fault.NONE,
-          pipe.onOneRank(),
-          ExpertGroups.Sizes.NONE);
-    }
-  }
-
   @Override
   public Outcome run(BenchContext context) {
     TransformerConfig config = config(context::param);
@@ -376,6 +299,8 @@ public final class TrainingBench implements Bench {
             setup, machine, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest());
     fit.check();
     check(setup);
+    new TcmFit(context, setup, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest())
+        .check(machine);
     ExpertParams.check(config, context.mode());
     Injection.check(setup);
     AllReduceChoice sums =
@@ -395,8 +320,8 @@ public final class TrainingBench implements Bench {
                 by -> timePs(machine, setup, by, sums.library(by)));
     CollectiveLibrary library = sums.library(spread);
     sums.report(outcome, spread);
-    setup.pipe.conditions(outcome);
-    setup.config.experts().ifPresent(e -> ExpertParams.conditions(outcome, e));
+    setup.pipe().conditions(outcome);
+    setup.config().experts().ifPresent(e -> ExpertParams.conditions(outcome, e));
     try (Torch torch =
         Torch.open(
             machine,
@@ -522,29 +447,30 @@ public final class TrainingBench implements Bench {
     if (!broken.isEmpty()) {
       throw new UsageException(String.join("; ", broken));
     }
-    s.pipe.check(s);
+    s.pipe().check(s);
   }
 
   /** Gradients of the largest matrix, or a bucket of smaller ones; activations of a rank. */
   private static AllReduceChoice.Sums sums(Setup s) {
-    TransformerConfig c = s.config;
-    long widest = Math.max(c.ffn(), s.scope == Scope.STEP ? c.vocabulary() : 0) / s.tp;
-    long largest = c.hidden() * widest * s.data.gradType().orElse(DType.F32).sizeBytes();
-    long rows = (long) s.tokens * s.batch / s.dp / s.cp / s.pipe.microbatches();
+    TransformerConfig c = s.config();
+    long widest = Math.max(c.ffn(), s.scope() == Scope.STEP ? c.vocabulary() : 0) / s.tp();
+    long largest = c.hidden() * widest * s.data().gradType().orElse(DType.F32).sizeBytes();
+    long rows = (long) s.tokens() * s.batch() / s.dp() / s.cp() / s.pipe().microbatches();
     return new AllReduceChoice.Sums(
-        s.tp,
-        s.cp * s.dp,
-        s.pipe.pp(),
-        Math.max(largest, Math.min(s.data.bucketBytes(), 4 * largest)),
-        s.sp ? 0 : rows * c.hidden() * s.dtype.sizeBytes());
+        s.tp(),
+        s.cp() * s.dp(),
+        s.pipe().pp(),
+        Math.max(largest, Math.min(s.data().bucketBytes(), 4 * largest)),
+        s.sp() ? 0 : rows * c.hidden() * s.dtype().sizeBytes());
   }
 
   /** Compares everything the ranks have at the end with a run on one rank. */
   private static void values(
       Outcome outcome, Machine machine, CclConfig ccl, Setup setup, StepRecord subject) {
     StepRecord reference = onOneRank(machine, ccl, setup.onOneRank(DType.F64));
-    StepRecord shadow = onOneRank(machine, ccl, setup.onOneRank(StepCheck.shadowType(setup.dtype)));
-    boolean steps = setup.scope == Scope.STEP;
+    StepRecord shadow =
+        onOneRank(machine, ccl, setup.onOneRank(StepCheck.shadowType(setup.dtype())));
+    boolean steps = setup.scope() == Scope.STEP;
     outcome.values(
         StepCheck.of(
             subject,
@@ -557,9 +483,9 @@ public final class TrainingBench implements Bench {
 
   /** Sums over replicas round where gradients have the type of values. */
   private static StepCheck.Rounding rounding(Setup s) {
-    return s.data.gradType().isPresent()
-        ? StepCheck.Rounding.of(s.dtype, s.tp, s.cp, s.cp * s.dp)
-        : StepCheck.Rounding.of(s.dtype, s.tp, s.cp);
+    return s.data().gradType().isPresent()
+        ? StepCheck.Rounding.of(s.dtype(), s.tp(), s.cp(), s.cp() * s.dp())
+        : StepCheck.Rounding.of(s.dtype(), s.tp(), s.cp());
   }
 
   private static StepRecord onOneRank(Machine machine, CclConfig ccl, Setup one) {
@@ -610,7 +536,7 @@ public final class TrainingBench implements Bench {
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
         .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9))
         .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
-    if (setup.pipe.lossScale() > 1) {
+    if (setup.pipe().lossScale() > 1) {
       outcome.metric("skipped", program.isSkipped());
     }
     program.experts().report(outcome);
@@ -627,11 +553,11 @@ public final class TrainingBench implements Bench {
 
   /** Multiply-adds count twice; the backward pass costs twice the forward pass. */
   private static double flops(Setup s) {
-    TransformerConfig c = s.config;
-    double tokens = (double) s.tokens * s.batch;
-    double keys = (s.tokens + 1) / 2.0; // a query sees half of them on average
+    TransformerConfig c = s.config();
+    double tokens = (double) s.tokens() * s.batch();
+    double keys = (s.tokens() + 1) / 2.0; // a query sees half of them on average
     double forward =
-        switch (s.scope) {
+        switch (s.scope()) {
           case MLP -> TrainingFlops.mlp(c, tokens);
           case BLOCK -> TrainingFlops.block(c, tokens, keys);
           case STEP ->

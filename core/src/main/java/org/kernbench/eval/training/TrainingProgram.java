@@ -9,7 +9,6 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.function.IntUnaryOperator;
 import org.kernbench.device.Mode;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
