@@ -188,7 +188,7 @@ public final class MimoBench implements Bench {
         ccl,
         TorchOptions.DEFAULT
             .withMode(context.mode())
-            .withSimulator(context.recording())
+            .withSimulator(context.param(TrainingParams.ROWS).recording(context))
             .withSpread(spread),
         layout.worldSize(),
         w -> train(w, setup, record, step, summed, work),

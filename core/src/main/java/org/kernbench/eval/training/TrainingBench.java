@@ -327,7 +327,7 @@ public final class TrainingBench implements Bench {
             machine,
             TorchOptions.DEFAULT
                 .withMode(context.mode())
-                .withSimulator(context.recording())
+                .withSimulator(context.param(TrainingParams.ROWS).recording(context))
                 .withSpread(spread)
                 .withCollectives(library))) {
       TrainingProgram program = new TrainingProgram(setup);

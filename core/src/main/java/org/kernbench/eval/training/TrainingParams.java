@@ -3,6 +3,7 @@ package org.kernbench.eval.training;
 import java.util.List;
 import java.util.Map;
 import org.kernbench.config.UsageException;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Param;
 import org.kernbench.nn.kernels.WorkCount;
@@ -42,6 +43,9 @@ final class TrainingParams {
     COLLECTIVES("collectives"),
     OPERATIONS("operations");
 
+    /** With the moves of their chunks some 1 GB. */
+    private static final int KEPT = 1 << 22;
+
     private final String word;
 
     Rows(String word) {
@@ -60,12 +64,20 @@ final class TrainingParams {
         case OPERATIONS ->
             new OperationRows(
                     torch.machine(),
-                    torch.simulator().opLog().launches(),
+                    torch.simulator().opLog(),
                     0,
                     torch.mesh().size(),
                     torch.simulator().nowPs(),
                     work)
                 .rows();
+      };
+    }
+
+    /** What to record for them: operations of a whole block tell how long engines were busy. */
+    SimulatorOptions recording(BenchContext context) {
+      return switch (this) {
+        case COLLECTIVES -> context.recording();
+        case OPERATIONS -> context.recording(KEPT);
       };
     }
 
