@@ -2,15 +2,13 @@ package org.kernbench.eval.training;
 
 import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
-import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.library.CclConfig;
-import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Outcome;
@@ -25,7 +23,6 @@ import org.kernbench.nn.parallel.RankGenerator;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.ProcessGroup;
-import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.Worker;
 import org.kernbench.torch.collective.ReduceKind;
@@ -98,7 +95,10 @@ final class AllReduceChoice {
   private final Sums sums;
   private final String asked;
   private final Map<Spread, String> chosen = new EnumMap<>(Spread.class);
-  private final Map<Spread, String> told = new EnumMap<>(Spread.class);
+  private final Map<Spread, Tried> tried = new EnumMap<>(Spread.class);
+
+  /** What came of a trial, for people. */
+  private record Tried(String quickest, String times) {}
 
   /**
    * A choice for ranks of some level.
@@ -115,12 +115,12 @@ final class AllReduceChoice {
     this.asked = context.param(PARAM);
   }
 
-  /** The collectives of ranks that compute on some of their PEs. */
-  CollectiveLibrary library(Spread spread) {
-    return CollectiveLibrary.open(machine, ccl(spread));
+  /** What the user named, or a ring: to compare other things that are to be chosen as well. */
+  CclConfig untried() {
+    return ccl(tries() ? RING : asked, worldSize);
   }
 
-  /** Their configuration. */
+  /** Collectives of ranks that compute on some of their PEs. */
   CclConfig ccl(Spread spread) {
     return ccl(chosen.computeIfAbsent(spread, this::choose), worldSize);
   }
@@ -132,9 +132,9 @@ final class AllReduceChoice {
 
   /** Says what was chosen, and among what. */
   void report(Outcome outcome, Spread spread) {
-    String text = told.get(spread);
+    Tried text = tried.get(spread);
     if (text != null) {
-      outcome.condition("all_reduce", chosen.get(spread)).condition("all_reduce_tried", text);
+      outcome.condition("all_reduce", text.quickest).condition("all_reduce_tried", text.times);
     }
   }
 
@@ -152,14 +152,14 @@ final class AllReduceChoice {
 
   /** Calls of single PEs are for the library's own choice, which has forecasts for them. */
   private boolean tries() {
-    return asked.equals(BY_LEVEL) || asked.equals(AUTO) && level != RankLevel.PE;
+    return asked.equals(BY_LEVEL) || (asked.equals(AUTO) && level != RankLevel.PE);
   }
 
   private String choose(Spread spread) {
     if (!tries()) {
       return asked;
     }
-    if (sums.isEmpty() || asked.equals(BY_LEVEL) && level != RankLevel.SIP) {
+    if (sums.isEmpty() || (asked.equals(BY_LEVEL) && level != RankLevel.SIP)) {
       return RING;
     }
     String best = RING;
@@ -175,7 +175,7 @@ final class AllReduceChoice {
         }
       }
     }
-    told.put(spread, String.join(", ", all));
+    tried.put(spread, new Tried(best, String.join(", ", all)));
     return best;
   }
 
@@ -183,27 +183,23 @@ final class AllReduceChoice {
    * How long the sums take, one after the other; empty if the algorithm is for no group of them.
    */
   private OptionalLong timePs(String name, Spread spread) {
+    AtomicReference<OptionalLong> found = new AtomicReference<>(OptionalLong.empty());
     try {
-      CollectiveLibrary library = CollectiveLibrary.open(machine, ccl(name, sums.ranks()));
-      try (Torch torch =
-          Torch.open(
-              machine,
-              TorchOptions.DEFAULT
-                  .withMode(Mode.TIME)
-                  .withSpread(spread)
-                  .withCollectives(library))) {
-        torch.distributed().initProcessGroup(library.name());
-        torch.multiprocessing().spawn(this::sum, sums.ranks());
-        torch.synchronize();
-        Set<String> ran = new LinkedHashSet<>();
-        torch.distributed().history().forEach(call -> ran.add(call.algorithm()));
-        return ran.contains(name)
-            ? OptionalLong.of(torch.simulator().nowPs())
-            : OptionalLong.empty();
-      }
+      TwoModuleStep.run(
+          machine,
+          ccl(name, sums.ranks()),
+          TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread),
+          sums.ranks(),
+          this::sum,
+          torch -> {
+            if (torch.distributed().history().stream().anyMatch(c -> c.algorithm().equals(name))) {
+              found.set(OptionalLong.of(torch.simulator().nowPs()));
+            }
+          });
     } catch (CollectiveException | SimulationException e) {
       return OptionalLong.empty(); // not on this machine, in these groups, or with these slots
     }
+    return found.get();
   }
 
   private void sum(Worker worker) {

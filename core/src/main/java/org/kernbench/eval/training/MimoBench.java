@@ -176,7 +176,7 @@ public final class MimoBench implements Bench {
                 outcome,
                 level,
                 TrainingFlops.boundPs(machine, flops / layout.ranks(), 1),
-                by -> timePs(new TwoModuleStep.Place(machine, sums.ccl(by), level, by), setup));
+                by -> timePs(new TwoModuleStep.Place(machine, sums.untried(), level, by), setup));
     CclConfig ccl = sums.ccl(spread);
     sums.report(outcome, spread);
     Map<String, WorkCount> work = new LinkedHashMap<>();

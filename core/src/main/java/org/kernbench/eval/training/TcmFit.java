@@ -3,7 +3,6 @@ package org.kernbench.eval.training;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
@@ -13,7 +12,6 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.layers.TransformerConfig;
-import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.placement.RankLevel;
 import org.kernbench.torch.placement.Spread;
@@ -106,15 +104,14 @@ final class TcmFit {
   /** What cannot run, if anything. */
   private Optional<String> problem(Machine machine) {
     Setup one = setup.oneBlock(Math.min(setup.tokens(), 2 * TILE));
-    CollectiveLibrary library =
-        CollectiveLibrary.open(
-            machine, context.ccl(AllReduceChoice.overrides("ring", level, one.ranks())));
-    TorchOptions options =
-        TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread).withCollectives(library);
-    try (Torch torch = Torch.open(machine, options)) {
-      torch.distributed().initProcessGroup(library.name());
-      torch.multiprocessing().spawn(new TrainingProgram(one)::body, one.ranks());
-      torch.synchronize();
+    try {
+      TwoModuleStep.run(
+          machine,
+          context.ccl(TwoModuleStep.world(level, one.ranks())),
+          TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread),
+          one.ranks(),
+          new TrainingProgram(one)::body,
+          torch -> {});
       return Optional.empty();
     } catch (SimulationException e) {
       return told(String.valueOf(e.getMessage()), machine);

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
@@ -317,8 +318,8 @@ public final class TrainingBench implements Bench {
                 outcome,
                 context.param(LEVEL),
                 TrainingFlops.boundPs(machine, flops(setup) / setup.ranks(), 1),
-                by -> timePs(machine, setup, by, sums.library(by)));
-    CollectiveLibrary library = sums.library(spread);
+                by -> timePs(machine, setup, by, sums.untried()));
+    CollectiveLibrary library = CollectiveLibrary.open(machine, sums.ccl(spread));
     sums.report(outcome, spread);
     setup.pipe().conditions(outcome);
     setup.config().experts().ifPresent(e -> ExpertParams.conditions(outcome, e));
@@ -346,18 +347,16 @@ public final class TrainingBench implements Bench {
   }
 
   /** How long it takes, without values. */
-  private static long timePs(
-      Machine machine, Setup setup, Spread spread, CollectiveLibrary library) {
-    try (Torch torch =
-        Torch.open(
-            machine,
-            TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread).withCollectives(library))) {
-      TrainingProgram program = new TrainingProgram(setup);
-      torch.distributed().initProcessGroup(library.name());
-      torch.multiprocessing().spawn(program::body, setup.ranks());
-      torch.synchronize();
-      return torch.simulator().nowPs();
-    }
+  private static long timePs(Machine machine, Setup setup, Spread spread, CclConfig ccl) {
+    AtomicLong ps = new AtomicLong();
+    TwoModuleStep.run(
+        machine,
+        ccl,
+        TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread),
+        setup.ranks(),
+        new TrainingProgram(setup)::body,
+        torch -> ps.set(torch.simulator().nowPs()));
+    return ps.get();
   }
 
   /**

@@ -83,7 +83,7 @@ record ProductPlan(TileGrid grid, int side, int step, long lastBytes) {
     int wider = Math.max(grid.tileM(), grid.tileN());
     int step = Math.max(1, Math.min(DEEPEST, blockBytes / (wider * s.in.sizeBytes())));
     long tile = height * width;
-    long sums = down * across * tile * s.in.accumulator().sizeBytes();
+    long sums = tile * down * across * s.in.accumulator().sizeBytes();
     long rounded = s.in == s.in.accumulator() ? 0 : tile * s.in.sizeBytes();
     long one = (down * height + across * width) * Math.min(step, s.k) * s.in.sizeBytes();
     long rest = room - sums - rounded;
