@@ -118,14 +118,15 @@ final class StepBoundTest {
     double inF32 = mimoBoundNs("grad_dtype=f32");
     double inBf16 = mimoBoundNs("grad_dtype=bf16");
     assertThat(inBf16 / inF32).isBetween(0.499, 0.51);
+    // a frozen encoder has no gradients to sum
+    assertThat(mimoBoundNs("frozen=on")).isLessThan(0.95 * inF32);
     // the language model's embedding and head alone: twice 96 ids of 48
     assertThat(inF32).isGreaterThan(4 * 2 * 96 * 48 / (3 * 0.01));
   }
 
-  private static double mimoBoundNs(String gradients) {
+  private static double mimoBoundNs(String param) {
     List<String> params =
-        List.of(
-            "encoder=tp=1,dp=2", "language=tp=1,dp=2", "rank_level=sip", "spread=lead", gradients);
+        List.of("encoder=tp=1,dp=2", "language=tp=1,dp=2", "rank_level=sip", "spread=lead", param);
     RunResult result = run("mimo-train-step", params, "system.links.sip_to_sip.bandwidth=10 MB/s");
     assertThat(result.metrics()).containsEntry("bound_kind", "forward pass, links, then memory");
     assertThat(((BigDecimal) result.metrics().get("crit_ns")).doubleValue())
