@@ -26,7 +26,7 @@ final class CclChoice {
 
   /** The file that was named. */
   Optional<Path> named() {
-    Choices.checkNotBlank("--ccl", ccl);
+    BenchOptions.checkNotBlank("--ccl", ccl);
     return Optional.ofNullable(ccl);
   }
 

@@ -61,7 +61,7 @@ final class ExplainCommand implements Callable<Integer> {
       description = "Folder of a run, or a bench.")
   private @Nullable String run;
 
-  @Mixin private Choices choices = new Choices();
+  @Mixin private BenchOptions benchOptions = new BenchOptions();
 
   @Option(
       names = "--verify-sensitivities",
@@ -138,8 +138,8 @@ final class ExplainCommand implements Callable<Integer> {
           ? verified(explanation, trusted(name, recording), recording.options(), runner, progress)
           : explanation;
     }
-    RunOptions options = choices.options();
-    RunResult result = runner.runToExplain(choices.bench(name, benches), options);
+    RunOptions options = benchOptions.options();
+    RunResult result = runner.runToExplain(benchOptions.bench(name, benches), options);
     Explanation explanation = Explanation.of(result);
     return verifySensitivities
         ? verified(
@@ -180,7 +180,7 @@ final class ExplainCommand implements Callable<Integer> {
     if (!bench.endsWith(".java")) {
       return bench;
     }
-    return choices
+    return benchOptions
         .namedSource(bench)
         .orElseThrow(() ->
             new UsageException(
@@ -194,7 +194,7 @@ final class ExplainCommand implements Callable<Integer> {
 
   private Explanation verified(
       Explanation explanation, String name, RunOptions options, Runner runner, Progress progress) {
-    Bench bench = choices.bench(name, benches);
+    Bench bench = benchOptions.bench(name, benches);
     return explanation.verified(runner.simulationOf(bench, options), progress);
   }
 }

@@ -79,7 +79,7 @@ final class RunCommand implements Callable<Integer> {
       description = "The bench, or a .java file that holds one; also without --bench.")
   private @Nullable String bench;
 
-  @Mixin private Choices choices = new Choices();
+  @Mixin private BenchOptions benchOptions = new BenchOptions();
 
   @Option(
       names = "--device",
@@ -213,11 +213,11 @@ final class RunCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    Bench chosen = choices.bench(benchName(), benches);
+    Bench chosen = benchOptions.bench(benchName(), benches);
     RunOptions options =
         injected(
             chosen,
-            choices
+            benchOptions
                 .options()
                 .withCheck(check)
                 .withFolding(folding)
@@ -227,10 +227,10 @@ final class RunCommand implements Callable<Integer> {
           "--check: mode values has no order in time to check; use --mode full, or time for order"
               + " and messages only");
     }
-    Choices.checkNotBlank("--device", device);
-    Choices.checkNotBlank("--out", out);
-    Choices.checkNotBlank("--trace", trace);
-    Choices.checkNotBlank("--export-chakra", chakra);
+    BenchOptions.checkNotBlank("--device", device);
+    BenchOptions.checkNotBlank("--out", out);
+    BenchOptions.checkNotBlank("--trace", trace);
+    BenchOptions.checkNotBlank("--export-chakra", chakra);
     checkTrace(options);
     if (fast) {
       return drawAgain(chosen);
@@ -308,7 +308,7 @@ final class RunCommand implements Callable<Integer> {
   }
 
   private void warn(RunResult result) {
-    if (choices.choseMachine() && !quiet) {
+    if (benchOptions.choseMachine() && !quiet) {
       result
           .machine()
           .ifPresent(m -> {

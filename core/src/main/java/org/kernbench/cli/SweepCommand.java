@@ -77,7 +77,7 @@ final class SweepCommand implements Callable<Integer> {
       description = "What varies and its values; may be repeated: the grid is the product.")
   private List<String> vary = new ArrayList<>();
 
-  @Mixin private Choices choices = new Choices();
+  @Mixin private BenchOptions benchOptions = new BenchOptions();
 
   @Option(
       names = {"-j", "--jobs"},
@@ -203,7 +203,7 @@ final class SweepCommand implements Callable<Integer> {
   }
 
   private Plan plan() {
-    Choices.checkNotBlank("--out", out);
+    BenchOptions.checkNotBlank("--out", out);
     if (jobs != null && jobs < 1) {
       throw new UsageException("--jobs: got " + jobs + "; expected 1 or more");
     }
@@ -220,16 +220,16 @@ final class SweepCommand implements Callable<Integer> {
             ? Sweep.read(Path.of(chosen))
             : new Sweep.Description(
                 chosen, RunOptions.DEFAULT, List.of(), Optional.empty(), Optional.empty());
-    Bench swept = choices.bench(file.bench(), benches);
+    Bench swept = benchOptions.bench(file.bench(), benches);
     List<Sweep.Axis> axes = new ArrayList<>(file.axes());
     vary.forEach(each -> axes.add(Sweep.Axis.parse(each)));
     Sweep sweep =
         Sweep.of(
             swept,
-            choices.over(file.base()),
+            benchOptions.over(file.base()),
             axes,
             Main.versionText(),
-            choices.userClasses(file.bench()).hash());
+            benchOptions.userClasses(file.bench()).hash());
     int processors = Runtime.getRuntime().availableProcessors();
     return new Plan(
         sweep,

@@ -57,7 +57,7 @@ final class UiCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    Choices.checkNotBlank("DIR", directory);
+    BenchOptions.checkNotBlank("DIR", directory);
     if (port < 0 || port > LAST_PORT) {
       throw new UsageException(
           "--port: got " + port + "; expected 0 to " + LAST_PORT + ", 0 for any that is free");

@@ -211,9 +211,9 @@ public final class Outcome {
   }
 
   /** What was simulated of all, where so many launches were, or others stood for them. */
-  Scope scope(Launches launches) {
+  SimulatedScope scope(Launches launches) {
     int packages = machine.sips();
-    return new Scope(
+    return new SimulatedScope(
         packages,
         folded > 0 ? 1 : packages,
         folded,

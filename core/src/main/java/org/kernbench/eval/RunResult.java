@@ -98,7 +98,8 @@ public record RunResult(
    * @param numerics what computed products: {@code plain}, {@code vector-512}, {@code none}
    * @param scope what of the run was simulated, and what stands for the rest
    */
-  public record Sim(long events, double wallMs, String opLogHash, String numerics, Scope scope) {
+  public record Sim(
+      long events, double wallMs, String opLogHash, String numerics, SimulatedScope scope) {
     /** Events per second of wall-clock time. */
     public long eventsPerSecond() {
       return wallMs <= 0 ? 0 : Math.round(events / wallMs * 1e3);
@@ -270,7 +271,7 @@ public record RunResult(
         path.shares(),
         "",
         List.of(),
-        new Sim(0, 0, path.log().hash(), "none", Scope.everything(machine.sips())),
+        new Sim(0, 0, path.log().hash(), "none", SimulatedScope.everything(machine.sips())),
         Map.of(),
         Optional.of(path.log()),
         Optional.of(path));

@@ -225,7 +225,7 @@ public final class Runner {
         List.of(),
         "",
         List.of(),
-        new RunResult.Sim(0, attempt.wallMs(), "", numerics(options), Scope.nothing()),
+        new RunResult.Sim(0, attempt.wallMs(), "", numerics(options), SimulatedScope.nothing()),
         Map.of(),
         Optional.empty(),
         Optional.empty());

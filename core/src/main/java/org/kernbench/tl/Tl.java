@@ -11,7 +11,7 @@ import org.kernbench.device.LaneMask;
 import org.kernbench.device.PePort;
 import org.kernbench.device.Register;
 import org.kernbench.device.log.ComputeOp;
-import org.kernbench.device.log.Layout;
+import org.kernbench.device.log.OperandView;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
@@ -631,11 +631,11 @@ public final class Tl {
   }
 
   private static ComputeOp strided(ComputeOp op, Value[] operands) {
-    List<Layout> layouts = new ArrayList<>();
+    List<OperandView> views = new ArrayList<>();
     for (Value v : operands) {
-      layouts.add(v.layout());
+      views.add(v.operandView());
     }
-    return new ComputeOp.Strided(op, layouts);
+    return new ComputeOp.Strided(op, views);
   }
 
   /** The shape of a vector. */

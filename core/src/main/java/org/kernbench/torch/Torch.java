@@ -27,7 +27,7 @@ import org.kernbench.torch.placement.DpPolicy;
 import org.kernbench.torch.placement.Layout;
 import org.kernbench.torch.placement.MemoryUse;
 import org.kernbench.torch.placement.Mesh;
-import org.kernbench.torch.placement.Placement;
+import org.kernbench.torch.placement.PolicyPlacement;
 
 /**
  * A host program's view of a simulated machine, shaped like {@code torch}. Open it in
@@ -73,7 +73,7 @@ public final class Torch implements AutoCloseable {
   public Tensor empty(Shape shape, DType dtype, DpPolicy placement, String name) {
     Device device = session.device(ahbm.currentDevice());
     return Tensor.allocate(
-        session, name, shape, dtype, Placement.resolve(name, shape, placement, device));
+        session, name, shape, dtype, PolicyPlacement.resolve(name, shape, placement, device));
   }
 
   /** A tensor laid out over the PEs of a mesh, whose memory is not initialised. */

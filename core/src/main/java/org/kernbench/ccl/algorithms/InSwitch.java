@@ -189,18 +189,18 @@ public final class InSwitch implements CollectiveAlgorithm {
     }
 
     /** By station, what goes through it, in pieces of one size. */
-    private List<Pieces> pieces(CollectiveCall call) {
+    private List<SlotPieces> pieces(CollectiveCall call) {
       boolean inParts =
           call.op() == CollectiveOp.REDUCE_SCATTER || call.op() == CollectiveOp.ALL_GATHER;
       List<Part> parts = inParts ? call.parts() : List.of(new Part(0, call.elements()));
       int longest = Math.toIntExact(parts.stream().mapToLong(Part::count).max().orElse(0));
       int piece = piece(call, parts.size(), longest);
-      return parts.stream().map(part -> Pieces.of(part, piece)).toList();
+      return parts.stream().map(part -> SlotPieces.of(part, piece)).toList();
     }
 
     private int piece(CollectiveCall call, int parts, int elements) {
       int size = call.dtype().sizeBytes();
-      int most = Math.min(elements, Pieces.fitting(queues, config, call.dtype()));
+      int most = Math.min(elements, SlotPieces.fitting(queues, config, call.dtype()));
       if (config.chunkBytes().isPresent()) {
         long chunk = config.chunkBytes().getAsLong() / size;
         return (int) Math.clamp(chunk, 1, Math.max(1, most));
@@ -221,7 +221,7 @@ public final class InSwitch implements CollectiveAlgorithm {
 
     @Override
     public RankProgram program(CollectiveCall call) {
-      List<Pieces> stationPieces = pieces(call);
+      List<SlotPieces> stationPieces = pieces(call);
       Optional<CallPacing> pacing = pacing(call);
       return (tl, rank, vector, reduction) -> {
         pacing.ifPresent(by -> by.begin(tl));

@@ -16,7 +16,7 @@ import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.optim.LossScaler;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.pipeline.LayerSplit;
-import org.kernbench.nn.pipeline.Schedule;
+import org.kernbench.nn.pipeline.PipelineSchedule;
 import org.kernbench.nn.pipeline.ScheduleCsv;
 import org.kernbench.nn.pipeline.Schedules;
 
@@ -34,7 +34,7 @@ import org.kernbench.nn.pipeline.Schedules;
  */
 record Pipe(
     int pp,
-    Optional<Schedule> schedule,
+    Optional<PipelineSchedule> schedule,
     Optional<LayerSplit> split,
     boolean tied,
     Recompute recompute,
@@ -69,7 +69,7 @@ record Pipe(
   }
 
   /** The same with other blocks in each stage. */
-  Pipe with(Schedule other, LayerSplit blocks) {
+  Pipe with(PipelineSchedule other, LayerSplit blocks) {
     return new Pipe(
         other.ranks(),
         Optional.of(other),
@@ -97,7 +97,7 @@ record Pipe(
       return whole(tied, recompute);
     }
     try {
-      Schedule schedule = schedule(asked);
+      PipelineSchedule schedule = schedule(asked);
       int stages = schedule.depth();
       LayerSplit split =
           asked.layers.equals(EVEN)
@@ -109,7 +109,7 @@ record Pipe(
     }
   }
 
-  private static Schedule schedule(Asked asked) {
+  private static PipelineSchedule schedule(Asked asked) {
     if (asked.schedule.endsWith(".csv")) {
       return file(asked);
     }
@@ -129,8 +129,8 @@ record Pipe(
         .of(asked.pp, asked.microbatches, asked.vpp);
   }
 
-  private static Schedule file(Asked asked) {
-    Schedule read;
+  private static PipelineSchedule file(Asked asked) {
+    PipelineSchedule read;
     try {
       String text =
           UserFile.text(UserFile.path(asked.schedule), "a schedule, a line for each rank");
@@ -158,12 +158,12 @@ record Pipe(
   }
 
   /** Whether a schedule puts weight gradients off. */
-  static boolean putsOff(Schedule schedule) {
+  static boolean putsOff(PipelineSchedule schedule) {
     return IntStream.range(0, schedule.ranks()).anyMatch(rank -> schedule.putOff(rank) > 0);
   }
 
   int microbatches() {
-    return schedule.map(Schedule::microbatches).orElse(1);
+    return schedule.map(PipelineSchedule::microbatches).orElse(1);
   }
 
   void check(Setup s) {

@@ -48,7 +48,7 @@ public final class PipelineLayout {
       int tp,
       int cp,
       int dp,
-      Schedule schedule,
+      PipelineSchedule schedule,
       boolean sequenceParallel) {
     return create(distributed, tp, cp, dp, schedule, sequenceParallel, Optional.empty());
   }
@@ -59,7 +59,7 @@ public final class PipelineLayout {
       int tp,
       int cp,
       int dp,
-      Schedule schedule,
+      PipelineSchedule schedule,
       boolean sequenceParallel,
       Optional<ExpertGroups.Sizes> experts) {
     experts.ifPresent(sizes -> sizes.check(tp, cp, dp));

@@ -16,7 +16,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** The options that say what a run computes and on which machine: of every command that runs. */
-final class Choices {
+final class BenchOptions {
   @Option(
       names = "--param",
       paramLabel = "name=value",
