@@ -91,8 +91,10 @@ final class BenchOptions {
     checkNotBlank("--point", point);
     if (verify && mode != Mode.FULL) {
       throw new UsageException(
-          "--verify compares all modes with mode full, so --mode cannot be given with it; leave out"
-              + " one of the two");
+          """
+          --verify compares all modes with mode full, so --mode cannot be given with it; leave \
+          out one of the two\
+          """);
     }
     Optional<Path> ccl = collectives.named().or(file::ccl);
     RunOptions all =

@@ -14,8 +14,10 @@ final class CclChoice {
       names = "--ccl",
       paramLabel = "FILE",
       description =
-          "Collective algorithms and their settings (default: ccl.yaml here, or else the packaged"
-              + " one).")
+          """
+          Collective algorithms and their settings (default: ccl.yaml here, or else the packaged \
+          one).\
+          """)
   private @Nullable Path ccl;
 
   @Option(

@@ -34,8 +34,10 @@ import picocli.CommandLine.Spec;
     descriptionHeading = "%n",
     description = {
       "Says where the time of a run went and what each number of the machine is worth.",
-      "Critical path by kernel, cause, place and kernel line, who waited for whom, how busy"
-          + " engines",
+      """
+      Critical path by kernel, cause, place and kernel line, who waited for whom, how busy \
+      engines\
+      """,
       "and links were, and what 1 %% more or less of each number of the machine does to the time.",
       "RUN is a folder that `run --out` wrote; a bench is run on the spot, of several points the",
       "slowest."
@@ -106,8 +108,10 @@ final class ExplainCommand implements Callable<Integer> {
   public Integer call() {
     if (run == null || run.isBlank()) {
       throw new UsageException(
-          "nothing to explain; expected the folder of a run (see kernbench run --out) or a bench"
-              + " (see kernbench list)");
+          """
+          nothing to explain; expected the folder of a run (see kernbench run --out) or a bench \
+          (see kernbench list)\
+          """);
     }
     Words.checkRows(rows);
     String chosen = run;

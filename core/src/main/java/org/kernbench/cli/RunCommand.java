@@ -100,8 +100,10 @@ final class RunCommand implements Callable<Integer> {
       converter = Words.FoldingWord.class,
       completionCandidates = Words.FoldingWord.class,
       description =
-          "In mode time: one package for all where that gives every row (auto, default); else an"
-              + " error (on); or every package (off).")
+          """
+          In mode time: one package for all where that gives every row (auto, default); else an \
+          error (on); or every package (off).\
+          """)
   private Folding folding = Folding.AUTO;
 
   @Option(
@@ -110,15 +112,19 @@ final class RunCommand implements Callable<Integer> {
       converter = Words.ReuseWord.class,
       completionCandidates = Words.ReuseWord.class,
       description =
-          "In mode time: what came of a launch for others that do the same, exactly (auto,"
-              + " default); or every launch is simulated (off).")
+          """
+          In mode time: what came of a launch for others that do the same, exactly (auto, \
+          default); or every launch is simulated (off).\
+          """)
   private Reuse reuse = Reuse.AUTO;
 
   @Option(
       names = "--verify-reuse",
       description =
-          "In mode time: runs with --reuse off and auto, and compares all operations, chunks on"
-              + " links, launches and the critical path.")
+          """
+          In mode time: runs with --reuse off and auto, and compares all operations, chunks on \
+          links, launches and the critical path.\
+          """)
   private boolean verifyReuse;
 
   @Option(
@@ -127,8 +133,10 @@ final class RunCommand implements Callable<Integer> {
       converter = Words.FaultWord.class,
       completionCandidates = Words.FaultWord.class,
       description =
-          "Of benches that train: puts a mistake in, to see the values wrong:"
-              + " ${COMPLETION-CANDIDATES}.")
+          """
+          Of benches that train: puts a mistake in, to see the values wrong: \
+          ${COMPLETION-CANDIDATES}.\
+          """)
   private @Nullable Fault fault;
 
   @Option(
@@ -148,24 +156,30 @@ final class RunCommand implements Callable<Integer> {
   @Option(
       names = "--fast",
       description =
-          "Of benches with figures: draws them again from the rows of the last run, without"
-              + " simulating.")
+          """
+          Of benches with figures: draws them again from the rows of the last run, without \
+          simulating.\
+          """)
   private boolean fast;
 
   @Option(
       names = "--trace",
       paramLabel = "FILE",
       description =
-          "Writes every operation, message and link over time for ui.perfetto.dev; as Chrome's JSON"
-              + " if the name ends in .json.")
+          """
+          Writes every operation, message and link over time for ui.perfetto.dev; as Chrome's \
+          JSON if the name ends in .json.\
+          """)
   private @Nullable Path trace;
 
   @Option(
       names = "--export-chakra",
       paramLabel = "DIR",
       description =
-          "Writes the kernels, collectives and messages of each rank as Chakra execution traces"
-              + " into this directory, for kernbench trace and other simulators.")
+          """
+          Writes the kernels, collectives and messages of each rank as Chakra execution traces \
+          into this directory, for kernbench trace and other simulators.\
+          """)
   private @Nullable Path chakra;
 
   @Option(
@@ -224,8 +238,10 @@ final class RunCommand implements Callable<Integer> {
                 .withReuse(verifyReuse ? Reuse.VERIFY : reuse));
     if (check && options.mode() == Mode.VALUES) {
       throw new UsageException(
-          "--check: mode values has no order in time to check; use --mode full, or time for order"
-              + " and messages only");
+          """
+          --check: mode values has no order in time to check; use --mode full, or time for order \
+          and messages only\
+          """);
     }
     BenchOptions.checkNotBlank("--device", device);
     BenchOptions.checkNotBlank("--out", out);
@@ -373,8 +389,10 @@ final class RunCommand implements Callable<Integer> {
       terminal.say(
           String.format(
               Locale.ROOT,
-              "trace: %s, %,d bytes: %,d slices on %,d tracks, %,d messages, %,d counter values;"
-                  + " open it at ui.perfetto.dev",
+              """
+              trace: %s, %,d bytes: %,d slices on %,d tracks, %,d messages, %,d counter values; \
+              open it at ui.perfetto.dev\
+              """,
               file,
               size.bytes(),
               size.slices(),

@@ -38,17 +38,23 @@ import picocli.CommandLine.Spec;
     descriptionHeading = "%n",
     description = {
       "Runs one bench at every point of a grid, several at once.",
-      "Each row is stored the moment its point is done; a sweep that was killed goes on with"
-          + " --resume."
+      """
+      Each row is stored the moment its point is done; a sweep that was killed goes on with \
+      --resume.\
+      """
     },
     optionListHeading = "%n",
     sortOptions = false,
     footerHeading = "%nExamples%n",
     footer = {
-      "  kernbench sweep --bench ccl-allreduce --vary n_elem=64,1024,16384 --vary"
-          + " algorithm=ring,tree",
-      "  kernbench sweep ccl-allreduce --vary \"set:sip.links.cube_to_cube.latency=5 ns,10 ns\""
-          + " --jobs 4",
+      """
+        kernbench sweep --bench ccl-allreduce --vary n_elem=64,1024,16384 --vary \
+      algorithm=ring,tree\
+      """,
+      """
+        kernbench sweep ccl-allreduce --vary "set:sip.links.cube_to_cube.latency=5 ns,10 ns" \
+      --jobs 4\
+      """,
       "  kernbench sweep examples/sweep.yaml --out results --resume",
       "",
       "Rows go to DIR/results.sqlite (docs/results-store.md), and when all are done to",

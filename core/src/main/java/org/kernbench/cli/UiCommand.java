@@ -17,8 +17,10 @@ import picocli.CommandLine.Parameters;
     descriptionHeading = "%n",
     description = {
       "Serves a local page over the runs and sweeps of a folder, until it is stopped.",
-      "The list, their reports, and two runs beside each other, for a browser on this computer"
-          + " alone;",
+      """
+      The list, their reports, and two runs beside each other, for a browser on this computer \
+      alone;\
+      """,
       "nothing can be changed or started from there. Ctrl-C stops it."
     },
     optionListHeading = "%n",

@@ -166,17 +166,17 @@ public record RunResult(
         Map.of());
   }
 
-  /** The same of one point, or with a slowest point. */
+  /** A copy of one point, or with a slowest point. */
   public RunResult at(Optional<String> newPoint) {
     return with(status, problems, rows, checked, newPoint);
   }
 
-  /** The same with another table. */
+  /** A copy with another table. */
   RunResult withRows(List<Map<String, Object>> newRows) {
     return with(status, problems, newRows, checked, point);
   }
 
-  /** The same with another end. */
+  /** A copy with another end. */
   private RunResult ending(Status newStatus, List<String> newProblems, Optional<Checked> found) {
     return with(newStatus, newProblems, rows, found, point);
   }
@@ -210,12 +210,12 @@ public record RunResult(
         files);
   }
 
-  /** The same with what {@code auto} chose. */
+  /** A copy with what {@code auto} chose. */
   RunResult choosing(List<AutoChoice> all) {
     return with(List.copyOf(all), files);
   }
 
-  /** The same with files of the bench's own. */
+  /** A copy with files of the bench's own. */
   RunResult keeping(Map<String, Supplier<String>> all) {
     return with(choices, Collections.unmodifiableMap(new LinkedHashMap<>(all)));
   }
@@ -244,7 +244,7 @@ public record RunResult(
         newFiles);
   }
 
-  /** The same after its execution was checked: findings are problems, after those there are. */
+  /** A copy after its execution was checked: findings are problems, after those there are. */
   RunResult checkedBy(Findings found) {
     List<String> all = new ArrayList<>(problems);
     found.list().forEach(f -> all.add(f.message()));

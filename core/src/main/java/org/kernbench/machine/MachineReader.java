@@ -104,20 +104,26 @@ final class MachineReader {
     if (fabric.isBuffered() && dimensions.stream().anyMatch(Dimension::wholeMessages)) {
       systemMap.problem(
           "network",
-          "a switch that forwards whole_messages has room for them; expected forward: cut_through"
-              + " with finite buffers, or fabric.buffer: unlimited");
+          """
+          a switch that forwards whole_messages has room for them; expected forward: cut_through \
+          with finite buffers, or fabric.buffer: unlimited\
+          """);
     }
     if (fabric.isBuffered() && dimensions.stream().anyMatch(Dimension::uncontended)) {
       systemMap.problem(
           "network",
-          "links without contention never fill a buffer; expected contention: queue with finite"
-              + " buffers, or fabric.buffer: unlimited");
+          """
+          links without contention never fill a buffer; expected contention: queue with finite \
+          buffers, or fabric.buffer: unlimited\
+          """);
     }
     if (fabric.isBuffered() && system.nodes().filter(n -> n.messageOverheadPs() > 0).isPresent()) {
       systemMap.problem(
           "nodes",
-          "finite buffers count no message_overhead of NICs; expected message_overhead: 0 ns with"
-              + " them, or fabric.buffer: unlimited");
+          """
+          finite buffers count no message_overhead of NICs; expected message_overhead: 0 ns with \
+          them, or fabric.buffer: unlimited\
+          """);
     }
     SoftwareSpec software = Software.read(root);
     root.done();
@@ -615,10 +621,11 @@ final class MachineReader {
     if (router.isPresent() && buffer == FabricSpec.UNLIMITED && problems.isClean(map.path())) {
       map.problem(
           "buffer",
-          "got unlimited, but fabric.router describes routers with buffers; expected a size per"
-              + " virtual channel, e.g. "
-              + 8 * flit
-              + " B, or no fabric.router");
+          """
+          got unlimited, but fabric.router describes routers with buffers; expected a size per \
+          virtual channel, e.g. %s B, or no fabric.router\
+          """
+              .formatted(8 * flit));
     }
     return new FabricSpec(chunk, buffer, flit, channels, router);
   }

@@ -23,8 +23,10 @@ final class RouterReader {
     if (hbm.isBanked()) {
       fabric.problem(
           KEY,
-          "routers that are clocked do not know banked memories; expected cube.hbm.fidelity: flat,"
-              + " or fabric.router: none");
+          """
+          routers that are clocked do not know banked memories; expected cube.hbm.fidelity: \
+          flat, or fabric.router: none\
+          """);
     }
     ConfigMap map = fabric.map(KEY);
     long clock = map.frequency("clock");

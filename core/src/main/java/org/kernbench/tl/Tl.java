@@ -544,8 +544,9 @@ public final class Tl {
   }
 
   /**
-   * The same as one step of a larger product of this PE. Multiprocessors share out the whole, so a
-   * step takes its share of the whole's time; an array takes what it takes for the step.
+   * As {@link #dotInPlace(Value, Value, Value)}, as one step of a larger product of this PE.
+   * Multiprocessors share out the whole, so a step takes its share of the whole's time; an array
+   * takes what it takes for the step.
    *
    * @param of the larger product
    */

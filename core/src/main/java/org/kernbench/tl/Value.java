@@ -607,7 +607,7 @@ public final class Value {
     return tl.cumulativeSum(this, axis(axis));
   }
 
-  /** The same numbers, rounded to another type. */
+  /** These numbers, rounded to another type. */
   public Value cast(DType to) {
     return tl.cast(this, to);
   }

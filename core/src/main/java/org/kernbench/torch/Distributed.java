@@ -38,8 +38,10 @@ public final class Distributed {
     Members open = groups.world();
     if (open != null && (caller == null || open.isOpenFor(caller.number()))) {
       throw new SimulationException(
-          "initProcessGroup: the process group is open already; expected one call, in the host"
-              + " program or in every rank, or destroyProcessGroup before the next");
+          """
+          initProcessGroup: the process group is open already; expected one call, in the host \
+          program or in every rank, or destroyProcessGroup before the next\
+          """);
     }
     if (caller == null) {
       session.synchronize();

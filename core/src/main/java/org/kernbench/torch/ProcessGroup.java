@@ -50,10 +50,10 @@ public final class ProcessGroup {
   }
 
   /**
-   * The same group, whose messages go each by itself: none waits for others that are posted at the
-   * same time, which {@link #isend} puts together into one kernel. On a PE they follow each other
-   * in the order in which they were matched. For programs that order their messages themselves, as
-   * a pipeline does.
+   * This group, whose messages go each by itself: none waits for others that are posted at the same
+   * time, which {@link #isend} puts together into one kernel. On a PE they follow each other in the
+   * order in which they were matched. For programs that order their messages themselves, as a
+   * pipeline does.
    */
   public ProcessGroup withMessagesApart() {
     return new ProcessGroup(session, messages, members, usable, true);
@@ -144,7 +144,7 @@ public final class ProcessGroup {
   }
 
   /**
-   * The same with parts of different sizes.
+   * A reduce-scatter with parts of different sizes.
    *
    * @param rows by member, rows of its part; alike on all members, some may be 0
    */
@@ -190,7 +190,7 @@ public final class ProcessGroup {
   }
 
   /**
-   * The same with parts of different sizes.
+   * An all-gather with parts of different sizes.
    *
    * @param rows by member, rows of its input; alike on all members, some may be 0
    */
@@ -286,7 +286,7 @@ public final class ProcessGroup {
   }
 
   /**
-   * The same with blocks of different sizes.
+   * An all-to-all with blocks of different sizes.
    *
    * @param outputRows by member, rows that come from it; some may be 0
    * @param inputRows by member, rows that go to it

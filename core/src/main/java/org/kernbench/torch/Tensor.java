@@ -298,7 +298,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     owner.writers = with(owner.writers, launch);
   }
 
-  /** The same of a launch that does not write. */
+  /** Notes a launch that reads this tensor and does not write to it. */
   void readBy(Launch launch) {
     owner.users = with(owner.users, launch);
   }

@@ -76,10 +76,10 @@ public final class Cycle implements CollectiveAlgorithm {
 
       @Override
       public RankProgram program(CollectiveCall call) {
-        int most = SlotPieces.fitting(queues, config, call.dtype());
+        int most = Pieces.fitting(queues, config, call.dtype());
         int passes = 0;
         for (int rank = 0; rank < p; rank++) {
-          passes = Math.max(passes, SlotPieces.of(call.parts().get(rank), most).pieces());
+          passes = Math.max(passes, Pieces.of(call.parts().get(rank), most).pieces());
         }
         int all = passes;
         return (tl, rank, vector, reduction) -> {
@@ -110,26 +110,26 @@ public final class Cycle implements CollectiveAlgorithm {
       boolean copy) {
 
     /** The part of the rank that stands {@code back} places before this one. */
-    private SlotPieces part(int back) {
+    private Pieces part(int back) {
       int position = Math.floorMod(me - back, call.ranks());
-      return SlotPieces.of(call.parts().get(order.rankAt(position)), most);
+      return Pieces.of(call.parts().get(order.rankAt(position)), most);
     }
 
-    private @Nullable Value read(SlotPieces part, int k) {
+    private @Nullable Value read(Pieces part, int k) {
       return part.count(k) == 0 ? null : vector.read(tl, part.start(k), part.count(k));
     }
 
-    private @Nullable Value exchange(@Nullable Value out, SlotPieces in, int k) {
+    private @Nullable Value exchange(@Nullable Value out, Pieces in, int k) {
       if (out != null) {
         tl.send(NEXT, out);
         tl.release(out);
       }
       return in.count(k) == 0
           ? null
-          : SlotPieces.receive(tl, PREVIOUS, Shape.of(in.count(k)), call.dtype(), copy);
+          : Pieces.receive(tl, PREVIOUS, Shape.of(in.count(k)), call.dtype(), copy);
     }
 
-    private void write(SlotPieces part, int k, @Nullable Value value) {
+    private void write(Pieces part, int k, @Nullable Value value) {
       if (value != null) {
         vector.write(tl, part.start(k), part.count(k), value);
       }
@@ -139,7 +139,7 @@ public final class Cycle implements CollectiveAlgorithm {
       Value held = read(part(0), k);
       write(part(0), k, held);
       for (int step = 1; step < call.ranks(); step++) {
-        SlotPieces in = part(step);
+        Pieces in = part(step);
         held = exchange(held, in, k);
         write(in, k, held);
       }
@@ -151,7 +151,7 @@ public final class Cycle implements CollectiveAlgorithm {
     void reduceScatter(int k) {
       Value held = read(part(1), k);
       for (int step = 2; step <= call.ranks(); step++) {
-        SlotPieces in = part(step);
+        Pieces in = part(step);
         held = exchange(held, in, k);
         if (held != null) {
           held = reduction.fold(tl, held, vector.read(tl, in.start(k), in.count(k)));

@@ -97,7 +97,7 @@ public final class Direct {
     int skip = round;
     for (Message m : lane.messages) {
       int n = Math.toIntExact(m.from().shape().elements());
-      var pieces = new SlotPieces(0, n, SlotPieces.fitting(queues, config, m.from().dtype()));
+      Pieces pieces = new Pieces(0, n, Pieces.fitting(queues, config, m.from().dtype()));
       if (skip < pieces.pieces()) {
         int start = pieces.start(skip);
         if (send) {

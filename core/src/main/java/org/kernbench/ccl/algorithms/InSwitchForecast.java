@@ -92,8 +92,7 @@ final class InSwitchForecast {
     int m = Math.max(1, Math.ceilDiv(elements, most));
     while (true) {
       int piece = Math.max(1, Math.ceilDiv(elements, m));
-      long ps =
-          ps(op, Collections.nCopies(parts, new SlotPieces(0, elements, piece)), elementBytes);
+      long ps = ps(op, Collections.nCopies(parts, new Pieces(0, elements, piece)), elementBytes);
       if (ps < bestPs) {
         bestPs = ps;
         best = piece;
@@ -106,7 +105,7 @@ final class InSwitchForecast {
   }
 
   /** The time of all pieces of all stations, in picoseconds. */
-  long ps(CollectiveOp op, List<SlotPieces> stations, int elementBytes) {
+  long ps(CollectiveOp op, List<Pieces> stations, int elementBytes) {
     boolean copies = op == CollectiveOp.ALL_GATHER || op == CollectiveOp.BROADCAST;
     return op == CollectiveOp.ALL_GATHER
         ? new Course(1, copies, ranks - 1).ps(stations.subList(0, 1), elementBytes)
@@ -139,8 +138,8 @@ final class InSwitchForecast {
       this.taken = new long[slots * lanes];
     }
 
-    long ps(List<SlotPieces> stations, int elementBytes) {
-      int most = stations.stream().mapToInt(SlotPieces::pieces).max().orElse(0);
+    long ps(List<Pieces> stations, int elementBytes) {
+      int most = stations.stream().mapToInt(Pieces::pieces).max().orElse(0);
       int first = 0;
       int last = 0;
       for (int k = 0; k < most; k++) {

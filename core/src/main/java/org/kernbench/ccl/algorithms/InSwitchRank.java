@@ -24,7 +24,7 @@ final class InSwitchRank {
   private final Payload vector;
   private final Reduction reduction;
   private final InSwitchQueues queues;
-  private final List<SlotPieces> pieces;
+  private final List<Pieces> pieces;
   private final int ahead;
   private final Optional<CallPacing> pacing;
   private boolean begun;
@@ -41,7 +41,7 @@ final class InSwitchRank {
       Payload vector,
       Reduction reduction,
       InSwitchQueues queues,
-      List<SlotPieces> pieces,
+      List<Pieces> pieces,
       int ahead,
       Optional<CallPacing> pacing) {
     this.tl = tl;
@@ -58,7 +58,7 @@ final class InSwitchRank {
   void run() {
     int[] gives = stations(true);
     int[] takes = stations(false);
-    int most = pieces.stream().mapToInt(SlotPieces::pieces).max().orElse(0);
+    int most = pieces.stream().mapToInt(Pieces::pieces).max().orElse(0);
     for (int k = 0; k < most + ahead; k++) {
       for (int station : takes) {
         if (k >= ahead && pieces.get(station).count(k - ahead) > 0) {
@@ -91,7 +91,7 @@ final class InSwitchRank {
   }
 
   private void give(int station, int k) {
-    SlotPieces part = pieces.get(station);
+    Pieces part = pieces.get(station);
     Value given = vector.read(tl, part.start(k), part.count(k));
     long bytes = (long) part.count(k) * call.dtype().sizeBytes();
     pacing.ifPresent(by -> by.beforeSend(tl, bytes, !begun));
@@ -104,7 +104,7 @@ final class InSwitchRank {
   }
 
   private void take(int station, int k) {
-    SlotPieces part = pieces.get(station);
+    Pieces part = pieces.get(station);
     Value made = tl.recv(queues.down(station), Shape.of(part.count(k)), call.dtype());
     Value result = call.op().reduces() ? reduction.finish(tl, made) : made;
     vector.write(tl, part.start(k), part.count(k), result);

@@ -70,7 +70,7 @@ public final class Line implements CollectiveAlgorithm {
 
       @Override
       public RankProgram program(CollectiveCall call) {
-        int most = SlotPieces.fitting(queues, config, call.dtype());
+        int most = Pieces.fitting(queues, config, call.dtype());
         return (tl, rank, vector, reduction) ->
             new Walk(tl, call, rank, vector, reduction, most).run();
       }
@@ -109,8 +109,8 @@ public final class Line implements CollectiveAlgorithm {
       return rank < call.root() ? rank == 0 : rank == last();
     }
 
-    private SlotPieces part(int of) {
-      return SlotPieces.of(call.parts().get(of), most);
+    private Pieces part(int of) {
+      return Pieces.of(call.parts().get(of), most);
     }
 
     private Value receive(String direction, int count) {
@@ -118,7 +118,7 @@ public final class Line implements CollectiveAlgorithm {
     }
 
     private void broadcast() {
-      SlotPieces all = part(rank);
+      Pieces all = part(rank);
       for (int k = 0; k < all.pieces(); k++) {
         Value value;
         if (rank == call.root()) {
@@ -141,7 +141,7 @@ public final class Line implements CollectiveAlgorithm {
     }
 
     private void reduce() {
-      SlotPieces all = part(rank);
+      Pieces all = part(rank);
       for (int k = 0; k < all.pieces(); k++) {
         Value sum = vector.read(tl, all.start(k), all.count(k));
         if (rank == call.root()) {
@@ -174,7 +174,7 @@ public final class Line implements CollectiveAlgorithm {
         }
         return;
       }
-      SlotPieces own = part(rank);
+      Pieces own = part(rank);
       for (int k = 0; k < own.pieces(); k++) {
         Value value = vector.read(tl, own.start(k), own.count(k));
         tl.send(inwards(), value);
@@ -216,7 +216,7 @@ public final class Line implements CollectiveAlgorithm {
     }
 
     private void copyOwn() {
-      SlotPieces own = part(rank);
+      Pieces own = part(rank);
       for (int k = 0; k < own.pieces(); k++) {
         Value value = vector.read(tl, own.start(k), own.count(k));
         vector.write(tl, own.start(k), own.count(k), value);
@@ -225,7 +225,7 @@ public final class Line implements CollectiveAlgorithm {
     }
 
     private void hand(String direction, int to) {
-      SlotPieces p = part(to);
+      Pieces p = part(to);
       for (int k = 0; k < p.pieces(); k++) {
         Value value = vector.read(tl, p.start(k), p.count(k));
         tl.send(direction, value);
@@ -234,7 +234,7 @@ public final class Line implements CollectiveAlgorithm {
     }
 
     private void pass(String from, int whose, String to) {
-      SlotPieces p = part(whose);
+      Pieces p = part(whose);
       for (int k = 0; k < p.pieces(); k++) {
         Value value = receive(from, p.count(k));
         tl.send(to, value);
@@ -243,7 +243,7 @@ public final class Line implements CollectiveAlgorithm {
     }
 
     private void collect(String from, int whose) {
-      SlotPieces p = part(whose);
+      Pieces p = part(whose);
       for (int k = 0; k < p.pieces(); k++) {
         Value value = receive(from, p.count(k));
         vector.write(tl, p.start(k), p.count(k), value);

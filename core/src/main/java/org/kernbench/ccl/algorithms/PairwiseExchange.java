@@ -78,7 +78,7 @@ public final class PairwiseExchange implements CollectiveAlgorithm {
 
       @Override
       public RankProgram program(CollectiveCall call) {
-        int most = SlotPieces.fitting(queues, config, call.dtype());
+        int most = Pieces.fitting(queues, config, call.dtype());
         return (tl, rank, vector, reduction) -> {
           boolean copy = queues.slots() == 1;
           Blocks blocks = new Blocks(tl, call, rank, order, vector, most, copy);
@@ -139,8 +139,8 @@ public final class PairwiseExchange implements CollectiveAlgorithm {
       return Math.toIntExact(call.splits().count(src, dst));
     }
 
-    private SlotPieces block(int src, int dst) {
-      return new SlotPieces(0, count(src, dst), most);
+    private Pieces block(int src, int dst) {
+      return new Pieces(0, count(src, dst), most);
     }
 
     private int at(int places) {
@@ -148,12 +148,12 @@ public final class PairwiseExchange implements CollectiveAlgorithm {
     }
 
     private @Nullable Value read(int dst, int k) {
-      SlotPieces p = new SlotPieces(sendStart[dst], count(rank, dst), most);
+      Pieces p = new Pieces(sendStart[dst], count(rank, dst), most);
       return p.count(k) == 0 ? null : vector.read(tl, p.start(k), p.count(k));
     }
 
     private void write(int src, int k, Value value) {
-      SlotPieces p = new SlotPieces(receiveStart[src], count(src, rank), most);
+      Pieces p = new Pieces(receiveStart[src], count(src, rank), most);
       vector.write(tl, p.start(k), p.count(k), value);
     }
 
@@ -196,7 +196,7 @@ public final class PairwiseExchange implements CollectiveAlgorithm {
         for (int hop = 1; hop <= step; hop++) {
           send(NEXT, held);
           int n = block(at(-hop), at(step - hop)).count(k);
-          held = n == 0 ? null : SlotPieces.receive(tl, PREVIOUS, Shape.of(n), call.dtype(), copy);
+          held = n == 0 ? null : Pieces.receive(tl, PREVIOUS, Shape.of(n), call.dtype(), copy);
         }
         if (held != null) {
           write(at(-step), k, held);

@@ -87,7 +87,7 @@ public sealed interface ComputeOp {
       this(in, out, m, n, k, accumulate, Optional.empty());
     }
 
-    /** The same as one step of a larger product. */
+    /** This product as one step of a larger one. */
     public Gemm of(Whole whole) {
       return new Gemm(in, out, m, n, k, accumulate, Optional.of(whole));
     }

@@ -96,9 +96,8 @@ record Mappings(Map<String, String> where, List<TableMapping> cases) {
     throw new UsageException(
         fitting.isEmpty()
             ? got + unknown(table, there)
-            : got
-                + "they may be of %s; say which with --mapping NAME"
-                    .formatted(String.join(" or ", fitting)));
+            : "%sthey may be of %s; say which with --mapping NAME"
+                .formatted(got, String.join(" or ", fitting)));
   }
 
   private static Mappings named(String name) {
@@ -117,14 +116,12 @@ record Mappings(Map<String, String> where, List<TableMapping> cases) {
     missing.removeAll(there);
     Set<String> more = new TreeSet<>(there);
     more.removeAll(named(nearest).columns());
-    return expected
-        + "; or the columns of %s%s%s"
-            .formatted(
-                nearest,
-                missing.isEmpty()
-                    ? ""
-                    : ", of which these are missing: " + String.join(", ", missing),
-                more.isEmpty() ? "" : ", which do not have " + String.join(", ", more));
+    return "%s; or the columns of %s%s%s"
+        .formatted(
+            expected,
+            nearest,
+            missing.isEmpty() ? "" : ", of which these are missing: " + String.join(", ", missing),
+            more.isEmpty() ? "" : ", which do not have " + String.join(", ", more));
   }
 
   private double share(Set<String> there) {
@@ -177,8 +174,10 @@ record Mappings(Map<String, String> where, List<TableMapping> cases) {
         asked.stream().collect(Collectors.toMap(c -> c, c -> row.getOrDefault(c, "")));
     return String.format(
         Locale.ROOT,
-        "%s: no case of the mapping fits %s; expected one of %s; add a case, or leave such rows"
-            + " out with where",
+        """
+        %s: no case of the mapping fits %s; expected one of %s; add a case, or leave such rows \
+        out with where\
+        """,
         place,
         words(got),
         String.join(", ", known));

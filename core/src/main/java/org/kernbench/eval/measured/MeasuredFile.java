@@ -71,7 +71,7 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
     return new MeasuredFile(name, hash(text), rows);
   }
 
-  /** The same with some of its rows. */
+  /** This file with some of its rows. */
   public MeasuredFile with(List<MeasuredRow> some) {
     return new MeasuredFile(file, hash, some);
   }

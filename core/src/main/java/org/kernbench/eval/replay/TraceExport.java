@@ -101,8 +101,10 @@ public final class TraceExport {
     }
     if (!log.launches().isComplete()) {
       throw new UsageException(
-          "--export-chakra: the run has more launches than are kept; expected a shorter one,"
-              + " e.g. fewer layers");
+          """
+          --export-chakra: the run has more launches than are kept; expected a shorter one, e.g. \
+          fewer layers\
+          """);
     }
     return new TraceExport(log).write(folder, name(result.bench()));
   }

@@ -51,8 +51,10 @@ public final class TraceReplayBench implements Bench {
       Param.word(
           "workload",
           SAMPLE + "data_parallel",
-          "folder/name of files name.0.et, name.1.et, .., or sample:data_parallel,"
-              + " tensor_parallel, pipeline, experts",
+          """
+          folder/name of files name.0.et, name.1.et, .., or sample:data_parallel, \
+          tensor_parallel, pipeline, experts\
+          """,
           "the traces of all ranks");
   private static final Param<Optional<String>> GROUPS =
       Param.word("groups", "", "a JSON file {\"name\": [ranks]}", "process groups")
@@ -81,8 +83,10 @@ public final class TraceReplayBench implements Bench {
           "compute",
           Compute.RECORDED,
           Compute.class,
-          "how long computations take: as recorded, or num_ops and tensor_size at this machine's"
-              + " peak");
+          """
+          how long computations take: as recorded, or num_ops and tensor_size at this machine's \
+          peak\
+          """);
   private static final Param<String> ALGORITHM =
       Param.word("algorithm", "ring", "a name in ccl.yaml", "algorithm of all-reduces");
   private static final Param<RankLevel> LEVEL =

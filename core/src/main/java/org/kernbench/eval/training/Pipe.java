@@ -53,22 +53,22 @@ record Pipe(
     return new Pipe(1, Optional.empty(), Optional.empty(), tied, recompute, NORM, 1, Set.of());
   }
 
-  /** The same with gradients shrunk to another norm. */
+  /** A copy with gradients shrunk to another norm. */
   Pipe withNorm(double other) {
     return new Pipe(pp, schedule, split, tied, recompute, other, lossScale, omitted);
   }
 
-  /** The same with another factor of the loss. */
+  /** A copy with another factor of the loss. */
   Pipe withLossScale(double other) {
     return new Pipe(pp, schedule, split, tied, recompute, norm, other, omitted);
   }
 
-  /** The same without the gradients of some samples; on one rank. */
+  /** A copy without the gradients of some samples; on one rank. */
   Pipe without(Set<Integer> samples) {
     return new Pipe(pp, schedule, split, tied, recompute, norm, lossScale, samples);
   }
 
-  /** The same with other blocks in each stage. */
+  /** A copy with other blocks in each stage. */
   Pipe with(PipelineSchedule other, LayerSplit blocks) {
     return new Pipe(
         other.ranks(),
@@ -152,7 +152,7 @@ record Pipe(
     return new LossScaler(LossScaler.Settings.constant(lossScale));
   }
 
-  /** The same model on one rank. */
+  /** This model on one rank. */
   Pipe onOneRank() {
     return whole(tied, Recompute.NONE).withNorm(norm);
   }
@@ -178,8 +178,10 @@ record Pipe(
     }
     if (schedule.isPresent() && schedule.get().chains() > 1 && s.data().distributedOptimizer()) {
       throw new UsageException(
-          "schedule dualpipe with distributed_optimizer: it has the model twice; expected"
-              + " distributed_optimizer=off");
+          """
+          schedule dualpipe with distributed_optimizer: it has the model twice; expected \
+          distributed_optimizer=off\
+          """);
     }
   }
 

@@ -95,7 +95,7 @@ public final class PipelineComparison {
       this(tp, cp, dp, pp, sp, microbatches, schedule, vpp, tied, recompute, experts, Zero.NONE);
     }
 
-    /** The same with another stage of ZeRO, 0 to 3. */
+    /** A copy with another stage of ZeRO, 0 to 3. */
     public Layout withZero(int stage) {
       if (stage < 0 || stage >= Zero.values().length) {
         throw new UsageException("--zero: got " + stage + "; expected 0 to 3");

@@ -53,7 +53,7 @@ public final class PipelineLayout {
     return create(distributed, tp, cp, dp, schedule, sequenceParallel, Optional.empty());
   }
 
-  /** The same of a model with experts, if it has some. */
+  /** Makes the groups of a model with experts, if it has some. */
   public static PipelineLayout create(
       Distributed distributed,
       int tp,

@@ -60,7 +60,7 @@ public final class PipelineSchedule {
   }
 
   /**
-   * The same of several chains.
+   * A schedule of several chains.
    *
    * @param chains how often the model lies on the ranks, 1 or 2
    */

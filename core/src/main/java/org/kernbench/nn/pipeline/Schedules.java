@@ -17,7 +17,7 @@ public enum Schedules {
   GPIPE("gpipe"),
   /** One forwards, one backwards, as soon as the pipeline is full. */
   ONE_F_ONE_B("1f1b"),
-  /** The same with several stages on each rank, dealt out in turn. */
+  /** As {@link #ONE_F_ONE_B}, with several stages on each rank, dealt out in turn. */
   INTERLEAVED("interleaved"),
   /** 1F1B whose weight gradients are put off and fill the time while gradients drain. */
   ZB_H1("zb-h1"),

@@ -16,9 +16,9 @@ import org.kernbench.torch.collective.Part;
  * @param count elements, at least 0
  * @param most elements of a piece
  */
-record SlotPieces(int start, int count, int most) {
-  static SlotPieces of(Part part, int most) {
-    return new SlotPieces(Math.toIntExact(part.start()), Math.toIntExact(part.count()), most);
+record Pieces(int start, int count, int most) {
+  static Pieces of(Part part, int most) {
+    return new Pieces(Math.toIntExact(part.start()), Math.toIntExact(part.count()), most);
   }
 
   /** Elements that fit a slot, at least one. */
