@@ -99,7 +99,7 @@ public final class FlowSchedule implements Schedule {
     this(group, queues, config, artist, operations, EFFORT);
   }
 
-  /** The same with another effort. */
+  /** With an effort of its own when it looks for a cut. */
   FlowSchedule(
       Group group,
       IpcqSpec queues,
@@ -184,7 +184,7 @@ public final class FlowSchedule implements Schedule {
             true));
   }
 
-  /** The same whatever way is chosen. */
+  /** The pacing of rings, whatever way is chosen. */
   private Optional<CallPacing> pacingOfRings(CollectiveCall call) {
     LinkCosts hop = LinkCosts.between(group.machine(), group.lead(0), group.lead(1));
     int passes = call.op() == CollectiveOp.ALL_REDUCE ? 2 : 1;
