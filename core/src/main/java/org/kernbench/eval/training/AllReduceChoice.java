@@ -45,8 +45,10 @@ final class AllReduceChoice {
           "algorithm",
           BY_LEVEL,
           "by_level, auto, or a name in ccl.yaml",
-          "how all-reduces go, also sums of gradients; by_level: the quickest of those simulated if"
-              + " ranks are packages, else ring");
+          """
+          how all-reduces go, also sums of gradients; by_level: the quickest of those simulated if \
+          ranks are packages, else ring\
+          """);
 
   /** Of equally quick ones the first is taken. */
   private static final List<String> TRIED =

@@ -134,14 +134,14 @@ public final class MimoBench implements Bench {
   }
 
   /** What is run. */
-  private record Setup(
+  private record ModulesSetup(
       TwoModuleConfig model,
       TwoModuleLayout layout,
       TwoModuleTraining.Settings settings,
       List<Microbatch> data) {
-    /** The same without mistake on one rank in another type, from the same first values. */
-    Setup onOneRank(DType type) {
-      return new Setup(
+    /** This setup without its mistake, on one rank in another type, from the same first values. */
+    ModulesSetup onOneRank(DType type) {
+      return new ModulesSetup(
           model,
           TwoModuleLayout.ONE_RANK,
           settings
@@ -154,7 +154,7 @@ public final class MimoBench implements Bench {
 
   @Override
   public Outcome run(BenchContext context) {
-    Setup setup = setup(context);
+    ModulesSetup setup = setup(context);
     Machine machine = context.machine();
     TwoModuleLayout layout = setup.layout;
     RankLevel level = context.param(LEVEL);
@@ -208,7 +208,7 @@ public final class MimoBench implements Bench {
   }
 
   /** Gradients of the language model's largest matrix, and its activations. */
-  private static AllReduceChoice.Sums sums(Setup s) {
+  private static AllReduceChoice.Sums sums(ModulesSetup s) {
     TransformerConfig c = s.model.language();
     RankGrid grid = s.layout.language();
     int tp = grid.size(Dim.TP);
@@ -224,11 +224,11 @@ public final class MimoBench implements Bench {
         s.layout.sequenceParallel() ? 0 : rows * c.hidden() * s.settings.dtype().sizeBytes());
   }
 
-  private static long timePs(TwoModuleStep.Place place, Setup s) {
+  private static long timePs(TwoModuleStep.Place place, ModulesSetup s) {
     return TwoModuleStep.time(place, s.model, s.layout, s.settings, s.data).ps();
   }
 
-  private static Setup setup(BenchContext context) {
+  private static ModulesSetup setup(BenchContext context) {
     TwoModuleConfig model = context.param(MODEL).config;
     int encoderLayers = context.param(ENCODER_LAYERS);
     int languageLayers = context.param(LANGUAGE_LAYERS);
@@ -244,7 +244,7 @@ public final class MimoBench implements Bench {
     check(model, layout, samples, tokens);
     Fault fault = Injection.fault(context);
     Injection.check(model, layout, fault);
-    return new Setup(
+    return new ModulesSetup(
         model,
         layout,
         TwoModuleTraining.Settings.of(context.param(TrainingParams.DTYPE))
@@ -325,7 +325,7 @@ public final class MimoBench implements Bench {
   /** Trains on a rank, and records what it has at the end. */
   private static void train(
       Worker worker,
-      Setup s,
+      ModulesSetup s,
       StepRecord record,
       StepBound step,
       SummedGradients summed,
@@ -350,7 +350,7 @@ public final class MimoBench implements Bench {
   }
 
   /** Trains on one rank; also records the losses of single tokens, and where parameters begin. */
-  private static StepRecord onOneRank(Machine machine, CclConfig ccl, Setup one) {
+  private static StepRecord onOneRank(Machine machine, CclConfig ccl, ModulesSetup one) {
     StepRecord record = new StepRecord();
     TwoModuleStep.run(
         machine,
@@ -377,7 +377,7 @@ public final class MimoBench implements Bench {
     record.add(Kind.OUTPUT, name, 0, values, values.length, i -> i);
   }
 
-  private static StepCheck.Rounding rounding(Setup s) {
+  private static StepCheck.Rounding rounding(ModulesSetup s) {
     RankGrid encoder = s.layout.encoder();
     RankGrid language = s.layout.language();
     int tp = Math.max(encoder.size(Dim.TP), language.size(Dim.TP));
@@ -391,7 +391,7 @@ public final class MimoBench implements Bench {
   private static void report(
       Outcome outcome,
       Torch torch,
-      Setup setup,
+      ModulesSetup setup,
       StepBound step,
       SummedGradients summed,
       TrainingParams.Rows rows,

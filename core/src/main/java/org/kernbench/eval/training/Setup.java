@@ -36,12 +36,12 @@ record Setup(
     return config.experts().map(e -> experts);
   }
 
-  /** The same in another pipeline. */
+  /** A copy in another pipeline. */
   Setup with(Pipe other) {
     return with(other, fault);
   }
 
-  /** The same with another mistake. */
+  /** A copy with another mistake. */
   Setup with(Fault other) {
     return with(pipe, other);
   }
@@ -86,7 +86,7 @@ record Setup(
         ExpertGroups.Sizes.NONE);
   }
 
-  /** The same without mistake on one rank in another type, from the same first values. */
+  /** This setup without its mistake, on one rank in another type, from the same first values. */
   Setup onOneRank(DType type) {
     return new Setup(
         config,

@@ -71,9 +71,11 @@ final class TcmFit {
       long larger = size * eighths / 8 / 1024 * 1024;
       if (larger > size && fits(larger)) {
         throw new UsageException(
-            "%s; expected a larger one: the nearest of those tried that is enough is pe.tcm.size=%s"
-                    .formatted(problem.get(), kib(larger))
-                + " KiB");
+            """
+            %s; expected a larger one: the nearest of those tried that is enough is \
+            pe.tcm.size=%s KiB\
+            """
+                .formatted(problem.get(), kib(larger)));
       }
     }
     throw new UsageException(problem.get() + "; 64 times as much is not enough either");

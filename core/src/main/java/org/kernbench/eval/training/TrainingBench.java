@@ -160,8 +160,9 @@ public final class TrainingBench implements Bench {
       Param.onOff(
           "overlap",
           true,
-          "compute weight gradients beside collectives, and sum gradients beside the backward"
-              + " pass");
+          """
+          compute weight gradients beside collectives, and sum gradients beside the backward pass\
+          """);
   private static final Param<Integer> BUCKET =
       Param.integer("bucket", 4096, 1, 1 << 20, "size of a bucket of gradients, KiB");
   private static final Param<Boolean> DIVIDED =
@@ -208,9 +209,11 @@ public final class TrainingBench implements Bench {
               "factor of the loss; above 1 a step whose gradients overflow is skipped")
           .refusing(
               "dynamic",
-              "one step does not change its factor; expected the factor that it has, a whole number"
-                  + " from 1 to 16777216, e.g. 65536 (programs change it from step to step with"
-                  + " nn.optim.LossScaler)");
+              """
+              one step does not change its factor; expected the factor that it has, a whole \
+              number from 1 to 16777216, e.g. 65536 (programs change it from step to step with \
+              nn.optim.LossScaler)\
+              """);
 
   private static final Param<String> CONFIG =
       Param.word(

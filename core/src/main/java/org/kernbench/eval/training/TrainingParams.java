@@ -112,10 +112,7 @@ final class TrainingParams {
     return options.withGradType(dtype);
   }
 
-  /**
-   * The same on one rank in some type, to compare a run with: rounding as it does if the type is
-   * its own.
-   */
+  /** How one rank sums them in some type: rounding as a run of that type does. */
   static DataParallel.Options onOneRank(DataParallel.Options options, DType type) {
     return options
         .gradType()
