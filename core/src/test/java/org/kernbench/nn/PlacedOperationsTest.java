@@ -1,12 +1,16 @@
 package org.kernbench.nn;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import java.util.function.IntToDoubleFunction;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -22,7 +26,9 @@ import org.kernbench.nn.placements.Placement.Shard;
 import org.kernbench.nn.placements.Redistribution;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tensor.ShapeException;
 import org.kernbench.torch.Worker;
+import org.kernbench.torch.collective.CollectiveRun;
 import org.kernbench.torch.collective.ReduceKind;
 
 /**
@@ -64,7 +70,7 @@ class PlacedOperationsTest {
   private static final In BIAS = new In(Shape.of(3), 5);
   private static final In TABLE = new In(Shape.of(5, 2), 6);
 
-  private static double[] each(int n, java.util.function.IntToDoubleFunction f) {
+  private static double[] each(int n, IntToDoubleFunction f) {
     return IntStream.range(0, n).mapToDouble(f).toArray();
   }
 
@@ -237,7 +243,7 @@ class PlacedOperationsTest {
       RankGrid grid,
       Case c,
       List<List<Placement>> way,
-      java.util.function.Consumer<DistributedTensor> look) {
+      Consumer<DistributedTensor> look) {
     DeviceMesh mesh = DeviceMesh.create(w.distributed(), grid);
     PlacedOperations operations = new PlacedOperations(w.torch(), mesh);
     List<Placement> whole = grid.shape().stream().<Placement>map(s -> new Replicate()).toList();
@@ -325,5 +331,219 @@ class PlacedOperationsTest {
   void bytes_ofAllOperands_arePredicted() {
     bytesArePredicted(LINE, 1);
     bytesArePredicted(GRID, 11);
+  }
+
+  /** What operations on some operands say about themselves. */
+  private static String explained(RankGrid grid, BiConsumer<Worker, PlacedOperations> program) {
+    String[] text = new String[1];
+    Ranks.run(
+        grid.size(),
+        Mode.TIME,
+        w -> {
+          DeviceMesh mesh = DeviceMesh.create(w.distributed(), grid);
+          PlacedOperations operations = new PlacedOperations(w.torch(), mesh);
+          program.accept(w, operations);
+          text[0] = operations.explain();
+        });
+    return text[0]
+        .replaceAll("PlacedOperationsTest.java:\\d+", "line")
+        .replaceAll("predicted [0-9.]+ ns", "predicted T");
+  }
+
+  private static DistributedTensor placed(
+      Worker w, RankGrid grid, Shape shape, Placement... placements) {
+    return DistributedTensor.distribute(
+        w.torch(),
+        DeviceMesh.create(w.distributed(), grid),
+        new double[(int) shape.elements()],
+        shape,
+        DType.F64,
+        List.of(placements));
+  }
+
+  /** Megatron's pair of layers sends nothing in between; the sum of the second is left to do. */
+  @Test
+  void columnThenRowParallel_sendNothingButTheSum() {
+    RankGrid grid = RankGrid.parse("tp=2");
+    String text =
+        explained(
+            grid,
+            (w, o) -> {
+              DistributedTensor x = placed(w, grid, Shape.of(2, 32), new Replicate());
+              DistributedTensor a = placed(w, grid, Shape.of(32, 64), new Shard(1));
+              DistributedTensor b = placed(w, grid, Shape.of(64, 32), new Shard(0));
+              o.softmax(o.matmul(o.gelu(o.matmul(x, a)), b));
+            });
+    // the sum of 2 x 32 f64 on two ranks by a reduce-scatter: (2 - 1) x 64 x 8 bytes
+    assertThat(text)
+        .isEqualTo(
+            """
+            line: matmul: tp: Replicate, Shard(1) -> Shard(1)
+            line: gelu: tp: Shard(1) -> Shard(1)
+            line: matmul: tp: Shard(1), Shard(0) -> Partial(sum)
+              left in parts: 512 bytes, predicted T, when it is needed
+            line: softmax: tp: Shard(0) -> Shard(0)
+              operand 0: tp: Partial(sum) -> Shard(0): reduce_scatter, 512 bytes
+              sent 512 bytes, predicted T
+            """);
+  }
+
+  /** The smaller operand goes to the larger one. */
+  @Test
+  void matmul_movesTheSmallerOperand() {
+    RankGrid grid = RankGrid.parse("tp=2");
+    for (boolean small : List.of(true, false)) {
+      int rows = small ? 2 : 256;
+      String text =
+          explained(
+              grid,
+              (w, o) -> {
+                DistributedTensor x = placed(w, grid, Shape.of(rows, 16), new Shard(0));
+                o.matmul(x, placed(w, grid, Shape.of(16, 16), new Shard(1)));
+              });
+      assertThat(text)
+          .isEqualTo(
+              small
+                  ? """
+                  line: matmul: tp: Replicate, Shard(1) -> Shard(1)
+                    operand 0: tp: Shard(0) -> Replicate: all_gather, 256 bytes
+                    sent 256 bytes, predicted T
+                  """
+                  : """
+                  line: matmul: tp: Shard(0), Replicate -> Shard(0)
+                    operand 1: tp: Shard(1) -> Replicate: all_gather, 2048 bytes
+                    sent 2048 bytes, predicted T
+                  """);
+    }
+  }
+
+  private static String softmaxOfCutRows(int columns) {
+    RankGrid grid = RankGrid.parse("tp=2");
+    return explained(
+        grid, (w, o) -> o.softmax(placed(w, grid, Shape.of(4, columns), new Shard(1))));
+  }
+
+  /** Over a wide axis that is cut, maxima and sums of rows go about; of a short one rows do. */
+  @Test
+  void softmaxOverACutAxis_sendsTwoNumbersOfARow_ifRowsAreLong() {
+    // all-reduces of 4 f64 each on two ranks: 2 x (2 - 1) x 32 bytes; half of 4 x 64 f64 moves
+    assertThat(softmaxOfCutRows(1 << 16))
+        .isEqualTo(
+            """
+            line: softmax: tp: Shard(1) -> Shard(1)
+              maxima: tp: Partial(max) -> Replicate: all_reduce, 64 bytes
+              sums: tp: Partial(sum) -> Replicate: all_reduce, 64 bytes
+              sent 128 bytes, predicted T
+            """);
+    assertThat(softmaxOfCutRows(64))
+        .isEqualTo(
+            """
+            line: softmax: tp: Shard(0) -> Shard(0)
+              operand 0: tp: Shard(1) -> Shard(0): all_to_all, 1024 bytes
+              sent 1024 bytes, predicted T
+            """);
+  }
+
+  /** What collectives take in simulated time. */
+  private static long simulatedPs(RankGrid grid, BiConsumer<Worker, PlacedOperations> program) {
+    return Ranks.run(
+            grid.size(),
+            Mode.TIME,
+            w ->
+                program.accept(
+                    w, new PlacedOperations(w.torch(), DeviceMesh.create(w.distributed(), grid))))
+        .stream()
+        .mapToLong(CollectiveRun::durationPs)
+        .sum();
+  }
+
+  /** The way that is chosen is the quicker one in simulation too, where they are far apart. */
+  @Test
+  void chosenWay_isTheQuickerOneInSimulation() {
+    RankGrid grid = RankGrid.parse("tp=2");
+    for (int columns : List.of(64, 1 << 16)) {
+      Shape shape = Shape.of(4, columns);
+      long chosen = simulatedPs(grid, (w, o) -> o.softmax(placed(w, grid, shape, new Shard(1))));
+      long rows =
+          simulatedPs(
+              grid,
+              (w, o) ->
+                  o.softmax(
+                      placed(w, grid, shape, new Shard(1)).redistribute(List.of(new Shard(0)))));
+      long numbers =
+          simulatedPs(
+              grid,
+              (w, o) -> {
+                placed(w, grid, Shape.of(4), new Partial(ReduceKind.MAX))
+                    .redistribute(List.of(new Replicate()));
+                placed(w, grid, Shape.of(4), SUM).redistribute(List.of(new Replicate()));
+              });
+      if (columns == 64) {
+        assertThat(chosen).isEqualTo(rows).isLessThan(numbers);
+      } else {
+        assertThat(chosen).isLessThan(rows);
+      }
+    }
+  }
+
+  /** A redistribution takes no less than its prediction, which is of the way alone. */
+  @Test
+  void predictedTime_isALowerBound() {
+    RankGrid grid = RankGrid.parse("tp=4");
+    List<List<Placement>> ways =
+        List.of(
+            List.of(new Shard(0), new Replicate()),
+            List.of(SUM, new Replicate()),
+            List.of(SUM, new Shard(0)),
+            List.of(new Shard(0), new Shard(1)));
+    for (List<Placement> way : ways) {
+      for (int rows : List.of(4, 8192)) {
+        long[] predicted = new long[1];
+        long simulated =
+            simulatedPs(
+                grid,
+                (w, o) -> {
+                  DeviceMesh mesh = DeviceMesh.create(w.distributed(), grid);
+                  DistributedTensor x = placed(w, grid, Shape.of(rows, 64), way.getFirst());
+                  List<Placement> to = List.of(way.getLast());
+                  predicted[0] = mesh.predictedPs(w.torch(), x.plan(to));
+                  x.redistribute(to);
+                });
+        assertThat(predicted[0]).as("%s, %d rows", way, rows).isPositive().isLessThan(simulated);
+      }
+    }
+  }
+
+  @Test
+  void operandsThatDoNotFit_areNamed() {
+    RankGrid grid = RankGrid.parse("tp=2");
+    explained(
+        grid,
+        (w, o) -> {
+          DistributedTensor a = placed(w, grid, Shape.of(2, 3), new Replicate());
+          assertThatThrownBy(() -> o.matmul(a, a))
+              .isInstanceOf(ShapeException.class)
+              .hasMessage("matmul of [2, 3] and [2, 3]; expected [..., m, k] and [k, n]");
+          assertThatThrownBy(() -> o.embedding(a, new int[] {2}))
+              .hasMessage("row 2 of [2, 3]; expected 0 to below 2");
+          assertThatThrownBy(() -> o.addBias(a, a))
+              .hasMessage("addBias of [2, 3] with [2, 3]; expected a vector of 3");
+        });
+  }
+
+  @Test
+  void plans_nameTheLineThatAsked() {
+    RankGrid grid = RankGrid.parse("tp=2");
+    Ranks.run(
+        2,
+        Mode.TIME,
+        w -> {
+          PlacedOperations o =
+              new PlacedOperations(w.torch(), DeviceMesh.create(w.distributed(), grid));
+          int here = new Throwable().getStackTrace()[0].getLineNumber();
+          o.relu(placed(w, grid, Shape.of(2, 3), SUM));
+          assertThat(o.plans().getFirst().line())
+              .isEqualTo("PlacedOperationsTest.java:" + (here + 1));
+        });
   }
 }

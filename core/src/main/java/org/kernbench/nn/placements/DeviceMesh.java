@@ -6,6 +6,7 @@ import org.kernbench.nn.parallel.HyperCommGrid;
 import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.torch.Distributed;
 import org.kernbench.torch.ProcessGroup;
+import org.kernbench.torch.Torch;
 
 /** Ranks in named dimensions, and the groups of one of them along each ({@code DeviceMesh}). */
 public final class DeviceMesh {
@@ -40,6 +41,14 @@ public final class DeviceMesh {
   /** The ranks that differ from this one in a dimension only. */
   public ProcessGroup group(int dimension) {
     return groups.get(dimension);
+  }
+
+  /**
+   * How long a redistribution by rings takes, from the routes between the ranks: kernels, launches
+   * and others on the way are not in it.
+   */
+  public long predictedPs(Torch torch, Redistribution plan) {
+    return new MeshPace(torch.machine(), this).ps(plan);
   }
 
   /** Lead PEs of the ranks of each group along a dimension, of all ranks of the mesh. */

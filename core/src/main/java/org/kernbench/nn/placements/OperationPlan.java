@@ -15,6 +15,8 @@ import java.util.function.Function;
  * @param rules one for each dimension
  * @param moves what is sent, in order; none if nothing needs to be
  * @param result how the result lies
+ * @param later what the sums will take that the result is left in parts of: counted when rules are
+ *     compared, for somebody has to form them, but not sent here
  */
 public record OperationPlan(
     String operation,
@@ -22,13 +24,14 @@ public record OperationPlan(
     List<String> mesh,
     List<ShardingRule> rules,
     List<Move> moves,
-    List<Placement> result) {
+    List<Placement> result,
+    Move later) {
   /**
    * A redistribution that nobody asked for.
    *
    * @param what is moved, for example {@code operand 1}
    * @param steps that it takes
-   * @param predictedPs at the least, from the routes between the ranks alone
+   * @param predictedPs from the routes between the ranks alone
    */
   public record Move(String what, Redistribution steps, long predictedPs) {}
 
@@ -45,7 +48,7 @@ public record OperationPlan(
     return moves.stream().mapToLong(move -> move.steps.bytes()).sum();
   }
 
-  /** The least time that takes. */
+  /** The time that takes, from the routes between the ranks alone. */
   public long predictedPs() {
     return moves.stream().mapToLong(Move::predictedPs).sum();
   }
@@ -54,12 +57,22 @@ public record OperationPlan(
     return moves.stream().mapToInt(move -> move.steps.steps().size()).sum();
   }
 
-  /** Whether it takes less time than another; else fewer bytes, else fewer steps. */
+  private long allPs() {
+    return predictedPs() + later.predictedPs;
+  }
+
+  private long allBytes() {
+    return bytes() + later.steps.bytes();
+  }
+
+  /** Whether all takes less time than with another; else fewer bytes, else fewer steps now. */
   private boolean isBetterThan(OperationPlan other) {
-    if (predictedPs() != other.predictedPs()) {
-      return predictedPs() < other.predictedPs();
+    if (allPs() != other.allPs()) {
+      return allPs() < other.allPs();
     }
-    return bytes() != other.bytes() ? bytes() < other.bytes() : changes() < other.changes();
+    return allBytes() != other.allBytes()
+        ? allBytes() < other.allBytes()
+        : changes() < other.changes();
   }
 
   /**
@@ -105,7 +118,15 @@ public record OperationPlan(
     if (!moves.isEmpty()) {
       out.append(
           String.format(
-              Locale.ROOT, "  sent %d bytes, at least %.3f ns\n", bytes(), predictedPs() / 1e3));
+              Locale.ROOT, "  sent %d bytes, predicted %.3f ns\n", bytes(), predictedPs() / 1e3));
+    }
+    if (later.steps.bytes() > 0) {
+      out.append(
+          String.format(
+              Locale.ROOT,
+              "  left in parts: %d bytes, predicted %.3f ns, when it is needed\n",
+              later.steps.bytes(),
+              later.predictedPs / 1e3));
     }
     return out.toString();
   }

@@ -242,7 +242,7 @@ public final class PlacedOperations {
             List<Placement> parts = statAt(at, rows, op);
             add(moves, op == ReduceKind.MAX ? "maxima" : "sums", rows, x, parts, met(parts));
           }
-          return plan("softmax", line, rules, moves);
+          return plan("softmax", line, rules, moves, x.shape(), x);
         });
   }
 
@@ -373,7 +373,9 @@ public final class PlacedOperations {
     String line = line();
     OperationPlan plan =
         OperationPlan.best(
-            table, mesh.sizes().size(), rules -> plan(name, line, rules, moves(in, rules)));
+            table,
+            mesh.sizes().size(),
+            rules -> plan(name, line, rules, moves(in, rules), whole, in.getFirst()));
     plans.add(plan);
     List<Operand> operands =
         IntStream.range(0, in.size()).mapToObj(i -> operand(in.get(i), plan.wanted(i))).toList();
@@ -399,9 +401,34 @@ public final class PlacedOperations {
     return new DistributedTensor(torch, mesh, whole, like.dtype(), at, made, local);
   }
 
-  private OperationPlan plan(String name, String line, List<ShardingRule> rules, List<Move> moves) {
+  private OperationPlan plan(
+      String name,
+      String line,
+      List<ShardingRule> rules,
+      List<Move> moves,
+      Shape whole,
+      DistributedTensor like) {
     List<Placement> result = rules.stream().map(ShardingRule::result).toList();
-    return new OperationPlan(name, line, mesh.names(), rules, moves, result);
+    List<Placement> summed = summed(result, whole);
+    int width = like.dtype().sizeBytes();
+    Redistribution steps = Redistribution.plan(mesh.sizes(), whole, width, result, summed);
+    Move later = new Move("result", steps, pace.ps(steps));
+    return new OperationPlan(name, line, mesh.names(), rules, moves, result, later);
+  }
+
+  /** The cheapest way to lie that is not in parts: an axis that nobody cuts is, if there is one. */
+  private static List<Placement> summed(List<Placement> result, Shape whole) {
+    List<Placement> summed = new ArrayList<>(result);
+    for (int i = 0; i < summed.size(); i++) {
+      if (summed.get(i) instanceof Partial) {
+        Placement free = new Replicate();
+        for (int axis = whole.rank() - 1; axis >= 0; axis--) {
+          free = summed.contains(new Shard(axis)) ? free : new Shard(axis);
+        }
+        summed.set(i, free);
+      }
+    }
+    return summed;
   }
 
   private List<Move> moves(List<DistributedTensor> in, List<ShardingRule> rules) {
