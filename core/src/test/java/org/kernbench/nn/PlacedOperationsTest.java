@@ -417,6 +417,29 @@ class PlacedOperationsTest {
     }
   }
 
+  /**
+   * To cut both operands over k would send half as much, 2 x 3/4 of one of them instead of 3, but
+   * leave a sum that takes 3 more.
+   */
+  @Test
+  void matmul_countsTheSumThatItWouldLeave() {
+    RankGrid grid = RankGrid.parse("tp=4");
+    String text =
+        explained(
+            grid,
+            (w, o) -> {
+              DistributedTensor x = placed(w, grid, Shape.of(256, 256), new Shard(0));
+              o.matmul(x, placed(w, grid, Shape.of(256, 256), new Shard(1)));
+            });
+    assertThat(text)
+        .isEqualTo(
+            """
+            line: matmul: tp: Shard(0), Replicate -> Shard(0)
+              operand 1: tp: Shard(1) -> Replicate: all_gather, 1572864 bytes
+              sent 1572864 bytes, predicted T
+            """);
+  }
+
   private static String softmaxOfCutRows(int columns) {
     RankGrid grid = RankGrid.parse("tp=2");
     return explained(
