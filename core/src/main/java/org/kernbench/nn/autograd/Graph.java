@@ -557,6 +557,19 @@ public final class Graph implements AutoCloseable {
   }
 
   /**
+   * The same inside each of several documents that follow each other in one sequence: a query sees
+   * the keys at its own and earlier positions of its own document. Tiles of two documents are not
+   * computed.
+   *
+   * @param documents which positions belong together, the same ones in all samples
+   */
+  public Variable attention(
+      Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt, Documents documents) {
+    Attention attention = Attention.of(this, q, k, v, size, qAt, kAt);
+    return attention.apply(q, k, v, attention.positions(qAt, documents), attention.positions(kAt));
+  }
+
+  /**
    * Rotary embedding: turns each pair {@code (i, i + turned/2)} of the last elements of every head
    * by the angle {@code position base^(-2 i / turned)}.
    *
