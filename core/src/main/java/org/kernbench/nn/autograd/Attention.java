@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.HeadRows;
+import org.kernbench.nn.parallel.Documents;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;

@@ -11,6 +11,7 @@ import java.util.function.Supplier;
 import org.kernbench.device.Launch;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.parallel.Documents;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;

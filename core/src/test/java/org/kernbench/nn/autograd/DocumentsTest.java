@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machines;
 import org.kernbench.nn.Ranks;
+import org.kernbench.nn.parallel.Documents;
 import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -153,14 +154,14 @@ class DocumentsTest {
           ranks,
           Mode.VALUES,
           w -> {
-            SequencePart part = new SequencePart(n, ranks, w.rank());
+            SequencePart part = new SequencePart(n, ranks, w.rank()).ofDocuments(documents);
             int[] at = part.own();
             try (Graph g = Graph.of(w.torch())) {
               Shape shape = Shape.of(at.length, 1, SIZE);
               List<Variable> v = inputs(w, g, x, at, shape);
               Variable y =
                   new RingAttention(g, w.distributed().world(), part)
-                      .apply(v.get(0), v.get(1), v.get(2), SIZE, at, documents);
+                      .apply(v.get(0), v.get(1), v.get(2), SIZE, at);
               double[][] own = withGradients(g, v, y, rows(grad, at), shape);
               for (int i = 0; i < 4; i++) {
                 assertThat(own[i])

@@ -1,4 +1,4 @@
-package org.kernbench.nn.autograd;
+package org.kernbench.nn.parallel;
 
 import java.util.Arrays;
 import java.util.List;
@@ -54,6 +54,14 @@ public record Documents(List<Integer> cumulative) {
           int index = Arrays.binarySearch(begins, at);
           return begins[index >= 0 ? index : -index - 2];
         })
+        .toArray();
+  }
+
+  /** The last positions of the documents that these belong to. */
+  public int[] ends(int[] positions) {
+    int[] starts = starts(positions);
+    return Arrays.stream(starts)
+        .map(start -> cumulative.get(cumulative.indexOf(start) + 1) - 1)
         .toArray();
   }
 
