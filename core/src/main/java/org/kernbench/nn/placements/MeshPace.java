@@ -53,7 +53,8 @@ final class MeshPace {
   /** If each rank sends so many bytes, to each other as many. */
   private long exchangePs(int dimension, int ranks, long bytes) {
     long piece = Math.ceilDiv(bytes, (long) ranks - 1);
-    long port = slowest(dimension, 1, r -> r.latencyPs() + r.injection().durationPs(bytes));
+    long port =
+        slowest(dimension, 1, r -> r.latencyPs() + machine.specOf(r.first()).durationPs(bytes));
     long furthest = 0;
     for (int distance = 1; distance < ranks; distance++) {
       furthest = Math.max(furthest, slowest(dimension, distance, r -> r.alonePs(piece)));
