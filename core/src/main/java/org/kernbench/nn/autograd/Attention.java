@@ -99,7 +99,7 @@ final class Attention implements Dependent {
     return apply(q, k, v, positions(qAt), positions(kAt));
   }
 
-  /** The same. */
+  /** One call with positions that are on the device already. */
   Variable apply(Variable q, Variable k, Variable v, Positions queries, Positions keys) {
     HeadRows kRows =
         keys(k.value(), keys.count()).gathered(compute, graph.name("keys-by-head"), false);

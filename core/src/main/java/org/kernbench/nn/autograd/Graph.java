@@ -561,7 +561,7 @@ public final class Graph implements AutoCloseable {
   }
 
   /**
-   * The same inside each of several documents that follow each other in one sequence: a query sees
+   * Attention inside each of several documents that follow each other in one sequence: a query sees
    * the keys at its own and earlier positions of its own document. Tiles of two documents are not
    * computed.
    *

@@ -21,10 +21,11 @@ public record Documents(List<Integer> cumulative) {
     }
     if (!fits) {
       throw new ShapeException(
-          "documents "
-              + cumulative
-              + "; expected where each begins, from 0 on ascending, and the length of all, as [0,"
-              + " 3, 7]");
+          """
+          documents %s; expected where each begins, from 0 on ascending, and the length of all, \
+          as [0, 3, 7]\
+          """
+              .formatted(cumulative));
     }
   }
 

@@ -29,11 +29,8 @@ public record SequencePart(
     }
     if (documents.isPresent() && documents.orElseThrow().length() != sequence) {
       throw new ShapeException(
-          "documents of "
-              + documents.orElseThrow().length()
-              + " positions in all in a sequence of "
-              + sequence
-              + "; expected as many");
+          "documents of %d positions in all in a sequence of %d; expected as many"
+              .formatted(documents.orElseThrow().length(), sequence));
     }
   }
 
@@ -52,7 +49,7 @@ public record SequencePart(
     return new SequencePart(sequence, ranks, rank, first, further, documents);
   }
 
-  /** The same part of a packed sequence: attention stays inside of each document. */
+  /** This part of a packed sequence: attention stays inside of each document. */
   public SequencePart ofDocuments(Documents packed) {
     return new SequencePart(sequence, ranks, rank, firstSample, apart, Optional.of(packed));
   }

@@ -69,7 +69,7 @@ final class LocalKernels {
     return y;
   }
 
-  /** The same with one number for each row. */
+  /** Rows of a tensor, each by itself, with one number for each row. */
   Tensor rowsWith(String name, Tensor x, List<Tensor> stats, RowFormula formula) {
     Tensor y = compute.empty(name, x.shape(), x.dtype());
     if (x.shape().elements() > 0) {

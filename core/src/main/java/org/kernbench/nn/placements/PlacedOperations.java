@@ -44,7 +44,7 @@ public final class PlacedOperations {
     return Collections.unmodifiableList(plans);
   }
 
-  /** The same as text: lines of the program, rules, what was moved without being asked for. */
+  /** The plans as text: lines of the program, rules, what was moved without being asked for. */
   public String explain() {
     StringBuilder out = new StringBuilder();
     plans.forEach(plan -> out.append(plan.text()));
@@ -313,7 +313,7 @@ public final class PlacedOperations {
     return run("transpose", rules, List.of(a), whole, (l, x, r) -> l.transpose(x.getFirst()));
   }
 
-  /** The same elements, row-major, in another shape. */
+  /** A copy of the elements, row-major, in another shape. */
   public DistributedTensor reshape(DistributedTensor a, Shape to) {
     if (a.shape().elements() != to.elements()) {
       throw new ShapeException("reshape of " + a.shape() + " to " + to + ": other elements");

@@ -22,8 +22,7 @@ public record ShardingRule(List<Placement> operands, Placement result) {
 
   @Override
   public String toString() {
-    return operands.stream().map(Object::toString).collect(Collectors.joining(", "))
-        + " -> "
-        + result;
+    String from = operands.stream().map(Object::toString).collect(Collectors.joining(", "));
+    return "%s -> %s".formatted(from, result);
   }
 }

@@ -114,8 +114,8 @@ public final class ShardingRules {
   }
 
   /**
-   * The same elements in another shape. An axis can stay cut if one of the new shape begins where
-   * it does, and either is as long, or all ranks together divide both.
+   * A view of the elements in another shape. An axis can stay cut if one of the new shape begins
+   * where it does, and either is as long, or all ranks together divide both.
    *
    * @param ranks of the whole mesh
    */
