@@ -29,7 +29,7 @@ public record SequencePart(
     }
     if (documents.isPresent() && documents.orElseThrow().length() != sequence) {
       throw new ShapeException(
-          "documents of %d positions in all in a sequence of %d; expected as many"
+          "documents of %s positions in all in a sequence of %s; expected as many"
               .formatted(documents.orElseThrow().length(), sequence));
     }
   }

@@ -335,7 +335,7 @@ public final class PlacedOperations {
     int last = x.shape().dim(x.shape().rank() - 1);
     if (!row.shape().equals(Shape.of(last))) {
       throw new ShapeException(
-          "%s of %s with %s; expected a vector of %d"
+          "%s of %s with %s; expected a vector of %s"
               .formatted(name, x.shape(), row.shape(), last));
     }
   }
