@@ -8,11 +8,11 @@
  *
  * Run:      scripts/run-java examples/PlacedOperators.java
  * Expected: (checked by ExamplesTest)
- *   PlacedOperators.java:60: matmul: tp: Replicate, Shard(1) -> Shard(1); dp: Shard(0), Replicate -> Shard(0)
- *   PlacedOperators.java:60: gelu: tp: Shard(1) -> Shard(1); dp: Shard(0) -> Shard(0)
- *   PlacedOperators.java:60: matmul: tp: Shard(1), Shard(0) -> Partial(sum); dp: Shard(0), Replicate -> Shard(0)
+ *   PlacedOperators.java:62: matmul: tp: Replicate, Shard(1) -> Shard(1); dp: Shard(0), Replicate -> Shard(0)
+ *   PlacedOperators.java:62: gelu: tp: Shard(1) -> Shard(1); dp: Shard(0) -> Shard(0)
+ *   PlacedOperators.java:62: matmul: tp: Shard(1), Shard(0) -> Partial(sum); dp: Shard(0), Replicate -> Shard(0)
  *     left in parts: 1024 bytes, predicted 281.280 ns, when it is needed
- *   PlacedOperators.java:61: softmax: tp: Replicate -> Replicate; dp: Shard(0) -> Shard(0)
+ *   PlacedOperators.java:63: softmax: tp: Replicate -> Replicate; dp: Shard(0) -> Shard(0)
  *     operand 0: tp: Partial(sum) -> Replicate: all_reduce, 2048 bytes
  *     sent 2048 bytes, predicted 562.560 ns
  *   lies as [Replicate, Shard(0)]; 8 rows sum to 8
