@@ -170,15 +170,16 @@ final class Members {
   Connected connected(Lane lane) {
     Connected known = lanes.get(lane);
     if (known == null) {
-      List<Pe> leads = new ArrayList<>(ranks.length);
-      for (int rank : ranks) {
-        leads.add(lane.on(session.device(rank)));
-      }
-      leads = List.copyOf(leads);
+      List<Pe> leads = pes(lane);
       known = new Connected(leads, backend.connect(leads));
       lanes.put(lane, known);
     }
     return known;
+  }
+
+  /** The PE of each member at a place of its device. */
+  List<Pe> pes(Lane lane) {
+    return Arrays.stream(ranks).mapToObj(rank -> lane.on(session.device(rank))).toList();
   }
 
   /** All have come: hands the collective to the device. */

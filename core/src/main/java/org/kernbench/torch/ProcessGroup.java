@@ -3,6 +3,7 @@ package org.kernbench.torch;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.ReduceKind;
@@ -93,6 +94,11 @@ public final class ProcessGroup {
   /** The number in this group of a global rank; -1 if it is not in it. */
   public int groupRank(int globalRank) {
     return members.member(globalRank);
+  }
+
+  /** The lead PE of each member, which stands for it in estimates of what it costs to send. */
+  public List<Pe> leadPes() {
+    return members.pes(Lane.LEAD);
   }
 
   /** Name of the algorithm that performs all-reduces on the lead PEs. */

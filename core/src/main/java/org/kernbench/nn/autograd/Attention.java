@@ -2,8 +2,10 @@ package org.kernbench.nn.autograd;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.HeadRows;
+import org.kernbench.nn.parallel.Documents;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
@@ -94,12 +96,15 @@ final class Attention implements Dependent {
 
   /** One call over all keys, as an operation of the graph. */
   Variable apply(Variable q, Variable k, Variable v, int[] qAt, int[] kAt) {
-    Positions queries = positions(qAt);
-    Positions keys = positions(kAt);
+    return apply(q, k, v, positions(qAt), positions(kAt));
+  }
+
+  /** One call with positions that are on the device already. */
+  Variable apply(Variable q, Variable k, Variable v, Positions queries, Positions keys) {
     HeadRows kRows =
-        keys(k.value(), kAt.length).gathered(compute, graph.name("keys-by-head"), false);
+        keys(k.value(), keys.count()).gathered(compute, graph.name("keys-by-head"), false);
     HeadRows vRows =
-        values(v.value(), kAt.length).gathered(compute, graph.name("values-by-head"), false);
+        values(v.value(), keys.count()).gathered(compute, graph.name("values-by-head"), false);
     kRows.leaveTo(compute);
     vRows.leaveTo(compute);
     Partial result = forward(q.value(), kRows, vRows, queries, keys, q.dtype());
@@ -140,14 +145,38 @@ final class Attention implements Dependent {
    */
   record Partial(Tensor output, Tensor logSum) {}
 
-  /** Positions on the device, and on the host to know which tiles the mask leaves out. */
-  record Positions(int[] host, Tensor device) {
+  /**
+   * Positions on the device, and on the host to know which tiles the mask leaves out.
+   *
+   * @param from the first position that each of these, of queries, sees; empty if all see from the
+   *     beginning
+   */
+  record Positions(int[] host, Tensor device, Optional<Positions> from) {
     int count() {
       return host.length;
+    }
+
+    /** The first key that a query sees. */
+    int from(int query) {
+      return from.isEmpty() ? Integer.MIN_VALUE : from.orElseThrow().host[query];
+    }
+
+    /** What a kernel reads of it. */
+    List<Tensor> tensors() {
+      return from.isEmpty() ? List.of(device) : List.of(device, from.orElseThrow().device);
     }
   }
 
   Positions positions(int[] of) {
+    return positions(of, Optional.empty());
+  }
+
+  /** Positions of queries that see keys of their own document only. */
+  Positions positions(int[] of, Documents documents) {
+    return positions(of, Optional.of(positions(documents.starts(of))));
+  }
+
+  private Positions positions(int[] of, Optional<Positions> from) {
     int[] host = of.clone();
     return new Positions(
         host,
@@ -157,7 +186,8 @@ final class Attention implements Dependent {
                 graph.name("positions"),
                 Shape.of(host.length),
                 DType.I32,
-                () -> Arrays.stream(host).asDoubleStream().toArray())));
+                () -> Arrays.stream(host).asDoubleStream().toArray())),
+        from);
   }
 
   // ---- tiles ----
@@ -190,14 +220,16 @@ final class Attention implements Dependent {
 
   /** Some queries and some keys. */
   private record Tile(Positions q, int row, int rows, Positions k, int key, int keys) {
-    /** Whether a query sees a key. */
+    /** Whether a query sees a key; of queries that are no neighbours, whether one might. */
     boolean seesAny() {
       int latest = Integer.MIN_VALUE;
+      int from = Integer.MAX_VALUE;
       for (int i = row; i < row + rows; i++) {
         latest = Math.max(latest, q.host[i]);
+        from = Math.min(from, q.from(i));
       }
       for (int j = key; j < key + keys; j++) {
-        if (k.host[j] <= latest) {
+        if (k.host[j] <= latest && k.host[j] >= from) {
           return true;
         }
       }
@@ -207,11 +239,13 @@ final class Attention implements Dependent {
     /** Whether every query sees every key. */
     boolean seesAll() {
       int earliest = Integer.MAX_VALUE;
+      int from = Integer.MIN_VALUE;
       for (int i = row; i < row + rows; i++) {
         earliest = Math.min(earliest, q.host[i]);
+        from = Math.max(from, q.from(i));
       }
       for (int j = key; j < key + keys; j++) {
-        if (k.host[j] > earliest) {
+        if (k.host[j] > earliest || k.host[j] < from) {
           return false;
         }
       }
@@ -229,7 +263,12 @@ final class Attention implements Dependent {
       }
       Value queryAt = at(tl, q, row, rows).reshape(rows, 1);
       Value keyAt = at(tl, k, key, keys).reshape(1, keys);
-      return tl.where(keyAt.le(queryAt), scores, Double.NEGATIVE_INFINITY);
+      Value past = tl.where(keyAt.le(queryAt), scores, Double.NEGATIVE_INFINITY);
+      if (q.from.isEmpty()) {
+        return past;
+      }
+      Value from = at(tl, q.from.orElseThrow(), row, rows).reshape(rows, 1);
+      return tl.where(keyAt.ge(from), past, Double.NEGATIVE_INFINITY);
     }
   }
 
@@ -254,11 +293,16 @@ final class Attention implements Dependent {
     int[] keys = kAt.host.clone();
     Arrays.sort(keys);
     long pairs = 0;
-    for (int at : qAt.host) {
-      int index = Arrays.binarySearch(keys, at + 1);
-      pairs += index >= 0 ? index : -index - 1;
+    for (int i = 0; i < qAt.count(); i++) {
+      pairs += Math.max(0, before(keys, qAt.host[i] + 1) - before(keys, qAt.from(i)));
     }
     return (double) pairs * heads.batch * heads.queryHeads;
+  }
+
+  /** How many sorted numbers are less than one. */
+  private static int before(int[] sorted, int than) {
+    int index = Arrays.binarySearch(sorted, than);
+    return index >= 0 ? index : -index - 1;
   }
 
   // ---- forward ----
@@ -297,7 +341,7 @@ final class Attention implements Dependent {
         graph.name("attention"),
         compute.places(),
         List.of(out, logSum),
-        all(List.of(q, qAt.device, kAt.device), kRows.tensors(), vRows.tensors()),
+        all(List.of(q), qAt.tensors(), kAt.tensors(), kRows.tensors(), vRows.tensors()),
         (tl, place, places) ->
             HeadRows.deal(
                 compute.mesh(),
@@ -561,7 +605,8 @@ final class Attention implements Dependent {
       implements AutoCloseable {
     List<Tensor> tensors() {
       return all(
-          List.of(qAt.device, kAt.device),
+          qAt.tensors(),
+          kAt.tensors(),
           q.tensors(),
           k.tensors(),
           v.tensors(),

@@ -11,6 +11,7 @@ import java.util.function.Supplier;
 import org.kernbench.device.Launch;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.parallel.Documents;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -557,6 +558,19 @@ public final class Graph implements AutoCloseable {
    */
   public Variable attention(Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
     return Attention.of(this, q, k, v, size, qAt, kAt).apply(q, k, v, qAt, kAt);
+  }
+
+  /**
+   * Attention inside each of several documents that follow each other in one sequence: a query sees
+   * the keys at its own and earlier positions of its own document. Tiles of two documents are not
+   * computed.
+   *
+   * @param documents which positions belong together, the same ones in all samples
+   */
+  public Variable attention(
+      Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt, Documents documents) {
+    Attention attention = Attention.of(this, q, k, v, size, qAt, kAt);
+    return attention.apply(q, k, v, attention.positions(qAt, documents), attention.positions(kAt));
   }
 
   /**

@@ -54,7 +54,10 @@ public final class RingAttention {
   /** Attention as an operation of the graph; operands and shapes as {@link Graph#attention}. */
   public Variable apply(Variable q, Variable k, Variable v, int size, int[] at) {
     Attention attention = Attention.of(graph, q, k, v, size, at, at);
-    Positions queries = attention.positions(at);
+    Positions queries =
+        part.documents()
+            .map(documents -> attention.positions(at, documents))
+            .orElseGet(() -> attention.positions(at));
     Partial all = forward(attention, q, new Pair(k.value(), v.value()), queries);
     Tensor output = attention.as(q, all.output());
     return graph.record(

@@ -70,7 +70,7 @@ public final class SelfAttention implements Module {
    */
   public Variable forward(Graph graph, Variable x, SequencePart part) {
     int[] at = graph.recipe().positions(part);
-    Projections.Projected to = projections.of(graph, x, at);
+    Projections.Projected to = projections.of(graph, x, part.counted(at));
     Variable y = attend(graph, to.q(), to.k(), to.v(), seen(at, part), part);
     return output.forward(graph, y);
   }
@@ -96,8 +96,18 @@ public final class SelfAttention implements Module {
     seeGathered(graph, "key", k, allK);
     seeGathered(graph, "value", v, allV);
     try (Graph.Section section = graph.section(name)) {
-      return graph.attention(q, allK, allV, size, seen, part.all());
+      return attention(graph, q, allK, allV, seen, part);
     }
+  }
+
+  /** Of queries to the keys of all positions. */
+  private Variable attention(
+      Graph graph, Variable q, Variable k, Variable v, int[] seen, SequencePart part) {
+    int size = config.headSize();
+    int[] all = part.all();
+    return part.documents()
+        .map(packed -> graph.attention(q, k, v, size, seen, all, packed))
+        .orElseGet(() -> graph.attention(q, k, v, size, seen, all));
   }
 
   private static boolean exchangesHeads(ParallelLayout layout) {
@@ -117,9 +127,7 @@ public final class SelfAttention implements Module {
     Variable y;
     try (Graph.Section section = graph.section(name)) {
       int[] at = part.all();
-      y =
-          graph.attention(
-              some.get(0), some.get(1), some.get(2), config.headSize(), seen(at, part), at);
+      y = attention(graph, some.get(0), some.get(1), some.get(2), seen(at, part), part);
     }
     try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {
       return Exchange.apply(graph, Mapping.HIDDEN_TO_SEQUENCE, y, layout.cp());
@@ -134,11 +142,12 @@ public final class SelfAttention implements Module {
 
   /** The last position that each query sees. */
   private int[] seen(int[] at, SequencePart part) {
-    int[] last = at.clone();
-    if (!config.style().isCausal()) {
-      Arrays.fill(last, part.sequence() - 1);
+    if (config.style().isCausal()) {
+      return at.clone();
     }
-    return last;
+    int[] last = new int[at.length];
+    Arrays.fill(last, part.sequence() - 1);
+    return part.documents().map(packed -> packed.ends(at)).orElse(last);
   }
 
   @Override

@@ -151,7 +151,7 @@ public final class TransformerStage implements Module {
     if (positions == null) {
       return x;
     }
-    int[] at = graph.recipe().positions(part);
+    int[] at = part.counted(graph.recipe().positions(part));
     int rows = x.rows();
     int first = layout.sequenceParallel() ? layout.tp().rank() * rows : 0;
     int[] own = new int[rows];

@@ -1,5 +1,6 @@
 package org.kernbench.nn.parallel;
 
+import java.util.Optional;
 import org.kernbench.tensor.ShapeException;
 
 /**
@@ -12,8 +13,10 @@ import org.kernbench.tensor.ShapeException;
  * @param rank in it
  * @param firstSample number of the first sample in the whole batch
  * @param apart by how much that number is higher on the next data-parallel rank
+ * @param documents that the sequence consists of, if attention is to stay inside of each
  */
-public record SequencePart(int sequence, int ranks, int rank, int firstSample, int apart) {
+public record SequencePart(
+    int sequence, int ranks, int rank, int firstSample, int apart, Optional<Documents> documents) {
   /** Checks that the sequence can be cut. */
   public SequencePart {
     if (ranks > 1 && sequence % (2 * ranks) != 0) {
@@ -24,11 +27,16 @@ public record SequencePart(int sequence, int ranks, int rank, int firstSample, i
           """
               .formatted(sequence, ranks, 2 * ranks));
     }
+    if (documents.isPresent() && documents.orElseThrow().length() != sequence) {
+      throw new ShapeException(
+          "documents of %s positions in all in a sequence of %s; expected as many"
+              .formatted(documents.orElseThrow().length(), sequence));
+    }
   }
 
   /** A part of samples that nobody numbers: the first is 0. */
   public SequencePart(int sequence, int ranks, int rank) {
-    this(sequence, ranks, rank, 0, 0);
+    this(sequence, ranks, rank, 0, 0, Optional.empty());
   }
 
   /**
@@ -38,7 +46,17 @@ public record SequencePart(int sequence, int ranks, int rank, int firstSample, i
    * @param further by how much that number is higher on the next data-parallel rank
    */
   public SequencePart ofSamples(int first, int further) {
-    return new SequencePart(sequence, ranks, rank, first, further);
+    return new SequencePart(sequence, ranks, rank, first, further, documents);
+  }
+
+  /** This part of a packed sequence: attention stays inside of each document. */
+  public SequencePart ofDocuments(Documents packed) {
+    return new SequencePart(sequence, ranks, rank, firstSample, apart, Optional.of(packed));
+  }
+
+  /** Positions as the model counts them: from the beginning of each document. */
+  public int[] counted(int[] positions) {
+    return documents.map(packed -> packed.within(positions)).orElse(positions);
   }
 
   /** Positions that this rank holds, in its order. */

@@ -29,7 +29,8 @@ public final class DistributedTensor implements AutoCloseable {
   private final List<Tensor> owned;
   private final Tensor local;
 
-  private DistributedTensor(
+  /** Takes care of what is owned; the local part is one of these or a view of one. */
+  DistributedTensor(
       Torch torch,
       DeviceMesh mesh,
       Shape whole,
@@ -68,6 +69,16 @@ public final class DistributedTensor implements AutoCloseable {
         new DistributedTensor(torch, mesh, whole, dtype, all, owned, first)) {
       return everywhere.redistribute(placements);
     }
+  }
+
+  /** Of the whole. */
+  public Shape shape() {
+    return whole;
+  }
+
+  /** Of each element. */
+  public DType dtype() {
+    return dtype;
   }
 
   /** How it lies. */

@@ -1,6 +1,7 @@
 package org.kernbench.nn.placements;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -18,12 +19,16 @@ import org.kernbench.torch.collective.ReduceKind;
  * with the bytes that all ranks together send, at the least that any algorithm needs.
  *
  * <p>An axis that several dimensions cut is cut by the first of them first. So before one of them
- * changes, those behind it that cut the same axis are gathered, and cut again at the end.
+ * changes, those behind it that cut the same axis are gathered, and cut again at the end. The other
+ * dimensions change in the order that sends least.
  *
  * @param steps in order; none if nothing changes
  */
 public record Redistribution(List<Step> steps) {
   private static final Replicate WHOLE = new Replicate();
+
+  /** Dimensions of which all orders are tried: 24. */
+  private static final int MOST_ORDERED = 4;
 
   /** Keeps a copy. */
   public Redistribution {
@@ -52,6 +57,43 @@ public record Redistribution(List<Step> steps) {
       List<Integer> sizes, Shape whole, int width, List<Placement> from, List<Placement> to) {
     check(sizes, whole, from);
     check(sizes, whole, to);
+    List<Integer> ahead = new ArrayList<>();
+    for (int i = 0; i < sizes.size(); i++) {
+      if (!isInTheWay(i, from, to) && !from.get(i).equals(to.get(i))) {
+        ahead.add(i);
+      }
+    }
+    return orders(ahead).stream()
+        .map(order -> inOrder(order, sizes, whole, width, from, to))
+        .min(Comparator.comparingLong(Redistribution::bytes))
+        .orElseThrow();
+  }
+
+  /** All orders of a few dimensions, the given one first; of many only that one. */
+  private static List<List<Integer>> orders(List<Integer> of) {
+    if (of.size() <= 1 || of.size() > MOST_ORDERED) {
+      return List.of(of);
+    }
+    List<List<Integer>> all = new ArrayList<>();
+    for (Integer first : of) {
+      List<Integer> others = new ArrayList<>(of);
+      others.remove(first);
+      for (List<Integer> rest : orders(others)) {
+        List<Integer> order = new ArrayList<>(List.of(first));
+        order.addAll(rest);
+        all.add(order);
+      }
+    }
+    return all;
+  }
+
+  private static Redistribution inOrder(
+      List<Integer> order,
+      List<Integer> sizes,
+      Shape whole,
+      int width,
+      List<Placement> from,
+      List<Placement> to) {
     List<Placement> now = new ArrayList<>(from);
     List<Step> steps = new ArrayList<>();
     Planner planner = new Planner(sizes, whole, width, now, steps);
@@ -60,11 +102,7 @@ public record Redistribution(List<Step> steps) {
         planner.change(i, WHOLE);
       }
     }
-    for (int i = 0; i < sizes.size(); i++) {
-      if (!isInTheWay(i, from, to)) {
-        planner.change(i, to.get(i));
-      }
-    }
+    order.forEach(i -> planner.change(i, to.get(i)));
     for (int i = 0; i < sizes.size(); i++) {
       planner.change(i, to.get(i));
     }
