@@ -1,7 +1,5 @@
 package org.kernbench.eval.program;
 
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
-
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -127,9 +125,8 @@ final class ArrayWindow implements AutoCloseable {
   Map<String, Object> read(int transfer, Tensor tensor) {
     try (Sender sender = new Sender(transfer)) {
       if (tensor.isInRuns()) {
-        tensor.toRuns(
-            (position, bytes, count) ->
-                sender.take(position, MemorySegment.ofArray(bytes).asSlice(0, count)));
+        tensor.toRuns((position, bytes, count) ->
+            sender.take(position, MemorySegment.ofArray(bytes).asSlice(0, count)));
       } else {
         try (Arena memory = Arena.ofShared()) {
           MemorySegment whole = HostMemory.take(tensor.sizeBytes(), memory);
