@@ -191,8 +191,8 @@ public final class LaunchMemo implements Fabric.Meetings {
     if (key == null) {
       return isSimulated("memory that is not there any more");
     }
-    List<Outcome> likeliestFirst = outcomes.of(key, launch.pes().getFirst().index());
-    for (Outcome o : likeliestFirst) {
+    List<StretchOutcome> likeliestFirst = outcomes.of(key, launch.pes().getFirst().index());
+    for (StretchOutcome o : likeliestFirst) {
       Replay replay = new Replay(this, o, ranges);
       if (replay.fitsFirst(launch)) {
         if (!fabric.areFree(o.links)) {

@@ -16,7 +16,7 @@ import org.kernbench.device.memory.PageMap;
 final class Noted extends Stretch {
   private final Key first;
   private final int firstMove;
-  private final Outcome outcome = new Outcome();
+  private final StretchOutcome outcome = new StretchOutcome();
   private final Set<FabricRoute> routes = Collections.newSetFromMap(new IdentityHashMap<>());
 
   /** By PE, what its engines had served when the last of its launches ended there. */

@@ -11,7 +11,7 @@ import org.kernbench.device.memory.PageMap;
 
 /** A stretch that is replayed. */
 final class Replay extends Stretch {
-  private final Outcome outcome;
+  private final StretchOutcome outcome;
   private final List<Mmu.State> translated = new ArrayList<>();
   private final List<Long> evictions = new ArrayList<>();
   private final List<Integer> streamsBefore = new ArrayList<>();
@@ -41,7 +41,7 @@ final class Replay extends Stretch {
   private int event = -1;
   private boolean forgotten;
 
-  Replay(LaunchMemo memo, Outcome outcome, Lookups.Ranges ranges) {
+  Replay(LaunchMemo memo, StretchOutcome outcome, Lookups.Ranges ranges) {
     super(memo, ranges);
     this.outcome = outcome;
   }

@@ -138,8 +138,8 @@ public final class Program implements AutoCloseable {
     if (op.equals("tensor")) {
       Tensor tensor =
           torch.empty(
-              Tape.shape(a.wholes("shape")),
-              Tape.dtype(a.text("dtype")),
+              CallTape.shape(a.wholes("shape")),
+              CallTape.dtype(a.text("dtype")),
               a.textIfAny("placement").map(DpPolicy::parse).orElse(DpPolicy.single()),
               a.text("name"));
       return Map.of("id", keep(tensors, tensor));
@@ -147,7 +147,8 @@ public final class Program implements AutoCloseable {
     Tensor tensor = known("tensor", tensors, a);
     switch (op) {
       case "view" -> {
-        Tensor view = tensor.view(a.whole("start"), Tape.shape(a.wholes("shape")), a.text("name"));
+        Tensor view =
+            tensor.view(a.whole("start"), CallTape.shape(a.wholes("shape")), a.text("name"));
         return Map.of("id", keep(tensors, view));
       }
       case "write" -> {
@@ -166,7 +167,7 @@ public final class Program implements AutoCloseable {
       case "fill" -> tensor.fillInPlace(a.number("x"));
       case "copy" -> tensor.copyInPlace(known("source", tensors, a));
       case "drop" -> tensor.close();
-      default -> throw Tape.unknown("op", op);
+      default -> throw CallTape.unknown("op", op);
     }
     return Map.of();
   }
@@ -318,7 +319,7 @@ public final class Program implements AutoCloseable {
         }
         group.batchIsendIrecv(ops).forEach(Work::await);
       }
-      default -> throw Tape.unknown("op", a.text("op"));
+      default -> throw CallTape.unknown("op", a.text("op"));
     }
   }
 
@@ -333,7 +334,7 @@ public final class Program implements AutoCloseable {
       case "reduce" -> group.reduceAsync(tensor(a, "tensor"), a.whole("root"), reduce(a));
       case "send" -> group.isend(tensor(a, "tensor"), a.whole("root"));
       case "recv" -> group.irecv(tensor(a, "tensor"), a.whole("root"));
-      default -> throw Tape.unknown("op", a.text("op"));
+      default -> throw CallTape.unknown("op", a.text("op"));
     };
   }
 

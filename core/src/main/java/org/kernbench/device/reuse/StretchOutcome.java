@@ -6,7 +6,7 @@ import org.kernbench.device.log.OpRows;
 import org.kernbench.device.memory.Lookups;
 
 /** What came of a stretch. */
-final class Outcome {
+final class StretchOutcome {
   final OpRows rows = new OpRows();
   final List<Step> steps = new ArrayList<>();
 
