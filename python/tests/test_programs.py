@@ -61,6 +61,24 @@ class ProgramsTest(unittest.TestCase):
             torch.spawn(body, torch.distributed.size)
         self.assertEqual(seen, [True] * 2 * 96)
 
+    def test_a_launch_says_when_it_is_done_and_what_it_took(self) -> None:
+        @tl.kernel
+        def add(x: Any) -> None:
+            tl.store(x, tl.load(x) + 1)
+
+        with kb.open("tiny") as torch:
+            x = torch.zeros((64,))
+            before = torch.now_ns
+            launch = torch.launch(add, x)
+            self.assertFalse(launch.is_done)
+            self.assertEqual(torch.now_ns, before)  # asking lets no time pass
+            took = launch.critical_ns
+            self.assertTrue(launch.is_done)
+            self.assertLessEqual(took, torch.now_ns - before)  # which has the host's call as well
+            again = torch.launch(add, x)
+            again.wait()
+            self.assertEqual(again.critical_ns, took)  # the same kernel in an empty machine
+
     def test_a_window_that_cannot_be_is_an_error_with_its_file(self) -> None:
         with kb.open("tiny") as torch:
             with self.assertRaisesRegex(kb.KernbenchError, "file /nowhere/x cannot be mapped"):

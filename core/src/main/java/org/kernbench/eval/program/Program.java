@@ -224,12 +224,7 @@ public final class Program implements AutoCloseable {
 
   private static Map<String, Object> times(Launch launch) {
     return Map.of(
-        "done",
-        launch.isDone(),
-        "critical_ps",
-        launch.isDone() ? launch.criticalPs() : Json.NULL,
-        "pes",
-        launch.pes().size());
+        "done", launch.isDone(), "critical_ps", launch.isDone() ? launch.criticalPs() : Json.NULL);
   }
 
   // ---- ranks ----

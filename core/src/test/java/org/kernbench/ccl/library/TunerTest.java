@@ -116,7 +116,7 @@ final class TunerTest {
 
   /** Long vectors: what shorter ones took says which algorithms need not be simulated. */
   @Test
-  void compare_longVector_simulatesHalfAndFindsTheSameFastest() {
+  void compare_longVector_leavesOutWhatShorterOnesRuleOut() {
     Machine machine = Machines.load("sip-2026", List.of());
     List<Pe> leads = Bed.leads(machine, RankLevel.SIP, 6);
     Tuner few = new Tuner(machine, config(), RankLevel.SIP, leads, false);
@@ -131,7 +131,8 @@ final class TunerTest {
             .filter(c -> c.ps().isPresent())
             .map(Tuner.Candidate::algorithm)
             .toList();
-    assertThat(simulated).hasSizeLessThanOrEqualTo(found.candidates().size() / 2);
+    // two to seven times the fastest, and without a forecast
+    assertThat(simulated).doesNotContain("tree", "hello_send", "root_center");
     assertThat(begun.removeFirst()).isEqualTo("auto");
     // what auto has simulated is not simulated again
     assertThat(simulated).containsAll(begun).hasSizeGreaterThan(begun.size() + 2);
