@@ -4,10 +4,8 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import shutil
 import struct
 import subprocess
-import tempfile
 import threading
 from typing import Any, Callable, Dict, List, Optional
 
@@ -38,7 +36,6 @@ class Client:
         self.pid = os.getpid()
         self.lock = threading.RLock()
         self.sessions = 0
-        self._files: Optional[str] = None
         self._process = subprocess.Popen(
             _java.command(_java.SERVER),
             stdin=subprocess.PIPE,
@@ -148,18 +145,6 @@ class Client:
             raise _errors.of(int(message.get("code", 1)), str(message.get("err", message)))
         return message
 
-    # ---- files ----
-
-    def file(self, name: str) -> str:
-        """A path for an array that travels by file: in memory where the system has a folder for that."""
-        if self._files is None:
-            shared = "/dev/shm"
-            self._files = tempfile.mkdtemp(
-                prefix=f"kernbench-{self.pid}-", dir=shared if os.access(shared, os.W_OK) else None
-            )
-            self.ask({"do": "files", "folder": self._files})
-        return os.path.join(self._files, name)
-
     def close(self) -> None:
         """Ends the child; calling it twice does no harm."""
         if self.pid != os.getpid():
@@ -175,9 +160,6 @@ class Client:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        if self._files is not None:
-            shutil.rmtree(self._files, ignore_errors=True)
-            self._files = None
 
 
 _clients: "List[Client]" = []

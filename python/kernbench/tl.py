@@ -411,11 +411,13 @@ class Shard:
         return Slice({**self._fields, "part": [row, rows, column, columns]}, (rows, columns), self.dtype)
 
 
-_Place = Any  # a tensor, or a slice of one
+_Place = Any  # a tensor (its shard here), a shard (all of it), or a slice of one
 
 
 def _slice(of: _Place) -> Slice:
-    return of if isinstance(of, Slice) else shard(of).whole()
+    if isinstance(of, Slice):
+        return of
+    return (of if isinstance(of, Shard) else shard(of)).whole()
 
 
 # ---- identity ----

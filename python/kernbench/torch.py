@@ -11,7 +11,6 @@ same op-log hash in both languages.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -21,6 +20,7 @@ from ._coroutine import Coroutine, line as _line
 from ._errors import UsageError
 from ._results import Record, Table
 from ._run import Machine
+from ._window import Window
 
 Pe = Tuple[int, int, int]
 Number = Union[int, float]
@@ -28,8 +28,6 @@ Number = Union[int, float]
 #: Types that numpy has too; ``bf16``, ``f8e4m3`` and ``f8e5m2`` it has not.
 _NUMPY = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "i8": "<i1", "i32": "<i4", "i64": "<i8", "bool": "|b1"}
 _CODES = {np.dtype(name): code for code, name in _NUMPY.items()}
-#: From so many bytes on two threads copy, this much at a time.
-_LARGE, _PIECE = 1 << 25, 1 << 24
 _SPLITS = ("replicate", "row_wise", "column_wise", "tiled_row_major", "tiled_column_major")
 
 
@@ -37,26 +35,6 @@ def _placement(text: Optional[str]) -> Optional[str]:
     if text in _SPLITS:
         return f"cube={text} pe={text}"
     return None if text == "single" else text
-
-
-def _write_file(file: str, array: "np.ndarray[Any, Any]", dtype: "np.dtype[Any]") -> None:
-    """An array's elements, row-major; a large one by two threads, since most of the time is the system's."""
-    data = np.ascontiguousarray(array, dtype).reshape(-1).view(np.uint8).data
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        half = len(data) // 2 if len(data) >= _LARGE else len(data)
-        with ThreadPoolExecutor(1) as other:
-            rest = other.submit(_write_at, descriptor, data[half:], half)
-            _write_at(descriptor, data[:half], 0)
-            rest.result()
-    finally:
-        os.close(descriptor)
-
-
-def _write_at(descriptor: int, data: memoryview, start: int) -> None:
-    at = 0
-    while at < len(data):
-        at += os.pwrite(descriptor, data[at:at + _PIECE], start + at)
 
 
 class Tensor:
@@ -343,25 +321,24 @@ class Torch:
         same = _NUMPY.get(tensor.dtype)
         raw = array.dtype == np.uint16 and tensor.dtype == "bf16" or array.dtype == np.uint8 and tensor.dtype[:2] == "f8"
         rounded = not raw and (same is None or array.dtype != np.dtype(same))
-        file = self._session.file()
+        data = np.ascontiguousarray(array, np.dtype("<f8") if rounded else array.dtype).reshape(-1).view(np.uint8)
+        window = self._session.window()
+        number = window.begin(data)
         try:
-            _write_file(file, array, np.dtype("<f8") if rounded else array.dtype)
-            self._act("write", tensor=tensor._number, file=file, rounded=rounded)
+            window.offer(number)
+            self._act("write", tensor=tensor._number, transfer=number, rounded=rounded)
         finally:
-            if os.path.exists(file):
-                os.remove(file)
+            window.end(number)
 
     def _read(self, tensor: Tensor, dtype: "np.dtype[Any]", exact: bool = False) -> "np.ndarray[Any, Any]":
-        file = self._session.file()
+        array: "np.ndarray[Any, Any]" = np.empty(tensor.shape, dtype)
+        window = self._session.window()
+        number = window.begin(array.reshape(-1).view(np.uint8))
         try:
-            self._act("read", tensor=tensor._number, file=file, exact=exact)
-            if not np.prod(tensor.shape, dtype=np.int64):
-                return np.empty(tensor.shape, dtype)
-            # A private map of a file without a name: no copy, gone with the array, and the user may write to it.
-            return np.memmap(file, dtype, "c", shape=tensor.shape).view(np.ndarray)
+            window.take_to(number, self._act("read", tensor=tensor._number, transfer=number, exact=exact))
         finally:
-            if os.path.exists(file):
-                os.remove(file)
+            window.end(number)
+        return array
 
     # ---- kernels ----
 
@@ -471,15 +448,18 @@ class _Session:
         self._ranks: Dict[int, Coroutine] = {}
         self._body: "Optional[Tuple[Callable[..., None], Tuple[Any, ...]]]" = None
         self._count = 0
+        self._window: Optional[Window] = None
         self.is_rank_running = False
 
     def next_name(self) -> str:
         self._count += 1
         return f"t{self._count}"
 
-    def file(self) -> str:
-        self._count += 1
-        return self.client.file(f"{self.number}-{self._count}")
+    def window(self) -> Window:
+        """Opened when it is first needed."""
+        if self._window is None:
+            self._window = Window(self.act)
+        return self._window
 
     def keep(self, kernel: tl.Kernel, arguments: "Tuple[Any, ...]", tensors: List[Tensor]) -> int:
         self._count += 1
@@ -510,6 +490,10 @@ class _Session:
                 return self._rank(question)
             if question["what"] == "kernel":
                 return self._kernel(question)
+            if question["what"] == "fill":
+                return self.window().fill(question)
+            if question["what"] == "take":
+                return self.window().take(question)
             return self._go_on(int(question["run"]), question["seen"])
         except Exception as e:
             if self.failure is None:
@@ -568,6 +552,9 @@ class _Session:
             self.client.sessions -= 1
             if self.client.is_alive:
                 self.client.ask({"do": "close", "program": self.number})
+            if self._window is not None:
+                self._window.close()
+                self._window = None
 
 
 class _RankSession(_Session):
@@ -581,8 +568,10 @@ class _RankSession(_Session):
         given: Dict[str, Any] = self._coroutine.pause(action)
         return given
 
-    def file(self) -> str:
-        return self._parent.file()
+    def window(self) -> Window:
+        if self._parent._window is None:
+            self._parent._window = Window(self.act)
+        return self._parent._window
 
     def next_name(self) -> str:
         return self._parent.next_name()

@@ -1,13 +1,16 @@
 """Programs and kernels said in Python: how they are recorded, and what they say when they are wrong."""
 from __future__ import annotations
 
+import tempfile
 import unittest
 from typing import Any, List
+from unittest import mock
 
 import numpy as np
 
 import kernbench as kb
 from kernbench import tl
+from kernbench._window import Window
 
 from . import programs
 
@@ -20,12 +23,81 @@ class ProgramsTest(unittest.TestCase):
             for placement in ("single", "row_wise", "column_wise", "replicate"):
                 self.assertTrue((torch.tensor(turned, placement=placement).numpy() == turned).all(), placement)
             self.assertTrue((torch.tensor(big, placement="row_wise").numpy() == big).all())
-            x = torch.tensor([1.0, 2.0], "f32")
-            with self.assertRaisesRegex(kb.KernbenchError, "file .*nowhere/x cannot be written"):
-                torch._act("read", tensor=x._number, file="/nowhere/x", exact=False)
-            with self.assertRaisesRegex(kb.KernbenchError, "file .*nowhere/x cannot be read"):
-                torch._act("write", tensor=x._number, file="/nowhere/x", rounded=False)
-            self.assertEqual(x.numpy().tolist(), [1, 2])
+            x = torch.zeros(big.shape, "i32", placement="column_wise")  # as kernels leave it, not as it came
+            self.assertFalse(x.numpy().any())
+            self.assertTrue((x.copy_(big).numpy() == big).all())
+
+    def test_arrays_that_end_anywhere_in_the_window(self) -> None:
+        pattern = np.random.default_rng(5).integers(0, 256, 64 * 5 + 8, np.uint8)
+        with mock.patch.object(Window, "PIECE_BYTES", 64), kb.open("tiny") as torch:
+            for size in (1, 63, 64, 65, 127, 128, 129, 191, 192, 193, 5 * 64 - 1, 5 * 64, 5 * 64 + 1):
+                x = torch.tensor(pattern[:size].view(np.int8))
+                np.testing.assert_array_equal(x.numpy().view(np.uint8), pattern[:size], err_msg=str(size))
+            for shape in ((), (0, 4), (4, 1), (4, 8), (8, 12), (16, 20)):
+                values = np.arange(np.prod(shape, dtype=int), dtype="<f8").reshape(shape) % 251
+                for placement in ("single",) if len(shape) < 2 else ("single", "row_wise", "column_wise", "replicate"):
+                    for dtype in ("f32", "bf16"):  # as it is; rounded on the way in, widened on the way out
+                        x = torch.tensor(values.astype("<f4"), dtype, placement=placement)
+                        np.testing.assert_array_equal(x.numpy(), values, err_msg=f"{shape} {placement} {dtype}")
+
+    def test_ranks_that_wait_do_not_take_each_other_s_arrays(self) -> None:
+        @tl.kernel
+        def add(x: Any) -> None:
+            tl.store(tl.shard(x), tl.load(tl.shard(x)) + 1)
+
+        seen: List[Any] = []
+
+        def body(rank: Any) -> None:
+            values = np.arange(200, dtype="<i4") + 1000 * rank.rank
+            x = rank.tensor(values)
+            rank.launch(add, x)
+            seen.append((x.numpy() == values + 1).all())  # waits, and others read meanwhile
+            rank.launch(add, x)
+            x.copy_(values * 3)  # waits as well
+            seen.append((x.numpy() == values * 3).all())
+
+        with mock.patch.object(Window, "PIECE_BYTES", 64), kb.open("sip-2026", ccl_set={}) as torch:
+            torch.distributed.init_process_group()
+            torch.spawn(body, torch.distributed.size)
+        self.assertEqual(seen, [True] * 2 * 96)
+
+    def test_a_launch_says_when_it_is_done_and_what_it_took(self) -> None:
+        @tl.kernel
+        def add(x: Any) -> None:
+            tl.store(x, tl.load(x) + 1)
+
+        with kb.open("tiny") as torch:
+            x = torch.zeros((64,))
+            before = torch.now_ns
+            launch = torch.launch(add, x)
+            self.assertFalse(launch.is_done)
+            self.assertEqual(torch.now_ns, before)  # asking lets no time pass
+            took = launch.critical_ns
+            self.assertTrue(launch.is_done)
+            self.assertLessEqual(took, torch.now_ns - before)  # which has the host's call as well
+            again = torch.launch(add, x)
+            again.wait()
+            self.assertEqual(again.critical_ns, took)  # the same kernel in an empty machine
+
+    def test_a_window_that_cannot_be_is_an_error_with_its_file(self) -> None:
+        with kb.open("tiny") as torch:
+            with self.assertRaisesRegex(kb.KernbenchError, "file /nowhere/x cannot be mapped"):
+                torch._act("window", file="/nowhere/x", piece=64)
+            x = torch.zeros((4,))
+            with self.assertRaisesRegex(kb.KernbenchError, "no window"):
+                torch._act("read", tensor=x._number, transfer=1)
+            with tempfile.NamedTemporaryFile() as file:
+                file.write(bytes(100))
+                file.flush()
+                with self.assertRaisesRegex(kb.KernbenchError, "of 100 bytes; expected 2 pieces of 64"):
+                    torch._act("window", file=file.name, piece=64)
+            self.assertEqual(x.numpy().tolist(), [0, 0, 0, 0])
+            with self.assertRaisesRegex(kb.KernbenchError, "a window is open"):
+                torch._act("window", file="/nowhere/x", piece=64)
+            with mock.patch.object(Window, "take_to", side_effect=MemoryError("none left")):
+                with self.assertRaisesRegex(MemoryError, "none left"):
+                    torch.zeros((1 << 22,)).numpy()
+            self.assertEqual(x.numpy().tolist(), [0, 0, 0, 0])
 
     def test_all_programs_compute_what_numpy_does(self) -> None:
         logs = programs.run()

@@ -96,6 +96,11 @@ final class TuneCommand implements Callable<Integer> {
   @Mixin private TextOrJson format = new TextOrJson();
 
   @Option(
+      names = {"-q", "--quiet"},
+      description = "No progress.")
+  boolean quiet;
+
+  @Option(
       names = {"-h", "--help"},
       usageHelp = true,
       description = "Show this help.")
@@ -222,7 +227,7 @@ final class TuneCommand implements Callable<Integer> {
       long bytes = elements * type.sizeBytes();
       CollectiveTrial.Question question =
           new CollectiveTrial.Question(op, ReduceKind.SUM, type, op.hasRoot() ? 0 : -1, elements);
-      Tuner.Comparison compared = tuner.compare(question);
+      Tuner.Comparison compared = compare(tuner, question, bytes);
       long ps = compared.best().ps().orElseThrow();
       found.add(compared);
       table.put(op, bytes, compared.best().algorithm());
@@ -240,6 +245,20 @@ final class TuneCommand implements Callable<Integer> {
         compared.candidates().forEach(this::candidate);
       }
       terminal.out().flush();
+    }
+  }
+
+  /** Shows how far it is: of long vectors each simulation takes seconds. */
+  private Tuner.Comparison compare(Tuner tuner, CollectiveTrial.Question question, long bytes) {
+    if (quiet) {
+      return tuner.compare(question);
+    }
+    ProgressLine progress = new ProgressLine(terminal);
+    try {
+      return tuner.compare(
+          question, (done, of, name) -> progress.at(done, of, name + " " + bytes + " B"));
+    } finally {
+      progress.clear();
     }
   }
 

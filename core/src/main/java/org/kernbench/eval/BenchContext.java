@@ -93,6 +93,29 @@ public final class BenchContext {
   }
 
   /**
+   * Refuses a choice of collectives that the bench has not looked at; the file that lies in the
+   * directory chooses nothing.
+   *
+   * @param bench its name
+   */
+  void checkCollectives(String bench) {
+    Optional<Path> file = options.ccl().filter(f -> !isOfDirectory(f));
+    if (!usesCcl && (file.isPresent() || !options.cclOverrides().isEmpty())) {
+      String what =
+          file.map(f -> "--ccl " + f).orElseGet(() -> "--ccl-set " + options.cclOverrides().get(0));
+      throw new UsageException(
+          "%s: bench %s runs no collective that this could change; leave it out"
+              .formatted(what, bench));
+    }
+  }
+
+  private static boolean isOfDirectory(Path file) {
+    return CclConfig.inDirectory(Path.of(""))
+        .filter(here -> here.toAbsolutePath().equals(file.toAbsolutePath()))
+        .isPresent();
+  }
+
+  /**
    * How much to record: so many operations, or all that memory holds if the run is to be explained.
    *
    * @param operations whose rows are kept if nobody asks for an explanation

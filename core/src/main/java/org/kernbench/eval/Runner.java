@@ -40,20 +40,29 @@ public final class Runner {
   private final Inputs inputs = new Inputs();
   private final boolean explains;
 
-  private Runner(String version, Progress progress, boolean explains) {
+  /** Whether options are meant for many benches, some of which have no use for them. */
+  private final boolean ofMany;
+
+  private Runner(String version, Progress progress, boolean explains, boolean ofMany) {
     this.version = version;
     this.progress = progress;
     this.explains = explains;
+    this.ofMany = ofMany;
   }
 
   /** A runner that writes {@code version} into results and tells {@code progress} how far it is. */
   public static Runner of(String version, Progress progress) {
-    return new Runner(version, progress, false);
+    return new Runner(version, progress, false, false);
   }
 
   /** A runner that lets benches record all that an explanation needs, as far as memory goes. */
   public Runner explaining() {
-    return new Runner(version, progress, true);
+    return new Runner(version, progress, true, ofMany);
+  }
+
+  /** A runner of benches with the same options, which does not ask whether each needs them all. */
+  public Runner ofMany() {
+    return new Runner(version, progress, explains, true);
   }
 
   /**
@@ -163,6 +172,9 @@ public final class Runner {
     List<String> problems = new ArrayList<>();
     attempt.context().checkPoint();
     attempt.context().checkFolding(bench.name());
+    if (!ofMany) {
+      attempt.context().checkCollectives(bench.name());
+    }
     RunResult.Status status = check(bench, outcome, problems);
     RunResult result =
         new RunResult(

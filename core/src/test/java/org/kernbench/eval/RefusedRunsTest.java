@@ -15,7 +15,8 @@ import org.kernbench.eval.benches.BenchRegistry;
 class RefusedRunsTest {
   /**
    * Runs {@code BENCH WORD..}: {@code mode=values}, {@code fold=on}, {@code on=PRESET}, {@code
-   * set:PATH=VALUE}, {@code check}, {@code point=N}, and else parameters. Time only, unless said.
+   * set:PATH=VALUE}, {@code ccl:PATH=VALUE}, {@code check}, {@code point=N}, and else parameters.
+   * Time only, unless said.
    */
   private static RunResult run(String line) {
     String[] words = line.strip().split(" +");
@@ -34,6 +35,8 @@ class RefusedRunsTest {
         options = options.withTopology(value);
       } else if (word.startsWith("set:")) {
         sets.add(word.substring("set:".length()));
+      } else if (word.startsWith("ccl:")) {
+        options = options.withCclOverrides(List.of(word.substring("ccl:".length())));
       } else if (word.equals("check")) {
         options = options.withCheck(true);
       } else if (word.startsWith("point=")) {
@@ -61,6 +64,7 @@ class RefusedRunsTest {
         "collective min_size=16B max_size=8B | --param min_size: larger than max_size; there is no size to run",
         "collective algorithm=no max_size=8B | --param algorithm: got \"no\"; expected one that can do all_reduce: ",
         "collective op=barrier algorithm=ring max_size=8B | expected one that can do barrier: ",
+        "hello-send ccl:defaults.slots=4 | --ccl-set defaults.slots=4: bench hello-send runs no collective that this could change; leave it out",
         "pe-dma mode=values | pe-dma measures time; expected --mode full or time",
         "pe-dma bytes=524289B set:pe.tcm.size=512KiB set:ipcq.slot_size=1KiB | --param bytes: got 524289 B; expected at most pe.tcm.size of the machine",
         "pe2pe mode=values | pe2pe measures time; expected --mode full or time",
@@ -125,6 +129,7 @@ class RefusedRunsTest {
     "collective min_size=8B max_size=8B",
     "pe-dma bytes=524288B set:pe.tcm.size=512KiB set:ipcq.slot_size=1KiB",
     "fused-mlp tokens=8 inner=8",
+    "ccl-allreduce ccl:defaults.slots=8 n_elem=8 on=tiny",
     "gemm-sharded pes=8 over=cube",
     "gemm-sharded n=8 over=cube split=columns",
     "gemm-sharded m=2 n=2 k=2 over=cube split=summa",

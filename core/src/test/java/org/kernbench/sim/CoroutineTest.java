@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
@@ -53,6 +55,48 @@ class CoroutineTest {
     assertThat(c.resume()).isFalse();
     assertThat(log)
         .containsExactly("owner 0", "body 1", "owner 1", "body 2", "owner 2", "body 3", "owner 3");
+  }
+
+  /** A body that waits for something outside: its owner goes on with the error, once. */
+  @Test
+  void giveUp_bodyWaitsOutside_ownerGetsTheErrorAndTheBodyEndsWhenItComesBack() throws Exception {
+    CountDownLatch waits = new CountDownLatch(1);
+    CountDownLatch outside = new CountDownLatch(1);
+    CountDownLatch ended = new CountDownLatch(1);
+    List<String> log = Collections.synchronizedList(new ArrayList<>());
+    Coroutine c =
+        coroutine(
+            "c",
+            self -> {
+              try {
+                waits.countDown();
+                awaitIt(outside);
+                self.suspend();
+                log.add("went on");
+              } finally {
+                ended.countDown();
+              }
+            });
+    Thread other =
+        Thread.startVirtualThread(() -> {
+          awaitIt(waits);
+          c.giveUp(new IllegalStateException("stuck"));
+        });
+    assertThatThrownBy(c::resume).isInstanceOf(IllegalStateException.class).hasMessage("stuck");
+    other.join();
+    assertThat(c.isDone()).isTrue();
+    assertThat(c.resume()).isFalse();
+    outside.countDown();
+    ended.await();
+    assertThat(log).isEmpty();
+  }
+
+  private static void awaitIt(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   @Test

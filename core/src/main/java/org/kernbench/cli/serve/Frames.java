@@ -22,7 +22,7 @@ import org.kernbench.eval.output.JsonObject;
  * simulation runs: whoever wrote there is gone then, and this process has to go too.
  */
 final class Frames {
-  /** The longest message: arrays travel in files. */
+  /** The longest message: arrays travel beside. */
   static final int LONGEST_BYTES = 64 << 20;
 
   /** For how long a message that has begun may stand still. */

@@ -7,19 +7,15 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.stream.Stream;
 import org.kernbench.cli.Commands;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.output.Json;
 import org.kernbench.eval.output.JsonObject;
+import org.kernbench.eval.program.Asker;
 import org.kernbench.eval.program.Program;
 import org.kernbench.eval.program.ProgramException;
 
@@ -40,31 +36,8 @@ public final class Server {
   private final Map<Integer, Program> programs = new HashMap<>();
   private int opened;
 
-  /** The folder of the arrays, if any have travelled; nobody else removes it if the asker dies. */
-  private final AtomicReference<Optional<Path>> files = new AtomicReference<>(Optional.empty());
-
   Server(InputStream in, OutputStream out, long patienceMs, Runnable gone) {
-    this.frames =
-        new Frames(
-            in,
-            out,
-            patienceMs,
-            () -> {
-              files.get().ifPresent(Server::remove);
-              gone.run();
-            });
-  }
-
-  /** Removes a folder of files; what cannot be removed stays, for there is nobody to tell. */
-  private static void remove(Path folder) {
-    try (Stream<Path> inside = Files.list(folder)) {
-      for (Path file : inside.toList()) {
-        Files.deleteIfExists(file);
-      }
-      Files.deleteIfExists(folder);
-    } catch (IOException e) {
-      return;
-    }
+    this.frames = new Frames(in, out, patienceMs, gone);
   }
 
   /**
@@ -124,12 +97,8 @@ public final class Server {
     String what = request.text("do");
     return switch (what) {
       case "command" -> command(request.texts("args"));
-      case "files" -> {
-        files.set(Optional.of(Path.of(request.text("folder"))));
-        yield done(Map.of());
-      }
       case "open" -> {
-        Program program = Program.open(request, this::ask);
+        Program program = Program.open(request, new Author());
         programs.put(++opened, program);
         yield done(Map.of("program", opened));
       }
@@ -142,7 +111,7 @@ public final class Server {
       case "version" -> done(Map.of("kernbench", Commands.version()));
       default ->
           throw new UsageException(
-              "message: do: got \"%s\"; expected command, open, act, close, files or version"
+              "message: do: got \"%s\"; expected command, open, act, close or version"
                   .formatted(what));
     };
   }
@@ -156,16 +125,27 @@ public final class Server {
     return program;
   }
 
-  /** Asks the other side in the middle of its request, and hands back what it answers. */
-  private JsonObject ask(Map<String, Object> question) {
-    Map<String, Object> message = new LinkedHashMap<>();
-    message.put("is", "ask");
-    message.putAll(question);
-    try {
-      frames.send(message);
-      return frames.next();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  /** The other side, asked in the middle of its request. */
+  private final class Author implements Asker {
+    @Override
+    public void put(Map<String, Object> question) {
+      Map<String, Object> message = new LinkedHashMap<>();
+      message.put("is", "ask");
+      message.putAll(question);
+      try {
+        frames.send(message);
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+
+    @Override
+    public JsonObject hear() {
+      try {
+        return frames.next();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
   }
 

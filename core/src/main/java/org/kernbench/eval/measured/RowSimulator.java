@@ -49,7 +49,7 @@ public final class RowSimulator {
       RunOptions options,
       int jobs,
       Optional<RowJournal> journal) {
-    this.runner = runner;
+    this.runner = runner.ofMany();
     this.benches = benches;
     this.options = options.withMode(Mode.TIME);
     this.jobs = jobs;

@@ -44,7 +44,7 @@ import org.kernbench.torch.placement.DpPolicy;
 public final class Program implements AutoCloseable {
   private final Torch root;
   private final Asker author;
-  private final ArrayFiles files = new ArrayFiles();
+  private Optional<ArrayWindow> window = Optional.empty();
   private final Map<Long, Tensor> tensors = new HashMap<>();
   private final Map<Long, Launch> launches = new HashMap<>();
   private final Map<Long, ProcessGroup> groups = new HashMap<>();
@@ -110,6 +110,13 @@ public final class Program implements AutoCloseable {
         torch.simulator().install(new QueuePlan(torch.machine().ipcq(), connections(a)));
         yield Map.of();
       }
+      case "window" -> {
+        if (window.isPresent()) {
+          throw new UsageException("message: op: a window is open; expected one for each program");
+        }
+        window = Optional.of(new ArrayWindow(author, a.text("file"), a.whole("piece")));
+        yield Map.of();
+      }
       case "device" -> {
         torch.ahbm().setDevice(a.whole("index"));
         yield Map.of();
@@ -146,17 +153,16 @@ public final class Program implements AutoCloseable {
       }
       case "write" -> {
         if (a.flag("rounded")) {
-          tensor.copyInPlace(files.doubles(a.text("file")));
+          window().writeDoubles(a.whole("transfer"), tensor);
         } else {
-          files.write(a.text("file"), tensor);
+          window().write(a.whole("transfer"), tensor);
         }
       }
       case "read" -> {
-        if (a.flag("exact")) {
-          files.save(a.text("file"), tensor.toDoubles());
-        } else {
-          files.read(a.text("file"), tensor);
-        }
+        int transfer = a.whole("transfer");
+        return a.flag("exact")
+            ? window().readDoubles(transfer, tensor)
+            : window().read(transfer, tensor);
       }
       case "fill" -> tensor.fillInPlace(a.number("x"));
       case "copy" -> tensor.copyInPlace(known("source", tensors, a));
@@ -164,6 +170,10 @@ public final class Program implements AutoCloseable {
       default -> throw CallTape.unknown("op", op);
     }
     return Map.of();
+  }
+
+  private ArrayWindow window() {
+    return window.orElseThrow(() -> new UsageException("message: no window; open one first"));
   }
 
   // ---- kernels ----
@@ -214,12 +224,7 @@ public final class Program implements AutoCloseable {
 
   private static Map<String, Object> times(Launch launch) {
     return Map.of(
-        "done",
-        launch.isDone(),
-        "critical_ps",
-        launch.isDone() ? launch.criticalPs() : Json.NULL,
-        "pes",
-        launch.pes().size());
+        "done", launch.isDone(), "critical_ps", launch.isDone() ? launch.criticalPs() : Json.NULL);
   }
 
   // ---- ranks ----
@@ -407,6 +412,6 @@ public final class Program implements AutoCloseable {
   @Override
   public void close() {
     root.close();
-    files.close();
+    window.ifPresent(ArrayWindow::close);
   }
 }

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.LaunchLog;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
@@ -183,17 +184,41 @@ final class Trace {
   // ---- engines ----
 
   private void engines() {
-    Map<Pe, Map<OpKind, List<Slice>>> all =
-        new TreeMap<>(Comparator.comparingInt(machine::peIndex));
+    Map<Pe, Map<Lane, List<Slice>>> all = new TreeMap<>(Comparator.comparingInt(machine::peIndex));
     for (int id = 0; id < log.size(); id++) {
       if (log.has(id)) {
         all.computeIfAbsent(log.pe(id), pe -> new TreeMap<>())
-            .computeIfAbsent(log.kind(id), kind -> new ArrayList<>())
+            .computeIfAbsent(new Lane(log.kind(id), lane(id)), lane -> new ArrayList<>())
             .add(slice(id));
       }
     }
-    all.forEach((pe, kinds) ->
-        kinds.forEach((kind, slices) -> spread(Group.ENGINES, pe.sip(), pe + " " + kind, slices)));
+    all.forEach((pe, lanes) ->
+        lanes.forEach(
+            (lane, slices) -> spread(Group.ENGINES, pe.sip(), pe + " " + lane.name, slices)));
+  }
+
+  /** What a track of a PE is called, in the order of the kinds of operations. */
+  private record Lane(OpKind kind, String name) implements Comparable<Lane> {
+    @Override
+    public int compareTo(Lane other) {
+      int byKind = kind.compareTo(other.kind);
+      return byKind != 0 ? byKind : name.compareTo(other.name);
+    }
+  }
+
+  /** The engine of an operation; of one that only lets time pass, what takes it. */
+  private String lane(int id) {
+    return log.work(id)
+        .flatMap(work ->
+            work instanceof ComputeOp.Elapsed elapsed
+                ? Optional.of(elapsed.of())
+                : Optional.<ComputeOp.Elapsed.Of>empty())
+        .map(of ->
+            switch (of) {
+              case COMPUTATION -> "timer";
+              case PROTOCOL -> "protocol";
+            })
+        .orElse(log.kind(id).name());
   }
 
   private Slice slice(int id) {
@@ -215,7 +240,7 @@ final class Trace {
     if (!log.line(id).isEmpty()) {
       notes.put("line", log.line(id));
     }
-    String name = kind + (log.line(id).isEmpty() ? "" : " " + log.line(id));
+    String name = lane(id) + (log.line(id).isEmpty() ? "" : " " + log.line(id));
     long out = kind == OpKind.SEND ? flowOfSend.getOrDefault(id, 0L) : 0;
     long in = kind == OpKind.RECV && sender(id) >= 0 ? flowOfSend.getOrDefault(sender(id), 0L) : 0;
     return new Slice(log.startPs(id), log.endPs(id), name, out, in, notes);

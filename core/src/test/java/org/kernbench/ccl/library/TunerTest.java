@@ -114,6 +114,30 @@ final class TunerTest {
     assertThat(trial.run(q, Mode.TIME).ps()).isLessThanOrEqualTo(atMostNs * 1000);
   }
 
+  /** Long vectors: what shorter ones took says which algorithms need not be simulated. */
+  @Test
+  void compare_longVector_leavesOutWhatShorterOnesRuleOut() {
+    Machine machine = Machines.load("sip-2026", List.of());
+    List<Pe> leads = Bed.leads(machine, RankLevel.SIP, 6);
+    Tuner few = new Tuner(machine, config(), RankLevel.SIP, leads, false);
+    few.compare(question(96 << 10));
+    few.compare(question(768 << 10));
+    List<String> begun = new ArrayList<>();
+    Tuner.Comparison found = few.compare(question(2 << 20), (done, total, name) -> begun.add(name));
+    Tuner every = new Tuner(machine, config(), RankLevel.SIP, leads, true);
+    assertThat(found.best()).isEqualTo(every.compare(question(2 << 20)).best());
+    List<String> simulated =
+        found.candidates().stream()
+            .filter(c -> c.ps().isPresent())
+            .map(Tuner.Candidate::algorithm)
+            .toList();
+    // two to seven times the fastest, and without a forecast
+    assertThat(simulated).doesNotContain("tree", "hello_send", "root_center");
+    assertThat(begun.removeFirst()).isEqualTo("auto");
+    // what auto has simulated is not simulated again
+    assertThat(simulated).containsAll(begun).hasSizeGreaterThan(begun.size() + 2);
+  }
+
   /** What auto says it compared is what the algorithms take when they are run by name. */
   @Test
   void auto_saysWhatItCompared_andWhoRefused() {

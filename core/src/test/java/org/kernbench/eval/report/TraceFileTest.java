@@ -21,6 +21,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.kernbench.device.Mode;
+import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.LaunchLog;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
@@ -341,6 +342,43 @@ final class TraceFileTest {
       compared++;
     }
     assertThat(compared).isGreaterThan(10);
+  }
+
+  /** What a library's program takes is no work of an engine, and has tracks of its own. */
+  @Test
+  void timeOfALibrary_isNoTrackOfAnEngine() {
+    RunResult run =
+        Runner.of("test", Progress.SILENT)
+            .run(
+                BenchRegistry.standard().find("ccl-allreduce"),
+                RunOptions.DEFAULT
+                    .withTopology("dgx-h100")
+                    .withMode(Mode.TIME)
+                    .withParams(List.of("n_elem=4096", "algorithm=ring")));
+    OpLog log = run.log().orElseThrow();
+    int let = 0;
+    int computed = 0;
+    for (int op = 0; op < log.size(); op++) {
+      boolean lets = log.work(op).orElse(null) instanceof ComputeOp.Elapsed;
+      let += lets ? 1 : 0;
+      computed += !lets && log.kind(op) == OpKind.MATH ? 1 : 0;
+    }
+    assertThat(let).isPositive();
+    Trace trace = Trace.of(run.machine().orElseThrow(), log);
+    assertThat(slices(trace, "protocol")).isEqualTo(let);
+    assertThat(slices(trace, "MATH")).isEqualTo(computed);
+  }
+
+  /** Of the tracks of engines with a word in their names, if all slices have it too. */
+  private static int slices(Trace trace, String word) {
+    int count = 0;
+    for (Trace.Track track : trace.tracks()) {
+      if (track.group() == Trace.Group.ENGINES && track.name().contains(" " + word)) {
+        assertThat(track.slices()).allMatch(slice -> slice.name().startsWith(word));
+        count += track.slices().size();
+      }
+    }
+    return count;
   }
 
   @Test
