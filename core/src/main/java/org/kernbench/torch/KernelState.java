@@ -73,7 +73,11 @@ final class KernelState {
       case Class<?> c -> what.add(c);
       case Shape s -> what.add(s);
       case Pe pe -> what.add(pe);
-      case ShardSpec spec -> what.add(spec);
+      case ShardSpec spec -> {
+        what.add(spec.place());
+        what.add(spec.offset());
+        what.add(spec.shape());
+      }
       case ReusableProgram.Memory memory -> memories.add(memory);
       case Optional<?> optional -> {
         what.add(Optional.class);

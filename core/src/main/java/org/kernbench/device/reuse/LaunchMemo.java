@@ -1,7 +1,6 @@
 package org.kernbench.device.reuse;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -11,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.device.fabric.Fabric;
 import org.kernbench.device.memory.Lookups;
 import org.kernbench.device.memory.PageMap;
+import org.kernbench.machine.Machine;
 import org.kernbench.sim.Simulation;
 
 /**
@@ -45,6 +45,7 @@ public final class LaunchMemo implements Fabric.Meetings {
   final MemoHost host;
   final Simulation sim;
   final Fabric fabric;
+  final Packages packages;
   final Agenda agenda;
   final Outcomes outcomes = new Outcomes();
   final List<Replay> replays = new ArrayList<>();
@@ -54,8 +55,9 @@ public final class LaunchMemo implements Fabric.Meetings {
   int noting;
 
   /** Nothing is remembered yet; hears of who meets whom on links. */
-  public LaunchMemo(MemoHost host, Simulation sim, Fabric fabric) {
+  public LaunchMemo(MemoHost host, Machine machine, Simulation sim, Fabric fabric) {
     this.host = host;
+    this.packages = new Packages(machine);
     this.sim = sim;
     this.fabric = fabric;
     this.agenda = new Agenda(sim);
@@ -168,7 +170,7 @@ public final class LaunchMemo implements Fabric.Meetings {
       n.spoil("another launch on its PEs");
       return;
     }
-    Key key = KeyWriter.keyOf(launch, host.map(), n.ranges);
+    Key key = n.keyOf(launch);
     if (key == null) {
       n.spoil("kernels beside them that do not say what they depend on");
       return;
@@ -186,24 +188,28 @@ public final class LaunchMemo implements Fabric.Meetings {
     if (launch.dependsOn().isEmpty()) {
       return isSimulated("kernels that do not say what they depend on");
     }
+    int home = packages.of(launch.pes());
     Lookups.Ranges ranges = new Lookups.Ranges();
-    Key key = KeyWriter.keyOf(launch, host.map(), ranges);
+    Key key = KeyWriter.keyOf(launch, host, packages, home, ranges);
     if (key == null) {
       return isSimulated("memory that is not there any more");
     }
     List<Outcome> likeliestFirst = outcomes.of(key, launch.pes().getFirst().index());
     for (Outcome o : likeliestFirst) {
-      Replay replay = new Replay(this, o, ranges);
+      Replay replay = new Replay(this, o, home, ranges);
       if (replay.fitsFirst(launch)) {
-        if (!fabric.areFree(o.links)) {
-          return isSimulated("links in use");
-        }
-        replay.begin(launch);
+        return replay.beginsIfFree(launch) || isSimulated("links in use");
+      }
+    }
+    Outcome coming = outcomes.coming(key);
+    if (coming != null && coming.isAhead(sim.nowPs())) {
+      Replay replay = new Replay(this, coming, home, ranges);
+      if (replay.fitsFirst(launch) && replay.beginsIfFree(launch)) {
         return true;
       }
     }
     if (outcomes.hasRoom()) {
-      new Noted(this, key, ranges).add(launch, key, -1, -1);
+      new Noted(this, home, key, ranges).add(launch, key, -1, -1);
     }
     return isSimulated(likeliestFirst.isEmpty() ? "first of their kind" : "translations");
   }
@@ -250,7 +256,7 @@ public final class LaunchMemo implements Fabric.Meetings {
   @Override
   public void reachesTaken(int link) {
     for (Replay r : replays) {
-      if (Arrays.binarySearch(r.links(), link) >= 0) {
+      if (r.hasTaken(link)) {
         r.simulate("others on its links", false);
         return;
       }

@@ -121,7 +121,7 @@ final class TimedExecutor
             && machine.pe().cpu().dispatchPs() > 0
             && fabric instanceof Fabric f
             && !f.isBanked()
-        ? new LaunchMemo(this, sim, f)
+        ? new LaunchMemo(this, machine, sim, f)
         : null;
   }
 
