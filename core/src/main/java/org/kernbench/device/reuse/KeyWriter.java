@@ -63,8 +63,7 @@ final class KeyWriter {
     IS_UNKNOWN
   }
 
-  private Fit launch(
-      MemoLaunch launch, Dependence program, PageMap map, Lookups.Ranges ranges) {
+  private Fit launch(MemoLaunch launch, Dependence program, PageMap map, Lookups.Ranges ranges) {
     boolean anywhere = home == Packages.NONE;
     if (!anywhere && launch.queues().isPresent()) {
       return Fit.IS_ELSEWHERE;

@@ -82,8 +82,13 @@ public final class LaunchMemo implements Fabric.Meetings {
   }
 
   /** Why, and how many for each. */
-  public Map<String, Integer> reasons() {
-    return Map.copyOf(counts.reasons);
+  public Map<String, Long> reasons() {
+    return counts.times();
+  }
+
+  /** Operations of the launches that were simulated, by reason. */
+  public Map<String, Long> operationsByReason() {
+    return counts.operationsOfThese();
   }
 
   // ---- launches ----
@@ -153,7 +158,6 @@ public final class LaunchMemo implements Fabric.Meetings {
       if (s instanceof Replay r && r.starts(launch)) {
         return true;
       }
-      counts.simulated++;
       if (s instanceof Noted n) {
         joins(n, launch);
       }
@@ -167,38 +171,41 @@ public final class LaunchMemo implements Fabric.Meetings {
     if (n.launches.size() == MOST_LAUNCHES
         || n.starter(launch) < -1
         || !launch.pes().stream().allMatch(p -> n.mayEnter(p, launch))) {
+      isSimulated(launch, "another launch on its PEs");
       n.spoil("another launch on its PEs");
       return;
     }
     Key key = n.keyOf(launch);
     if (key == null) {
-      n.spoil("kernels beside them that do not say what they depend on");
+      String why = "kernels beside them that do not say what they depend on";
+      isSimulated(launch, why);
+      n.spoil(why);
       return;
     }
-    counts.because("first of their kind");
+    isSimulated(launch, "first of their kind");
     n.add(launch, key, n.starter(launch), n.starterSlot(launch));
   }
 
   private boolean beginsStretch(MemoLaunch launch) {
     for (MemoPe p : launch.pes()) {
       if (!p.isAllFor(launch.stream())) {
-        return isSimulated("another launch on its PEs");
+        return isSimulated(launch, "another launch on its PEs");
       }
     }
     if (launch.dependsOn().isEmpty()) {
-      return isSimulated("kernels that do not say what they depend on");
+      return isSimulated(launch, "kernels that do not say what they depend on");
     }
     int home = packages.of(launch.pes());
     Lookups.Ranges ranges = new Lookups.Ranges();
     Key key = KeyWriter.keyOf(launch, host, packages, home, ranges);
     if (key == null) {
-      return isSimulated("memory that is not there any more");
+      return isSimulated(launch, "memory that is not there any more");
     }
     List<Outcome> likeliestFirst = outcomes.of(key, launch.pes().getFirst().index());
     for (Outcome o : likeliestFirst) {
       Replay replay = new Replay(this, o, home, ranges);
       if (replay.fitsFirst(launch)) {
-        return replay.beginsIfFree(launch) || isSimulated("links in use");
+        return replay.beginsIfFree(launch) || isSimulated(launch, "links in use");
       }
     }
     Outcome coming = outcomes.coming(key);
@@ -211,12 +218,11 @@ public final class LaunchMemo implements Fabric.Meetings {
     if (outcomes.hasRoom()) {
       new Noted(this, home, key, ranges).add(launch, key, -1, -1);
     }
-    return isSimulated(likeliestFirst.isEmpty() ? "first of their kind" : "translations");
+    return isSimulated(launch, likeliestFirst.isEmpty() ? "first of their kind" : "translations");
   }
 
-  private boolean isSimulated(String why) {
-    counts.simulated++;
-    counts.because(why);
+  private boolean isSimulated(MemoLaunch launch, String why) {
+    counts.isSimulated(launch, why);
     return false;
   }
 

@@ -1,9 +1,9 @@
 package org.kernbench.device.reuse;
 
 import java.util.stream.IntStream;
-import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.LinkKind;
 
 /**
  * What packages hold, by number, and which of them are alike inside. PEs, memories and links of a
@@ -52,7 +52,9 @@ final class Packages {
         && (machine.slowPackages().isEmpty()
             || IntStream.range(0, links)
                 .allMatch(link ->
-                    machine.specOf(sip * links + link).equals(machine.specOf(other * links + link))));
+                    machine
+                        .specOf(sip * links + link)
+                        .equals(machine.specOf(other * links + link))));
   }
 
   /** The first package that is like one. */

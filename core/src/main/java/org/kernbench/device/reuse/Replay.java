@@ -34,6 +34,9 @@ final class Replay extends Stretch {
   /** By PE, how many of the accesses of the other have been looked up. */
   private final List<Integer> looked = new ArrayList<>();
 
+  /** As in {@link Outcome#orders}. */
+  private final List<Long> orders = new ArrayList<>();
+
   private final List<Mmu.State> translated = new ArrayList<>();
   private final List<Long> evictions = new ArrayList<>();
   private final List<Integer> streamsBefore = new ArrayList<>();
@@ -88,12 +91,10 @@ final class Replay extends Stretch {
   private boolean fits(MemoLaunch launch, Started step) {
     for (MemoPe p : launch.pes()) {
       if (!has(p)) {
-        if (!p.isAllFor(launch.stream())
-            || ((outcome.severalStreams || outcome.goesOn())
-                && outcome.orders.get(pes.size())
-                    != Served.order(p.computeEngines(), p.streams()))) {
+        if (!p.isAllFor(launch.stream()) || pes.size() == outcome.orders.size()) {
           return false;
         }
+        orders.add(Served.order(p.computeEngines(), p.streams()));
         p.mark().slot = pes.size();
         pes.add(p);
         translated.add(p.mmu().state());
@@ -103,7 +104,12 @@ final class Replay extends Stretch {
         streamsBefore.add(p.activeStreams());
       }
     }
-    return looksUp(at);
+    return servesInOrder() && looksUp(at);
+  }
+
+  /** Whether engines that streams share have served these in the order of the other's engines. */
+  private boolean servesInOrder() {
+    return !outcome.severalStreams || orders.equals(outcome.orders.subList(0, orders.size()));
   }
 
   /** Whether what the other has looked up, up to the start after a step, hits and misses alike. */
@@ -185,6 +191,8 @@ final class Replay extends Stretch {
       simulate("followed one that stands for none", false);
     } else if (!takesLinks()) {
       simulate("links in use", false);
+    } else if (!servesInOrder()) {
+      simulate("engines have served streams in another order", false);
     } else if (!looksUp(at - 1)) {
       simulate("translations", false);
     } else {
@@ -255,6 +263,7 @@ final class Replay extends Stretch {
     while (pes.size() > pesBefore) {
       pes.removeLast();
       looked.removeLast();
+      orders.removeLast();
     }
     ranges.truncate(rangesBefore);
     add(launch, starter, starterSlot);
@@ -286,7 +295,7 @@ final class Replay extends Stretch {
 
   /** All that end now do so, up to the next start. */
   private void end() {
-    if (outcome.isNotKept() || !looksUp(at - 1)) {
+    if (outcome.isNotKept() || !servesInOrder() || !looksUp(at - 1)) {
       simulate("followed one that stands for none", false);
       return;
     }
@@ -409,15 +418,13 @@ final class Replay extends Stretch {
    * @param note whether what comes of it may stand for others
    */
   void simulate(String why, boolean note) {
-    memo.counts.met++;
-    memo.counts.simulated += launches.size();
-    memo.counts.because(why);
     giveUp();
     memo.agenda.cancel(event);
     for (int slot = 0; slot < pes.size(); slot++) {
       pes.get(slot).activeStreams(streamsBefore.get(slot));
     }
     for (MemoLaunch launch : launches) {
+      memo.counts.isSimulated(launch, why);
       launch.startsAgain();
     }
     memo.sim.catchUp(
@@ -434,8 +441,7 @@ final class Replay extends Stretch {
 
   private @Nullable Noted noted() {
     Lookups.Ranges none = new Lookups.Ranges();
-    Key key =
-        KeyWriter.keyOf(launches.getFirst(), memo.host, memo.packages, home, none);
+    Key key = KeyWriter.keyOf(launches.getFirst(), memo.host, memo.packages, home, none);
     return key == null ? null : new Noted(memo, home, key, new Lookups.Ranges());
   }
 

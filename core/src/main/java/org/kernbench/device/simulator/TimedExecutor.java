@@ -128,7 +128,9 @@ final class TimedExecutor
   @Override
   public Optional<Reused> reused() {
     return Optional.ofNullable(memo)
-        .map(m -> new Reused(m.reused(), m.operations(), m.simulated(), m.reasons()));
+        .map(m ->
+            new Reused(
+                m.reused(), m.operations(), m.simulated(), m.reasons(), m.operationsByReason()));
   }
 
   @Override

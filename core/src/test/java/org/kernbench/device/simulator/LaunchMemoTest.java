@@ -47,7 +47,7 @@ final class LaunchMemoTest {
   @ParameterizedTest
   @ValueSource(strings = {"at_map", "at_miss"})
   void rows_ofRandomLaunches_areThoseOfEachSimulated(String fill) {
-    Map<String, Integer> reasons = new HashMap<>();
+    Map<String, Long> reasons = new HashMap<>();
     long reused = 0;
     for (int seed = 0; seed < 30; seed++) {
       reused += compare(fill, seed, reasons);
@@ -67,7 +67,7 @@ final class LaunchMemoTest {
   @ParameterizedTest
   @ValueSource(strings = {"at_map", "at_miss"})
   void rows_ofLayersWhoseLaunchesOverlap_areThoseOfEachSimulated(String fill) {
-    Map<String, Integer> reasons = new HashMap<>();
+    Map<String, Long> reasons = new HashMap<>();
     long reused = 0;
     for (int seed = 0; seed < 25; seed++) {
       reused += compareLayers(fill, seed, reasons);
@@ -87,7 +87,7 @@ final class LaunchMemoTest {
     }
   }
 
-  private static long compareLayers(String fill, int seed, Map<String, Integer> reasons) {
+  private static long compareLayers(String fill, int seed, Map<String, Long> reasons) {
     return compare(
         fill,
         seed,
@@ -95,13 +95,13 @@ final class LaunchMemoTest {
         (machine, sim) -> new Host(machine, sim, new Random(seed)).runLayers());
   }
 
-  private static long compare(String fill, int seed, Map<String, Integer> reasons) {
+  private static long compare(String fill, int seed, Map<String, Long> reasons) {
     return compare(
         fill, seed, reasons, (machine, sim) -> new Host(machine, sim, new Random(seed)).run());
   }
 
   private static long compare(
-      String fill, int seed, Map<String, Integer> reasons, BiConsumer<Machine, Simulator> host) {
+      String fill, int seed, Map<String, Long> reasons, BiConsumer<Machine, Simulator> host) {
     Machine machine =
         Machines.load(
             "sip-2026",
@@ -125,7 +125,7 @@ final class LaunchMemoTest {
     assertThat(again.mmu).isEqualTo(each.mmu);
     assertThat(each.reused).isEmpty();
     Reused counts = again.reused.orElseThrow();
-    counts.reasons().forEach((why, n) -> reasons.merge(why, n, Integer::sum));
+    counts.reasons().forEach((why, n) -> reasons.merge(why, n, Long::sum));
     return counts.launches();
   }
 
