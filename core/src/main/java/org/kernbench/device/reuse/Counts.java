@@ -31,11 +31,11 @@ final class Counts {
     return reasons.computeIfAbsent(why, w -> new Reason());
   }
 
-  /** A launch is simulated. */
-  void isSimulated(MemoLaunch launch, String why) {
+  /** A launch is simulated; the reason is to be told of its operations. */
+  Reason isSimulated(String why) {
     simulated++;
     because(why);
-    launch.mark().simulatedFor = reason(why);
+    return reason(why);
   }
 
   /** By reason, how many times. */

@@ -195,7 +195,7 @@ public final class LaunchMemo implements Fabric.Meetings {
     if (launch.dependsOn().isEmpty()) {
       return isSimulated(launch, "kernels that do not say what they depend on");
     }
-    int home = packages.of(launch.pes());
+    int home = packages.of(launch.pes().stream().mapToInt(MemoPe::index).toArray());
     Lookups.Ranges ranges = new Lookups.Ranges();
     Key key = KeyWriter.keyOf(launch, host, packages, home, ranges);
     if (key == null) {
@@ -222,7 +222,7 @@ public final class LaunchMemo implements Fabric.Meetings {
   }
 
   private boolean isSimulated(MemoLaunch launch, String why) {
-    counts.isSimulated(launch, why);
+    launch.mark().simulatedFor = counts.isSimulated(why);
     return false;
   }
 

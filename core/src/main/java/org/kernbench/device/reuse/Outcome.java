@@ -34,8 +34,8 @@ final class Outcome {
 
   private Progress progress = Progress.GOES_ON;
 
-  /** Stretches elsewhere that do the same meanwhile, as far as can be seen. */
-  private final List<Replay> followers = new ArrayList<>();
+  /** What tells stretches elsewhere that do the same meanwhile, as far as can be seen. */
+  private final List<Runnable> followers = new ArrayList<>();
 
   private enum Progress {
     GOES_ON,
@@ -110,17 +110,17 @@ final class Outcome {
     return progress == Progress.IS_NOT_KEPT;
   }
 
-  void isFollowedBy(Replay other) {
+  void isFollowedBy(Runnable other) {
     followers.add(other);
   }
 
-  void isLeftBy(Replay other) {
+  void isLeftBy(Runnable other) {
     followers.remove(other);
   }
 
   /** More has come of it. */
   void grows() {
-    followers.forEach(Replay::lookLater);
+    followers.forEach(Runnable::run);
   }
 
   /** All has come of it. */

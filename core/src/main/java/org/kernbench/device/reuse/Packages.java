@@ -63,10 +63,10 @@ final class Packages {
   }
 
   /** The package that all of these PEs are in; {@link #NONE} if they are in several. */
-  int of(Iterable<? extends MemoPe> some) {
+  int of(int[] some) {
     int home = NONE;
-    for (MemoPe p : some) {
-      int theirs = p.index() / pes;
+    for (int pe : some) {
+      int theirs = pe / pes;
       if (home != NONE && theirs != home) {
         return NONE;
       }

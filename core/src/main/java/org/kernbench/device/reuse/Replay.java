@@ -69,6 +69,8 @@ final class Replay extends Stretch {
   private int event = -1;
   private boolean forgotten;
 
+  private final Runnable follow = this::lookLater;
+
   /** Whether it will look what has come of the other. */
   private boolean looks;
 
@@ -143,7 +145,7 @@ final class Replay extends Stretch {
       return false;
     }
     if (outcome.goesOn()) {
-      outcome.isFollowedBy(this);
+      outcome.isFollowedBy(follow);
     }
     memo.replays.add(this);
     add(launch, -1, -1);
@@ -171,7 +173,7 @@ final class Replay extends Stretch {
   }
 
   /** More has come of the other: when what happens now has happened, it is looked at. */
-  void lookLater() {
+  private void lookLater() {
     if (!looks) {
       looks = true;
       memo.agenda.at(
@@ -392,7 +394,7 @@ final class Replay extends Stretch {
 
   private void giveUp() {
     isOver = true;
-    outcome.isLeftBy(this);
+    outcome.isLeftBy(follow);
     memo.fabric.giveBack(taken.stream().toArray());
     memo.replays.remove(this);
     for (MemoPe p : pes) {
@@ -424,7 +426,7 @@ final class Replay extends Stretch {
       pes.get(slot).activeStreams(streamsBefore.get(slot));
     }
     for (MemoLaunch launch : launches) {
-      memo.counts.isSimulated(launch, why);
+      launch.mark().simulatedFor = memo.counts.isSimulated(why);
       launch.startsAgain();
     }
     memo.sim.catchUp(
