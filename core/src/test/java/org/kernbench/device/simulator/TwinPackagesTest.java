@@ -155,8 +155,8 @@ final class TwinPackagesTest {
       boolean ahead = random.nextBoolean();
       for (int n = 0; n < 6; n++) {
         for (int sip = 0; sip < PACKAGES; sip++) {
-          if (!ahead && n > 0) { // as a rank waits for its own
-            sim.drive(before.get(sip).getLast());
+          if (!ahead) { // as a rank waits for its own
+            before.get(sip).forEach(sim::drive);
           }
           List<Launch> made = new ArrayList<>();
           int other = random.nextInt(8) == 0 ? random.nextInt(layer.size()) : -1;
@@ -200,7 +200,7 @@ final class TwinPackagesTest {
   @Test
   @Tag("slow")
   void rows_ofThousandsOfPackagesThatDoTheSame_areThoseOfEachSimulated() {
-    for (int seed = 1000; seed < 11_000; seed++) {
+    for (int seed = 1000; seed < 6000; seed++) {
       compare(seed, new HashMap<>());
     }
   }
