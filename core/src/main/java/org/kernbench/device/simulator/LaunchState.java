@@ -19,6 +19,9 @@ final class LaunchState implements Launch {
 
   int id = LaunchLog.NONE;
 
+  /** How many launches had been called before. */
+  final int number;
+
   private long startPs = -1;
   private long lastEndPs;
   private int criticalOp = -1;
@@ -49,7 +52,8 @@ final class LaunchState implements Launch {
   /** How many starts had been scheduled before its own. */
   int startNumber;
 
-  LaunchState(LaunchRequest spec, Function<PePort, Runnable> program, long enqueuedPs) {
+  LaunchState(LaunchRequest spec, Function<PePort, Runnable> program, long enqueuedPs, int number) {
+    this.number = number;
     this.spec = spec.after(List.of()); // the others would keep all that came before them
     this.count = spec.pes().size();
     this.program = program;

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.CopyDirection;
@@ -74,9 +75,10 @@ final class TimedExecutor
 
   private final @Nullable TimedPe[] pes;
 
-  /** Launches whose start is scheduled, by the argument of the event. */
-  private final Map<Integer, LaunchState> starting = new HashMap<>();
+  /** Launches whose start is scheduled, by time, those called first before others (ADR 0229). */
+  private final Map<Long, TreeMap<Integer, LaunchState>> starting = new HashMap<>();
 
+  private int callCount;
   private int startCount;
 
   /** The launch that has just ended on a PE, while others are told; null at other times. */
@@ -234,7 +236,7 @@ final class TimedExecutor
 
   @Override
   public Launch launch(LaunchRequest spec, Function<PePort, Runnable> program) {
-    LaunchState launch = new LaunchState(spec, program, sim.nowPs());
+    LaunchState launch = new LaunchState(spec, program, sim.nowPs(), callCount++);
     openLaunches++;
     long arrival = 0;
     launch.notReady = spec.pes().size();
@@ -271,8 +273,9 @@ final class TimedExecutor
       launch.startNumber = startCount;
       launch.startedBy = launch.arrivalPs <= sim.nowPs() ? ending : null;
       launch.startedByPe = endingPe;
-      starting.put(startCount, launch);
-      sim.schedule(Math.max(sim.nowPs(), launch.arrivalPs), handler, LAUNCH, startCount++);
+      long at = Math.max(sim.nowPs(), launch.arrivalPs);
+      starting.computeIfAbsent(at, t -> new TreeMap<>()).put(launch.number, launch);
+      sim.schedule(at, handler, LAUNCH, startCount++);
     }
   }
 
@@ -435,7 +438,12 @@ final class TimedExecutor
     if (kind != LAUNCH) {
       throw new IllegalStateException("executor event " + kind);
     }
-    start(Objects.requireNonNull(starting.remove(arg)));
+    TreeMap<Integer, LaunchState> now = Objects.requireNonNull(starting.get(sim.nowPs()));
+    LaunchState first = now.pollFirstEntry().getValue();
+    if (now.isEmpty()) {
+      starting.remove(sim.nowPs());
+    }
+    start(first);
   }
 
   // ---- results ----
