@@ -87,7 +87,8 @@ final class Noted extends Stretch {
     pes.add(p);
     ordinals.add(p.commands());
     outcome.orders.add(Served.order(p.computeEngines(), p.streams()));
-    Lookups lookups = new Lookups(ranges);
+    int slot = p.mark().slot;
+    Lookups lookups = new Lookups(ranges, () -> outcome.accessed(slot));
     outcome.lookups.add(lookups);
     servedAtEnd.add(List.of());
     p.mmu().noteIn(lookups);

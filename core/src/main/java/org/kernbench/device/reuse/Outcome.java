@@ -34,8 +34,8 @@ final class Outcome {
 
   private Progress progress = Progress.GOES_ON;
 
-  /** What tells stretches elsewhere that do the same meanwhile, as far as can be seen. */
-  private final List<Runnable> followers = new ArrayList<>();
+  /** Stretches elsewhere that do the same meanwhile, as far as can be seen. */
+  private final List<Follower> followers = new ArrayList<>();
 
   private enum Progress {
     GOES_ON,
@@ -110,17 +110,24 @@ final class Outcome {
     return progress == Progress.IS_NOT_KEPT;
   }
 
-  void isFollowedBy(Runnable other) {
+  void isFollowedBy(Follower other) {
     followers.add(other);
   }
 
-  void isLeftBy(Runnable other) {
+  void isLeftBy(Follower other) {
     followers.remove(other);
   }
 
   /** More has come of it. */
   void grows() {
-    followers.forEach(Runnable::run);
+    followers.forEach(Follower::lookLater);
+  }
+
+  /** An access of a PE has been looked up. */
+  void accessed(int slot) {
+    for (int i = 0; i < followers.size(); i++) {
+      followers.get(i).accessed(slot);
+    }
   }
 
   /** All has come of it. */

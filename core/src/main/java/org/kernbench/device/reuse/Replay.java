@@ -20,7 +20,7 @@ import org.kernbench.device.memory.PageMap;
  * the event that brought it, and is simulated after all if it cannot do likewise, or if the other
  * turns out to stand for none.
  */
-final class Replay extends Stretch {
+final class Replay extends Stretch implements Follower {
   private final Outcome outcome;
 
   /** What is added to the numbers of the other's links. */
@@ -69,10 +69,11 @@ final class Replay extends Stretch {
   private int event = -1;
   private boolean forgotten;
 
-  private final Runnable follow = this::lookLater;
-
   /** Whether it will look what has come of the other. */
   private boolean looks;
+
+  /** Whether an access of it hits where the other's missed, or misses where it hit. */
+  private boolean deviates;
 
   private boolean isOver;
 
@@ -117,17 +118,33 @@ final class Replay extends Stretch {
   /** Whether what the other has looked up, up to the start after a step, hits and misses alike. */
   private boolean looksUp(int step) {
     for (int slot = 0; slot < pes.size(); slot++) {
-      int to = outcome.lookupsAfter(step, slot);
-      Mmu.State state = translated.get(slot);
-      Lookups accesses = outcome.lookups.get(slot);
-      if (accesses.hasOthers()
-          || !Mmu.goesOn(state, accesses, looked.get(slot), to, ranges)
-          || (forgotten && state.evictions() > evictions.get(slot))) {
+      if (!looksUp(step, slot)) {
         return false;
       }
-      looked.set(slot, to);
     }
     return true;
+  }
+
+  private boolean looksUp(int step, int slot) {
+    int to = outcome.lookupsAfter(step, slot);
+    Mmu.State state = translated.get(slot);
+    Lookups accesses = outcome.lookups.get(slot);
+    if (accesses.hasOthers()
+        || !Mmu.goesOn(state, accesses, looked.get(slot), to, ranges)
+        || (forgotten && state.evictions() > evictions.get(slot))) {
+      return false;
+    }
+    looked.set(slot, to);
+    return true;
+  }
+
+  /** That an access misses elsewhere is known when it is looked up, not only at the next step. */
+  @Override
+  public void accessed(int slot) {
+    if (slot < pes.size() && !deviates && !looksUp(at - 1, slot)) {
+      deviates = true;
+      lookLater();
+    }
   }
 
   /** Whether the first launch does what the first of the stretch did. */
@@ -145,7 +162,7 @@ final class Replay extends Stretch {
       return false;
     }
     if (outcome.goesOn()) {
-      outcome.isFollowedBy(follow);
+      outcome.isFollowedBy(this);
     }
     memo.replays.add(this);
     add(launch, -1, -1);
@@ -173,7 +190,8 @@ final class Replay extends Stretch {
   }
 
   /** More has come of the other: when what happens now has happened, it is looked at. */
-  private void lookLater() {
+  @Override
+  public void lookLater() {
     if (!looks) {
       looks = true;
       memo.agenda.at(
@@ -195,7 +213,7 @@ final class Replay extends Stretch {
       simulate("links in use", false);
     } else if (!servesInOrder()) {
       simulate("engines have served streams in another order", false);
-    } else if (!looksUp(at - 1)) {
+    } else if (deviates || !looksUp(at - 1)) {
       simulate("translations", false);
     } else {
       goOn();
@@ -246,6 +264,7 @@ final class Replay extends Stretch {
     Key key = keyOf(launch);
     if (key != null
         && !outcome.isNotKept()
+        && !deviates
         && at < outcome.steps.size()
         && outcome.steps.get(at) instanceof Started s
         && s.atPs() == memo.sim.nowPs() - startPs
@@ -297,7 +316,7 @@ final class Replay extends Stretch {
 
   /** All that end now do so, up to the next start. */
   private void end() {
-    if (outcome.isNotKept() || !servesInOrder() || !looksUp(at - 1)) {
+    if (outcome.isNotKept() || deviates || !servesInOrder() || !looksUp(at - 1)) {
       simulate("followed one that stands for none", false);
       return;
     }
@@ -394,7 +413,7 @@ final class Replay extends Stretch {
 
   private void giveUp() {
     isOver = true;
-    outcome.isLeftBy(follow);
+    outcome.isLeftBy(this);
     memo.fabric.giveBack(taken.stream().toArray());
     memo.replays.remove(this);
     for (MemoPe p : pes) {
