@@ -19,9 +19,6 @@ final class LaunchState implements Launch {
 
   int id = LaunchLog.NONE;
 
-  /** How many launches had been called before. */
-  final int number;
-
   private long startPs = -1;
   private long lastEndPs;
   private int criticalOp = -1;
@@ -52,8 +49,7 @@ final class LaunchState implements Launch {
   /** How many starts had been scheduled before its own. */
   int startNumber;
 
-  LaunchState(LaunchRequest spec, Function<PePort, Runnable> program, long enqueuedPs, int number) {
-    this.number = number;
+  LaunchState(LaunchRequest spec, Function<PePort, Runnable> program, long enqueuedPs) {
     this.spec = spec.after(List.of()); // the others would keep all that came before them
     this.count = spec.pes().size();
     this.program = program;

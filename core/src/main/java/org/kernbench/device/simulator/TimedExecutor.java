@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.CopyDirection;
@@ -75,10 +74,9 @@ final class TimedExecutor
 
   private final @Nullable TimedPe[] pes;
 
-  /** Launches whose start is scheduled, by time, those called first before others (ADR 0229). */
-  private final Map<Long, TreeMap<Integer, LaunchState>> starting = new HashMap<>();
+  /** Launches whose start is scheduled, by the argument of the event. */
+  private final Map<Integer, LaunchState> starting = new HashMap<>();
 
-  private int callCount;
   private int startCount;
 
   /** The launch that has just ended on a PE, while others are told; null at other times. */
@@ -236,7 +234,7 @@ final class TimedExecutor
 
   @Override
   public Launch launch(LaunchRequest spec, Function<PePort, Runnable> program) {
-    LaunchState launch = new LaunchState(spec, program, sim.nowPs(), callCount++);
+    LaunchState launch = new LaunchState(spec, program, sim.nowPs());
     openLaunches++;
     long arrival = 0;
     launch.notReady = spec.pes().size();
@@ -273,9 +271,8 @@ final class TimedExecutor
       launch.startNumber = startCount;
       launch.startedBy = launch.arrivalPs <= sim.nowPs() ? ending : null;
       launch.startedByPe = endingPe;
-      long at = Math.max(sim.nowPs(), launch.arrivalPs);
-      starting.computeIfAbsent(at, t -> new TreeMap<>()).put(launch.number, launch);
-      sim.schedule(at, handler, LAUNCH, startCount++);
+      starting.put(startCount, launch);
+      sim.schedule(Math.max(sim.nowPs(), launch.arrivalPs), handler, LAUNCH, startCount++);
     }
   }
 
@@ -438,12 +435,7 @@ final class TimedExecutor
     if (kind != LAUNCH) {
       throw new IllegalStateException("executor event " + kind);
     }
-    TreeMap<Integer, LaunchState> now = Objects.requireNonNull(starting.get(sim.nowPs()));
-    LaunchState first = now.pollFirstEntry().getValue();
-    if (now.isEmpty()) {
-      starting.remove(sim.nowPs());
-    }
-    start(first);
+    start(Objects.requireNonNull(starting.remove(arg)));
   }
 
   // ---- results ----
