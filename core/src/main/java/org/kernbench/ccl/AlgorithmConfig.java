@@ -80,7 +80,7 @@ public record AlgorithmConfig(
         machine.directions());
   }
 
-  /** The same with the slots in another memory. */
+  /** A copy with the slots in another memory. */
   public AlgorithmConfig withBufferKind(BufferKind kind) {
     return new AlgorithmConfig(
         name,
@@ -103,7 +103,7 @@ public record AlgorithmConfig(
         dimensionSteps);
   }
 
-  /** The same with another number of slots. */
+  /** A copy with another number of slots. */
   public AlgorithmConfig withSlots(int count) {
     return new AlgorithmConfig(
         name,

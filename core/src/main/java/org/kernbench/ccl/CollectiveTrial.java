@@ -54,7 +54,7 @@ public final class CollectiveTrial {
       return new Question(CollectiveOp.ALL_REDUCE, reduce, dtype, -1, elements);
     }
 
-    /** The same as a call, in even parts. */
+    /** What a call asks, in even parts: of an all-to-all, the elements for one rank. */
     public static Question like(CollectiveCall call, int ranks) {
       boolean exchange = call.op() == CollectiveOp.ALL_TO_ALL;
       long elements = exchange ? Math.ceilDiv(call.elements(), ranks) : call.elements();
@@ -194,7 +194,10 @@ public final class CollectiveTrial {
     void done(OpLog log, Launch launch, IpcqSpec queues);
   }
 
-  /** The same, recorded as asked and shown to an observer. */
+  /**
+   * Runs a collective with the queues it was bound with, recorded as asked and shown to an
+   * observer.
+   */
   public Result run(Question question, Mode mode, SimulatorOptions recording, Observer observer) {
     return run(question, mode, queues, recording, observer);
   }
@@ -212,7 +215,7 @@ public final class CollectiveTrial {
     }
   }
 
-  /** The same with other queues than the algorithm was bound with, say fewer slots. */
+  /** Runs a collective with other queues than the algorithm was bound with, say fewer slots. */
   public Result run(Question question, Mode mode, IpcqSpec spec) {
     return run(question, mode, spec, SimulatorOptions.DEFAULT);
   }

@@ -181,17 +181,20 @@ public final class FoldedCall implements AutoCloseable {
     }
     if (mmu.fill() != TlbFill.AT_MAP) {
       throw new CannotFoldException(
-          "translations miss at first touch, at another step on each rank; use pe.mmu.fill: at_map"
-              + " to fold");
+          """
+          translations miss at first touch, at another step on each rank; use pe.mmu.fill: \
+          at_map to fold\
+          """);
     }
     long pages = Math.ceilDiv(bytes, mmu.pageBytes()) + 1;
     if (pages > mmu.entries()) {
       throw new CannotFoldException(
           String.format(
               Locale.ROOT,
-              "the vector of %,d bytes takes up to %,d pages, and the TLB holds %,d: translations"
-                  + " miss at another step on each rank; use smaller vectors or more"
-                  + " pe.mmu.entries",
+              """
+              the vector of %,d bytes takes up to %,d pages, and the TLB holds %,d: translations \
+              miss at another step on each rank; use smaller vectors or more pe.mmu.entries\
+              """,
               bytes,
               pages,
               mmu.entries()));

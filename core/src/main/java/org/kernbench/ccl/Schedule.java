@@ -106,7 +106,10 @@ public interface Schedule {
     return Turn.NONE;
   }
 
-  /** The same of the vectors that results go to, where they are others than those that are read. */
+  /**
+   * As {@link #turn}, of the vectors that results go to, where they are others than those that are
+   * read.
+   */
   default Turn resultTurn(CollectiveCall call) {
     return turn(call);
   }
@@ -124,8 +127,8 @@ public interface Schedule {
   }
 
   /**
-   * The same, a step at a time: for algorithms that are run on very many ranks. Ranks may be asked
-   * by several threads at once, so they share nothing that changes.
+   * A program that goes a step at a time: for algorithms that are run on very many ranks. Ranks may
+   * be asked by several threads at once, so they share nothing that changes.
    */
   interface SteppedProgram extends RankProgram {
     /** Begins the part of one rank; parameters as those of {@link #run}. */

@@ -49,8 +49,8 @@ public final class SlotSpace {
   }
 
   /**
-   * The same for slots in the TCM, with room left for an operand: for those who choose, or refuse,
-   * before the device does.
+   * Checks that slots in the TCM fit with room left for an operand: for those who choose, or
+   * refuse, before the device does.
    *
    * @throws CollectiveException if they do not fit
    */

@@ -58,9 +58,11 @@ final class JsonTraceReader {
       return all.subList(1, all.size());
     }
     throw new TraceException(
-        file
-            + ": no workload_graph; expected {\"workload_graph\": [..]}, or {\"version\": ..} and"
-            + " nodes one after the other");
+        """
+        %s: no workload_graph; expected {"workload_graph": [..]}, or {"version": ..} and nodes \
+        one after the other\
+        """
+            .formatted(file));
   }
 
   private TraceException error(int at, String problem) {
@@ -93,7 +95,7 @@ final class JsonTraceReader {
     }
   }
 
-  /** The same for camel and snake case. */
+  /** A name that is alike in camel and snake case. */
   private static String plain(String name) {
     return name.replace("_", "").toLowerCase(Locale.ROOT);
   }

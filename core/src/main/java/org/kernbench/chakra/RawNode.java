@@ -241,8 +241,10 @@ final class RawNode {
       }
       if (!dimensions.isTrueThroughout()) {
         throw error(
-            "involved_dim leaves out dimensions of the network; expected the ranks as a process"
-                + " group (pg_name), or all dimensions");
+            """
+            involved_dim leaves out dimensions of the network; expected the ranks as a process \
+            group (pg_name), or all dimensions\
+            """);
       }
       repairs.add(Repair.ALL_DIMENSIONS, place);
     }

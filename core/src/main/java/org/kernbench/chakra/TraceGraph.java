@@ -21,9 +21,9 @@ import java.util.stream.IntStream;
  */
 public final class TraceGraph {
   private final Workload workload;
-  private final List<Step> steps;
+  private final List<TraceStep> steps;
 
-  private TraceGraph(Workload workload, List<Step> steps) {
+  private TraceGraph(Workload workload, List<TraceStep> steps) {
     this.workload = workload;
     this.steps = List.copyOf(steps);
   }
@@ -45,7 +45,7 @@ public final class TraceGraph {
   }
 
   /** What takes time, by number. */
-  public List<Step> steps() {
+  public List<TraceStep> steps() {
     return steps;
   }
 
@@ -54,7 +54,7 @@ public final class TraceGraph {
    *
    * @param durationPs about how long a step takes
    */
-  public List<Step> inOrder(ToLongFunction<Step> durationPs) {
+  public List<TraceStep> inOrder(ToLongFunction<TraceStep> durationPs) {
     return new Scheduling(steps, ranks()).order(durationPs);
   }
 
@@ -62,10 +62,10 @@ public final class TraceGraph {
    * The longest chain of steps that come after each other: no machine on which each step takes at
    * least so long is quicker.
    */
-  public long longestChainPs(ToLongFunction<Step> durationPs) {
+  public long longestChainPs(ToLongFunction<TraceStep> durationPs) {
     long[] end = new long[steps.size()];
     long longest = 0;
-    for (Step step : inOrder(s -> 1)) {
+    for (TraceStep step : inOrder(s -> 1)) {
       long start = 0;
       for (int before : step.before()) {
         start = Math.max(start, end[before]);
@@ -100,7 +100,7 @@ public final class TraceGraph {
       }
     }
 
-    List<Step> steps() {
+    List<TraceStep> steps() {
       matchCollectives();
       matchMessages();
       addLocalWork();
@@ -279,12 +279,12 @@ public final class TraceGraph {
 
     // ---- edges ----
 
-    private List<Step> withEdges() {
+    private List<TraceStep> withEdges() {
       List<int[][]> behind = new ArrayList<>();
       for (int rank = 0; rank < orders.size(); rank++) {
         behind.add(behind(rank));
       }
-      List<Step> steps = new ArrayList<>(parts.size());
+      List<TraceStep> steps = new ArrayList<>(parts.size());
       for (int id = 0; id < parts.size(); id++) {
         List<Place> nodes = parts.get(id);
         List<Integer> before =
@@ -296,7 +296,7 @@ public final class TraceGraph {
         TraceNode first = node(nodes.getFirst());
         List<Integer> ranks = nodes.stream().map(Place::rank).toList();
         steps.add(
-            new Step(
+            new TraceStep(
                 id,
                 first.type(),
                 ranks,
@@ -351,44 +351,44 @@ public final class TraceGraph {
   // ---- scheduling ----
 
   private static final class Scheduling {
-    private final List<Step> steps;
+    private final List<TraceStep> steps;
     private final long[] freePs;
     private final int ranks;
     private final int[] missing;
     private final List<List<Integer>> after = new ArrayList<>();
     private final long[] readyPs;
 
-    Scheduling(List<Step> steps, int ranks) {
+    Scheduling(List<TraceStep> steps, int ranks) {
       this.steps = steps;
       this.ranks = ranks;
       this.freePs = new long[2 * ranks]; // of each rank: computation, communication
       this.missing = new int[steps.size()];
       this.readyPs = new long[steps.size()];
-      for (Step step : steps) {
+      for (TraceStep step : steps) {
         after.add(new ArrayList<>(2));
         missing[step.id()] = step.before().size();
       }
-      for (Step step : steps) {
+      for (TraceStep step : steps) {
         for (int before : step.before()) {
           after.get(before).add(step.id());
         }
       }
     }
 
-    List<Step> order(ToLongFunction<Step> durationPs) {
-      PriorityQueue<Step> ready =
+    List<TraceStep> order(ToLongFunction<TraceStep> durationPs) {
+      PriorityQueue<TraceStep> ready =
           new PriorityQueue<>(
-              Comparator.comparingLong((Step s) -> readyPs[s.id()])
+              Comparator.comparingLong((TraceStep s) -> readyPs[s.id()])
                   .thenComparingLong(s -> s.node().startMicros())
-                  .thenComparingInt(Step::id));
-      for (Step step : steps) {
+                  .thenComparingInt(TraceStep::id));
+      for (TraceStep step : steps) {
         if (missing[step.id()] == 0) {
           ready.add(step);
         }
       }
-      List<Step> order = new ArrayList<>(steps.size());
+      List<TraceStep> order = new ArrayList<>(steps.size());
       while (!ready.isEmpty()) {
-        Step step = ready.remove();
+        TraceStep step = ready.remove();
         order.add(step);
         long end = run(step, durationPs.applyAsLong(step));
         for (int next : after.get(step.id())) {
@@ -405,7 +405,7 @@ public final class TraceGraph {
       return order;
     }
 
-    private long run(Step step, long durationPs) {
+    private long run(TraceStep step, long durationPs) {
       int stream = step.type().isCommunication() ? ranks : 0;
       long start = readyPs[step.id()];
       for (int rank : step.ranks()) {

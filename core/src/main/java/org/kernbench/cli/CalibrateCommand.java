@@ -85,8 +85,10 @@ final class CalibrateCommand implements Callable<Integer> {
     MeasuredFile measured = choice.read(file, "calibrate");
     if (fit.isEmpty()) {
       throw new UsageException(
-          "calibrate: nothing to fit; expected --fit key=from..to, e.g. --fit"
-              + " pe.gemm.efficiency=0.7..1");
+          """
+          calibrate: nothing to fit; expected --fit key=from..to, e.g. --fit \
+          pe.gemm.efficiency=0.7..1\
+          """);
     }
     List<FitParameter> parameters = fit.stream().map(FitParameter::parse).toList();
     int every = every();

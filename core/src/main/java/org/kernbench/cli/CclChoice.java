@@ -14,8 +14,10 @@ final class CclChoice {
       names = "--ccl",
       paramLabel = "FILE",
       description =
-          "Collective algorithms and their settings (default: ccl.yaml here, or else the packaged"
-              + " one).")
+          """
+          Collective algorithms and their settings (default: ccl.yaml here, or else the packaged \
+          one).\
+          """)
   private @Nullable Path ccl;
 
   @Option(
@@ -26,7 +28,7 @@ final class CclChoice {
 
   /** The file that was named. */
   Optional<Path> named() {
-    Choices.checkNotBlank("--ccl", ccl);
+    BenchOptions.checkNotBlank("--ccl", ccl);
     return Optional.ofNullable(ccl);
   }
 

@@ -15,8 +15,10 @@ final class ClassPath {
       names = "--class-path",
       paramLabel = "PATH",
       description =
-          "Classes of your own: jars, directories of classes, .java files (compiled on the fly),"
-              + " joined by : or repeated. Also KERNBENCH_CLASS_PATH.")
+          """
+          Classes of your own: jars, directories of classes, .java files (compiled on the fly), \
+          joined by : or repeated. Also KERNBENCH_CLASS_PATH.\
+          """)
   private List<String> given = new ArrayList<>();
 
   /**
@@ -45,7 +47,9 @@ final class ClassPath {
     return classes;
   }
 
-  /** The same without sources of its own; nothing if no classes were named. */
+  /**
+   * Loads the classes that were named, without sources of its own; does nothing if there are none.
+   */
   void loadIfGiven() {
     if (!entries().isEmpty()) {
       load(List.of());

@@ -25,8 +25,10 @@ import picocli.CommandLine.Parameters;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description =
-        "Runs a collective algorithm over group sizes, shapes, vector lengths, types, operations,"
-            + " sub-groups and slot memories, and checks values, bits, bytes, time and slots of each.",
+        """
+        Runs a collective algorithm over group sizes, shapes, vector lengths, types, operations, \
+        sub-groups and slot memories, and checks values, bits, bytes, time and slots of each.\
+        """,
     optionListHeading = "%n")
 final class ConformanceCommand implements Callable<Integer> {
   private static final int FAILED = 1;
@@ -49,8 +51,10 @@ final class ConformanceCommand implements Callable<Integer> {
       paramLabel = "FILE|PRESET",
       completionCandidates = Words.Presets.class,
       description =
-          "The groups of one machine: all packages, those along each dimension, cubes, PEs"
-              + " (default: machines of many shapes).")
+          """
+          The groups of one machine: all packages, those along each dimension, cubes, PEs \
+          (default: machines of many shapes).\
+          """)
   @Nullable String topology;
 
   @Option(

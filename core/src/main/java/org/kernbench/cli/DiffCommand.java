@@ -25,8 +25,10 @@ import picocli.CommandLine.Parameters;
     descriptionHeading = "%n",
     description = {
       "Says what differs between two runs and which resource made the difference of their times.",
-      "It is split by resource, cause and place; the parts sum to it exactly. Runs are folders"
-          + " that",
+      """
+      It is split by resource, cause and place; the parts sum to it exactly. Runs are folders \
+      that\
+      """,
       "`run --out` wrote."
     },
     optionListHeading = "%nOptions%n",

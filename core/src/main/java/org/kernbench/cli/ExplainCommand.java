@@ -34,8 +34,10 @@ import picocli.CommandLine.Spec;
     descriptionHeading = "%n",
     description = {
       "Says where the time of a run went and what each number of the machine is worth.",
-      "Critical path by kernel, cause, place and kernel line, who waited for whom, how busy"
-          + " engines",
+      """
+      Critical path by kernel, cause, place and kernel line, who waited for whom, how busy \
+      engines\
+      """,
       "and links were, and what 1 %% more or less of each number of the machine does to the time.",
       "RUN is a folder that `run --out` wrote; a bench is run on the spot, of several points the",
       "slowest."
@@ -61,7 +63,7 @@ final class ExplainCommand implements Callable<Integer> {
       description = "Folder of a run, or a bench.")
   private @Nullable String run;
 
-  @Mixin private Choices choices = new Choices();
+  @Mixin private BenchOptions benchOptions = new BenchOptions();
 
   @Option(
       names = "--verify-sensitivities",
@@ -106,8 +108,10 @@ final class ExplainCommand implements Callable<Integer> {
   public Integer call() {
     if (run == null || run.isBlank()) {
       throw new UsageException(
-          "nothing to explain; expected the folder of a run (see kernbench run --out) or a bench"
-              + " (see kernbench list)");
+          """
+          nothing to explain; expected the folder of a run (see kernbench run --out) or a bench \
+          (see kernbench list)\
+          """);
     }
     Words.checkRows(rows);
     String chosen = run;
@@ -138,8 +142,8 @@ final class ExplainCommand implements Callable<Integer> {
           ? verified(explanation, trusted(name, recording), recording.options(), runner, progress)
           : explanation;
     }
-    RunOptions options = choices.options();
-    RunResult result = runner.runToExplain(choices.bench(name, benches), options);
+    RunOptions options = benchOptions.options();
+    RunResult result = runner.runToExplain(benchOptions.bench(name, benches), options);
     Explanation explanation = Explanation.of(result);
     return verifySensitivities
         ? verified(
@@ -180,7 +184,7 @@ final class ExplainCommand implements Callable<Integer> {
     if (!bench.endsWith(".java")) {
       return bench;
     }
-    return choices
+    return benchOptions
         .namedSource(bench)
         .orElseThrow(() ->
             new UsageException(
@@ -194,7 +198,7 @@ final class ExplainCommand implements Callable<Integer> {
 
   private Explanation verified(
       Explanation explanation, String name, RunOptions options, Runner runner, Progress progress) {
-    Bench bench = choices.bench(name, benches);
+    Bench bench = benchOptions.bench(name, benches);
     return explanation.verified(runner.simulationOf(bench, options), progress);
   }
 }

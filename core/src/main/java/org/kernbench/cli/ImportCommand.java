@@ -53,8 +53,10 @@ final class ImportCommand implements Callable<Integer> {
       synopsisHeading = "Usage: ",
       descriptionHeading = "%n",
       description = {
-        "Makes a machine and a ccl.yaml of a network file and a system file of ASTRA-sim, and says"
-            + " what became of each key."
+        """
+        Makes a machine and a ccl.yaml of a network file and a system file of ASTRA-sim, and \
+        says what became of each key.\
+        """
       },
       optionListHeading = "%n",
       footerHeading = "%nExamples%n",
@@ -93,8 +95,10 @@ final class ImportCommand implements Callable<Integer> {
     @Option(
         names = "--congestion-aware",
         description =
-            "As its congestion-aware network: switches pass on whole messages (default: its"
-                + " congestion-unaware one, as far as messages do not meet).")
+            """
+            As its congestion-aware network: switches pass on whole messages (default: its \
+            congestion-unaware one, as far as messages do not meet).\
+            """)
     private boolean congestionAware;
 
     @Option(
@@ -136,8 +140,10 @@ final class ImportCommand implements Callable<Integer> {
       terminal
           .out()
           .println(
-              "other operations: run collective --param op=all_gather --param"
-                  + " algorithm=astra_all_gather");
+              """
+              other operations: run collective --param op=all_gather --param \
+              algorithm=astra_all_gather\
+              """);
       return 0;
     }
 

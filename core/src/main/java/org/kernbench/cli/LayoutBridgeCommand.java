@@ -33,19 +33,27 @@ import picocli.CommandLine.Option;
     descriptionHeading = "%n",
     description = {
       "Shows what a bridge between two modules on the same ranks does: where each rank is in both,",
-      "which samples are its own, who gathers with whom, how many bytes are sent and, on a"
-          + " machine,",
-      "how long both passes take, with a lower bound. Of modules on ranks of their own it shows"
-          + " the",
+      """
+      which samples are its own, who gathers with whom, how many bytes are sent and, on a \
+      machine,\
+      """,
+      """
+      how long both passes take, with a lower bound. Of modules on ranks of their own it shows \
+      the\
+      """,
       "lanes, their leaders and the messages between them."
     },
     optionListHeading = "%n",
     footerHeading = "%nExamples%n",
     footer = {
-      "  kernbench layout bridge --src tp=1,dp=8 --dest tp=2,cp=2,dp=2 --batch 8 --tokens 256"
-          + " --hidden 1024",
-      "  kernbench layout bridge --src tp=4,dp=2 --dest tp=1,dp=8 --topology dgx-h100 --rank-level"
-          + " sip"
+      """
+        kernbench layout bridge --src tp=1,dp=8 --dest tp=2,cp=2,dp=2 --batch 8 --tokens 256 \
+      --hidden 1024\
+      """,
+      """
+        kernbench layout bridge --src tp=4,dp=2 --dest tp=1,dp=8 --topology dgx-h100 \
+      --rank-level sip\
+      """
     })
 final class LayoutBridgeCommand implements Callable<Integer> {
   private final Terminal terminal;

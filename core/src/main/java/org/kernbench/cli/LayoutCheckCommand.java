@@ -61,8 +61,10 @@ final class LayoutCheckCommand implements Callable<Integer> {
       arity = "1..*",
       paramLabel = "ENCODER:LANGUAGE[:sp]",
       description =
-          "Layouts of the two modules on the same ranks; sp: with sequence parallelism in the"
-              + " language model.")
+          """
+          Layouts of the two modules on the same ranks; sp: with sequence parallelism in the \
+          language model.\
+          """)
   private List<String> layouts = new ArrayList<>();
 
   @Option(
@@ -93,8 +95,10 @@ final class LayoutCheckCommand implements Callable<Integer> {
       names = "--schedule",
       paramLabel = "SCHEDULE",
       description =
-          "Of a model in stages: gpipe, 1f1b (default), interleaved, zb-h1, zb-v, dualpipe, or a"
-              + " file.csv.")
+          """
+          Of a model in stages: gpipe, 1f1b (default), interleaved, zb-h1, zb-v, dualpipe, or a \
+          file.csv.\
+          """)
   private @Nullable String schedule;
 
   @Option(
@@ -116,8 +120,10 @@ final class LayoutCheckCommand implements Callable<Integer> {
       names = "--zero",
       paramLabel = "N",
       description =
-          "One model: what data-parallel ranks divide: 1 the optimizer, 2 gradients, too, 3"
-              + " parameters, too (default: 0, nothing).")
+          """
+          One model: what data-parallel ranks divide: 1 the optimizer, 2 gradients, too, 3 \
+          parameters, too (default: 0, nothing).\
+          """)
   private int zero;
 
   @Option(
@@ -157,8 +163,10 @@ final class LayoutCheckCommand implements Callable<Integer> {
       names = "--spread",
       paramLabel = "PES",
       description =
-          "Which PEs of a rank's device compute: all, those of its first cube, or the lead (default:"
-              + " values on all, times on the quickest of these).")
+          """
+          Which PEs of a rank's device compute: all, those of its first cube, or the lead \
+          (default: values on all, times on the quickest of these).\
+          """)
   private @Nullable String spread;
 
   @Mixin private RankedMachine ranked = new RankedMachine();
@@ -198,8 +206,10 @@ final class LayoutCheckCommand implements Callable<Integer> {
   private void refuseStages() {
     if (schedule != null || vpp != 1 || tied || !recompute.equals("none") || zero != 0) {
       throw new UsageException(
-          "--schedule, --vpp, --tied, --recompute and --zero are for layouts of one model, e.g. tp=2,pp=2;"
-              + " leave them out, or the encoder");
+          """
+          --schedule, --vpp, --tied, --recompute and --zero are for layouts of one model, e.g. \
+          tp=2,pp=2; leave them out, or the encoder\
+          """);
     }
   }
 
@@ -207,8 +217,10 @@ final class LayoutCheckCommand implements Callable<Integer> {
   private PipelineCheck stages() {
     if (frozen || steps > 0 || samples != null) {
       throw new UsageException(
-          "--frozen-encoder, --steps and --samples are for an encoder and a language model, e.g."
-              + " tp=2,dp=2:tp=2,dp=2; leave them out");
+          """
+          --frozen-encoder, --steps and --samples are for an encoder and a language model, e.g. \
+          tp=2,dp=2:tp=2,dp=2; leave them out\
+          """);
     }
     List<RankGrid> grids =
         layouts.stream().map(l -> RankGrid.parse(l.replaceFirst(":sp$", ""))).toList();

@@ -14,8 +14,10 @@ import picocli.CommandLine.Spec;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description =
-        "Shows which ranks form which groups, what a bridge between layouts does, and whether"
-            + " layouts compute the same.",
+        """
+        Shows which ranks form which groups, what a bridge between layouts does, and whether \
+        layouts compute the same.\
+        """,
     optionListHeading = "%n",
     commandListHeading = "%nCommands%n")
 final class LayoutCommand implements Callable<Integer> {
@@ -40,7 +42,7 @@ final class LayoutCommand implements Callable<Integer> {
   public Integer call() {
     throw new CommandLine.ParameterException(
         spec.commandLine(),
-        "missing command; expected layout "
-            + String.join(" or layout ", spec.subcommands().keySet()));
+        "missing command; expected layout %s"
+            .formatted(String.join(" or layout ", spec.subcommands().keySet())));
   }
 }

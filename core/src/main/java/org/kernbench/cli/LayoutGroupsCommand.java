@@ -23,8 +23,10 @@ import picocli.CommandLine.Parameters;
     footerHeading = "%nExamples%n",
     footer = {
       "  kernbench layout groups tp=2,cp=3,dp=2 --dims dp,cp",
-      "  kernbench layout groups tp=2,dp=2,pp=2 --view expert:expt_tp=2,ep=2,pp=2:pp --dims"
-          + " expert:ep"
+      """
+        kernbench layout groups tp=2,dp=2,pp=2 --view expert:expt_tp=2,ep=2,pp=2:pp --dims \
+      expert:ep\
+      """
     })
 final class LayoutGroupsCommand implements Callable<Integer> {
   private final Terminal terminal;
@@ -33,24 +35,30 @@ final class LayoutGroupsCommand implements Callable<Integer> {
       arity = "1",
       paramLabel = "LAYOUT",
       description =
-          "Dimensions and sizes, e.g. tp=2,cp=2,dp=2: the first varies fastest with the rank; at"
-              + " the end offset=8 if the first rank is not 0.")
+          """
+          Dimensions and sizes, e.g. tp=2,cp=2,dp=2: the first varies fastest with the rank; at \
+          the end offset=8 if the first rank is not 0.\
+          """)
   private String layout = "";
 
   @Option(
       names = "--dims",
       paramLabel = "DIM,...",
       description =
-          "Groups along these together; of a view, VIEW:DIM,...; may be repeated (default: along"
-              + " each dimension).")
+          """
+          Groups along these together; of a view, VIEW:DIM,...; may be repeated (default: along \
+          each dimension).\
+          """)
   private List<String> dims = new ArrayList<>();
 
   @Option(
       names = "--view",
       paramLabel = "NAME:LAYOUT:SHARED",
       description =
-          "A further factorisation of the same ranks, and which of its dimensions are the"
-              + " layout's; may be repeated.")
+          """
+          A further factorisation of the same ranks, and which of its dimensions are the \
+          layout's; may be repeated.\
+          """)
   private List<String> views = new ArrayList<>();
 
   @Mixin private TextOrJson format = new TextOrJson();

@@ -65,7 +65,7 @@ final class ListCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    Choices.checkNotBlank("BENCH", bench);
+    BenchOptions.checkNotBlank("BENCH", bench);
     if (bench != null) {
       Bench one = classPath.bench(bench, benches);
       if (format.isJson()) {

@@ -150,8 +150,10 @@ final class MachineCommand implements Callable<Integer> {
               names = "--out",
               paramLabel = "FILE",
               description =
-                  "Where to write it: PNG to a name that ends in .png, else SVG (default: SVG on"
-                      + " standard output).")
+                  """
+                  Where to write it: PNG to a name that ends in .png, else SVG (default: SVG on \
+                  standard output).\
+                  """)
           @Nullable Path out) {
     String svg = MachineDiagram.svg(choice.load(), view);
     if (out == null) {

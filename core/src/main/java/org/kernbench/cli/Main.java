@@ -39,8 +39,10 @@ import picocli.CommandLine.UnmatchedArgumentException;
     synopsisHeading = "Usage: ",
     customSynopsis = "kernbench COMMAND [OPTIONS]",
     description = {
-      "Runs distributed accelerator programs on machines that do not exist yet: exact values, the"
-          + " time",
+      """
+      Runs distributed accelerator programs on machines that do not exist yet: exact values, the \
+      time\
+      """,
       "it would take, and why."
     },
     descriptionHeading = "%n",
@@ -49,8 +51,10 @@ import picocli.CommandLine.UnmatchedArgumentException;
     footerHeading = "%nExamples%n",
     footer = {
       "  kernbench run --bench ccl-allreduce",
-      "  kernbench run --bench ccl-allreduce --param n_elem=49152 --set"
-          + " system.sips.topology=ring_1d",
+      """
+        kernbench run --bench ccl-allreduce --param n_elem=49152 --set \
+      system.sips.topology=ring_1d\
+      """,
       "  kernbench list",
       "",
       "Exit codes: 0 ok, 1 failed (wrong values, bound violated, deadlock, error in the simulated",
@@ -301,8 +305,10 @@ public final class Main implements Runnable, IVersionProvider {
         Optional<String> own = UserFault.message(error);
         terminal.say(
             own.orElse(
-                "internal error: this is a bug in kernbench. Please report it with this command and"
-                    + " the lines below."));
+                """
+                internal error: this is a bug in kernbench. Please report it with this command \
+                and the lines below.\
+                """));
         if (own.isEmpty()) {
           error.printStackTrace(terminal.err());
         }

@@ -16,8 +16,10 @@ import picocli.CommandLine.Option;
     parameterListHeading = "%n",
     description = {
       "Measures latency and bandwidth between every kind of place on a machine.",
-      "Beside closed forms, link by link and in crowds; checks what holds on any machine that can"
-          + " be",
+      """
+      Beside closed forms, link by link and in crowds; checks what holds on any machine that can \
+      be\
+      """,
       "built."
     },
     optionListHeading = "%n",

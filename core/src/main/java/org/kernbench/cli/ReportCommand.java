@@ -18,8 +18,10 @@ import picocli.CommandLine.Parameters;
     descriptionHeading = "%n",
     description = {
       "Writes one HTML page about a run or a sweep.",
-      "Conditions, results with bound and causes, timeline, use over time, links, curves and"
-          + " figures",
+      """
+      Conditions, results with bound and causes, timeline, use over time, links, curves and \
+      figures\
+      """,
       "of a folder that `run --out` or `sweep --out` wrote. It works offline and from disk."
     },
     optionListHeading = "%n",

@@ -79,7 +79,7 @@ final class RunCommand implements Callable<Integer> {
       description = "The bench, or a .java file that holds one; also without --bench.")
   private @Nullable String bench;
 
-  @Mixin private Choices choices = new Choices();
+  @Mixin private BenchOptions benchOptions = new BenchOptions();
 
   @Option(
       names = "--device",
@@ -100,8 +100,10 @@ final class RunCommand implements Callable<Integer> {
       converter = Words.FoldingWord.class,
       completionCandidates = Words.FoldingWord.class,
       description =
-          "In mode time: one package for all where that gives every row (auto, default); else an"
-              + " error (on); or every package (off).")
+          """
+          In mode time: one package for all where that gives every row (auto, default); else an \
+          error (on); or every package (off).\
+          """)
   private Folding folding = Folding.AUTO;
 
   @Option(
@@ -110,15 +112,19 @@ final class RunCommand implements Callable<Integer> {
       converter = Words.ReuseWord.class,
       completionCandidates = Words.ReuseWord.class,
       description =
-          "In mode time: what came of a launch for others that do the same, exactly (auto,"
-              + " default); or every launch is simulated (off).")
+          """
+          In mode time: what came of a launch for others that do the same, exactly (auto, \
+          default); or every launch is simulated (off).\
+          """)
   private Reuse reuse = Reuse.AUTO;
 
   @Option(
       names = "--verify-reuse",
       description =
-          "In mode time: runs with --reuse off and auto, and compares all operations, chunks on"
-              + " links, launches and the critical path.")
+          """
+          In mode time: runs with --reuse off and auto, and compares all operations, chunks on \
+          links, launches and the critical path.\
+          """)
   private boolean verifyReuse;
 
   @Option(
@@ -127,8 +133,10 @@ final class RunCommand implements Callable<Integer> {
       converter = Words.FaultWord.class,
       completionCandidates = Words.FaultWord.class,
       description =
-          "Of benches that train: puts a mistake in, to see the values wrong:"
-              + " ${COMPLETION-CANDIDATES}.")
+          """
+          Of benches that train: puts a mistake in, to see the values wrong: \
+          ${COMPLETION-CANDIDATES}.\
+          """)
   private @Nullable Fault fault;
 
   @Option(
@@ -148,24 +156,30 @@ final class RunCommand implements Callable<Integer> {
   @Option(
       names = "--fast",
       description =
-          "Of benches with figures: draws them again from the rows of the last run, without"
-              + " simulating.")
+          """
+          Of benches with figures: draws them again from the rows of the last run, without \
+          simulating.\
+          """)
   private boolean fast;
 
   @Option(
       names = "--trace",
       paramLabel = "FILE",
       description =
-          "Writes every operation, message and link over time for ui.perfetto.dev; as Chrome's JSON"
-              + " if the name ends in .json.")
+          """
+          Writes every operation, message and link over time for ui.perfetto.dev; as Chrome's \
+          JSON if the name ends in .json.\
+          """)
   private @Nullable Path trace;
 
   @Option(
       names = "--export-chakra",
       paramLabel = "DIR",
       description =
-          "Writes the kernels, collectives and messages of each rank as Chakra execution traces"
-              + " into this directory, for kernbench trace and other simulators.")
+          """
+          Writes the kernels, collectives and messages of each rank as Chakra execution traces \
+          into this directory, for kernbench trace and other simulators.\
+          """)
   private @Nullable Path chakra;
 
   @Option(
@@ -213,24 +227,26 @@ final class RunCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    Bench chosen = choices.bench(benchName(), benches);
+    Bench chosen = benchOptions.bench(benchName(), benches);
     RunOptions options =
         injected(
             chosen,
-            choices
+            benchOptions
                 .options()
                 .withCheck(check)
                 .withFolding(folding)
                 .withReuse(verifyReuse ? Reuse.VERIFY : reuse));
     if (check && options.mode() == Mode.VALUES) {
       throw new UsageException(
-          "--check: mode values has no order in time to check; use --mode full, or time for order"
-              + " and messages only");
+          """
+          --check: mode values has no order in time to check; use --mode full, or time for order \
+          and messages only\
+          """);
     }
-    Choices.checkNotBlank("--device", device);
-    Choices.checkNotBlank("--out", out);
-    Choices.checkNotBlank("--trace", trace);
-    Choices.checkNotBlank("--export-chakra", chakra);
+    BenchOptions.checkNotBlank("--device", device);
+    BenchOptions.checkNotBlank("--out", out);
+    BenchOptions.checkNotBlank("--trace", trace);
+    BenchOptions.checkNotBlank("--export-chakra", chakra);
     checkTrace(options);
     if (fast) {
       return drawAgain(chosen);
@@ -308,7 +324,7 @@ final class RunCommand implements Callable<Integer> {
   }
 
   private void warn(RunResult result) {
-    if (choices.choseMachine() && !quiet) {
+    if (benchOptions.choseMachine() && !quiet) {
       result
           .machine()
           .ifPresent(m -> {
@@ -373,8 +389,10 @@ final class RunCommand implements Callable<Integer> {
       terminal.say(
           String.format(
               Locale.ROOT,
-              "trace: %s, %,d bytes: %,d slices on %,d tracks, %,d messages, %,d counter values;"
-                  + " open it at ui.perfetto.dev",
+              """
+              trace: %s, %,d bytes: %,d slices on %,d tracks, %,d messages, %,d counter values; \
+              open it at ui.perfetto.dev\
+              """,
               file,
               size.bytes(),
               size.slices(),

@@ -38,17 +38,23 @@ import picocli.CommandLine.Spec;
     descriptionHeading = "%n",
     description = {
       "Runs one bench at every point of a grid, several at once.",
-      "Each row is stored the moment its point is done; a sweep that was killed goes on with"
-          + " --resume."
+      """
+      Each row is stored the moment its point is done; a sweep that was killed goes on with \
+      --resume.\
+      """
     },
     optionListHeading = "%n",
     sortOptions = false,
     footerHeading = "%nExamples%n",
     footer = {
-      "  kernbench sweep --bench ccl-allreduce --vary n_elem=64,1024,16384 --vary"
-          + " algorithm=ring,tree",
-      "  kernbench sweep ccl-allreduce --vary \"set:sip.links.cube_to_cube.latency=5 ns,10 ns\""
-          + " --jobs 4",
+      """
+        kernbench sweep --bench ccl-allreduce --vary n_elem=64,1024,16384 --vary \
+      algorithm=ring,tree\
+      """,
+      """
+        kernbench sweep ccl-allreduce --vary "set:sip.links.cube_to_cube.latency=5 ns,10 ns" \
+      --jobs 4\
+      """,
       "  kernbench sweep examples/sweep.yaml --out results --resume",
       "",
       "Rows go to DIR/results.sqlite (docs/results-store.md), and when all are done to",
@@ -77,7 +83,7 @@ final class SweepCommand implements Callable<Integer> {
       description = "What varies and its values; may be repeated: the grid is the product.")
   private List<String> vary = new ArrayList<>();
 
-  @Mixin private Choices choices = new Choices();
+  @Mixin private BenchOptions benchOptions = new BenchOptions();
 
   @Option(
       names = {"-j", "--jobs"},
@@ -203,7 +209,7 @@ final class SweepCommand implements Callable<Integer> {
   }
 
   private Plan plan() {
-    Choices.checkNotBlank("--out", out);
+    BenchOptions.checkNotBlank("--out", out);
     if (jobs != null && jobs < 1) {
       throw new UsageException("--jobs: got " + jobs + "; expected 1 or more");
     }
@@ -220,16 +226,16 @@ final class SweepCommand implements Callable<Integer> {
             ? Sweep.read(Path.of(chosen))
             : new Sweep.Description(
                 chosen, RunOptions.DEFAULT, List.of(), Optional.empty(), Optional.empty());
-    Bench swept = choices.bench(file.bench(), benches);
+    Bench swept = benchOptions.bench(file.bench(), benches);
     List<Sweep.Axis> axes = new ArrayList<>(file.axes());
     vary.forEach(each -> axes.add(Sweep.Axis.parse(each)));
     Sweep sweep =
         Sweep.of(
             swept,
-            choices.over(file.base()),
+            benchOptions.over(file.base()),
             axes,
             Main.versionText(),
-            choices.userClasses(file.bench()).hash());
+            benchOptions.userClasses(file.bench()).hash());
     int processors = Runtime.getRuntime().availableProcessors();
     return new Plan(
         sweep,

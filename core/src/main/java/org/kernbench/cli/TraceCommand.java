@@ -42,8 +42,8 @@ final class TraceCommand implements Callable<Integer> {
   public Integer call() {
     throw new CommandLine.ParameterException(
         spec.commandLine(),
-        "missing command; expected trace "
-            + String.join(" or trace ", spec.subcommands().keySet()));
+        "missing command; expected trace %s"
+            .formatted(String.join(" or trace ", spec.subcommands().keySet())));
   }
 
   /** Which traces a command is about. */

@@ -18,8 +18,10 @@ import picocli.CommandLine.Unmatched;
     descriptionHeading = "%n",
     parameterListHeading = "%n",
     description = {
-      "Runs a bench and writes what each rank launched as a trace. It is kernbench run with"
-          + " --export-chakra; all options of that but --out may follow."
+      """
+      Runs a bench and writes what each rank launched as a trace. It is kernbench run with \
+      --export-chakra; all options of that but --out may follow.\
+      """
     },
     optionListHeading = "%n",
     footerHeading = "%nExamples%n",

@@ -17,8 +17,10 @@ import picocli.CommandLine.Option;
     descriptionHeading = "%n",
     parameterListHeading = "%n",
     description = {
-      "Reads the traces of all ranks, says what was mended and what they hold, and checks that no"
-          + " rank waits for ever. Exit code 2 if they cannot be run."
+      """
+      Reads the traces of all ranks, says what was mended and what they hold, and checks that no \
+      rank waits for ever. Exit code 2 if they cannot be run.\
+      """
     },
     optionListHeading = "%n",
     footerHeading = "%nExamples%n",

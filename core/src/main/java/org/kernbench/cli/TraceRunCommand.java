@@ -18,9 +18,11 @@ import picocli.CommandLine.Unmatched;
     descriptionHeading = "%n",
     parameterListHeading = "%n",
     description = {
-      "Runs the traces of all ranks on a machine: computations last as recorded, collectives and"
-          + " messages are simulated. It is bench trace-replay in mode time; all options of"
-          + " kernbench run may follow."
+      """
+      Runs the traces of all ranks on a machine: computations last as recorded, collectives and \
+      messages are simulated. It is bench trace-replay in mode time; all options of kernbench \
+      run may follow.\
+      """
     },
     optionListHeading = "%n",
     footerHeading = "%nExamples%n",
@@ -34,8 +36,10 @@ final class TraceRunCommand implements Callable<Integer> {
   @Option(
       names = {"--roofline", "--recompute"},
       description =
-          "Computations last as num_ops and tensor_size take at this machine's peak, not as"
-              + " recorded.")
+          """
+          Computations last as num_ops and tensor_size take at this machine's peak, not as \
+          recorded.\
+          """)
   private boolean roofline;
 
   @Option(

@@ -33,8 +33,10 @@ import picocli.CommandLine.Option;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description =
-        "Simulates the algorithms that forecasts find promising, size by size, and writes a table"
-            + " that algorithm: auto goes by.",
+        """
+        Simulates the algorithms that forecasts find promising, size by size, and writes a table \
+        that algorithm: auto goes by.\
+        """,
     optionListHeading = "%n")
 final class TuneCommand implements Callable<Integer> {
   private static final String DEFAULT = "sip-2026";

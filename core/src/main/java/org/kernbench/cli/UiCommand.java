@@ -17,8 +17,10 @@ import picocli.CommandLine.Parameters;
     descriptionHeading = "%n",
     description = {
       "Serves a local page over the runs and sweeps of a folder, until it is stopped.",
-      "The list, their reports, and two runs beside each other, for a browser on this computer"
-          + " alone;",
+      """
+      The list, their reports, and two runs beside each other, for a browser on this computer \
+      alone;\
+      """,
       "nothing can be changed or started from there. Ctrl-C stops it."
     },
     optionListHeading = "%n",
@@ -57,7 +59,7 @@ final class UiCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    Choices.checkNotBlank("DIR", directory);
+    BenchOptions.checkNotBlank("DIR", directory);
     if (port < 0 || port > LAST_PORT) {
       throw new UsageException(
           "--port: got " + port + "; expected 0 to " + LAST_PORT + ", 0 for any that is free");

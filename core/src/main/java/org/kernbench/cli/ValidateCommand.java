@@ -26,8 +26,10 @@ import picocli.CommandLine.Parameters;
     descriptionHeading = "%n",
     description = {
       "Simulates every row of a table of measured runs and says how far off each is, and why.",
-      "Columns are bench, params, metric, value, unit, or a mapping beside the table says what"
-          + " they are."
+      """
+      Columns are bench, params, metric, value, unit, or a mapping beside the table says what \
+      they are.\
+      """
     },
     optionListHeading = "%nOptions%n",
     sortOptions = false,

@@ -66,6 +66,29 @@ public final class ConfigMap {
     }
   }
 
+  /** Whether nothing was wrong in this section so far. */
+  public boolean isClean() {
+    return problems.isClean(path);
+  }
+
+  /** Whether nothing was wrong with a key of this section so far. */
+  public boolean isClean(String key) {
+    return problems.isClean(path(key));
+  }
+
+  /** Reports a number of bytes that is no power of two; whether it is one and could be read. */
+  public boolean checkPowerOfTwo(String key, long bytes) {
+    boolean clean = isClean(key);
+    if (clean && Long.bitCount(bytes) != 1) {
+      problem(
+          key,
+          "got %s B; expected a power of two, e.g. %s B"
+              .formatted(bytes, Long.highestOneBit(bytes)));
+      return false;
+    }
+    return clean;
+  }
+
   /** The keys written here, in order. Counts as asking for all of them. */
   public List<String> keys() {
     asked.addAll(section.entries().keySet());

@@ -32,11 +32,8 @@ public final class ConfigTree {
   private static final int MAX_VALUES = 100_000;
   private static final int MAX_DEPTH = 50;
   private static final String TOO_MUCH =
-      "more than "
-          + MAX_VALUES
-          + " values (aliases counted each time) or "
-          + MAX_DEPTH
-          + " levels; expected a configuration";
+      "more than %s values (aliases counted each time) or %s levels; expected a configuration"
+          .formatted(MAX_VALUES, MAX_DEPTH);
 
   private final ConfigNode.Section root;
 
@@ -86,7 +83,7 @@ public final class ConfigTree {
   }
 
   /**
-   * The same for the overrides of another option.
+   * This tree with the overrides of another option, applied in order.
    *
    * @param option what positions show as the file
    * @param example of an override, for messages

@@ -44,7 +44,7 @@ public final class UserFile {
     return text(file, LONGEST_TEXT, expected);
   }
 
-  /** The same for a text that a program wrote, of at most so many bytes. */
+  /** Reads a text that a program wrote, of at most so many bytes. */
   public static String text(Path file, long most, String expected) throws UnreadableException {
     byte[] bytes = bytes(file, most, expected);
     try {

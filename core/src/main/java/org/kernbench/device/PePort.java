@@ -29,7 +29,10 @@ public interface PePort {
   /** Reads memory into a new register. */
   Register load(Region from);
 
-  /** The same, but lanes that the mask does not count are not read and have its value. */
+  /**
+   * Reads memory into a new register, but lanes that the mask does not count are not read and have
+   * its value.
+   */
   Register load(Region from, LaneMask mask);
 
   /** As {@link #store(Register, int, Region)}, but writes only the lanes that the mask counts. */

@@ -169,7 +169,7 @@ public record QueuePlan(IpcqSpec spec, List<Connection> connections) {
       this(switchNode, members, members, op, type);
     }
 
-    /** The same bytes for several: nothing is combined. */
+    /** One that copies: the giver's bytes go to several, and nothing is combined. */
     public static SwitchSum copies(int switchNode, Pe giver, List<Pe> takers, DType type) {
       return new SwitchSum(switchNode, List.of(giver), takers, BinaryOp.ADD, type);
     }

@@ -23,7 +23,7 @@ public interface Watch {
 
   /** One launch, known from the host's call on. */
   interface OfLaunch {
-    /** The same program, watched: it does what {@code program} does. */
+    /** A program that is watched: it does what {@code program} does. */
     Function<PePort, Runnable> watched(Function<PePort, Runnable> program);
 
     /** The machine has taken the launch. */

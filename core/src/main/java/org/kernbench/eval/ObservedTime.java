@@ -7,8 +7,8 @@ import java.util.Optional;
 import org.kernbench.device.log.LaunchLog;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Side;
 import org.kernbench.machine.spec.LaunchSpec;
-import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.spec.OperationClass;
 import org.kernbench.machine.spec.SoftwareSpec;
 
@@ -89,7 +89,7 @@ final class ObservedTime {
   private static long wayPs(Machine machine) {
     LaunchSpec launch = machine.launch();
     return launch.doorbellPs()
-        + machine.spec(LinkKind.HOST_LINK).latencyPs()
+        + machine.route(machine.hostNode(), machine.ioNode(0, Side.N)).latencyPs()
         + launch.ioCpuPs()
         + launch.mCpuPs()
         + launch.peCpuPs();

@@ -152,7 +152,8 @@ public final class Outcome {
   }
 
   /**
-   * The same of several launches, from a moment to the end of the last of them.
+   * The operations, and where the time of several launches went, from a moment to the end of the
+   * last of them.
    *
    * @param fromPs when that time began, simulated picoseconds
    */
@@ -160,12 +161,18 @@ public final class Outcome {
     return explained(newLog, () -> Breakdown.of(machine, newLog, fromPs, last, queues));
   }
 
-  /** The same from a moment to the end of an operation, an id of the log. */
+  /**
+   * The operations, and where the time went from a moment to the end of an operation, an id of the
+   * log.
+   */
   public Outcome explained(OpLog newLog, long fromPs, int lastOp) {
     return explained(newLog, () -> Breakdown.of(machine, newLog, fromPs, lastOp));
   }
 
-  /** The same of a whole run, from the host's first call to the end of all launches. */
+  /**
+   * The operations, and where the time of a whole run went, from the host's first call to the end
+   * of all launches.
+   */
   public Outcome explainedRun(OpLog newLog, IpcqSpec queues) {
     timeIsWhole();
     return explained(newLog, () -> Breakdown.ofRun(machine, newLog, queues));
@@ -211,9 +218,9 @@ public final class Outcome {
   }
 
   /** What was simulated of all, where so many launches were, or others stood for them. */
-  Scope scope(Launches launches) {
+  SimulatedScope scope(Launches launches) {
     int packages = machine.sips();
-    return new Scope(
+    return new SimulatedScope(
         packages,
         folded > 0 ? 1 : packages,
         folded,

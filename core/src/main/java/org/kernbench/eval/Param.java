@@ -269,7 +269,7 @@ public final class Param<T> {
         });
   }
 
-  /** The same parameter, but if it is not given its value comes from elsewhere. */
+  /** This parameter, but if it is not given its value comes from elsewhere. */
   public Param<Optional<T>> orFrom(String source) {
     return new Param<>(
         name,
@@ -280,7 +280,7 @@ public final class Param<T> {
         reader.andThen(Optional::of));
   }
 
-  /** The same parameter, which answers a word that other programs take with what is meant here. */
+  /** This parameter, which answers a word that other programs take with what is meant here. */
   public Param<T> refusing(String word, String answer) {
     return new Param<>(
         name,

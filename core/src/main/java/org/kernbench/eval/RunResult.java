@@ -98,7 +98,8 @@ public record RunResult(
    * @param numerics what computed products: {@code plain}, {@code vector-512}, {@code none}
    * @param scope what of the run was simulated, and what stands for the rest
    */
-  public record Sim(long events, double wallMs, String opLogHash, String numerics, Scope scope) {
+  public record Sim(
+      long events, double wallMs, String opLogHash, String numerics, SimulatedScope scope) {
     /** Events per second of wall-clock time. */
     public long eventsPerSecond() {
       return wallMs <= 0 ? 0 : Math.round(events / wallMs * 1e3);
@@ -165,17 +166,17 @@ public record RunResult(
         Map.of());
   }
 
-  /** The same of one point, or with a slowest point. */
+  /** A copy of one point, or with a slowest point. */
   public RunResult at(Optional<String> newPoint) {
     return with(status, problems, rows, checked, newPoint);
   }
 
-  /** The same with another table. */
+  /** A copy with another table. */
   RunResult withRows(List<Map<String, Object>> newRows) {
     return with(status, problems, newRows, checked, point);
   }
 
-  /** The same with another end. */
+  /** A copy with another end. */
   private RunResult ending(Status newStatus, List<String> newProblems, Optional<Checked> found) {
     return with(newStatus, newProblems, rows, found, point);
   }
@@ -209,12 +210,12 @@ public record RunResult(
         files);
   }
 
-  /** The same with what {@code auto} chose. */
+  /** A copy with what {@code auto} chose. */
   RunResult choosing(List<AutoChoice> all) {
     return with(List.copyOf(all), files);
   }
 
-  /** The same with files of the bench's own. */
+  /** A copy with files of the bench's own. */
   RunResult keeping(Map<String, Supplier<String>> all) {
     return with(choices, Collections.unmodifiableMap(new LinkedHashMap<>(all)));
   }
@@ -243,7 +244,7 @@ public record RunResult(
         newFiles);
   }
 
-  /** The same after its execution was checked: findings are problems, after those there are. */
+  /** A copy after its execution was checked: findings are problems, after those there are. */
   RunResult checkedBy(Findings found) {
     List<String> all = new ArrayList<>(problems);
     found.list().forEach(f -> all.add(f.message()));
@@ -270,7 +271,7 @@ public record RunResult(
         path.shares(),
         "",
         List.of(),
-        new Sim(0, 0, path.log().hash(), "none", Scope.everything(machine.sips())),
+        new Sim(0, 0, path.log().hash(), "none", SimulatedScope.everything(machine.sips())),
         Map.of(),
         Optional.of(path.log()),
         Optional.of(path));

@@ -225,7 +225,7 @@ public final class Runner {
         List.of(),
         "",
         List.of(),
-        new RunResult.Sim(0, attempt.wallMs(), "", numerics(options), Scope.nothing()),
+        new RunResult.Sim(0, attempt.wallMs(), "", numerics(options), SimulatedScope.nothing()),
         Map.of(),
         Optional.empty(),
         Optional.empty());
@@ -277,8 +277,10 @@ public final class Runner {
     ValueCheck.Mismatch m = check.first().orElseThrow();
     return String.format(
         Locale.ROOT,
-        "wrong values: %d of %d; the first at rank %d, index %d%s: got %s, expected %s (allowed"
-            + " difference %s)",
+        """
+        wrong values: %d of %d; the first at rank %d, index %d%s: got %s, expected %s (allowed \
+        difference %s)\
+        """,
         check.wrong(),
         check.checked(),
         m.rank(),
@@ -325,8 +327,10 @@ public final class Runner {
   private RunResult verifiedReuse(Bench bench, RunOptions options) {
     if (options.mode() != Mode.TIME || options.check()) {
       throw new UsageException(
-          "--verify-reuse: launches stand for others only in mode time, without --check; use --mode"
-              + " time");
+          """
+          --verify-reuse: launches stand for others only in mode time, without --check; use \
+          --mode time\
+          """);
     }
     RunResult each = explaining().run(bench, options.withReuse(Reuse.OFF));
     RunResult again = explaining().run(bench, options.withReuse(Reuse.AUTO));

@@ -344,8 +344,8 @@ public final class UserClasses {
       JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
       if (compiler == null) {
         throw new UsageException(
-            sources.getFirst()
-                + ": this Java has no compiler; run kernbench with a JDK 25 (KERNBENCH_JAVA_HOME)");
+            "%s: this Java has no compiler; run kernbench with a JDK 25 (KERNBENCH_JAVA_HOME)"
+                .formatted(sources.getFirst()));
       }
       DiagnosticCollector<JavaFileObject> problems = new DiagnosticCollector<>();
       Map<String, Compiled> classes = new TreeMap<>();

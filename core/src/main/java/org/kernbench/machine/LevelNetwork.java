@@ -220,7 +220,7 @@ final class LevelNetwork implements PackageNetwork {
     return detours.length > 0 ? detours[from * sips + to] : usualNext(from, to);
   }
 
-  /** The same if all links work. */
+  /** The next package on the way if all links work. */
   private int usualNext(int from, int to) {
     int d = differing(from, to);
     int here = place(from, d);

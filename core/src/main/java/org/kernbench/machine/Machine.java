@@ -37,8 +37,6 @@ import org.kernbench.sim.Rate;
  * int)} is a pure function that builds its answer each time; callers that ask often keep it.
  */
 public final class Machine {
-  private static final Side[] SIDES = Side.values();
-
   private final MachineConfig config;
   private final ConfigTree tree;
   private final String configText;
@@ -47,6 +45,9 @@ public final class Machine {
   private final PackageNetwork network;
   private final AddressMap addresses;
   private final LinkSpec[] specs;
+  private final PackageOffsets offsets;
+  private final NodeTable nodes;
+  private final LinkTable links;
   private final int[] computesLike;
   private final int firstHostLink;
   private final int firstSipLink;
@@ -72,9 +73,12 @@ public final class Machine {
       specs[entry.getKey().ordinal()] = entry.getValue();
     }
     computesLike = computesLike();
-    firstHostLink = sips() * template.links;
-    firstSipLink = firstHostLink + 2 * sips();
+    links = new LinkTable(template, network, sips());
+    firstHostLink = links.firstHostLink;
+    firstSipLink = links.firstSipLink;
     host = sips() * template.nodes;
+    offsets = new PackageOffsets(sips(), sipTopology(), network);
+    nodes = new NodeTable(template, network, host);
     uncontended = dimensions().stream().allMatch(Dimension::uncontended);
     phases = new RoutePhases(this, network, firstSipLink);
   }
@@ -88,9 +92,12 @@ public final class Machine {
     addresses = other.addresses;
     specs = other.specs;
     computesLike = other.computesLike;
+    links = other.links;
     firstHostLink = other.firstHostLink;
     firstSipLink = other.firstSipLink;
     host = other.host;
+    offsets = other.offsets;
+    nodes = other.nodes;
     uncontended = other.uncontended;
     phases = other.phases;
     this.warnings = List.copyOf(warnings);
@@ -291,7 +298,7 @@ public final class Machine {
 
   /** Number of links; their ids are 0 to this less one. */
   public int linkCount() {
-    return firstSipLink + network.links();
+    return links.count();
   }
 
   /**
@@ -306,7 +313,13 @@ public final class Machine {
     String arrow = kind.isMemoryPort() ? "<->" : "->";
     LinkSpec spec = specOf(id);
     return new Link(
-        id, nodeName(from) + arrow + nodeName(to), kind, from, to, spec.rate(), spec.latencyPs());
+        id,
+        nodes.name(from) + arrow + nodes.name(to),
+        kind,
+        from,
+        to,
+        spec.rate(),
+        spec.latencyPs());
   }
 
   /**
@@ -382,10 +395,7 @@ public final class Machine {
     if (id < 0 || id >= linkCount()) {
       throw new MachineException("no link " + id + "; the machine has " + linkCount());
     }
-    if (id < firstHostLink) {
-      return template.linkKind(id % template.links);
-    }
-    return id < firstSipLink ? LinkKind.HOST_LINK : network.kind(id - firstSipLink);
+    return links.kind(id);
   }
 
   /**
@@ -437,13 +447,7 @@ public final class Machine {
    * @param id of a link that there is
    */
   public int packageOfLink(int id) {
-    if (id < firstHostLink) {
-      return id / template.links;
-    }
-    if (id < firstSipLink) {
-      return (id - firstHostLink) / 2;
-    }
-    return network.owner(id - firstSipLink);
+    return links.home(id);
   }
 
   /**
@@ -453,30 +457,16 @@ public final class Machine {
    * for all pairs that a shift of a ring or torus turns into each other.
    */
   public int displacement(int fromSip, int toSip) {
-    if (sipTopology() == SipTopology.NETWORK) {
-      return inLevels(fromSip, toSip, false);
-    }
-    if (!sipTopology().isGrid()) {
-      return Math.floorMod(toSip - fromSip, sips());
-    }
-    int width = sipGridWidth();
-    int right = Math.floorMod(toSip % width - fromSip % width, width);
-    int down = Math.floorMod(toSip / width - fromSip / width, sipGridHeight());
-    return down * width + right;
+    return offsets.displacement(fromSip, toSip);
   }
 
-  /** As a number with a digit for each dimension, the way round it; or counted from half-way. */
-  private int inLevels(int fromSip, int toSip, boolean fromHalfWay) {
-    int number = 0;
-    int stride = 1;
-    List<Dimension> dimensions = dimensions();
-    for (int d = 0; d < dimensions.size(); d++) {
-      int size = dimensions.get(d).size();
-      int delta = place(toSip, d) - place(fromSip, d) + (fromHalfWay ? size / 2 : 0);
-      number += Math.floorMod(delta, size) * stride;
-      stride *= size;
-    }
-    return number;
+  /**
+   * {@link #displacement} counted from half-way round: on each axis the places to the west and the
+   * north come first, the farthest before the next, then the package itself, then those to the east
+   * and the south. So it grows with the number of the package wherever nothing wraps.
+   */
+  public int seat(int fromSip, int toSip) {
+    return offsets.seat(fromSip, toSip);
   }
 
   /**
@@ -489,30 +479,8 @@ public final class Machine {
         : Optional.of(new Symmetry(this, network, template.links, firstSipLink));
   }
 
-  /**
-   * {@link #displacement} counted from half-way round: on each axis the places to the west and the
-   * north come first, the farthest before the next, then the package itself, then those to the east
-   * and the south. So it grows with the number of the package wherever nothing wraps.
-   */
-  public int seat(int fromSip, int toSip) {
-    if (sipTopology() == SipTopology.NETWORK) {
-      return inLevels(fromSip, toSip, true);
-    }
-    int displacement = displacement(fromSip, toSip);
-    if (!sipTopology().isGrid()) {
-      return (displacement + sips() / 2) % sips();
-    }
-    int width = sipGridWidth();
-    int height = sipGridHeight();
-    int x = (displacement % width + width / 2) % width;
-    int y = (displacement / width + height / 2) % height;
-    return y * width + x;
-  }
-
   NodeKind kindOf(int node) {
-    return node >= host
-        ? node == host ? NodeKind.HOST : network.relayKind(node - host - 1)
-        : template.nodeKind(node % template.nodes);
+    return nodes.kind(node);
   }
 
   /**
@@ -521,18 +489,7 @@ public final class Machine {
    * @param id of a link that there is
    */
   public int linkFrom(int id) {
-    if (id < firstHostLink) {
-      return inSip(id / template.links, template.linkFrom(id % template.links));
-    }
-    if (id < firstSipLink) {
-      int sip = (id - firstHostLink) / 2;
-      return (id - firstHostLink) % 2 == 0 ? host : inSip(sip, template.io(Side.N));
-    }
-    int link = id - firstSipLink;
-    int sip = network.fromSip(link);
-    return sip < 0
-        ? host + 1 + network.fromRelay(link)
-        : inSip(sip, template.io(network.fromSide(link)));
+    return links.from(id);
   }
 
   /**
@@ -541,23 +498,12 @@ public final class Machine {
    * @param id of a link that there is
    */
   public int linkTo(int id) {
-    if (id < firstHostLink) {
-      return inSip(id / template.links, template.linkTo(id % template.links));
-    }
-    if (id < firstSipLink) {
-      int sip = (id - firstHostLink) / 2;
-      return (id - firstHostLink) % 2 == 0 ? inSip(sip, template.io(Side.N)) : host;
-    }
-    int link = id - firstSipLink;
-    int sip = network.toSip(link);
-    return sip < 0
-        ? host + 1 + network.toRelay(link)
-        : inSip(sip, template.io(network.toSide(link)));
+    return links.to(id);
   }
 
   /** Number of nodes; their ids are 0 to this less one. */
   public int nodeCount() {
-    return host + 1 + network.relays();
+    return nodes.count();
   }
 
   /**
@@ -567,75 +513,7 @@ public final class Machine {
    */
   public Node node(int id) {
     checkNode(id);
-    if (id >= host) {
-      NodeKind kind = kindOf(id);
-      double y = id == host ? -1 : sipGridHeight();
-      int index = id == host ? 0 : id - host - 1;
-      return new Node(id, nodeName(id), kind, -1, -1, index, (sipGridWidth() - 1) / 2.0, y);
-    }
-    int sip = id / template.nodes;
-    int local = id % template.nodes;
-    NodeKind kind = template.nodeKind(local);
-    int index = template.indexOf(local);
-    if (kind == NodeKind.IO) {
-      Side side = SIDES[index];
-      double x = (cubeMeshWidth() - 1) / 2.0 + side.dx() * (cubeMeshWidth() + 1) / 2.0;
-      double y = (cubeMeshHeight() - 1) / 2.0 + side.dy() * (cubeMeshHeight() + 1) / 2.0;
-      return new Node(id, nodeName(id), kind, sip, -1, index, x, y);
-    }
-    int cube = template.cubeOf(local);
-    int router = local;
-    while (template.parent(router) != router) {
-      router = template.parent(router);
-    }
-    int place = router - cube * template.nodesPerCube;
-    int routerX = place % nocWidth();
-    int routerY = place / nocWidth();
-    double x = routerX + offsetX(kind);
-    double y = routerY + offsetY(kind);
-    return new Node(id, nodeName(id), kind, sip, cube, index, x, y);
-  }
-
-  /** PEs sit north-west of their router, HBM north-east, SRAM south-west, M_CPU south-east. */
-  private static double offsetX(NodeKind kind) {
-    return switch (kind) {
-      case PE, SRAM_CONTROLLER -> -0.25;
-      case SRAM -> -0.38;
-      case HBM_CONTROLLER, M_CPU -> 0.25;
-      case HBM -> 0.38;
-      case ROUTER, IO, HOST, SWITCH, NIC -> 0;
-    };
-  }
-
-  private static double offsetY(NodeKind kind) {
-    return switch (kind) {
-      case PE, HBM_CONTROLLER -> -0.25;
-      case HBM -> -0.38;
-      case SRAM_CONTROLLER, M_CPU -> 0.25;
-      case SRAM -> 0.38;
-      case ROUTER, IO, HOST, SWITCH, NIC -> 0;
-    };
-  }
-
-  private String nodeName(int id) {
-    if (id >= host) {
-      return id == host ? "host" : network.relayName(id - host - 1);
-    }
-    int local = id % template.nodes;
-    String sip = "sip" + id / template.nodes;
-    int index = template.indexOf(local);
-    String cube = sip + ".cube" + template.cubeOf(local);
-    return switch (template.nodeKind(local)) {
-      case ROUTER -> cube + ".router" + index % nocWidth() + "_" + index / nocWidth();
-      case PE -> cube + ".pe" + index;
-      case HBM_CONTROLLER -> cube + ".hbmctl" + index;
-      case HBM -> cube + ".hbm" + index;
-      case SRAM_CONTROLLER -> cube + ".sramctl";
-      case SRAM -> cube + ".sram";
-      case M_CPU -> cube + ".mcpu";
-      case IO -> sip + ".io" + SIDES[index];
-      case HOST, SWITCH, NIC -> throw new AssertionError("not inside a package");
-    };
+    return nodes.node(id);
   }
 
   /** The node of a PE; its TCM and its queues are behind the link into it. */
@@ -708,7 +586,7 @@ public final class Machine {
           no route from %s to %s; a route joins two places, of which at most one is the \
           host or the switch\
           """
-              .formatted(nodeName(fromNode), nodeName(toNode)));
+              .formatted(nodes.name(fromNode), nodes.name(toNode)));
     }
     RouteWalk walk = new RouteWalk(template, network, firstHostLink, firstSipLink);
     int fromLocal = fromNode % template.nodes;
@@ -735,7 +613,7 @@ public final class Machine {
     if (links.length == 0) {
       throw new MachineException(
           "no route from %s to %s; a package reaches the switches that it has a link to"
-              .formatted(nodeName(fromNode), nodeName(toNode)));
+              .formatted(nodes.name(fromNode), nodes.name(toNode)));
     }
   }
 

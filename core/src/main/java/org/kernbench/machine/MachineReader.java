@@ -11,38 +11,23 @@ import org.kernbench.config.Problems;
 import org.kernbench.config.Quantity;
 import org.kernbench.machine.MachineConfig.CubeConfig;
 import org.kernbench.machine.MachineConfig.SystemConfig;
-import org.kernbench.machine.spec.AccelSlot;
-import org.kernbench.machine.spec.Backpressure;
-import org.kernbench.machine.spec.BufferKind;
-import org.kernbench.machine.spec.CpuSpec;
 import org.kernbench.machine.spec.Dimension;
-import org.kernbench.machine.spec.DmaSpec;
 import org.kernbench.machine.spec.DramSpec;
 import org.kernbench.machine.spec.FabricSpec;
-import org.kernbench.machine.spec.GemmMode;
-import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.machine.spec.HbmFidelity;
 import org.kernbench.machine.spec.HbmSpec;
 import org.kernbench.machine.spec.IpcqSpec;
-import org.kernbench.machine.spec.IssuePolicy;
 import org.kernbench.machine.spec.LaunchSpec;
 import org.kernbench.machine.spec.LinkKind;
 import org.kernbench.machine.spec.LinkOverride;
 import org.kernbench.machine.spec.LinkSpec;
-import org.kernbench.machine.spec.MathRate;
-import org.kernbench.machine.spec.MathSpec;
-import org.kernbench.machine.spec.MmuSpec;
 import org.kernbench.machine.spec.NodesSpec;
 import org.kernbench.machine.spec.PeSpec;
 import org.kernbench.machine.spec.RouterSpec;
 import org.kernbench.machine.spec.SipTopology;
-import org.kernbench.machine.spec.SlotAccess;
-import org.kernbench.machine.spec.SlotCost;
 import org.kernbench.machine.spec.SlowPackage;
 import org.kernbench.machine.spec.SoftwareSpec;
 import org.kernbench.machine.spec.SramSpec;
-import org.kernbench.machine.spec.TcmSpec;
-import org.kernbench.machine.spec.TlbFill;
 import org.kernbench.machine.spec.WrapPairs;
 import org.kernbench.sim.Rate;
 
@@ -91,35 +76,43 @@ final class MachineReader {
     LinkSpec betweenSips = sipLinks(systemMap);
     List<Dimension> dimensions = NetworkReader.dimensions(systemMap, problems);
     SystemConfig system = system(systemMap, root.map("sip"), dimensions, betweenSips);
-    LaunchSpec launch = launch(systemMap);
+    LaunchSpec launch = LaunchSpec.read(systemMap.map("launch"));
+    systemMap.done();
     ConfigMap cubeMap = root.map("cube");
     CubeConfig cube = cube(cubeMap);
     HbmSpec hbm = hbm(cubeMap, cube);
     UnequalParts.checkHbm(systemMap.map("sips"), system, hbm);
-    SramSpec sram = sram(cubeMap.map("sram"));
+    SramSpec sram = SramSpec.read(cubeMap.map("sram"));
+    links.put(LinkKind.SRAM_PORT, new LinkSpec(sram.rate(), sram.latencyPs()));
     cubeMap.done();
-    PeSpec pe = pe(root.map("pe"));
-    IpcqSpec ipcq = ipcq(root.map("ipcq"));
+    PeSpec pe = PeSpec.read(root.map("pe"));
+    IpcqSpec ipcq = IpcqSpec.read(root.map("ipcq"));
     FabricSpec fabric = fabric(root.map("fabric"), hbm, dimensions.size());
     if (fabric.isBuffered() && dimensions.stream().anyMatch(Dimension::wholeMessages)) {
       systemMap.problem(
           "network",
-          "a switch that forwards whole_messages has room for them; expected forward: cut_through"
-              + " with finite buffers, or fabric.buffer: unlimited");
+          """
+          a switch that forwards whole_messages has room for them; expected forward: cut_through \
+          with finite buffers, or fabric.buffer: unlimited\
+          """);
     }
     if (fabric.isBuffered() && dimensions.stream().anyMatch(Dimension::uncontended)) {
       systemMap.problem(
           "network",
-          "links without contention never fill a buffer; expected contention: queue with finite"
-              + " buffers, or fabric.buffer: unlimited");
+          """
+          links without contention never fill a buffer; expected contention: queue with finite \
+          buffers, or fabric.buffer: unlimited\
+          """);
     }
     if (fabric.isBuffered() && system.nodes().filter(n -> n.messageOverheadPs() > 0).isPresent()) {
       systemMap.problem(
           "nodes",
-          "finite buffers count no message_overhead of NICs; expected message_overhead: 0 ns with"
-              + " them, or fabric.buffer: unlimited");
+          """
+          finite buffers count no message_overhead of NICs; expected message_overhead: 0 ns with \
+          them, or fabric.buffer: unlimited\
+          """);
     }
-    SoftwareSpec software = Software.read(root);
+    SoftwareSpec software = SoftwareSpec.read(root);
     root.done();
     checkQueues(ipcq, pe, hbm, sram, cube);
     checkSize(system, cube);
@@ -244,24 +237,11 @@ final class MachineReader {
     return sipsMap.integerOr(key, "auto", 1, MAX_SIPS);
   }
 
-  private LaunchSpec launch(ConfigMap system) {
-    ConfigMap launch = system.map("launch");
-    LaunchSpec spec =
-        new LaunchSpec(
-            launch.time("doorbell"),
-            launch.time("io_cpu"),
-            launch.time("m_cpu"),
-            launch.time("pe_cpu"));
-    launch.done();
-    system.done();
-    return spec;
-  }
-
   private CubeConfig cube(ConfigMap cube) {
     ConfigMap noc = cube.map("noc");
     int width = noc.integer("w", 1, MAX_AXIS);
     int height = noc.integer("h", 1, MAX_AXIS);
-    links.put(LinkKind.NOC, linkSpec(noc));
+    links.put(LinkKind.NOC, LinkSpec.read(noc));
     noc.done();
     ConfigMap layout = cube.map("pe_layout");
     int corners = layout.integer("corners", 1, 4);
@@ -321,7 +301,11 @@ final class MachineReader {
     long burst = map.size("burst");
     long latency = map.time("latency");
     HbmFidelity fidelity = map.choice("fidelity", HbmFidelity.values());
-    DramSpec dram = dram(map.map("dram"), burst, channelBandwidth);
+    Optional<Rate> channel =
+        map.isClean("channel_bandwidth")
+            ? Optional.of(Rate.ofBytesPerSecond(channelBandwidth))
+            : Optional.empty();
+    DramSpec dram = DramSpec.read(map.map("dram"), burst, channel);
     map.done();
     boolean banked = fidelity == HbmFidelity.BANKED;
     int pes = cube.pes();
@@ -337,7 +321,7 @@ final class MachineReader {
                     channels, pes, pes * Integer.highestOneBit(Math.max(1, channels / pes))));
       }
     }
-    checkPowerOfTwo(map, "burst", burst);
+    map.checkPowerOfTwo("burst", burst);
     int perPe = Math.max(1, channels / pes);
     if (perPe > Long.MAX_VALUE / channelBandwidth) {
       map.problem("channel_bandwidth", "the slice of a PE exceeds what we can hold; expected less");
@@ -359,242 +343,17 @@ final class MachineReader {
     return spec;
   }
 
-  private DramSpec dram(ConfigMap map, long stripe, long channelBandwidth) {
-    DramSpec spec =
-        new DramSpec(
-            map.integer("stack_ids", 1, 64),
-            map.integer("bank_groups", 1, 64),
-            map.integer("banks_per_group", 1, 64),
-            map.size("row"),
-            map.size("access"),
-            map.size("window"),
-            map.time("tRCDRD"),
-            map.time("tRCDWR"),
-            map.quantity("tCL", Quantity.TIME, 1),
-            map.quantity("tCWL", Quantity.TIME, 1),
-            map.quantity("tBL", Quantity.TIME, 1),
-            map.time("tRP"),
-            map.time("tRAS"),
-            map.time("tRC"),
-            map.time("tRRDS"),
-            map.time("tRRDL"),
-            map.time("tFAW"),
-            map.quantity("tCCDS", Quantity.TIME, 1),
-            map.quantity("tCCDL", Quantity.TIME, 1),
-            map.time("tRTP"),
-            map.time("tWR"),
-            map.time("tWTRS"),
-            map.time("tWTRL"),
-            map.time("tRTW"),
-            map.time("tREFI"),
-            map.time("tRFCpb"),
-            map.time("tRREFD"));
-    map.done();
-    if (!problems.isClean(map.path())) {
-      return spec;
-    }
-    checkPowerOfTwo(map, "row", spec.rowBytes());
-    if (checkPowerOfTwo(map, "access", spec.accessBytes()) && spec.accessBytes() > stripe) {
-      map.problem(
-          "access",
-          "got %s B; expected at most the stripe, cube.hbm.burst: %s B"
-              .formatted(spec.accessBytes(), stripe));
-    }
-    if (spec.bankGroups() % spec.interleave() != 0) {
-      map.problem(
-          "bank_groups",
-          """
-          got %s bank groups; expected a multiple of tCCDL / tCCDS = %s, over which \
-          bursts alternate\
-          """
-              .formatted(spec.bankGroups(), spec.interleave()));
-    }
-    if (spec.rowBytes() * spec.interleave() < stripe) {
-      map.problem(
-          "row",
-          """
-          got %s B; expected rows that hold a stripe, cube.hbm.burst: %s B over %s bank \
-          groups\
-          """
-              .formatted(spec.rowBytes(), stripe, spec.interleave()));
-    }
-    if (!problems.isClean(map.path("access"))) {
-      return spec;
-    }
-    long burstPs = Rate.ofBytesPerSecond(channelBandwidth).durationPs(spec.accessBytes());
-    if (problems.isClean("cube.hbm.channel_bandwidth") && spec.tCcdS() < burstPs) {
-      map.problem(
-          "tCCDS",
-          """
-          got %s: a burst of %s B every tCCDS is more than cube.hbm.channel_bandwidth; \
-          expected at least %s\
-          """
-              .formatted(
-                  Quantity.TIME.format(spec.tCcdS()),
-                  spec.accessBytes(),
-                  Quantity.TIME.format(burstPs)));
-    }
-    if (spec.tRefi() / spec.banks() <= spec.tRrefd()) {
-      map.problem(
-          "tREFI",
-          "got %s for %s banks; expected more than tRREFD for each"
-              .formatted(Quantity.TIME.format(spec.tRefi()), spec.banks()));
-    }
-    if (spec.tRfcPb() >= spec.tRefi()) {
-      map.problem(
-          "tRFCpb",
-          "got %s; expected less than tREFI: a bank would do nothing but refresh"
-              .formatted(Quantity.TIME.format(spec.tRfcPb())));
-    }
-    return spec;
-  }
-
-  private SramSpec sram(ConfigMap map) {
-    SramSpec spec =
-        new SramSpec(
-            map.size("size"),
-            Rate.ofBytesPerSecond(map.bandwidth("bandwidth")),
-            map.time("latency"));
-    map.done();
-    links.put(LinkKind.SRAM_PORT, new LinkSpec(spec.rate(), spec.latencyPs()));
-    return spec;
-  }
-
-  private PeSpec pe(ConfigMap pe) {
-    ConfigMap cpu = pe.map("cpu");
-    CpuSpec cpuSpec =
-        new CpuSpec(
-            cpu.time("dispatch"),
-            cpu.choice("issue", IssuePolicy.values()),
-            cpu.integer("command_window", 2, 1 << 20),
-            cpu.integer("contexts", 1, 8),
-            cpu.time("scheduler_dispatch"));
-    cpu.done();
-    ConfigMap dma = pe.map("dma");
-    DmaSpec dmaSpec =
-        new DmaSpec(
-            dma.integer("read_queues", 1, 1024),
-            dma.integer("write_queues", 1, 1024),
-            dma.integer("message_channels", 1, 1024),
-            dma.time("setup"),
-            dma.time("message_overhead"));
-    dma.done();
-    MathSpec math = math(pe.map("math"));
-    ConfigMap gemm = pe.map("gemm");
-    GemmSpec gemmSpec =
-        new GemmSpec(
-            gemm.integer("rows", 1, 65_536),
-            gemm.integer("columns", 1, 65_536),
-            gemm.frequency("clock"),
-            gemm.choice("mode", GemmMode.values()),
-            gemm.integerOr("tile_m", "auto", 1, 65_536),
-            gemm.integerOr("tile_k", "auto", 1, 65_536),
-            gemm.integerOr("tile_n", "auto", 1, 65_536),
-            gemm.integerOr("buffers", "auto", 1, 64),
-            gemm.has("efficiency") ? gemm.billionths("efficiency") : BILLION,
-            Software.waves(gemm));
-    gemm.done();
-    AccelSlot slot = pe.choice("accel_slot", AccelSlot.values());
-    ConfigMap tcm = pe.map("tcm");
-    TcmSpec tcmSpec =
-        new TcmSpec(
-            tcm.size("size"),
-            Rate.ofBytesPerSecond(tcm.bandwidth("bandwidth")),
-            tcm.time("latency"));
-    tcm.done();
-    MmuSpec mmu = mmu(pe.map("mmu"));
-    pe.done();
-    return new PeSpec(cpuSpec, dmaSpec, math, gemmSpec, slot, tcmSpec, mmu);
-  }
-
-  private MmuSpec mmu(ConfigMap map) {
-    MmuSpec spec =
-        new MmuSpec(
-            map.integer("entries", 1, 1 << 20),
-            map.quantity("page_size", Quantity.SIZE, 64),
-            map.time("miss"),
-            map.choice("fill", TlbFill.values()));
-    checkPowerOfTwo(map, "page_size", spec.pageBytes());
-    map.done();
-    return spec;
-  }
-
-  private MathSpec math(ConfigMap map) {
-    long clock = map.frequency("clock");
-    long width = map.quantity("width", Quantity.SIZE, 1);
-    if (width > 1 << 20) {
-      map.problem("width", "got " + width + " B per cycle; expected at most 1 MiB");
-      width = 1;
-    }
-    int startup = map.integer("startup_cycles", 0, 1 << 20);
-    ConfigMap slow = map.map("slowdown");
-    Map<MathRate, Integer> slowdown = new EnumMap<>(MathRate.class);
-    slowdown.put(MathRate.DIVIDE, slow.integer("divide", 1, 1 << 20));
-    slowdown.put(MathRate.SQUARE_ROOT, slow.integer("square_root", 1, 1 << 20));
-    slowdown.put(MathRate.TRANSCENDENTAL, slow.integer("transcendental", 1, 1 << 20));
-    slow.done();
-    Optional<Rate> operands = Optional.empty();
-    if (!map.isText("operand_bandwidth", "unlimited")) {
-      operands = Optional.of(Rate.ofBytesPerSecond(map.bandwidth("operand_bandwidth")));
-    }
-    map.done();
-    return new MathSpec(clock, (int) width, startup, slowdown, operands);
-  }
-
-  private IpcqSpec ipcq(ConfigMap map) {
-    int slots = map.integer("slots", 1, 1 << 20);
-    long slotSize = map.size("slot_size");
-    int directions = map.integer("directions", 1, 1 << 16);
-    BufferKind buffers = map.choice("buffer_kind", BufferKind.values());
-    long creditSize = map.size("credit_size");
-    long creditOverhead = map.time("credit_overhead");
-    SlotAccess access = map.choice("slot_access", SlotAccess.values());
-    ConfigMap costs = map.map("serial_cost");
-    Map<BufferKind, SlotCost> serialCost = new EnumMap<>(BufferKind.class);
-    serialCost.put(BufferKind.TCM, slotCost(costs.map("tcm")));
-    serialCost.put(BufferKind.SRAM, slotCost(costs.map("sram")));
-    serialCost.put(BufferKind.HBM, slotCost(costs.map("hbm")));
-    costs.done();
-    boolean awaitsCredit = map.flag("recv_awaits_credit");
-    Backpressure backpressure = map.choice("backpressure", Backpressure.values());
-    long poll = map.quantity("poll_interval", Quantity.TIME, 1);
-    map.done();
-    return new IpcqSpec(
-        slots,
-        slotSize,
-        buffers,
-        creditSize,
-        access,
-        awaitsCredit,
-        backpressure,
-        poll,
-        serialCost,
-        creditOverhead,
-        directions);
-  }
-
-  private static SlotCost slotCost(ConfigMap map) {
-    long setup = map.time("setup");
-    Rate rate = Rate.ofBytesPerSecond(map.bandwidth("bandwidth"));
-    Optional<Rate> bank = Optional.empty();
-    if (!map.isText("bank_bandwidth", "none")) {
-      bank = Optional.of(Rate.ofBytesPerSecond(map.bandwidth("bank_bandwidth")));
-    }
-    map.done();
-    return new SlotCost(setup, rate, bank);
-  }
-
   private FabricSpec fabric(ConfigMap map, HbmSpec hbm, int dimensions) {
     long chunk = map.size("chunk");
     boolean burstKnown = problems.isClean("cube.hbm.burst");
-    if (checkPowerOfTwo(map, "chunk", chunk) && burstKnown && chunk < hbm.burstBytes()) {
+    if (map.checkPowerOfTwo("chunk", chunk) && burstKnown && chunk < hbm.burstBytes()) {
       map.problem(
           "chunk",
           "got %s B; expected at least the HBM burst, cube.hbm.burst: %s B"
               .formatted(chunk, hbm.burstBytes()));
     }
     long flit = map.size("flit");
-    Optional<RouterSpec> router = RouterReader.router(map, hbm);
+    Optional<RouterSpec> router = RouterSpec.read(map, hbm);
     int most = router.isPresent() ? RouterSpec.MOST_CHANNELS : RoutePhases.most(dimensions);
     int channels = map.integerOr("virtual_channels", "auto", 1, most);
     long buffer =
@@ -602,7 +361,7 @@ final class MachineReader {
             ? FabricSpec.UNLIMITED
             : map.sizeOr("buffer", "unlimited");
     map.done();
-    if (checkPowerOfTwo(map, "flit", flit) && flit > chunk) {
+    if (map.checkPowerOfTwo("flit", flit) && flit > chunk) {
       map.problem("flit", "got " + flit + " B; expected at most fabric.chunk: " + chunk + " B");
     }
     boolean finite = buffer != FabricSpec.UNLIMITED && problems.isClean(map.path());
@@ -615,10 +374,11 @@ final class MachineReader {
     if (router.isPresent() && buffer == FabricSpec.UNLIMITED && problems.isClean(map.path())) {
       map.problem(
           "buffer",
-          "got unlimited, but fabric.router describes routers with buffers; expected a size per"
-              + " virtual channel, e.g. "
-              + 8 * flit
-              + " B, or no fabric.router");
+          """
+          got unlimited, but fabric.router describes routers with buffers; expected a size per \
+          virtual channel, e.g. %s B, or no fabric.router\
+          """
+              .formatted(8 * flit));
     }
     return new FabricSpec(chunk, buffer, flit, channels, router);
   }
@@ -665,24 +425,8 @@ final class MachineReader {
 
   private void link(ConfigMap parent, String key, LinkKind kind) {
     ConfigMap map = parent.map(key);
-    links.put(kind, linkSpec(map));
+    links.put(kind, LinkSpec.read(map));
     map.done();
-  }
-
-  private static LinkSpec linkSpec(ConfigMap map) {
-    Rate rate = Rate.ofBytesPerSecond(map.bandwidth("bandwidth"));
-    return new LinkSpec(rate, map.quantity("latency", Quantity.TIME, 1));
-  }
-
-  private boolean checkPowerOfTwo(ConfigMap map, String key, long value) {
-    boolean clean = problems.isClean(map.path(key));
-    if (clean && Long.bitCount(value) != 1) {
-      map.problem(
-          key,
-          "got " + value + " B; expected a power of two, e.g. " + Long.highestOneBit(value) + " B");
-      return false;
-    }
-    return clean;
   }
 
   private void checkQueues(IpcqSpec ipcq, PeSpec pe, HbmSpec hbm, SramSpec sram, CubeConfig cube) {

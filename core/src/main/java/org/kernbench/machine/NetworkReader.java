@@ -170,24 +170,29 @@ final class NetworkReader {
     if (dimensions.isEmpty()) {
       system.problem(
           "nodes",
-          "there is no network for their NICs; expected system.network with the dimensions inside"
-              + " a node and those between nodes, or nodes: none");
+          """
+          there is no network for their NICs; expected system.network with the dimensions inside \
+          a node and those between nodes, or nodes: none\
+          """);
       return Optional.empty();
     }
     int inside = inside(dimensions, packages);
     if (inside < 0) {
       map.problem(
           "packages",
-          "got %s; expected what the first dimensions of system.network hold, with one left for"
-                  .formatted(packages)
-              + " the NICs: "
-              + possible(dimensions));
+          """
+          got %s; expected what the first dimensions of system.network hold, with one left for \
+          the NICs: %s\
+          """
+              .formatted(packages, possible(dimensions)));
     } else if (packages % nics != 0) {
       map.problem(
           "nics",
-          "got %s for %s packages; expected as many, each with a NIC of its own, or a number that"
-                  .formatted(nics, packages)
-              + " divides them, e.g. 1 for all");
+          """
+          got %s for %s packages; expected as many, each with a NIC of its own, or a number that \
+          divides them, e.g. 1 for all\
+          """
+              .formatted(nics, packages));
     }
     return problems.isClean(map.path())
         ? Optional.of(new NodesSpec(packages, nics, inside, nic, overhead, toNic))

@@ -88,7 +88,10 @@ public final class Route {
     return narrowestLink(0);
   }
 
-  /** The same from the NIC that sends on; of the whole route without a message overhead there. */
+  /**
+   * The narrowest link from the NIC on that prepares messages; of a route without one, of all its
+   * links.
+   */
   public int narrowestFromNic() {
     for (int i = 0; i < links.length; i++) {
       if (machine.messagePs(links[i]) > 0) {

@@ -364,7 +364,7 @@ final class SipNetwork implements PackageNetwork {
     return detours.length > 0 ? SipTemplate.SIDES[detours[from * sips + to]] : usualSide(from, to);
   }
 
-  /** The same if all links work. */
+  /** The side on which a way leaves a package if all links work. */
   private Side usualSide(int from, int to) {
     return switch (topology) {
       case SWITCH -> Side.E;

@@ -64,8 +64,10 @@ public final class Symmetry {
       return machine.dimensions().stream().allMatch(Dimension::isAlike)
           ? Optional.empty()
           : Optional.of(
-              "packages at the ends of a mesh in system.network have fewer links; use kind: ring"
-                  + " to fold");
+              """
+              packages at the ends of a mesh in system.network have fewer links; use kind: ring \
+              to fold\
+              """);
     }
     if (topology == SipTopology.MESH_2D_NO_WRAP) {
       return Optional.of(
@@ -74,8 +76,10 @@ public final class Symmetry {
     boolean ofTwo = machine.sipGridWidth() == 2 || machine.sipGridHeight() == 2;
     if (ofTwo && (topology.isGrid() || topology == SipTopology.RING_1D)) {
       return Optional.of(
-          "on an axis of 2 packages one has its link on E or S, the other on W or N; use an axis of"
-              + " 1, 3 or more to fold");
+          """
+          on an axis of 2 packages one has its link on E or S, the other on W or N; use an axis \
+          of 1, 3 or more to fold\
+          """);
     }
     return Optional.empty();
   }

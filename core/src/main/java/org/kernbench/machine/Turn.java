@@ -45,7 +45,7 @@ public record Turn(long start, long bytes, long step, long rounds, List<Level> l
     return new Turn(0, bytes, 0, rounds, levels);
   }
 
-  /** The same for a vector that begins elsewhere. */
+  /** This turn of a vector that begins elsewhere. */
   public Turn at(long newStart) {
     return new Turn(newStart, bytes, step, rounds, levels);
   }

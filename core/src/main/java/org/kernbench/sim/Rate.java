@@ -51,7 +51,7 @@ public final class Rate {
   }
 
   /**
-   * The same as tools have it that count time in whole nanoseconds: {@code durationPs(bytes) =
+   * A rate as tools have it that count time in whole nanoseconds: {@code durationPs(bytes) =
    * floor((odd + bytes * 10^12 / bytesPerSecond) / 1000) * 1000}.
    *
    * @param oddPs what a latency has beyond whole nanoseconds, 0 to 999

@@ -34,7 +34,9 @@ public final class Simulation {
   private long nowPs;
   private long sequence = FIRST;
 
-  /** The same while something catches up: what is scheduled then goes before all else. */
+  /**
+   * As {@code sequence}, while something catches up: what is scheduled then goes before all else.
+   */
   private long earlySequence;
 
   private long eventCount;
@@ -107,7 +109,7 @@ public final class Simulation {
   }
 
   /**
-   * The same, at a place.
+   * Schedules an event at a place, behind all events already scheduled for that time.
    *
    * @param place where its effects are; matters only while places run apart
    */
@@ -126,7 +128,7 @@ public final class Simulation {
   }
 
   /**
-   * The same, at a place.
+   * Schedules a keyed event at a place.
    *
    * @param place where its effects are; matters only while places run apart
    */

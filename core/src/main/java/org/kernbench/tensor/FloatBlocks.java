@@ -47,7 +47,7 @@ final class FloatBlocks {
     this(type, bytes, offset, n, Gemm.hasVectors());
   }
 
-  /** The same by vectors or by loops, as asked; the bytes are equal. */
+  /** Reads elements by vectors or by loops, as asked; the bytes are equal. */
   FloatBlocks(DType type, byte[] bytes, int offset, int n, boolean byVectors) {
     this.byVectors = byVectors;
     this.type = type;

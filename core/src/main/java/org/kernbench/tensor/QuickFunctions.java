@@ -37,19 +37,22 @@ final class QuickFunctions {
   /** {@code tanh(z) / z}; from 10 on tanh is 1. */
   private static final class Tanh {
     static final int END = 10;
-    static final Pieces OVER_Z = Pieces.of(16, END, z -> StrictMath.tanh(z) / z);
+    static final PolynomialPieces OVER_Z =
+        PolynomialPieces.of(16, END, z -> StrictMath.tanh(z) / z);
   }
 
   /** {@code erf(z) / z}; from 6 on erf is 1. */
   private static final class Erf {
     static final int END = 6;
-    static final Pieces OVER_Z = Pieces.of(16, END, z -> RealFunctions.erf(z) / z);
+    static final PolynomialPieces OVER_Z =
+        PolynomialPieces.of(16, END, z -> RealFunctions.erf(z) / z);
   }
 
   /** The part of a normal distribution above z; from 15 on, times 15, it is nothing in f32. */
   private static final class Tail {
     static final int END = 15;
-    static final Pieces OF_NORMAL = Pieces.of(32, END, z -> RealFunctions.erfc(z * SQRT_HALF) / 2);
+    static final PolynomialPieces OF_NORMAL =
+        PolynomialPieces.of(32, END, z -> RealFunctions.erfc(z * SQRT_HALF) / 2);
   }
 
   private QuickFunctions() {}

@@ -36,7 +36,7 @@ import org.kernbench.tensor.ShapeException;
  */
 public final class CompositeGemm {
   /** An epilogue and when it is applied. */
-  record Applied(Epilogue.Scope scope, Epilogue epilogue) {}
+  record Applied(Epilogue.When when, Epilogue epilogue) {}
 
   final Operand a;
   final Operand b;
@@ -192,18 +192,18 @@ public final class CompositeGemm {
 
   /** One more epilogue, applied to each output tile after those before it. */
   public CompositeGemm epilogue(Epilogue next) {
-    return epilogue(Epilogue.Scope.OUTPUT_TILE, next);
+    return epilogue(Epilogue.When.OUTPUT_TILE, next);
   }
 
-  /** One more epilogue, after those of its scope before it. */
-  public CompositeGemm epilogue(Epilogue.Scope scope, Epilogue next) {
-    check(scope, next);
+  /** One more epilogue, after those before it at the same time. */
+  public CompositeGemm epilogue(Epilogue.When when, Epilogue next) {
+    check(when, next);
     List<Applied> more = new ArrayList<>(epilogues);
-    more.add(new Applied(scope, next));
+    more.add(new Applied(when, next));
     return new CompositeGemm(a, b, out, tile, buffers, List.copyOf(more), batch);
   }
 
-  private void check(Epilogue.Scope scope, Epilogue next) {
+  private void check(Epilogue.When when, Epilogue next) {
     Shape given;
     boolean fits;
     switch (next) {
@@ -215,17 +215,17 @@ public final class CompositeGemm {
         given = x.scales().shape();
         int last = given.rank() == 0 ? 0 : given.dim(-1);
         fits =
-            scope == Epilogue.Scope.K_TILE
+            when == Epilogue.When.K_TILE
                 ? given.rank() == 2 && (last == n() || last == 1)
                 : given.equals(Shape.of(n()));
       }
       case Epilogue.Add x -> {
         given = x.matrix().shape();
-        fits = given.equals(Shape.of(m(), n())) && scope != Epilogue.Scope.K_TILE;
+        fits = given.equals(Shape.of(m(), n())) && when != Epilogue.When.K_TILE;
       }
       case Epilogue.AddValue x -> {
         given = x.matrix().shape();
-        fits = given.equals(Shape.of(m(), n())) && scope != Epilogue.Scope.K_TILE;
+        fits = given.equals(Shape.of(m(), n())) && when != Epilogue.When.K_TILE;
       }
       case Epilogue.Relu x -> {
         return;
@@ -247,7 +247,7 @@ public final class CompositeGemm {
           bias and dequant ([steps, N] or [steps, 1] per K tile), [M, N] for add, which \
           is not for K tiles\
           """
-              .formatted(next.getClass().getSimpleName(), scope, given, Shape.of(m(), n())));
+              .formatted(next.getClass().getSimpleName(), when, given, Shape.of(m(), n())));
     }
   }
 
@@ -285,8 +285,8 @@ public final class CompositeGemm {
     return out;
   }
 
-  boolean has(Epilogue.Scope scope) {
-    return epilogues.stream().anyMatch(e -> e.scope() == scope);
+  boolean has(Epilogue.When when) {
+    return epilogues.stream().anyMatch(e -> e.when() == when);
   }
 
   /** Bytes of operands that lie in TCM. */

@@ -6,7 +6,7 @@ package org.kernbench.tl;
  */
 public sealed interface Epilogue {
   /** When it is applied. */
-  enum Scope {
+  enum When {
     /** To the partial product of each K step, before it is added to the sums. */
     K_TILE,
     /** Once to each output tile, before it is stored. */

@@ -25,7 +25,7 @@ public record Shard(String name, MemoryAddress address, Shape shape, DType dtype
   }
 
   /**
-   * The same elements as a matrix.
+   * Its elements as a matrix.
    *
    * @throws RangeException if there are not as many
    */

@@ -26,7 +26,7 @@ public record Slice(Shard shard, int start, int rows, int columns, int stride, S
     return rows <= 1 || stride == columns;
   }
 
-  /** The same consecutive elements in another shape. */
+  /** Its consecutive elements in another shape. */
   public Slice reshape(int... dims) {
     Shape to = Shape.of(dims);
     if (!isDense() || to.elements() != shape.elements()) {

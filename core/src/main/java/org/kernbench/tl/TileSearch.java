@@ -390,7 +390,7 @@ public final class TileSearch {
 
   /** Epilogues that go over the sums of an output tile. */
   static long passes(CompositeGemm gemm) {
-    return gemm.epilogues.stream().filter(e -> e.scope() != Epilogue.Scope.KERNEL).count();
+    return gemm.epilogues.stream().filter(e -> e.when() != Epilogue.When.KERNEL).count();
   }
 
   /** Each epilogue on an output tile is about one pass over its sums. */

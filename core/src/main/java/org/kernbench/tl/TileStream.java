@@ -75,7 +75,7 @@ final class TileStream {
     if (!loaded.isEmpty()) {
       multiply(loaded.remove());
     }
-    if (gemm.has(Epilogue.Scope.KERNEL)) {
+    if (gemm.has(Epilogue.When.KERNEL)) {
       passOverOutput();
     }
   }
@@ -130,9 +130,9 @@ final class TileStream {
     if (first && stored.size() == sets) {
       tl.fenceReaders(stored.remove());
     }
-    if (gemm.has(Epilogue.Scope.K_TILE)) {
+    if (gemm.has(Epilogue.When.K_TILE)) {
       sums = addPartial(step, first);
-    } else if (last && !gemm.has(Epilogue.Scope.OUTPUT_TILE)) {
+    } else if (last && !gemm.has(Epilogue.When.OUTPUT_TILE)) {
       sums = lastProduct(step, first);
     } else {
       sums = first ? tl.dot(step.a, step.b, sumType) : tl.dotInPlace(sums, step.a, step.b);
@@ -160,7 +160,7 @@ final class TileStream {
 
   private Value addPartial(Step step, boolean first) {
     Value product = tl.dot(step.a, step.b, sumType);
-    Value partial = apply(Epilogue.Scope.K_TILE, product, step.number);
+    Value partial = apply(Epilogue.When.K_TILE, product, step.number);
     if (first) {
       return partial;
     }
@@ -171,7 +171,7 @@ final class TileStream {
   }
 
   private void finish(int s) {
-    Value y = apply(Epilogue.Scope.OUTPUT_TILE, sums, s);
+    Value y = apply(Epilogue.When.OUTPUT_TILE, sums, s);
     if (y.dtype() != outType) {
       y = replace(y, y.cast(outType));
     }
@@ -188,7 +188,7 @@ final class TileStream {
       if (y.dtype() != sumType) {
         y = replace(y, y.cast(sumType));
       }
-      y = apply(Epilogue.Scope.KERNEL, y, s);
+      y = apply(Epilogue.When.KERNEL, y, s);
       if (y.dtype() != outType) {
         y = replace(y, y.cast(outType));
       }
@@ -199,10 +199,10 @@ final class TileStream {
 
   // ---- epilogues ----
 
-  private Value apply(Epilogue.Scope scope, Value tileOfSums, int s) {
+  private Value apply(Epilogue.When when, Value tileOfSums, int s) {
     Value y = tileOfSums;
     for (CompositeGemm.Applied e : gemm.epilogues) {
-      if (e.scope() == scope) {
+      if (e.when() == when) {
         y = replace(y, apply(e, y, s));
       }
     }
@@ -221,7 +221,7 @@ final class TileStream {
       case Epilogue.Gelu x -> y.gelu();
       case Epilogue.Silu x -> y.silu();
       case Epilogue.Scale x -> y.mul(x.factor());
-      case Epilogue.Dequant x -> y.mul(scales(e.scope(), x.scales(), s));
+      case Epilogue.Dequant x -> y.mul(scales(e.when(), x.scales(), s));
       case Epilogue.Add x -> {
         Value more = tl.load(x.matrix().block(row(s), rows(s), column(s), columns(s)));
         if (more.dtype() != sumType) {
@@ -240,8 +240,8 @@ final class TileStream {
     return inSumType(vector).narrow(0, column(s), columns(s));
   }
 
-  private Value scales(Epilogue.Scope scope, Value scales, int s) {
-    if (scope != Epilogue.Scope.K_TILE) {
+  private Value scales(Epilogue.When when, Value scales, int s) {
+    if (when != Epilogue.When.K_TILE) {
       return columnsOf(scales, s);
     }
     if (scales.shape().dim(0) != stepsOfOutput) {

@@ -11,7 +11,7 @@ import org.kernbench.device.LaneMask;
 import org.kernbench.device.PePort;
 import org.kernbench.device.Register;
 import org.kernbench.device.log.ComputeOp;
-import org.kernbench.device.log.Layout;
+import org.kernbench.device.log.OperandView;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
@@ -544,8 +544,9 @@ public final class Tl {
   }
 
   /**
-   * The same as one step of a larger product of this PE. Multiprocessors share out the whole, so a
-   * step takes its share of the whole's time; an array takes what it takes for the step.
+   * As {@link #dotInPlace(Value, Value, Value)}, as one step of a larger product of this PE.
+   * Multiprocessors share out the whole, so a step takes its share of the whole's time; an array
+   * takes what it takes for the step.
    *
    * @param of the larger product
    */
@@ -631,11 +632,11 @@ public final class Tl {
   }
 
   private static ComputeOp strided(ComputeOp op, Value[] operands) {
-    List<Layout> layouts = new ArrayList<>();
+    List<OperandView> views = new ArrayList<>();
     for (Value v : operands) {
-      layouts.add(v.layout());
+      views.add(v.operandView());
     }
-    return new ComputeOp.Strided(op, layouts);
+    return new ComputeOp.Strided(op, views);
   }
 
   /** The shape of a vector. */

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Register;
-import org.kernbench.device.log.Layout;
+import org.kernbench.device.log.OperandView;
 import org.kernbench.tensor.ArgReduceOp;
 import org.kernbench.tensor.BinaryOp;
 import org.kernbench.tensor.CompareOp;
@@ -86,8 +86,8 @@ public final class Value {
     return strides == null;
   }
 
-  Layout layout() {
-    return strides == null ? Layout.DENSE : Layout.of(dtype.sizeBytes(), shape, strides);
+  OperandView operandView() {
+    return strides == null ? OperandView.DENSE : OperandView.of(dtype.sizeBytes(), shape, strides);
   }
 
   /** This value if it is dense, else a dense copy, made by one command. */
@@ -607,7 +607,7 @@ public final class Value {
     return tl.cumulativeSum(this, axis(axis));
   }
 
-  /** The same numbers, rounded to another type. */
+  /** These numbers, rounded to another type. */
   public Value cast(DType to) {
     return tl.cast(this, to);
   }

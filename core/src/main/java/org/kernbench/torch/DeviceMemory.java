@@ -14,7 +14,7 @@ import org.kernbench.torch.placement.RangeAllocator;
 import org.kernbench.torch.placement.ShardSpec;
 
 /** Virtual addresses, and the HBM of each PE behind them. */
-final class DeviceMemory implements Parts.Memory {
+final class DeviceMemory implements TensorParts.Memory {
   private final Machine machine;
   private final Simulator simulator;
   private final Shortage shortage;

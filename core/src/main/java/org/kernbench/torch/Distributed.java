@@ -38,8 +38,10 @@ public final class Distributed {
     Members open = groups.world();
     if (open != null && (caller == null || open.isOpenFor(caller.number()))) {
       throw new SimulationException(
-          "initProcessGroup: the process group is open already; expected one call, in the host"
-              + " program or in every rank, or destroyProcessGroup before the next");
+          """
+          initProcessGroup: the process group is open already; expected one call, in the host \
+          program or in every rank, or destroyProcessGroup before the next\
+          """);
     }
     if (caller == null) {
       session.synchronize();
@@ -63,7 +65,8 @@ public final class Distributed {
           """
               .formatted(caller.worldSize(), found.worldSize()));
     }
-    Fingerprint mine = new Fingerprint("initProcessGroup", "world", 0, found.name());
+    Rendezvous.Fingerprint mine =
+        new Rendezvous.Fingerprint("initProcessGroup", "world", 0, found.name());
     Rendezvous meeting = groups.opening;
     if (meeting == null) {
       int[] all = new int[caller.worldSize()];
@@ -184,7 +187,7 @@ public final class Distributed {
     if (caller == null) {
       return lists.stream().map(groups::make).toList();
     }
-    Fingerprint mine = world.next(caller.number(), method, lists);
+    Rendezvous.Fingerprint mine = world.next(caller.number(), method, lists);
     Rendezvous meeting = world.meet(caller.number(), mine, null);
     if (meeting.isFull()) {
       meeting.make(lists.stream().map(groups::make).toList());

@@ -7,7 +7,7 @@ import org.kernbench.torch.placement.Device;
 import org.kernbench.torch.placement.ShardSpec;
 
 /**
- * The same place on every device: the lane of a collective that its PEs there make up.
+ * One place on every device: the lane of a collective that its PEs there make up.
  *
  * @param cube from the device's first cube on
  * @param pe from the device's first PE on, in the cube

@@ -142,12 +142,12 @@ final class Members {
   // ---- meetings ----
 
   /** What a member does next. */
-  Fingerprint next(int member, String op, Object operands) {
-    return new Fingerprint(op, name, sequence[member]++, operands);
+  Rendezvous.Fingerprint next(int member, String op, Object operands) {
+    return new Rendezvous.Fingerprint(op, name, sequence[member]++, operands);
   }
 
   /** The meeting that a member comes to; over with its arrival if it is the last. */
-  Rendezvous meet(int member, Fingerprint mine, @Nullable Contribution contribution) {
+  Rendezvous meet(int member, Rendezvous.Fingerprint mine, @Nullable Contribution contribution) {
     Rendezvous meeting = meetings.get(mine.sequence());
     if (meeting == null) {
       meeting = new Rendezvous(mine, ranks, ranks[member]);
@@ -253,5 +253,11 @@ final class Members {
   SimulationException error(String method, int rank, String problem) {
     return new SimulationException(
         "rank " + rank + ": " + method + " in group " + name + ": " + problem);
+  }
+
+  /** The ranks as messages show them: the first sixteen of many. */
+  String shown() {
+    List<Integer> all = ranks();
+    return all.size() <= 16 ? all.toString() : all.subList(0, 16) + "... (" + all.size() + ")";
   }
 }

@@ -27,7 +27,7 @@ public final class Multiprocessing {
   }
 
   /**
-   * The same, with room for more or fewer launches.
+   * As {@link #spawn(Consumer, int)}, with room for more or fewer launches.
    *
    * @param pending launches that may be under way before the hosts of all ranks wait until half of
    *     them are done, as the queue of a driver is finite; that of {@link #spawn(Consumer, int)} is

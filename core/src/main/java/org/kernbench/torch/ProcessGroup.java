@@ -1,12 +1,9 @@
 package org.kernbench.torch;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.SimulationException;
-import org.kernbench.tensor.Shape;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.ReduceKind;
 
@@ -50,10 +47,10 @@ public final class ProcessGroup {
   }
 
   /**
-   * The same group, whose messages go each by itself: none waits for others that are posted at the
-   * same time, which {@link #isend} puts together into one kernel. On a PE they follow each other
-   * in the order in which they were matched. For programs that order their messages themselves, as
-   * a pipeline does.
+   * This group, whose messages go each by itself: none waits for others that are posted at the same
+   * time, which {@link #isend} puts together into one kernel. On a PE they follow each other in the
+   * order in which they were matched. For programs that order their messages themselves, as a
+   * pipeline does.
    */
   public ProcessGroup withMessagesApart() {
     return new ProcessGroup(session, messages, members, usable, true);
@@ -144,7 +141,7 @@ public final class ProcessGroup {
   }
 
   /**
-   * The same with parts of different sizes.
+   * A reduce-scatter with parts of different sizes.
    *
    * @param rows by member, rows of its part; alike on all members, some may be 0
    */
@@ -167,9 +164,10 @@ public final class ProcessGroup {
     return start(toRoot(tensor, dst).reducing(reduce));
   }
 
-  private Request toRoot(Tensor tensor, int dst) {
+  private CollectiveRequest toRoot(Tensor tensor, int dst) {
     boolean isRoot = isRank(dst);
-    return new Request(CollectiveOp.REDUCE, tensor, isRoot ? tensor : null, tensor).rooted(dst);
+    return new CollectiveRequest(CollectiveOp.REDUCE, tensor, isRoot ? tensor : null, tensor)
+        .rooted(dst);
   }
 
   // ---- copies ----
@@ -190,7 +188,7 @@ public final class ProcessGroup {
   }
 
   /**
-   * The same with parts of different sizes.
+   * An all-gather with parts of different sizes.
    *
    * @param rows by member, rows of its input; alike on all members, some may be 0
    */
@@ -212,9 +210,10 @@ public final class ProcessGroup {
     return start(fromRoot(tensor, src));
   }
 
-  private Request fromRoot(Tensor tensor, int src) {
+  private CollectiveRequest fromRoot(Tensor tensor, int src) {
     boolean isRoot = isRank(src);
-    return new Request(CollectiveOp.BROADCAST, isRoot ? tensor : null, tensor, tensor).rooted(src);
+    return new CollectiveRequest(CollectiveOp.BROADCAST, isRoot ? tensor : null, tensor, tensor)
+        .rooted(src);
   }
 
   /**
@@ -230,7 +229,7 @@ public final class ProcessGroup {
 
   /** {@link #gather(Tensor, Tensor, int)} on the other members. */
   public void gather(Tensor input, int dst) {
-    perform(new Request(CollectiveOp.GATHER, input, null, input).rooted(dst));
+    perform(new CollectiveRequest(CollectiveOp.GATHER, input, null, input).rooted(dst));
   }
 
   /** {@link #gather(Tensor, Tensor, int)}, without waiting for the others. */
@@ -240,7 +239,7 @@ public final class ProcessGroup {
 
   /** {@link #gather(Tensor, int)}, without waiting for the others. */
   public Work gatherAsync(Tensor input, int dst) {
-    return start(new Request(CollectiveOp.GATHER, input, null, input).rooted(dst));
+    return start(new CollectiveRequest(CollectiveOp.GATHER, input, null, input).rooted(dst));
   }
 
   /**
@@ -256,7 +255,7 @@ public final class ProcessGroup {
 
   /** {@link #scatter(Tensor, Tensor, int)} on the other members. */
   public void scatter(Tensor output, int src) {
-    perform(new Request(CollectiveOp.SCATTER, null, output, output).rooted(src));
+    perform(new CollectiveRequest(CollectiveOp.SCATTER, null, output, output).rooted(src));
   }
 
   /** {@link #scatter(Tensor, Tensor, int)}, without waiting for the others. */
@@ -266,7 +265,7 @@ public final class ProcessGroup {
 
   /** {@link #scatter(Tensor, int)}, without waiting for the others. */
   public Work scatterAsync(Tensor output, int src) {
-    return start(new Request(CollectiveOp.SCATTER, null, output, output).rooted(src));
+    return start(new CollectiveRequest(CollectiveOp.SCATTER, null, output, output).rooted(src));
   }
 
   /**
@@ -286,7 +285,7 @@ public final class ProcessGroup {
   }
 
   /**
-   * The same with blocks of different sizes.
+   * An all-to-all with blocks of different sizes.
    *
    * @param outputRows by member, rows that come from it; some may be 0
    * @param inputRows by member, rows that go to it
@@ -302,8 +301,8 @@ public final class ProcessGroup {
     return start(exchange(output, input).split(inputRows, outputRows));
   }
 
-  private Request exchange(Tensor output, Tensor input) {
-    return new Request(CollectiveOp.ALL_TO_ALL, input, output, input);
+  private CollectiveRequest exchange(Tensor output, Tensor input) {
+    return new CollectiveRequest(CollectiveOp.ALL_TO_ALL, input, output, input);
   }
 
   // ---- messages ----
@@ -356,7 +355,7 @@ public final class ProcessGroup {
       throw members.error(
           method,
           rank,
-          "peer " + peer + "; expected the global rank of another member, of " + shown());
+          "peer " + peer + "; expected the global rank of another member, of " + members.shown());
     }
     TensorChecks.check(session, session.device(rank), method, rank, tensor);
     Operands operands =
@@ -408,255 +407,47 @@ public final class ProcessGroup {
     return caller != null && caller.number() == globalRank;
   }
 
-  private Request whole(CollectiveOp op, Tensor tensor) {
-    return new Request(op, tensor, tensor, tensor);
+  private CollectiveRequest whole(CollectiveOp op, Tensor tensor) {
+    return new CollectiveRequest(op, tensor, tensor, tensor);
   }
 
-  private Request part(CollectiveOp op, Tensor input, Tensor output, Tensor part) {
-    return new Request(op, input, output, part);
+  private CollectiveRequest part(CollectiveOp op, Tensor input, Tensor output, Tensor part) {
+    return new CollectiveRequest(op, input, output, part);
   }
 
-  /** A call in the making. */
-  private static final class Request {
-    final CollectiveOp op;
-    final @Nullable Tensor in;
-    final @Nullable Tensor out;
-    final Tensor alike; // of the same shape on all members, unless rows are given
-    Optional<ReduceKind> reduce = Optional.empty();
-    int root = -1;
-    List<Long> rows = List.of();
-    long[] sends = Contribution.NONE;
-    long[] receives = Contribution.NONE;
-
-    Request(CollectiveOp op, @Nullable Tensor in, @Nullable Tensor out, Tensor alike) {
-      this.op = op;
-      this.in = in;
-      this.out = out;
-      this.alike = alike;
-    }
-
-    /** What it touches, each once. */
-    List<Tensor> tensors() {
-      if (in == null || in == out) {
-        return out == null ? List.of() : List.of(out);
-      }
-      return out == null ? List.of(in) : List.of(in, out);
-    }
-
-    Request reducing(ReduceKind kind) {
-      reduce = Optional.of(kind);
-      return this;
-    }
-
-    Request rooted(int globalRank) {
-      root = globalRank;
-      return this;
-    }
-
-    Request cut(List<Integer> byMember) {
-      rows = byMember.stream().map(Integer::longValue).toList();
-      return this;
-    }
-
-    Request split(List<Integer> input, List<Integer> output) {
-      sends = input.stream().mapToLong(Integer::longValue).toArray();
-      receives = output.stream().mapToLong(Integer::longValue).toArray();
-      return this;
-    }
-  }
-
-  private void perform(Request r) {
-    Rank caller = caller(r.op.method());
+  private void perform(CollectiveRequest r) {
+    Rank caller = caller(r.op().method());
     Rendezvous meeting = meet(r, caller, "");
     caller.block(meeting);
     meeting.launch().ifPresent(launch -> r.tensors().forEach(t -> t.usedBy(launch)));
   }
 
-  private Work start(Request r) {
-    Rank caller = caller(r.op.method());
+  private Work start(CollectiveRequest r) {
+    Rank caller = caller(r.op().method());
     String place = CallSite.here();
     Rendezvous meeting = meet(r, caller, place);
     Work work =
         new Work(
-            session, caller.number(), meeting, meeting.fingerprint(), place, r.tensors(), r.out);
+            session, caller.number(), meeting, meeting.fingerprint(), place, r.tensors(), r.out());
     session.begin(work);
     return work;
   }
 
-  private Rendezvous meet(Request r, Rank caller, String place) {
+  private Rendezvous meet(CollectiveRequest r, Rank caller, String place) {
     int rank = caller.number();
     int member = members.member(rank);
-    String method = r.op.method();
-    Operands operands = check(r, rank, member);
-    String line = place.isEmpty() && r.sends.length > 0 ? CallSite.here() : place;
-    Fingerprint mine = members.next(member, method, operands);
-    Contribution contribution = new Contribution(r.in, r.out, r.sends, r.receives, line);
-    Rendezvous meeting = members.meet(member, mine, contribution);
+    String method = r.op().method();
+    Operands operands = r.checked(session, members, rank);
+    String line = place.isEmpty() && r.isSplit() ? CallSite.here() : place;
+    Rendezvous.Fingerprint mine = members.next(member, method, operands);
+    Rendezvous meeting = members.meet(member, mine, r.contribution(line));
     if (meeting.isFull()) {
-      if (r.sends.length > 0) {
+      if (r.isSplit()) {
         Calls.checkSplits(meeting);
       }
-      meeting.end(members.perform(r.op, meeting));
+      meeting.end(members.perform(r.op(), meeting));
     }
     return meeting;
-  }
-
-  /** What the rank alone can know; gives what it must share with the others. */
-  private Operands check(Request r, int rank, int member) {
-    String method = r.op.method();
-    Tensor in = r.in;
-    Tensor out = r.out;
-    List<Tensor> tensors = r.tensors();
-    for (Tensor t : tensors) {
-      TensorChecks.check(session, session.device(rank), method, rank, t);
-    }
-    session.checkNotWritten(tensors, method);
-    if (r.reduce.isPresent()) {
-      TensorChecks.checkReduce(method, rank, r.alike, r.reduce.get());
-    }
-    if (r.op.hasRoot()) {
-      checkRoot(r, rank);
-    }
-    Shape shape = r.alike.shape();
-    if (in != null && out != null && in != out) {
-      if (in.dtype() != out.dtype()) {
-        throw members.error(
-            method,
-            rank,
-            "input %s is %s, output %s is %s; expected one dtype"
-                .formatted(in.name(), in.dtype(), out.name(), out.dtype()));
-      }
-      TensorChecks.checkRows(members, method, rank, in, out);
-    }
-    if (r.op.hasParts()) {
-      checkParts(r, rank, member);
-      if (!r.rows.isEmpty()) {
-        shape = TensorChecks.oneRow(shape);
-      }
-    }
-    if (r.op == CollectiveOp.ALL_TO_ALL) {
-      checkExchange(r, rank);
-      if (r.sends.length > 0) {
-        shape = TensorChecks.oneRow(shape);
-      }
-    }
-    boolean cuts = r.op.hasParts() || r.op == CollectiveOp.ALL_TO_ALL;
-    for (Tensor t : tensors) {
-      TensorChecks.checkLanes(members, method, rank, t, r.alike, cuts, session.device(rank));
-    }
-    List<Operands.Place> places =
-        cuts && (!r.rows.isEmpty() || r.sends.length > 0)
-            ? TensorChecks.lanes(r.alike, session.device(rank))
-            : TensorChecks.places(r.alike, session.device(rank));
-    return new Operands(r.alike.dtype(), shape, r.reduce, r.root, r.rows, places);
-  }
-
-  private void checkRoot(Request r, int rank) {
-    String method = r.op.method();
-    if (members.member(r.root) < 0) {
-      throw members.error(
-          method, rank, "root " + r.root + "; expected the global rank of a member, of " + shown());
-    }
-    boolean isRoot = r.root == rank;
-    if (r.op == CollectiveOp.GATHER && isRoot != (r.out != null)) {
-      throw members.error(
-          method,
-          rank,
-          isRoot
-              ? "the root gives no output; expected gather(output, input, dst)"
-              : "an output on another rank than the root %s; expected gather(input, dst)"
-                  .formatted(r.root));
-    }
-    if (r.op == CollectiveOp.SCATTER && isRoot != (r.in != null)) {
-      throw members.error(
-          method,
-          rank,
-          isRoot
-              ? "the root gives no input; expected scatter(output, input, src)"
-              : "an input on another rank than the root %s; expected scatter(output, src)"
-                  .formatted(r.root));
-    }
-  }
-
-  private void checkParts(Request r, int rank, int member) {
-    Tensor part = r.alike;
-    Tensor whole = r.in == part ? r.out : r.in;
-    String method = r.op.method();
-    TensorChecks.checkRank(members, method, rank, part);
-    long rows = part.shape().dim(0);
-    long expected = rows * members.size();
-    if (!r.rows.isEmpty()) {
-      if (r.rows.size() != members.size()) {
-        throw members.error(
-            method,
-            rank,
-            "%s numbers of rows; expected one for each of %s members"
-                .formatted(r.rows.size(), members.size()));
-      }
-      if (r.rows.get(member) != rows) {
-        throw members.error(
-            method,
-            rank,
-            "tensor %s has %s rows; expected %s, as the list of rows says"
-                .formatted(part.name(), rows, r.rows.get(member)));
-      }
-      expected = r.rows.stream().mapToLong(Long::longValue).sum();
-    }
-    if (whole != null && whole.shape().dim(0) != expected) {
-      throw members.error(
-          method,
-          rank,
-          """
-          tensor %s has shape %s, the part %s has %s, in a group of %s; expected %s rows\
-          """
-              .formatted(
-                  whole.name(),
-                  whole.shape(),
-                  part.name(),
-                  part.shape(),
-                  members.size(),
-                  expected));
-    }
-  }
-
-  private void checkExchange(Request r, int rank) {
-    Tensor in = r.alike;
-    Tensor out = r.out;
-    if (out == null || out == in) {
-      throw members.error("allToAll", rank, "output and input are one tensor; expected two");
-    }
-    TensorChecks.checkRank(members, "allToAll", rank, in);
-    if (r.sends.length == 0 && r.receives.length == 0) {
-      if (in.shape().dim(0) % members.size() != 0 || !in.shape().equals(out.shape())) {
-        throw members.error(
-            "allToAll",
-            rank,
-            """
-            input %s and output %s in a group of %s; expected equal shapes with rows that \
-            divide by the members, or numbers of rows for each member\
-            """
-                .formatted(in.shape(), out.shape(), members.size()));
-      }
-      return;
-    }
-    checkSplit(rank, "input", in, r.sends);
-    checkSplit(rank, "output", out, r.receives);
-  }
-
-  private void checkSplit(int rank, String what, Tensor tensor, long[] rows) {
-    long sum = Arrays.stream(rows).sum();
-    boolean negative = Arrays.stream(rows).anyMatch(n -> n < 0);
-    if (rows.length != members.size() || negative || sum != tensor.shape().dim(0)) {
-      throw members.error(
-          "allToAll",
-          rank,
-          """
-          %s %s has shape %s, its rows for each member %s; expected %s numbers that add \
-          up to its rows\
-          """
-              .formatted(
-                  what, tensor.name(), tensor.shape(), Arrays.toString(rows), members.size()));
-    }
   }
 
   /** The rank that calls, if it may. */
@@ -678,7 +469,7 @@ public final class ProcessGroup {
           the rank is not a member, of %s; check isMember() before, or give the rank a \
           group of its own\
           """
-              .formatted(shown()));
+              .formatted(members.shown()));
     }
     if (!members.isOpenFor(caller.number())) {
       throw members.error(method, caller.number(), "the group has been destroyed");
@@ -686,14 +477,9 @@ public final class ProcessGroup {
     return caller;
   }
 
-  private String shown() {
-    List<Integer> all = members.ranks();
-    return all.size() <= 16 ? all.toString() : all.subList(0, 16) + "... (" + all.size() + ")";
-  }
-
   /** For example {@code group 1 [0, 2]}. */
   @Override
   public String toString() {
-    return members.name() + " " + shown() + (usable ? "" : " (not a member)");
+    return members.name() + " " + members.shown() + (usable ? "" : " (not a member)");
   }
 }

@@ -12,6 +12,23 @@ import org.kernbench.device.Launch;
  * what they do together has been enqueued; the device's part of it may still be under way.
  */
 final class Rendezvous implements Wait {
+  /**
+   * What all members of a group must agree on when they meet.
+   *
+   * @param op the method called
+   * @param group name of the process group
+   * @param sequence how many meetings of this group the rank has had before
+   * @param operands what was given: a value that tells itself as text; empty text if nothing was
+   */
+  record Fingerprint(String op, String group, int sequence, Object operands) {
+    /** For example {@code allReduce #2 of group world: f32[8], SUM}. */
+    @Override
+    public String toString() {
+      String what = operands.toString();
+      return op + " #" + sequence + " of group " + group + (what.isEmpty() ? "" : ": " + what);
+    }
+  }
+
   private final Fingerprint fingerprint;
   private final int[] ranks;
   private final int firstRank;

@@ -164,7 +164,7 @@ final class Session implements TensorHost {
     return launch(name, kernel, pes, tensors, tensors, ends, COMPUTE, List.of());
   }
 
-  /** The same of a kernel that writes to some of them only. */
+  /** A kernel that may use these tensors and writes to some of them only. */
   Launch launch(
       String name, Kernel kernel, List<Pe> pes, List<Tensor> written, List<Tensor> tensors) {
     Optional<QueueSet> ends = simulator.latestQueues();
@@ -172,7 +172,7 @@ final class Session implements TensorHost {
   }
 
   /**
-   * The same without queues on a stream beside: one of its own if PEs have three contexts, else
+   * A kernel without queues on a stream beside: one of its own if PEs have three contexts, else
    * that of collectives, where it waits for all that were launched before.
    */
   Launch launchBeside(

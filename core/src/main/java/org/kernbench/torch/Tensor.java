@@ -29,7 +29,7 @@ import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.DeviceTensor;
 import org.kernbench.tl.Shard;
-import org.kernbench.torch.Parts.Part;
+import org.kernbench.torch.TensorParts.Part;
 import org.kernbench.torch.placement.RunSink;
 import org.kernbench.torch.placement.ShardCopy;
 import org.kernbench.torch.placement.ShardSpec;
@@ -53,7 +53,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   private final String name;
   private final Shape shape;
   private final DType dtype;
-  private final Parts parts;
+  private final TensorParts parts;
   private final List<Shard> shards;
   private final Shard all;
   private @Nullable Map<Pe, Integer> byPe;
@@ -71,12 +71,17 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   /** Whose memory this is a part of; this tensor itself, unless it is a view. */
   private final Tensor owner;
 
-  private Tensor(TensorHost host, String name, DType dtype, Shape shape, Parts parts) {
+  private Tensor(TensorHost host, String name, DType dtype, Shape shape, TensorParts parts) {
     this(host, name, dtype, shape, parts, null);
   }
 
   private Tensor(
-      TensorHost host, String name, DType dtype, Shape shape, Parts parts, @Nullable Tensor owner) {
+      TensorHost host,
+      String name,
+      DType dtype,
+      Shape shape,
+      TensorParts parts,
+      @Nullable Tensor owner) {
     this.owner = owner == null ? this : owner;
     this.host = host;
     this.name = name;
@@ -90,7 +95,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   static Tensor allocate(
       TensorHost host, String name, Shape shape, DType dtype, List<ShardSpec> specs) {
     return new Tensor(
-        host, name, dtype, shape, Parts.allocate(host.memory(), name, shape, dtype, specs));
+        host, name, dtype, shape, TensorParts.allocate(host.memory(), name, shape, dtype, specs));
   }
 
   // ---- what it is ----
@@ -153,7 +158,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
           "view %s %s of tensor %s %s from element %s: expected at most %s elements"
               .formatted(partName, part, name, shape, start, shape.elements()));
     }
-    Parts viewed = parts.view(host.machine(), start, part);
+    TensorParts viewed = parts.view(host.machine(), start, part);
     return new Tensor(host, partName, dtype, part, viewed, owner);
   }
 
@@ -293,7 +298,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     owner.writers = with(owner.writers, launch);
   }
 
-  /** The same of a launch that does not write. */
+  /** Notes a launch that reads this tensor and does not write to it. */
   void readBy(Launch launch) {
     owner.users = with(owner.users, launch);
   }
@@ -447,8 +452,8 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     return this;
   }
 
-  private Parts.Bulk bulk() {
-    return new Parts.Bulk(host.simulator(), shape, dtype.sizeBytes(), parts.inMemory());
+  private TensorParts.Bulk bulk() {
+    return new TensorParts.Bulk(host.simulator(), shape, dtype.sizeBytes(), parts.inMemory());
   }
 
   private void checkSize(long bytes) {

@@ -143,7 +143,7 @@ final class TensorChecks {
     return places(tensor, device, false);
   }
 
-  /** The same without the first axis. */
+  /** Where a tensor's shards are on the device, without the first axis. */
   static List<Operands.Place> lanes(Tensor tensor, Device device) {
     return places(tensor, device, true);
   }

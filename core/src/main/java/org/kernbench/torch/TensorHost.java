@@ -11,7 +11,7 @@ interface TensorHost {
   Simulator simulator();
 
   /** Where its parts lie. */
-  Parts.Memory memory();
+  TensorParts.Memory memory();
 
   /** Whether there are values, or time alone. */
   boolean hasValues();

@@ -27,7 +27,7 @@ import org.kernbench.torch.placement.DpPolicy;
 import org.kernbench.torch.placement.Layout;
 import org.kernbench.torch.placement.MemoryUse;
 import org.kernbench.torch.placement.Mesh;
-import org.kernbench.torch.placement.Placement;
+import org.kernbench.torch.placement.PolicyPlacement;
 
 /**
  * A host program's view of a simulated machine, shaped like {@code torch}. Open it in
@@ -73,7 +73,7 @@ public final class Torch implements AutoCloseable {
   public Tensor empty(Shape shape, DType dtype, DpPolicy placement, String name) {
     Device device = session.device(ahbm.currentDevice());
     return Tensor.allocate(
-        session, name, shape, dtype, Placement.resolve(name, shape, placement, device));
+        session, name, shape, dtype, PolicyPlacement.resolve(name, shape, placement, device));
   }
 
   /** A tensor laid out over the PEs of a mesh, whose memory is not initialised. */
@@ -140,7 +140,7 @@ public final class Torch implements AutoCloseable {
   }
 
   /**
-   * The same with values that are computed only where there are any: in mode {@code time} the
+   * A tensor with host values that are computed only where there are any: in mode {@code time} the
    * supplier is not asked, so large inputs cost nothing there.
    */
   public Tensor from(
@@ -150,7 +150,7 @@ public final class Torch implements AutoCloseable {
         : empty(shape, dtype, placement, name);
   }
 
-  /** The same on one PE. */
+  /** A tensor on one PE with host values that are computed only where there are any. */
   public Tensor from(Supplier<double[]> values, Shape shape, DType dtype, String name) {
     return from(values, shape, dtype, DpPolicy.single(), name);
   }
@@ -245,7 +245,7 @@ public final class Torch implements AutoCloseable {
     return launch(name, kernel, Optional.empty(), first, more);
   }
 
-  /** The same for a kernel that sends messages: with the queues whose directions it names. */
+  /** Enqueues a kernel that sends messages: with the queues whose directions it names. */
   public Launch launch(String name, Kernel kernel, QueueSet queues, Tensor first, Tensor... more) {
     return launch(name, kernel, Optional.of(queues), first, more);
   }
@@ -264,8 +264,8 @@ public final class Torch implements AutoCloseable {
   }
 
   /**
-   * The same for a kernel that says what it writes: other kernels that only read the rest may run
-   * at the same time.
+   * Enqueues a kernel that says what it writes: other kernels that only read the rest may run at
+   * the same time.
    *
    * @param written it may write to these, and read them
    * @param read it only reads these; one that is also {@code written} counts as that
@@ -280,8 +280,8 @@ public final class Torch implements AutoCloseable {
   }
 
   /**
-   * The same beside other kernels: on the PEs' groups context, after what writes to the tensors, or
-   * uses those that are written, and after the collectives of these PEs.
+   * Enqueues a kernel that goes on beside others: on the PEs' groups context, after what writes to
+   * the tensors, or uses those that are written, and after the collectives of these PEs.
    *
    * @param after other launches that it starts after
    */

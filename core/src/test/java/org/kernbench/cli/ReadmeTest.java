@@ -14,6 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -42,6 +43,52 @@ final class ReadmeTest {
     String kernels = step.group().substring(step.group().indexOf("The kernel is"));
     List<String> named = all(Pattern.compile("`ccl/algorithms/(\\w+)`"), kernels);
     assertThat(named).contains(shown.getFirst()).allMatch(shown::contains);
+  }
+
+  /**
+   * A virtual machine that runs the first command loads every class that the path of one run names,
+   * the first of steps 1 to 4 in their order; later ones are made when the machine is opened.
+   */
+  @Test
+  void pathOfOneRun_filesItNames_takePartInThatOrder(@TempDir Path folder) throws Exception {
+    Path log = folder.resolve("loaded.txt");
+    List<String> command =
+        List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-XX:TieredStopAtLevel=1",
+            "-Xlog:class+load:file=" + log,
+            "-cp",
+            System.getProperty("java.class.path"),
+            Main.class.getName(),
+            "run",
+            "--bench",
+            "ccl-allreduce");
+    Process process =
+        new ProcessBuilder(command)
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve("shown.txt").toFile())
+            .start();
+    assertThat(process.waitFor()).isZero();
+    List<String> loaded = all(Pattern.compile("org\\.kernbench\\.(\\S+) "), Files.readString(log));
+    String readme = Files.readString(ROOT.resolve("README.md"));
+    String path = readme.substring(readme.indexOf("## The path of one run"));
+    List<String> named =
+        all(
+                Pattern.compile("`([a-z]+/[\\w/]+)`"),
+                path.replace("`core/src/main/java/org/kernbench`", ""))
+            .stream()
+            .map(file -> file.replace('/', '.'))
+            .toList();
+    assertThat(named).hasSizeGreaterThan(15).allMatch(loaded::contains);
+    List<String> first =
+        List.of(
+            "cli.RunCommand",
+            "eval.Runner",
+            "machine.Machines",
+            "eval.benches.AllReduceRun",
+            "torch.ProcessGroup");
+    assertThat(named.stream().filter(first::contains).toList()).isEqualTo(first);
+    assertThat(loaded.stream().filter(first::contains).toList()).isEqualTo(first);
   }
 
   /** The table for developers has every script, and no other. */

@@ -108,7 +108,7 @@ final class CompositeGemmTest {
                   tl.composite(
                       CompositeGemm.of(tl.ref(a), tl.ref(b))
                           .tile(8, 16, 8)
-                          .epilogue(Epilogue.Scope.K_TILE, Epilogue.dequant(tl.load(scales)))
+                          .epilogue(Epilogue.When.K_TILE, Epilogue.dequant(tl.load(scales)))
                           .into(tl.ref(y)))))
           .hasMessageContaining("dequant per K tile: the scales are ")
           .hasMessageContaining("makes 3 steps along K; expected one row for each");
@@ -132,7 +132,7 @@ final class CompositeGemmTest {
           tl.composite(
               CompositeGemm.of(tl.ref(ta), tl.ref(tb))
                   .tile(8, k, 8)
-                  .epilogue(Epilogue.Scope.KERNEL, Epilogue.scale(3))
+                  .epilogue(Epilogue.When.KERNEL, Epilogue.scale(3))
                   .into(tl.ref(y))));
       double[] expected = product(a, b, m, k, n, DType.F64);
       for (int i = 0; i < expected.length; i++) {
@@ -159,7 +159,7 @@ final class CompositeGemmTest {
           tl.composite(
               CompositeGemm.of(tl.ref(ta), tl.ref(tb))
                   .tile(4, 5, 4)
-                  .epilogue(Epilogue.Scope.KERNEL, Epilogue.scale(0.1))
+                  .epilogue(Epilogue.When.KERNEL, Epilogue.scale(0.1))
                   .into(tl.ref(y))));
       double[] expected = product(a, b, m, k, n, DType.F64);
       for (int i = 0; i < expected.length; i++) {
@@ -192,11 +192,11 @@ final class CompositeGemmTest {
       rig.run(tl -> {
         CompositeGemm gemm = CompositeGemm.of(tl.ref(ta), tl.ref(tb)).tile(8, 16, 8);
         tl.composite(
-            gemm.epilogue(Epilogue.Scope.K_TILE, Epilogue.dequant(tl.load(tscales)))
+            gemm.epilogue(Epilogue.When.K_TILE, Epilogue.dequant(tl.load(tscales)))
                 .epilogue(Epilogue.bias(tl.load(tbias)))
                 .epilogue(Epilogue.relu())
                 .epilogue(Epilogue.add(tl.ref(tres)))
-                .epilogue(Epilogue.Scope.KERNEL, Epilogue.scale(3))
+                .epilogue(Epilogue.When.KERNEL, Epilogue.scale(3))
                 .into(tl.ref(y)));
         Value row = tl.load(tscales).narrow(0, 1, 1).reshape(n);
         tl.composite(

@@ -10,7 +10,8 @@ import org.junit.jupiter.api.Test;
 final class RendezvousTest {
   @Test
   void describe_allArrived_waitsForTheKernelAndNotForNobody() {
-    Fingerprint call = new Fingerprint("allReduce", "world", 0, "f16[8], SUM");
+    Rendezvous.Fingerprint call =
+        new Rendezvous.Fingerprint("allReduce", "world", 0, "f16[8], SUM");
     Rendezvous meeting = new Rendezvous(call, new int[] {0}, 0);
 
     assertThat(meeting.arrive(0, call, null)).isTrue();
@@ -22,7 +23,7 @@ final class RendezvousTest {
    */
   @Test
   void advance_notAllArrived_doesNotMove() {
-    Fingerprint call = new Fingerprint("barrier", "world", 0, "");
+    Rendezvous.Fingerprint call = new Rendezvous.Fingerprint("barrier", "world", 0, "");
     Rendezvous meeting = new Rendezvous(call, new int[] {0, 1}, 0);
     assertThat(meeting.arrive(0, call, null)).isFalse();
     assertThat(meeting.advance(null)).isFalse();
@@ -31,7 +32,7 @@ final class RendezvousTest {
 
   @Test
   void advance_allDone_runsWhatIsLastOnce() {
-    Fingerprint call = new Fingerprint("barrier", "world", 0, "");
+    Rendezvous.Fingerprint call = new Rendezvous.Fingerprint("barrier", "world", 0, "");
     Rendezvous meeting = new Rendezvous(call, new int[] {0}, 0);
     AtomicInteger runs = new AtomicInteger();
     meeting.endAfter(List.of(), runs::incrementAndGet);

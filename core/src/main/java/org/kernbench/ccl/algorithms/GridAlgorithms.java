@@ -138,7 +138,7 @@ public final class GridAlgorithms {
         });
   }
 
-  /** The same levels one after the other, each with its dimensions in the other order. */
+  /** Levels one after the other as they are, each with its dimensions in the other order. */
   private static List<Integer> turnedByLevel(Axes axes, List<Integer> order) {
     List<Integer> turned = new ArrayList<>();
     int from = 0;

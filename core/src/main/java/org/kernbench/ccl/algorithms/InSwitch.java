@@ -80,9 +80,11 @@ public final class InSwitch implements CollectiveAlgorithm {
     Machine machine = group.machine();
     if (machine.fabric().isBuffered() || machine.fabric().router().isPresent()) {
       throw new CollectiveException(
-          NAME
-              + ": with finite buffers or routers nothing is added up on the way; expected"
-              + " fabric.buffer: unlimited, or another algorithm");
+          """
+          %s: with finite buffers or routers nothing is added up on the way; expected \
+          fabric.buffer: unlimited, or another algorithm\
+          """
+              .formatted(NAME));
     }
     Axes axes = Axes.of(group);
     return areLevels(axes)
@@ -117,10 +119,11 @@ public final class InSwitch implements CollectiveAlgorithm {
     }
     if (cycles > 1) {
       throw new CollectiveException(
-          NAME
-              + ": %s dimensions before the last have no switch that reduces; expected one at most,"
-                  .formatted(cycles)
-              + " or another algorithm");
+          """
+          %s: %s dimensions before the last have no switch that reduces; expected one at most, \
+          or another algorithm\
+          """
+              .formatted(NAME, cycles));
     }
     return levels;
   }
@@ -144,17 +147,20 @@ public final class InSwitch implements CollectiveAlgorithm {
             && machine.dimensions().get(found).reduces();
     if (!reduces) {
       throw new CollectiveException(
-          NAME
-              + ": not all ranks hang on one switch that reduces; expected packages along one"
-              + " dimension of kind: switch with reduces: true, or another algorithm");
+          """
+          %s: not all ranks hang on one switch that reduces; expected packages along one \
+          dimension of kind: switch with reduces: true, or another algorithm\
+          """
+              .formatted(NAME));
     }
     long packages = group.leads().stream().mapToInt(Pe::sip).distinct().count();
     if (packages < group.size()) {
       throw new CollectiveException(
-          NAME
-              + ": %s ranks are in %s packages and share their ports; expected one rank in each"
-                  .formatted(group.size(), packages)
-              + " (rank_level: sip), or another algorithm");
+          """
+          %s: %s ranks are in %s packages and share their ports; expected one rank in each \
+          (rank_level: sip), or another algorithm\
+          """
+              .formatted(NAME, group.size(), packages));
     }
     return machine.switchOf(first, found);
   }

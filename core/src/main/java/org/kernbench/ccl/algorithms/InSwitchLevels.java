@@ -173,7 +173,7 @@ final class InSwitchLevels implements Schedule {
     };
   }
 
-  /** The same, with element 0 further on. */
+  /** A vector of which element 0 is further on. */
   private static Payload shifted(Payload vector, int by) {
     return new Payload() {
       @Override

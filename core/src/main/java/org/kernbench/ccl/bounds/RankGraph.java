@@ -359,7 +359,7 @@ public final class RankGraph {
     return Arrays.stream(portIn).sum();
   }
 
-  /** The same with every edge turned round. */
+  /** The graph with every edge turned round. */
   RankGraph reversed() {
     return new RankGraph(this);
   }
@@ -470,7 +470,7 @@ public final class RankGraph {
     return diameterPs(this::distancesFrom);
   }
 
-  /** The same by {@link #memoryDistancesFrom}. */
+  /** As {@link #diameterPs}, by {@link #memoryDistancesFrom}. */
   long memoryDiameterPs(long handOverPs) {
     return diameterPs(rank -> memoryDistancesFrom(rank, handOverPs));
   }
@@ -553,7 +553,7 @@ public final class RankGraph {
       index();
     }
 
-    /** The same links the other way. */
+    /** The links the other way. */
     Directed(Directed other) {
       nodes = other.nodes;
       from = other.to;

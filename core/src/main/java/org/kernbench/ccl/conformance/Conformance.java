@@ -61,7 +61,7 @@ public final class Conformance {
       failures = List.copyOf(failures);
     }
 
-    /** The same under another name. */
+    /** A copy under another name. */
     public Report named(String name) {
       return new Report(name, cases, refused, refusals, failures, failed, slots, forecasts, ratios);
     }

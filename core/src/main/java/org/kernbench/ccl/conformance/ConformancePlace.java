@@ -74,7 +74,10 @@ record ConformancePlace(String name, Machine machine, RankLevel level, List<Pe> 
     return places;
   }
 
-  /** The same for algorithms that need a switch that adds up: all its ports, some, in any order. */
+  /**
+   * Where algorithms are checked that need a switch that adds up: all its ports, some, in any
+   * order.
+   */
   static List<ConformancePlace> reducing() {
     List<ConformancePlace> places = new ArrayList<>();
     for (int n = 2; n <= 17; n++) {

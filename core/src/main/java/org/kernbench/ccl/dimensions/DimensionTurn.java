@@ -71,15 +71,17 @@ final class DimensionTurn {
   private void check(boolean whole) {
     if (whole && axes.count() > 1) {
       throw new CannotFoldException(
-          name
-              + " with whole vectors cuts the same bytes along each dimension anew, so ranks have no"
-              + " names for them in common; use vectors: scattered, or --fold off");
+          """
+          %s with whole vectors cuts the same bytes along each dimension anew, so ranks have no \
+          names for them in common; use vectors: scattered, or --fold off\
+          """
+              .formatted(name));
     }
     for (int a = 0; a < axes.count(); a++) {
       if (axes.axis(a).level() == Axes.Level.MIXED) {
         throw new CannotFoldException(
-            name
-                + " takes the ranks as one line, which no shift keeps; let all packages take part");
+            "%s takes the ranks as one line, which no shift keeps; let all packages take part"
+                .formatted(name));
       }
     }
     for (Step step : steps) {

@@ -26,7 +26,7 @@ final class Busy {
     waitedPs = 0;
   }
 
-  /** The same, and gives up the room for intervals. */
+  /** Forgets all that was taken, and gives up the room for intervals. */
   void forget() {
     clear();
     spans = NONE;

@@ -241,8 +241,8 @@ final class FlowForecast {
   }
 
   /**
-   * The same, but {@link #NEVER} as soon as it is known to be later than a limit, which saves most
-   * of the way to a time that nobody will take.
+   * As {@link #timePs(FlowCut, FlowPace, int)}, but {@link #NEVER} as soon as it is known to be
+   * later than a limit, which saves most of the way to a time that nobody will take.
    */
   long timePs(FlowCut cut, FlowPace pace, int elementBytes, long limitPs) {
     this.limitPs = limitPs;

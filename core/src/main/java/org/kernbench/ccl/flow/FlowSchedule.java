@@ -99,7 +99,7 @@ public final class FlowSchedule implements Schedule {
     this(group, queues, config, artist, operations, EFFORT);
   }
 
-  /** The same with another effort. */
+  /** With an effort of its own when it looks for a cut. */
   FlowSchedule(
       Group group,
       IpcqSpec queues,
@@ -184,7 +184,7 @@ public final class FlowSchedule implements Schedule {
             true));
   }
 
-  /** The same whatever way is chosen. */
+  /** The pacing of rings, whatever way is chosen. */
   private Optional<CallPacing> pacingOfRings(CollectiveCall call) {
     LinkCosts hop = LinkCosts.between(group.machine(), group.lead(0), group.lead(1));
     int passes = call.op() == CollectiveOp.ALL_REDUCE ? 2 : 1;
@@ -294,26 +294,38 @@ public final class FlowSchedule implements Schedule {
       double copyPs = pacingOfRings(call).map(CallPacing::psPerByte).orElse(0.0);
       ready.forEach(drawing -> drawing.forecast.pacedBy(copyPs));
     }
-    Map<Ready, List<Choice>> byDrawing = new HashMap<>();
-    List<Ready> smallFirst = new ArrayList<>(ready);
-    smallFirst.sort(Comparator.comparingInt(drawing -> drawing.steps.all().size()));
-    long least = FlowForecast.NEVER;
-    for (Ready drawing : smallFirst) {
-      long limitPs = least == FlowForecast.NEVER ? least : (long) (NEAR * least);
-      List<Choice> tried =
-          new PaceSearch(config, queues, call, drawing, effort / ready.size()).all(limitPs);
-      byDrawing.put(drawing, tried);
-      for (Choice c : tried) {
-        least = Math.min(least, c.ps);
-      }
-    }
-    List<Choice> all = new ArrayList<>();
-    ready.forEach(drawing -> all.addAll(byDrawing.getOrDefault(drawing, List.of())));
-    if (all.isEmpty()) {
+    if (ready.isEmpty()) {
       throw new IllegalStateException("no way to do " + call.op());
     }
+    List<Choice> all = new ArrayList<>();
+    searched(call, ready).forEach(search -> all.addAll(search.all()));
     all.sort(Comparator.comparingLong(Choice::ps));
     return all.get(0).ps == FlowForecast.NEVER ? List.of(inSmallSteps(call, subject)) : near(all);
+  }
+
+  /**
+   * Looks at the paces of all drawings. What effort is left when each has been looked at goes to
+   * the best first, and in the end to other numbers of chunks of the very best.
+   */
+  private List<PaceSearch> searched(CollectiveCall call, List<Ready> ready) {
+    List<PaceSearch> searches =
+        ready.stream().map(drawing -> new PaceSearch(config, queues, call, drawing)).toList();
+    PaceSearch.Effort pool = new PaceSearch.Effort(effort);
+    List<PaceSearch> order = new ArrayList<>(searches);
+    order.sort(Comparator.comparingInt(PaceSearch::size));
+    long least = FlowForecast.NEVER;
+    int parts = 2 * order.size();
+    for (PaceSearch search : order) {
+      PaceSearch.Effort share = pool.share(parts--);
+      search.sweep(share, least == FlowForecast.NEVER ? least : (long) (NEAR * least));
+      pool.add(share);
+      least = Math.min(least, search.bestPs());
+    }
+    order.sort(Comparator.comparingLong(PaceSearch::bestPs));
+    order.forEach(search -> search.refine(pool));
+    order.sort(Comparator.comparingLong(PaceSearch::bestPs));
+    order.getFirst().extend(pool);
+    return searches;
   }
 
   /** The best and those near it. */
@@ -394,7 +406,7 @@ public final class FlowSchedule implements Schedule {
     long tcm = 0;
     for (Ready drawing : usable(call, subject)) {
       tcm = drawing.forecast.tcmBytes();
-      for (int chunks : new PaceSearch(config, queues, call, drawing, effort).chunkCounts()) {
+      for (int chunks : new PaceSearch(config, queues, call, drawing).chunkCounts()) {
         FlowCut cut = PaceSearch.cut(call, drawing.steps.flow(), chunks);
         FlowPace pace = new FlowPace(chunks, 1, Math.max(1, drawing.steps.steps() - 1), true);
         drawing.forecast.timePs(cut, pace, call.dtype().sizeBytes());

@@ -105,7 +105,7 @@ final class FlowSteps {
     return connections(flow, group);
   }
 
-  /** The same, from the drawing alone. */
+  /** The queues that messages need, from the drawing alone. */
   static List<QueuePlan.Connection> connections(Dataflow flow, Group group) {
     Wiring wiring = new Wiring(group);
     Map<Long, Boolean> known = new LinkedHashMap<>();

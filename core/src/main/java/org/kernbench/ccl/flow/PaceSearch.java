@@ -10,61 +10,118 @@ import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.torch.collective.CollectiveCall;
 
 /**
- * Forecasts of a call, drawn in one way, at many paces: first with a simple pace for each number of
- * chunks; then, for the best two numbers, with all ways for chunks to follow each other.
+ * Forecasts of a call, drawn in one way, at many paces. A search has three parts, so that what is
+ * not worth it can be left out: {@link #sweep} tries a simple pace for each number of chunks,
+ * {@link #refine} all ways for chunks to follow each other for the best two numbers, and {@link
+ * #extend} the other numbers for the best of these ways.
  */
 final class PaceSearch {
   private static final int SMALLEST_MESSAGE_BYTES = 256;
+
+  /** Actions that may still be looked at. */
+  static final class Effort {
+    private long left;
+
+    Effort(long left) {
+      this.left = left;
+    }
+
+    /** Part of what is left, for one of several; what it leaves is to be added again. */
+    Effort share(int of) {
+      Effort share = new Effort(left / of);
+      left -= share.left;
+      return share;
+    }
+
+    void add(Effort rest) {
+      left += Math.max(0, rest.left);
+    }
+  }
 
   private final AlgorithmConfig config;
   private final IpcqSpec queues;
   private final CollectiveCall call;
   private final Ready drawing;
-  private long effort;
+  private final int longest;
+  private final List<Choice> all = new ArrayList<>();
 
-  /**
-   * @param effort actions that may be looked at; the first pace is tried in any case
-   */
-  PaceSearch(
-      AlgorithmConfig config, IpcqSpec queues, CollectiveCall call, Ready drawing, long effort) {
+  PaceSearch(AlgorithmConfig config, IpcqSpec queues, CollectiveCall call, Ready drawing) {
     this.config = config;
     this.queues = queues;
     this.call = call;
     this.drawing = drawing;
-    this.effort = effort;
+    this.longest = Math.max(1, drawing.steps().steps() - 1);
+  }
+
+  /** Actions of one chunk. */
+  int size() {
+    return drawing.steps().all().size();
+  }
+
+  /** All that was tried, in this order. */
+  List<Choice> all() {
+    return all;
+  }
+
+  /** The least time of all that was tried; {@link FlowForecast#NEVER} before. */
+  long bestPs() {
+    return all.stream().mapToLong(Choice::ps).min().orElse(FlowForecast.NEVER);
   }
 
   /**
-   * All that was tried, at least one.
+   * The simple pace, group after group, for each number of chunks; for the first of them in any
+   * case.
    *
-   * @param limitPs what is later need not be known, if there is no effort left to better it
+   * @param limitPs what is later need not be known, if there is no effort to better it
    */
-  List<Choice> all(long limitPs) {
-    int longest = Math.max(1, drawing.steps().steps() - 1);
-    List<Choice> all = new ArrayList<>();
+  void sweep(Effort effort, long limitPs) {
     for (int chunks : chunkCounts()) {
-      FlowCut cut = cut(call, drawing.steps().flow(), chunks);
       int together = config.subChunks().orElse(Math.min(4, Math.max(1, queues.slots() - 1)));
       FlowPace pace = new FlowPace(chunks, Math.min(chunks, together), longest, false);
-      if (canAfford(pace)) {
-        all.add(forecast(cut, pace, FlowForecast.NEVER));
+      if (canAfford(pace, effort)) {
+        forecast(cut(chunks), pace, FlowForecast.NEVER, effort);
       } else if (all.isEmpty()) {
-        all.add(forecast(cut, pace, limitPs));
+        forecast(cut(chunks), pace, limitPs, effort);
       }
     }
-    all.sort(Comparator.comparingLong(Choice::ps));
-    for (Choice start : List.copyOf(all.subList(0, Math.min(2, all.size())))) {
-      for (FlowPace pace : paces(start.pace().chunks(), longest)) {
-        if (canAfford(pace)) {
-          all.add(forecast(start.cut(), pace, FlowForecast.NEVER));
+    drawing.forecast().forget();
+  }
+
+  /** Other paces for the best two numbers of chunks. */
+  void refine(Effort effort) {
+    List<Choice> sorted = sorted();
+    for (Choice start : sorted.subList(0, Math.min(2, sorted.size()))) {
+      for (FlowPace pace : paces(start.pace().chunks())) {
+        if (canAfford(pace, effort)) {
+          forecast(start.cut(), pace, FlowForecast.NEVER, effort);
         }
       }
     }
     drawing.forecast().forget();
-    return all;
   }
 
-  private List<FlowPace> paces(int chunks, int longest) {
+  /** Other numbers of chunks at the best pace. */
+  void extend(Effort effort) {
+    FlowPace best = sorted().getFirst().pace();
+    for (int chunks : chunkCounts()) {
+      FlowPace pace = new FlowPace(chunks, best.together(), best.apart(), best.copy());
+      boolean isNew = all.stream().noneMatch(known -> known.pace().equals(pace));
+      if (isNew && chunks >= pace.together() && canAfford(pace, effort)) {
+        forecast(cut(chunks), pace, FlowForecast.NEVER, effort);
+      }
+    }
+    drawing.forecast().forget();
+  }
+
+  private List<Choice> sorted() {
+    return all.stream().sorted(Comparator.comparingLong(Choice::ps)).toList();
+  }
+
+  private FlowCut cut(int chunks) {
+    return cut(call, drawing.steps().flow(), chunks);
+  }
+
+  private List<FlowPace> paces(int chunks) {
     List<FlowPace> paces = new ArrayList<>();
     for (int together : togethers(chunks)) {
       List<Integer> aparts =
@@ -88,20 +145,20 @@ final class PaceSearch {
     return result;
   }
 
-  private boolean canAfford(FlowPace pace) {
-    return cost(pace) <= effort;
+  private boolean canAfford(FlowPace pace, Effort effort) {
+    return cost(pace) <= effort.left;
   }
 
-  private Choice forecast(FlowCut cut, FlowPace pace, long limitPs) {
-    effort -= cost(pace);
+  private void forecast(FlowCut cut, FlowPace pace, long limitPs, Effort effort) {
+    effort.left -= cost(pace);
     FlowForecast forecast = drawing.forecast();
     long ps = forecast.timePs(cut, pace, call.dtype().sizeBytes(), limitPs);
-    return new Choice(drawing, cut, pace, ps, ps != FlowForecast.NEVER && forecast.isExact());
+    all.add(new Choice(drawing, cut, pace, ps, ps != FlowForecast.NEVER && forecast.isExact()));
   }
 
   private long cost(FlowPace pace) {
     long chunks = Math.min(pace.chunks(), drawing.forecast().followed(pace) * pace.together());
-    return drawing.steps().all().size() * chunks;
+    return size() * chunks;
   }
 
   /** Fewest first: whole messages of at most a slot each, then smaller ones. */

@@ -30,7 +30,7 @@ public final class Phases {
     ONE_WAY,
     /** Both ways round a ring, half the way each; the block opposite goes to the right. */
     TWO_WAY,
-    /** The same, but the block opposite goes to the left. */
+    /** Both ways round a ring, half the way each; the block opposite goes to the left. */
     TWO_WAY_MIRRORED,
     /** To both ends of a line. */
     LINE,
@@ -284,7 +284,7 @@ public final class Phases {
     return result;
   }
 
-  /** The same units from both, unit by unit; nothing and something is something. */
+  /** Units of two parts combined, unit by unit; nothing and something is something. */
   private List<Part> combine(List<Part> a, List<Part> b) {
     if (a.isEmpty() || b.isEmpty()) {
       return a.isEmpty() ? b : a;

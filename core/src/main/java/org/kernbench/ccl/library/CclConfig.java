@@ -481,10 +481,10 @@ public final class CclConfig {
         if (!known) {
           map.problem(
               "along",
-              "got \""
-                  + word
-                  + "\"; expected ring, direct, halving_doubling or"
-                  + " double_binary_tree, for each");
+              """
+              got "%s"; expected ring, direct, halving_doubling or double_binary_tree, for each\
+              """
+                  .formatted(word));
         }
       }
       return steps.isEmpty() ? DimensionSteps.PLAIN.along() : steps;

@@ -123,7 +123,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
     return open(machine, config, config.algorithm());
   }
 
-  /** The same with another algorithm of the configuration. */
+  /** An algorithm of the configuration by its name, on a machine. */
   public static CollectiveLibrary open(Machine machine, CclConfig config, String algorithm) {
     return new CollectiveLibrary(machine, config, algorithm);
   }

@@ -127,8 +127,10 @@ public final class WorkerProcess implements SweepRunner.Worker {
     }
     int code = process.isAlive() ? 0 : process.exitValue();
     return code == OUT_OF_MEMORY
-        ? "its process ran out of memory; use --mode time, fewer --jobs, or more memory"
-            + " (KERNBENCH_JAVA_OPTS=-Xmx8g)"
+        ? """
+        its process ran out of memory; use --mode time, fewer --jobs, or more memory \
+        (KERNBENCH_JAVA_OPTS=-Xmx8g)\
+        """
         : "its process was killed or crashed (exit code %s)%s"
             .formatted(code, complaint.isEmpty() ? "" : ": " + complaint);
   }

@@ -142,9 +142,8 @@ public final class Server {
       case "version" -> done(Map.of("kernbench", Commands.version()));
       default ->
           throw new UsageException(
-              "message: do: got \""
-                  + what
-                  + "\"; expected command, open, act, close, files or version");
+              "message: do: got \"%s\"; expected command, open, act, close, files or version"
+                  .formatted(what));
     };
   }
 

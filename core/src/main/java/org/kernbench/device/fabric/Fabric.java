@@ -317,7 +317,7 @@ public final class Fabric implements Interconnect, EventHandler {
   }
 
   /**
-   * The same links, while packages run apart: the transfers in one partition of them.
+   * The links of another, while packages run apart: the transfers in one partition of them.
    *
    * @param parts by place, the transfers there
    */
@@ -507,8 +507,8 @@ public final class Fabric implements Interconnect, EventHandler {
   }
 
   /**
-   * The same where a switch passes on whole chunks: the rule above, chunk by chunk and link by
-   * link.
+   * As {@link #serialPs(FabricRoute, long)}, where a switch passes on whole chunks: chunk by chunk
+   * and link by link.
    */
   private long storedPs(FabricRoute route, long bytes) {
     final int hops = route.links.length;

@@ -92,7 +92,7 @@ final class HbmBanks {
     isEmpty = true;
   }
 
-  /** The same for one more piece of the access. */
+  /** Adds one more piece to the access. */
   void add(long offset, long bytes, boolean write, long nowPs) {
     final long end = offset + bytes;
     long at = (offset >> accessShift) << accessShift;

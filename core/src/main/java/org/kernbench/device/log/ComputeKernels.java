@@ -113,8 +113,8 @@ public final class ComputeKernels {
       int outOff) {
     byte[][] operands = {a, b, c};
     int[] offsets = {aOff, bOff, cOff};
-    for (int i = 0; i < x.layouts().size(); i++) {
-      Layout view = x.layouts().get(i);
+    for (int i = 0; i < x.views().size(); i++) {
+      OperandView view = x.views().get(i);
       if (!view.isDense()) {
         operands[i] = dense(view, operands[i], offsets[i]);
         offsets[i] = 0;
@@ -132,7 +132,7 @@ public final class ComputeKernels {
         outOff);
   }
 
-  private static byte[] dense(Layout view, byte[] from, int offset) {
+  private static byte[] dense(OperandView view, byte[] from, int offset) {
     int size = view.elementBytes();
     byte[] dense = new byte[Math.toIntExact(view.extents().elements() * size)];
     Numerics.copyStrided(

@@ -87,7 +87,7 @@ public sealed interface ComputeOp {
       this(in, out, m, n, k, accumulate, Optional.empty());
     }
 
-    /** The same as one step of a larger product. */
+    /** This product as one step of a larger one. */
     public Gemm of(Whole whole) {
       return new Gemm(in, out, m, n, k, accumulate, Optional.of(whole));
     }
@@ -125,17 +125,17 @@ public sealed interface ComputeOp {
   }
 
   /**
-   * Another command whose operands are read through layouts.
+   * Another command whose operands are read through views.
    *
    * @param what the command, as if its operands were dense
-   * @param layouts of a, b and c, as many as it has operands
+   * @param views of a, b and c, as many as it has operands
    */
-  record Strided(ComputeOp what, List<Layout> layouts) implements ComputeOp {
+  record Strided(ComputeOp what, List<OperandView> views) implements ComputeOp {
     /** Copies the list. */
     public Strided {
-      layouts = List.copyOf(layouts);
+      views = List.copyOf(views);
       if (what instanceof Strided) {
-        throw new IllegalArgumentException("layouts of layouts; expected a plain command");
+        throw new IllegalArgumentException("views of views; expected a plain command");
       }
     }
   }

@@ -23,7 +23,7 @@ final class PeRows {
   private int[] words = new int[4 * INTS];
   private long[] times = new long[4 * TIMES];
 
-  /** The same once they are relative, unless one is too long for that. */
+  /** The times once they are relative, unless one is too long for that. */
   private int[] shortTimes = new int[0];
 
   private int[] ids = new int[0];

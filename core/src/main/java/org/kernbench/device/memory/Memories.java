@@ -58,7 +58,7 @@ public final class Memories {
     }
   }
 
-  /** The same, but only the lanes that a mask counts; the others get its value. */
+  /** Reads only the lanes of a region that a mask counts; the others get its value. */
   public void read(
       long physical, Region region, CountedLanes mask, int firstLane, byte[] to, int offset) {
     mask.fill(to, offset, region.bytes());

@@ -201,14 +201,14 @@ public final class LaunchMemo implements Fabric.Meetings {
     if (key == null) {
       return isSimulated(launch, "memory that is not there any more");
     }
-    List<Outcome> likeliestFirst = outcomes.of(key, launch.pes().getFirst().index());
-    for (Outcome o : likeliestFirst) {
+    List<StretchOutcome> likeliestFirst = outcomes.of(key, launch.pes().getFirst().index());
+    for (StretchOutcome o : likeliestFirst) {
       Replay replay = new Replay(this, o, home, ranges);
       if (replay.fitsFirst(launch)) {
         return replay.beginsIfFree(launch) || isSimulated(launch, "links in use");
       }
     }
-    Outcome coming = outcomes.coming(key);
+    StretchOutcome coming = outcomes.coming(key);
     if (coming != null && coming.isAhead(sim.nowPs())) {
       Replay replay = new Replay(this, coming, home, ranges);
       if (replay.fitsFirst(launch) && replay.beginsIfFree(launch)) {

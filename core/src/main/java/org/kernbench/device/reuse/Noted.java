@@ -16,7 +16,7 @@ import org.kernbench.device.memory.PageMap;
 final class Noted extends Stretch {
   private final Key first;
   private final int firstMove;
-  private final Outcome outcome;
+  private final StretchOutcome outcome;
   private final Set<FabricRoute> routes = Collections.newSetFromMap(new IdentityHashMap<>());
 
   /** By PE, what its engines had served when the last of its launches ended there. */
@@ -30,7 +30,7 @@ final class Noted extends Stretch {
   Noted(LaunchMemo memo, int home, Key first, Lookups.Ranges ranges) {
     super(memo, home, ranges);
     this.first = first;
-    this.outcome = new Outcome(home, startPs);
+    this.outcome = new StretchOutcome(home, startPs);
     this.firstMove = memo.host.log().transfers().services();
     memo.noting++;
     memo.outcomes.isComing(first, outcome);

@@ -25,19 +25,19 @@ final class Outcomes {
   /** So many stretches say what comes next: some come twice in a layer, with others after them. */
   private static final int HISTORY = 6;
 
-  private final Map<Key, List<Outcome>> known = new HashMap<>();
+  private final Map<Key, List<StretchOutcome>> known = new HashMap<>();
 
   /** What is being noted of stretches under way, by the key of the first launch. */
-  private final Map<Key, Outcome> coming = new HashMap<>();
+  private final Map<Key, StretchOutcome> coming = new HashMap<>();
 
   /** By the index of its first PE, the latest outcomes of stretches, the last of them last. */
-  private final Map<Integer, List<Outcome>> latest = new HashMap<>();
+  private final Map<Integer, List<StretchOutcome>> latest = new HashMap<>();
 
   /** What came after one of these, or after several, the last time. */
-  private final Map<List<Outcome>, Outcome> next = new HashMap<>();
+  private final Map<List<StretchOutcome>, StretchOutcome> next = new HashMap<>();
 
   /** Outcomes that have not been used again, and their keys, the oldest first. */
-  private final SequencedMap<Outcome, Key> unproven = new LinkedHashMap<>();
+  private final SequencedMap<StretchOutcome, Key> unproven = new LinkedHashMap<>();
 
   private long unprovenRows;
   private long rows;
@@ -51,64 +51,64 @@ final class Outcomes {
   }
 
   /** Those of a key; the likeliest first for stretches that begin on that PE. */
-  List<Outcome> of(Key key, int pe) {
-    List<Outcome> outcomes = known.getOrDefault(key, List.of());
-    List<Outcome> before = latest.getOrDefault(pe, List.of());
+  List<StretchOutcome> of(Key key, int pe) {
+    List<StretchOutcome> outcomes = known.getOrDefault(key, List.of());
+    List<StretchOutcome> before = latest.getOrDefault(pe, List.of());
     if (outcomes.size() < 2 || before.isEmpty()) {
       return outcomes;
     }
-    Outcome likeliest =
+    StretchOutcome likeliest =
         next.getOrDefault(before, next.get(before.subList(before.size() - 1, before.size())));
     if (likeliest == null || !outcomes.contains(likeliest)) {
       return outcomes;
     }
-    List<Outcome> ordered = new ArrayList<>(outcomes);
+    List<StretchOutcome> ordered = new ArrayList<>(outcomes);
     ordered.remove(likeliest);
     ordered.addFirst(likeliest);
     return ordered;
   }
 
   /** A stretch is noted from now on. */
-  void isComing(Key key, Outcome outcome) {
+  void isComing(Key key, StretchOutcome outcome) {
     coming.put(key, outcome);
   }
 
   /** It is noted no longer. */
-  void hasCome(Key key, Outcome outcome) {
+  void hasCome(Key key, StretchOutcome outcome) {
     coming.remove(key, outcome);
   }
 
   /** What is being noted of a stretch under way that began with a key; null if there is none. */
-  @Nullable Outcome coming(Key key) {
+  @Nullable StretchOutcome coming(Key key) {
     return coming.get(key);
   }
 
   /** What came after what, in stretches that begin on a PE, for the next time. */
-  void follows(int pe, Outcome outcome) {
-    List<Outcome> before = latest.getOrDefault(pe, List.of());
+  void follows(int pe, StretchOutcome outcome) {
+    List<StretchOutcome> before = latest.getOrDefault(pe, List.of());
     for (int first = 0; first < before.size(); first += Math.max(1, before.size() - 1)) {
       next.put(before.subList(first, before.size()), outcome);
     }
-    List<Outcome> now =
+    List<StretchOutcome> now =
         new ArrayList<>(before.size() < HISTORY ? before : before.subList(1, HISTORY));
     now.add(outcome);
     latest.put(pe, List.copyOf(now));
   }
 
   /** An outcome is new: it may stand for others. */
-  void keep(Key key, Outcome outcome) {
+  void keep(Key key, StretchOutcome outcome) {
     known.computeIfAbsent(key, k -> new ArrayList<>(1)).addFirst(outcome);
     rows += outcome.rows.size();
     unproven.put(outcome, key);
     unprovenRows += outcome.rows.size();
     while (unprovenRows > MOST_ROWS_UNPROVEN || (rows > MOST_ROWS && !unproven.isEmpty())) {
-      Map.Entry<Outcome, Key> oldest = unproven.firstEntry();
+      Map.Entry<StretchOutcome, Key> oldest = unproven.firstEntry();
       isProven(oldest.getKey());
       forget(oldest.getValue(), oldest.getKey());
     }
-    List<Outcome> alike = known.getOrDefault(key, List.of());
+    List<StretchOutcome> alike = known.getOrDefault(key, List.of());
     if (alike.size() > MOST_OUTCOMES) {
-      Outcome last = alike.getLast();
+      StretchOutcome last = alike.getLast();
       isProven(last);
       forget(key, last);
     }
@@ -123,13 +123,13 @@ final class Outcomes {
   }
 
   /** It has been used again. */
-  void isProven(Outcome outcome) {
+  void isProven(StretchOutcome outcome) {
     if (unproven.remove(outcome) != null) {
       unprovenRows -= outcome.rows.size();
     }
   }
 
-  private void forget(Key key, Outcome outcome) {
+  private void forget(Key key, StretchOutcome outcome) {
     known.getOrDefault(key, List.of()).remove(outcome);
     rows -= outcome.rows.size();
     next.values().removeIf(o -> o == outcome);

@@ -21,7 +21,7 @@ import org.kernbench.device.memory.PageMap;
  * turns out to stand for none.
  */
 final class Replay extends Stretch implements Follower {
-  private final Outcome outcome;
+  private final StretchOutcome outcome;
 
   /** What is added to the numbers of the other's links. */
   private final int linksOn;
@@ -34,7 +34,7 @@ final class Replay extends Stretch implements Follower {
   /** By PE, how many of the accesses of the other have been looked up. */
   private final List<Integer> looked = new ArrayList<>();
 
-  /** As in {@link Outcome#orders}. */
+  /** As in {@link StretchOutcome#orders}. */
   private final List<Long> orders = new ArrayList<>();
 
   private final List<Mmu.State> translated = new ArrayList<>();
@@ -77,7 +77,7 @@ final class Replay extends Stretch implements Follower {
 
   private boolean isOver;
 
-  Replay(LaunchMemo memo, Outcome outcome, int home, Lookups.Ranges ranges) {
+  Replay(LaunchMemo memo, StretchOutcome outcome, int home, Lookups.Ranges ranges) {
     super(memo, home, ranges);
     this.outcome = outcome;
     this.linksOn = (home - outcome.home) * memo.packages.links;

@@ -38,7 +38,7 @@ record Served(long freedPs, int freedBy, long drainedPs, int lastProduct, long[]
     return order;
   }
 
-  /** The same relative to the start of a stretch, with rows of a PE instead of operations. */
+  /** This, relative to the start of a stretch, with rows of a PE instead of operations. */
   Served relative(OpRows rows, int slot, long startPs) {
     return new Served(
         freedPs - startPs,

@@ -78,8 +78,10 @@ public final class Fold {
     }
     if (machine.fabric().isBuffered()) {
       throw new CannotFoldException(
-          "routers with finite buffers serve their links by number; leave fabric.buffer out to"
-              + " fold");
+          """
+          routers with finite buffers serve their links by number; leave fabric.buffer out to \
+          fold\
+          """);
     }
     return new Fold(machine, symmetry);
   }
@@ -122,9 +124,11 @@ public final class Fold {
     for (Pe pe : pes) {
       if (!places.contains(symmetry.shifted(pe, symmetry.backFrom(pe.sip())))) {
         throw new CannotFoldException(
-            "%s takes part, and the PE at its place in package 0 does not; let all packages take"
-                    .formatted(pe)
-                + " part alike");
+            """
+            %s takes part, and the PE at its place in package 0 does not; let all packages take \
+            part alike\
+            """
+                .formatted(pe));
       }
       count[pe.sip()]++;
     }
@@ -152,8 +156,10 @@ public final class Fold {
     for (QueuePlan.Connection c : plan.connections()) {
       if (c.sums().isPresent()) {
         throw new CannotFoldException(
-            "sums in a switch are made of what all packages send, and one stands for all here;"
-                + " leave --fold out, or take another algorithm");
+            """
+            sums in a switch are made of what all packages send, and one stands for all here; \
+            leave --fold out, or take another algorithm\
+            """);
       }
       int by = symmetry.backFrom(c.a().sip());
       Wire first =
@@ -406,8 +412,11 @@ public final class Fold {
     private void region(String form, Region r, long value) {
       if (!(r.address() instanceof PhysicalAddress physical)) {
         throw new CannotFoldException(
-            pe
-                + " reads or writes by virtual addresses, whose translation may differ between packages");
+            """
+            %s reads or writes by virtual addresses, whose translation may differ between \
+            packages\
+            """
+                .formatted(pe));
       }
       Place place = machine.addresses().decode(physical);
       int sip = machine.packageOf(place.nodeId());
@@ -485,9 +494,11 @@ public final class Fold {
 
     private CannotFoldException masked() {
       return new CannotFoldException(
-          pe
-              + " loads or stores with a mask, whose lanes may differ between packages; run with"
-              + " --fold off");
+          """
+          %s loads or stores with a mask, whose lanes may differ between packages; run with \
+          --fold off\
+          """
+              .formatted(pe));
     }
 
     @Override
@@ -582,10 +593,10 @@ public final class Fold {
 
     private CannotFoldException looks(String at) {
       return new CannotFoldException(
-          "the kernel looks "
-              + at
-              + ", so what it does is not known before it runs; run with --fold"
-              + " off");
+          """
+          the kernel looks %s, so what it does is not known before it runs; run with --fold off\
+          """
+              .formatted(at));
     }
   }
 }

@@ -41,8 +41,10 @@ final class InstalledQueues implements QueueSet {
   void removed() {
     if (users > 0) {
       throw new SimulationException(
-          "message queues cannot be uninstalled while a kernel that was launched with them is not"
-              + " done; await it first");
+          """
+          message queues cannot be uninstalled while a kernel that was launched with them is not \
+          done; await it first\
+          """);
     }
     if (!installed) {
       throw new SimulationException("message queues are uninstalled already");

@@ -404,7 +404,9 @@ public final class Simulator implements AutoCloseable {
     return executor.peakSlots(set);
   }
 
-  /** The same of the queues that were installed last; 0 if there are none. */
+  /**
+   * As {@link #peakSlots(QueueSet)}, of the queues that were installed last; 0 if there are none.
+   */
   public int peakSlots() {
     return latest.map(executor::peakSlots).orElse(0);
   }

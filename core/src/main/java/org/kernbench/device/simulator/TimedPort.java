@@ -378,7 +378,8 @@ final class TimedPort implements PePort {
           case LOAD, STORE -> takeAccess(entry);
           case COMPUTE, ACCUMULATE -> takeComputation(entry);
           case SEND, RECEIVE -> takeMessage(entry);
-          default -> takeFence(entry);
+          case SCHEDULE, FENCE, FENCE_READERS, FENCE_ALL -> takeFence(entry);
+          case RELEASE -> throw new IllegalStateException("bug: a release is no command");
         };
     tape.taken();
     cpu.take(op);
@@ -419,7 +420,8 @@ final class TimedPort implements PePort {
       }
       case FENCE_READERS -> op.readersOf = tape.operand(0);
       case FENCE_ALL -> {} // the plain fence
-      default -> throw new IllegalStateException("bug: " + entry + " is no fence");
+      case LOAD, STORE, COMPUTE, ACCUMULATE, SEND, RECEIVE, RELEASE ->
+          throw new IllegalStateException("bug: " + entry + " is no fence");
     }
     return op;
   }

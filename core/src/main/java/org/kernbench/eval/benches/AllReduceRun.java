@@ -260,8 +260,10 @@ public record AllReduceRun(
       throw new UsageException(
           String.format(
               Locale.ROOT,
-              "the sums of %d ranks reach %.0f, beyond the largest %s, %.0f; use a wider dtype"
-                  + " (e.g. --param dtype=f32), %sor fewer ranks (world_size)",
+              """
+              the sums of %d ranks reach %.0f, beyond the largest %s, %.0f; use a wider dtype \
+              (e.g. --param dtype=f32), %sor fewer ranks (world_size)\
+              """,
               ranks,
               largest,
               dtype.code(),
@@ -337,8 +339,10 @@ public record AllReduceRun(
     if (log.packagesPerRow() > 1 && log.isComplete() && waitsForCredits(log, ipcq)) {
       outcome.opLog(log);
       outcome.noBreakdown(
-          "messages waited for credits of other packages, of which a folded op log has no rows, so"
-              + " the critical path is not known; --fold off follows it");
+          """
+          messages waited for credits of other packages, of which a folded op log has no rows, \
+          so the critical path is not known; --fold off follows it\
+          """);
     } else {
       outcome.explained(log, launch, ipcq);
     }

@@ -122,7 +122,8 @@ final class AttentionDecodeBench implements Bench {
               },
               bed.connect(chain));
       HostValues want =
-          bed.values(() -> Reference.attention(q.get(), k.get(), v.get(), heads, dim, i -> keys));
+          bed.values(
+              () -> ReferenceFunctions.attention(q.get(), k.get(), v.get(), heads, dim, i -> keys));
       bed.check(
           y, want, 2.5 * d.unitRoundoff() + (keys + 4 * dim + 8 * p + 64) * wide.unitRoundoff());
       double mine = Math.ceilDiv(keys, p);

@@ -111,7 +111,7 @@ final class AttentionPrefillBench implements Bench {
         HostValues v = bed.random(99 + r, s * dim, d).rows(dim, Math.min(padding, s), s);
         HostValues want =
             bed.values(() ->
-                Reference.attention(
+                ReferenceFunctions.attention(
                     q.get(), k.get(), v.get(), s, dim, i -> Math.max(0, i + 1 - padding)));
         // probabilities and the result are rounded to the dtype, each relative to |v| <= 1
         bed.check(

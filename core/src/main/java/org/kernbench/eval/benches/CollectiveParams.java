@@ -39,8 +39,10 @@ final class CollectiveParams {
           "pattern",
           PatternChoice.AUTO,
           PatternChoice.class,
-          "rank: rank r holds r+1; mixed: every element differs; sparse: sums at most 8; auto: the"
-              + " first whose sums are exact");
+          """
+          rank: rank r holds r+1; mixed: every element differs; sparse: sums at most 8; auto: \
+          the first whose sums are exact\
+          """);
 
   static final Param<Optional<String>> ALGORITHM =
       Param.word("algorithm", "", "a name in ccl.yaml", "collective algorithm").orFrom("ccl.yaml");

@@ -222,7 +222,7 @@ final class CompositeBench implements Bench {
           switch (epilogue) {
             case BIAS -> biased;
             case BIAS_RELU -> Math.max(biased, 0);
-            case BIAS_GELU -> Reference.gelu(biased);
+            case BIAS_GELU -> ReferenceFunctions.gelu(biased);
             case ADD -> y[i] + more[i];
             case NONE -> y[i];
           };

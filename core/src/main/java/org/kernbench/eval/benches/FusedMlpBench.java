@@ -138,7 +138,7 @@ final class FusedMlpBench implements Bench {
 
   private static double[] hidden(double[] product, double[] bias) {
     for (int i = 0; i < product.length; i++) {
-      product[i] = Reference.gelu(product[i] + bias[i % bias.length]);
+      product[i] = ReferenceFunctions.gelu(product[i] + bias[i % bias.length]);
     }
     return product;
   }

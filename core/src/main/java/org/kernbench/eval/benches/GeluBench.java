@@ -93,7 +93,7 @@ final class GeluBench implements Bench {
       HostValues want =
           x.map(y -> {
             for (int i = 0; i < y.length; i++) {
-              y[i] = Reference.gelu(biased ? y[i] + bias.get()[i] : y[i]);
+              y[i] = ReferenceFunctions.gelu(biased ? y[i] + bias.get()[i] : y[i]);
             }
             return y;
           });

@@ -257,7 +257,7 @@ final class KernelBed implements AutoCloseable {
     check(t, expected, () -> bound);
   }
 
-  /** The same with a bound that follows from values. */
+  /** As {@link #check(Tensor, HostValues, double)}, with a bound that follows from values. */
   void check(Tensor t, HostValues expected, DoubleSupplier bound) {
     if (context.mode() != Mode.TIME) {
       got.add(t.toDoubles());

@@ -320,9 +320,12 @@ final class MilestoneCclFigures {
                 "96 KiB per rank: the root in a corner of each package, and in its centre",
                 String.format(
                     Locale.ROOT,
-                    "Six packages, %s, f16, algorithm %s, %s; mode %s. Machine and network: below the"
-                        + " bars.\nPublished: the predecessor before and after the change; kb-compat is"
-                        + " its machine, with four constants fitted to other times.",
+                    """
+                    Six packages, %s, f16, algorithm %s, %s; mode %s. Machine and network: below \
+                    the bars.
+                    Published: the predecessor before and after the change; kb-compat is its \
+                    machine, with four constants fitted to other times.\
+                    """,
                     ranks(drawn),
                     only(drawn, "algorithm"),
                     checked(drawn),

@@ -240,8 +240,11 @@ final class MilestoneGemmFigures {
         "gemm-all-pes",
         new Plots.Words(
             "512x512x512 over the PEs of a cube, B split by columns",
-            conditions()
-                + ".\nA lies with every PE, each has its own columns of B and of the result.",
+            """
+            %s.
+            A lies with every PE, each has its own columns of B and of the result.\
+            """
+                .formatted(conditions()),
             "",
             "TFLOP/s"),
         bars,

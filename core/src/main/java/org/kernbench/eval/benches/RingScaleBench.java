@@ -98,8 +98,10 @@ final class RingScaleBench implements Bench {
       throw new UsageException(
           String.format(
               Locale.ROOT,
-              "--param ranks: got %,d; more than %,d only where one stands for all: in mode time,"
-                  + " with --fold auto or on, not checked or explained",
+              """
+              --param ranks: got %,d; more than %,d only where one stands for all: in mode time, \
+              with --fold auto or on, not checked or explained\
+              """,
               ranks,
               MOST_RANKS_RUN));
     }

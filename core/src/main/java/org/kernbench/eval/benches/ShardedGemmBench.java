@@ -77,13 +77,8 @@ final class ShardedGemmBench implements Bench {
       int wanted = context.param(PES);
       if (wanted > pes.size()) {
         throw new UsageException(
-            "--param pes="
-                + wanted
-                + ": "
-                + Param.word(context.param(OVER))
-                + " has "
-                + pes.size()
-                + " PEs");
+            "--param pes=%s: %s has %s PEs"
+                .formatted(wanted, Param.word(context.param(OVER)), pes.size()));
       }
       pes = pes.subList(0, wanted > 0 ? wanted : pes.size());
       Job job = new Job(bed, context, pes);

@@ -148,7 +148,7 @@ final class SoftmaxBench implements Bench {
           row[j] = Double.NEGATIVE_INFINITY;
         }
       }
-      System.arraycopy(Reference.softmax(row), 0, want, i * columns, columns);
+      System.arraycopy(ReferenceFunctions.softmax(row), 0, want, i * columns, columns);
     }
     return want;
   }

@@ -54,8 +54,9 @@ final class VaOffsetBench implements Bench {
 
   @Override
   public String description() {
-    return "reads a sharded tensor by virtual address: own, straddling, next PE's, next cube's"
-        + " shard";
+    return """
+    reads a sharded tensor by virtual address: own, straddling, next PE's, next cube's shard\
+    """;
   }
 
   @Override

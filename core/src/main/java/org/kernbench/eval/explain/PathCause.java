@@ -38,7 +38,7 @@ public enum PathCause {
   HOST("host"),
   /** Bytes waited behind those of another transfer. */
   CONTENTION("contention"),
-  /** The same at a NIC: it was busy with another transfer. */
+  /** A message waited at a NIC that was busy with another transfer. */
   NIC_CONTENTION("NIC contention"),
   /** Nothing of these. */
   OTHER("other");

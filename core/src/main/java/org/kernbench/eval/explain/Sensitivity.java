@@ -66,7 +66,7 @@ public record Sensitivity(
 
   /** What a simulation says of a computed effect. */
   public enum Verdict {
-    /** The same, within 5 % and a few roundings. */
+    /** What was computed, within 5 % and a few roundings. */
     AGREES("within 5 %"),
     /** Something else, because another path is critical or transfers meet in another order. */
     SWITCHES("the path switches"),

@@ -99,8 +99,10 @@ public final class Why {
     return Optional.of(
         String.format(
             Locale.ROOT,
-            "%.0f %% of the time a kernel was held up by its full command window;"
-                + " pe.cpu.command_window is %d: with a larger one more commands go on at once",
+            """
+            %.0f %% of the time a kernel was held up by its full command window; \
+            pe.cpu.command_window is %d: with a larger one more commands go on at once\
+            """,
             100 * share,
             path.machine().pe().cpu().commandWindow()));
   }

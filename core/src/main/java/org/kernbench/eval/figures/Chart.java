@@ -42,7 +42,7 @@ public final class Chart {
     return new Chart(title, List.copyOf(rows));
   }
 
-  /** The same with the rows alone that have a value in a column. */
+  /** This chart with the rows alone that have a value in a column. */
   public Chart only(String column, String value) {
     Set<String> values = new TreeSet<>();
     List<Map<String, String>> kept = new ArrayList<>();

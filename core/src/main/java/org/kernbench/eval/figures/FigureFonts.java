@@ -32,7 +32,7 @@ final class FigureFonts {
     return Loaded.REGULAR_FONT.deriveFont(size);
   }
 
-  /** The same, bold. */
+  /** The bold font in a size, in points. */
   static Font bold(float size) {
     return Loaded.BOLD_FONT.deriveFont(size);
   }

@@ -54,8 +54,10 @@ public final class NetworkDiagram {
     }
     text(
         g,
-        "A box is a package; a line is a pair of links, one each way. Curved: the ends of a row or"
-            + " column meet. From the compiled graph.",
+        """
+        A box is a package; a line is a pair of links, one each way. Curved: the ends of a row \
+        or column meet. From the compiled graph.\
+        """,
         22,
         HEIGHT - 16,
         FigureFonts.plain(10.5f),

@@ -66,8 +66,10 @@ public final class BridgeForecast {
         throw new UsageException(
             String.format(
                 Locale.ROOT,
-                "a batch of %d samples of %d tokens, hidden %d, has %.1e bytes; expected at most"
-                    + " %.1e",
+                """
+                a batch of %d samples of %d tokens, hidden %d, has %.1e bytes; expected at most \
+                %.1e\
+                """,
                 samples,
                 tokens,
                 hidden,
@@ -268,8 +270,10 @@ public final class BridgeForecast {
     out.append(
         String.format(
             Locale.ROOT,
-            "%d samples of %d tokens, hidden %d, %s: %,d B from each source rank, %,d B to each"
-                + " destination rank%n",
+            """
+            %d samples of %d tokens, hidden %d, %s: %,d B from each source rank, %,d B to each \
+            destination rank%n\
+            """,
             batch.samples,
             batch.tokens,
             batch.hidden,

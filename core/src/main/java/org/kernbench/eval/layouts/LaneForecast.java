@@ -178,8 +178,10 @@ public final class LaneForecast {
     out.append(
         String.format(
             Locale.ROOT,
-            "%d samples of %d tokens, hidden %d, %s: %,d B in each source lane, %,d B in each"
-                + " destination lane%n",
+            """
+            %d samples of %d tokens, hidden %d, %s: %,d B in each source lane, %,d B in each \
+            destination lane%n\
+            """,
             batch.samples(),
             batch.tokens(),
             batch.hidden(),

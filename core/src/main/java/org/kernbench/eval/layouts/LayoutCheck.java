@@ -300,8 +300,10 @@ public final class LayoutCheck {
   static String told(String name, FirstDifference f) {
     return String.format(
         Locale.ROOT,
-        "%s differs first in %s%n  at            %s%n  got           %s%n  likely cause  %s%n"
-            + "  because       %s%n",
+        """
+        %s differs first in %s%n  at            %s%n  got           %s%n  likely cause  %s%n  \
+        because       %s%n\
+        """,
         name,
         f.tensor(),
         f.where(),

@@ -132,7 +132,7 @@ final class TwoPasses {
     return String.format(Locale.ROOT, "%,d", bytes);
   }
 
-  /** The same for programs. */
+  /** Both passes for programs. */
   Map<String, Object> json(Map<Pass, Long> predictedBytes) {
     Map<String, Object> times = new LinkedHashMap<>();
     times.put("machine", hardware.machine().name());

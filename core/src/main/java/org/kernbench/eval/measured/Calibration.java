@@ -145,8 +145,10 @@ public final class Calibration {
       return Optional.of(
           String.format(
               Locale.ROOT,
-              "the rows held out are clearly worse (%.1f %%) than those fitted (%.1f %%): the values"
-                  + " describe the rows, not the machine; fit fewer keys or more rows",
+              """
+              the rows held out are clearly worse (%.1f %%) than those fitted (%.1f %%): the \
+              values describe the rows, not the machine; fit fewer keys or more rows\
+              """,
               100 * held.get().meanError(),
               100 * fitted.meanError()));
     }

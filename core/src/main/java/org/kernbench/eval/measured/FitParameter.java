@@ -45,8 +45,10 @@ public record FitParameter(String path, double low, double high, String unit) {
     throw new UsageException(
         String.format(
             Locale.ROOT,
-            "--fit \"%s\": expected key=from..to with a unit, e.g. pe.gemm.efficiency=0.7..1 or"
-                + " \"system.links.sip_to_sip.bandwidth=200..300 GB/s\"",
+            """
+            --fit "%s": expected key=from..to with a unit, e.g. pe.gemm.efficiency=0.7..1 or \
+            "system.links.sip_to_sip.bandwidth=200..300 GB/s"\
+            """,
             text));
   }
 

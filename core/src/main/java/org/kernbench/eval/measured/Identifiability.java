@@ -69,9 +69,11 @@ public final class Identifiability {
       for (int j = 0; j < i; j++) {
         if (sine(columns[i], columns[j]) < ALIKE) {
           return Optional.of(
-              "the rows cannot tell %s and %s apart: what one changes, the other does too; fit one"
-                      .formatted(parameters.get(j).path(), parameters.get(i).path())
-                  + " of them, or add rows that only one matters for");
+              """
+              the rows cannot tell %s and %s apart: what one changes, the other does too; fit \
+              one of them, or add rows that only one matters for\
+              """
+                  .formatted(parameters.get(j).path(), parameters.get(i).path()));
         }
       }
     }

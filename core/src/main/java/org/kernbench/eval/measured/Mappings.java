@@ -23,7 +23,7 @@ import org.kernbench.config.UsageException;
  * @param where rows that count: those whose column has this text
  * @param cases at least one
  */
-record Mappings(Map<String, String> where, List<Mapping> cases) {
+record Mappings(Map<String, String> where, List<TableMapping> cases) {
   private static final String SHIPPED = "/org/kernbench/measured/";
 
   /**
@@ -55,7 +55,7 @@ record Mappings(Map<String, String> where, List<Mapping> cases) {
       return in == null
           ? Optional.empty()
           : Optional.of(
-              Mapping.parse(
+              TableMapping.parse(
                   "measured/" + name + ".yaml",
                   new String(in.readAllBytes(), StandardCharsets.UTF_8)));
     } catch (IOException e) {
@@ -96,9 +96,8 @@ record Mappings(Map<String, String> where, List<Mapping> cases) {
     throw new UsageException(
         fitting.isEmpty()
             ? got + unknown(table, there)
-            : got
-                + "they may be of %s; say which with --mapping NAME"
-                    .formatted(String.join(" or ", fitting)));
+            : "%sthey may be of %s; say which with --mapping NAME"
+                .formatted(got, String.join(" or ", fitting)));
   }
 
   private static Mappings named(String name) {
@@ -109,7 +108,7 @@ record Mappings(Map<String, String> where, List<Mapping> cases) {
     String nearest = Collections.max(BY_COLUMNS, Comparator.comparing(n -> named(n).share(there)));
     String expected =
         "expected %s, or a mapping of them: %s.yaml beside the table, or --mapping FILE"
-            .formatted(String.join(", ", Mapping.PLAIN), ValidationFolder.name(table));
+            .formatted(String.join(", ", TableMapping.PLAIN), ValidationFolder.name(table));
     if (named(nearest).share(there) == 0) {
       return expected;
     }
@@ -117,14 +116,12 @@ record Mappings(Map<String, String> where, List<Mapping> cases) {
     missing.removeAll(there);
     Set<String> more = new TreeSet<>(there);
     more.removeAll(named(nearest).columns());
-    return expected
-        + "; or the columns of %s%s%s"
-            .formatted(
-                nearest,
-                missing.isEmpty()
-                    ? ""
-                    : ", of which these are missing: " + String.join(", ", missing),
-                more.isEmpty() ? "" : ", which do not have " + String.join(", ", more));
+    return "%s; or the columns of %s%s%s"
+        .formatted(
+            expected,
+            nearest,
+            missing.isEmpty() ? "" : ", of which these are missing: " + String.join(", ", missing),
+            more.isEmpty() ? "" : ", which do not have " + String.join(", ", more));
   }
 
   private double share(Set<String> there) {
@@ -135,7 +132,7 @@ record Mappings(Map<String, String> where, List<Mapping> cases) {
   /** All columns that templates and cases name. */
   Set<String> columns() {
     Set<String> all = new TreeSet<>(where.keySet());
-    for (Mapping each : cases) {
+    for (TableMapping each : cases) {
       all.addAll(each.columns());
       all.addAll(each.where().keySet());
     }
@@ -149,8 +146,8 @@ record Mappings(Map<String, String> where, List<Mapping> cases) {
 
   static boolean fits(Map<String, String> where, Map<String, String> row, String place) {
     return where.entrySet().stream()
-        .allMatch(
-            only -> Mapping.filled("{" + only.getKey() + "}", row, place).equals(only.getValue()));
+        .allMatch(only ->
+            TableMapping.filled("{" + only.getKey() + "}", row, place).equals(only.getValue()));
   }
 
   /**
@@ -159,7 +156,7 @@ record Mappings(Map<String, String> where, List<Mapping> cases) {
    * @param place file and line, for messages
    * @throws UsageException if none fits
    */
-  Mapping of(Map<String, String> row, String place) {
+  TableMapping of(Map<String, String> row, String place) {
     return cases.stream()
         .filter(each -> each.fits(row, place))
         .findFirst()
@@ -169,7 +166,7 @@ record Mappings(Map<String, String> where, List<Mapping> cases) {
   private String none(Map<String, String> row, String place) {
     Set<String> asked = new TreeSet<>();
     List<String> known = new ArrayList<>();
-    for (Mapping each : cases) {
+    for (TableMapping each : cases) {
       asked.addAll(each.where().keySet());
       known.add(words(each.where()));
     }
@@ -177,8 +174,10 @@ record Mappings(Map<String, String> where, List<Mapping> cases) {
         asked.stream().collect(Collectors.toMap(c -> c, c -> row.getOrDefault(c, "")));
     return String.format(
         Locale.ROOT,
-        "%s: no case of the mapping fits %s; expected one of %s; add a case, or leave such rows"
-            + " out with where",
+        """
+        %s: no case of the mapping fits %s; expected one of %s; add a case, or leave such rows \
+        out with where\
+        """,
         place,
         words(got),
         String.join(", ", known));

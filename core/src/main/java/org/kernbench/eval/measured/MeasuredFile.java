@@ -71,7 +71,7 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
     return new MeasuredFile(name, hash(text), rows);
   }
 
-  /** The same with some of its rows. */
+  /** This file with some of its rows. */
   public MeasuredFile with(List<MeasuredRow> some) {
     return new MeasuredFile(file, hash, some);
   }
@@ -82,15 +82,15 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
       Optional<Mappings> shipped = Mappings.shipped(given.get().toString());
       return shipped.isPresent() && !Files.exists(given.get())
           ? shipped.get()
-          : Mapping.read(given.get());
+          : TableMapping.read(given.get());
     }
-    if (headings.containsAll(Mapping.PLAIN)) {
-      return Mapping.plain(headings);
+    if (headings.containsAll(TableMapping.PLAIN)) {
+      return TableMapping.plain(headings);
     }
     String own = String.valueOf(path.getFileName()).replaceFirst("\\.[^.]*$", "");
     Path beside = path.resolveSibling(own + ".yaml");
     if (Files.exists(beside)) {
-      return Mapping.read(beside);
+      return TableMapping.read(beside);
     }
     return Mappings.byName(own).orElseGet(() -> Mappings.byColumns(name, headings));
   }
@@ -113,7 +113,7 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
     return row;
   }
 
-  private static MeasuredRow row(Mapping mapping, Map<String, String> row, String where) {
+  private static MeasuredRow row(TableMapping mapping, Map<String, String> row, String where) {
     List<String> params = new ArrayList<>();
     if (row.containsKey("params") && mapping.params().isEmpty()) {
       for (String param : row.get("params").strip().split("[; ]+")) {
@@ -124,22 +124,22 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
     }
     mapping
         .params()
-        .forEach((name, text) -> params.add(name + "=" + Mapping.filled(text, row, where)));
+        .forEach((name, text) -> params.add(name + "=" + TableMapping.filled(text, row, where)));
     List<String> overrides = new ArrayList<>();
     mapping
         .set()
-        .forEach((key, text) -> overrides.add(key + "=" + Mapping.filled(text, row, where)));
+        .forEach((key, text) -> overrides.add(key + "=" + TableMapping.filled(text, row, where)));
     double value = number(mapping.value(), row, where, "value");
     return new MeasuredRow(
         where,
-        Mapping.filled(mapping.bench(), row, where),
+        TableMapping.filled(mapping.bench(), row, where),
         params,
         overrides,
-        metric(Mapping.filled(mapping.metric(), row, where), where),
-        value * unitPs(Mapping.filled(mapping.unit(), row, where), where),
+        metric(TableMapping.filled(mapping.metric(), row, where), where),
+        value * unitPs(TableMapping.filled(mapping.unit(), row, where), where),
         number(mapping.weight(), row, where, "weight"),
         mapping.size().equals("0") ? 0 : number(mapping.size(), row, where, "size"),
-        Mapping.filled(mapping.source(), row, where));
+        TableMapping.filled(mapping.source(), row, where));
   }
 
   private static MeasuredRow.Metric metric(String text, String where) {
@@ -166,7 +166,7 @@ public record MeasuredFile(String file, String hash, List<MeasuredRow> rows) {
 
   private static double number(
       String template, Map<String, String> row, String where, String what) {
-    String text = Mapping.filled(template, row, where).strip();
+    String text = TableMapping.filled(template, row, where).strip();
     try {
       double value = Double.parseDouble(text);
       if (value > 0 && Double.isFinite(value)) {

@@ -38,7 +38,7 @@ public final class RowSimulator {
   }
 
   /**
-   * The same with several at a time.
+   * Simulates several rows at a time.
    *
    * @param jobs so many at most, 1 or more
    * @param journal keeps what was simulated; empty: nothing does

@@ -145,8 +145,10 @@ public final class ValidationFolder {
     line(out, "");
     line(
         out,
-        "| worst rows | measured us | simulated us | of it the kernel | error | what the simulated time"
-            + " went into |");
+        """
+        | worst rows | measured us | simulated us | of it the kernel | error | what the \
+        simulated time went into |\
+        """);
     line(out, "| --- | --: | --: | --: | --: | --- |");
     for (Validation.Compared c : v.worst(WORST)) {
       line(

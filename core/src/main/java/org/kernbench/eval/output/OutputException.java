@@ -9,7 +9,7 @@ public final class OutputException extends RuntimeException {
     super(message, cause);
   }
 
-  /** The same for something that went wrong without an exception. */
+  /** An error about something that went wrong without an exception. */
   public OutputException(String message) {
     super(message);
   }

@@ -172,7 +172,7 @@ public final class ProbePaths {
         + wayAndBytesPs(machine.peNode(a.pe), a.place.node, a.bytes, a.kind == OpKind.STORE);
   }
 
-  /** The same for a copy of the host. */
+  /** As {@link #formulaPs}, of a copy of the host, which needs no set-up. */
   long hostFormulaPs(Place place, long bytes, CopyDirection direction) {
     boolean write = direction == CopyDirection.HOST_TO_DEVICE;
     return wayAndBytesPs(machine.hostNode(), place.node, bytes, write);

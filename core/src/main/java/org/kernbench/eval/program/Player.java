@@ -27,7 +27,7 @@ import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
 
 /**
- * Makes the calls of a {@link Tape} for one program instance: each is one call of {@link Tl} or
+ * Makes the calls of a {@link CallTape} for one program instance: each is one call of {@link Tl} or
  * {@link Value}, so a program costs what it costs in Java.
  */
 final class Player {
@@ -138,7 +138,7 @@ final class Player {
     values.put(number, value);
   }
 
-  void play(Tape.Call call) {
+  void play(CallTape.Call call) {
     line = call.line();
     JsonObject f = call.fields();
     String name = call.name();
@@ -159,7 +159,7 @@ final class Player {
   private static <T> T found(Map<String, T> table, String name) {
     T entry = table.get(name);
     if (entry == null) {
-      throw Tape.unknown("c", name);
+      throw CallTape.unknown("c", name);
     }
     return entry;
   }
@@ -239,20 +239,20 @@ final class Player {
       case "clamp" -> a.clamp(f.number("low"), f.number("high"));
       case "cast" -> a.cast(dtype(f));
       case "range" -> a.range(f.whole("n"), f.whole("count"));
-      case "reshape" -> a.reshape(Tape.ints(f.wholes("shape")));
+      case "reshape" -> a.reshape(CallTape.ints(f.wholes("shape")));
       case "narrow" -> a.narrow(f.whole("axis"), f.whole("n"), f.whole("count"));
-      case "permute" -> a.permute(Tape.ints(f.wholes("shape")));
+      case "permute" -> a.permute(CallTape.ints(f.wholes("shape")));
       case "broadcast_to" -> a.broadcastTo(shape(f));
-      default -> throw Tape.unknown("c", name);
+      default -> throw CallTape.unknown("c", name);
     };
   }
 
   private static Shape shape(JsonObject f) {
-    return Tape.shape(f.wholes("shape"));
+    return CallTape.shape(f.wholes("shape"));
   }
 
   private static DType dtype(JsonObject f) {
-    return Tape.dtype(f.text("dtype"));
+    return CallTape.dtype(f.text("dtype"));
   }
 
   private Value arange(JsonObject f) {
@@ -303,17 +303,17 @@ final class Player {
       gemm = gemm.tile(tile.get(0), tile.get(1), tile.get(2));
     }
     for (JsonObject each : f.objects("epilogues")) {
-      gemm = gemm.epilogue(scope(each.text("when")), epilogue(each));
+      gemm = gemm.epilogue(when(each.text("when")), epilogue(each));
     }
     return gemm;
   }
 
-  private static Epilogue.Scope scope(String when) {
+  private static Epilogue.When when(String when) {
     return switch (when) {
-      case "k_tile" -> Epilogue.Scope.K_TILE;
-      case "output_tile" -> Epilogue.Scope.OUTPUT_TILE;
-      case "kernel" -> Epilogue.Scope.KERNEL;
-      default -> throw Tape.unknown("when", when);
+      case "k_tile" -> Epilogue.When.K_TILE;
+      case "output_tile" -> Epilogue.When.OUTPUT_TILE;
+      case "kernel" -> Epilogue.When.KERNEL;
+      default -> throw CallTape.unknown("when", when);
     };
   }
 
@@ -326,7 +326,7 @@ final class Player {
       case "scale" -> Epilogue.scale(f.number("x"));
       case "dequant" -> Epilogue.dequant(operand(f, "a"));
       case "add" -> f.has("s") ? Epilogue.add(slice(f.object("s"))) : Epilogue.add(operand(f, "a"));
-      default -> throw Tape.unknown("e", f.text("e"));
+      default -> throw CallTape.unknown("e", f.text("e"));
     };
   }
 
@@ -343,7 +343,7 @@ final class Player {
           case "own" -> tl.shard(tensor);
           case "whole" -> tl.whole(tensor);
           case "peer" -> tl.shard(tensor, pe(f.wholes("pe")));
-          default -> throw Tape.unknown("at", f.text("at"));
+          default -> throw CallTape.unknown("at", f.text("at"));
         };
     if (f.has("as")) {
       List<Integer> as = f.wholes("as");
@@ -356,7 +356,7 @@ final class Player {
           case 2 -> shard.range(part.get(0), part.get(1));
           default -> shard.block(part.get(0), part.get(1), part.get(2), part.get(3));
         };
-    return f.has("shape") ? slice.reshape(Tape.ints(f.wholes("shape"))) : slice;
+    return f.has("shape") ? slice.reshape(CallTape.ints(f.wholes("shape"))) : slice;
   }
 
   static Pe pe(List<Integer> place) {

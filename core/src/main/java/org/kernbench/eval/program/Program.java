@@ -131,8 +131,8 @@ public final class Program implements AutoCloseable {
     if (op.equals("tensor")) {
       Tensor tensor =
           torch.empty(
-              Tape.shape(a.wholes("shape")),
-              Tape.dtype(a.text("dtype")),
+              CallTape.shape(a.wholes("shape")),
+              CallTape.dtype(a.text("dtype")),
               a.textIfAny("placement").map(DpPolicy::parse).orElse(DpPolicy.single()),
               a.text("name"));
       return Map.of("id", keep(tensors, tensor));
@@ -140,7 +140,8 @@ public final class Program implements AutoCloseable {
     Tensor tensor = known("tensor", tensors, a);
     switch (op) {
       case "view" -> {
-        Tensor view = tensor.view(a.whole("start"), Tape.shape(a.wholes("shape")), a.text("name"));
+        Tensor view =
+            tensor.view(a.whole("start"), CallTape.shape(a.wholes("shape")), a.text("name"));
         return Map.of("id", keep(tensors, view));
       }
       case "write" -> {
@@ -160,7 +161,7 @@ public final class Program implements AutoCloseable {
       case "fill" -> tensor.fillInPlace(a.number("x"));
       case "copy" -> tensor.copyInPlace(known("source", tensors, a));
       case "drop" -> tensor.close();
-      default -> throw Tape.unknown("op", op);
+      default -> throw CallTape.unknown("op", op);
     }
     return Map.of();
   }
@@ -308,7 +309,7 @@ public final class Program implements AutoCloseable {
         }
         group.batchIsendIrecv(ops).forEach(Work::await);
       }
-      default -> throw Tape.unknown("op", a.text("op"));
+      default -> throw CallTape.unknown("op", a.text("op"));
     }
   }
 
@@ -323,7 +324,7 @@ public final class Program implements AutoCloseable {
       case "reduce" -> group.reduceAsync(tensor(a, "tensor"), a.whole("root"), reduce(a));
       case "send" -> group.isend(tensor(a, "tensor"), a.whole("root"));
       case "recv" -> group.irecv(tensor(a, "tensor"), a.whole("root"));
-      default -> throw Tape.unknown("op", a.text("op"));
+      default -> throw CallTape.unknown("op", a.text("op"));
     };
   }
 

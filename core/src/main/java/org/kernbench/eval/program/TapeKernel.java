@@ -40,7 +40,7 @@ final class TapeKernel implements Kernel {
   }
 
   /** A tape, and for which instances it was made. */
-  private record Recorded(Map<String, Object> facts, Tape tape) {}
+  private record Recorded(Map<String, Object> facts, CallTape tape) {}
 
   @Override
   public void run(Tl tl) {
@@ -78,7 +78,7 @@ final class TapeKernel implements Kernel {
     question.put("launch", id);
     question.put("facts", facts);
     JsonObject answer = tape(question);
-    Tape tape = Tape.of(answer);
+    CallTape tape = CallTape.of(answer);
     tape.playOn(player);
     if (!answer.has("look")) {
       remember(answer, facts, tape);
@@ -86,11 +86,11 @@ final class TapeKernel implements Kernel {
     }
     for (; answer.has("look"); tape.playOn(player)) {
       answer = tape(look(tl, player, answer));
-      tape = Tape.of(answer);
+      tape = CallTape.of(answer);
     }
   }
 
-  private void remember(JsonObject answer, Map<String, Object> facts, Tape tape) {
+  private void remember(JsonObject answer, Map<String, Object> facts, CallTape tape) {
     Map<String, Object> asked = new LinkedHashMap<>();
     for (String fact : answer.texts("consulted")) {
       asked.put(fact, Optional.ofNullable(facts.get(fact)).orElse(Json.NULL));
@@ -113,13 +113,13 @@ final class TapeKernel implements Kernel {
       case "any" -> {
         Received received =
             tl.recvAny(
-                Tape.shape(look.wholes("shape")),
-                Tape.dtype(look.text("dtype")),
+                CallTape.shape(look.wholes("shape")),
+                CallTape.dtype(look.text("dtype")),
                 look.texts("directions").toArray(String[]::new));
         player.set(look.whole("out"), received.value());
         question.put("seen", received.direction());
       }
-      default -> throw Tape.unknown("look", look.text("at"));
+      default -> throw CallTape.unknown("look", look.text("at"));
     }
     return question;
   }

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.chakra.NodeType;
-import org.kernbench.chakra.Step;
 import org.kernbench.chakra.TraceNode;
+import org.kernbench.chakra.TraceStep;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.GemmSpec;
@@ -27,7 +27,7 @@ final class StepTimes {
 
   private final Machine machine;
   private final RankLevel level;
-  private final Vectors vectors;
+  private final TraceVectors vectors;
   private final boolean recomputes;
   private final double flopsPerSecond;
   private final double bytesPerSecond;
@@ -39,7 +39,7 @@ final class StepTimes {
    *
    * @param recomputes whether computations last as the machine's peak and memory say
    */
-  StepTimes(Machine machine, RankLevel level, Vectors vectors, boolean recomputes) {
+  StepTimes(Machine machine, RankLevel level, TraceVectors vectors, boolean recomputes) {
     this.machine = machine;
     this.level = level;
     this.vectors = vectors;
@@ -52,7 +52,7 @@ final class StepTimes {
   }
 
   /** The time of a computation, or the least time of a communication, in picoseconds. */
-  long leastPs(Step step) {
+  long leastPs(TraceStep step) {
     return step.type().isCommunication() ? boundPs(step) : localPs(step.node());
   }
 
@@ -69,7 +69,7 @@ final class StepTimes {
     return node.durationPs();
   }
 
-  private long boundPs(Step step) {
+  private long boundPs(TraceStep step) {
     if (step.ranks().size() > MOST_RANKS || step.ranks().size() < 2) {
       return 0;
     }
@@ -79,7 +79,7 @@ final class StepTimes {
     return known.computeIfAbsent(key, k -> bound(step));
   }
 
-  private long bound(Step step) {
+  private long bound(TraceStep step) {
     Bounds of = bounds.computeIfAbsent(step.ranks(), r -> Bounds.of(machine, leads(r)));
     int n = step.ranks().size();
     long whole = vectors.wholeElements(step) * vectors.elementBytes();

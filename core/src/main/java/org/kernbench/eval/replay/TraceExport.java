@@ -24,6 +24,7 @@ import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.RankExchange;
 import org.kernbench.device.log.RankExchange.Hop;
 import org.kernbench.eval.RunResult;
+import org.kernbench.eval.output.Json;
 import org.kernbench.eval.output.WholeFile;
 
 /**
@@ -101,8 +102,10 @@ public final class TraceExport {
     }
     if (!log.launches().isComplete()) {
       throw new UsageException(
-          "--export-chakra: the run has more launches than are kept; expected a shorter one,"
-              + " e.g. fewer layers");
+          """
+          --export-chakra: the run has more launches than are kept; expected a shorter one, e.g. \
+          fewer layers\
+          """);
     }
     return new TraceExport(log).write(folder, name(result.bench()));
   }
@@ -122,7 +125,7 @@ public final class TraceExport {
     if (!groups.isEmpty()) {
       String text =
           groups.entrySet().stream()
-              .map(e -> "\"%s\": %s".formatted(e.getValue(), e.getKey()))
+              .map(e -> Json.compact(e.getValue()) + ": " + e.getKey())
               .collect(Collectors.joining(",\n ", "{", "}\n"));
       files.put(
           name + ".groups.json",

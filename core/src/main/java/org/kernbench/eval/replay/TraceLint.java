@@ -9,9 +9,9 @@ import java.util.Map;
 import org.kernbench.chakra.NodeType;
 import org.kernbench.chakra.RankTrace;
 import org.kernbench.chakra.Repairs;
-import org.kernbench.chakra.Step;
 import org.kernbench.chakra.TraceGraph;
 import org.kernbench.chakra.TraceNode;
+import org.kernbench.chakra.TraceStep;
 import org.kernbench.chakra.Workload;
 import org.kernbench.eval.output.Json;
 import org.kernbench.eval.output.Numbers;
@@ -138,7 +138,7 @@ public final class TraceLint {
 
   private List<Map<String, Object>> communication() {
     Map<List<Object>, Long> calls = new LinkedHashMap<>();
-    for (Step step : graph.steps()) {
+    for (TraceStep step : graph.steps()) {
       if (step.type().isCommunication()) {
         Object what =
             step.type() == NodeType.COMM_SEND ? "message" : step.node().comm().collective();

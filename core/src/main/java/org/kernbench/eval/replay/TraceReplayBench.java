@@ -11,10 +11,10 @@ import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.chakra.NodeType;
 import org.kernbench.chakra.Repairs;
-import org.kernbench.chakra.Step;
 import org.kernbench.chakra.TraceException;
 import org.kernbench.chakra.TraceGraph;
 import org.kernbench.chakra.TraceSamples;
+import org.kernbench.chakra.TraceStep;
 import org.kernbench.chakra.Workload;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
@@ -51,8 +51,10 @@ public final class TraceReplayBench implements Bench {
       Param.word(
           "workload",
           SAMPLE + "data_parallel",
-          "folder/name of files name.0.et, name.1.et, .., or sample:data_parallel,"
-              + " tensor_parallel, pipeline, experts",
+          """
+          folder/name of files name.0.et, name.1.et, .., or sample:data_parallel, \
+          tensor_parallel, pipeline, experts\
+          """,
           "the traces of all ranks");
   private static final Param<Optional<String>> GROUPS =
       Param.word("groups", "", "a JSON file {\"name\": [ranks]}", "process groups")
@@ -81,8 +83,10 @@ public final class TraceReplayBench implements Bench {
           "compute",
           Compute.RECORDED,
           Compute.class,
-          "how long computations take: as recorded, or num_ops and tensor_size at this machine's"
-              + " peak");
+          """
+          how long computations take: as recorded, or num_ops and tensor_size at this machine's \
+          peak\
+          """);
   private static final Param<String> ALGORITHM =
       Param.word("algorithm", "ring", "a name in ccl.yaml", "algorithm of all-reduces");
   private static final Param<RankLevel> LEVEL =
@@ -145,11 +149,12 @@ public final class TraceReplayBench implements Bench {
     TraceGraph graph = TraceGraph.of(workload);
     RankLevel level = context.param(LEVEL);
     checkRanks(machine, level, graph.ranks());
-    Vectors vectors = new Vectors(context.param(DTYPE), context.param(SIZE) == Side.OUTPUT);
+    TraceVectors vectors =
+        new TraceVectors(context.param(DTYPE), context.param(SIZE) == Side.OUTPUT);
     StepTimes times =
         new StepTimes(machine, level, vectors, context.param(COMPUTE) == Compute.ROOFLINE);
-    List<Step> order = graph.inOrder(times::leastPs);
-    Replay replay = new Replay(order, graph.ranks(), times, vectors, overheadPs(machine));
+    List<TraceStep> order = graph.inOrder(times::leastPs);
+    TraceReplay replay = new TraceReplay(order, graph.ranks(), times, vectors, overheadPs(machine));
     Outcome outcome =
         Outcome.on(machine).condition("ranks", graph.ranks()).condition("rank_level", word(level));
     CollectiveLibrary library = library(context, machine, graph.ranks());
@@ -212,14 +217,14 @@ public final class TraceReplayBench implements Bench {
   // ---- what came out ----
 
   private static void report(
-      Outcome outcome, Torch torch, TraceGraph graph, Replay replay, StepTimes times) {
+      Outcome outcome, Torch torch, TraceGraph graph, TraceReplay replay, StepTimes times) {
     outcome.simulated(torch.simulator().eventCount(), torch.simulator().opLog().hash());
     long end = 0;
     long[] computing = new long[graph.ranks()];
     Map<List<Object>, Sum> sums = new LinkedHashMap<>();
     Map<Launch, CollectiveRun> runs = new IdentityHashMap<>();
     torch.distributed().history().forEach(run -> runs.put(run.launch(), run));
-    for (Step step : graph.steps()) {
+    for (TraceStep step : graph.steps()) {
       Launch launch = replay.launch(step);
       if (launch == null) {
         continue;
@@ -256,13 +261,14 @@ public final class TraceReplayBench implements Bench {
     outcome.explainedRun(torch.simulator().opLog(), queues);
   }
 
-  private static List<Object> key(Step step, CollectiveRun run) {
+  private static List<Object> key(TraceStep step, CollectiveRun run) {
     boolean isMessage = step.type() == NodeType.COMM_SEND;
     Object what = isMessage ? "message" : step.node().comm().collective();
     return List.of(what, step.ranks().size(), step.bytes(), run.algorithm());
   }
 
-  private static void mended(Outcome outcome, Repairs repairs, List<Step> order, Vectors vectors) {
+  private static void mended(
+      Outcome outcome, Repairs repairs, List<TraceStep> order, TraceVectors vectors) {
     long padded =
         order.stream().filter(s -> s.type().isCommunication() && !vectors.isExact(s)).count();
     outcome.metric("mended", repairs.count() + padded);
@@ -276,7 +282,7 @@ public final class TraceReplayBench implements Bench {
     private long exposedPs;
     private long boundPs;
 
-    void add(Step step, CollectiveRun run, StepTimes times) {
+    void add(TraceStep step, CollectiveRun run, StepTimes times) {
       calls++;
       timePs += run.durationPs();
       longestPs = Math.max(longestPs, run.durationPs());

@@ -88,8 +88,10 @@ public record Explanation(
                     : r.breakdownNote()
                         .replace(
                             Outcome.KEEPS_MORE,
-                            "; this is all that memory has room for: run fewer ranks, calls or"
-                                + " elements");
+                            """
+                            ; this is all that memory has room for: run fewer ranks, calls or \
+                            elements\
+                            """);
     return new UsageException("cannot explain " + r.bench() + ": " + why);
   }
 

@@ -34,7 +34,7 @@ import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
-import org.kernbench.eval.Scope;
+import org.kernbench.eval.SimulatedScope;
 import org.kernbench.eval.UserFault;
 import org.kernbench.eval.ValueCheck;
 import org.kernbench.eval.explain.Breakdown;
@@ -122,7 +122,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     path.log().write(out);
   }
 
-  private static void write(DataOutput out, Scope scope) throws IOException {
+  private static void write(DataOutput out, SimulatedScope scope) throws IOException {
     out.writeInt(scope.packages());
     out.writeInt(scope.simulatedPackages());
     out.writeInt(scope.points());
@@ -132,8 +132,8 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     out.writeUTF(scope.note());
   }
 
-  private static Scope scope(DataInput in) throws IOException {
-    return new Scope(
+  private static SimulatedScope scope(DataInput in) throws IOException {
+    return new SimulatedScope(
         in.readInt(),
         in.readInt(),
         in.readInt(),
@@ -327,7 +327,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     long events = in.readLong();
     double wallMs = in.readDouble();
     String numerics = in.readUTF();
-    Scope scope = scope(in);
+    SimulatedScope scope = scope(in);
     Breakdown path = Breakdown.read(in, machine);
     RunResult result =
         new RunResult(

@@ -85,10 +85,8 @@ final class ReportData {
     all.put("op log hash", result.sim().opLogHash());
     all.put(
         "simulated in",
-        grouped(Math.round(result.sim().wallMs()))
-            + " ms, "
-            + grouped(result.sim().events())
-            + " events");
+        "%s ms, %s events"
+            .formatted(grouped(Math.round(result.sim().wallMs())), grouped(result.sim().events())));
     all.put("simulated", result.sim().scope().text());
     return all;
   }

@@ -8,7 +8,7 @@ import java.util.OptionalLong;
 import org.kernbench.ccl.AutoChoice;
 import org.kernbench.device.check.Finding;
 import org.kernbench.eval.RunResult;
-import org.kernbench.eval.Scope;
+import org.kernbench.eval.SimulatedScope;
 import org.kernbench.eval.ValueCheck;
 import org.kernbench.eval.explain.Breakdown;
 import org.kernbench.eval.output.Json;
@@ -173,7 +173,7 @@ public final class ResultJson {
     return json;
   }
 
-  private static Map<String, Object> scope(Scope scope) {
+  private static Map<String, Object> scope(SimulatedScope scope) {
     Map<String, Object> json = object("text", scope.text(), "packages", scope.packages());
     json.put("simulated_packages", scope.simulatedPackages());
     json.put("launches", scope.launches());

@@ -385,8 +385,10 @@ public final class ResultStore implements AutoCloseable {
     Map<String, String> pairs = new LinkedHashMap<>();
     try (PreparedStatement s =
         connection.prepareStatement(
-            "SELECT key, CASE type WHEN 'text' THEN value ELSE ?1 -> key END"
-                + " FROM json_each(?1) ORDER BY id")) {
+            """
+            SELECT key, CASE type WHEN 'text' THEN value ELSE ?1 -> key END FROM json_each(?1) \
+            ORDER BY id\
+            """)) {
       s.setString(1, json);
       try (ResultSet r = s.executeQuery()) {
         while (r.next()) {

@@ -53,7 +53,7 @@ public final class SweepFolder {
     return folder.directory().resolve("results.csv");
   }
 
-  /** The same as JSON. */
+  /** The table as JSON. */
   public Path json() {
     return folder.directory().resolve("results.json");
   }

@@ -49,8 +49,10 @@ final class LatencyFigure {
 
   private String draw(String title) {
     add(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\""
-            + " font-family=\"sans-serif\" font-size=\"12\">",
+        """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" \
+        font-size="12">\
+        """,
         WIDTH, HEIGHT);
     add("<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>");
     add(
@@ -87,12 +89,15 @@ final class LatencyFigure {
           LEFT - 8, y(ns) + 4, plain(ns));
     }
     add(
-        "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">load, part of what the first link of a node"
-            + " passes</text>",
+        """
+        <text x="%d" y="%d" text-anchor="middle">load, part of what the first link of a node \
+        passes</text>\
+        """,
         (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14);
     add(
-        "<text x=\"18\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 18 %d)\">latency,"
-            + " ns</text>",
+        """
+        <text x="18" y="%d" text-anchor="middle" transform="rotate(-90 18 %d)">latency, ns</text>\
+        """,
         (TOP + HEIGHT - BOTTOM) / 2, (TOP + HEIGHT - BOTTOM) / 2);
   }
 

@@ -3,7 +3,6 @@ package org.kernbench.eval.traffic;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.TreeSet;
 import java.util.function.IntBinaryOperator;
 import java.util.stream.Collectors;
@@ -127,7 +126,8 @@ final class TrafficNodes {
 
   /** For people, e.g. {@code 8x8 nodes}. */
   String text() {
-    return IntStream.of(sizes).mapToObj(Integer::toString).collect(Collectors.joining("x"))
-        + String.format(Locale.ROOT, " nodes");
+    return IntStream.of(sizes)
+        .mapToObj(Integer::toString)
+        .collect(Collectors.joining("x", "", " nodes"));
   }
 }

@@ -34,7 +34,7 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
       int warmUp,
       int measured,
       long seed) {
-    /** The same for another number of slots measured. */
+    /** This offer for another number of slots measured. */
     Offer measuring(int slots) {
       return new Offer(pattern, hot, packetBytes, slotPs, flits, warmUp, slots, seed);
     }

@@ -62,8 +62,10 @@ final class LayoutFit {
         !others.isEmpty()
             ? "; expected one that fits, e.g. " + String.join("; ", others)
             : divides
-                ? "; no layout of this machine fits: take fewer layers, a larger rank_level, or a"
-                    + " machine with more packages"
+                ? """
+                ; no layout of this machine fits: take fewer layers, a larger rank_level, or \
+                a machine with more packages\
+                """
                 : "";
     throw new UsageException(String.join("; ", problems) + remedy);
   }

@@ -137,7 +137,7 @@ public final class MimoBench implements Bench {
       TwoModuleLayout layout,
       TwoModuleTraining.Settings settings,
       List<Microbatch> data) {
-    /** The same without mistake on one rank in another type, from the same first values. */
+    /** This setup without its mistake, on one rank in another type, from the same first values. */
     Setup onOneRank(DType type) {
       return new Setup(
           model,

@@ -16,7 +16,7 @@ import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.optim.LossScaler;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.pipeline.LayerSplit;
-import org.kernbench.nn.pipeline.Schedule;
+import org.kernbench.nn.pipeline.PipelineSchedule;
 import org.kernbench.nn.pipeline.ScheduleCsv;
 import org.kernbench.nn.pipeline.Schedules;
 
@@ -34,7 +34,7 @@ import org.kernbench.nn.pipeline.Schedules;
  */
 record Pipe(
     int pp,
-    Optional<Schedule> schedule,
+    Optional<PipelineSchedule> schedule,
     Optional<LayerSplit> split,
     boolean tied,
     Recompute recompute,
@@ -53,23 +53,23 @@ record Pipe(
     return new Pipe(1, Optional.empty(), Optional.empty(), tied, recompute, NORM, 1, Set.of());
   }
 
-  /** The same with gradients shrunk to another norm. */
+  /** A copy with gradients shrunk to another norm. */
   Pipe withNorm(double other) {
     return new Pipe(pp, schedule, split, tied, recompute, other, lossScale, omitted);
   }
 
-  /** The same with another factor of the loss. */
+  /** A copy with another factor of the loss. */
   Pipe withLossScale(double other) {
     return new Pipe(pp, schedule, split, tied, recompute, norm, other, omitted);
   }
 
-  /** The same without the gradients of some samples; on one rank. */
+  /** A copy without the gradients of some samples; on one rank. */
   Pipe without(Set<Integer> samples) {
     return new Pipe(pp, schedule, split, tied, recompute, norm, lossScale, samples);
   }
 
-  /** The same with other blocks in each stage. */
-  Pipe with(Schedule other, LayerSplit blocks) {
+  /** A copy with other blocks in each stage. */
+  Pipe with(PipelineSchedule other, LayerSplit blocks) {
     return new Pipe(
         other.ranks(),
         Optional.of(other),
@@ -97,7 +97,7 @@ record Pipe(
       return whole(tied, recompute);
     }
     try {
-      Schedule schedule = schedule(asked);
+      PipelineSchedule schedule = schedule(asked);
       int stages = schedule.depth();
       LayerSplit split =
           asked.layers.equals(EVEN)
@@ -109,7 +109,7 @@ record Pipe(
     }
   }
 
-  private static Schedule schedule(Asked asked) {
+  private static PipelineSchedule schedule(Asked asked) {
     if (asked.schedule.endsWith(".csv")) {
       return file(asked);
     }
@@ -129,8 +129,8 @@ record Pipe(
         .of(asked.pp, asked.microbatches, asked.vpp);
   }
 
-  private static Schedule file(Asked asked) {
-    Schedule read;
+  private static PipelineSchedule file(Asked asked) {
+    PipelineSchedule read;
     try {
       String text =
           UserFile.text(UserFile.path(asked.schedule), "a schedule, a line for each rank");
@@ -152,18 +152,18 @@ record Pipe(
     return new LossScaler(LossScaler.Settings.constant(lossScale));
   }
 
-  /** The same model on one rank. */
+  /** This model on one rank. */
   Pipe onOneRank() {
     return whole(tied, Recompute.NONE).withNorm(norm);
   }
 
   /** Whether a schedule puts weight gradients off. */
-  static boolean putsOff(Schedule schedule) {
+  static boolean putsOff(PipelineSchedule schedule) {
     return IntStream.range(0, schedule.ranks()).anyMatch(rank -> schedule.putOff(rank) > 0);
   }
 
   int microbatches() {
-    return schedule.map(Schedule::microbatches).orElse(1);
+    return schedule.map(PipelineSchedule::microbatches).orElse(1);
   }
 
   void check(Setup s) {
@@ -178,8 +178,10 @@ record Pipe(
     }
     if (schedule.isPresent() && schedule.get().chains() > 1 && s.data().distributedOptimizer()) {
       throw new UsageException(
-          "schedule dualpipe with distributed_optimizer: it has the model twice; expected"
-              + " distributed_optimizer=off");
+          """
+          schedule dualpipe with distributed_optimizer: it has the model twice; expected \
+          distributed_optimizer=off\
+          """);
     }
   }
 

@@ -26,7 +26,7 @@ import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.nn.pipeline.Action;
 import org.kernbench.nn.pipeline.LayerSplit;
-import org.kernbench.nn.pipeline.Schedule;
+import org.kernbench.nn.pipeline.PipelineSchedule;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
@@ -95,7 +95,7 @@ public final class PipelineComparison {
       this(tp, cp, dp, pp, sp, microbatches, schedule, vpp, tied, recompute, experts, Zero.NONE);
     }
 
-    /** The same with another stage of ZeRO, 0 to 3. */
+    /** A copy with another stage of ZeRO, 0 to 3. */
     public Layout withZero(int stage) {
       if (stage < 0 || stage >= Zero.values().length) {
         throw new UsageException("--zero: got " + stage + "; expected 0 to 3");
@@ -197,7 +197,7 @@ public final class PipelineComparison {
               "the parameter before the optimizer's step is what the rank has after it",
               () -> run(one).unstepped()));
     }
-    Optional<Schedule> schedule = setup.pipe().schedule();
+    Optional<PipelineSchedule> schedule = setup.pipe().schedule();
     if (schedule.isPresent()) {
       int m = schedule.get().microbatches();
       for (int k = 0; k < m && m > 1; k++) {
@@ -235,7 +235,7 @@ public final class PipelineComparison {
   }
 
   /** All stages on one rank, the whole batch at once. */
-  private static Schedule alone(LayerSplit split) {
+  private static PipelineSchedule alone(LayerSplit split) {
     List<Action> actions = new ArrayList<>();
     int stages = split.blocks().size();
     for (int s = 0; s < stages; s++) {
@@ -244,7 +244,7 @@ public final class PipelineComparison {
     for (int s = stages - 1; s >= 0; s--) {
       actions.add(new Action(s, Action.Kind.BACKWARD, 0));
     }
-    return Schedule.of("one rank", List.of(actions));
+    return PipelineSchedule.of("one rank", List.of(actions));
   }
 
   private StepRecord run(Setup of) {

@@ -22,8 +22,8 @@ import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.nn.pipeline.PipelineLayout;
 import org.kernbench.nn.pipeline.PipelineModel;
+import org.kernbench.nn.pipeline.PipelineSchedule;
 import org.kernbench.nn.pipeline.PipelineStep;
-import org.kernbench.nn.pipeline.Schedule;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;
@@ -34,9 +34,9 @@ import org.kernbench.torch.Worker;
 final class PipelinedProgram {
   private final TrainingProgram program;
   private final Setup setup;
-  private final Schedule schedule;
+  private final PipelineSchedule schedule;
 
-  PipelinedProgram(TrainingProgram program, Setup setup, Schedule schedule) {
+  PipelinedProgram(TrainingProgram program, Setup setup, PipelineSchedule schedule) {
     this.program = program;
     this.setup = setup;
     this.schedule = schedule;

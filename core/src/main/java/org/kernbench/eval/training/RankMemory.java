@@ -10,7 +10,7 @@ import org.kernbench.nn.layers.TransformerConfig.Latent;
 import org.kernbench.nn.layers.TransformerConfig.Style;
 import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.pipeline.LayerSplit;
-import org.kernbench.nn.pipeline.Schedule;
+import org.kernbench.nn.pipeline.PipelineSchedule;
 import org.kernbench.tensor.DType;
 
 /**
@@ -54,9 +54,9 @@ final class RankMemory {
 
   /** The need of the fullest rank of a pipeline. */
   Need need() {
-    Optional<Schedule> schedule =
+    Optional<PipelineSchedule> schedule =
         setup.pipe().schedule().filter(s -> grid.pp() == setup.pipe().pp());
-    int parts = schedule.map(Schedule::depth).orElse(grid.pp());
+    int parts = schedule.map(PipelineSchedule::depth).orElse(grid.pp());
     LayerSplit split =
         schedule
             .flatMap(s -> setup.pipe().split())
@@ -69,14 +69,14 @@ final class RankMemory {
     return most;
   }
 
-  private static List<Integer> of(int rank, Optional<Schedule> schedule) {
+  private static List<Integer> of(int rank, Optional<PipelineSchedule> schedule) {
     return schedule
         .map(s -> s.stagesOf(rank).stream().map(s::part).toList())
         .orElseGet(() -> List.of(rank));
   }
 
   /** Microbatches of a stage that are held at once, on average over a rank's stages, at least. */
-  private int held(int rank, Optional<Schedule> schedule) {
+  private int held(int rank, Optional<PipelineSchedule> schedule) {
     return schedule
         .map(s -> Math.max(1, s.held(rank) / Math.max(1, s.stagesOf(rank).size())))
         .orElseGet(() -> Math.min(setup.pipe().microbatches(), grid.pp() - rank));

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.function.Function;
 import org.kernbench.machine.spec.SoftwareSpec;
 import org.kernbench.nn.pipeline.Action;
-import org.kernbench.nn.pipeline.Schedule;
+import org.kernbench.nn.pipeline.PipelineSchedule;
 
 /**
  * The time of a step from those of its calls: each rank of a pipeline has a host, which works for
@@ -43,7 +43,7 @@ final class StepTimeline {
 
   private final Function<StepCall, CallTimes.Time> times;
   private final SoftwareSpec software;
-  private final Schedule schedule;
+  private final PipelineSchedule schedule;
   private final List<Stage> stages;
   private final StepCall transfer;
   private final long[] host;
@@ -60,7 +60,7 @@ final class StepTimeline {
   StepTimeline(
       Function<StepCall, CallTimes.Time> times,
       SoftwareSpec software,
-      Schedule schedule,
+      PipelineSchedule schedule,
       List<Stage> stages,
       StepCall transfer) {
     this.times = times;

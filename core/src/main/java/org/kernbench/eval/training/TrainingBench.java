@@ -159,8 +159,9 @@ public final class TrainingBench implements Bench {
       Param.onOff(
           "overlap",
           true,
-          "compute weight gradients beside collectives, and sum gradients beside the backward"
-              + " pass");
+          """
+          compute weight gradients beside collectives, and sum gradients beside the backward pass\
+          """);
   private static final Param<Integer> BUCKET =
       Param.integer("bucket", 4096, 1, 1 << 20, "size of a bucket of gradients, KiB");
   private static final Param<Boolean> DIVIDED =
@@ -207,9 +208,11 @@ public final class TrainingBench implements Bench {
               "factor of the loss; above 1 a step whose gradients overflow is skipped")
           .refusing(
               "dynamic",
-              "one step does not change its factor; expected the factor that it has, a whole number"
-                  + " from 1 to 16777216, e.g. 65536 (programs change it from step to step with"
-                  + " nn.optim.LossScaler)");
+              """
+              one step does not change its factor; expected the factor that it has, a whole \
+              number from 1 to 16777216, e.g. 65536 (programs change it from step to step with \
+              nn.optim.LossScaler)\
+              """);
 
   private static final Param<String> CONFIG =
       Param.word(
@@ -293,12 +296,12 @@ public final class TrainingBench implements Bench {
       return config.experts().map(e -> experts);
     }
 
-    /** The same in another pipeline. */
+    /** A copy in another pipeline. */
     Setup with(Pipe other) {
       return with(other, fault);
     }
 
-    /** The same with another mistake. */
+    /** A copy with another mistake. */
     Setup with(Fault other) {
       return with(pipe, other);
     }
@@ -322,7 +325,7 @@ public final class TrainingBench implements Bench {
           experts);
     }
 
-    /** The same without mistake on one rank in another type, from the same first values. */
+    /** This setup without its mistake, on one rank in another type, from the same first values. */
     Setup onOneRank(DType type) {
       return new Setup(
           config,

@@ -271,7 +271,7 @@ final class TrainingProgram {
   }
 
   /**
-   * The same of a part of a rank's samples.
+   * Records rows of a part of a rank's samples, position by position, then sample by sample.
    *
    * @param number of the part, counted over all ranks
    * @param batch samples of a part

@@ -24,7 +24,7 @@ import org.kernbench.config.UserFile;
  * @param ccl text of the {@code ccl.yaml}
  * @param findings what became of each key, in the order of the files
  */
-public record AstraImport(String machine, String ccl, List<Finding> findings) {
+public record AstraImport(String machine, String ccl, List<ImportedKey> findings) {
   /** What the inner links of two packages take, which the machine counts to the latency. */
   private static final long INSIDE_PS = 4;
 
@@ -58,7 +58,7 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
    */
   public static AstraImport of(Path network, Path system, Congestion congestion, boolean wholeNs) {
     Problems problems = new Problems();
-    List<Finding> findings = new ArrayList<>();
+    List<ImportedKey> findings = new ArrayList<>();
     ConfigTree networkTree = tree(network, "a network file in YAML", problems);
     ConfigTree systemTree = tree(system, "a system file in JSON", problems);
     problems.throwIfAny();
@@ -89,7 +89,7 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
   }
 
   /** Where that network does with messages what ours does not. */
-  private static void stored(AstraNetwork network, AstraSystem system, List<Finding> findings) {
+  private static void stored(AstraNetwork network, AstraSystem system, List<ImportedKey> findings) {
     for (int d = 0; d < network.dimensions().size(); d++) {
       AstraNetwork.Dimension dimension = network.dimensions().get(d);
       List<String> far = new ArrayList<>();
@@ -101,7 +101,7 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
       }
       if (!far.isEmpty()) {
         findings.add(
-            Finding.note(
+            ImportedKey.note(
                 "dimension " + d,
                 "messages of %s go several links of this Ring; that network stores them at each, here they cut through"
                     .formatted(String.join(", ", far))));
@@ -109,7 +109,7 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
     }
     if (system.splits() > 1 && system.activeChunks() > 1) {
       findings.add(
-          Finding.note(
+          ImportedKey.note(
               "active-chunks-per-dimension",
               "of chunks that meet on links one may hold up another, whose turn it is by the plan"));
     }
@@ -265,17 +265,17 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
   public String report() {
     StringBuilder out = new StringBuilder();
     int width = 0;
-    for (Finding each : findings) {
+    for (ImportedKey each : findings) {
       width = Math.max(width, place(each).length());
     }
-    for (Finding each : findings) {
+    for (ImportedKey each : findings) {
       String form = "%-" + width + "s  %-10s %s%n";
       String kind = each.kind().name().toLowerCase(Locale.ROOT);
       out.append(String.format(Locale.ROOT, form, place(each), kind, each.what()));
     }
     long different =
         findings.stream()
-            .filter(f -> f.kind() != Finding.Kind.TAKEN && f.kind() != Finding.Kind.IDLE)
+            .filter(f -> f.kind() != ImportedKey.Kind.TAKEN && f.kind() != ImportedKey.Kind.IDLE)
             .count();
     out.append(
         different == 0
@@ -284,7 +284,7 @@ public record AstraImport(String machine, String ccl, List<Finding> findings) {
     return out.toString();
   }
 
-  private static String place(Finding each) {
+  private static String place(ImportedKey each) {
     String file = each.file().isEmpty() ? "" : each.file() + ":";
     String line = each.line() == 0 ? "" : each.line() + ":";
     return file + line + (file.isEmpty() ? "" : " ") + each.key();

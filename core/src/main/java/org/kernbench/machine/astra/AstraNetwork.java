@@ -38,7 +38,7 @@ final class AstraNetwork {
   private AstraNetwork() {}
 
   /** Reads a file; what is wrong goes to {@code problems}, what became of its keys to the rest. */
-  static AstraNetwork read(ConfigTree tree, Problems problems, List<Finding> findings) {
+  static AstraNetwork read(ConfigTree tree, Problems problems, List<ImportedKey> findings) {
     AstraNetwork network = new AstraNetwork();
     ConfigMap root = tree.root(problems);
     List<String> kinds = root.texts("topology");
@@ -67,7 +67,7 @@ final class AstraNetwork {
     for (String key : root.keys()) {
       if (!List.of("topology", "npus_count", "bandwidth", "latency").contains(key)) {
         findings.add(
-            Finding.unknown(root, key, Suggest.hint(key, List.of("topology", "npus_count"))));
+            ImportedKey.unknown(root, key, Suggest.hint(key, List.of("topology", "npus_count"))));
       }
     }
     return network;
@@ -126,22 +126,23 @@ final class AstraNetwork {
     return Decimal.rounded(latency.multiply(BigDecimal.valueOf(1000)));
   }
 
-  private void report(ConfigMap root, List<Finding> findings) {
+  private void report(ConfigMap root, List<ImportedKey> findings) {
     List<String> words = dimensions.stream().map(d -> word(d.kind())).toList();
     findings.add(
-        Finding.taken(root, "topology", "system.network kind: " + String.join(", ", words)));
-    findings.add(Finding.taken(root, "npus_count", "system.network size, " + packages() + " sips"));
+        ImportedKey.taken(root, "topology", "system.network kind: " + String.join(", ", words)));
     findings.add(
-        Finding.taken(
+        ImportedKey.taken(root, "npus_count", "system.network size, " + packages() + " sips"));
+    findings.add(
+        ImportedKey.taken(
             root, "bandwidth", "system.network bandwidth, as 2^30 bytes per second for each GB/s"));
     String sides =
         dimensions.stream().anyMatch(Dimension::isSwitch)
             ? "system.network latency; of a switch on each of its two sides"
             : "system.network latency";
-    findings.add(Finding.taken(root, "latency", sides));
+    findings.add(ImportedKey.taken(root, "latency", sides));
     if (dimensions.stream().anyMatch(d -> d.latencyPs() < AstraImport.LEAST_LATENCY_PS)) {
       findings.add(
-          Finding.different(
+          ImportedKey.different(
               root,
               "latency",
               "a message takes at least " + AstraImport.LEAST_LATENCY_PS + " ps here"));

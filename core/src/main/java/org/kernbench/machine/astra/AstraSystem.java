@@ -71,7 +71,7 @@ final class AstraSystem {
 
   /** Reads a file for a network of so many dimensions. */
   static AstraSystem read(
-      ConfigTree tree, List<Integer> sizes, Problems problems, List<Finding> findings) {
+      ConfigTree tree, List<Integer> sizes, Problems problems, List<ImportedKey> findings) {
     AstraSystem system = new AstraSystem();
     ConfigMap root = tree.root(problems);
     system.ends(root, findings);
@@ -82,40 +82,42 @@ final class AstraSystem {
     system.processor(root, findings);
     for (String key : root.keys()) {
       if (IDLE.containsKey(key)) {
-        findings.add(Finding.idle(root, key, IDLE.getOrDefault(key, "")));
+        findings.add(ImportedKey.idle(root, key, IDLE.getOrDefault(key, "")));
       } else if (key.equals("model-shared-bus") || List.of("L", "o", "g", "G").contains(key)) {
         system.bus(root, key, findings);
       } else if (key.equals("local-reduction-delay")) {
         findings.add(
-            Finding.idle(root, key, "the analytical network of the tool does not use it either"));
+            ImportedKey.idle(
+                root, key, "the analytical network of the tool does not use it either"));
       } else if (!KNOWN.contains(key)) {
-        findings.add(Finding.unknown(root, key, Suggest.hint(key, KNOWN)));
+        findings.add(ImportedKey.unknown(root, key, Suggest.hint(key, KNOWN)));
       }
     }
     return system;
   }
 
-  private void ends(ConfigMap root, List<Finding> findings) {
+  private void ends(ConfigMap root, List<ImportedKey> findings) {
     if (root.has("endpoint-delay")) {
       BigDecimal ns = number(root, "endpoint-delay", "nanoseconds, 0 or more, e.g. 1");
       endpointDelayPs = Decimal.rounded(ns.movePointRight(3));
       findings.add(
-          Finding.taken(root, "endpoint-delay", "endpoint_delay of the algorithms in ccl.yaml"));
+          ImportedKey.taken(
+              root, "endpoint-delay", "endpoint_delay of the algorithms in ccl.yaml"));
     } else {
-      findings.add(Finding.missing(root, "endpoint-delay", "10 ns, as the tool takes it"));
+      findings.add(ImportedKey.missing(root, "endpoint-delay", "10 ns, as the tool takes it"));
     }
     if (root.has("local-mem-bw")) {
       BigDecimal rate = number(root, "local-mem-bw", "10^9 bytes per second, 0 or more, e.g. 50");
       memoryBytesPerSecond = Decimal.rounded(rate.movePointRight(9));
       findings.add(
-          Finding.taken(
+          ImportedKey.taken(
               root,
               "local-mem-bw",
               memoryBytesPerSecond == 0
                   ? "0: reductions cost nothing"
                   : "memory_bandwidth of the algorithms: two reads and a write for each reduction"));
     } else {
-      findings.add(Finding.missing(root, "local-mem-bw", "reductions cost nothing"));
+      findings.add(ImportedKey.missing(root, "local-mem-bw", "reductions cost nothing"));
     }
   }
 
@@ -128,7 +130,7 @@ final class AstraSystem {
     return BigDecimal.ZERO;
   }
 
-  private void chunks(ConfigMap root, List<Finding> findings) {
+  private void chunks(ConfigMap root, List<ImportedKey> findings) {
     if (root.has("collective-optimization")) {
       String word = root.text("collective-optimization");
       List<String> words = List.of("localBWAware", "baseline");
@@ -140,7 +142,7 @@ final class AstraSystem {
       }
       whole = word.equals("baseline");
       findings.add(
-          Finding.taken(
+          ImportedKey.taken(
               root,
               "collective-optimization",
               whole
@@ -148,34 +150,35 @@ final class AstraSystem {
                   : "vectors: scattered along all dimensions but the last"));
     } else {
       findings.add(
-          Finding.missing(
+          ImportedKey.missing(
               root, "collective-optimization", "baseline, as the tool takes it: vectors: whole"));
     }
     if (root.has("preferred-dataset-splits")) {
       splits = root.integer("preferred-dataset-splits", 1, 1 << 20);
       findings.add(
-          Finding.taken(
+          ImportedKey.taken(
               root, "preferred-dataset-splits", "splits of the algorithms, chunks of the vector"));
     }
     if (root.has("active-chunks-per-dimension")) {
       activeChunks = root.integer("active-chunks-per-dimension", 1, 1 << 10);
       findings.add(
-          Finding.taken(
+          ImportedKey.taken(
               root,
               "active-chunks-per-dimension",
               "active_chunks of the algorithms: %s under way along a dimension at a time"
                   .formatted(activeChunks == 1 ? "one is" : activeChunks + " are")));
     } else {
-      findings.add(Finding.missing(root, "active-chunks-per-dimension", "1, as the tool takes it"));
+      findings.add(
+          ImportedKey.missing(root, "active-chunks-per-dimension", "1, as the tool takes it"));
     }
   }
 
   private List<String> implementation(
-      ConfigMap root, String key, List<Integer> sizes, List<Finding> findings) {
+      ConfigMap root, String key, List<Integer> sizes, List<ImportedKey> findings) {
     boolean exchange = key.equals("all-to-all-implementation");
     String usual = exchange ? "direct" : "ring";
     if (!root.has(key)) {
-      findings.add(Finding.missing(root, key, usual + " along each dimension"));
+      findings.add(ImportedKey.missing(root, key, usual + " along each dimension"));
       return Collections.nCopies(sizes.size(), usual);
     }
     List<String> words = root.texts(key);
@@ -202,8 +205,8 @@ final class AstraSystem {
     String taken = OPERATIONS.get(key) + " along: [" + String.join(", ", steps) + "]";
     findings.add(
         replaced.isEmpty()
-            ? Finding.taken(root, key, taken)
-            : Finding.different(root, key, taken + "; " + String.join(", ", replaced)));
+            ? ImportedKey.taken(root, key, taken)
+            : ImportedKey.different(root, key, taken + "; " + String.join(", ", replaced)));
     return steps;
   }
 
@@ -234,7 +237,7 @@ final class AstraSystem {
     };
   }
 
-  private void processor(ConfigMap root, List<Finding> findings) {
+  private void processor(ConfigMap root, List<ImportedKey> findings) {
     boolean roofline = true;
     if (root.has("roofline-enabled")) {
       String text = root.text("roofline-enabled");
@@ -243,7 +246,7 @@ final class AstraSystem {
         root.problem("roofline-enabled", "got \"" + text + "\"; expected 0 or 1");
       }
       findings.add(
-          Finding.taken(
+          ImportedKey.taken(
               root,
               "roofline-enabled",
               roofline ? "see peak-perf" : "peak-perf is left out; collectives do not ask for it"));
@@ -253,18 +256,18 @@ final class AstraSystem {
       peakFlops = roofline ? tera.doubleValue() * 1e12 : 0;
       findings.add(
           roofline && peakFlops > 0
-              ? Finding.taken(root, "peak-perf", "pe.gemm, at its peak whatever the shape")
-              : Finding.idle(root, "peak-perf", "the roofline is switched off"));
+              ? ImportedKey.taken(root, "peak-perf", "pe.gemm, at its peak whatever the shape")
+              : ImportedKey.idle(root, "peak-perf", "the roofline is switched off"));
     }
   }
 
-  private void bus(ConfigMap root, String key, List<Finding> findings) {
+  private void bus(ConfigMap root, String key, List<ImportedKey> findings) {
     String text = root.text("model-shared-bus");
     boolean off = !root.has("model-shared-bus") || text.equals("0") || text.equals("false");
     findings.add(
         off
-            ? Finding.idle(root, key, "the shared bus is switched off")
-            : Finding.different(
+            ? ImportedKey.idle(root, key, "the shared bus is switched off")
+            : ImportedKey.different(
                 root, key, "there is no shared bus here; ends of messages wait alone"));
   }
 

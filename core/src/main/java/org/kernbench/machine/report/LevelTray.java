@@ -184,11 +184,11 @@ final class LevelTray {
   private LineStyle style(int id, int d) {
     if (machine.isDead(id)) {
       dead = true;
-      return MachineDiagram.DEAD;
+      return Sheet.DEAD;
     }
     if (machine.isUnequal(id)) {
       unequal = true;
-      return MachineDiagram.UNEQUAL;
+      return Sheet.UNEQUAL;
     }
     return look(d);
   }
@@ -291,7 +291,7 @@ final class LevelTray {
     if (sip >= shown || owner >= shown) {
       return; // the way back, or not shown
     }
-    LineStyle style = MachineDiagram.look(LinkKind.SIP_TO_NIC);
+    LineStyle style = Sheet.look(LinkKind.SIP_TO_NIC);
     double y = nicY(owner);
     svg.path(Svg.format("M%s %sV%sH%s", x(sip), y(sip) + SIP / 2, y, x(owner)), style);
   }

@@ -97,8 +97,8 @@ public final class MachineReport {
     if (!asItIs.slowPackages().isEmpty()) {
       row(
           "slow packages",
-          String.join("; ", asItIs.slowPackages())
-              + "   all figures below are as if there were none");
+          "%s   all figures below are as if there were none"
+              .formatted(String.join("; ", asItIs.slowPackages())));
     }
     if (machine.hasUnequalSipLinks()) {
       row("unequal links", String.join("; ", machine.unequalSipLinks()));
@@ -202,8 +202,8 @@ public final class MachineReport {
                 gemm.mode().name().toLowerCase(Locale.ROOT)));
     row(
         "ridge",
-        number(flops / machine.hbm().rate().bytesPerSecond(), 0)
-            + " flop per HBM byte; below that HBM is the limit");
+        "%s flop per HBM byte; below that HBM is the limit"
+            .formatted(number(flops / machine.hbm().rate().bytesPerSecond(), 0)));
     MathSpec math = machine.pe().math();
     double lanes = (double) math.lanesBytesPerCycle() * math.clockHz();
     double fed = math.operandRate().map(rate -> rate.bytesPerSecond() / 3.0).orElse(lanes);

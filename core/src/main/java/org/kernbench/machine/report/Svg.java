@@ -21,8 +21,10 @@ final class Svg {
   Svg frame(double x, double y, double width, double height, String stroke) {
     body.append(
         format(
-            "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\" rx=\"8\" fill=\"#fafbfc\" stroke=\"%s\" "
-                + "stroke-dasharray=\"5 4\"/>\n",
+            """
+            <rect x="%s" y="%s" width="%s" height="%s" rx="8" fill="#fafbfc" stroke="%s" \
+            stroke-dasharray="5 4"/>
+            """,
             x, y, width, height, stroke));
     return this;
   }
@@ -63,8 +65,10 @@ final class Svg {
       double x, double y, double size, String colour, String anchor, String weight, String text) {
     body.append(
         format(
-            "<text x=\"%s\" y=\"%s\" font-size=\"%s\" fill=\"%s\" text-anchor=\"%s\" "
-                + "font-weight=\"%s\">%s</text>\n",
+            """
+            <text x="%s" y="%s" font-size="%s" fill="%s" text-anchor="%s" \
+            font-weight="%s">%s</text>
+            """,
             x, y, size, colour, anchor, weight, escaped(text)));
     return this;
   }
@@ -72,14 +76,12 @@ final class Svg {
   /** The whole document, on white. */
   String document(double width, double height) {
     return format(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\" "
-                + "viewBox=\"0 0 %s %s\" ",
-            width, height, width, height)
-        + FONT
-        + ">\n"
-        + format("<rect width=\"%s\" height=\"%s\" fill=\"#ffffff\"/>\n", width, height)
-        + body
-        + "</svg>\n";
+        """
+        <svg xmlns="http://www.w3.org/2000/svg" width="%s" height="%s" viewBox="0 0 %s %s" %s>
+        <rect width="%s" height="%s" fill="#ffffff"/>
+        %s</svg>
+        """,
+        width, height, width, height, FONT, width, height, body);
   }
 
   /** Replaces each {@code %s}; numbers get at most two decimals. */

@@ -1,5 +1,7 @@
 package org.kernbench.machine.spec;
 
+import org.kernbench.config.ConfigMap;
+
 /**
  * The CPU of a PE.
  *
@@ -12,8 +14,17 @@ package org.kernbench.machine.spec;
  *     operation, ps
  */
 public record CpuSpec(
-    long dispatchPs,
-    IssuePolicy issue,
-    int commandWindow,
-    int contexts,
-    long schedulerDispatchPs) {}
+    long dispatchPs, IssuePolicy issue, int commandWindow, int contexts, long schedulerDispatchPs) {
+  /** Reads {@code pe.cpu}. */
+  public static CpuSpec read(ConfigMap map) {
+    CpuSpec spec =
+        new CpuSpec(
+            map.time("dispatch"),
+            map.choice("issue", IssuePolicy.values()),
+            map.integer("command_window", 2, 1 << 20),
+            map.integer("contexts", 1, 8),
+            map.time("scheduler_dispatch"));
+    map.done();
+    return spec;
+  }
+}

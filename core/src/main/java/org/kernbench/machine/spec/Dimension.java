@@ -32,7 +32,7 @@ public record Dimension(
     return new Dimension(kind, size, link, link, false, false, 0);
   }
 
-  /** The same with a switch that combines at a share of its ports' rate. */
+  /** This dimension with a switch that combines at a share of its ports' rate. */
   public Dimension summing(long shareBillionths) {
     return new Dimension(kind, size, link, fromSwitch, wholeMessages, uncontended, shareBillionths);
   }

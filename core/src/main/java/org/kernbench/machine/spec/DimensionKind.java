@@ -4,7 +4,7 @@ package org.kernbench.machine.spec;
 public enum DimensionKind {
   /** Each to the next and the one before, the last to the first; of two, with one link each way. */
   RING,
-  /** The same without links between the last and the first. */
+  /** Each to the next and the one before; none between the last and the first. */
   MESH,
   /** Each to each other, with a link of its own. */
   FULLY_CONNECTED,

@@ -1,5 +1,10 @@
 package org.kernbench.machine.spec;
 
+import java.util.Optional;
+import org.kernbench.config.ConfigMap;
+import org.kernbench.config.Quantity;
+import org.kernbench.sim.Rate;
+
 /**
  * A pseudo-channel of DRAM as its data sheet gives it. All times in ps; names as in JESD238 (HBM3)
  * and JESD270-4 (HBM4).
@@ -60,6 +65,102 @@ public record DramSpec(
     long tRefi,
     long tRfcPb,
     long tRrefd) {
+  /**
+   * Reads {@code cube.hbm.dram}.
+   *
+   * @param stripe bytes that one channel holds before the next follows
+   * @param channel its rate, if that could be read
+   */
+  public static DramSpec read(ConfigMap map, long stripe, Optional<Rate> channel) {
+    DramSpec spec =
+        new DramSpec(
+            map.integer("stack_ids", 1, 64),
+            map.integer("bank_groups", 1, 64),
+            map.integer("banks_per_group", 1, 64),
+            map.size("row"),
+            map.size("access"),
+            map.size("window"),
+            map.time("tRCDRD"),
+            map.time("tRCDWR"),
+            map.quantity("tCL", Quantity.TIME, 1),
+            map.quantity("tCWL", Quantity.TIME, 1),
+            map.quantity("tBL", Quantity.TIME, 1),
+            map.time("tRP"),
+            map.time("tRAS"),
+            map.time("tRC"),
+            map.time("tRRDS"),
+            map.time("tRRDL"),
+            map.time("tFAW"),
+            map.quantity("tCCDS", Quantity.TIME, 1),
+            map.quantity("tCCDL", Quantity.TIME, 1),
+            map.time("tRTP"),
+            map.time("tWR"),
+            map.time("tWTRS"),
+            map.time("tWTRL"),
+            map.time("tRTW"),
+            map.time("tREFI"),
+            map.time("tRFCpb"),
+            map.time("tRREFD"));
+    map.done();
+    spec.check(map, stripe, channel);
+    return spec;
+  }
+
+  private void check(ConfigMap map, long stripe, Optional<Rate> channel) {
+    if (!map.isClean()) {
+      return;
+    }
+    map.checkPowerOfTwo("row", rowBytes);
+    if (map.checkPowerOfTwo("access", accessBytes) && accessBytes > stripe) {
+      map.problem(
+          "access",
+          "got %s B; expected at most the stripe, cube.hbm.burst: %s B"
+              .formatted(accessBytes, stripe));
+    }
+    if (bankGroups % interleave() != 0) {
+      map.problem(
+          "bank_groups",
+          """
+          got %s bank groups; expected a multiple of tCCDL / tCCDS = %s, over which \
+          bursts alternate\
+          """
+              .formatted(bankGroups, interleave()));
+    }
+    if (rowBytes * interleave() < stripe) {
+      map.problem(
+          "row",
+          """
+          got %s B; expected rows that hold a stripe, cube.hbm.burst: %s B over %s bank \
+          groups\
+          """
+              .formatted(rowBytes, stripe, interleave()));
+    }
+    if (!map.isClean("access")) {
+      return;
+    }
+    long burstPs = channel.map(rate -> rate.durationPs(accessBytes)).orElse(0L);
+    if (tCcdS < burstPs) {
+      map.problem(
+          "tCCDS",
+          """
+          got %s: a burst of %s B every tCCDS is more than cube.hbm.channel_bandwidth; \
+          expected at least %s\
+          """
+              .formatted(Quantity.TIME.format(tCcdS), accessBytes, Quantity.TIME.format(burstPs)));
+    }
+    if (tRefi / banks() <= tRrefd) {
+      map.problem(
+          "tREFI",
+          "got %s for %s banks; expected more than tRREFD for each"
+              .formatted(Quantity.TIME.format(tRefi), banks()));
+    }
+    if (tRfcPb >= tRefi) {
+      map.problem(
+          "tRFCpb",
+          "got %s; expected less than tREFI: a bank would do nothing but refresh"
+              .formatted(Quantity.TIME.format(tRfcPb)));
+    }
+  }
 
   /** Banks of a pseudo-channel. */
   public int banks() {

@@ -29,7 +29,7 @@ public record FabricSpec(
     this(chunkBytes, bufferBytes, flitBytes, virtualChannels, Optional.empty());
   }
 
-  /** The same with another number of virtual channels. */
+  /** A copy with another number of virtual channels. */
   public FabricSpec withVirtualChannels(int count) {
     return new FabricSpec(chunkBytes, bufferBytes, flitBytes, count, router);
   }

@@ -1,6 +1,7 @@
 package org.kernbench.machine.spec;
 
 import java.util.Optional;
+import org.kernbench.config.ConfigMap;
 
 /**
  * The matrix engine of a PE: an output-stationary array of multiply-accumulate cells.
@@ -27,6 +28,26 @@ public record GemmSpec(
     int buffers,
     long efficiencyBillionths,
     Optional<WavesSpec> waves) {
+  private static final long BILLION = 1_000_000_000;
+
+  /** Reads {@code pe.gemm}. */
+  public static GemmSpec read(ConfigMap map) {
+    GemmSpec spec =
+        new GemmSpec(
+            map.integer("rows", 1, 65_536),
+            map.integer("columns", 1, 65_536),
+            map.frequency("clock"),
+            map.choice("mode", GemmMode.values()),
+            map.integerOr("tile_m", "auto", 1, 65_536),
+            map.integerOr("tile_k", "auto", 1, 65_536),
+            map.integerOr("tile_n", "auto", 1, 65_536),
+            map.integerOr("buffers", "auto", 1, 64),
+            map.has("efficiency") ? map.billionths("efficiency") : BILLION,
+            WavesSpec.read(map));
+    map.done();
+    return spec;
+  }
+
   GemmSpec atClock(long hz) {
     return new GemmSpec(
         rows, columns, hz, mode, tileM, tileK, tileN, buffers, efficiencyBillionths, waves);

@@ -1,5 +1,7 @@
 package org.kernbench.machine.spec;
 
+import org.kernbench.config.ConfigMap;
+
 /**
  * Overheads of the way of a launch, besides the links.
  *
@@ -8,4 +10,13 @@ package org.kernbench.machine.spec;
  * @param mCpuPs at the cube's management CPU, ps
  * @param peCpuPs at the PE's CPU, ps
  */
-public record LaunchSpec(long doorbellPs, long ioCpuPs, long mCpuPs, long peCpuPs) {}
+public record LaunchSpec(long doorbellPs, long ioCpuPs, long mCpuPs, long peCpuPs) {
+  /** Reads {@code system.launch}. */
+  public static LaunchSpec read(ConfigMap map) {
+    LaunchSpec spec =
+        new LaunchSpec(
+            map.time("doorbell"), map.time("io_cpu"), map.time("m_cpu"), map.time("pe_cpu"));
+    map.done();
+    return spec;
+  }
+}

@@ -22,8 +22,10 @@ import org.kernbench.sim.Rate;
 public record LinkOverride(
     int from, int to, boolean both, boolean dead, Optional<Rate> rate, OptionalLong latencyPs) {
   static final String FORM =
-      "two packages and what is different, e.g. \"0-1 50 GB/s\", \"2->3 dead\" (that direction"
-          + " only) or \"4-5 100 GB/s, 400 ns\"";
+      """
+      two packages and what is different, e.g. "0-1 50 GB/s", "2->3 dead" (that direction only) \
+      or "4-5 100 GB/s, 400 ns"\
+      """;
 
   private static final String SWITCH = "switch";
 
@@ -77,7 +79,7 @@ public record LinkOverride(
     return end >= 0 ? String.valueOf(end) : SWITCH + (-1 - end);
   }
 
-  /** The same of a link with other ends. */
+  /** What is said here, of a link with other ends. */
   public LinkOverride between(int otherFrom, int otherTo) {
     return new LinkOverride(otherFrom, otherTo, both, dead, rate, latencyPs);
   }
@@ -98,11 +100,8 @@ public record LinkOverride(
     List<String> what = new ArrayList<>();
     rate.ifPresent(r -> what.add(Quantity.BANDWIDTH.format(r.bytesPerSecond())));
     latencyPs.ifPresent(ps -> what.add(Quantity.TIME.format(ps)));
-    return end(from)
-        + (both ? "-" : "->")
-        + end(to)
-        + " "
-        + (dead ? "dead" : String.join(", ", what));
+    String way = both ? "-" : "->";
+    return "%s%s%s %s".formatted(end(from), way, end(to), dead ? "dead" : String.join(", ", what));
   }
 
   /** Whether it speaks of the link from one package to another. */

@@ -1,7 +1,10 @@
 package org.kernbench.machine.spec;
 
+import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
+import org.kernbench.config.ConfigMap;
+import org.kernbench.config.Quantity;
 import org.kernbench.sim.Rate;
 
 /**
@@ -23,6 +26,29 @@ public record MathSpec(
   /** Copies the map. */
   public MathSpec {
     slowdown = Map.copyOf(slowdown);
+  }
+
+  /** Reads {@code pe.math}. */
+  public static MathSpec read(ConfigMap map) {
+    long clock = map.frequency("clock");
+    long width = map.quantity("width", Quantity.SIZE, 1);
+    if (width > 1 << 20) {
+      map.problem("width", "got " + width + " B per cycle; expected at most 1 MiB");
+      width = 1;
+    }
+    int startup = map.integer("startup_cycles", 0, 1 << 20);
+    ConfigMap slow = map.map("slowdown");
+    Map<MathRate, Integer> slowdown = new EnumMap<>(MathRate.class);
+    slowdown.put(MathRate.DIVIDE, slow.integer("divide", 1, 1 << 20));
+    slowdown.put(MathRate.SQUARE_ROOT, slow.integer("square_root", 1, 1 << 20));
+    slowdown.put(MathRate.TRANSCENDENTAL, slow.integer("transcendental", 1, 1 << 20));
+    slow.done();
+    Optional<Rate> operands = Optional.empty();
+    if (!map.isText("operand_bandwidth", "unlimited")) {
+      operands = Optional.of(Rate.ofBytesPerSecond(map.bandwidth("operand_bandwidth")));
+    }
+    map.done();
+    return new MathSpec(clock, (int) width, startup, slowdown, operands);
   }
 
   MathSpec atClock(long hz) {

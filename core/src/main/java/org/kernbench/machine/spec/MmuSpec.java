@@ -1,5 +1,8 @@
 package org.kernbench.machine.spec;
 
+import org.kernbench.config.ConfigMap;
+import org.kernbench.config.Quantity;
+
 /**
  * The memory management unit of a PE, which translates the virtual addresses of its loads and
  * stores. Its translation look-aside buffer (TLB) forgets the entry that was used least recently.
@@ -11,4 +14,17 @@ package org.kernbench.machine.spec;
  *     nothing
  * @param fill when a translation enters the TLB
  */
-public record MmuSpec(int entries, long pageBytes, long missPs, TlbFill fill) {}
+public record MmuSpec(int entries, long pageBytes, long missPs, TlbFill fill) {
+  /** Reads {@code pe.mmu}. */
+  public static MmuSpec read(ConfigMap map) {
+    MmuSpec spec =
+        new MmuSpec(
+            map.integer("entries", 1, 1 << 20),
+            map.quantity("page_size", Quantity.SIZE, 64),
+            map.time("miss"),
+            map.choice("fill", TlbFill.values()));
+    map.checkPowerOfTwo("page_size", spec.pageBytes());
+    map.done();
+    return spec;
+  }
+}

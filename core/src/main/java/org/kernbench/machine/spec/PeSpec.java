@@ -1,5 +1,7 @@
 package org.kernbench.machine.spec;
 
+import org.kernbench.config.ConfigMap;
+
 /**
  * A processing element.
  *
@@ -18,4 +20,19 @@ public record PeSpec(
     GemmSpec gemm,
     AccelSlot accelSlot,
     TcmSpec tcm,
-    MmuSpec mmu) {}
+    MmuSpec mmu) {
+  /** Reads {@code pe}. */
+  public static PeSpec read(ConfigMap map) {
+    PeSpec spec =
+        new PeSpec(
+            CpuSpec.read(map.map("cpu")),
+            DmaSpec.read(map.map("dma")),
+            MathSpec.read(map.map("math")),
+            GemmSpec.read(map.map("gemm")),
+            map.choice("accel_slot", AccelSlot.values()),
+            TcmSpec.read(map.map("tcm")),
+            MmuSpec.read(map.map("mmu")));
+    map.done();
+    return spec;
+  }
+}

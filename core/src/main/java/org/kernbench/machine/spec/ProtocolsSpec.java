@@ -1,6 +1,8 @@
 package org.kernbench.machine.spec;
 
+import java.util.ArrayList;
 import java.util.List;
+import org.kernbench.config.ConfigMap;
 import org.kernbench.sim.Rate;
 
 /**
@@ -32,6 +34,37 @@ public record ProtocolsSpec(List<Protocol> protocols, Rate rampFrom, Rate rampAt
   /** Copies the list. */
   public ProtocolsSpec {
     protocols = List.copyOf(protocols);
+  }
+
+  /** Reads protocols and channels of {@code software.collective}. */
+  static ProtocolsSpec read(ConfigMap collective) {
+    ConfigMap all = collective.map("protocols");
+    List<ProtocolsSpec.Protocol> protocols = new ArrayList<>();
+    for (String name : all.keys()) {
+      ConfigMap one = all.map(name);
+      protocols.add(
+          new ProtocolsSpec.Protocol(
+              name,
+              one.time("base"),
+              one.time("step"),
+              one.has("tree_step") ? one.time("tree_step") : one.time("step"),
+              one.billionths("share")));
+      one.done();
+    }
+    if (protocols.isEmpty()) {
+      collective.problem(
+          "protocols",
+          "got none; expected at least one, e.g. {simple: {base: 8.4 us, step: 3.4 us, share: 0.8}}");
+    }
+    ConfigMap channels = collective.map("channels");
+    long from = channels.bandwidth("from");
+    long atMib = channels.bandwidth("at_1mib");
+    channels.done();
+    if (atMib < from) {
+      channels.problem(
+          "at_1mib", "got less than channels.from; expected at least the rate of small vectors");
+    }
+    return new ProtocolsSpec(protocols, Rate.ofBytesPerSecond(from), Rate.ofBytesPerSecond(atMib));
   }
 
   /** Bytes per second that the channels opened for a vector of so many bytes can move. */

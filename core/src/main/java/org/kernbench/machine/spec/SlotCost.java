@@ -1,6 +1,7 @@
 package org.kernbench.machine.spec;
 
 import java.util.Optional;
+import org.kernbench.config.ConfigMap;
 import org.kernbench.sim.Rate;
 
 /**
@@ -12,6 +13,18 @@ import org.kernbench.sim.Rate;
  * @param bankRate bandwidth of the way to its bank, if that is charged
  */
 public record SlotCost(long setupPs, Rate slotRate, Optional<Rate> bankRate) {
+  /** Reads the cost of one kind of memory. */
+  static SlotCost read(ConfigMap map) {
+    long setup = map.time("setup");
+    Rate rate = Rate.ofBytesPerSecond(map.bandwidth("bandwidth"));
+    Optional<Rate> bank = Optional.empty();
+    if (!map.isText("bank_bandwidth", "none")) {
+      bank = Optional.of(Rate.ofBytesPerSecond(map.bandwidth("bank_bandwidth")));
+    }
+    map.done();
+    return new SlotCost(setup, rate, bank);
+  }
+
   /** Picoseconds for one access of {@code bytes} bytes; each term is rounded up. */
   public long durationPs(long bytes) {
     long slot = setupPs + slotRate.durationPs(bytes);

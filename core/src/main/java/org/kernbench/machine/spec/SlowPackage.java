@@ -18,8 +18,10 @@ import org.kernbench.sim.Rate;
  */
 public record SlowPackage(int first, int last, Map<Part, BigDecimal> factors) {
   static final String FORM =
-      "a package, or first-last, and what is left of the speed of its parts (hbm, links, compute),"
-          + " e.g. \"3 hbm 0.5\" or \"4-5 compute 0.8, links 0.25\"";
+      """
+      a package, or first-last, and what is left of the speed of its parts (hbm, links, \
+      compute), e.g. "3 hbm 0.5" or "4-5 compute 0.8, links 0.25"\
+      """;
 
   private static final Pattern TEXT =
       Pattern.compile("(\\d{1,6})(?:\\s*-\\s*(\\d{1,6}))?\\s+([a-z].*)");

@@ -1,7 +1,9 @@
 package org.kernbench.machine.spec;
 
+import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
+import org.kernbench.config.ConfigMap;
 
 /**
  * What the libraries and the host of a machine add to its kernels; nothing, unless the machine says
@@ -33,6 +35,35 @@ public record SoftwareSpec(
   /** Copies the map. */
   public SoftwareSpec {
     operations = Map.copyOf(operations);
+  }
+
+  /** Reads {@code software}, which a machine may leave out. */
+  public static SoftwareSpec read(ConfigMap root) {
+    if (!root.has("software")) {
+      return SoftwareSpec.NONE;
+    }
+    ConfigMap software = root.map("software");
+    Map<OperationClass, SoftwareSpec.OfOperation> operations = new EnumMap<>(OperationClass.class);
+    Optional<ProtocolsSpec> protocols = Optional.empty();
+    for (OperationClass each : OperationClass.values()) {
+      if (software.has(each.word())) {
+        ConfigMap of = software.map(each.word());
+        operations.put(
+            each,
+            new SoftwareSpec.OfOperation(
+                of.has("launch") ? of.time("launch") : 0,
+                of.has("resident_row")
+                    ? of.size("resident_row")
+                    : SoftwareSpec.OfOperation.NONE.residentRowBytes()));
+        if (each == OperationClass.COLLECTIVE && of.has("protocols")) {
+          protocols = Optional.of(ProtocolsSpec.read(of));
+        }
+        of.done();
+      }
+    }
+    long synchronise = software.has("synchronise") ? software.time("synchronise") : 0;
+    software.done();
+    return new SoftwareSpec(synchronise, operations, protocols);
   }
 
   /** What is said of a class. */

@@ -1,5 +1,6 @@
 package org.kernbench.machine.spec;
 
+import org.kernbench.config.ConfigMap;
 import org.kernbench.sim.Rate;
 
 /**
@@ -9,4 +10,15 @@ import org.kernbench.sim.Rate;
  * @param rate port bandwidth
  * @param latencyPs access latency, ps; writes from the fabric have it on the link into the PE
  */
-public record TcmSpec(long sizeBytes, Rate rate, long latencyPs) {}
+public record TcmSpec(long sizeBytes, Rate rate, long latencyPs) {
+  /** Reads {@code pe.tcm}. */
+  public static TcmSpec read(ConfigMap map) {
+    TcmSpec spec =
+        new TcmSpec(
+            map.size("size"),
+            Rate.ofBytesPerSecond(map.bandwidth("bandwidth")),
+            map.time("latency"));
+    map.done();
+    return spec;
+  }
+}

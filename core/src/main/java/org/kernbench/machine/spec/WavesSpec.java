@@ -1,7 +1,10 @@
 package org.kernbench.machine.spec;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import org.kernbench.config.ConfigMap;
 
 /**
  * The multiprocessors of a PE that stands for a whole GPU; {@code pe.gemm.mode: waves}.
@@ -15,11 +18,46 @@ import java.util.Locale;
  */
 public record WavesSpec(
     int units, int macs, List<Block> tiles, List<Integer> splits, long l2BytesPerCycle) {
+  private static final int MOST_UNITS = 1 << 16;
 
   /** Copies the lists. */
   public WavesSpec {
     tiles = List.copyOf(tiles);
     splits = List.copyOf(splits);
+  }
+
+  /**
+   * Reads the multiprocessors of {@code pe.gemm}, where they are described; they must be in mode
+   * {@code waves}.
+   */
+  static Optional<WavesSpec> read(ConfigMap gemm) {
+    boolean inWaves = gemm.isText("mode", GemmMode.WAVES.name().toLowerCase(Locale.ROOT));
+    if (!inWaves && !gemm.has("units")) {
+      return Optional.empty();
+    }
+    List<WavesSpec.Block> tiles = new ArrayList<>();
+    for (String text : gemm.texts("tiles")) {
+      try {
+        tiles.add(WavesSpec.Block.parse(text));
+      } catch (IllegalArgumentException e) {
+        gemm.problem("tiles", String.valueOf(e.getMessage()));
+      }
+    }
+    List<Integer> splits = new ArrayList<>();
+    for (String text : gemm.has("split_k") ? gemm.texts("split_k") : List.of("1")) {
+      if (text.matches("[1-9][0-9]{0,2}")) {
+        splits.add(Integer.valueOf(text));
+      } else {
+        gemm.problem("split_k", "got \"" + text + "\"; expected whole numbers from 1 to 999");
+      }
+    }
+    return Optional.of(
+        new WavesSpec(
+            gemm.integer("units", 1, MOST_UNITS),
+            gemm.integer("macs", 1, 1 << 20),
+            tiles,
+            splits,
+            gemm.size("l2_width")));
   }
 
   /**

@@ -575,7 +575,7 @@ final class Attention implements Dependent {
       return List.of(q, k, v, logSum, inner, grad).stream().mapToLong(HeadRows::surplusBytes).sum();
     }
 
-    /** The same with copies of what belongs to queries, which each key reads again. */
+    /** These tiles with copies of what belongs to queries, which each key reads again. */
     Tiles byHead(Compute compute, Graph graph) {
       return new Tiles(
           q.gathered(compute, graph.name("queries-by-head"), true),

@@ -72,8 +72,10 @@ public enum Fault {
       "routers get no gradient from the outputs of experts", Mistake.ROUTER_GRADIENT_MISSING),
   /** Parameters that were gathered before the optimizer's step are used after it. */
   STALE_PARAMETER(
-      "parameters that are gathered at the end of the backward pass stay so over the optimizer's"
-          + " step",
+      """
+      parameters that are gathered at the end of the backward pass stay so over the optimizer's \
+      step\
+      """,
       Mistake.PARAMETER_STALE);
 
   private final String description;

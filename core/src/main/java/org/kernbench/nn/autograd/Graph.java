@@ -330,7 +330,10 @@ public final class Graph implements AutoCloseable {
     backward(result, grad, p -> {});
   }
 
-  /** The same; tells of each parameter when its gradient here is complete. */
+  /**
+   * As {@link #backward(Variable, Tensor)}; tells of each parameter when its gradient here is
+   * complete.
+   */
   public void backward(Variable result, Tensor grad, Consumer<Parameter> whenComplete) {
     tape.run(result, grad, whenComplete);
     compute.forgetPanels();
@@ -497,7 +500,7 @@ public final class Graph implements AutoCloseable {
   }
 
   /**
-   * The same.
+   * As {@link #linear(Variable, Variable)}, with a word on what follows.
    *
    * @param beside whether a collective on the input's gradient follows, beside which that of the
    *     weight can be computed
@@ -601,7 +604,7 @@ public final class Graph implements AutoCloseable {
   }
 
   /**
-   * The same for ranks with different numbers of rows.
+   * As {@link #map(Mapping, Variable, ProcessGroup)}, for ranks with different numbers of rows.
    *
    * @param mapping {@link Mapping#GATHER_FROM_SEQUENCE} or {@link
    *     Mapping#REDUCE_SCATTER_TO_SEQUENCE}
@@ -623,7 +626,7 @@ public final class Graph implements AutoCloseable {
 
   // ---- other shapes ----
 
-  /** The same elements, counted in another shape; costs nothing. */
+  /** These elements, counted in another shape; costs nothing. */
   public Variable reshape(Variable a, Shape shape) {
     if (shape.elements() != a.shape().elements()) {
       throw new ShapeException("reshape of " + a + " to " + shape + ": other number of elements");

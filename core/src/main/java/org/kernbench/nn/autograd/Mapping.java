@@ -135,7 +135,7 @@ public enum Mapping {
   }
 
   /**
-   * The same in the backward pass.
+   * As {@link #forwardBytes}, in the backward pass.
    *
    * @param bytes of the rank's gradient before the mapping: as large as the forward result
    */

@@ -24,8 +24,10 @@ public enum Mistake {
   ROW_SUM_MISSING("the sum of a row-parallel layer over tensor-parallel ranks is missing"),
   /** The gradient of a column-parallel layer's input is one rank's part of a sum. */
   COLUMN_SUM_MISSING(
-      "the sum of the gradients of a column-parallel layer's input over tensor-parallel ranks is"
-          + " missing"),
+      """
+      the sum of the gradients of a column-parallel layer's input over tensor-parallel ranks is \
+      missing\
+      """),
   /** Gradients of keys or values are one rank's part of a sum. */
   CONTEXT_SUM_MISSING(
       "the sum of the gradients of keys and values over context-parallel ranks is missing"),

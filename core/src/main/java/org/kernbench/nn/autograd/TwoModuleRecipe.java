@@ -48,7 +48,7 @@ public final class TwoModuleRecipe implements Recipe {
     return mapping.backward();
   }
 
-  /** The same move, but each rank takes its own part for the sum. */
+  /** A move of which each rank takes its own part for the sum. */
   private static Move unsummed(Move move) {
     return switch (move) {
       case ALL_REDUCE -> Move.KEEP;

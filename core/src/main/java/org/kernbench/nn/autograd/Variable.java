@@ -95,7 +95,7 @@ public sealed class Variable permits Parameter {
     grad = shaped(found, shape);
   }
 
-  /** The same elements in a shape of their own, as users look at them. */
+  /** Elements in a shape of their own, as users look at them. */
   static Tensor shaped(Tensor tensor, Shape shape) {
     return tensor.shape().equals(shape) ? tensor : tensor.view(0, shape, tensor.name());
   }

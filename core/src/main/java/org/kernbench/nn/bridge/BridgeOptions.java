@@ -46,17 +46,17 @@ public record BridgeOptions(String source, String dest, Dims dims, boolean sourc
     }
   }
 
-  /** The same with other names of the modules. */
+  /** A copy with other names of the modules. */
   public BridgeOptions named(String sourceName, String destName) {
     return new BridgeOptions(sourceName, destName, dims, sourceContextParallel);
   }
 
-  /** The same with other axes. */
+  /** A copy with other axes. */
   public BridgeOptions withDims(Dims axes) {
     return new BridgeOptions(source, dest, axes, sourceContextParallel);
   }
 
-  /** The same, and the source may be context parallel. */
+  /** A copy whose source may be context parallel. */
   public BridgeOptions withSourceContextParallel() {
     return new BridgeOptions(source, dest, dims, true);
   }

@@ -158,18 +158,18 @@ public final class Compute implements Dependent {
     return owner.apply(made);
   }
 
-  /** The same, of which the caller takes care. */
+  /** As {@link #empty}, of which the caller takes care. */
   public static Tensor spread(Torch torch, String name, Shape shape, DType dtype) {
     return torch.empty(shape, dtype, Layout.all(torch.mesh(), new Layout.Rows()), name);
   }
 
-  /** The same with host values, which are computed only where there are any. */
+  /** A spread tensor with host values, which are computed only where there are any. */
   public static Tensor spread(
       Torch torch, String name, Shape shape, DType dtype, Supplier<double[]> values) {
     return filled(torch, spread(torch, name, shape, dtype), values);
   }
 
-  /** The same, all of it on each PE that computes. */
+  /** A tensor with host values, all of it on each PE that computes. */
   public static Tensor everywhere(
       Torch torch, String name, Shape shape, DType dtype, Supplier<double[]> values) {
     Layout layout = Layout.all(torch.mesh(), new Layout.Replicate());
@@ -297,7 +297,7 @@ public final class Compute implements Dependent {
     return mesh.size() > 1;
   }
 
-  /** The same of a rank's view. */
+  /** Whether more than one PE computes in a rank's view. */
   public static boolean isSpread(Torch torch) {
     return torch.mesh().size() > 1;
   }
@@ -394,7 +394,7 @@ public final class Compute implements Dependent {
   }
 
   /**
-   * The same.
+   * As {@link #matmul(String, Matrix, Matrix, DType)}, with something beside it.
    *
    * @param beside is launched between the copies of operands and the product
    */
@@ -415,7 +415,7 @@ public final class Compute implements Dependent {
   }
 
   /**
-   * The same into a tensor that exists.
+   * A product into a tensor that exists.
    *
    * @param add whether the product is added to what is there
    */
@@ -424,7 +424,7 @@ public final class Compute implements Dependent {
   }
 
   /**
-   * The same.
+   * As above, where the result may lie as a parameter does.
    *
    * @param likeParameter whether the result lies as a {@link #parameter} does
    */
@@ -512,7 +512,7 @@ public final class Compute implements Dependent {
     return out;
   }
 
-  /** The same into a tensor that exists, which may be an operand as well. */
+  /** A formula into a tensor that exists, which may be an operand as well. */
   public void mapInto(String name, Tensor out, List<Tensor> in, Formula formula) {
     DType working = working(out.dtype());
     int block = blockBytes / working.sizeBytes();
@@ -570,8 +570,8 @@ public final class Compute implements Dependent {
   }
 
   /**
-   * The same with several results of as many elements, in one pass over the operands. PEs that hold
-   * the first result make all of them; a result may be an operand as well.
+   * Several results of as many elements each, in one pass over the operands. PEs that hold the
+   * first result make all of them; a result may be an operand as well.
    *
    * @param out of which no PE has copies
    */
@@ -626,7 +626,7 @@ public final class Compute implements Dependent {
   }
 
   /**
-   * The same.
+   * As above, of several results.
    *
    * @param beside whether it may go on beside the kernels launched before and after
    */

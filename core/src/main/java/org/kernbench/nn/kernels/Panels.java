@@ -50,7 +50,7 @@ final class Panels implements Product.Operand, Dependent, KeptCopies.Kept {
     return areFor(other, otherWidth, otherDown) && areStill(other.tensor());
   }
 
-  /** The same but for when. */
+  /** Whether these are such copies, made at any time. */
   boolean areFor(Matrix other, int otherWidth, boolean otherDown) {
     return other.transposed() == transposed
         && other.height() == rows

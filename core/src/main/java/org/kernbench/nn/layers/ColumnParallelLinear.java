@@ -171,7 +171,8 @@ public final class ColumnParallelLinear implements Module {
   }
 
   /**
-   * The same with a weight from elsewhere, and its own word on gathering.
+   * As {@link #apply(Graph, Variable)}, with a weight from elsewhere, and its own word on
+   * gathering.
    *
    * @param with this rank's rows, {@code [out / p, in]}
    * @param gather whether the ranks' outputs are joined, whatever the options say

@@ -45,14 +45,14 @@ public final class Init {
   }
 
   /**
-   * The same, but constants are spread around their value by the same deviation, so that no two
+   * A copy whose constants are spread around their value by the same deviation, so that no two
    * elements are alike and a bias in the wrong place shows.
    */
   public Init withSpread() {
     return new Init(torch, dtype, seed, deviation, deviation, rounded);
   }
 
-  /** The same, but values are rounded to another type first, to start where a run in it does. */
+  /** A copy whose values are rounded to another type first, to start where a run in it does. */
   public Init roundedTo(DType other) {
     return new Init(torch, dtype, seed, deviation, spread, other);
   }

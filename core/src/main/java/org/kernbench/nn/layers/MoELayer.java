@@ -190,9 +190,11 @@ public final class MoELayer implements Module {
   private Choices byScore(Graph graph, Variable logits, StageTokens tokens) {
     if (graph.torch().simulator().mode() == Mode.TIME) {
       throw LayoutException.state(
-          name
-              + ": without values there are no scores to choose experts by; expected another"
-              + " routing in mode time, e.g. drawn");
+          """
+          %s: without values there are no scores to choose experts by; expected another routing \
+          in mode time, e.g. drawn\
+          """
+              .formatted(name));
     }
     Tensor own = gating().choose(graph, logits);
     int ranks = groups.stage().size();

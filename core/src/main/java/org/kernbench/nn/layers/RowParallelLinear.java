@@ -48,8 +48,10 @@ public final class RowParallelLinear implements Module {
     public Options {
       if (sequenceParallel && !inputIsParallel) {
         throw new IllegalStateException(
-            "a row-parallel layer with sequence parallelism needs inputIsParallel: its input comes"
-                + " from a column-parallel layer");
+            """
+            a row-parallel layer with sequence parallelism needs inputIsParallel: its input \
+            comes from a column-parallel layer\
+            """);
       }
     }
 

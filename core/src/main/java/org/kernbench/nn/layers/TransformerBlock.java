@@ -23,7 +23,7 @@ public final class TransformerBlock implements Module {
   }
 
   /**
-   * The same.
+   * A block of a model with several.
    *
    * @param layer its number in the model, from 0
    */
@@ -71,7 +71,10 @@ public final class TransformerBlock implements Module {
     return forward(graph, x, part, Recompute.NONE);
   }
 
-  /** The same, with some activations made again on the way back. */
+  /**
+   * As {@link #forward(Graph, Variable, SequencePart)}, with some activations made again on the way
+   * back.
+   */
   Variable forward(Graph graph, Variable x, SequencePart part, Recompute again) {
     return switch (again) {
       case NONE -> rest(graph, x, attend(graph, x, part), part);

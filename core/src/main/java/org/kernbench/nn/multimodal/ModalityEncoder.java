@@ -33,8 +33,10 @@ public final class ModalityEncoder implements Module {
     TransformerConfig config = model.encoder();
     if (layout.sequenceParallel()) {
       throw new IllegalArgumentException(
-          "encoder with sequence parallelism: each rank would end with its rows only, but the"
-              + " bridge needs all rows on every tensor-parallel rank; switch it off");
+          """
+          encoder with sequence parallelism: each rank would end with its rows only, but the \
+          bridge needs all rows on every tensor-parallel rank; switch it off\
+          """);
     }
     this.embedding =
         parts.add(

@@ -34,7 +34,7 @@ public record TwoModuleConfig(
     return tiny("tiny-gpt", Style.GPT);
   }
 
-  /** The same, style of Llama, two queries to each key. */
+  /** As small in the style of Llama, two queries to each key. */
   public static TwoModuleConfig tinyLlama() {
     return tiny("tiny-llama", Style.LLAMA);
   }

@@ -281,7 +281,7 @@ public final class TwoModuleTraining implements AutoCloseable {
     void see(int microbatch, Variable losses);
   }
 
-  /** The same; shows the losses of single tokens. */
+  /** One step, which shows the losses of single tokens. */
   public OptionalDouble train(List<Microbatch> microbatches, TokenLosses seen) {
     encoderData.zeroGrad();
     languageData.zeroGrad();

@@ -190,7 +190,7 @@ final class Bucket {
     return members.stream().anyMatch(p -> p.grad().isPresent());
   }
 
-  /** The same of what a microbatch has added, if ranks keep parts of gradients only. */
+  /** Sums what a microbatch has added, if ranks keep parts of gradients only. */
   void sumIfDivided() {
     if (dividesGradients() && hasGradient()) {
       sum();

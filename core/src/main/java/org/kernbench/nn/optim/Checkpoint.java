@@ -176,9 +176,11 @@ public final class Checkpoint {
   private void add(String name, Entry entry) {
     if (entry.sharding.ofExpert()) {
       throw new IllegalStateException(
-          name
-              + ": checkpoints of experts, which only some ranks have, are not built; leave models"
-              + " with experts out");
+          """
+          %s: checkpoints of experts, which only some ranks have, are not built; leave models \
+          with experts out\
+          """
+              .formatted(name));
     }
     if (entries.put(name, entry) != null) {
       throw new IllegalArgumentException(

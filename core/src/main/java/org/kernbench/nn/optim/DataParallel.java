@@ -120,7 +120,7 @@ public final class DataParallel {
     this(torch, layout, parameters, options, Recipe.STANDARD);
   }
 
-  /** The same of a model of one module that is trained with a mistake, to see it found. */
+  /** For a model of one module that is trained with a mistake, to see it found. */
   public DataParallel(
       Torch torch,
       ParallelLayout layout,
@@ -254,12 +254,14 @@ public final class DataParallel {
     backward(graph, loss, graph.one(loss));
   }
 
-  /** The same from a gradient of the result, as {@link Graph#backward(Variable, Tensor)}. */
+  /** As {@link Graph#backward(Variable, Tensor)}, from a gradient of the result. */
   public void backward(Graph graph, Variable result, Tensor grad) {
     if (summed > 0) {
       throw new IllegalStateException(
-          "gradients have been summed already; call zeroGrad() first, and backward() of this"
-              + " class once for each step");
+          """
+          gradients have been summed already; call zeroGrad() first, and backward() of this \
+          class once for each step\
+          """);
     }
     if (options.overlap) {
       graph.backward(result, grad, this::complete);
@@ -303,7 +305,10 @@ public final class DataParallel {
     sync.divideByTokens(owned(), ownTokens, parameters.getFirst().gradType());
   }
 
-  /** The same, and by the factor that a {@link LossScaler} multiplied the loss by. */
+  /**
+   * As {@link GradientSync#divideByTokens}, and by the factor that a {@link LossScaler} multiplied
+   * the loss by.
+   */
   public void divideByTokens(int ownTokens, LossScaler scaler) {
     sync.divideByTokens(owned(), ownTokens, parameters.getFirst().gradType(), scaler.scale());
   }
@@ -326,7 +331,7 @@ public final class DataParallel {
   }
 
   /**
-   * The same.
+   * As {@link #clip}, with the norm.
    *
    * @return the square of the norm that the gradients had, {@code [1]}; the caller closes it
    */

@@ -86,7 +86,10 @@ public final class GradientSync {
     divideByTokens(parameters, ownTokens, type, 1);
   }
 
-  /** The same, and by the factor that the loss was multiplied by. */
+  /**
+   * Divides gradients by the number of tokens that counted, and by the factor that the loss was
+   * multiplied by.
+   */
   void divideByTokens(List<Parameter> parameters, int ownTokens, DType type, double lossScale) {
     double rest = recipe.gradientFactor(layout) / lossScale;
     try (Scratch scratch = new Scratch(torch)) {
@@ -116,7 +119,7 @@ public final class GradientSync {
   }
 
   /**
-   * The same.
+   * As {@link #clip(List, double)}, with the norm.
    *
    * @param parts the group over which parameters are divided further, if they are
    * @param type in which to compute; a rank may have no parameter to tell

@@ -74,8 +74,8 @@ public final class MultiModuleOptimizer implements AutoCloseable {
   }
 
   /**
-   * The same, but no rank changes anything if a gradient of any rank is infinite or no number; the
-   * host waits for that. Not without values.
+   * As {@link #step}, but no rank changes anything if a gradient of any rank is infinite or no
+   * number; the host waits for that. Not without values.
    */
   public StepResult stepChecked(double most) {
     double norm;

@@ -123,7 +123,7 @@ public record ParallelLayout(
     return of(grid(distributed, tp, cp, dp), sequenceParallel);
   }
 
-  /** The same of a model with experts. */
+  /** Makes the groups of a layout of a model with experts. */
   public static ParallelLayout create(
       Distributed distributed,
       int tp,

@@ -172,7 +172,7 @@ public final class RankGenerator {
     return grid.size();
   }
 
-  /** The same as a grid. */
+  /** The ranks as a grid. */
   public RankGrid grid() {
     return grid;
   }

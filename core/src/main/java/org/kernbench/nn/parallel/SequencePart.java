@@ -32,7 +32,7 @@ public record SequencePart(int sequence, int ranks, int rank, int firstSample, i
   }
 
   /**
-   * The same part of other samples: experts are chosen for tokens by their numbers.
+   * This part of other samples: experts are chosen for tokens by their numbers.
    *
    * @param first number of the first sample in the whole batch
    * @param further by how much that number is higher on the next data-parallel rank

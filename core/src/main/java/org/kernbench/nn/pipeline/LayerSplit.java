@@ -30,7 +30,7 @@ public record LayerSplit(List<Integer> blocks, List<Integer> order) {
     this(blocks, IntStream.range(0, blocks.size()).boxed().toList());
   }
 
-  /** The same with the blocks of a stage and of the next exchanged: a mistake, to see it found. */
+  /** A copy with the blocks of a stage and of the next exchanged: a mistake, to see it found. */
   public LayerSplit exchanged(int stage) {
     List<Integer> other = new ArrayList<>(order);
     Collections.swap(other, stage, stage + 1);

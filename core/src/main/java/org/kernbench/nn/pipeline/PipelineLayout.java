@@ -48,18 +48,18 @@ public final class PipelineLayout {
       int tp,
       int cp,
       int dp,
-      Schedule schedule,
+      PipelineSchedule schedule,
       boolean sequenceParallel) {
     return create(distributed, tp, cp, dp, schedule, sequenceParallel, Optional.empty());
   }
 
-  /** The same of a model with experts, if it has some. */
+  /** Makes the groups of a model with experts, if it has some. */
   public static PipelineLayout create(
       Distributed distributed,
       int tp,
       int cp,
       int dp,
-      Schedule schedule,
+      PipelineSchedule schedule,
       boolean sequenceParallel,
       Optional<ExpertGroups.Sizes> experts) {
     experts.ifPresent(sizes -> sizes.check(tp, cp, dp));

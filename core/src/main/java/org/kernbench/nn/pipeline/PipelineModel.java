@@ -21,7 +21,7 @@ import org.kernbench.torch.collective.ReduceKind;
 public final class PipelineModel implements Module {
   private final Parts parts = new Parts();
   private final PipelineLayout layout;
-  private final Schedule schedule;
+  private final PipelineSchedule schedule;
   private final boolean tied;
   private final Map<Integer, TransformerStage> stages = new LinkedHashMap<>();
   private final List<Parameter> copies = new ArrayList<>();
@@ -35,7 +35,7 @@ public final class PipelineModel implements Module {
   public PipelineModel(
       TransformerConfig config,
       PipelineLayout layout,
-      Schedule schedule,
+      PipelineSchedule schedule,
       LayerSplit split,
       boolean tied,
       Init init) {

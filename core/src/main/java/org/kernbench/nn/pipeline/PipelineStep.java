@@ -25,9 +25,9 @@ import org.kernbench.torch.Torch;
 import org.kernbench.torch.Work;
 
 /**
- * Runs a {@link Schedule} on one rank: each action in its order, with a {@link Graph} for each
- * microbatch on each stage. Gradients of parameters add up in them, microbatch by microbatch in the
- * order of the schedule, so a schedule that keeps the order gives the same bits as one rank.
+ * Runs a {@link PipelineSchedule} on one rank: each action in its order, with a {@link Graph} for
+ * each microbatch on each stage. Gradients of parameters add up in them, microbatch by microbatch
+ * in the order of the schedule, so a schedule that keeps the order gives the same bits as one rank.
  *
  * <p>The host is ahead of the device by {@link #AHEAD} actions, so that the device always has the
  * next one, and no memory is taken for those after. What a microbatch needs is given back as soon
@@ -44,7 +44,7 @@ public final class PipelineStep {
   static final String NAME = "pipeline";
 
   private final Torch torch;
-  private final Schedule schedule;
+  private final PipelineSchedule schedule;
   private final PipelineLayout layout;
   private final Supplier<Graph> graphs;
   private final Map<Integer, Stage> stages;
@@ -161,7 +161,7 @@ public final class PipelineStep {
    */
   public PipelineStep(
       Torch torch,
-      Schedule schedule,
+      PipelineSchedule schedule,
       PipelineLayout layout,
       Supplier<Graph> graphs,
       Map<Integer, Stage> stages) {

@@ -74,7 +74,7 @@ final class ScheduleCheck {
     return List.copyOf(rankOf.values());
   }
 
-  void check(Schedule s) {
+  void check(PipelineSchedule s) {
     for (int stage = 0; stage < s.stages(); stage++) {
       each(s, stage);
     }
@@ -108,7 +108,7 @@ final class ScheduleCheck {
   }
 
   /** Every microbatch of a stage goes forwards and backwards once. */
-  private void each(Schedule s, int stage) {
+  private void each(PipelineSchedule s, int stage) {
     Set<Integer> all = new TreeSet<>();
     for (Action a : places.keySet()) {
       if (a.stage() / s.depth() == stage / s.depth()) {
@@ -136,7 +136,7 @@ final class ScheduleCheck {
   }
 
   /** Messages go between neighbours on other ranks, and have two ends. */
-  private void message(Schedule s, Action a) {
+  private void message(PipelineSchedule s, Action a) {
     if (!a.kind().isMessage()) {
       return;
     }
@@ -166,7 +166,7 @@ final class ScheduleCheck {
   }
 
   /** Takes away what can be done until nothing is left, or a cycle. */
-  private void order(Schedule s) {
+  private void order(PipelineSchedule s) {
     int[] done = new int[ranks.size()];
     Set<Action> finished = new HashSet<>();
     boolean moved = true;
@@ -190,7 +190,7 @@ final class ScheduleCheck {
   /**
    * From a rank that cannot go on, from each to the one that it waits for, until one comes back.
    */
-  private String cycle(Schedule s, int[] done, Set<Action> finished, int stuck) {
+  private String cycle(PipelineSchedule s, int[] done, Set<Action> finished, int stuck) {
     int[] seenAt = new int[done.length];
     Arrays.fill(seenAt, -1);
     List<Action> heads = new ArrayList<>();

@@ -15,10 +15,10 @@ public final class ScheduleCsv {
    * Reads a schedule of one chain.
    *
    * @param file for messages
-   * @throws LayoutException naming line and cell of what is no action, or what {@link Schedule#of}
-   *     finds
+   * @throws LayoutException naming line and cell of what is no action, or what {@link
+   *     PipelineSchedule#of} finds
    */
-  public static Schedule parse(String file, String text) {
+  public static PipelineSchedule parse(String file, String text) {
     List<List<Action>> ranks = new ArrayList<>();
     String[] lines = text.split("\r?\n", -1);
     for (int i = 0; i < lines.length; i++) {
@@ -35,7 +35,7 @@ public final class ScheduleCsv {
       }
       ranks.add(own);
     }
-    return Schedule.of(file, ranks);
+    return PipelineSchedule.of(file, ranks);
   }
 
   private static Action action(String where, String cell) {
@@ -50,7 +50,7 @@ public final class ScheduleCsv {
   }
 
   /** Writes a schedule, without its messages: {@link #parse} puts them where they were. */
-  public static String write(Schedule schedule) {
+  public static String write(PipelineSchedule schedule) {
     StringBuilder text = new StringBuilder();
     for (int r = 0; r < schedule.ranks(); r++) {
       text.append(String.join(",", schedule.computed(r).stream().map(Action::toString).toList()))

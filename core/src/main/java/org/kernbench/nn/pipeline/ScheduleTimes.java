@@ -11,7 +11,7 @@ import org.kernbench.nn.pipeline.Action.Kind;
  * a machine is never less with the same times.
  */
 public final class ScheduleTimes {
-  private final Schedule schedule;
+  private final PipelineSchedule schedule;
   private final Costs costs;
   private final Map<Action, Long> ends = new HashMap<>();
   private long end;
@@ -43,13 +43,13 @@ public final class ScheduleTimes {
     }
   }
 
-  private ScheduleTimes(Schedule schedule, Costs costs) {
+  private ScheduleTimes(PipelineSchedule schedule, Costs costs) {
     this.schedule = schedule;
     this.costs = costs;
   }
 
   /** The times of a schedule. */
-  public static ScheduleTimes of(Schedule schedule, Costs costs) {
+  public static ScheduleTimes of(PipelineSchedule schedule, Costs costs) {
     ScheduleTimes times = new ScheduleTimes(schedule, costs);
     int ranks = schedule.ranks();
     int[] at = new int[ranks];

@@ -17,7 +17,7 @@ public enum Schedules {
   GPIPE("gpipe"),
   /** One forwards, one backwards, as soon as the pipeline is full. */
   ONE_F_ONE_B("1f1b"),
-  /** The same with several stages on each rank, dealt out in turn. */
+  /** As {@link #ONE_F_ONE_B}, with several stages on each rank, dealt out in turn. */
   INTERLEAVED("interleaved"),
   /** 1F1B whose weight gradients are put off and fill the time while gradients drain. */
   ZB_H1("zb-h1"),
@@ -55,7 +55,7 @@ public enum Schedules {
    * @param chunks stages of a rank in the interleaved schedule, 2 or more; 1 for all others
    * @throws LayoutException if there is none for these numbers
    */
-  public Schedule of(int p, int m, int chunks) {
+  public PipelineSchedule of(int p, int m, int chunks) {
     if (p < 1 || m < 1 || chunks < 1) {
       throw LayoutException.argument(
           "schedule %s: %s ranks, %s microbatches, %s stages of a rank; expected 1 or more"
@@ -71,18 +71,18 @@ public enum Schedules {
     }
     String name = word;
     return switch (this) {
-      case GPIPE -> Schedule.of(name, each(p, r -> gpipe(r, m)));
-      case ONE_F_ONE_B -> Schedule.of(name, each(p, r -> oneFOneB(p, r, m)));
+      case GPIPE -> PipelineSchedule.of(name, each(p, r -> gpipe(r, m)));
+      case ONE_F_ONE_B -> PipelineSchedule.of(name, each(p, r -> oneFOneB(p, r, m)));
       case INTERLEAVED -> {
         if (m % p != 0) {
           throw LayoutException.argument(
               "schedule interleaved: %s microbatches on %s ranks; expected a multiple of %s"
                   .formatted(m, p, p));
         }
-        yield Schedule.of(name, each(p, r -> interleaved(p, r, m, chunks)));
+        yield PipelineSchedule.of(name, each(p, r -> interleaved(p, r, m, chunks)));
       }
-      case ZB_H1 -> Schedule.of(name, each(p, r -> zbH1(p, r, m)));
-      case ZB_V -> Schedule.of(name, each(p, r -> zbV(p, r, m)));
+      case ZB_H1 -> PipelineSchedule.of(name, each(p, r -> zbH1(p, r, m)));
+      case ZB_V -> PipelineSchedule.of(name, each(p, r -> zbV(p, r, m)));
       case DUALPIPE -> {
         if (p % 2 != 0 || m % 2 != 0 || m < 2 * p) {
           throw LayoutException.argument(
@@ -92,7 +92,7 @@ public enum Schedules {
               """
                   .formatted(p, m));
         }
-        yield Schedule.of(name, 2, each(p, r -> new Dual(p, r, m).actions()));
+        yield PipelineSchedule.of(name, 2, each(p, r -> new Dual(p, r, m).actions()));
       }
     };
   }

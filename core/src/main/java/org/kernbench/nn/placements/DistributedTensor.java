@@ -93,7 +93,7 @@ public final class DistributedTensor implements AutoCloseable {
     return Redistribution.plan(mesh.sizes(), whole, dtype.sizeBytes(), placements, to);
   }
 
-  /** The same tensor, placed in another way; this one stays. */
+  /** This tensor, placed in another way; this one stays. */
   public DistributedTensor redistribute(List<Placement> to) {
     List<Tensor> made = new ArrayList<>();
     Mover mover =

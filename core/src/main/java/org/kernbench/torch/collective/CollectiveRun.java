@@ -139,8 +139,8 @@ public final class CollectiveRun {
   public long exposedPs() {
     if (!launch.isDone()) {
       throw new SimulationException(
-          launch.name()
-              + " is not done, so nobody knows yet what of it is hidden; synchronize first");
+          "%s is not done, so nobody knows yet what of it is hidden; synchronize first"
+              .formatted(launch.name()));
     }
     long exposed = 0;
     for (int rank : ranks) {

@@ -31,7 +31,9 @@ public record DpPolicy(Split cube, Split pe, OptionalInt numCubes, OptionalInt n
      * with no more rows than columns; neighbours along the last axis have neighbouring numbers.
      */
     TILED_ROW_MAJOR,
-    /** The same grid of tiles; neighbours along the first axis have neighbouring numbers. */
+    /**
+     * As {@link #TILED_ROW_MAJOR}, but neighbours along the first axis have neighbouring numbers.
+     */
     TILED_COLUMN_MAJOR;
 
     String word() {

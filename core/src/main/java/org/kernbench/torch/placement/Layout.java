@@ -56,7 +56,7 @@ public record Layout(Mesh mesh, List<Part> parts) {
     }
   }
 
-  /** The same for every axis of a mesh. */
+  /** One part for every axis of a mesh. */
   public static Layout all(Mesh mesh, Part part) {
     return new Layout(mesh, Collections.nCopies(mesh.axes().size(), part));
   }

@@ -25,7 +25,7 @@ public record ShardSpec(int sip, int cube, int pe, List<Integer> offset, Shape s
     return new Pe(sip, cube, pe);
   }
 
-  /** The same part at another place. */
+  /** This part at another place. */
   public ShardSpec movedTo(Pe other) {
     return new ShardSpec(other.sip(), other.cube(), other.pe(), offset, shape);
   }

@@ -52,8 +52,9 @@ final class ForecastLimitTest {
     LongStream.Builder firsts = LongStream.builder();
     for (Ready drawing : drawings) {
       FlowForecast forecast = drawing.forecast();
-      PaceSearch search = new PaceSearch(config, machine.ipcq(), call, drawing, 0);
-      FlowSchedule.Choice first = search.all(FlowForecast.NEVER).getFirst();
+      PaceSearch search = new PaceSearch(config, machine.ipcq(), call, drawing);
+      search.sweep(new PaceSearch.Effort(0), FlowForecast.NEVER);
+      FlowSchedule.Choice first = search.all().getFirst();
       assertThat(forecast.room()).as("kept after the search").isZero();
       long ps = forecast.timePs(first.cut(), first.pace(), 4);
       firsts.add(ps);

@@ -151,7 +151,7 @@ public final class SamePrograms {
                         .into(tl.ref(c))
                         .tile(32, 48, 40)
                         .epilogue(Epilogue.bias(tl.load(bias)))
-                        .epilogue(Epilogue.Scope.OUTPUT_TILE, Epilogue.relu()))),
+                        .epilogue(Epilogue.When.OUTPUT_TILE, Epilogue.relu()))),
         a,
         b,
         bias,

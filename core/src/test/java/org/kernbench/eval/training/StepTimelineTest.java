@@ -15,7 +15,7 @@ import org.kernbench.eval.training.StepTimeline.Share;
 import org.kernbench.eval.training.StepTimeline.Stage;
 import org.kernbench.machine.spec.OperationClass;
 import org.kernbench.machine.spec.SoftwareSpec;
-import org.kernbench.nn.pipeline.Schedule;
+import org.kernbench.nn.pipeline.PipelineSchedule;
 import org.kernbench.nn.pipeline.ScheduleTimes;
 import org.kernbench.nn.pipeline.Schedules;
 
@@ -41,7 +41,7 @@ final class StepTimelineTest {
   }
 
   private static StepTimeline line(
-      Schedule schedule, long hostPs, List<Stage> stages, long transferPs) {
+      PipelineSchedule schedule, long hostPs, List<Stage> stages, long transferPs) {
     StepTimeline line =
         new StepTimeline(
             StepTimelineTest::time,
@@ -74,7 +74,7 @@ final class StepTimelineTest {
   })
   void pipeline_withoutHost_takesWhatItsScheduleSays(
       Schedules schedule, int p, int m, long transfer) {
-    Schedule plan = schedule.of(p, m, 1);
+    PipelineSchedule plan = schedule.of(p, m, 1);
     List<Stage> stages =
         Collections.nCopies(p, new Stage(List.of(call(100)), List.of(call(150), call(50))));
     StepTimeline line = line(plan, 0, stages, transfer);

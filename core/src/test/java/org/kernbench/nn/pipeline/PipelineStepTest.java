@@ -104,7 +104,11 @@ class PipelineStepTest {
 
   /** A stage of the model. */
   private record OneStage(
-      TransformerStage stage, Schedule schedule, int number, Model model, Map<Integer, Tensor> sums)
+      TransformerStage stage,
+      PipelineSchedule schedule,
+      int number,
+      Model model,
+      Map<Integer, Tensor> sums)
       implements PipelineStep.Stage {
     @Override
     public Shape inputShape(int microbatch) {
@@ -133,13 +137,13 @@ class PipelineStepTest {
     }
   }
 
-  private static Result pipeline(Model m, Schedule schedule, LayerSplit split) {
+  private static Result pipeline(Model m, PipelineSchedule schedule, LayerSplit split) {
     return pipeline(m, schedule, split, Mode.VALUES, (rank, step) -> {});
   }
 
   private static Result pipeline(
       Model m,
-      Schedule schedule,
+      PipelineSchedule schedule,
       LayerSplit split,
       Mode mode,
       BiConsumer<Integer, PipelineStep> afterwards) {
@@ -151,7 +155,7 @@ class PipelineStepTest {
   private static void body(
       Worker w,
       Model m,
-      Schedule schedule,
+      PipelineSchedule schedule,
       LayerSplit split,
       Mode mode,
       BiConsumer<Integer, PipelineStep> afterwards,
@@ -223,7 +227,7 @@ class PipelineStepTest {
     for (DType dtype : List.of(DType.BF16, DType.F32, DType.F64)) {
       int p = 2 + random.nextInt(2);
       int m = p * (1 + random.nextInt(2));
-      Schedule schedule = named.of(p, m, named == Schedules.INTERLEAVED ? 2 : 1);
+      PipelineSchedule schedule = named.of(p, m, named == Schedules.INTERLEAVED ? 2 : 1);
       LayerSplit split = split(random, schedule.depth());
       int layers = split.blocks().stream().mapToInt(Integer::intValue).sum();
       Style style = random.nextBoolean() ? Style.GPT : Style.LLAMA;
@@ -237,7 +241,7 @@ class PipelineStepTest {
 
   @Test
   void dualPipe_sumsInTwoDirections_equalsOneRank() {
-    Schedule schedule = Schedules.DUALPIPE.of(4, 8, 1);
+    PipelineSchedule schedule = Schedules.DUALPIPE.of(4, 8, 1);
     for (boolean tied : new boolean[] {false, true}) {
       Model model = new Model(Style.GPT, 5, tied, DType.F64);
       LayerSplit split = LayerSplit.parse("1,2,1,1", 5, 4);
@@ -250,7 +254,7 @@ class PipelineStepTest {
       value = Schedules.class,
       names = {"ONE_F_ONE_B", "INTERLEAVED", "ZB_H1", "ZB_V"})
   void tiedEmbeddings_onFirstAndLastStage_sumBothGradients(Schedules named) {
-    Schedule schedule = named.of(2, 4, named == Schedules.INTERLEAVED ? 2 : 1);
+    PipelineSchedule schedule = named.of(2, 4, named == Schedules.INTERLEAVED ? 2 : 1);
     Model model = new Model(Style.LLAMA, 4, true, DType.F64);
     LayerSplit split = LayerSplit.even(4, schedule.depth());
     assertClose(pipeline(model, schedule, split), oneRank(model, upTo(4)), 1e-12, named.toString());
@@ -260,7 +264,7 @@ class PipelineStepTest {
   void fileOfAUser_microbatchesInOtherOrdersOnEachStage_areNotMixedUp() {
     // stage 1 takes what stage 0 sends in the opposite order, and gives gradients back in a third
     String csv = "0F0,0F1,0F2,0B1,0B2,0B0\n1F2,1F1,1F0,1B2,1B0,1B1\n";
-    Schedule schedule = ScheduleCsv.parse("turned.csv", csv);
+    PipelineSchedule schedule = ScheduleCsv.parse("turned.csv", csv);
     Model model = new Model(Style.GPT, 2, false, DType.F64);
     Result got = pipeline(model, schedule, LayerSplit.even(2, 2));
     assertClose(got, oneRank(model, upTo(3)), 1e-12, "turned");
@@ -274,7 +278,7 @@ class PipelineStepTest {
   @Test
   void time_everySchedule_isNotBelowTheSameTimesWithoutTransfers() {
     for (Schedules named : Schedules.values()) {
-      Schedule schedule = named.of(2, 4, named == Schedules.INTERLEAVED ? 2 : 1);
+      PipelineSchedule schedule = named.of(2, 4, named == Schedules.INTERLEAVED ? 2 : 1);
       Model model = new Model(Style.GPT, 4, false, DType.F32);
       List<PipelineStep> steps = Collections.synchronizedList(new ArrayList<>());
       pipeline(
@@ -301,7 +305,7 @@ class PipelineStepTest {
   }
 
   /** The longest chain of actions that need each other, each as long as it was. */
-  private static long longestPath(Schedule schedule, List<PipelineStep> steps) {
+  private static long longestPath(PipelineSchedule schedule, List<PipelineStep> steps) {
     Map<String, Long> length = new TreeMap<>();
     steps.forEach(step ->
         step.spans().forEach(s -> length.put(s.action().toString(), s.endPs() - s.startPs())));
@@ -329,7 +333,7 @@ class PipelineStepTest {
       value = Recompute.class,
       names = {"ATTENTION", "FULL"})
   void recompute_sameBits_lessMemoryMoreTime(Recompute what) {
-    Schedule schedule = Schedules.ONE_F_ONE_B.of(2, 4, 1);
+    PipelineSchedule schedule = Schedules.ONE_F_ONE_B.of(2, 4, 1);
     LayerSplit split = LayerSplit.even(4, 2);
     for (Style style : List.of(Style.GPT, Style.LLAMA)) {
       Model plain = new Model(style, 4, false, DType.BF16);
@@ -360,7 +364,7 @@ class PipelineStepTest {
     long[][] held = new long[2][3];
     for (int i = 0; i < 2; i++) {
       long[] own = held[i];
-      Schedule schedule = (i == 0 ? Schedules.GPIPE : Schedules.ONE_F_ONE_B).of(3, 9, 1);
+      PipelineSchedule schedule = (i == 0 ? Schedules.GPIPE : Schedules.ONE_F_ONE_B).of(3, 9, 1);
       pipeline(
           new Model(Style.GPT, 3, false, DType.F32),
           schedule,

@@ -153,7 +153,7 @@ final class MeshLayoutTest {
           if (isCut(cube) && isCut(pe)) {
             Layout layout = new Layout(flat, List.of(part(cube), part(pe)));
             assertThat(layout.resolve("x", shape))
-                .isEqualTo(Placement.resolve("x", shape, DpPolicy.of(cube, pe), PACKAGE));
+                .isEqualTo(PolicyPlacement.resolve("x", shape, DpPolicy.of(cube, pe), PACKAGE));
           }
         }
       }

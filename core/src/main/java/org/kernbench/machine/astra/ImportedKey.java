@@ -12,7 +12,7 @@ import org.kernbench.config.Position;
  * @param kind how it is with it
  * @param what in words
  */
-public record Finding(String file, int line, String key, Kind kind, String what) {
+public record ImportedKey(String file, int line, String key, Kind kind, String what) {
 
   /** How it is with a key. */
   public enum Kind {
@@ -26,33 +26,33 @@ public record Finding(String file, int line, String key, Kind kind, String what)
     UNKNOWN
   }
 
-  static Finding taken(ConfigMap map, String key, String what) {
+  static ImportedKey taken(ConfigMap map, String key, String what) {
     return of(map, key, Kind.TAKEN, what);
   }
 
-  static Finding idle(ConfigMap map, String key, String what) {
+  static ImportedKey idle(ConfigMap map, String key, String what) {
     return of(map, key, Kind.IDLE, what);
   }
 
-  static Finding different(ConfigMap map, String key, String what) {
+  static ImportedKey different(ConfigMap map, String key, String what) {
     return of(map, key, Kind.DIFFERENT, what);
   }
 
-  static Finding unknown(ConfigMap map, String key, String hint) {
+  static ImportedKey unknown(ConfigMap map, String key, String hint) {
     return of(map, key, Kind.UNKNOWN, "unknown key" + hint + ", left out");
   }
 
-  static Finding missing(ConfigMap map, String key, String what) {
-    return new Finding(map.at(key).file(), 0, key, Kind.TAKEN, "missing: " + what);
+  static ImportedKey missing(ConfigMap map, String key, String what) {
+    return new ImportedKey(map.at(key).file(), 0, key, Kind.TAKEN, "missing: " + what);
   }
 
   /** Something that no key alone says, and that differs. */
-  static Finding note(String about, String what) {
-    return new Finding("", 0, about, Kind.DIFFERENT, what);
+  static ImportedKey note(String about, String what) {
+    return new ImportedKey("", 0, about, Kind.DIFFERENT, what);
   }
 
-  private static Finding of(ConfigMap map, String key, Kind kind, String what) {
+  private static ImportedKey of(ConfigMap map, String key, Kind kind, String what) {
     Position at = map.at(key);
-    return new Finding(at.file(), at.line(), key, kind, what);
+    return new ImportedKey(at.file(), at.line(), key, kind, what);
   }
 }

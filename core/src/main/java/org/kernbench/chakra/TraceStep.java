@@ -14,7 +14,7 @@ import java.util.List;
  * @param root of a collective that has one, as a rank of the world; else -1
  * @param before steps that must be done before it starts
  */
-public record Step(
+public record TraceStep(
     int id,
     NodeType type,
     List<Integer> ranks,
@@ -22,7 +22,7 @@ public record Step(
     int root,
     List<Integer> before) {
   /** Copies the lists. */
-  public Step {
+  public TraceStep {
     ranks = List.copyOf(ranks);
     nodes = List.copyOf(nodes);
     before = List.copyOf(before);

@@ -1,9 +1,9 @@
 package org.kernbench.eval.benches;
 
 /** Functions in f64 that benches compare with, written down as they are defined. */
-final class Reference {
+final class ReferenceFunctions {
 
-  private Reference() {}
+  private ReferenceFunctions() {}
 
   /**
    * {@code x Φ(x)}, with the normal distribution by its series {@code 1/2 + φ(x) (x + x^3/3 +

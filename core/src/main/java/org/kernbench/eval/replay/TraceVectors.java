@@ -2,7 +2,7 @@ package org.kernbench.eval.replay;
 
 import org.kernbench.chakra.CollectiveType;
 import org.kernbench.chakra.NodeType;
-import org.kernbench.chakra.Step;
+import org.kernbench.chakra.TraceStep;
 import org.kernbench.config.UsageException;
 import org.kernbench.tensor.DType;
 
@@ -13,24 +13,24 @@ import org.kernbench.tensor.DType;
  * @param sizeIsOutput whether the bytes of an all-gather, a scatter or a reduce-scatter are those
  *     that a rank gets, not those that it gives
  */
-record Vectors(DType dtype, boolean sizeIsOutput) {
+record TraceVectors(DType dtype, boolean sizeIsOutput) {
   int elementBytes() {
     return dtype.sizeBytes();
   }
 
   /** Whether ranks only wait for each other. */
-  static boolean isEmpty(Step step) {
+  static boolean isEmpty(TraceStep step) {
     return step.type() == NodeType.COMM_COLL
         && (step.node().comm().collective() == CollectiveType.BARRIER || step.bytes() == 0);
   }
 
   /** Whether all vectors have as many elements as the trace says bytes. */
-  boolean isExact(Step step) {
+  boolean isExact(TraceStep step) {
     return isEmpty(step) || wholeElements(step) * elementBytes() == wholeBytes(step);
   }
 
   /** Elements of the whole vector, for which parts of all ranks are alike; at least one. */
-  long wholeElements(Step step) {
+  long wholeElements(TraceStep step) {
     long n = step.ranks().size();
     long elements = Math.max(1, Math.ceilDiv(wholeBytes(step), elementBytes()));
     boolean hasParts =
@@ -51,7 +51,7 @@ record Vectors(DType dtype, boolean sizeIsOutput) {
     };
   }
 
-  private long wholeBytes(Step step) {
+  private long wholeBytes(TraceStep step) {
     if (step.type() != NodeType.COMM_COLL) {
       return step.bytes();
     }

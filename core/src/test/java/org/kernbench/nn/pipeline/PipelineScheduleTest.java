@@ -19,7 +19,7 @@ import org.kernbench.nn.pipeline.ScheduleTimes.Costs;
  * Built-in schedules against the closed forms of the literature and against {@link SlowPipeline}, a
  * simulator that goes tick by tick and knows nothing but who needs what.
  */
-class ScheduleTest {
+class PipelineScheduleTest {
   private record Case(int p, int m, int v, Costs costs) {
     long f() {
       return costs.forward();
@@ -44,7 +44,7 @@ class ScheduleTest {
     return new Case(p, m, 2 + random.nextInt(3), new Costs(f, b, w, transfer));
   }
 
-  private static long took(Schedule s, Costs c) {
+  private static long took(PipelineSchedule s, Costs c) {
     long fast = ScheduleTimes.of(s, c).end();
     assertThat(fast).as("%s %s", s, c).isEqualTo(new SlowPipeline(s, c).run());
     return fast;
@@ -57,7 +57,7 @@ class ScheduleTest {
       Case c = draw(random, false, false, 0);
       long form = (c.m + c.p - 1) * c.whole();
       for (Schedules named : List.of(Schedules.GPIPE, Schedules.ONE_F_ONE_B)) {
-        Schedule s = named.of(c.p, c.m, 1);
+        PipelineSchedule s = named.of(c.p, c.m, 1);
         assertThat(took(s, c.costs)).as("%s %s", s, c).isEqualTo(form);
         for (int rank = 0; rank < c.p; rank++) {
           int held = named == Schedules.GPIPE ? c.m : Math.min(c.m, c.p - rank);
@@ -72,7 +72,7 @@ class ScheduleTest {
     Random random = new Random(2);
     for (int i = 0; i < 75; i++) {
       Case c = draw(random, true, false, 0);
-      Schedule s = Schedules.INTERLEAVED.of(c.p, c.m, c.v);
+      PipelineSchedule s = Schedules.INTERLEAVED.of(c.p, c.m, c.v);
       // in chunks: a stage's times are v chunks'
       long form = c.m * c.v * c.whole() + (c.p - 1) * c.whole();
       assertThat(took(s, c.costs)).as("%s %s", s, c).isEqualTo(form);
@@ -88,7 +88,7 @@ class ScheduleTest {
     Random random = new Random(3);
     for (int i = 0; i < 100; i++) {
       Case c = draw(random, false, true, 0);
-      Schedule s = Schedules.ZB_H1.of(c.p, c.m, 1);
+      PipelineSchedule s = Schedules.ZB_H1.of(c.p, c.m, 1);
       long bubble = (c.p - 1) * (c.f() + c.costs.input() - c.costs.weight());
       if (c.m >= c.p) {
         assertThat(took(s, c.costs)).as("%s %s", s, c).isEqualTo(c.m * c.whole() + bubble);
@@ -106,7 +106,7 @@ class ScheduleTest {
   void zbV_enoughMicrobatchesAndEqualTimes_hasNoBubbleBeyondTheWayIn() {
     for (int p = 1; p <= 8; p++) {
       for (int m = 2 * p - 1; m < 4 * p; m++) {
-        Schedule s = Schedules.ZB_V.of(p, m, 1);
+        PipelineSchedule s = Schedules.ZB_V.of(p, m, 1);
         // the last rank waits for the first microbatch, and ends that much earlier or later
         assertThat(took(s, new Costs(3, 3, 3, 0))).as("%s", s).isEqualTo(m * 18L + (p - 1) * 3L);
         for (int rank = 0; rank < p; rank++) {
@@ -124,7 +124,7 @@ class ScheduleTest {
       int m = 2 * p + 2 * random.nextInt(6);
       int w = 1 + random.nextInt(4);
       Costs c = new Costs(w, w, w, 0);
-      Schedule s = Schedules.DUALPIPE.of(p, m, 1);
+      PipelineSchedule s = Schedules.DUALPIPE.of(p, m, 1);
       long pair = c.forward() + c.input() + c.weight();
       long bubble = (p / 2 - 1) * (pair + c.input() + c.weight() - 3 * c.weight());
       // the authors overlap a pair, so that neither of the two is done before both are
@@ -145,7 +145,7 @@ class ScheduleTest {
       assertThat(took(Schedules.GPIPE.of(c.p, c.m, 1), c.costs)).as("%s", c).isEqualTo(form);
       for (Schedules named : Schedules.values()) {
         if (named != Schedules.DUALPIPE) {
-          Schedule s = named.of(c.p, c.m, named == Schedules.INTERLEAVED ? c.v : 1);
+          PipelineSchedule s = named.of(c.p, c.m, named == Schedules.INTERLEAVED ? c.v : 1);
           Costs free = new Costs(c.f(), c.costs.input(), c.costs.weight(), 0);
           assertThat(took(s, c.costs)).isGreaterThanOrEqualTo(took(s, free));
         }
@@ -156,9 +156,9 @@ class ScheduleTest {
   @ParameterizedTest
   @EnumSource(Schedules.class)
   void csv_writtenAndRead_isTheSame(Schedules named) {
-    Schedule s = named.of(4, 8, named == Schedules.INTERLEAVED ? 2 : 1);
+    PipelineSchedule s = named.of(4, 8, named == Schedules.INTERLEAVED ? 2 : 1);
     if (s.chains() == 1) {
-      Schedule again = ScheduleCsv.parse("x.csv", ScheduleCsv.write(s));
+      PipelineSchedule again = ScheduleCsv.parse("x.csv", ScheduleCsv.write(s));
       for (int rank = 0; rank < 4; rank++) {
         assertThat(again.actions(rank)).isEqualTo(s.actions(rank));
       }
@@ -245,17 +245,17 @@ class ScheduleTest {
 
   /** Tick by tick: at each, every rank that is free begins what is next if all it needs is done. */
   private static final class SlowPipeline {
-    private final Schedule schedule;
+    private final PipelineSchedule schedule;
     private final Costs costs;
     private final boolean pairs;
     private final Map<String, Long> done = new HashMap<>();
 
-    SlowPipeline(Schedule schedule, Costs costs) {
+    SlowPipeline(PipelineSchedule schedule, Costs costs) {
       this(schedule, costs, false);
     }
 
     /** With pairs: a forward pass and the whole backward pass after it end together. */
-    SlowPipeline(Schedule schedule, Costs costs, boolean pairs) {
+    SlowPipeline(PipelineSchedule schedule, Costs costs, boolean pairs) {
       this.schedule = schedule;
       this.costs = costs;
       this.pairs = pairs;

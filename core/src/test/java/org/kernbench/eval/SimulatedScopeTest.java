@@ -9,7 +9,7 @@ import org.kernbench.device.Mode;
 import org.kernbench.eval.benches.BenchRegistry;
 
 /** Results say what of a run was simulated. */
-final class ScopeTest {
+final class SimulatedScopeTest {
   private static RunResult run(String bench, RunOptions options, Map<String, String> params) {
     List<String> given =
         params.entrySet().stream().map(p -> p.getKey() + "=" + p.getValue()).toList();
@@ -21,14 +21,15 @@ final class ScopeTest {
 
   @Test
   void allPackages_areEverything() {
-    Scope scope = run("ring-scale", RunOptions.DEFAULT, RING).sim().scope();
-    assertThat(scope).isEqualTo(new Scope(8, 8, 0, 0, 0, 0, ""));
+    SimulatedScope scope = run("ring-scale", RunOptions.DEFAULT, RING).sim().scope();
+    assertThat(scope).isEqualTo(new SimulatedScope(8, 8, 0, 0, 0, 0, ""));
     assertThat(scope.text()).isEqualTo("everything");
   }
 
   @Test
   void onePackageForAll_isSaid() {
-    Scope scope = run("ring-scale", RunOptions.DEFAULT.withFolding(Folding.ON), RING).sim().scope();
+    SimulatedScope scope =
+        run("ring-scale", RunOptions.DEFAULT.withFolding(Folding.ON), RING).sim().scope();
     assertThat(scope.text()).isEqualTo("1 of 8 packages, for all");
   }
 
@@ -55,7 +56,7 @@ final class ScopeTest {
             "train-step",
             RunOptions.DEFAULT.withReuse(Reuse.AUTO).withTopology("tiny"),
             Map.of("model", "tiny-gpt", "layers", "4", "tp", "1"));
-    Scope scope = result.sim().scope();
+    SimulatedScope scope = result.sim().scope();
     assertThat(scope.simulatedLaunches()).isBetween(1L, scope.launches() - 1);
     assertThat(result.params().get("reuse"))
         .asString()
@@ -68,6 +69,6 @@ final class ScopeTest {
 
   @Test
   void runThatFailed_simulatedNothing() {
-    assertThat(Scope.nothing().text()).isEqualTo("nothing");
+    assertThat(SimulatedScope.nothing().text()).isEqualTo("nothing");
   }
 }

@@ -10,8 +10,8 @@ import org.kernbench.tensor.Shape;
  * Resolves a policy on a device. An axis of {@code n} over {@code k} parts gives the first {@code n
  * mod k} parts one element more than the others, so parts may be empty when {@code n < k}.
  */
-public final class Placement {
-  private Placement() {}
+public final class PolicyPlacement {
+  private PolicyPlacement() {}
 
   public static List<ShardSpec> resolve(String name, Shape shape, DpPolicy policy, Device device) {
     int cubes = count(name, "cubes", policy.numCubes(), device.cubes(), device);

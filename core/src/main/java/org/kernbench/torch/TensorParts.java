@@ -22,7 +22,7 @@ import org.kernbench.torch.placement.ShardCopy;
 import org.kernbench.torch.placement.ShardSpec;
 
 /** Where the elements of a tensor are: its parts, in the order of their addresses. */
-final class Parts {
+final class TensorParts {
   private final Shape shape;
   private final DType dtype;
   private final VirtualAddress address;
@@ -68,7 +68,7 @@ final class Parts {
    *
    * @param specs of all copies, in structural order
    */
-  private Parts(
+  private TensorParts(
       Shape shape, DType dtype, VirtualAddress address, List<ShardSpec> specs, List<Part> parts) {
     this.shape = shape;
     this.dtype = dtype;
@@ -83,7 +83,7 @@ final class Parts {
   }
 
   /** Takes memory for the parts of a tensor; equal ones are copies of one. */
-  static Parts allocate(
+  static TensorParts allocate(
       Memory memory, String name, Shape shape, DType dtype, List<ShardSpec> specs) {
     Map<Box, List<ShardSpec>> copies = new LinkedHashMap<>();
     specs.forEach(spec -> copies.computeIfAbsent(new Box(spec), b -> new ArrayList<>()).add(spec));
@@ -109,7 +109,7 @@ final class Parts {
         giveBack(memory, address, parts, bytes);
       }
     }
-    return new Parts(shape, dtype, address, specs, parts);
+    return new TensorParts(shape, dtype, address, specs, parts);
   }
 
   /** Gives the memory back. */
@@ -186,7 +186,7 @@ final class Parts {
   }
 
   /** The parts of a view, in boxes of its own shape. They are in order. */
-  Parts view(Machine machine, long start, Shape view) {
+  TensorParts view(Machine machine, long start, Shape view) {
     List<Part> viewed = new ArrayList<>();
     for (int i = 0, next; i < parts.size(); i = next) {
       next = behindSameHolders(i);
@@ -203,7 +203,7 @@ final class Parts {
     List<ShardSpec> all = new ArrayList<>();
     viewed.forEach(part -> all.addAll(part.copies));
     all.sort(Comparator.comparingInt(spec -> machine.peIndex(spec.place())));
-    return new Parts(view, dtype, at, all, viewed);
+    return new TensorParts(view, dtype, at, all, viewed);
   }
 
   /** The first part after the {@code i}-th that lies elsewhere. */

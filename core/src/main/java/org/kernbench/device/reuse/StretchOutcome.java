@@ -8,7 +8,7 @@ import org.kernbench.device.log.OpRows;
 import org.kernbench.device.memory.Lookups;
 
 /** What came of a stretch, or what has come of it so far, while it is noted. */
-final class Outcome {
+final class StretchOutcome {
   /** The package that it was in, see {@link Stretch#home}. */
   final int home;
 
@@ -46,7 +46,7 @@ final class Outcome {
   /** When it began. */
   private final long startPs;
 
-  Outcome(int home, long startPs) {
+  StretchOutcome(int home, long startPs) {
     this.home = home;
     this.startPs = startPs;
   }

@@ -16,7 +16,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** The options that say what a run computes and on which machine: of every command that runs. */
-final class Choices {
+final class BenchOptions {
   @Option(
       names = "--param",
       paramLabel = "name=value",
@@ -91,8 +91,10 @@ final class Choices {
     checkNotBlank("--point", point);
     if (verify && mode != Mode.FULL) {
       throw new UsageException(
-          "--verify compares all modes with mode full, so --mode cannot be given with it; leave out"
-              + " one of the two");
+          """
+          --verify compares all modes with mode full, so --mode cannot be given with it; leave \
+          out one of the two\
+          """);
     }
     Optional<Path> ccl = collectives.named().or(file::ccl);
     RunOptions all =

@@ -10,7 +10,7 @@ import java.util.function.DoubleUnaryOperator;
  * @param c nine coefficients of each part, from the constant on, in the distance from its middle in
  *     parts
  */
-record Pieces(double perUnit, double[] c) {
+record PolynomialPieces(double perUnit, double[] c) {
   private static final int TERMS = 9;
 
   /**
@@ -19,7 +19,7 @@ record Pieces(double perUnit, double[] c) {
    * @param end where the last part ends, a whole number
    * @param f finite between 0 and {@code end}; nothing else is asked
    */
-  static Pieces of(int perUnit, int end, DoubleUnaryOperator f) {
+  static PolynomialPieces of(int perUnit, int end, DoubleUnaryOperator f) {
     double[] all = new double[perUnit * end * TERMS];
     double[] u = new double[TERMS];
     double[] y = new double[TERMS];
@@ -30,7 +30,7 @@ record Pieces(double perUnit, double[] c) {
       }
       System.arraycopy(interpolated(u, y), 0, all, part * TERMS, TERMS);
     }
-    return new Pieces(perUnit, all);
+    return new PolynomialPieces(perUnit, all);
   }
 
   /** Newton's divided differences, multiplied out; y is used up. */

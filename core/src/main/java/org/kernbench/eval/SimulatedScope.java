@@ -14,7 +14,7 @@ import java.util.Locale;
  * @param simulatedLaunches of these
  * @param note what the bench says instead, if it puts its time together from simulated parts
  */
-public record Scope(
+public record SimulatedScope(
     int packages,
     int simulatedPackages,
     int points,
@@ -23,12 +23,12 @@ public record Scope(
     long simulatedLaunches,
     String note) {
   /** Every package and every launch. */
-  public static Scope everything(int packages) {
-    return new Scope(packages, packages, 0, 0, 0, 0, "");
+  public static SimulatedScope everything(int packages) {
+    return new SimulatedScope(packages, packages, 0, 0, 0, 0, "");
   }
 
   /** Of a run that ended before anything was. */
-  public static Scope nothing() {
+  public static SimulatedScope nothing() {
     return everything(0);
   }
 

@@ -15,7 +15,7 @@ import org.kernbench.nn.pipeline.Action.Kind;
  * own ({@code DualPipe}): stages {@code 0 .. depth - 1} are the first chain, {@code depth .. 2
  * depth - 1} the same parts of the model again. A microbatch goes through one chain.
  */
-public final class Schedule {
+public final class PipelineSchedule {
   private final String name;
   private final int depth;
   private final int chains;
@@ -23,7 +23,7 @@ public final class Schedule {
   private final List<Integer> rankOf;
   private final List<List<Integer>> microbatches = new ArrayList<>();
 
-  private Schedule(String name, int chains, List<List<Action>> ranks) {
+  private PipelineSchedule(String name, int chains, List<List<Action>> ranks) {
     this.name = name;
     this.chains = chains;
     this.ranks = ranks.stream().map(List::copyOf).toList();
@@ -55,19 +55,20 @@ public final class Schedule {
    * @throws LayoutException naming the action that is missing, doubled or impossible, or the cycle
    *     of actions that wait for each other
    */
-  public static Schedule of(String name, List<List<Action>> ranks) {
+  public static PipelineSchedule of(String name, List<List<Action>> ranks) {
     return of(name, 1, ranks);
   }
 
   /**
-   * The same of several chains.
+   * A schedule of several chains.
    *
    * @param chains how often the model lies on the ranks, 1 or 2
    */
-  public static Schedule of(String name, int chains, List<List<Action>> ranks) {
-    Schedule bare = new Schedule(name, chains, ranks);
+  public static PipelineSchedule of(String name, int chains, List<List<Action>> ranks) {
+    PipelineSchedule bare = new PipelineSchedule(name, chains, ranks);
     boolean hasMessages = ranks.stream().flatMap(List::stream).anyMatch(a -> a.kind().isMessage());
-    Schedule made = hasMessages ? bare : new Schedule(name, chains, bare.withMessages());
+    PipelineSchedule made =
+        hasMessages ? bare : new PipelineSchedule(name, chains, bare.withMessages());
     new ScheduleCheck(name, made.ranks).check(made);
     return made;
   }

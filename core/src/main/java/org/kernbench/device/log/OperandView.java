@@ -8,15 +8,15 @@ import org.kernbench.tensor.Shape;
  * register. The engines read operands through address generators, so a view costs nothing; what is
  * charged is the command that reads it.
  */
-public final class Layout {
+public final class OperandView {
   /** Dense, row-major: the elements in the order of their addresses. */
-  public static final Layout DENSE = new Layout(0, Shape.of(), new long[0]);
+  public static final OperandView DENSE = new OperandView(0, Shape.of(), new long[0]);
 
   private final int elementBytes;
   private final Shape extents;
   private final long[] strides;
 
-  private Layout(int elementBytes, Shape extents, long[] strides) {
+  private OperandView(int elementBytes, Shape extents, long[] strides) {
     this.elementBytes = elementBytes;
     this.extents = extents;
     this.strides = strides;
@@ -29,12 +29,12 @@ public final class Layout {
    * @param extents what the command sees, row-major
    * @param strides elements between neighbours along each axis; 0 repeats (broadcasts) an element
    */
-  public static Layout of(int elementBytes, Shape extents, long... strides) {
+  public static OperandView of(int elementBytes, Shape extents, long... strides) {
     if (strides.length != extents.rank()) {
       throw new IllegalArgumentException(
-          "layout of " + extents + " with " + strides.length + " strides; expected one per axis");
+          "view of " + extents + " with " + strides.length + " strides; expected one per axis");
     }
-    return new Layout(elementBytes, extents, strides.clone());
+    return new OperandView(elementBytes, extents, strides.clone());
   }
 
   /** Whether this is {@link #DENSE}. */

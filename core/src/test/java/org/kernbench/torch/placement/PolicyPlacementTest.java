@@ -13,19 +13,20 @@ import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.placement.DpPolicy.Split;
 
-final class PlacementTest {
+final class PolicyPlacementTest {
   private static final Device PACKAGE = new Device(1, RankLevel.SIP, new Pe(1, 0, 0), 4, 2);
 
   @Test
   void resolve_single_wholeOnTheLeadPe() {
-    List<ShardSpec> shards = Placement.resolve("x", Shape.of(3, 5), DpPolicy.single(), PACKAGE);
+    List<ShardSpec> shards =
+        PolicyPlacement.resolve("x", Shape.of(3, 5), DpPolicy.single(), PACKAGE);
     assertThat(shards).containsExactly(new ShardSpec(1, 0, 0, List.of(0, 0), Shape.of(3, 5)));
   }
 
   @Test
   void resolve_sevenColumnsOnFourPlaces_raggedAndExact() {
     DpPolicy columns = DpPolicy.of(Split.COLUMN_WISE, Split.REPLICATE).withPes(1);
-    List<ShardSpec> shards = Placement.resolve("x", Shape.of(2, 7), columns, PACKAGE);
+    List<ShardSpec> shards = PolicyPlacement.resolve("x", Shape.of(2, 7), columns, PACKAGE);
     assertThat(shards)
         .containsExactly(
             new ShardSpec(1, 0, 0, List.of(0, 0), Shape.of(2, 2)),
@@ -37,7 +38,7 @@ final class PlacementTest {
   @Test
   void resolve_cubeRowsPeColumns_blocks() {
     DpPolicy blocks = DpPolicy.of(Split.ROW_WISE, Split.COLUMN_WISE).withCubes(2).withPes(2);
-    List<ShardSpec> shards = Placement.resolve("x", Shape.of(4, 6), blocks, PACKAGE);
+    List<ShardSpec> shards = PolicyPlacement.resolve("x", Shape.of(4, 6), blocks, PACKAGE);
     assertThat(shards)
         .containsExactly(
             new ShardSpec(1, 0, 0, List.of(0, 0), Shape.of(2, 3)),
@@ -48,7 +49,8 @@ final class PlacementTest {
 
   @Test
   void resolve_fewerRowsThanPlaces_emptyShards() {
-    List<ShardSpec> shards = Placement.resolve("x", Shape.of(3, 2), DpPolicy.rowWise(), PACKAGE);
+    List<ShardSpec> shards =
+        PolicyPlacement.resolve("x", Shape.of(3, 2), DpPolicy.rowWise(), PACKAGE);
     assertThat(shards).hasSize(8);
     assertThat(shards.stream().mapToLong(s -> s.shape().elements()).sum()).isEqualTo(6);
     assertThat(shards).anyMatch(s -> s.shape().elements() == 0);
@@ -59,7 +61,8 @@ final class PlacementTest {
   @CsvSource({"1, ROW_WISE", "7, ROW_WISE", "8, COLUMN_WISE", "13, COLUMN_WISE", "0, ROW_WISE"})
   void resolve_splitOverAllPes_tilesTheTensorOnce(int extent, Split split) {
     Shape shape = Shape.of(extent, 3, extent);
-    List<ShardSpec> shards = Placement.resolve("x", shape, DpPolicy.of(split, split), PACKAGE);
+    List<ShardSpec> shards =
+        PolicyPlacement.resolve("x", shape, DpPolicy.of(split, split), PACKAGE);
     int[] holders = new int[(int) shape.elements()];
     List<Integer> extents = new ArrayList<>();
     int axis = split == Split.ROW_WISE ? 0 : 2;
@@ -85,7 +88,7 @@ final class PlacementTest {
   @Test
   void resolve_tiles_gridAsSquareAsPossible() {
     DpPolicy rows = DpPolicy.of(Split.TILED_ROW_MAJOR, Split.REPLICATE).withPes(1);
-    assertThat(Placement.resolve("x", Shape.of(4, 9, 6), rows, PACKAGE))
+    assertThat(PolicyPlacement.resolve("x", Shape.of(4, 9, 6), rows, PACKAGE))
         .containsExactly(
             new ShardSpec(1, 0, 0, List.of(0, 0, 0), Shape.of(2, 9, 3)),
             new ShardSpec(1, 1, 0, List.of(0, 0, 3), Shape.of(2, 9, 3)),
@@ -94,14 +97,14 @@ final class PlacementTest {
     DpPolicy columns = DpPolicy.of(Split.TILED_COLUMN_MAJOR, Split.REPLICATE).withPes(1);
     assertThat(DpPolicy.tiledColumnMajor())
         .isEqualTo(DpPolicy.of(Split.TILED_COLUMN_MAJOR, Split.TILED_COLUMN_MAJOR));
-    assertThat(Placement.resolve("x", Shape.of(4, 6), columns, PACKAGE))
+    assertThat(PolicyPlacement.resolve("x", Shape.of(4, 6), columns, PACKAGE))
         .containsExactly(
             new ShardSpec(1, 0, 0, List.of(0, 0), Shape.of(2, 3)),
             new ShardSpec(1, 1, 0, List.of(2, 0), Shape.of(2, 3)),
             new ShardSpec(1, 2, 0, List.of(0, 3), Shape.of(2, 3)),
             new ShardSpec(1, 3, 0, List.of(2, 3), Shape.of(2, 3)));
     // a prime number of places is one row of tiles
-    assertThat(Placement.resolve("x", Shape.of(2, 3), rows.withCubes(3), PACKAGE))
+    assertThat(PolicyPlacement.resolve("x", Shape.of(2, 3), rows.withCubes(3), PACKAGE))
         .extracting(ShardSpec::shape)
         .containsOnly(Shape.of(2, 1));
   }
@@ -117,7 +120,7 @@ final class PlacementTest {
       Shape shape = Shape.of(dims);
       for (Split cube : Split.values()) {
         for (Split pe : Split.values()) {
-          List<ShardSpec> shards = Placement.resolve("x", shape, DpPolicy.of(cube, pe), wide);
+          List<ShardSpec> shards = PolicyPlacement.resolve("x", shape, DpPolicy.of(cube, pe), wide);
           int copies = (cube == Split.REPLICATE ? 6 : 1) * (pe == Split.REPLICATE ? 8 : 1);
           int[] holders = new int[(int) shape.elements()];
           for (ShardSpec s : shards) {
@@ -147,7 +150,8 @@ final class PlacementTest {
 
   @Test
   void resolve_vectorInTiles_isAnError() {
-    assertThatThrownBy(() -> Placement.resolve("v", Shape.of(8), DpPolicy.tiledRowMajor(), PACKAGE))
+    assertThatThrownBy(
+            () -> PolicyPlacement.resolve("v", Shape.of(8), DpPolicy.tiledRowMajor(), PACKAGE))
         .isInstanceOf(SimulationException.class)
         .hasMessageContaining("tensor v: a vector cannot be divided into tiles");
   }
@@ -188,8 +192,8 @@ final class PlacementTest {
 
   @Test
   void resolve_moreCubesThanTheDeviceHas_saysWhatThereIs() {
-    assertThatThrownBy(
-            () -> Placement.resolve("w", Shape.of(8), DpPolicy.rowWise().withCubes(5), PACKAGE))
+    assertThatThrownBy(() ->
+            PolicyPlacement.resolve("w", Shape.of(8), DpPolicy.rowWise().withCubes(5), PACKAGE))
         .isInstanceOf(SimulationException.class)
         .hasMessageContaining("tensor w")
         .hasMessageContaining("5 cubes")
@@ -198,7 +202,7 @@ final class PlacementTest {
 
   @Test
   void resolve_scalarDivided_isAnError() {
-    assertThatThrownBy(() -> Placement.resolve("s", Shape.of(), DpPolicy.rowWise(), PACKAGE))
+    assertThatThrownBy(() -> PolicyPlacement.resolve("s", Shape.of(), DpPolicy.rowWise(), PACKAGE))
         .isInstanceOf(SimulationException.class)
         .hasMessageContaining("scalar");
   }

@@ -33,7 +33,7 @@ import org.kernbench.config.UserFile;
  * @param source where the numbers come from, as a template
  * @param where rows that it is for: those whose column has this text
  */
-record Mapping(
+record TableMapping(
     String bench,
     Map<String, String> params,
     Map<String, String> set,
@@ -53,8 +53,8 @@ record Mapping(
     return new Mappings(Map.of(), List.of(plainOf(headings)));
   }
 
-  private static Mapping plainOf(List<String> headings) {
-    return new Mapping(
+  private static TableMapping plainOf(List<String> headings) {
+    return new TableMapping(
         "{bench}",
         Map.of(),
         Map.of(),
@@ -92,11 +92,11 @@ record Mapping(
   }
 
   /** One mapping for all rows, or those of the list {@code cases}, with what stands beside it. */
-  private static List<Mapping> read(ConfigMap root) {
+  private static List<TableMapping> read(ConfigMap root) {
     if (!root.has("cases")) {
       return List.of(of(root, root));
     }
-    List<Mapping> cases = new ArrayList<>();
+    List<TableMapping> cases = new ArrayList<>();
     for (ConfigMap one : root.maps("cases")) {
       cases.add(of(one, root));
       one.done();
@@ -110,14 +110,14 @@ record Mapping(
    * @param one the case, or all
    * @param all the whole file
    */
-  private static Mapping of(ConfigMap one, ConfigMap all) {
+  private static TableMapping of(ConfigMap one, ConfigMap all) {
     Map<String, String> set = texts(all, "set");
     Map<String, String> params = texts(all, "params");
     if (one != all) {
       set.putAll(texts(one, "set"));
       params.putAll(texts(one, "params"));
     }
-    return new Mapping(
+    return new TableMapping(
         said(one, all, "bench"),
         params,
         set,

@@ -12,7 +12,7 @@ import org.kernbench.tensor.Shape;
  *
  * @param calls what was called, with operands by number
  */
-record Tape(List<Call> calls) {
+record CallTape(List<Call> calls) {
   /**
    * One call.
    *
@@ -24,7 +24,7 @@ record Tape(List<Call> calls) {
   record Call(String name, String line, int out, JsonObject fields) {}
 
   /** Reads {@code tape}, a list of calls, and {@code lines}, which these name by number. */
-  static Tape of(JsonObject answer) {
+  static CallTape of(JsonObject answer) {
     List<String> lines = answer.texts("lines");
     List<Call> calls = new ArrayList<>();
     for (JsonObject call : answer.objects("tape")) {
@@ -36,7 +36,7 @@ record Tape(List<Call> calls) {
       calls.add(
           new Call(call.text("c"), lines.get(line), call.has("o") ? call.whole("o") : -1, call));
     }
-    return new Tape(calls);
+    return new CallTape(calls);
   }
 
   void playOn(Player player) {

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.chakra.NodeType;
-import org.kernbench.chakra.Step;
+import org.kernbench.chakra.TraceStep;
 import org.kernbench.device.Launch;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.Shape;
@@ -26,10 +26,10 @@ import org.kernbench.torch.collective.ReduceKind;
  * <p>A rank's collectives share one pair of buffers. That orders nothing that its stream does not
  * order anyhow.
  */
-final class Replay {
-  private final List<List<Step>> byRank = new ArrayList<>();
+final class TraceReplay {
+  private final List<List<TraceStep>> byRank = new ArrayList<>();
   private final StepTimes times;
-  private final Vectors vectors;
+  private final TraceVectors vectors;
   private final long overheadPs;
   private final Map<List<Integer>, ProcessGroup> groups = new HashMap<>();
 
@@ -47,7 +47,8 @@ final class Replay {
    * @param order all steps, as they are to be launched
    * @param overheadPs what the shortest kernel takes beside the time that it lets pass
    */
-  Replay(List<Step> order, int ranks, StepTimes times, Vectors vectors, long overheadPs) {
+  TraceReplay(
+      List<TraceStep> order, int ranks, StepTimes times, TraceVectors vectors, long overheadPs) {
     this.times = times;
     this.vectors = vectors;
     this.overheadPs = overheadPs;
@@ -56,7 +57,7 @@ final class Replay {
     for (int rank = 0; rank < ranks; rank++) {
       byRank.add(new ArrayList<>());
     }
-    for (Step step : order) {
+    for (TraceStep step : order) {
       for (int rank : step.ranks()) {
         byRank.get(rank).add(step);
         if (step.type().isCommunication()) {
@@ -69,8 +70,8 @@ final class Replay {
   /** Makes the process groups; to be called by the host program before it spawns the ranks. */
   void makeGroups(Torch torch) {
     int ranks = byRank.size();
-    for (List<Step> steps : byRank) {
-      for (Step step : steps) {
+    for (List<TraceStep> steps : byRank) {
+      for (TraceStep step : steps) {
         if (step.type() == NodeType.COMM_COLL && step.ranks().size() < ranks) {
           groups.computeIfAbsent(step.ranks(), r -> torch.distributed().newGroup(r));
         }
@@ -82,7 +83,7 @@ final class Replay {
   }
 
   /** What the device did for a step; null if nothing. */
-  @Nullable Launch launch(Step step) {
+  @Nullable Launch launch(TraceStep step) {
     return launches[step.id()];
   }
 
@@ -94,7 +95,7 @@ final class Replay {
     try (Tensor in = torch.empty(Shape.of(Math.max(1, most)), vectors.dtype(), "in");
         Tensor out = torch.empty(Shape.of(Math.max(1, most)), vectors.dtype(), "out")) {
       Pe pe = in.shardSpecs().getFirst().place();
-      for (Step step : byRank.get(rank)) {
+      for (TraceStep step : byRank.get(rank)) {
         List<Launch> before = before(step);
         if (!step.type().isCommunication()) {
           compute(torch, pe, step, before);
@@ -114,7 +115,7 @@ final class Replay {
   }
 
   /** What a rank itself has to wait for before a step. */
-  private List<Launch> before(Step step) {
+  private List<Launch> before(TraceStep step) {
     List<Launch> all = new ArrayList<>();
     for (int id : step.before()) {
       Launch launch = launches[id];
@@ -127,7 +128,7 @@ final class Replay {
     return all;
   }
 
-  private void compute(Torch torch, Pe pe, Step step, List<Launch> before) {
+  private void compute(Torch torch, Pe pe, TraceStep step, List<Launch> before) {
     long ps = times.localPs(step.node());
     if (ps == 0) {
       instead.put(step.id(), before);
@@ -138,7 +139,7 @@ final class Replay {
         torch.launchAfter(step.node().name(), tl -> tl.elapse(wait), List.of(pe), before);
   }
 
-  private Work message(Torch torch, Step step, int rank, Tensor buffer) {
+  private Work message(Torch torch, TraceStep step, int rank, Tensor buffer) {
     int n = Math.toIntExact(vectors.wholeElements(step));
     Tensor part = buffer.view(0, Shape.of(n), step.node().name());
     return rank == step.ranks().get(0)
@@ -146,13 +147,13 @@ final class Replay {
         : torch.distributed().irecv(part, step.ranks().get(0));
   }
 
-  private Work collective(Step step, int rank, Tensor in, Tensor out) {
+  private Work collective(TraceStep step, int rank, Tensor in, Tensor out) {
     ProcessGroup group = groups.get(step.ranks());
     if (group == null) {
       throw new IllegalStateException("bug: no group of " + step.ranks());
     }
     String name = step.node().name();
-    if (Vectors.isEmpty(step)) { // the ranks wait for each other, without the host
+    if (TraceVectors.isEmpty(step)) { // the ranks wait for each other, without the host
       return group.allReduceAsync(in.view(0, Shape.of(1), name), ReduceKind.SUM);
     }
     int n = Math.toIntExact(vectors.wholeElements(step));
