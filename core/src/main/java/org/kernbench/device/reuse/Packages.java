@@ -10,8 +10,8 @@ import org.kernbench.machine.spec.LinkKind;
  * package have consecutive numbers, in the same order in each; so what happens in one can be told
  * of another by what is added to its numbers.
  *
- * <p>Alike are packages whose PEs and whose links inside have the same specifications. Links
- * between packages do not count: what uses one is not told of others.
+ * <p>Alike are packages whose PEs and whose links inside are equal in rate, latency and speed.
+ * Links between packages do not count: what uses one is not told of others.
  */
 final class Packages {
   /** Instead of a package: not in one alone. */
