@@ -51,7 +51,7 @@ public record Reused(
 
   private String times(String why, long times) {
     long did = reasonOperations.getOrDefault(why, 0L);
-    return String.format(
-        Locale.ROOT, did == 0 ? "%,d %s" : "%,d %s (%,d operations)", times, why, did);
+    String reason = String.format(Locale.ROOT, "%,d %s", times, why);
+    return did == 0 ? reason : reason + String.format(Locale.ROOT, " (%,d operations)", did);
   }
 }

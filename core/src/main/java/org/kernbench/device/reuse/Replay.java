@@ -91,7 +91,7 @@ final class Replay extends Stretch implements Follower {
    * Whether a launch that starts now does what the one did that is the next step, which has its
    * key; if so it has been looked up in the TLBs.
    */
-  private boolean fits(MemoLaunch launch, Started step) {
+  private boolean fits(MemoLaunch launch) {
     for (MemoPe p : launch.pes()) {
       if (!has(p)) {
         if (!p.isAllFor(launch.stream()) || pes.size() == outcome.orders.size()) {
@@ -149,7 +149,7 @@ final class Replay extends Stretch implements Follower {
 
   /** Whether the first launch does what the first of the stretch did. */
   boolean fitsFirst(MemoLaunch launch) {
-    return outcome.standsFor(home) && fits(launch, (Started) outcome.steps.getFirst());
+    return outcome.standsFor(home) && fits(launch);
   }
 
   /**
@@ -271,7 +271,7 @@ final class Replay extends Stretch implements Follower {
         && s.by() == starter
         && s.bySlot() == starterSlot
         && s.key().equals(key)
-        && fits(launch, s)) {
+        && fits(launch)) {
       add(launch, starter, starterSlot);
       for (int slot = pesBefore; slot < pes.size(); slot++) {
         pes.get(slot).mark().replay = this;
