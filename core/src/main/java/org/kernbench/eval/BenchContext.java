@@ -233,6 +233,16 @@ public final class BenchContext {
     return machine;
   }
 
+  /**
+   * The machine that the user chose, or the default one, with another value in one place; not that
+   * of the run.
+   */
+  public Machine machineWith(String override) {
+    List<String> all = new ArrayList<>(options.overrides());
+    all.add(override);
+    return inputs.machine(options.topology().orElse(DEFAULT_MACHINE), List.copyOf(all));
+  }
+
   private void checkNotUndone(String own) {
     String path = own.substring(0, own.indexOf('=') + 1);
     for (String given : options.overrides()) {

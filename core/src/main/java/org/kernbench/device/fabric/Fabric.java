@@ -10,9 +10,7 @@ import org.kernbench.device.log.TransferLog;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.Symmetry;
-import org.kernbench.machine.spec.LinkSpec;
 import org.kernbench.sim.EventHandler;
-import org.kernbench.sim.Rate;
 import org.kernbench.sim.Simulation;
 
 /**
@@ -56,11 +54,11 @@ import org.kernbench.sim.Simulation;
  * first link when it has all of it, or as much as lets it go out in one piece; and a write ends
  * when the memory has taken its last chunk.
  *
- * <p>Links, transfers and chunks are records of four or eight longs in flat arrays, and what a
- * transfer refers to (its route, who hears of it) stands in an array beside: with thousands of PEs
- * in step, the cost of an event is the number of cache lines it touches. Records are used again,
- * and the arrays grow when none is free; but for that, and for transfers between packages that run
- * apart, an event allocates nothing.
+ * <p>Links ({@link Wires}), transfers and chunks are records of four or eight longs in flat arrays,
+ * and what a transfer refers to (its route, who hears of it) stands in an array beside: with
+ * thousands of PEs in step, the cost of an event is the number of cache lines it touches. Records
+ * are used again, and the arrays grow when none is free; but for that, and for transfers between
+ * packages that run apart, an event allocates nothing.
  */
 public final class Fabric implements Interconnect, EventHandler {
   private static final int HEAD = 0;
@@ -75,20 +73,6 @@ public final class Fabric implements Interconnect, EventHandler {
 
   /** Instead of the number of a transfer: it has begun in another partition. */
   private static final int ELSEWHERE = -1;
-
-  // a link: eight longs
-  private static final int LINK_SHIFT = 3;
-  private static final int FREE_PS = 0;
-  private static final int LATENCY_PS = 1;
-  private static final int CHUNK_PS = 2;
-  private static final int BUSY_PS = 3;
-  private static final int LINK_BYTES = 4;
-  private static final int LAST_WHO = 5; // its transfer, see Ties
-  private static final int LAST_SIZE = 6; // of a chunk that is not full: they come in runs
-  private static final int LAST_SIZE_PS = 7;
-
-  /** Instead of a feeder: the port of a banked memory. */
-  private static final int BANKED = -2;
 
   // a transfer: eight longs, and two references
   private static final int TRANSFER_SHIFT = 3;
@@ -120,25 +104,8 @@ public final class Fabric implements Interconnect, EventHandler {
   private final int handler;
   private final int chunkBytesShift;
   private final int chunkBytes;
-
-  private final Rate[] rates;
-  private final long[] links;
-
-  /**
-   * By link id, the only link from which it can be entered; -1 if there are several, or a source.
-   * Apart from the records, because it is asked for before the link is entered, which is an event
-   * later as a rule: so that takes no line of the cache that is not needed yet.
-   */
-  private final int[] feeders;
-
-  /** By link id, whether a chunk goes on from it only when all of it has arrived. */
-  private final boolean[] stored;
-
-  /** By link id, whether chunks pass each other on it. */
-  private final boolean[] passing;
-
-  /** By link id, what passes before the first chunk of a transfer; empty if nothing does. */
-  private final long[] messagePs;
+  private final Wires wires;
+  private final SerialTimes serialTimes;
 
   /** By link id; empty if all are at place 0. */
   private final int[] places;
@@ -169,17 +136,14 @@ public final class Fabric implements Interconnect, EventHandler {
   /** Is told who meets whom; null if nobody asks. */
   private @Nullable Meetings meetings;
 
-  /** When a link is free that somebody has to itself, see {@link #takeAll}. */
-  private static final long TAKEN = Long.MAX_VALUE / 2;
-
-  private final Map<Integer, Long> takenFreePs = new HashMap<>();
-
   /** Hears of who meets whom on links. */
   public interface Meetings {
     /** Whether anybody wants to know who waits behind whom. */
     boolean areNoted();
 
-    /** Somebody reaches a link that was {@linkplain #takeAll taken}: it must be given back. */
+    /**
+     * Somebody reaches a link that was {@linkplain Fabric#takeAll taken}: it must be given back.
+     */
     void reachesTaken(int link);
 
     /**
@@ -196,10 +160,6 @@ public final class Fabric implements Interconnect, EventHandler {
   /** Remembers every service, if anybody wants to know. */
   private @Nullable TransferLog log;
 
-  private @Nullable Rate restRate;
-  private long restBytes;
-  private long restPs;
-
   private long[] chunks = new long[256 << CHUNK_SHIFT];
   private int chunkCount;
   private int freeChunk = -1;
@@ -211,79 +171,18 @@ public final class Fabric implements Interconnect, EventHandler {
    *     for all links
    */
   static Fabric of(Simulation sim, Machine machine, @Nullable Symmetry folded) {
-    int n = folded == null ? machine.linkCount() : folded.classes();
-    Rate[] rates = new Rate[n];
-    long[] latenciesPs = new long[n];
-    for (int i = 0; i < n; i++) {
-      LinkSpec link = machine.specOf(folded == null ? i : folded.linkOf(i));
-      rates[i] = link.rate();
-      latenciesPs[i] = link.latencyPs();
-    }
-    boolean[] stored = new boolean[n];
-    boolean[] passing = new boolean[n];
-    long[] messagePs = new long[n];
-    for (int i = 0; i < n; i++) {
-      int named = folded == null ? i : folded.linkOf(i);
-      stored[i] = machine.isStored(named);
-      passing[i] = machine.isUncontended(named);
-      messagePs[i] = machine.messagePs(named);
-    }
     HbmSlices slices = machine.hbm().isBanked() ? new HbmSlices(machine) : null;
-    return new Fabric(
-        sim,
-        machine.fabric().chunkBytes(),
-        rates,
-        latenciesPs,
-        folded == null ? machine.soleFeeders() : folded.soleFeeders(),
-        stored,
-        passing,
-        Arrays.stream(messagePs).anyMatch(ps -> ps > 0) ? messagePs : new long[0],
-        slices,
-        Ties.of(machine),
-        folded);
+    return new Fabric(sim, Wires.of(machine, folded), slices, Ties.of(machine), folded);
   }
 
-  /**
-   * Links given as a table, each with any number of feeders.
-   *
-   * @param chunkBytes a power of two
-   * @param rates by link id
-   * @param latenciesPs by link id, as many as rates
-   */
-  Fabric(Simulation sim, long chunkBytes, Rate[] rates, long[] latenciesPs) {
-    this(sim, chunkBytes, rates, latenciesPs, noFeeders(rates.length));
-  }
-
-  /**
-   * Links given as a table.
-   *
-   * @param feeders by link id: the only link from which it can be entered, -1 if there may be
-   *     others
-   */
-  Fabric(Simulation sim, long chunkBytes, Rate[] rates, long[] latenciesPs, int[] feeders) {
-    this(
-        sim,
-        chunkBytes,
-        rates,
-        latenciesPs,
-        feeders,
-        new boolean[rates.length],
-        new boolean[rates.length],
-        new long[0],
-        null,
-        Ties.ofOnePackage(),
-        null);
+  /** Links given as a table, in one package. */
+  Fabric(Simulation sim, Wires wires) {
+    this(sim, wires, null, Ties.ofOnePackage(), null);
   }
 
   private Fabric(
       Simulation sim,
-      long chunkBytes,
-      Rate[] rates,
-      long[] latenciesPs,
-      int[] feeders,
-      boolean[] stored,
-      boolean[] passing,
-      long[] messagePs,
+      Wires wires,
       @Nullable HbmSlices slices,
       Ties ties,
       @Nullable Symmetry folded) {
@@ -294,25 +193,12 @@ public final class Fabric implements Interconnect, EventHandler {
     this.places = new int[0];
     this.parts = place -> this;
     this.handler = sim.register(this);
-    this.chunkBytes = Math.toIntExact(chunkBytes);
-    this.chunkBytesShift = Long.numberOfTrailingZeros(chunkBytes);
-    this.rates = rates.clone();
-    this.links = new long[rates.length << LINK_SHIFT];
-    this.feeders = feeders.clone();
-    this.stored = stored.clone();
-    this.passing = passing.clone();
-    this.messagePs = messagePs.clone();
-    for (int i = 0; i < rates.length; i++) {
-      int at = i << LINK_SHIFT;
-      links[at + LATENCY_PS] = latenciesPs[i];
-      links[at + CHUNK_PS] = rates[i].durationPs(chunkBytes);
-      if (slices != null) {
-        if (slices.isPort(i)) {
-          this.feeders[i] = BANKED;
-        } else if (feeders[i] >= 0 && slices.isPort(feeders[i])) {
-          this.feeders[i] = -1; // the memory offers to it
-        }
-      }
+    this.wires = wires;
+    this.serialTimes = new SerialTimes(wires);
+    this.chunkBytes = wires.chunkBytes;
+    this.chunkBytesShift = wires.chunkBytesShift;
+    if (slices != null) {
+      wires.leaveToMemories(slices);
     }
   }
 
@@ -328,12 +214,8 @@ public final class Fabric implements Interconnect, EventHandler {
     this.parts = parts;
     this.chunkBytes = whole.chunkBytes;
     this.chunkBytesShift = whole.chunkBytesShift;
-    this.rates = whole.rates;
-    this.links = whole.links;
-    this.feeders = whole.feeders;
-    this.stored = whole.stored;
-    this.passing = whole.passing;
-    this.messagePs = whole.messagePs;
+    this.wires = whole.wires;
+    this.serialTimes = new SerialTimes(wires);
     this.ties = whole.ties;
     this.folded = whole.folded;
     this.handler = sim.register(this);
@@ -369,40 +251,22 @@ public final class Fabric implements Interconnect, EventHandler {
 
   /** Whether all of these links are free from now on, and nobody has them to itself. */
   public boolean areFree(int[] some) {
-    long now = sim.nowPs();
-    for (int link : some) {
-      if (links[(link << LINK_SHIFT) + FREE_PS] > now) {
-        return false;
-      }
-    }
-    return true;
+    return wires.areFree(some, sim.nowPs());
   }
 
   /** From now on nobody else can enter these links unnoticed; they are free. */
   public void takeAll(int[] some) {
-    for (int link : some) {
-      int at = (link << LINK_SHIFT) + FREE_PS;
-      takenFreePs.put(link, links[at]);
-      links[at] = TAKEN;
-    }
+    wires.takeAll(some);
   }
 
   /** Gives them back, as they were. */
   public void giveBack(int[] some) {
-    for (int link : some) {
-      links[(link << LINK_SHIFT) + FREE_PS] = Objects.requireNonNull(takenFreePs.remove(link));
-    }
+    wires.giveBack(some);
   }
 
   /** The links of a route as they are numbered here. */
   public static int[] linksOf(FabricRoute route) {
     return Arrays.copyOf(route.way, route.way.length / 2);
-  }
-
-  private static int[] noFeeders(int links) {
-    int[] none = new int[links];
-    Arrays.fill(none, -1);
-    return none;
   }
 
   @Override
@@ -443,7 +307,7 @@ public final class Fabric implements Interconnect, EventHandler {
       int sinkArg,
       boolean tellInjected,
       @Nullable MemorySpan span) {
-    if (feeders[route.way[0]] >= 0) {
+    if (wires.feeders[route.way[0]] >= 0) {
       throw new IllegalStateException(
           "bug: a route starts in the middle, at link " + route.links[0]);
     }
@@ -486,70 +350,7 @@ public final class Fabric implements Interconnect, EventHandler {
    */
   @Override
   public long serialPs(FabricRoute route, long bytes) {
-    if (route.isStored) {
-      return storedPs(route, bytes);
-    }
-    long whole = serialPs(route.narrowestServed, bytes);
-    return route.nicPs == 0
-        ? whole
-        : Math.max(serialPs(route.narrowestFromNic, bytes), whole - route.nicPs);
-  }
-
-  private long serialPs(int link, long bytes) {
-    long rest = bytes & (chunkBytes - 1);
-    long chunkPs = links[(link << LINK_SHIFT) + CHUNK_PS];
-    return (bytes >> chunkBytesShift) * chunkPs + (rest == 0 ? 0 : restPs(rates[link], rest));
-  }
-
-  /** What a link does before a chunk of a transfer enters it. */
-  private long messagePs(int link, long chunk) {
-    return chunk == 0 && messagePs.length > 0 ? messagePs[link] : 0;
-  }
-
-  /**
-   * As {@link #serialPs(FabricRoute, long)}, where a switch passes on whole chunks: chunk by chunk
-   * and link by link.
-   */
-  private long storedPs(FabricRoute route, long bytes) {
-    final int hops = route.links.length;
-    long[] free = new long[hops];
-    long offered = 0;
-    long arrived = 0;
-    for (long sent = 0; sent == 0 || sent < bytes; sent += chunkBytes) {
-      long size = Math.min(chunkBytes, bytes - sent);
-      long head = offered;
-      long tail = offered;
-      for (int hop = 0; hop < hops; hop++) {
-        int id = route.way[hop];
-        long start = Math.max(head, free[hop]) + messagePs(id, sent);
-        free[hop] = Math.max(start + rates[id].durationPs(size), tail);
-        offered = hop == 0 ? free[0] : offered;
-        tail = free[hop];
-        head = stored[id] ? tail : start;
-      }
-      arrived = tail;
-    }
-    return arrived - route.nicPs;
-  }
-
-  /** What bytes take at a rate; remembers the last, for divisions take long. */
-  private long restPs(Rate rate, long bytes) {
-    if (rate != restRate || bytes != restBytes) {
-      restRate = rate;
-      restBytes = bytes;
-      restPs = rate.durationPs(bytes);
-    }
-    return restPs;
-  }
-
-  /** What a chunk that is not full takes on a link. */
-  private long partPs(int link, long size) {
-    final int at = link << LINK_SHIFT;
-    if (links[at + LAST_SIZE] != size) {
-      links[at + LAST_SIZE] = size;
-      links[at + LAST_SIZE_PS] = rates[link].durationPs(size);
-    }
-    return links[at + LAST_SIZE_PS];
+    return serialTimes.of(route, bytes);
   }
 
   private String tooManyChunks(long bytes) {
@@ -620,11 +421,12 @@ public final class Fabric implements Interconnect, EventHandler {
   }
 
   private void head(int c) {
-    final long[] l = links;
+    final Wires w = wires;
+    final long[] l = w.records;
     if (meetings != null) {
       int link =
           way((int) chunks[(c << CHUNK_SHIFT) + TRANSFER])[(int) chunks[(c << CHUNK_SHIFT) + HOP]];
-      if (l[(link << LINK_SHIFT) + FREE_PS] == TAKEN) {
+      if (l[(link << Wires.SHIFT) + Wires.FREE_PS] == Wires.TAKEN) {
         meetings.reachesTaken(link); // which may let other chunks go before this one
       }
     }
@@ -648,23 +450,23 @@ public final class Fabric implements Interconnect, EventHandler {
     long entered = 0;
     while (true) {
       final int id = way[hop];
-      final int link = id << LINK_SHIFT;
-      final long duration = size == chunkBytes ? l[link + CHUNK_PS] : partPs(id, size);
-      final long free = l[link + FREE_PS];
-      final long before = messagePs(id, number);
-      final long start = (passing[id] ? headArrives : Math.max(headArrives, free)) + before;
+      final int link = id << Wires.SHIFT;
+      final long duration = size == chunkBytes ? l[link + Wires.CHUNK_PS] : w.partPs(id, size);
+      final long free = l[link + Wires.FREE_PS];
+      final long before = w.messagePs(id, number);
+      final long start = (w.passing[id] ? headArrives : Math.max(headArrives, free)) + before;
       final long tail = Math.max(start + duration, tailArrives);
-      l[link + FREE_PS] = Math.max(tail, free);
-      l[link + BUSY_PS] += Math.max(0, tail - Math.max(start - before, free));
-      l[link + LINK_BYTES] += size;
+      l[link + Wires.FREE_PS] = Math.max(tail, free);
+      l[link + Wires.BUSY_PS] += Math.max(0, tail - Math.max(start - before, free));
+      l[link + Wires.BYTES] += size;
       final long who = ties.who(way[hops + hop], x[transfer + ID]);
-      if (l[link + LAST_WHO] != who) {
+      if (l[link + Wires.LAST_WHO] != who) {
         noteWait(transfer, start - before - headArrives, hop);
         if (meetings != null && start - before > headArrives && meetings.areNoted()) {
-          ties.tell(meetings, ties.packageOfLink(id), l[link + LAST_WHO], who);
+          ties.tell(meetings, ties.packageOfLink(id), l[link + Wires.LAST_WHO], who);
         }
       }
-      l[link + LAST_WHO] = who;
+      l[link + Wires.LAST_WHO] = who;
       if (log != null) {
         boolean first = hop == 0 && x[transfer + AFTER_CHUNK] != READ_ON;
         int named = folded == null ? id : folded.linkOf(id);
@@ -673,16 +475,16 @@ public final class Fabric implements Interconnect, EventHandler {
       if (hop == 0) {
         entered = tail;
       }
-      final long latency = l[link + LATENCY_PS];
+      final long latency = l[link + Wires.LATENCY_PS];
       tailArrives = tail + latency;
-      headArrives = stored[id] ? tailArrives : start + latency;
+      headArrives = w.stored[id] ? tailArrives : start + latency;
       hop++;
       if (hop == hops) {
         arrives = true;
         break;
       }
       final int next = way[hop];
-      if (!isFed(next, id)) {
+      if (!w.isFed(next, id)) {
         if (!sim.holds(place(next))) {
           leaves = true;
           break;
@@ -690,7 +492,7 @@ public final class Fabric implements Interconnect, EventHandler {
         chunks[chunk + HOP] = hop;
         chunks[chunk + TAIL_PS] = tailArrives;
         final long key = key(t, way, hop, number);
-        if (feeders[next] == BANKED) {
+        if (w.feeders[next] == Wires.BANKED) {
           sim.scheduleKeyed(place(next), tailArrives, key, handler, WRITE, c);
         } else {
           sim.scheduleKeyed(place(next), headArrives, key, handler, HEAD, c);
@@ -766,16 +568,6 @@ public final class Fabric implements Interconnect, EventHandler {
     return t;
   }
 
-  /** Whether a link is entered from {@code from} only, so that its times follow from there. */
-  private boolean isFed(int link, int from) {
-    final int feeder = feeders[link];
-    if (feeder >= 0 && feeder != from) {
-      throw new IllegalStateException(
-          "bug: link " + link + " is entered from " + from + ", its only feeder is " + feeder);
-    }
-    return feeder == from;
-  }
-
   /**
    * The tail of a chunk enters the first link at {@code tailPs}: the source offers what comes next.
    */
@@ -831,7 +623,7 @@ public final class Fabric implements Interconnect, EventHandler {
     final int[] way = way(t);
     final int first = way[0];
     noteBanks(t, size);
-    long head = Math.max(banks.firstPs, banks.lastPs - rates[first].durationPs(size));
+    long head = Math.max(banks.firstPs, banks.lastPs - wires.rates[first].durationPs(size));
     head = Math.max(head, transfers[at + BANKS_PS]);
     transfers[at + BANKS_PS] = head;
     logBanks(t, c, size, sim.nowPs(), head, banks.lastPs);
@@ -861,7 +653,7 @@ public final class Fabric implements Interconnect, EventHandler {
   private void logBanks(int t, int c, long bytes, long headPs, long firstPs, long lastPs) {
     if (log != null) {
       int port = slices().port(t);
-      long latency = links[(port << LINK_SHIFT) + LATENCY_PS];
+      long latency = wires.records[(port << Wires.SHIFT) + Wires.LATENCY_PS];
       log.servedByMemory(
           t, c, port, bytes, slices().isRead(t), headPs, firstPs - latency, lastPs - latency);
     }
@@ -870,9 +662,9 @@ public final class Fabric implements Interconnect, EventHandler {
   /** Counts the bytes on the port, and blames it if the memory has kept them longest. */
   private void noteBanks(int t, long bytes) {
     final HbmSlices s = slices();
-    final int port = s.port(t) << LINK_SHIFT;
-    links[port + BUSY_PS] += rates[s.port(t)].durationPs(bytes);
-    links[port + LINK_BYTES] += bytes;
+    final int port = s.port(t) << Wires.SHIFT;
+    wires.records[port + Wires.BUSY_PS] += wires.rates[s.port(t)].durationPs(bytes);
+    wires.records[port + Wires.BYTES] += bytes;
     final int at = t << TRANSFER_SHIFT;
     long waited = s.waitedPs(t, sim.nowPs());
     if (waited > transfers[at + WORST_WAIT_PS]) {
@@ -952,11 +744,11 @@ public final class Fabric implements Interconnect, EventHandler {
 
   /** How long a link has been taken, in picoseconds, up to the last reservation. */
   long busyPs(int link) {
-    return links[(link << LINK_SHIFT) + BUSY_PS];
+    return wires.busyPs(link);
   }
 
   /** Bytes that have entered a link. */
   long bytesOn(int link) {
-    return links[(link << LINK_SHIFT) + LINK_BYTES];
+    return wires.bytesOn(link);
   }
 }

@@ -9,7 +9,6 @@ import org.kernbench.config.UsageException;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Param;
 import org.kernbench.eval.training.TrainingBench.Scope;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.bridge.BridgePlan.Direction;
 import org.kernbench.nn.layers.TransformerConfig.Style;

@@ -7,7 +7,6 @@ import java.util.Locale;
 import java.util.stream.IntStream;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.training.TrainingBench.Scope;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.machine.Machine;
 import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.optim.Zero;

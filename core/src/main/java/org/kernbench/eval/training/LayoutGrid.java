@@ -1,6 +1,5 @@
 package org.kernbench.eval.training;
 
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.optim.Zero;
 

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.kernbench.eval.training.TrainingBench.Scope;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.parallel.LayoutException;

@@ -127,29 +127,34 @@ public final class MimoBench implements Bench {
         LEVEL,
         TrainingParams.SPREAD,
         TrainingParams.DTYPE,
+        TrainingParams.GRAD_DTYPE,
+        AllReduceChoice.PARAM,
         TrainingParams.ROWS,
         Injection.PARAM);
   }
 
   /** What is run. */
-  private record Setup(
+  private record ModulesSetup(
       TwoModuleConfig model,
       TwoModuleLayout layout,
       TwoModuleTraining.Settings settings,
       List<Microbatch> data) {
     /** This setup without its mistake, on one rank in another type, from the same first values. */
-    Setup onOneRank(DType type) {
-      return new Setup(
+    ModulesSetup onOneRank(DType type) {
+      return new ModulesSetup(
           model,
           TwoModuleLayout.ONE_RANK,
-          settings.in(type).withFault(Fault.NONE).withData(DataParallel.DEFAULT),
+          settings
+              .in(type)
+              .withFault(Fault.NONE)
+              .withData(TrainingParams.onOneRank(settings.data(), type)),
           data);
     }
   }
 
   @Override
   public Outcome run(BenchContext context) {
-    Setup setup = setup(context);
+    ModulesSetup setup = setup(context);
     Machine machine = context.machine();
     TwoModuleLayout layout = setup.layout;
     RankLevel level = context.param(LEVEL);
@@ -162,7 +167,8 @@ public final class MimoBench implements Bench {
         .condition("language_layers_run", setup.model.language().layers());
     StepRecord record = new StepRecord();
     double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
-    CclConfig ccl = context.ccl(TwoModuleStep.world(level, layout.worldSize()));
+    AllReduceChoice sums =
+        new AllReduceChoice(context, machine, level, layout.worldSize(), sums(setup));
     Spread spread =
         context
             .param(TrainingParams.SPREAD)
@@ -170,23 +176,27 @@ public final class MimoBench implements Bench {
                 outcome,
                 level,
                 TrainingFlops.boundPs(machine, flops / layout.ranks(), 1),
-                by -> timePs(new TwoModuleStep.Place(machine, ccl, level, by), setup));
+                by -> timePs(new TwoModuleStep.Place(machine, sums.untried(), level, by), setup));
+    CclConfig ccl = sums.ccl(spread);
+    sums.report(outcome, spread);
     Map<String, WorkCount> work = new LinkedHashMap<>();
     int pes = new TwoModuleStep.Place(machine, ccl, level, spread).pes();
     StepBound step = new StepBound(machine, flops, layout.ranks(), pes);
+    SummedGradients summed = new SummedGradients();
     TwoModuleStep.run(
         machine,
         ccl,
         TorchOptions.DEFAULT
             .withMode(context.mode())
-            .withSimulator(context.recording())
+            .withSimulator(context.param(TrainingParams.ROWS).recording(context))
             .withSpread(spread),
         layout.worldSize(),
-        w -> train(w, setup, record, step, work),
-        torch -> report(outcome, torch, setup, step, context.param(TrainingParams.ROWS), work));
+        w -> train(w, setup, record, step, summed, work),
+        torch ->
+            report(outcome, torch, setup, step, summed, context.param(TrainingParams.ROWS), work));
     if (context.mode() != Mode.TIME) {
       DType dtype = setup.settings.dtype();
-      CclConfig one = context.ccl(TwoModuleStep.world(level, 1));
+      CclConfig one = sums.ofOneRank();
       StepRecord reference = onOneRank(machine, one, setup.onOneRank(DType.F64));
       StepRecord shadow = onOneRank(machine, one, setup.onOneRank(StepCheck.shadowType(dtype)));
       outcome.values(
@@ -197,11 +207,28 @@ public final class MimoBench implements Bench {
     return outcome;
   }
 
-  private static long timePs(TwoModuleStep.Place place, Setup s) {
+  /** Gradients of the language model's largest matrix, and its activations. */
+  private static AllReduceChoice.Sums sums(ModulesSetup s) {
+    TransformerConfig c = s.model.language();
+    RankGrid grid = s.layout.language();
+    int tp = grid.size(Dim.TP);
+    int replicas = s.layout.ranks() / tp;
+    long widest = Math.max(c.ffn(), c.vocabulary()) / tp;
+    Microbatch first = s.data.getFirst();
+    long rows = (long) first.samples() * first.sequence() / replicas;
+    return new AllReduceChoice.Sums(
+        tp,
+        replicas,
+        1,
+        widest * c.hidden() * s.settings.data().gradType().orElse(DType.F32).sizeBytes(),
+        s.layout.sequenceParallel() ? 0 : rows * c.hidden() * s.settings.dtype().sizeBytes());
+  }
+
+  private static long timePs(TwoModuleStep.Place place, ModulesSetup s) {
     return TwoModuleStep.time(place, s.model, s.layout, s.settings, s.data).ps();
   }
 
-  private static Setup setup(BenchContext context) {
+  private static ModulesSetup setup(BenchContext context) {
     TwoModuleConfig model = context.param(MODEL).config;
     int encoderLayers = context.param(ENCODER_LAYERS);
     int languageLayers = context.param(LANGUAGE_LAYERS);
@@ -217,7 +244,7 @@ public final class MimoBench implements Bench {
     check(model, layout, samples, tokens);
     Fault fault = Injection.fault(context);
     Injection.check(model, layout, fault);
-    return new Setup(
+    return new ModulesSetup(
         model,
         layout,
         TwoModuleTraining.Settings.of(context.param(TrainingParams.DTYPE))
@@ -225,7 +252,9 @@ public final class MimoBench implements Bench {
             .withMethod(TwoModuleTraining.Method.ADAMW, RATE)
             .withFault(fault)
             .withFrozen(frozen)
-            .withData(DataParallel.DEFAULT.withDistributedOptimizer(divided)),
+            .withData(
+                TrainingParams.inGradType(
+                    context, DataParallel.DEFAULT.withDistributedOptimizer(divided))),
         Microbatches.random(
             model, samples, tokens, context.param(MICROBATCHES), Microbatches.Masks.UNEVEN, 1));
   }
@@ -295,12 +324,18 @@ public final class MimoBench implements Bench {
 
   /** Trains on a rank, and records what it has at the end. */
   private static void train(
-      Worker worker, Setup s, StepRecord record, StepBound step, Map<String, WorkCount> work) {
+      Worker worker,
+      ModulesSetup s,
+      StepRecord record,
+      StepBound step,
+      SummedGradients summed,
+      Map<String, WorkCount> work) {
     TwoModuleTraining.create(worker, s.model, s.layout, s.settings)
         .ifPresent(training -> {
           try (training) {
             OptionalDouble own = training.train(s.data); // other ranks go on meanwhile
             step.changes(training.bytesRead(), training.bytesWritten());
+            summed.add(worker, List.of(training.encoderData(), training.languageData()));
             if (work.isEmpty()) {
               work.putAll(training.work()); // ranks are alike
             }
@@ -315,7 +350,7 @@ public final class MimoBench implements Bench {
   }
 
   /** Trains on one rank; also records the losses of single tokens, and where parameters begin. */
-  private static StepRecord onOneRank(Machine machine, CclConfig ccl, Setup one) {
+  private static StepRecord onOneRank(Machine machine, CclConfig ccl, ModulesSetup one) {
     StepRecord record = new StepRecord();
     TwoModuleStep.run(
         machine,
@@ -342,20 +377,23 @@ public final class MimoBench implements Bench {
     record.add(Kind.OUTPUT, name, 0, values, values.length, i -> i);
   }
 
-  private static StepCheck.Rounding rounding(Setup s) {
+  private static StepCheck.Rounding rounding(ModulesSetup s) {
     RankGrid encoder = s.layout.encoder();
     RankGrid language = s.layout.language();
-    return StepCheck.Rounding.of(
-        s.settings.dtype(),
-        Math.max(encoder.size(Dim.TP), language.size(Dim.TP)),
-        Math.max(encoder.size(Dim.CP), language.size(Dim.CP)));
+    int tp = Math.max(encoder.size(Dim.TP), language.size(Dim.TP));
+    int cp = Math.max(encoder.size(Dim.CP), language.size(Dim.CP));
+    DType dtype = s.settings.dtype();
+    return s.settings.data().gradType().isPresent()
+        ? StepCheck.Rounding.of(dtype, tp, cp, s.layout.ranks())
+        : StepCheck.Rounding.of(dtype, tp, cp);
   }
 
   private static void report(
       Outcome outcome,
       Torch torch,
-      Setup setup,
+      ModulesSetup setup,
       StepBound step,
+      SummedGradients summed,
       TrainingParams.Rows rows,
       Map<String, WorkCount> work) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
@@ -368,6 +406,7 @@ public final class MimoBench implements Bench {
     long total = torch.simulator().nowPs();
     int ranks = setup.layout.ranks();
     double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
+    summed.tell(step, ranks);
     Bounds.Bound bound = step.bound();
     CommunicationSums costs = new CommunicationSums(Communication.of(torch), ranks);
     outcome

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.kernbench.device.log.LaunchLog;
+import org.kernbench.device.log.OpLog;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
 import org.kernbench.nn.kernels.WorkCount;
@@ -12,7 +13,8 @@ import org.kernbench.nn.kernels.WorkCount;
 /**
  * What the kernels of the first rank took, those of layers that are alike together, and what they
  * could not have been below: their products at the peak of all engines of the rank, or each operand
- * read and each result written once by all slices of its HBM.
+ * read and each result written once by all slices of its HBM. Beside that, how long the engines of
+ * the busiest PE were at work: what is left of a kernel's time waited for memory or for others.
  *
  * <p>Kernels overlap, so times may add up to more than the step.
  */
@@ -20,11 +22,14 @@ final class OperationRows {
   private final Machine machine;
   private final int pes;
   private final long totalPs;
+  private final boolean complete;
   private final Map<String, Sum> sums = new LinkedHashMap<>();
 
   private static final class Sum {
     private long launches;
     private long ps;
+    private long simulated;
+    private long busyPs;
     private WorkCount work = new WorkCount(0, 0, 0);
   }
 
@@ -36,15 +41,22 @@ final class OperationRows {
    * @param totalPs of the whole run
    */
   OperationRows(
-      Machine machine, LaunchLog log, int sip, int pes, long totalPs, Map<String, WorkCount> work) {
+      Machine machine, OpLog ops, int sip, int pes, long totalPs, Map<String, WorkCount> work) {
     this.machine = machine;
     this.pes = pes;
     this.totalPs = totalPs;
+    this.complete = ops.completed() <= ops.size();
+    LaunchLog log = ops.launches();
+    BusyEngines busy = new BusyEngines(ops, sip);
     for (int i = 0; i < log.size(); i++) {
       if (log.donePs(i) != LaunchLog.NONE && log.pes(i).getFirst().sip() == sip) {
         Sum sum = sums.computeIfAbsent(alike(log.name(i)), name -> new Sum());
         sum.launches++;
         sum.ps += log.donePs(i) - log.startPs(i);
+        if (busy.ps(i).isPresent()) {
+          sum.simulated++;
+          sum.busyPs += busy.ps(i).getAsLong();
+        }
       }
     }
     work.forEach((name, one) -> {
@@ -85,6 +97,11 @@ final class OperationRows {
     row.put("bound_ns", known ? Numbers.ns(bound) : "");
     row.put("bound_kind", known ? products >= memory ? "compute" : "memory" : "");
     row.put("of_bound_pct", known && sum.ps > 0 ? Numbers.rounded(100.0 * bound / sum.ps) : "");
+    // launches that others stood for have no commands of their own
+    long engines = sum.simulated == 0 ? 0 : sum.busyPs / sum.simulated * sum.launches;
+    boolean seen = sum.simulated > 0 || complete;
+    row.put("engines_ns", seen ? Numbers.ns(engines) : "");
+    row.put("engines_pct", seen && sum.ps > 0 ? Numbers.rounded(100.0 * engines / sum.ps) : "");
     return row;
   }
 }

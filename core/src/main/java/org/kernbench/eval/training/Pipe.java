@@ -11,7 +11,6 @@ import org.kernbench.config.UnreadableException;
 import org.kernbench.config.UsageException;
 import org.kernbench.config.UserFile;
 import org.kernbench.eval.Outcome;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.optim.LossScaler;
 import org.kernbench.nn.parallel.LayoutException;

@@ -10,7 +10,6 @@ import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.training.TrainingBench.Scope;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.machine.Machine;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Mistake;

@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.eval.training.TrainingProgram.Samples;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;

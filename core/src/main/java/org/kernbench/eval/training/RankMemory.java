@@ -3,7 +3,6 @@ package org.kernbench.eval.training;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.layers.TransformerConfig.Latent;
@@ -101,9 +100,10 @@ final class RankMemory {
 
   private Need need(long elements, long activations) {
     DType type = setup.dtype();
-    long grad = type == DType.F64 ? 8 : 4;
+    long working = type == DType.F64 ? 8 : 4;
+    long grad = setup.data().gradType().map(DType::sizeBytes).orElse((int) working);
     long master = type == DType.F64 || type == DType.F32 ? 0 : 4;
-    long states = elements * (master + 2 * grad);
+    long states = elements * (master + 2 * working);
     long ranks = (long) grid.dp() * grid.cp();
     Zero zero = grid.zero();
     return new Need(

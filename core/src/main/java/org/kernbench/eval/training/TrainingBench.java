@@ -4,7 +4,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
 import org.kernbench.ccl.bounds.Bounds;
+import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
@@ -16,7 +18,6 @@ import org.kernbench.eval.Params;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.IpcqSpec;
-import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.compare.StepCheck;
 import org.kernbench.nn.compare.StepRecord;
 import org.kernbench.nn.experts.ExpertsConfig;
@@ -244,7 +245,7 @@ public final class TrainingBench implements Bench {
       all.addAll(List.of(LAYERS, VOCABULARY));
     }
     all.addAll(List.of(TP, CP, DP, SP, LEVEL, TrainingParams.SPREAD, TrainingParams.DTYPE));
-    all.addAll(List.of(OVERLAP, BUCKET, TrainingParams.ALGORITHM));
+    all.addAll(List.of(OVERLAP, BUCKET, TrainingParams.GRAD_DTYPE, AllReduceChoice.PARAM));
     if (scope != Scope.MLP) {
       all.add(CONTEXT);
     }
@@ -270,82 +271,6 @@ public final class TrainingBench implements Bench {
     return 6 * layers * (heads + mlp) * params.get(TOKENS) * params.get(BATCH);
   }
 
-  /** What is run. */
-  record Setup(
-      TransformerConfig config,
-      Scope scope,
-      int tokens,
-      int batch,
-      int tp,
-      int cp,
-      int dp,
-      boolean sp,
-      DType dtype,
-      DType first,
-      ContextExchange context,
-      DataParallel.Options data,
-      Fault fault,
-      Pipe pipe,
-      ExpertGroups.Sizes experts) {
-    int ranks() {
-      return tp * cp * dp * pipe.pp();
-    }
-
-    /** The groups of the experts, if there are any. */
-    Optional<ExpertGroups.Sizes> expertSizes() {
-      return config.experts().map(e -> experts);
-    }
-
-    /** A copy in another pipeline. */
-    Setup with(Pipe other) {
-      return with(other, fault);
-    }
-
-    /** A copy with another mistake. */
-    Setup with(Fault other) {
-      return with(pipe, other);
-    }
-
-    private Setup with(Pipe otherPipe, Fault otherFault) {
-      return new Setup(
-          config,
-          scope,
-          tokens,
-          batch,
-          tp,
-          cp,
-          dp,
-          sp,
-          dtype,
-          first,
-          context,
-          data,
-          otherFault,
-          otherPipe,
-          experts);
-    }
-
-    /** This setup without its mistake, on one rank in another type, from the same first values. */
-    Setup onOneRank(DType type) {
-      return new Setup(
-          config,
-          scope,
-          tokens,
-          batch,
-          1,
-          1,
-          1,
-          false,
-          type,
-          first,
-          context,
-          DataParallel.DEFAULT,
-          Fault.NONE,
-          pipe.onOneRank(),
-          ExpertGroups.Sizes.NONE);
-    }
-  }
-
   @Override
   public Outcome run(BenchContext context) {
     TransformerConfig config = config(context::param);
@@ -363,10 +288,12 @@ public final class TrainingBench implements Bench {
             dtype,
             dtype,
             scope == Scope.MLP ? ContextExchange.ALL_GATHER : context.param(CONTEXT).exchange,
-            new DataParallel.Options(
-                context.param(BUCKET) * 1024L,
-                context.param(OVERLAP),
-                scope == Scope.STEP ? zero(context) : Zero.NONE),
+            TrainingParams.inGradType(
+                context,
+                new DataParallel.Options(
+                    context.param(BUCKET) * 1024L,
+                    context.param(OVERLAP),
+                    scope == Scope.STEP ? zero(context) : Zero.NONE)),
             Injection.fault(context),
             scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
             scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context));
@@ -376,9 +303,12 @@ public final class TrainingBench implements Bench {
             setup, machine, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest());
     fit.check();
     check(setup);
+    new TcmFit(context, setup, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest())
+        .check(machine);
     ExpertParams.check(config, context.mode());
     Injection.check(setup);
-    CollectiveLibrary library = library(context, machine, setup);
+    AllReduceChoice sums =
+        new AllReduceChoice(context, machine, context.param(LEVEL), setup.ranks(), sums(setup));
     Outcome outcome = Outcome.on(machine);
     outcome
         .condition("ranks", setup.ranks())
@@ -391,15 +321,17 @@ public final class TrainingBench implements Bench {
                 outcome,
                 context.param(LEVEL),
                 TrainingFlops.boundPs(machine, flops(setup) / setup.ranks(), 1),
-                by -> timePs(context, machine, setup, by));
-    setup.pipe.conditions(outcome);
-    setup.config.experts().ifPresent(e -> ExpertParams.conditions(outcome, e));
+                by -> timePs(machine, setup, by, sums.untried()));
+    CollectiveLibrary library = CollectiveLibrary.open(machine, sums.ccl(spread));
+    sums.report(outcome, spread);
+    setup.pipe().conditions(outcome);
+    setup.config().experts().ifPresent(e -> ExpertParams.conditions(outcome, e));
     try (Torch torch =
         Torch.open(
             machine,
             TorchOptions.DEFAULT
                 .withMode(context.mode())
-                .withSimulator(context.recording())
+                .withSimulator(context.param(TrainingParams.ROWS).recording(context))
                 .withSpread(spread)
                 .withCollectives(library))) {
       TrainingProgram program = new TrainingProgram(setup);
@@ -411,25 +343,23 @@ public final class TrainingBench implements Bench {
       }
       report(outcome, torch, setup, program, context.param(TrainingParams.ROWS));
       if (context.mode() != Mode.TIME) {
-        values(outcome, context, machine, setup, program.record());
+        values(outcome, machine, sums.ofOneRank(), setup, program.record());
       }
     }
     return outcome;
   }
 
   /** How long it takes, without values. */
-  private static long timePs(BenchContext context, Machine machine, Setup setup, Spread spread) {
-    CollectiveLibrary library = library(context, machine, setup);
-    try (Torch torch =
-        Torch.open(
-            machine,
-            TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread).withCollectives(library))) {
-      TrainingProgram program = new TrainingProgram(setup);
-      torch.distributed().initProcessGroup(library.name());
-      torch.multiprocessing().spawn(program::body, setup.ranks());
-      torch.synchronize();
-      return torch.simulator().nowPs();
-    }
+  private static long timePs(Machine machine, Setup setup, Spread spread, CclConfig ccl) {
+    AtomicLong ps = new AtomicLong();
+    TwoModuleStep.run(
+        machine,
+        ccl,
+        TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread),
+        setup.ranks(),
+        new TrainingProgram(setup)::body,
+        torch -> ps.set(torch.simulator().nowPs()));
+    return ps.get();
   }
 
   /**
@@ -519,34 +449,50 @@ public final class TrainingBench implements Bench {
     if (!broken.isEmpty()) {
       throw new UsageException(String.join("; ", broken));
     }
-    s.pipe.check(s);
+    s.pipe().check(s);
   }
 
-  private static CollectiveLibrary library(BenchContext context, Machine machine, Setup setup) {
-    List<String> ccl = TrainingParams.allReduces(context, context.param(LEVEL), setup.ranks());
-    return CollectiveLibrary.open(machine, context.ccl(ccl));
+  /** Gradients of the largest matrix, or a bucket of smaller ones; activations of a rank. */
+  private static AllReduceChoice.Sums sums(Setup s) {
+    TransformerConfig c = s.config();
+    long widest = Math.max(c.ffn(), s.scope() == Scope.STEP ? c.vocabulary() : 0) / s.tp();
+    long largest = c.hidden() * widest * s.data().gradType().orElse(DType.F32).sizeBytes();
+    long rows = (long) s.tokens() * s.batch() / s.dp() / s.cp() / s.pipe().microbatches();
+    return new AllReduceChoice.Sums(
+        s.tp(),
+        s.cp() * s.dp(),
+        s.pipe().pp(),
+        Math.max(largest, Math.min(s.data().bucketBytes(), 4 * largest)),
+        s.sp() ? 0 : rows * c.hidden() * s.dtype().sizeBytes());
   }
 
   /** Compares everything the ranks have at the end with a run on one rank. */
   private static void values(
-      Outcome outcome, BenchContext context, Machine machine, Setup setup, StepRecord subject) {
-    StepRecord reference = onOneRank(context, machine, setup.onOneRank(DType.F64));
+      Outcome outcome, Machine machine, CclConfig ccl, Setup setup, StepRecord subject) {
+    StepRecord reference = onOneRank(machine, ccl, setup.onOneRank(DType.F64));
     StepRecord shadow =
-        onOneRank(context, machine, setup.onOneRank(StepCheck.shadowType(setup.dtype)));
-    boolean steps = setup.scope == Scope.STEP;
+        onOneRank(machine, ccl, setup.onOneRank(StepCheck.shadowType(setup.dtype())));
+    boolean steps = setup.scope() == Scope.STEP;
     outcome.values(
         StepCheck.of(
             subject,
             reference,
             shadow,
-            StepCheck.Rounding.of(setup.dtype, setup.tp, setup.cp),
+            rounding(setup),
             steps ? Optional.of(TrainingProgram.ADAM) : Optional.empty()),
         subject.hash());
   }
 
-  private static StepRecord onOneRank(BenchContext context, Machine machine, Setup one) {
+  /** Sums over replicas round where gradients have the type of values. */
+  private static StepCheck.Rounding rounding(Setup s) {
+    return s.data().gradType().isPresent()
+        ? StepCheck.Rounding.of(s.dtype(), s.tp(), s.cp(), s.cp() * s.dp())
+        : StepCheck.Rounding.of(s.dtype(), s.tp(), s.cp());
+  }
+
+  private static StepRecord onOneRank(Machine machine, CclConfig ccl, Setup one) {
     TrainingProgram program = new TrainingProgram(one);
-    CollectiveLibrary library = library(context, machine, one);
+    CollectiveLibrary library = CollectiveLibrary.open(machine, ccl);
     try (Torch torch =
         Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.VALUES).withCollectives(library))) {
       torch.distributed().initProcessGroup(library.name());
@@ -592,7 +538,7 @@ public final class TrainingBench implements Bench {
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
         .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9))
         .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
-    if (setup.pipe.lossScale() > 1) {
+    if (setup.pipe().lossScale() > 1) {
       outcome.metric("skipped", program.isSkipped());
     }
     program.experts().report(outcome);
@@ -609,11 +555,11 @@ public final class TrainingBench implements Bench {
 
   /** Multiply-adds count twice; the backward pass costs twice the forward pass. */
   private static double flops(Setup s) {
-    TransformerConfig c = s.config;
-    double tokens = (double) s.tokens * s.batch;
-    double keys = (s.tokens + 1) / 2.0; // a query sees half of them on average
+    TransformerConfig c = s.config();
+    double tokens = (double) s.tokens() * s.batch();
+    double keys = (s.tokens() + 1) / 2.0; // a query sees half of them on average
     double forward =
-        switch (s.scope) {
+        switch (s.scope()) {
           case MLP -> TrainingFlops.mlp(c, tokens);
           case BLOCK -> TrainingFlops.block(c, tokens, keys);
           case STEP ->

@@ -3,9 +3,11 @@ package org.kernbench.eval.training;
 import java.util.List;
 import java.util.Map;
 import org.kernbench.config.UsageException;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Param;
 import org.kernbench.nn.kernels.WorkCount;
+import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.placement.RankLevel;
@@ -19,18 +21,19 @@ final class TrainingParams {
           List.of(DType.BF16, DType.F16, DType.F32, DType.F64),
           "type of values");
 
+  static final Param<DType> GRAD_DTYPE =
+      Param.choice(
+          "grad_dtype",
+          DType.F32,
+          List.of(DType.F32, DType.BF16),
+          "type in which gradients add up and are summed over ranks; f32 is f64 for values in f64");
+
   static final Param<SpreadChoice> SPREAD =
       Param.choice(
           "spread",
           SpreadChoice.AUTO,
           SpreadChoice.class,
           "which PEs of it compute: all, those of its first cube, the lead, or the quickest of these");
-
-  private static final String AUTO = "auto";
-
-  static final Param<String> ALGORITHM =
-      Param.word(
-          "algorithm", "ring", "a name in ccl.yaml", "how all-reduces go, also sums of gradients");
 
   static final Param<Rows> ROWS =
       Param.choice("rows", Rows.COLLECTIVES, Rows.class, "what the table lists");
@@ -39,6 +42,9 @@ final class TrainingParams {
   enum Rows {
     COLLECTIVES("collectives"),
     OPERATIONS("operations");
+
+    /** With the moves of their chunks some 1 GB. */
+    private static final int KEPT = 1 << 22;
 
     private final String word;
 
@@ -58,12 +64,20 @@ final class TrainingParams {
         case OPERATIONS ->
             new OperationRows(
                     torch.machine(),
-                    torch.simulator().opLog().launches(),
+                    torch.simulator().opLog(),
                     0,
                     torch.mesh().size(),
                     torch.simulator().nowPs(),
                     work)
                 .rows();
+      };
+    }
+
+    /** What to record for them: operations of a whole block tell how long engines were busy. */
+    SimulatorOptions recording(BenchContext context) {
+      return switch (this) {
+        case COLLECTIVES -> context.recording();
+        case OPERATIONS -> context.recording(KEPT);
       };
     }
 
@@ -75,22 +89,36 @@ final class TrainingParams {
 
   private TrainingParams() {}
 
-  /** What to change in a configuration of collectives, so that all-reduces go as asked. */
-  static List<String> allReduces(BenchContext context, RankLevel level, int ranks) {
-    String name = context.param(ALGORITHM);
-    if (name.equals(AUTO) && level != RankLevel.PE) {
+  /**
+   * How gradients are summed, with their type.
+   *
+   * @throws UsageException if parameters have another type than gradients in bf16
+   */
+  static DataParallel.Options inGradType(BenchContext context, DataParallel.Options options) {
+    if (context.param(GRAD_DTYPE) == DType.F32) {
+      return options;
+    }
+    DType dtype = context.param(DTYPE);
+    if (dtype != context.param(GRAD_DTYPE)) {
       throw new UsageException(
           """
-          --param algorithm: got "auto", which compares algorithms on one PE of each rank, and all \
-          PEs of a %s send at once; name one, e.g. ring, ring_bidirectional, torus_both_orders or \
-          packed_trees\
+          grad_dtype is %s, dtype %s; expected grad_dtype=f32, or both %s\
           """
-              .formatted(Param.word(level)));
+              .formatted(
+                  Param.word(context.param(GRAD_DTYPE)),
+                  Param.word(dtype),
+                  Param.word(context.param(GRAD_DTYPE))));
     }
-    return List.of(
-        "defaults.algorithm=" + name,
-        "algorithms." + name + ".rank_level=" + Param.word(level),
-        "algorithms." + name + ".world_size=" + ranks);
+    return options.withGradType(dtype);
+  }
+
+  /** How one rank sums them in some type: rounding as a run of that type does. */
+  static DataParallel.Options onOneRank(DataParallel.Options options, DType type) {
+    return options
+        .gradType()
+        .filter(grad -> grad == type)
+        .map(DataParallel.DEFAULT::withGradType)
+        .orElse(DataParallel.DEFAULT);
   }
 
   static Param<RankLevel> rankLevel(RankLevel defaultValue) {

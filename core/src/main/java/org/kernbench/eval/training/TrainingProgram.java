@@ -2,16 +2,13 @@ package org.kernbench.eval.training;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
-import java.util.Set;
 import java.util.function.IntUnaryOperator;
 import org.kernbench.device.Mode;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
@@ -55,8 +52,7 @@ final class TrainingProgram {
   private long mostMoved;
   private long mostRead;
   private long mostWritten;
-  private long mostSummed;
-  private final Set<Integer> packages = new HashSet<>();
+  private final SummedGradients summed = new SummedGradients();
   private boolean readsGathered;
   private boolean skipped;
   private final List<AutoCloseable> open = new ArrayList<>();
@@ -217,24 +213,7 @@ final class TrainingProgram {
   void bound(StepBound step) {
     step.moves(mostMoved);
     step.changes(mostRead, mostWritten);
-    if (packages.size() == setup.ranks()) {
-      step.sends(mostSummed);
-    }
-  }
-
-  /** Gradients that other ranks need, or with a divided optimizer their parts of them. */
-  private void summed(Worker w, ParallelLayout layout, DataParallel data) {
-    packages.add(w.torch().mesh().pe(0).sip());
-    long bytes = 0;
-    for (Parameter p : data.parameters()) {
-      if (!p.sharding().ofExpert()) {
-        bytes += p.shape().elements() * p.gradType().sizeBytes();
-      }
-    }
-    int ranks = layout.dpCp().size();
-    boolean divided = setup.data().distributedOptimizer();
-    long sent = ranks == 1 ? 0 : divided ? bytes - Math.ceilDiv(bytes, ranks) : bytes;
-    mostSummed = Math.max(mostSummed, sent);
+    summed.tell(step, setup.ranks());
   }
 
   /** Parameters and two inputs are read, a result of their size and gradients written. */
@@ -388,7 +367,7 @@ final class TrainingProgram {
     note(w, graph, optimizer.work());
     noteExperts(w, layout, model.experts());
     changed(optimizer);
-    summed(w, layout, data);
+    summed.add(w, List.of(data));
     if (hasValues(torch)) {
       record(w, layout, at, losses, sum);
       recordStep(w, data, square);

@@ -26,11 +26,7 @@ public final class TwoModuleStep {
 
   /** What to change in a configuration for a world of some ranks; all-reduces are by ring. */
   public static List<String> world(RankLevel level, int ranks) {
-    String name = level.name().toLowerCase(java.util.Locale.ROOT);
-    return List.of(
-        "defaults.algorithm=ring",
-        "algorithms.ring.rank_level=" + name,
-        "algorithms.ring.world_size=" + ranks);
+    return AllReduceChoice.overrides("ring", level, ranks);
   }
 
   /** Runs a program on every rank. */

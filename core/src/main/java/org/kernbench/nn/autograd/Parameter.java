@@ -14,13 +14,15 @@ import org.kernbench.torch.Torch;
 
 /**
  * A tensor that training changes. It outlives graphs, and its gradient adds up over them until
- * {@link #zeroGrad}: in f64 for f64, else in f32, whatever the type of the value.
+ * {@link #zeroGrad}: in f64 for f64, else in f32, whatever the type of the value, unless {@link
+ * #addUpIn} says otherwise.
  */
 public final class Parameter extends Variable {
   private final String name;
   private final Sharding sharding;
   private final @Nullable Parameter whole;
   private boolean frozen;
+  private DType gradType;
   private @Nullable Tensor mainGrad;
   private @Nullable Supplier<Tensor> gradHome;
 
@@ -83,6 +85,7 @@ public final class Parameter extends Variable {
     this.name = name;
     this.sharding = sharding;
     this.whole = whole;
+    this.gradType = whole == null ? masterType() : whole.gradType;
   }
 
   /** A piece of this parameter that a rank's optimizer changes, in a shape of its own. */
@@ -118,7 +121,21 @@ public final class Parameter extends Variable {
 
   /** Type in which gradients add up. */
   public DType gradType() {
+    return gradType;
+  }
+
+  /** Type in which optimizers keep the parameter and what belongs to it, and norms are formed. */
+  public DType masterType() {
     return dtype() == DType.F64 ? DType.F64 : DType.F32;
+  }
+
+  /**
+   * Has gradients add up, and be summed over ranks, in another type from now on; a gradient that
+   * there is is forgotten.
+   */
+  public void addUpIn(DType type) {
+    zeroGrad();
+    gradType = type;
   }
 
   /** The sum of the gradients since {@link #zeroGrad}; empty if there was none. */

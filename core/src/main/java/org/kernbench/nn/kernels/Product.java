@@ -32,15 +32,13 @@ import org.kernbench.torch.placement.Mesh;
  * read them there. Without that, every PE would draw its operands through the links between cubes.
  */
 final class Product implements Dependent {
-  /** Tiles along each side that a PE makes at once, as the TCM has room for their sums. */
-  private static final int SIDE = 2;
-
   private final Compute compute;
   private final String name;
   private final Matrix a;
   private final Matrix b;
   private final Tensor c;
   private final boolean add;
+  private final ProductPlan plan;
   private final TileGrid grid;
   private final boolean panels;
   private final boolean turned;
@@ -73,10 +71,17 @@ final class Product implements Dependent {
         turned ? new TileGrid.Places(wide, high) : new TileGrid.Places(high, wide);
     int pes = mesh.axes().get(2).size();
     this.panels = cubes.count() > 1 && tiles(tileM, tileN) >= mesh.size();
-    this.grid =
-        panels
-            ? TileGrid.of(a.height(), b.width(), tileM, tileN, cubes, pes)
-            : TileGrid.of(a.height(), b.width(), tileM, tileN, mesh.size());
+    this.plan =
+        ProductPlan.of(
+            compute,
+            new ProductPlan.Sizes(a.height(), b.width(), a.width(), a.tensor().dtype()),
+            tileM,
+            tileN,
+            (m, n) ->
+                panels
+                    ? TileGrid.of(a.height(), b.width(), m, n, cubes, pes)
+                    : TileGrid.of(a.height(), b.width(), m, n, mesh.size()));
+    this.grid = plan.grid();
   }
 
   @Override
@@ -162,7 +167,7 @@ final class Product implements Dependent {
    */
   private void run(Tl tl, Operand left, Operand right, Rectangle tiles, double start) {
     Shard to = tl.whole(c).as(a.height(), b.width());
-    List<Rectangle> blocks = TileGrid.blocks(tiles, SIDE);
+    List<Rectangle> blocks = TileGrid.blocks(tiles, plan.side());
     int first = (int) (start * blocks.size());
     for (int i = 0; i < blocks.size(); i++) {
       new Block(tl, left, right, tiles, blocks.get((first + i) % blocks.size())).run(to);
@@ -218,7 +223,7 @@ final class Product implements Dependent {
       DType in = a.tensor().dtype();
       int k = a.width();
       int wider = Math.max(grid.tileM(), grid.tileN());
-      int step = Math.max(1, Math.min(512, compute.blockBytes() / (wider * in.sizeBytes())));
+      int step = plan.step();
       boolean begun = add || whole.isPresent() || k == 0;
       try (Scope all = tl.scope()) {
         List<@Nullable Value> sums = new ArrayList<>();
@@ -235,10 +240,9 @@ final class Product implements Dependent {
       }
     }
 
-    /** Steps of which the TCM has room for all operands: a quarter of it. */
+    /** Steps of which the TCM has room for all operands. */
     private int lastSteps(int operandBytes) {
-      long room = compute.torch().machine().pe().tcm().sizeBytes() / 4;
-      return (int) (room / ((rows.size() + columns.size()) * (long) operandBytes));
+      return (int) (plan.lastBytes() / ((rows.size() + columns.size()) * (long) operandBytes));
     }
 
     /**

@@ -153,7 +153,7 @@ public final class Checkpoint {
     if (slot.isPresent() != division.from(rank) < division.to(rank)) {
       throw isOfOthers(p);
     }
-    if (p.dtype() != p.gradType()) {
+    if (p.dtype() != p.masterType()) {
       add(OPTIMIZER + p.name() + MASTER, division, slot.map(Optimizer.Slot::master));
     }
     for (int i = 0; i < optimizer.states().size(); i++) {
@@ -164,7 +164,7 @@ public final class Checkpoint {
 
   private void add(String name, Division division, Optional<Tensor> piece) {
     Parameter p = division.parameter();
-    add(name, new Entry(p.gradType(), p.shape(), p.sharding(), piece, Optional.of(division)));
+    add(name, new Entry(p.masterType(), p.shape(), p.sharding(), piece, Optional.of(division)));
   }
 
   private void add(String name, Tensor tensor, Sharding sharding) {

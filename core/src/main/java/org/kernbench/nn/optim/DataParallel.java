@@ -19,6 +19,7 @@ import org.kernbench.nn.autograd.TwoModuleRecipe;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.parallel.ParallelLayout;
+import org.kernbench.tensor.DType;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.Tensor;
@@ -50,7 +51,7 @@ import org.kernbench.torch.Torch;
  */
 public final class DataParallel {
   /** Buckets of 4 MiB, summed beside the backward pass; whole optimizer on every rank. */
-  public static final Options DEFAULT = new Options(4 << 20, true, Zero.NONE);
+  public static final Options DEFAULT = new Options(4 << 20, true, Zero.NONE, Optional.empty());
 
   private final Torch torch;
   private final ParallelLayout layout;
@@ -73,8 +74,15 @@ public final class DataParallel {
    * @param overlap whether a bucket is summed as soon as its gradients are complete, or all after
    *     the backward pass
    * @param zero what the ranks divide
+   * @param gradType in which gradients add up and are summed; empty for that of {@link
+   *     Parameter#masterType}
    */
-  public record Options(long bucketBytes, boolean overlap, Zero zero) {
+  public record Options(long bucketBytes, boolean overlap, Zero zero, Optional<DType> gradType) {
+    /** Gradients of masters' type. */
+    public Options(long bucketBytes, boolean overlap, Zero zero) {
+      this(bucketBytes, overlap, zero, Optional.empty());
+    }
+
     /** Checks the size. */
     public Options {
       if (bucketBytes < 1) {
@@ -85,12 +93,12 @@ public final class DataParallel {
 
     /** A copy with other buckets. */
     public Options withBucketBytes(long bytes) {
-      return new Options(bytes, overlap, zero);
+      return new Options(bytes, overlap, zero, gradType);
     }
 
     /** A copy that sums beside the backward pass, or after it. */
     public Options withOverlap(boolean beside) {
-      return new Options(bucketBytes, beside, zero);
+      return new Options(bucketBytes, beside, zero, gradType);
     }
 
     /** A copy with a divided optimizer and nothing else divided, or without. */
@@ -100,7 +108,15 @@ public final class DataParallel {
 
     /** A copy that divides other things. */
     public Options with(Zero other) {
-      return new Options(bucketBytes, overlap, other);
+      return new Options(bucketBytes, overlap, other, gradType);
+    }
+
+    /**
+     * A copy whose gradients add up and are summed in a type ({@code --grad-reduce-in-bf16} of
+     * Megatron-LM for {@code BF16}): half the bytes in memory and on links for its rounding.
+     */
+    public Options withGradType(DType type) {
+      return new Options(bucketBytes, overlap, zero, Optional.of(type));
     }
 
     /** Whether each rank keeps masters and states of its part of the weights only. */
@@ -144,6 +160,7 @@ public final class DataParallel {
     this.recipe = recipe;
     this.units = new Units(torch, options.overlap);
     this.parameters = parameters.stream().filter(p -> !p.isFrozen()).toList();
+    options.gradType.ifPresent(type -> this.parameters.forEach(p -> p.addUpIn(type)));
     Map<List<Object>, List<Parameter>> alike = new LinkedHashMap<>();
     for (Parameter p : this.parameters.reversed()) {
       List<ProcessGroup> groups = recipe.gradientGroups(p, layout);
@@ -302,7 +319,7 @@ public final class DataParallel {
 
   /** As {@link GradientSync#divideByTokens}. */
   public void divideByTokens(int ownTokens) {
-    sync.divideByTokens(owned(), ownTokens, parameters.getFirst().gradType());
+    sync.divideByTokens(owned(), ownTokens, parameters.getFirst().masterType());
   }
 
   /**
@@ -310,7 +327,7 @@ public final class DataParallel {
    * the loss by.
    */
   public void divideByTokens(int ownTokens, LossScaler scaler) {
-    sync.divideByTokens(owned(), ownTokens, parameters.getFirst().gradType(), scaler.scale());
+    sync.divideByTokens(owned(), ownTokens, parameters.getFirst().masterType(), scaler.scale());
   }
 
   /**
@@ -336,7 +353,7 @@ public final class DataParallel {
    * @return the square of the norm that the gradients had, {@code [1]}; the caller closes it
    */
   public Tensor clipAndKeepNorm(double most) {
-    return sync.clip(owned(), most, parts(), parameters.getFirst().gradType());
+    return sync.clip(owned(), most, parts(), parameters.getFirst().masterType());
   }
 
   private Optional<ProcessGroup> parts() {
@@ -347,7 +364,7 @@ public final class DataParallel {
 
   /** As {@link GradientSync#total}, of the gradients that {@link #owned} parameters have. */
   Tensor total(Compute by, String name, UnaryOperator<Value> of) {
-    return sync.total(by, owned(), parts(), parameters.getFirst().gradType(), name, of);
+    return sync.total(by, owned(), parts(), parameters.getFirst().masterType(), name, of);
   }
 
   /** {@link #backward} of several models whose parameters one loss depends on. */

@@ -79,7 +79,7 @@ public final class GradientSync {
    * @param ownTokens tokens of this rank whose loss was not masked
    */
   public void divideByTokens(List<Parameter> parameters, int ownTokens) {
-    divideByTokens(parameters, ownTokens, parameters.getFirst().gradType());
+    divideByTokens(parameters, ownTokens, parameters.getFirst().masterType());
   }
 
   void divideByTokens(List<Parameter> parameters, int ownTokens, DType type) {
@@ -115,7 +115,7 @@ public final class GradientSync {
    * group count with all their parts, replicated ones once.
    */
   public void clip(List<Parameter> parameters, double most) {
-    clip(parameters, most, Optional.empty(), parameters.getFirst().gradType()).close();
+    clip(parameters, most, Optional.empty(), parameters.getFirst().masterType()).close();
   }
 
   /**

@@ -39,7 +39,7 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
     this.states = List.copyOf(states);
     this.compute = new Compute(torch, t -> t);
     for (Parameter p : parameters) {
-      DType type = p.gradType();
+      DType type = p.masterType();
       Tensor master = p.value();
       if (p.dtype() != type) {
         master = like(torch, p, ".master", type);

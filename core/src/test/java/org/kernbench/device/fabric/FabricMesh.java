@@ -88,7 +88,7 @@ public final class FabricMesh {
         traffic,
         1,
         (sim, rates, latenciesPs) ->
-            new Fabric(sim, (long) chunkFlits * FLIT_BYTES, rates, latenciesPs));
+            new Fabric(sim, FabricRig.wires((long) chunkFlits * FLIT_BYTES, rates, latenciesPs)));
   }
 
   /**

@@ -133,11 +133,18 @@ public record FabricRig(
     throw new AssertionError();
   }
 
+  /** Links each of which may be entered from any other. */
+  static Wires wires(long chunkBytes, Rate[] rates, long[] latenciesPs) {
+    int[] feeders = new int[rates.length];
+    Arrays.fill(feeders, -1);
+    return new Wires(chunkBytes, rates, latenciesPs, feeders);
+  }
+
   private Outcome run(EventQueue queue, int[] feeders) {
     List<Head> heads = new ArrayList<>();
     Simulation sim = new Simulation(new HeadRecorder(queue, heads));
     Rate[] rates = rates();
-    Fabric fabric = new Fabric(sim, chunkBytes, rates, latencyPs, feeders);
+    Fabric fabric = new Fabric(sim, new Wires(chunkBytes, rates, latencyPs, feeders));
     Long[] delivered = new Long[transfers.size()];
     Long[] injected = new Long[transfers.size()];
     Long[] wait = new Long[transfers.size()];

@@ -192,7 +192,7 @@ class FabricTest {
     };
     long[] latencies = {1, 1, 1};
     Simulation sim = new Simulation();
-    Fabric fabric = new Fabric(sim, 256, rates, latencies, new int[] {-1, -1, 0});
+    Fabric fabric = new Fabric(sim, new Wires(256, rates, latencies, new int[] {-1, -1, 0}));
     Source source =
         new Source(
             sim,
@@ -215,7 +215,7 @@ class FabricTest {
   void transfer_moreChunksThanCanBeNumbered_isRefusedWithARemedy() {
     Rate[] rates = {Rate.ofBytesPerSecond(1L << 40)};
     long[] latencies = {1};
-    Fabric fabric = new Fabric(new Simulation(), 64, rates, latencies);
+    Fabric fabric = new Fabric(new Simulation(), FabricRig.wires(64, rates, latencies));
     FabricRoute route = FabricRig.route(new int[] {0}, rates, latencies);
     Fabric.Sink sink =
         new Fabric.Sink() {
@@ -349,7 +349,7 @@ class FabricTest {
         latencies[link] = 1 + random.nextInt(10_000);
       }
       Simulation sim = new Simulation();
-      Fabric fabric = new Fabric(sim, 256, rates, latencies);
+      Fabric fabric = new Fabric(sim, FabricRig.wires(256, rates, latencies));
       List<Integer> arrived = new ArrayList<>();
       FabricRoute route = FabricRig.route(new int[] {0, 1, 2, 3}, rates, latencies);
       Source source = new Source(sim, fabric, route, random.split(), arrived, 30);

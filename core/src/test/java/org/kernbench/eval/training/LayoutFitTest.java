@@ -15,7 +15,6 @@ import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.eval.training.TrainingBench.Scope;
-import org.kernbench.eval.training.TrainingBench.Setup;
 import org.kernbench.nn.Ranks;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Parameter;

@@ -33,7 +33,7 @@ final class OperationRowsTest {
       Map<String, Map<String, Object>> rows = new HashMap<>();
       new OperationRows(
               machine,
-              torch.simulator().opLog().launches(),
+              torch.simulator().opLog(),
               0,
               1,
               torch.simulator().nowPs(),
@@ -47,8 +47,18 @@ final class OperationRowsTest {
       assertThat(((BigDecimal) rows.get("add").get("bound_ns")).doubleValue())
           .isBetween(3613.0, 3615.0);
       assertThat(rows.get("add").get("bound_kind")).isEqualTo("memory");
+      // 16 blocks of 8,192: three casts of 10 cycles and one for 64 in f32, at 2 GHz, and a sum of
+      // two operands and a result of 32 KiB through 1,024 GB/s
+      assertThat(rows.get("add").get("engines_ns"))
+          .isEqualTo(new BigDecimal(16 * (3 * (10 + 8192 / 64) / 2 + 3 * 32) + ".000"));
+      // the products, and what rounds 2 x 4 tiles of 128 x 128 sums
+      double rounding = 2 * 4 * (10 + 128 * 128 / 64) / 2.0;
+      assertThat(((BigDecimal) rows.get("matmul").get("engines_ns")).doubleValue())
+          .isBetween(8192 + rounding, 1.1 * (8192 + rounding));
       rows.values()
           .forEach(row -> {
+            double busy = ((BigDecimal) row.get("engines_pct")).doubleValue();
+            assertThat(busy).as(row.toString()).isBetween(1.0, 100.0);
             double part = ((BigDecimal) row.get("of_bound_pct")).doubleValue();
             assertThat(part).as(row.toString()).isBetween(1.0, 100.0);
           });

@@ -97,17 +97,40 @@ final class StepBoundTest {
    * in parts half of that. What else there is takes less than a thousandth.
    */
   @ParameterizedTest
-  @CsvSource({"off, 4", "on, 2"})
+  @CsvSource({"off, f32, 4", "on, f32, 2", "off, bf16, 2", "on, bf16, 1"})
   void trainStep_slowLinksBetweenPackages_isBoundByTheSumOfGradients(
-      String divided, int bytesEach) {
+      String divided, String type, int bytesEach) {
     String optimizer = "distributed_optimizer=" + divided;
+    String gradients = "grad_dtype=" + type;
     List<String> params =
-        List.of("tp=1", "sp=off", "dp=2", "rank_level=sip", "spread=lead", optimizer);
+        List.of("tp=1", "sp=off", "dp=2", "rank_level=sip", "spread=lead", optimizer, gradients);
     RunResult result = run("train-step", params, "system.links.sip_to_sip.bandwidth=10 MB/s");
     double ns = bytesEach * PARAMETERS / (3 * 0.01);
     assertThat(boundNs(result)).isBetween(ns * (1 - 1e-3), ns * (1 + 1e-2));
     assertThat(result.metrics()).containsEntry("bound_kind", "forward pass, links, then memory");
     assertThat(((BigDecimal) result.metrics().get("crit_ns")).doubleValue())
         .isGreaterThan(boundNs(result));
+  }
+
+  /** Both modules' gradients leave a package; in bf16 they are half as many bytes. */
+  @Test
+  void mimo_slowLinksBetweenPackages_isBoundByTheSumsOfGradients() {
+    double inF32 = mimoBoundNs("grad_dtype=f32");
+    double inBf16 = mimoBoundNs("grad_dtype=bf16");
+    assertThat(inBf16 / inF32).isBetween(0.499, 0.51);
+    // a frozen encoder has no gradients to sum
+    assertThat(mimoBoundNs("frozen=on")).isLessThan(0.95 * inF32);
+    // the language model's embedding and head alone: twice 96 ids of 48
+    assertThat(inF32).isGreaterThan(4 * 2 * 96 * 48 / (3 * 0.01));
+  }
+
+  private static double mimoBoundNs(String param) {
+    List<String> params =
+        List.of("encoder=tp=1,dp=2", "language=tp=1,dp=2", "rank_level=sip", "spread=lead", param);
+    RunResult result = run("mimo-train-step", params, "system.links.sip_to_sip.bandwidth=10 MB/s");
+    assertThat(result.metrics()).containsEntry("bound_kind", "forward pass, links, then memory");
+    assertThat(((BigDecimal) result.metrics().get("crit_ns")).doubleValue())
+        .isGreaterThan(boundNs(result));
+    return boundNs(result);
   }
 }

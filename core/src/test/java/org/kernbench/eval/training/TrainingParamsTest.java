@@ -33,6 +33,7 @@ class TrainingParamsTest {
         "train-step | distributed_optimizer=on | distributed_optimizer=on divides over",
         "train-step | loss_scale=dynamic | loss_scale: got \"dynamic\"; one step does not change its factor; expected the factor that it has",
         "train-step | loss_scale=0 | loss_scale: got \"0\"; expected a whole number from 1 to 16777216",
+        "train-step | grad_dtype=bf16 dtype=f32 | grad_dtype is bf16, dtype f32; expected grad_dtype=f32, or both bf16",
         "train-step | dp=4 batch=6 | batch is 6, dp 4; expected a batch that dp divides",
         "train-step | dp=2 batch=6 microbatches=2 | batch is 6, dp 2, microbatches 2; expected a batch that dp x microbatches, 4, divides",
         "train-step | tp=5 sp=off | expected",

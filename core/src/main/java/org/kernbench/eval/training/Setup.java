@@ -1,0 +1,108 @@
+package org.kernbench.eval.training;
+
+import java.util.Optional;
+import org.kernbench.eval.training.TrainingBench.Scope;
+import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.nn.optim.DataParallel;
+import org.kernbench.nn.optim.Zero;
+import org.kernbench.nn.parallel.ExpertGroups;
+import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
+import org.kernbench.tensor.DType;
+
+/** What a {@link TrainingBench} runs. */
+record Setup(
+    TransformerConfig config,
+    Scope scope,
+    int tokens,
+    int batch,
+    int tp,
+    int cp,
+    int dp,
+    boolean sp,
+    DType dtype,
+    DType first,
+    ContextExchange context,
+    DataParallel.Options data,
+    Fault fault,
+    Pipe pipe,
+    ExpertGroups.Sizes experts) {
+  int ranks() {
+    return tp * cp * dp * pipe.pp();
+  }
+
+  /** The groups of the experts, if there are any. */
+  Optional<ExpertGroups.Sizes> expertSizes() {
+    return config.experts().map(e -> experts);
+  }
+
+  /** A copy in another pipeline. */
+  Setup with(Pipe other) {
+    return with(other, fault);
+  }
+
+  /** A copy with another mistake. */
+  Setup with(Fault other) {
+    return with(pipe, other);
+  }
+
+  private Setup with(Pipe otherPipe, Fault otherFault) {
+    return new Setup(
+        config,
+        scope,
+        tokens,
+        batch,
+        tp,
+        cp,
+        dp,
+        sp,
+        dtype,
+        first,
+        context,
+        data,
+        otherFault,
+        otherPipe,
+        experts);
+  }
+
+  /** One of its blocks without mistake on fewer tokens, with at most two replicas of a sample. */
+  Setup oneBlock(int fewer) {
+    int replicas = Math.min(2, dp);
+    return new Setup(
+        config.with(1, config.vocabulary()),
+        scope == Scope.STEP ? Scope.BLOCK : scope,
+        fewer,
+        replicas,
+        tp,
+        1,
+        replicas,
+        sp,
+        dtype,
+        first,
+        context,
+        data.with(Zero.NONE),
+        Fault.NONE,
+        Pipe.NONE,
+        ExpertGroups.Sizes.NONE);
+  }
+
+  /** This setup without its mistake, on one rank in another type, from the same first values. */
+  Setup onOneRank(DType type) {
+    return new Setup(
+        config,
+        scope,
+        tokens,
+        batch,
+        1,
+        1,
+        1,
+        false,
+        type,
+        first,
+        context,
+        TrainingParams.onOneRank(data, type),
+        Fault.NONE,
+        pipe.onOneRank(),
+        ExpertGroups.Sizes.NONE);
+  }
+}

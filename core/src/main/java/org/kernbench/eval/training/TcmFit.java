@@ -1,0 +1,143 @@
+package org.kernbench.eval.training;
+
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.kernbench.config.ConfigException;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.Param;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.Spread;
+
+/**
+ * Whether the kernels of a model find room in the TCM of a PE. Where that is in doubt, one block on
+ * few tokens is simulated before the run: what a kernel has at once depends on the widths of the
+ * model, not on how many layers or tokens there are. If it cannot go on, the run is refused, with
+ * the nearest TCM on which it can (ADR 0237).
+ */
+final class TcmFit {
+  /** Queries and keys that attention has at once along each side, and that a trial has. */
+  private static final int TILE = 128;
+
+  /** Tiles of scores that attention has at once, and tiles of heads of each kind. */
+  private static final int SCORES = 6;
+
+  private static final int HEADS = 3;
+
+  /** Values as wide as a row that kernels by rows have at once, about. */
+  private static final int ROWS = 12;
+
+  /** Eighths of its size to which a TCM that is too small is enlarged, one after the other. */
+  private static final int[] LARGER = {10, 12, 16, 24, 32, 48, 64, 128, 256, 512};
+
+  private static final Pattern KERNEL = Pattern.compile("in kernel ([^\\s:]+)");
+  private static final Pattern PRODUCT = Pattern.compile("product of [^;]*bytes of TCM[^;]*");
+  private static final Pattern NEED = Pattern.compile("needs (\\d+) bytes of TCM");
+
+  private final BenchContext context;
+  private final Setup setup;
+  private final RankLevel level;
+  private final Spread spread;
+
+  TcmFit(BenchContext context, Setup setup, RankLevel level, Spread spread) {
+    this.context = context;
+    this.setup = setup;
+    this.level = level;
+    this.spread = spread;
+  }
+
+  /**
+   * Refuses a TCM on which the model's kernels cannot run.
+   *
+   * @throws UsageException with what needs how much, and the nearest TCM that is enough
+   */
+  void check(Machine machine) {
+    long size = machine.pe().tcm().sizeBytes();
+    if (mostNeeded() <= size / 2) { // message queues take at most the other half
+      return;
+    }
+    Optional<String> problem = problem(machine);
+    if (problem.isEmpty()) {
+      return;
+    }
+    for (int eighths : LARGER) {
+      long larger = size * eighths / 8 / 1024 * 1024;
+      if (larger > size && fits(larger)) {
+        throw new UsageException(
+            """
+            %s; expected a larger one: the nearest of those tried that is enough is \
+            pe.tcm.size=%s KiB\
+            """
+                .formatted(problem.get(), kib(larger)));
+      }
+    }
+    throw new UsageException(problem.get() + "; 64 times as much is not enough either");
+  }
+
+  /** What kernels may have at once, rather more than less. */
+  private long mostNeeded() {
+    TransformerConfig c = setup.config();
+    long working = Compute.working(setup.dtype()).sizeBytes();
+    long tile = Math.min(TILE, Math.max(1, setup.tokens()));
+    long scores = SCORES * tile * tile + HEADS * tile * 2L * c.headSize();
+    long rows = (long) ROWS * c.hidden();
+    return Math.max(scores, rows) * working;
+  }
+
+  private boolean fits(long tcmBytes) {
+    try {
+      return problem(context.machineWith("pe.tcm.size=" + kib(tcmBytes) + " KiB")).isEmpty();
+    } catch (ConfigException e) {
+      return false; // message queues do not fit
+    }
+  }
+
+  private static long kib(long bytes) {
+    return bytes / 1024;
+  }
+
+  /** What cannot run, if anything. */
+  private Optional<String> problem(Machine machine) {
+    Setup one = setup.oneBlock(Math.min(setup.tokens(), 2 * TILE));
+    try {
+      TwoModuleStep.run(
+          machine,
+          context.ccl(TwoModuleStep.world(level, one.ranks())),
+          TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread),
+          one.ranks(),
+          new TrainingProgram(one)::body,
+          torch -> {});
+      return Optional.empty();
+    } catch (SimulationException e) {
+      return told(String.valueOf(e.getMessage()), machine);
+    }
+  }
+
+  /** In one sentence what a report says of TCM; empty if it is about something else. */
+  private Optional<String> told(String report, Machine machine) {
+    Matcher product = PRODUCT.matcher(report);
+    if (product.find()) {
+      return Optional.of(product.group());
+    }
+    Matcher kernel = KERNEL.matcher(report);
+    Matcher need = NEED.matcher(report);
+    if (!kernel.find() || !need.find()) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        "the TCM of a PE, %s KiB, is too small for model %s in %s: kernel %s finds no room for %s B beside what it holds"
+            .formatted(
+                kib(machine.pe().tcm().sizeBytes()),
+                setup.config().name(),
+                Param.word(setup.dtype()),
+                kernel.group(1),
+                need.group(1)));
+  }
+}

@@ -1,0 +1,62 @@
+package org.kernbench.eval.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.RunResult;
+import org.kernbench.eval.Runner;
+import org.kernbench.eval.benches.BenchRegistry;
+
+/**
+ * A TCM on which a model's kernels cannot run is refused before the run, with one that is enough.
+ */
+final class TcmFitTest {
+  private static final Pattern NEAREST = Pattern.compile("pe\\.tcm\\.size=(\\d+) KiB$");
+
+  private static RunResult run(String bench, long tcmKib, String... more) {
+    List<String> params = new ArrayList<>(List.of("tp=1", "sp=off", "batch=1"));
+    params.addAll(List.of(more));
+    List<String> machine =
+        List.of("pe.tcm.size=" + tcmKib + " KiB", "ipcq.slots=2", "ipcq.slot_size=1 KiB");
+    return Runner.of("test", Progress.SILENT)
+        .run(
+            BenchRegistry.standard().find(bench),
+            RunOptions.DEFAULT.withMode(Mode.TIME).withParams(params).withOverrides(machine));
+  }
+
+  /** What the message names runs, and is no more than half as large again as what does not. */
+  @ParameterizedTest
+  @CsvSource({
+    "transformer-block, 256, '256 KiB, is too small for model gpt2-small in bf16: kernel layer.attention'",
+    "transformer-block, 64, 'attention finds no room for'",
+    "tp-mlp, 16, 'product of 128 x 768 and 768 x 3072 in bf16: tiles of one GEMM array, 64 x 64, need 25088 bytes of TCM beside message queues, a PE has 8192; expected a larger one'"
+  })
+  void run_tooSmallTcm_isRefusedWithTheNearestThatRuns(String bench, long tcmKib, String why) {
+    String[] small = {"model=gpt2-small", "tokens=128"};
+    Throwable refused = catchThrowable(() -> run(bench, tcmKib, small));
+    assertThat(refused).isInstanceOf(UsageException.class).hasMessageContaining(why);
+    Matcher nearest = NEAREST.matcher(String.valueOf(refused.getMessage()));
+    assertThat(nearest.find()).isTrue();
+    long enough = Long.parseLong(nearest.group(1));
+    assertThat(run(bench, enough, small).isOk()).isTrue();
+    assertThatThrownBy(() -> run(bench, enough / 3 * 2 / 2, small))
+        .isInstanceOf(UsageException.class);
+  }
+
+  @Test
+  void run_smallModelOnTheSameTcm_runs() {
+    assertThat(run("transformer-block", 64).isOk()).isTrue();
+  }
+}

@@ -1,0 +1,98 @@
+package org.kernbench.nn.kernels;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.device.Mode;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
+import org.kernbench.machine.SimulationException;
+import org.kernbench.nn.kernels.Compute.Matrix;
+import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
+import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.placement.Spread;
+
+/** Tiles of a product are those that the TCM has room for; whatever they are, bits are the same. */
+final class ProductPlanTest {
+  private static final int M = 300;
+  private static final int K = 395;
+  private static final int N = 203;
+
+  private static Machine machine(String tcm) {
+    return Machines.load(
+        "sip-2026", List.of("pe.tcm.size=" + tcm, "ipcq.slots=2", "ipcq.slot_size=1 KiB"));
+  }
+
+  private static double[] product(Machine machine, DType dtype, Mode mode, boolean add) {
+    TorchOptions options = TorchOptions.DEFAULT.withMode(mode).withSpread(Spread.CUBE);
+    try (Torch torch = Torch.open(machine, options)) {
+      Random random = new Random(5);
+      Tensor a = filled(torch, "a", Shape.of(M, K), dtype, random);
+      Tensor b = filled(torch, "b", Shape.of(K, N), dtype, random);
+      Tensor c = filled(torch, "c", Shape.of(M, N), dtype, random);
+      new Compute(torch, t -> t)
+          .matmulInto("product", Matrix.of(a, M, K), Matrix.of(b, K, N), c, add, false);
+      torch.synchronize();
+      return mode == Mode.TIME ? new double[0] : c.toDoubles();
+    }
+  }
+
+  private static Tensor filled(Torch torch, String name, Shape shape, DType dtype, Random random) {
+    Tensor made = Compute.spread(torch, name, shape, dtype);
+    double[] values = new double[Math.toIntExact(shape.elements())];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = dtype.round(random.nextGaussian());
+    }
+    return made.copyInPlace(values);
+  }
+
+  /** In a run with time a plan that does not fit ends in a deadlock. */
+  @ParameterizedTest
+  @CsvSource({
+    "bf16, 1 MiB, true", "bf16, 512 KiB, true", "bf16, 256 KiB, true", "bf16, 64 KiB, true",
+    "f32, 320 KiB, false", "f32, 96 KiB, true", "f64, 512 KiB, false", "f64, 192 KiB, true"
+  })
+  void matmul_smallTcm_runsAndHasTheSameBits(String type, String tcm, boolean add) {
+    DType dtype = DType.parse(type);
+    assertThat(product(machine(tcm), dtype, Mode.FULL, add))
+        .isEqualTo(product(machine("2 MiB"), dtype, Mode.VALUES, add));
+  }
+
+  /** 64 x 64 sums in f32, as many results in bf16, and a block of 256 B of each operand. */
+  @Test
+  void matmul_tcmTooSmallForOneArray_isRefusedWithWhatItNeeds() {
+    long least = 64 * 64 * (4 + 2) + 2 * 256;
+    assertThatThrownBy(() -> product(machine("16 KiB"), DType.BF16, Mode.TIME, false))
+        .isInstanceOf(SimulationException.class)
+        .hasMessageContainingAll(
+            "product of 300 x 395 and 395 x 203 in bf16",
+            "tiles of one GEMM array, 64 x 64, need " + least + " bytes",
+            "a PE has 8192",
+            "at least " + 2 * least + " B");
+  }
+
+  /** What a TCM of 2 MiB has room for: 2 x 2 tiles of 128 x 128, and 512 KiB of operands. */
+  @Test
+  void plan_wherePlentyOfRoomIs_hasLargeTiles() {
+    try (Torch torch = Torch.open(machine("2 MiB"), TorchOptions.DEFAULT)) {
+      ProductPlan plan =
+          ProductPlan.of(
+              new Compute(torch, t -> t),
+              new ProductPlan.Sizes(2048, 4096, 4096, DType.BF16),
+              128,
+              128,
+              (m, n) -> TileGrid.of(2048, 4096, m, n, 1));
+      assertThat(List.of(plan.grid().tileM(), plan.grid().tileN(), plan.side(), plan.step()))
+          .containsExactly(128, 128, 2, 128);
+      assertThat(plan.lastBytes()).isEqualTo(512 << 10);
+    }
+  }
+}
