@@ -115,6 +115,7 @@ final class ArchitectureTest {
               ROOT + "device.fabric",
               ROOT + "device.log",
               ROOT + "device.memory",
+              "machine",
               "sim")
           .because("what it notices of PEs and launches stands in its Memo interfaces (ADR 0111)");
 

@@ -10,27 +10,34 @@ import java.util.stream.Collectors;
  * @param launches that were not simulated: what had come of an equal one was written again
  * @param operations of these
  * @param simulated launches that were simulated
- * @param reasons why, and how many for each
+ * @param reasons why, and how many times each; some say why what was noted of a launch was not kept
+ * @param reasonOperations by reason, the operations of the launches that were simulated for it
  */
-public record Reused(long launches, long operations, long simulated, Map<String, Integer> reasons) {
-  /** Copies the map. */
+public record Reused(
+    long launches,
+    long operations,
+    long simulated,
+    Map<String, Long> reasons,
+    Map<String, Long> reasonOperations) {
+  /** Copies the maps. */
   public Reused {
     reasons = Map.copyOf(reasons);
+    reasonOperations = Map.copyOf(reasonOperations);
   }
 
   /**
    * For example {@code 960 of 1,024 launches (99,840 operations); 64 simulated: 60 first of their
-   * kind, ...}.
+   * kind (5,214 operations), ...}.
    */
   @Override
   public String toString() {
     String why =
         reasons.entrySet().stream()
             .sorted(
-                Map.Entry.<String, Integer>comparingByValue()
+                Map.Entry.<String, Long>comparingByValue()
                     .reversed()
                     .thenComparing(Map.Entry.comparingByKey()))
-            .map(e -> String.format(Locale.ROOT, "%,d %s", e.getValue(), e.getKey()))
+            .map(e -> times(e.getKey(), e.getValue()))
             .collect(Collectors.joining(", "));
     return String.format(
         Locale.ROOT,
@@ -40,5 +47,11 @@ public record Reused(long launches, long operations, long simulated, Map<String,
         operations,
         simulated,
         why.isEmpty() ? "" : ": " + why);
+  }
+
+  private String times(String why, long times) {
+    long did = reasonOperations.getOrDefault(why, 0L);
+    String reason = String.format(Locale.ROOT, "%,d %s", times, why);
+    return did == 0 ? reason : reason + String.format(Locale.ROOT, " (%,d operations)", did);
   }
 }

@@ -16,6 +16,7 @@ import org.kernbench.machine.Pe;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.PureKernel;
+import org.kernbench.torch.placement.Device;
 import org.kernbench.torch.placement.ShardSpec;
 
 /**
@@ -73,7 +74,17 @@ final class KernelState {
       case Class<?> c -> what.add(c);
       case Shape s -> what.add(s);
       case Pe pe -> what.add(pe);
-      case ShardSpec spec -> what.add(spec);
+      case Device device -> { // its number is not said: devices of alike packages are alike
+        what.add(device.level());
+        what.add(device.lead());
+        what.add(device.cubes());
+        what.add(device.pes());
+      }
+      case ShardSpec spec -> {
+        what.add(spec.place());
+        what.add(spec.offset());
+        what.add(spec.shape());
+      }
       case ReusableProgram.Memory memory -> memories.add(memory);
       case Optional<?> optional -> {
         what.add(Optional.class);

@@ -107,6 +107,16 @@ public final class OpRows {
   }
 
   /**
+   * The row that an operation will have, as counted for its PE; -1 if it has not ended. Asked as
+   * operations end, mostly for one of the last.
+   *
+   * @param firstOrdinal the number of the first command of the PE
+   */
+  public int rowToBe(int slot, int id, int firstOrdinal) {
+    return id >= 0 && slot < bySlot.size() ? bySlot.get(slot).rowToBe(id, firstOrdinal) : -1;
+  }
+
+  /**
    * The row of an operation of {@link #finish}, as counted for its PE; -1 for none. Not to be asked
    * after {@link #forgetIds}.
    */
@@ -128,34 +138,36 @@ public final class OpRows {
   /**
    * Writes the rows of a PE.
    *
-   * @param firstId id of the first; the others follow
+   * @param ids of the rows
    * @param firstOrdinal number of the first command
    * @param pe its index in the machine
    * @param launches ids of the launches of the stretch
+   * @param linksOn what is added to the numbers of links
    */
   public void write(
       OpLog log,
       OpTally tally,
       int slot,
-      int firstId,
+      RowIds ids,
       int firstOrdinal,
       int pe,
       int[] launches,
+      int linksOn,
       long startPs) {
     PeRows rows = bySlot.get(slot);
     for (int row = 0; row < rows.size(); row++) {
       int what = rows.kind(row);
-      int cause = rows.cause(row);
+      int link = kinds.place(what);
       log.complete(
           tally,
-          firstId + row,
+          ids.id(slot, row),
           firstOrdinal + row,
           pe,
           kinds.kind(what),
           kinds.cause(what),
-          cause < 0 ? cause : firstId + cause,
+          ids.id(slot, rows.cause(row)),
           kinds.bytes(what),
-          kinds.place(what),
+          link < 0 ? link : link + linksOn,
           kinds.line(what),
           kinds.work(what),
           launches[kinds.member(what)],
@@ -172,18 +184,18 @@ public final class OpRows {
   /**
    * Writes how the bytes moved, of all PEs.
    *
-   * @param firstIds by PE of the launch, id of its first operation
+   * @param linksOn what is added to the numbers of links
    */
-  public void writeMoves(OpLog log, int[] firstIds, long startPs) {
-    log.transfers().write(moves, row -> id(row, firstIds), startPs);
+  public void writeMoves(OpLog log, RowIds ids, int linksOn, long startPs) {
+    log.transfers().write(moves, row -> id(row, ids), linksOn, startPs);
   }
 
-  private int id(int row, int[] firstIds) {
+  private int id(int row, RowIds ids) {
     int found = Arrays.binarySearch(first, row);
     int slot = found < 0 ? -found - 2 : found;
     while (first[slot + 1] == row) { // of PEs without rows, the first that has any
       slot++;
     }
-    return firstIds[slot] + row - first[slot];
+    return ids.id(slot, row - first[slot]);
   }
 }

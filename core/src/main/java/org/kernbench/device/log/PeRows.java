@@ -59,6 +59,16 @@ final class PeRows {
     return size;
   }
 
+  /** The row that an operation will have, which has been added, mostly as one of the last. */
+  int rowToBe(int id, int firstOrdinal) {
+    for (int w = (size - 1) * INTS; w >= 0; w -= INTS) {
+      if (words[w + ID] == id) {
+        return words[w + ORDINAL] - firstOrdinal;
+      }
+    }
+    return -1;
+  }
+
   /**
    * Puts them in order.
    *

@@ -315,8 +315,9 @@ public final class TransferLog {
    *
    * @param excerpt null if it was not kept
    * @param id of the operation with a number in the excerpt
+   * @param linksOn what is added to the numbers of links
    */
-  void write(@Nullable Excerpt excerpt, IntUnaryOperator id, long startPs) {
+  void write(@Nullable Excerpt excerpt, IntUnaryOperator id, int linksOn, long startPs) {
     if (excerpt == null) {
       lacks();
       return;
@@ -356,7 +357,7 @@ public final class TransferLog {
         return;
       }
       int service = services.add();
-      int link = high(excerpt.services.get(row, LINK_PART));
+      int link = high(excerpt.services.get(row, LINK_PART)) + linksOn;
       long bytesFrom = excerpt.services.get(row, BYTES_FROM);
       services.set(
           service, LINK_PART, pack(link, firstPart + low(excerpt.services.get(row, LINK_PART))));

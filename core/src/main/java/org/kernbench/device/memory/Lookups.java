@@ -74,14 +74,17 @@ public final class Lookups {
   private int formCount;
   private boolean others;
   private long evictions;
+  private final Runnable hears;
 
   /**
    * Nothing noted yet.
    *
    * @param ranges that may be looked up; more may be added before they are
+   * @param hears is told of each access
    */
-  public Lookups(Ranges ranges) {
+  public Lookups(Ranges ranges, Runnable hears) {
     this.ranges = ranges;
+    this.hears = hears;
   }
 
   void begins(long evictionsSoFar) {
@@ -97,6 +100,7 @@ public final class Lookups {
     int number = r == null ? -1 : r.number(range);
     if (r == null || number < 0) {
       others = true;
+      hears.run();
       return;
     }
     if (size == formOf.length) {
@@ -109,6 +113,7 @@ public final class Lookups {
             (long) number << 32 | missed,
             (long) region.rows() << 32 | region.rowBytes(),
             region.strideBytes());
+    hears.run();
   }
 
   /** The number of a form; those that were met last are looked at first. */

@@ -13,8 +13,19 @@ public final class LaunchMark {
   /** The stretch that it is replayed in; null if in none. */
   @Nullable Replay replayed;
 
+  /** Why it is simulated; null if it is not, or nobody has said. */
+  Counts.@Nullable Reason simulatedFor;
+
   /** Nothing is known. */
   public LaunchMark() {}
+
+  /** An operation of it has been simulated. */
+  public void did() {
+    Counts.Reason why = simulatedFor;
+    if (why != null) {
+      why.did();
+    }
+  }
 
   /**
    * A PE has ended its part.

@@ -1,7 +1,6 @@
 package org.kernbench.device.reuse;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -11,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.kernbench.device.fabric.Fabric;
 import org.kernbench.device.memory.Lookups;
 import org.kernbench.device.memory.PageMap;
+import org.kernbench.machine.Machine;
 import org.kernbench.sim.Simulation;
 
 /**
@@ -45,6 +45,7 @@ public final class LaunchMemo implements Fabric.Meetings {
   final MemoHost host;
   final Simulation sim;
   final Fabric fabric;
+  final Packages packages;
   final Agenda agenda;
   final Outcomes outcomes = new Outcomes();
   final List<Replay> replays = new ArrayList<>();
@@ -54,8 +55,9 @@ public final class LaunchMemo implements Fabric.Meetings {
   int noting;
 
   /** Nothing is remembered yet; hears of who meets whom on links. */
-  public LaunchMemo(MemoHost host, Simulation sim, Fabric fabric) {
+  public LaunchMemo(MemoHost host, Machine machine, Simulation sim, Fabric fabric) {
     this.host = host;
+    this.packages = new Packages(machine);
     this.sim = sim;
     this.fabric = fabric;
     this.agenda = new Agenda(sim);
@@ -80,8 +82,13 @@ public final class LaunchMemo implements Fabric.Meetings {
   }
 
   /** Why, and how many for each. */
-  public Map<String, Integer> reasons() {
-    return Map.copyOf(counts.reasons);
+  public Map<String, Long> reasons() {
+    return counts.times();
+  }
+
+  /** Operations of the launches that were simulated, by reason. */
+  public Map<String, Long> operationsByReason() {
+    return counts.operationsOfThese();
   }
 
   // ---- launches ----
@@ -151,7 +158,6 @@ public final class LaunchMemo implements Fabric.Meetings {
       if (s instanceof Replay r && r.starts(launch)) {
         return true;
       }
-      counts.simulated++;
       if (s instanceof Noted n) {
         joins(n, launch);
       }
@@ -165,52 +171,58 @@ public final class LaunchMemo implements Fabric.Meetings {
     if (n.launches.size() == MOST_LAUNCHES
         || n.starter(launch) < -1
         || !launch.pes().stream().allMatch(p -> n.mayEnter(p, launch))) {
+      isSimulated(launch, "another launch on its PEs");
       n.spoil("another launch on its PEs");
       return;
     }
-    Key key = KeyWriter.keyOf(launch, host.map(), n.ranges);
+    Key key = n.keyOf(launch);
     if (key == null) {
-      n.spoil("kernels beside them that do not say what they depend on");
+      String why = "kernels beside them that do not say what they depend on";
+      isSimulated(launch, why);
+      n.spoil(why);
       return;
     }
-    counts.because("first of their kind");
+    isSimulated(launch, "first of their kind");
     n.add(launch, key, n.starter(launch), n.starterSlot(launch));
   }
 
   private boolean beginsStretch(MemoLaunch launch) {
     for (MemoPe p : launch.pes()) {
       if (!p.isAllFor(launch.stream())) {
-        return isSimulated("another launch on its PEs");
+        return isSimulated(launch, "another launch on its PEs");
       }
     }
     if (launch.dependsOn().isEmpty()) {
-      return isSimulated("kernels that do not say what they depend on");
+      return isSimulated(launch, "kernels that do not say what they depend on");
     }
+    int home = packages.of(launch.pes().stream().mapToInt(MemoPe::index).toArray());
     Lookups.Ranges ranges = new Lookups.Ranges();
-    Key key = KeyWriter.keyOf(launch, host.map(), ranges);
+    Key key = KeyWriter.keyOf(launch, host, packages, home, ranges);
     if (key == null) {
-      return isSimulated("memory that is not there any more");
+      return isSimulated(launch, "memory that is not there any more");
     }
     List<StretchOutcome> likeliestFirst = outcomes.of(key, launch.pes().getFirst().index());
     for (StretchOutcome o : likeliestFirst) {
-      Replay replay = new Replay(this, o, ranges);
+      Replay replay = new Replay(this, o, home, ranges);
       if (replay.fitsFirst(launch)) {
-        if (!fabric.areFree(o.links)) {
-          return isSimulated("links in use");
-        }
-        replay.begin(launch);
+        return replay.beginsIfFree(launch) || isSimulated(launch, "links in use");
+      }
+    }
+    StretchOutcome coming = outcomes.coming(key);
+    if (coming != null && coming.isAhead(sim.nowPs())) {
+      Replay replay = new Replay(this, coming, home, ranges);
+      if (replay.fitsFirst(launch) && replay.beginsIfFree(launch)) {
         return true;
       }
     }
     if (outcomes.hasRoom()) {
-      new Noted(this, key, ranges).add(launch, key, -1, -1);
+      new Noted(this, home, key, ranges).add(launch, key, -1, -1);
     }
-    return isSimulated(likeliestFirst.isEmpty() ? "first of their kind" : "translations");
+    return isSimulated(launch, likeliestFirst.isEmpty() ? "first of their kind" : "translations");
   }
 
-  private boolean isSimulated(String why) {
-    counts.simulated++;
-    counts.because(why);
+  private boolean isSimulated(MemoLaunch launch, String why) {
+    launch.mark().simulatedFor = counts.isSimulated(why);
     return false;
   }
 
@@ -250,7 +262,7 @@ public final class LaunchMemo implements Fabric.Meetings {
   @Override
   public void reachesTaken(int link) {
     for (Replay r : replays) {
-      if (Arrays.binarySearch(r.links(), link) >= 0) {
+      if (r.hasTaken(link)) {
         r.simulate("others on its links", false);
         return;
       }

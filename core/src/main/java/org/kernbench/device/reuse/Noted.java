@@ -5,7 +5,7 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.device.fabric.Fabric;
 import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.log.OpRows;
@@ -16,7 +16,7 @@ import org.kernbench.device.memory.PageMap;
 final class Noted extends Stretch {
   private final Key first;
   private final int firstMove;
-  private final StretchOutcome outcome = new StretchOutcome();
+  private final StretchOutcome outcome;
   private final Set<FabricRoute> routes = Collections.newSetFromMap(new IdentityHashMap<>());
 
   /** By PE, what its engines had served when the last of its launches ended there. */
@@ -27,11 +27,13 @@ final class Noted extends Stretch {
 
   private boolean isOver;
 
-  Noted(LaunchMemo memo, Key first, Lookups.Ranges ranges) {
-    super(memo, ranges);
+  Noted(LaunchMemo memo, int home, Key first, Lookups.Ranges ranges) {
+    super(memo, home, ranges);
     this.first = first;
+    this.outcome = new StretchOutcome(home, startPs);
     this.firstMove = memo.host.log().transfers().services();
     memo.noting++;
+    memo.outcomes.isComing(first, outcome);
   }
 
   boolean isOver() {
@@ -77,6 +79,7 @@ final class Noted extends Stretch {
     launch.mark().member = launches.size();
     launches.add(launch);
     running++;
+    outcome.grows();
   }
 
   private void enter(MemoPe p) {
@@ -84,7 +87,8 @@ final class Noted extends Stretch {
     pes.add(p);
     ordinals.add(p.commands());
     outcome.orders.add(Served.order(p.computeEngines(), p.streams()));
-    Lookups lookups = new Lookups(ranges);
+    int slot = p.mark().slot;
+    Lookups lookups = new Lookups(ranges, () -> outcome.accessed(slot));
     outcome.lookups.add(lookups);
     servedAtEnd.add(List.of());
     p.mmu().noteIn(lookups);
@@ -96,12 +100,14 @@ final class Noted extends Stretch {
     if (!isOver) {
       memo.counts.because(why);
       leave();
+      outcome.ends(false);
     }
   }
 
   private void leave() {
     isOver = true;
     memo.noting--;
+    memo.outcomes.hasCome(first, outcome);
     pes.forEach(this::leave);
     for (MemoLaunch launch : launches) {
       launch.mark().noted = null;
@@ -130,7 +136,15 @@ final class Noted extends Stretch {
   }
 
   void uses(FabricRoute route) {
-    routes.add(route);
+    if (routes.add(route)) {
+      int before = outcome.linkCount();
+      for (int link : Fabric.linksOf(route)) {
+        outcome.uses(link, memo.packages);
+      }
+      if (outcome.linkCount() > before) {
+        outcome.grows();
+      }
+    }
   }
 
   /** A PE has ended its part of a launch. */
@@ -150,9 +164,9 @@ final class Noted extends Stretch {
             slot,
             memo.sim.nowPs() - startPs,
             endPs - startPs,
-            lastOp,
+            outcome.rows.rowToBe(slot, lastOp, ordinals.get(slot)),
             donePs - startPs,
-            lastSeen,
+            outcome.rows.rowToBe(slot, lastSeen, ordinals.get(slot)),
             staysShared(p, launch.stream(), leavesNothing)));
     if (p.isAllFor(launch.stream())) {
       servedAtEnd.set(slot, Served.of(p.computeEngines(), p.streams()));
@@ -160,41 +174,48 @@ final class Noted extends Stretch {
     }
     if (isLast) {
       running--;
-      if (running == 0) {
-        keep();
-      }
+    }
+    if (running == 0) {
+      keep();
+    } else {
+      outcome.grows();
     }
   }
 
   private void keep() {
     leave();
+    String obstacle = obstacle();
+    if (obstacle == null) {
+      finish();
+      memo.outcomes.keep(first, outcome);
+      if (!memo.host.log().transfers().isComplete()) {
+        memo.outcomes.forgetMoves();
+      }
+      memo.outcomes.follows(pes.getFirst().index(), outcome);
+    } else {
+      memo.counts.because(obstacle);
+    }
+    outcome.ends(obstacle == null);
+  }
+
+  /** Why it cannot stand for others; null if it can. */
+  private @Nullable String obstacle() {
     for (Lookups l : outcome.lookups) {
       l.close();
       if (l.hasOthers()) {
-        memo.counts.because("memory of others");
-        return;
+        return "memory of others";
       }
       if (l.evicted() && touched) {
-        memo.counts.because("translations changed");
-        return;
+        return "translations changed";
       }
     }
     int[] firsts = ordinals.stream().mapToInt(Integer::intValue).toArray();
-    if (!outcome.rows.finish(firsts, startPs, memo.host.log(), firstMove)) {
-      memo.counts.because("causes elsewhere");
-      return;
-    }
-    finish();
-    outcome.rows.forgetIds();
-    memo.outcomes.keep(first, outcome);
-    if (!memo.host.log().transfers().isComplete()) {
-      memo.outcomes.forgetMoves();
-    }
-    memo.outcomes.follows(pes.getFirst().index(), outcome);
+    return outcome.rows.finish(firsts, startPs, memo.host.log(), firstMove)
+        ? null
+        : "causes elsewhere";
   }
 
   private void finish() {
-    outcome.steps.replaceAll(step -> step instanceof Ended e ? byRow(e) : step);
     for (int slot = 0; slot < servedAtEnd.size(); slot++) {
       List<Served> engines = new ArrayList<>();
       for (Served s : servedAtEnd.get(slot)) {
@@ -202,24 +223,6 @@ final class Noted extends Stretch {
       }
       outcome.served.add(engines);
     }
-    TreeSet<Integer> links = new TreeSet<>();
-    for (FabricRoute route : routes) {
-      for (int link : Fabric.linksOf(route)) {
-        links.add(link);
-      }
-    }
-    outcome.links = links.stream().mapToInt(Integer::intValue).toArray();
-  }
-
-  private Step byRow(Ended e) {
-    return new Ended(
-        e.member(),
-        e.slot(),
-        e.atPs(),
-        e.endPs(),
-        outcome.rows.indexIn(e.slot(), e.lastOp()),
-        e.donePs(),
-        outcome.rows.indexIn(e.slot(), e.lastSeen()),
-        e.shared());
+    outcome.rows.forgetIds();
   }
 }

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
+import org.jspecify.annotations.Nullable;
 
 /** Which outcomes are kept, for which keys, and which of several is the likeliest. */
 final class Outcomes {
@@ -25,6 +26,9 @@ final class Outcomes {
   private static final int HISTORY = 6;
 
   private final Map<Key, List<StretchOutcome>> known = new HashMap<>();
+
+  /** What is being noted of stretches under way, by the key of the first launch. */
+  private final Map<Key, StretchOutcome> coming = new HashMap<>();
 
   /** By the index of its first PE, the latest outcomes of stretches, the last of them last. */
   private final Map<Integer, List<StretchOutcome>> latest = new HashMap<>();
@@ -62,6 +66,21 @@ final class Outcomes {
     ordered.remove(likeliest);
     ordered.addFirst(likeliest);
     return ordered;
+  }
+
+  /** A stretch is noted from now on. */
+  void isComing(Key key, StretchOutcome outcome) {
+    coming.put(key, outcome);
+  }
+
+  /** It is noted no longer. */
+  void hasCome(Key key, StretchOutcome outcome) {
+    coming.remove(key, outcome);
+  }
+
+  /** What is being noted of a stretch under way that began with a key; null if there is none. */
+  @Nullable StretchOutcome coming(Key key) {
+    return coming.get(key);
   }
 
   /** What came after what, in stretches that begin on a PE, for the next time. */

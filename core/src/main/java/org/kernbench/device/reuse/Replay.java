@@ -1,17 +1,42 @@
 package org.kernbench.device.reuse;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.RowIds;
 import org.kernbench.device.memory.Lookups;
 import org.kernbench.device.memory.Mmu;
 import org.kernbench.device.memory.PageMap;
 
-/** A stretch that is replayed. */
-final class Replay extends Stretch {
+/**
+ * A stretch that is replayed: nothing of it happens but its ends, as they came in another.
+ *
+ * <p>The other may still be under way, in another package that does the same at the same time or
+ * began earlier: then this one follows it. Whatever comes of the other, a step, a link that it uses
+ * for the first time, accesses that it looks up, this one takes up in the same picosecond, after
+ * the event that brought it, and is simulated after all if it cannot do likewise, or if the other
+ * turns out to stand for none.
+ */
+final class Replay extends Stretch implements Follower {
   private final StretchOutcome outcome;
+
+  /** What is added to the numbers of the other's links. */
+  private final int linksOn;
+
+  /** How many of the other's links it has to itself, and which of its own these are. */
+  private int linksTaken;
+
+  private final BitSet taken = new BitSet();
+
+  /** By PE, how many of the accesses of the other have been looked up. */
+  private final List<Integer> looked = new ArrayList<>();
+
+  /** As in {@link StretchOutcome#orders}. */
+  private final List<Long> orders = new ArrayList<>();
+
   private final List<Mmu.State> translated = new ArrayList<>();
   private final List<Long> evictions = new ArrayList<>();
   private final List<Integer> streamsBefore = new ArrayList<>();
@@ -30,67 +55,115 @@ final class Replay extends Stretch {
   /** Those of them whose end left its stream without a program. */
   private final Set<Long> emptied = new HashSet<>();
 
-  private int[] firstIds = new int[0];
+  private final RowIds ids = new RowIds();
 
   /** PEs and ranges of which has been said that these may hold translations of those. */
   private int pesTold;
 
   private int rangesTold;
 
+  /** The next step of the other, and the one that is waited for. */
   private int at;
+
+  private int awaited = -1;
   private int event = -1;
   private boolean forgotten;
 
-  Replay(LaunchMemo memo, StretchOutcome outcome, Lookups.Ranges ranges) {
-    super(memo, ranges);
+  /** Whether it will look what has come of the other. */
+  private boolean looks;
+
+  /** Whether an access of it hits where the other's missed, or misses where it hit. */
+  private boolean deviates;
+
+  private boolean isOver;
+
+  Replay(LaunchMemo memo, StretchOutcome outcome, int home, Lookups.Ranges ranges) {
+    super(memo, home, ranges);
     this.outcome = outcome;
+    this.linksOn = (home - outcome.home) * memo.packages.links;
   }
 
-  int[] links() {
-    return outcome.links;
+  boolean hasTaken(int link) {
+    return taken.get(link);
   }
 
   /**
    * Whether a launch that starts now does what the one did that is the next step, which has its
    * key; if so it has been looked up in the TLBs.
    */
-  private boolean fits(MemoLaunch launch, Started step) {
+  private boolean fits(MemoLaunch launch) {
     for (MemoPe p : launch.pes()) {
       if (!has(p)) {
-        if (!p.isAllFor(launch.stream())
-            || (outcome.severalStreams
-                && outcome.orders.get(pes.size())
-                    != Served.order(p.computeEngines(), p.streams()))) {
+        if (!p.isAllFor(launch.stream()) || pes.size() == outcome.orders.size()) {
           return false;
         }
+        orders.add(Served.order(p.computeEngines(), p.streams()));
         p.mark().slot = pes.size();
         pes.add(p);
         translated.add(p.mmu().state());
         evictions.add(p.mmu().evictions());
+        looked.add(0);
         ordinals.add(p.commands());
         streamsBefore.add(p.activeStreams());
       }
     }
+    return servesInOrder() && looksUp(at);
+  }
+
+  /** Whether engines that streams share have served these in the order of the other's engines. */
+  private boolean servesInOrder() {
+    return !outcome.severalStreams || orders.equals(outcome.orders.subList(0, orders.size()));
+  }
+
+  /** Whether what the other has looked up, up to the start after a step, hits and misses alike. */
+  private boolean looksUp(int step) {
     for (int slot = 0; slot < pes.size(); slot++) {
-      int from = slot < step.lookups().length ? step.lookups()[slot] : 0;
-      Mmu.State state = translated.get(slot);
-      int to = outcome.lookupsAfter(at, slot);
-      if (!Mmu.goesOn(state, outcome.lookups.get(slot), from, to, ranges)
-          || (forgotten && state.evictions() > evictions.get(slot))) {
+      if (!looksUp(step, slot)) {
         return false;
       }
     }
     return true;
   }
 
-  /** Whether the first launch does what the first of the stretch did. */
-  boolean fitsFirst(MemoLaunch launch) {
-    return fits(launch, (Started) outcome.steps.getFirst());
+  private boolean looksUp(int step, int slot) {
+    int to = outcome.lookupsAfter(step, slot);
+    Mmu.State state = translated.get(slot);
+    Lookups accesses = outcome.lookups.get(slot);
+    if (accesses.hasOthers()
+        || !Mmu.goesOn(state, accesses, looked.get(slot), to, ranges)
+        || (forgotten && state.evictions() > evictions.get(slot))) {
+      return false;
+    }
+    looked.set(slot, to);
+    return true;
   }
 
-  /** The first launch begins, and its links are free. */
-  void begin(MemoLaunch launch) {
-    memo.fabric.takeAll(outcome.links);
+  /** That an access misses elsewhere is known when it is looked up, not only at the next step. */
+  @Override
+  public void accessed(int slot) {
+    if (slot < pes.size() && !deviates && !looksUp(at - 1, slot)) {
+      deviates = true;
+      lookLater();
+    }
+  }
+
+  /** Whether the first launch does what the first of the stretch did. */
+  boolean fitsFirst(MemoLaunch launch) {
+    return outcome.standsFor(home) && fits(launch);
+  }
+
+  /**
+   * The first launch begins, if its links are free.
+   *
+   * @return whether they are
+   */
+  boolean beginsIfFree(MemoLaunch launch) {
+    if (!takesLinks()) {
+      return false;
+    }
+    if (outcome.goesOn()) {
+      outcome.isFollowedBy(this);
+    }
     memo.replays.add(this);
     add(launch, -1, -1);
     for (MemoPe p : pes) {
@@ -99,6 +172,52 @@ final class Replay extends Stretch {
     runs(launch);
     at++;
     goOn();
+    return true;
+  }
+
+  /** Has the links to itself that the other has used since, if they are free. */
+  private boolean takesLinks() {
+    int[] links = outcome.linksFrom(linksTaken, linksOn);
+    if (!outcome.standsFor(home) || !memo.fabric.areFree(links)) {
+      return false;
+    }
+    memo.fabric.takeAll(links);
+    for (int link : links) {
+      taken.set(link);
+    }
+    linksTaken += links.length;
+    return true;
+  }
+
+  /** More has come of the other: when what happens now has happened, it is looked at. */
+  @Override
+  public void lookLater() {
+    if (!looks) {
+      looks = true;
+      memo.agenda.at(
+          pes.getFirst().place(),
+          memo.sim.nowPs(),
+          () -> {
+            looks = false;
+            if (!isOver) {
+              look();
+            }
+          });
+    }
+  }
+
+  private void look() {
+    if (outcome.isNotKept()) {
+      simulate("followed one that stands for none", false);
+    } else if (!takesLinks()) {
+      simulate("links in use", false);
+    } else if (!servesInOrder()) {
+      simulate("engines have served streams in another order", false);
+    } else if (deviates || !looksUp(at - 1)) {
+      simulate("translations", false);
+    } else {
+      goOn();
+    }
   }
 
   private void add(MemoLaunch launch, int starter, int starterSlot) {
@@ -142,15 +261,17 @@ final class Replay extends Stretch {
     }
     int pesBefore = pes.size();
     int rangesBefore = ranges.size();
-    Key key = KeyWriter.keyOf(launch, memo.host.map(), ranges);
+    Key key = keyOf(launch);
     if (key != null
+        && !outcome.isNotKept()
+        && !deviates
         && at < outcome.steps.size()
         && outcome.steps.get(at) instanceof Started s
         && s.atPs() == memo.sim.nowPs() - startPs
         && s.by() == starter
         && s.bySlot() == starterSlot
         && s.key().equals(key)
-        && fits(launch, s)) {
+        && fits(launch)) {
       add(launch, starter, starterSlot);
       for (int slot = pesBefore; slot < pes.size(); slot++) {
         pes.get(slot).mark().replay = this;
@@ -162,6 +283,8 @@ final class Replay extends Stretch {
     }
     while (pes.size() > pesBefore) {
       pes.removeLast();
+      looked.removeLast();
+      orders.removeLast();
     }
     ranges.truncate(rangesBefore);
     add(launch, starter, starterSlot);
@@ -171,9 +294,10 @@ final class Replay extends Stretch {
 
   /** Waits for the next step. */
   private void goOn() {
-    if (at == outcome.steps.size()) {
+    if (at == outcome.steps.size() || awaited == at) {
       return;
     }
+    awaited = at;
     Step step = outcome.steps.get(at);
     int expected = at;
     event =
@@ -192,6 +316,10 @@ final class Replay extends Stretch {
 
   /** All that end now do so, up to the next start. */
   private void end() {
+    if (outcome.isNotKept() || deviates || !servesInOrder() || !looksUp(at - 1)) {
+      simulate("followed one that stands for none", false);
+      return;
+    }
     while (at < outcome.steps.size()
         && outcome.steps.get(at) instanceof Ended e
         && startPs + e.atPs() == memo.sim.nowPs()) {
@@ -210,12 +338,7 @@ final class Replay extends Stretch {
   }
 
   private void end(Ended e, MemoLaunch launch, MemoPe p) {
-    if (firstIds.length == 0) {
-      firstIds = new int[outcome.lookups.size()];
-      for (int slot = 0; slot < firstIds.length; slot++) {
-        firstIds[slot] = memo.host.log().reserve(outcome.rows.size(slot));
-      }
-    }
+    reserveIds(e);
     long part = part(e.member(), e.slot());
     ended.add(part);
     if (launch.isLastCalledOn(p)) {
@@ -230,7 +353,22 @@ final class Replay extends Stretch {
     long donePs = startPs + e.donePs();
     memo.host.isLater(donePs);
     launch.hasReplayedOn(
-        p, startPs + e.endPs(), id(e.slot(), e.lastOp()), donePs, id(e.slot(), e.lastSeen()));
+        p,
+        startPs + e.endPs(),
+        ids.id(e.slot(), e.lastOp()),
+        donePs,
+        ids.id(e.slot(), e.lastSeen()));
+  }
+
+  /** Rows get their ids: all of them, or if not all are known those that an end speaks of. */
+  private void reserveIds(Ended e) {
+    if (outcome.goesOn()) {
+      ids.reserve(memo.host.log(), e.slot(), 1 + Math.max(e.lastOp(), e.lastSeen()));
+      return;
+    }
+    for (int slot = 0; slot < outcome.lookups.size(); slot++) {
+      ids.reserve(memo.host.log(), slot, outcome.rows.size(slot));
+    }
   }
 
   /** Whether the end of a part, of which others have been told, left its stream without any. */
@@ -242,32 +380,29 @@ final class Replay extends Stretch {
     return (long) member << 32 | slot;
   }
 
-  private int id(int slot, int row) {
-    return row < 0 ? row : firstIds[slot] + row;
-  }
-
   /** The last launch has ended: what came of them stands in the log and on the PEs. */
   private void write() {
-    int[] ids = launches.stream().mapToInt(MemoLaunch::id).toArray();
+    int[] launchIds = launches.stream().mapToInt(MemoLaunch::id).toArray();
     for (int slot = 0; slot < pes.size(); slot++) {
       MemoPe p = pes.get(slot);
       outcome.rows.write(
           memo.host.log(),
           memo.host.tally(),
           slot,
-          firstIds[slot],
+          ids,
           ordinals.get(slot),
           p.index(),
-          ids,
+          launchIds,
+          linksOn,
           startPs);
       p.addCommands(outcome.rows.size(slot));
       p.mmu().becomes(translated.get(slot));
       List<? extends MemoEngine> engines = p.computeEngines();
       for (int k = 0; k < engines.size(); k++) {
-        outcome.served.get(slot).get(k).leave(engines.get(k), startPs, firstIds[slot]);
+        outcome.served.get(slot).get(k).leave(engines.get(k), startPs, ids, slot);
       }
     }
-    outcome.rows.writeMoves(memo.host.log(), firstIds, startPs);
+    outcome.rows.writeMoves(memo.host.log(), ids, linksOn, startPs);
     giveUp();
     memo.outcomes.isProven(outcome);
     launches.forEach(l -> l.mark().replayed = null);
@@ -277,7 +412,9 @@ final class Replay extends Stretch {
   }
 
   private void giveUp() {
-    memo.fabric.giveBack(outcome.links);
+    isOver = true;
+    outcome.isLeftBy(this);
+    memo.fabric.giveBack(taken.stream().toArray());
     memo.replays.remove(this);
     for (MemoPe p : pes) {
       p.mark().replay = null;
@@ -302,15 +439,13 @@ final class Replay extends Stretch {
    * @param note whether what comes of it may stand for others
    */
   void simulate(String why, boolean note) {
-    memo.counts.met++;
-    memo.counts.simulated += launches.size();
-    memo.counts.because(why);
     giveUp();
     memo.agenda.cancel(event);
     for (int slot = 0; slot < pes.size(); slot++) {
       pes.get(slot).activeStreams(streamsBefore.get(slot));
     }
     for (MemoLaunch launch : launches) {
+      launch.mark().simulatedFor = memo.counts.isSimulated(why);
       launch.startsAgain();
     }
     memo.sim.catchUp(
@@ -326,14 +461,15 @@ final class Replay extends Stretch {
   }
 
   private @Nullable Noted noted() {
-    Key key = KeyWriter.keyOf(launches.getFirst(), memo.host.map(), new Lookups.Ranges());
-    return key == null ? null : new Noted(memo, key, new Lookups.Ranges());
+    Lookups.Ranges none = new Lookups.Ranges();
+    Key key = KeyWriter.keyOf(launches.getFirst(), memo.host, memo.packages, home, none);
+    return key == null ? null : new Noted(memo, home, key, new Lookups.Ranges());
   }
 
   private void startAgain(int member, @Nullable Noted n) {
     MemoLaunch launch = launches.get(member);
     if (n != null && !n.isOver()) {
-      Key key = KeyWriter.keyOf(launch, memo.host.map(), n.ranges);
+      Key key = n.keyOf(launch);
       if (key == null) {
         n.spoil("kernels beside them that do not say what they depend on");
       } else {

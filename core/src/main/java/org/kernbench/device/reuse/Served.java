@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.kernbench.device.log.OpRows;
+import org.kernbench.device.log.RowIds;
 
 /**
  * When an engine served last, relative to the start of a stretch; before it if negative.
@@ -50,14 +51,15 @@ record Served(long freedPs, int freedBy, long drainedPs, int lastProduct, long[]
   /**
    * An engine is left as it was.
    *
-   * @param firstId id of the PE's first operation in the stretch
+   * @param ids of the rows
+   * @param slot number of the PE in the stretch
    */
-  void leave(MemoEngine e, long startPs, int firstId) {
+  void leave(MemoEngine e, long startPs, RowIds ids, int slot) {
     if (freedPs >= 0) {
-      e.freed(startPs + freedPs, freedBy < 0 ? freedBy : firstId + freedBy);
+      e.freed(startPs + freedPs, ids.id(slot, freedBy));
     }
     if (drainedPs >= 0) {
-      e.drained(startPs + drainedPs, lastProduct < 0 ? lastProduct : firstId + lastProduct);
+      e.drained(startPs + drainedPs, ids.id(slot, lastProduct));
     }
     for (int stream = 0; stream < startedPs.length; stream++) {
       if (startedPs[stream] >= 0) {

@@ -2,6 +2,7 @@ package org.kernbench.device.reuse;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.device.memory.Lookups;
 import org.kernbench.device.memory.PageMap;
 
@@ -13,16 +14,26 @@ abstract class Stretch {
   final Lookups.Ranges ranges;
   final List<Integer> ordinals = new ArrayList<>();
   final long startPs;
+
+  /** The package that its first launch is in; {@link Packages#NONE} if that is in several. */
+  final int home;
+
   private final int startsBefore;
 
   /** Launches under way. */
   int running;
 
-  Stretch(LaunchMemo memo, Lookups.Ranges ranges) {
+  Stretch(LaunchMemo memo, int home, Lookups.Ranges ranges) {
     this.memo = memo;
+    this.home = home;
     this.ranges = ranges;
     this.startPs = memo.sim.nowPs();
     this.startsBefore = memo.host.startCount();
+  }
+
+  /** What comes of a launch of it depends on this; null if that is not known. */
+  @Nullable Key keyOf(MemoLaunch launch) {
+    return KeyWriter.keyOf(launch, memo.host, memo.packages, home, ranges);
   }
 
   boolean has(MemoPe p) {

@@ -121,14 +121,16 @@ final class TimedExecutor
             && machine.pe().cpu().dispatchPs() > 0
             && fabric instanceof Fabric f
             && !f.isBanked()
-        ? new LaunchMemo(this, sim, f)
+        ? new LaunchMemo(this, machine, sim, f)
         : null;
   }
 
   @Override
   public Optional<Reused> reused() {
     return Optional.ofNullable(memo)
-        .map(m -> new Reused(m.reused(), m.operations(), m.simulated(), m.reasons()));
+        .map(m ->
+            new Reused(
+                m.reused(), m.operations(), m.simulated(), m.reasons(), m.operationsByReason()));
   }
 
   @Override
@@ -279,10 +281,12 @@ final class TimedExecutor
     log.launches().started(launch.id, sim.nowPs());
     int stream = launch.stream();
     MessageUnit queues = launch.spec().queues().map(this::unit).orElse(null);
-    for (Pe p : launch.pes()) {
-      ProgramContext c = pe(p).context(stream);
+    int[] rows = new int[launch.pes().size()];
+    for (int i = 0; i < rows.length; i++) {
+      ProgramContext c = pe(launch.pes().get(i)).context(stream);
       c.launches.remove();
-      c.launchRow = log.launches().startedOn(launch.id, c.pe.index, c.launchRow);
+      rows[i] = log.launches().startedOn(launch.id, c.pe.index, c.launchRow);
+      c.launchRow = rows[i];
     }
     if (memo != null && memo.begins(new RememberedLaunch(this, launch, queues))) {
       return;
@@ -290,8 +294,10 @@ final class TimedExecutor
     if (launch == driven && openLaunches == 1) {
       apart.beginIfAllowed(launch);
     }
-    for (Pe p : launch.pes()) {
-      pe(p).context(stream).start(launch, queues);
+    for (int i = 0; i < rows.length; i++) {
+      ProgramContext c = pe(launch.pes().get(i)).context(stream);
+      c.launchRow = rows[i]; // an earlier launch may have been simulated here after all
+      c.start(launch, queues);
     }
   }
 

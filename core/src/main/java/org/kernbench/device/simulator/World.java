@@ -20,6 +20,7 @@ import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.OpTally;
 import org.kernbench.device.log.TransferLog;
 import org.kernbench.device.memory.Memories;
+import org.kernbench.device.reuse.MemoLaunch;
 import org.kernbench.device.reuse.PeMark;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.PhysicalAddress;
@@ -385,8 +386,17 @@ final class World implements EventHandler, Interconnect.Sink {
     if (op.pe.mark.isNoted()) {
       remember(op, moved, endPs);
     }
+    did(op);
     if (watch != null) {
       op.tells(watch, endPs);
+    }
+  }
+
+  private static void did(Op op) {
+    LaunchState launch = op.owner().running;
+    MemoLaunch remembered = launch == null ? null : launch.remembered;
+    if (remembered != null) {
+      remembered.mark().did();
     }
   }
 

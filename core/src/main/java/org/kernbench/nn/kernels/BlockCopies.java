@@ -4,6 +4,7 @@ import java.util.List;
 import org.kernbench.nn.kernels.Compute.BlockCopy;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
 import org.kernbench.tl.Shard;
 import org.kernbench.tl.Tl;
@@ -11,11 +12,16 @@ import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
 
 /** Matrices that are put together from blocks of others. */
-final class BlockCopies {
+final class BlockCopies implements Dependent {
   private final Compute compute;
 
   BlockCopies(Compute compute) {
     this.compute = compute;
+  }
+
+  @Override
+  public List<Object> dependsOn() {
+    return List.of(compute);
   }
 
   /**

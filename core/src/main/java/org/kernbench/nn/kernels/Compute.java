@@ -361,6 +361,11 @@ public final class Compute implements Dependent {
       return new Matrix(tensor, rows, columns, !transposed, resident, kept);
     }
 
+    /** What loads from it depend on: not whether copies of it are kept. */
+    List<Object> dependsOn() {
+      return List.of(tensor, dependsOnShape());
+    }
+
     /** All but where it lies. */
     List<Object> dependsOnShape() {
       return List.of(tensor.dtype(), rows, columns, transposed);

@@ -88,7 +88,7 @@ final class Product implements Dependent {
   public List<Object> dependsOn() {
     return panels // which are captured apart, and may outlive the operands
         ? List.of(compute, a.dependsOnShape(), b.dependsOnShape(), c, add, grid, turned)
-        : List.of(compute, a, b, c, add, grid);
+        : List.of(compute, a.dependsOn(), b.dependsOn(), c, add, grid);
   }
 
   private long tiles(int tileM, int tileN) {

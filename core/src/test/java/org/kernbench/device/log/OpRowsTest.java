@@ -115,9 +115,13 @@ final class OpRowsTest {
       assertThat(kept.indexIn(0, 1000 + 7 * PES + 1)).isEqualTo(-1);
       kept.forgetIds();
       int[] launches = {4, 2, 9};
-      int[] firstIds = {log.reserve(ROWS), log.reserve(ROWS)};
+      RowIds ids = new RowIds();
       for (int slot = 0; slot < PES; slot++) {
-        kept.write(log, log.tally(), slot, firstIds[slot], 300, slot, launches, 77_000_000_000L);
+        ids.reserve(log, slot, ROWS);
+      }
+      int[] firstIds = {ids.id(0, 0), ids.id(1, 0)};
+      for (int slot = 0; slot < PES; slot++) {
+        kept.write(log, log.tally(), slot, ids, 300, slot, launches, 0, 77_000_000_000L);
       }
       rows.forEach(row -> row.check(log, firstIds[row.slot()], 77_000_000_000L, launches));
     }

@@ -39,15 +39,15 @@ import org.kernbench.machine.VirtualAddress;
  */
 final class LaunchMemoTest {
   private static final int RANGES = 12;
-  private static final int RANGE_BYTES = 48 << 10;
+  static final int RANGE_BYTES = 48 << 10;
 
   /** What a run leaves. */
-  private record Left(OpLog log, long nowPs, MmuCounts mmu, Optional<Reused> reused) {}
+  record Left(OpLog log, long nowPs, MmuCounts mmu, Optional<Reused> reused) {}
 
   @ParameterizedTest
   @ValueSource(strings = {"at_map", "at_miss"})
   void rows_ofRandomLaunches_areThoseOfEachSimulated(String fill) {
-    Map<String, Integer> reasons = new HashMap<>();
+    Map<String, Long> reasons = new HashMap<>();
     long reused = 0;
     for (int seed = 0; seed < 30; seed++) {
       reused += compare(fill, seed, reasons);
@@ -67,7 +67,7 @@ final class LaunchMemoTest {
   @ParameterizedTest
   @ValueSource(strings = {"at_map", "at_miss"})
   void rows_ofLayersWhoseLaunchesOverlap_areThoseOfEachSimulated(String fill) {
-    Map<String, Integer> reasons = new HashMap<>();
+    Map<String, Long> reasons = new HashMap<>();
     long reused = 0;
     for (int seed = 0; seed < 25; seed++) {
       reused += compareLayers(fill, seed, reasons);
@@ -87,7 +87,7 @@ final class LaunchMemoTest {
     }
   }
 
-  private static long compareLayers(String fill, int seed, Map<String, Integer> reasons) {
+  private static long compareLayers(String fill, int seed, Map<String, Long> reasons) {
     return compare(
         fill,
         seed,
@@ -95,13 +95,13 @@ final class LaunchMemoTest {
         (machine, sim) -> new Host(machine, sim, new Random(seed)).runLayers());
   }
 
-  private static long compare(String fill, int seed, Map<String, Integer> reasons) {
+  private static long compare(String fill, int seed, Map<String, Long> reasons) {
     return compare(
         fill, seed, reasons, (machine, sim) -> new Host(machine, sim, new Random(seed)).run());
   }
 
   private static long compare(
-      String fill, int seed, Map<String, Integer> reasons, BiConsumer<Machine, Simulator> host) {
+      String fill, int seed, Map<String, Long> reasons, BiConsumer<Machine, Simulator> host) {
     Machine machine =
         Machines.load(
             "sip-2026",
@@ -116,17 +116,22 @@ final class LaunchMemoTest {
                 "ipcq.slot_size=4 KiB",
                 "pe.cpu.command_window=" + (seed % 3 == 0 ? 8 : 64),
                 "pe.accel_slot=" + (seed % 5 == 0 ? "separate" : "shared")));
+    Reused counts = compare(machine, host, "seed " + seed);
+    counts.reasons().forEach((why, n) -> reasons.merge(why, n, Long::sum));
+    return counts.launches();
+  }
+
+  /** Runs both ways and compares all that they leave; returns what became of launches. */
+  static Reused compare(Machine machine, BiConsumer<Machine, Simulator> host, String what) {
     Left each = run(machine, host, false);
     Left again = run(machine, host, true);
     assertThat(each.log.isComplete()).isTrue();
-    assertThat(LogDifference.between(each.log, again.log, machine)).as("seed %s", seed).isEmpty();
-    assertThat(again.log.hash()).isEqualTo(each.log.hash());
+    assertThat(LogDifference.between(each.log, again.log, machine)).as(what).isEmpty();
+    assertThat(again.log.hash()).as(what).isEqualTo(each.log.hash());
     assertThat(again.nowPs).isEqualTo(each.nowPs);
     assertThat(again.mmu).isEqualTo(each.mmu);
     assertThat(each.reused).isEmpty();
-    Reused counts = again.reused.orElseThrow();
-    counts.reasons().forEach((why, n) -> reasons.merge(why, n, Integer::sum));
-    return counts.launches();
+    return again.reused.orElseThrow();
   }
 
   private static Left run(Machine machine, BiConsumer<Machine, Simulator> host, boolean reuse) {
@@ -297,7 +302,7 @@ final class LaunchMemoTest {
   }
 
   /** One of a few kernels: loads, sums and stores at random places of two ranges. */
-  private record Program(int kind, List<VirtualAddress> memory) implements ReusableProgram {
+  record Program(int kind, List<VirtualAddress> memory) implements ReusableProgram {
     @Override
     public Runnable apply(PePort port) {
       return () -> run(port);

@@ -43,6 +43,41 @@ class ReusedStepsTest {
     assertThat(again.sim().opLogHash()).isEqualTo(each.sim().opLogHash());
   }
 
+  /** Replicas and stages, each a whole package; packages do alike at once, or one after another. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "dp=4 batch=4 layers=3",
+        "dp=3 batch=3 layers=3 overlap=off",
+        "pp=4 microbatches=4 batch=4 layers=4",
+        "dp=2 pp=2 microbatches=2 batch=4 layers=4",
+        "dp=2 batch=2 layers=3 zero=1",
+      })
+  void rows_ofPackages_areThoseOfEveryLaunchSimulated(String params) {
+    RunResult each = run(packages(params, Reuse.OFF));
+    RunResult again = run(packages(params, Reuse.AUTO));
+    OpLog log = each.log().orElseThrow();
+    assertThat(log.isComplete()).isTrue();
+    assertThat(LogDifference.between(log, again.log().orElseThrow(), each.machine().orElseThrow()))
+        .isEmpty();
+    assertThat(again.sim().opLogHash()).isEqualTo(each.sim().opLogHash());
+  }
+
+  @Test
+  void reuse_ofReplicas_simulatesLessThanHalf() {
+    RunResult one = run(packages("dp=1 batch=1 layers=2 overlap=off", Reuse.AUTO));
+    RunResult four = run(packages("dp=4 batch=4 layers=2 overlap=off", Reuse.AUTO));
+    RunResult each = run(packages("dp=4 batch=4 layers=2 overlap=off", Reuse.OFF));
+    assertThat(each.sim().events()).isGreaterThan(3 * one.sim().events());
+    assertThat(four.sim().events()).isLessThan(each.sim().events() / 2);
+  }
+
+  private static RunOptions packages(String params, Reuse reuse) {
+    return options("rank_level=sip tp=1 sp=off " + params, reuse)
+        .withTopology("tiny")
+        .withOverrides(List.of("system.sips.count=4"));
+  }
+
   @Test
   void verified_namesWhatWasCompared() {
     RunResult result = run("tp=2", Reuse.VERIFY);
@@ -83,11 +118,17 @@ class ReusedStepsTest {
   }
 
   private static RunResult run(String params, Reuse reuse) {
-    RunOptions options =
-        RunOptions.DEFAULT
-            .withMode(Mode.TIME)
-            .withParams(List.of(params.split(" ")))
-            .withReuse(reuse);
+    return run(options(params, reuse));
+  }
+
+  private static RunOptions options(String params, Reuse reuse) {
+    return RunOptions.DEFAULT
+        .withMode(Mode.TIME)
+        .withParams(List.of(params.split(" ")))
+        .withReuse(reuse);
+  }
+
+  private static RunResult run(RunOptions options) {
     return Runner.of("", Progress.SILENT)
         .explaining()
         .run(new TrainingBench(TrainingBench.Scope.STEP), options);
