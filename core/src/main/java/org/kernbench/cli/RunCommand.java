@@ -108,13 +108,14 @@ final class RunCommand implements Callable<Integer> {
 
   @Option(
       names = "--reuse",
-      paramLabel = "auto|off",
+      paramLabel = "auto|packages|off",
       converter = Words.ReuseWord.class,
       completionCandidates = Words.ReuseWord.class,
       description =
           """
-          In mode time: what came of a launch for others that do the same, exactly (auto, \
-          default); or every launch is simulated (off).\
+          In mode time: what came of a launch for others on its PEs that do the same, exactly \
+          (auto, default); also for those of other packages, exact but where launches end in one \
+          picosecond (packages); or every launch is simulated (off).\
           """)
   private Reuse reuse = Reuse.AUTO;
 
@@ -122,7 +123,7 @@ final class RunCommand implements Callable<Integer> {
       names = "--verify-reuse",
       description =
           """
-          In mode time: runs with --reuse off and auto, and compares all operations, chunks on \
+          In mode time: runs with --reuse off and auto (or packages), and compares all operations, chunks on \
           links, launches and the critical path.\
           """)
   private boolean verifyReuse;
@@ -235,7 +236,7 @@ final class RunCommand implements Callable<Integer> {
                 .options()
                 .withCheck(check)
                 .withFolding(folding)
-                .withReuse(verifyReuse ? Reuse.VERIFY : reuse));
+                .withReuse(verifyReuse ? reuse.compared() : reuse));
     if (check && options.mode() == Mode.VALUES) {
       throw new UsageException(
           """

@@ -192,8 +192,8 @@ final class Words {
 
   /** Reads whether to use again what came of launches. */
   static final class ReuseWord implements ITypeConverter<Reuse>, Iterable<String> {
-    /** The third is an option of its own. */
-    private static final Reuse[] WORDS = {Reuse.AUTO, Reuse.OFF};
+    /** Comparing is an option of its own. */
+    private static final Reuse[] WORDS = {Reuse.AUTO, Reuse.PACKAGES, Reuse.OFF};
 
     @Override
     public Iterator<String> iterator() {

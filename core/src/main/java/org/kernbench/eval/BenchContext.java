@@ -10,6 +10,7 @@ import org.kernbench.config.ConfigException;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
+import org.kernbench.device.LaunchReuse;
 import org.kernbench.device.Mode;
 import org.kernbench.device.Reused;
 import org.kernbench.device.check.Findings;
@@ -126,10 +127,10 @@ public final class BenchContext {
   }
 
   private SimulatorOptions checked(SimulatorOptions recording) {
-    boolean reuse = options.reuse() != Reuse.OFF && options.mode() == Mode.TIME && !options.check();
+    boolean may = options.mode() == Mode.TIME && !options.check();
     SimulatorOptions watched = progress.watch().map(recording::showing).orElse(recording);
     return (options.check() ? watched.checkedBy(findings) : watched)
-        .reusing(reuse)
+        .reusing(may ? options.reuse().launches() : LaunchReuse.OFF)
         .telling(this::count);
   }
 

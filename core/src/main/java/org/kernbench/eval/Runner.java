@@ -72,7 +72,7 @@ public final class Runner {
    * @throws org.kernbench.config.ConfigException if the machine or the collective configuration is
    */
   public RunResult run(Bench bench, RunOptions options) {
-    if (options.reuse() == Reuse.VERIFY) {
+    if (options.reuse().isCompared()) {
       return verifiedReuse(bench, options);
     }
     Params params = Params.read(bench, options.params());
@@ -345,7 +345,7 @@ public final class Runner {
           """);
     }
     RunResult each = explaining().run(bench, options.withReuse(Reuse.OFF));
-    RunResult again = explaining().run(bench, options.withReuse(Reuse.AUTO));
+    RunResult again = explaining().run(bench, options.withReuse(options.reuse().alone()));
     if (!each.isOk() || !again.isOk()) {
       return again.isOk() ? each : again;
     }

@@ -12,7 +12,7 @@ import org.kernbench.device.memory.PageMap;
  * machine, so that it is the same for the same package only.
  */
 final class KeyWriter {
-  private final Packages packages;
+  private final PackageTwins packages;
 
   /** As in {@link Stretch#home}. */
   private final int home;
@@ -20,7 +20,7 @@ final class KeyWriter {
   private long[] words = new long[64];
   private int size;
 
-  private KeyWriter(Packages packages, int home) {
+  private KeyWriter(PackageTwins packages, int home) {
     this.packages = packages;
     this.home = home;
   }
@@ -28,25 +28,25 @@ final class KeyWriter {
   /**
    * Of a launch that is about to start; null if that is not known.
    *
-   * @param home the package that its stretch is in; {@link Packages#NONE} if in none alone
+   * @param home the package that its stretch is in; {@link PackageTwins#NONE} if in none alone
    * @param ranges of the stretch so far; those of the launch are added
    */
   static @Nullable Key keyOf(
-      MemoLaunch launch, MemoHost host, Packages packages, int home, Lookups.Ranges ranges) {
+      MemoLaunch launch, MemoHost host, PackageTwins packages, int home, Lookups.Ranges ranges) {
     Dependence program = launch.dependsOn().orElse(null);
     if (program == null) {
       return null;
     }
     int ranged = ranges.size();
-    for (int sip : new int[] {home, Packages.NONE}) {
+    for (int sip : new int[] {home, PackageTwins.NONE}) {
       KeyWriter words = new KeyWriter(packages, sip);
-      words.add(sip == Packages.NONE ? -2 - home : packages.like(sip));
+      words.add(sip == PackageTwins.NONE ? -2 - home : packages.like(sip));
       Fit fit = words.launch(launch, program, host.map(), ranges);
       if (fit == Fit.IS_ALL_HERE) {
         List<Object> what =
-            sip == Packages.NONE
+            sip == PackageTwins.NONE
                 ? program.what()
-                : program.what().stream().map(o -> Packages.seenFrom(sip, o)).toList();
+                : program.what().stream().map(o -> PackageTwins.seenFrom(sip, o)).toList();
         return new Key(what, launch.queues(), words.all());
       }
       ranges.truncate(ranged);
@@ -64,7 +64,7 @@ final class KeyWriter {
   }
 
   private Fit launch(MemoLaunch launch, Dependence program, PageMap map, Lookups.Ranges ranges) {
-    boolean anywhere = home == Packages.NONE;
+    boolean anywhere = home == PackageTwins.NONE;
     if (!anywhere && launch.queues().isPresent()) {
       return Fit.IS_ELSEWHERE;
     }

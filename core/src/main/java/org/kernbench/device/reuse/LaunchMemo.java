@@ -45,7 +45,7 @@ public final class LaunchMemo implements Fabric.Meetings {
   final MemoHost host;
   final Simulation sim;
   final Fabric fabric;
-  final Packages packages;
+  final PackageTwins packages;
   final Agenda agenda;
   final Outcomes outcomes = new Outcomes();
   final List<Replay> replays = new ArrayList<>();
@@ -54,10 +54,15 @@ public final class LaunchMemo implements Fabric.Meetings {
   /** Stretches that are noted at present. */
   int noting;
 
-  /** Nothing is remembered yet; hears of who meets whom on links. */
-  public LaunchMemo(MemoHost host, Machine machine, Simulation sim, Fabric fabric) {
+  /**
+   * Nothing is remembered yet; hears of who meets whom on links.
+   *
+   * @param ofAllPackages whether a launch may stand for one of another package
+   */
+  public LaunchMemo(
+      MemoHost host, Machine machine, Simulation sim, Fabric fabric, boolean ofAllPackages) {
     this.host = host;
-    this.packages = new Packages(machine);
+    this.packages = new PackageTwins(machine, ofAllPackages);
     this.sim = sim;
     this.fabric = fabric;
     this.agenda = new Agenda(sim);

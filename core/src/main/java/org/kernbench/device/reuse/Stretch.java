@@ -15,7 +15,7 @@ abstract class Stretch {
   final List<Integer> ordinals = new ArrayList<>();
   final long startPs;
 
-  /** The package that its first launch is in; {@link Packages#NONE} if that is in several. */
+  /** The package that its first launch is in; {@link PackageTwins#NONE} if that is in several. */
   final int home;
 
   private final int startsBefore;

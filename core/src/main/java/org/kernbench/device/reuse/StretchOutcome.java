@@ -64,14 +64,14 @@ final class StretchOutcome {
   // ---- links ----
 
   /** Bytes enter a link. */
-  void uses(int link, Packages packages) {
+  void uses(int link, PackageTwins packages) {
     if (!linksKnown.get(link)) {
       linksKnown.set(link);
       if (linkCount == links.length) {
         links = Arrays.copyOf(links, linkCount * 2);
       }
       links[linkCount++] = link;
-      isWithinPackage &= home != Packages.NONE && packages.hasLink(home, link);
+      isWithinPackage &= home != PackageTwins.NONE && packages.hasLink(home, link);
     }
   }
 

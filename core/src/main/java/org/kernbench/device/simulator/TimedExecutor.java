@@ -13,6 +13,7 @@ import org.kernbench.device.CopyDirection;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.LaunchRequest;
+import org.kernbench.device.LaunchReuse;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueuePlan;
@@ -112,8 +113,8 @@ final class TimedExecutor
     return parts.watch;
   }
 
-  private @Nullable LaunchMemo memo(boolean reuse) {
-    return reuse
+  private @Nullable LaunchMemo memo(LaunchReuse reuse) {
+    return reuse != LaunchReuse.OFF
             && parts.mode == Mode.TIME
             && parts.folded == null
             && parts.watch == null
@@ -121,7 +122,7 @@ final class TimedExecutor
             && machine.pe().cpu().dispatchPs() > 0
             && fabric instanceof Fabric f
             && !f.isBanked()
-        ? new LaunchMemo(this, machine, sim, f)
+        ? new LaunchMemo(this, machine, sim, f, reuse == LaunchReuse.ALL_PACKAGES)
         : null;
   }
 

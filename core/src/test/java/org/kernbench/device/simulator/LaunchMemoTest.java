@@ -16,6 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Launch;
 import org.kernbench.device.LaunchRequest;
+import org.kernbench.device.LaunchReuse;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.Register;
@@ -136,7 +137,10 @@ final class LaunchMemoTest {
 
   private static Left run(Machine machine, BiConsumer<Machine, Simulator> host, boolean reuse) {
     try (Simulator sim =
-        Simulator.open(machine, Mode.TIME, SimulatorOptions.DEFAULT.reusing(reuse))) {
+        Simulator.open(
+            machine,
+            Mode.TIME,
+            SimulatorOptions.DEFAULT.reusing(reuse ? LaunchReuse.ALL_PACKAGES : LaunchReuse.OFF))) {
       host.accept(machine, sim);
       return new Left(sim.opLog(), sim.nowPs(), sim.mmuCounts(), sim.reused());
     }

@@ -9,6 +9,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.kernbench.device.Launch;
 import org.kernbench.device.LaunchRequest;
+import org.kernbench.device.LaunchReuse;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.Register;
@@ -122,7 +123,11 @@ final class MemoKeyTest {
     private long next = VirtualAddress.BASE;
 
     Run(boolean reuse, Host host) {
-      sim = Simulator.open(MACHINE, Mode.TIME, SimulatorOptions.DEFAULT.reusing(reuse));
+      sim =
+          Simulator.open(
+              MACHINE,
+              Mode.TIME,
+              SimulatorOptions.DEFAULT.reusing(reuse ? LaunchReuse.ALL_PACKAGES : LaunchReuse.OFF));
       host.run(this);
       all.forEach(sim::drive);
     }

@@ -13,7 +13,7 @@ import org.kernbench.machine.spec.LinkKind;
  * <p>Alike are packages whose PEs and whose links inside are equal in rate, latency and speed.
  * Links between packages do not count: what uses one is not told of others.
  */
-final class Packages {
+final class PackageTwins {
   /** Instead of a package: not in one alone. */
   static final int NONE = -1;
 
@@ -27,8 +27,15 @@ final class Packages {
   final int links;
 
   private final int[] likes;
+  private final boolean areMet;
 
-  Packages(Machine machine) {
+  /**
+   * The packages of a machine.
+   *
+   * @param areMet whether one may stand for another; if not, nothing is in one alone
+   */
+  PackageTwins(Machine machine, boolean areMet) {
+    this.areMet = areMet;
     this.pes = machine.cubesPerSip() * machine.pesPerCube();
     this.nodes = machine.hostNode() / machine.sips();
     int inside = 0;
@@ -65,6 +72,9 @@ final class Packages {
   /** The package that all of these PEs are in; {@link #NONE} if they are in several. */
   int of(int[] some) {
     int home = NONE;
+    if (!areMet) {
+      return NONE;
+    }
     for (int pe : some) {
       int theirs = pe / pes;
       if (home != NONE && theirs != home) {
