@@ -143,7 +143,7 @@ public final class Tuner {
     void begins(int done, int of, String name);
   }
 
-  /** The same, and tells how far it is. */
+  /** As {@link #compare(CollectiveTrial.Question)}, and tells how far it is. */
   public Comparison compare(CollectiveTrial.Question question, Listener listener) {
     List<Able> able = able(question);
     if (able.isEmpty()) {
