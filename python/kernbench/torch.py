@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _client, tl
+from . import _client, _memory, tl
 from ._coroutine import Coroutine, line as _line
 from ._errors import UsageError
 from ._results import Record, Table
@@ -331,7 +331,7 @@ class Torch:
             window.end(number)
 
     def _read(self, tensor: Tensor, dtype: "np.dtype[Any]", exact: bool = False) -> "np.ndarray[Any, Any]":
-        array: "np.ndarray[Any, Any]" = np.empty(tensor.shape, dtype)
+        array = _memory.empty(tensor.shape, dtype)
         window = self._session.window()
         number = window.begin(array.reshape(-1).view(np.uint8))
         try:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 import unittest
 from typing import Any, List
 from unittest import mock
@@ -9,7 +10,7 @@ from unittest import mock
 import numpy as np
 
 import kernbench as kb
-from kernbench import tl
+from kernbench import _memory, tl
 from kernbench._window import Window
 
 from . import programs
@@ -26,6 +27,17 @@ class ProgramsTest(unittest.TestCase):
             x = torch.zeros(big.shape, "i32", placement="column_wise")  # as kernels leave it, not as it came
             self.assertFalse(x.numpy().any())
             self.assertTrue((x.copy_(big).numpy() == big).all())
+
+    def test_memory_that_is_made_ready_keeps_what_is_written_meanwhile(self) -> None:
+        for elements in (0, 5, (1 << 23) + 3, 1 << 25):  # of 4 bytes: the last two are large
+            array = _memory.empty((elements, 1), np.dtype("<i4"))
+            self.assertEqual((array.shape, array.dtype), ((elements, 1), np.dtype("<i4")))
+            expected = np.arange(elements, dtype="<i4").reshape(-1, 1)
+            array[:] = expected
+            for other in threading.enumerate():
+                if other.name == "kernbench memory":
+                    other.join()
+            np.testing.assert_array_equal(array, expected)
 
     def test_arrays_that_end_anywhere_in_the_window(self) -> None:
         pattern = np.random.default_rng(5).integers(0, 256, 64 * 5 + 8, np.uint8)

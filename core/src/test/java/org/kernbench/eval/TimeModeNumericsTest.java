@@ -103,7 +103,7 @@ final class TimeModeNumericsTest {
         .containsKeys(
             "device/log/ComputeKernels.run",
             "eval/benches/KernelBed.uniform",
-            "eval/benches/Reference.softmax",
+            "eval/benches/ReferenceFunctions.softmax",
             "eval/benches/SoftmaxBench.want");
   }
 }
