@@ -99,7 +99,7 @@ public final class FlowSchedule implements Schedule {
     this(group, queues, config, artist, operations, EFFORT);
   }
 
-  /** With an effort of its own when it looks for a cut. */
+  /** With another limit of the actions that may be looked at to choose a pace. */
   FlowSchedule(
       Group group,
       IpcqSpec queues,
