@@ -237,7 +237,8 @@ final class Scheduler {
     try {
       work.run();
     } catch (DeadlockException e) {
-      throw new DeadlockException(e.getMessage() + "\n  on the host:" + waits("\n    "));
+      throw new DeadlockException(
+          e.getMessage() + "\n  on the host:" + waits("\n    "), e.shortage());
     } catch (RuntimeException | Error e) {
       int owner = session.owner(e);
       if (owner < 0) {

@@ -6,8 +6,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.DeadlockException;
 import org.kernbench.machine.Pe;
 
 /**
@@ -43,7 +45,7 @@ final class DeadlockReport {
     private int neededSlots;
     private int slots;
     private boolean valuesHoldSlots;
-    private boolean tcmIsFull;
+    private long wantedTcmBytes;
 
     void waits(Pe pe, String what, @Nullable Pe on) {
       waits.add(new Wait(pe, what, on));
@@ -60,11 +62,20 @@ final class DeadlockReport {
     }
 
     /** A command waits for room in TCM. */
-    void tcmIsFull() {
-      tcmIsFull = true;
+    void wantsTcm(long bytes) {
+      wantedTcmBytes = wantedTcmBytes == 0 ? bytes : wantedTcmBytes;
     }
 
-    String build(long nowPs, String launch) {
+    /** The deadlock of a kernel. */
+    DeadlockException build(long nowPs, String kernel) {
+      return new DeadlockException(
+          text(nowPs, "kernel " + kernel),
+          wantedTcmBytes == 0
+              ? Optional.empty()
+              : Optional.of(new DeadlockException.Shortage(kernel, wantedTcmBytes)));
+    }
+
+    private String text(long nowPs, String launch) {
       StringBuilder s = new StringBuilder();
       s.append(
           String.format(
@@ -109,7 +120,7 @@ final class DeadlockReport {
                     ? "release received values after their last use (or receive copies), or "
                     : "");
       }
-      if (tcmIsFull) {
+      if (wantedTcmBytes > 0) {
         return "release values after their last use, keep fewer alive at once, or work on smaller tiles";
       }
       if (!cycle.isEmpty()) {

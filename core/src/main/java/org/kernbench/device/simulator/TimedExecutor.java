@@ -405,7 +405,7 @@ final class TimedExecutor
     try {
       while (!launch.isDone()) {
         if (!sim.step() && !apart.run(launch)) {
-          throw new DeadlockException(deadlock(launch));
+          throw deadlock(launch);
         }
       }
     } finally { // a kernel may have failed
@@ -415,7 +415,7 @@ final class TimedExecutor
     log.launches().hostHasWaitedFor(launch.id);
   }
 
-  private String deadlock(LaunchState launch) {
+  private DeadlockException deadlock(LaunchState launch) {
     DeadlockReport.Builder report = new DeadlockReport.Builder();
     TimedWaits waits = new TimedWaits(parts, latestPs(), report);
     for (TimedPe p : pes) {
@@ -423,7 +423,7 @@ final class TimedExecutor
         waits.describe(p);
       }
     }
-    return report.build(latestPs(), "kernel " + launch.name());
+    return report.build(latestPs(), launch.name());
   }
 
   /** Now, or when the last operation ends that is settled. */

@@ -74,7 +74,7 @@ final class TimedWaits {
               .formatted(
                   stalled.out.bytes, parts.atLine(stalled.line), p.tcm.free(), describeLive(p)),
           null);
-      report.tcmIsFull();
+      report.wantsTcm(stalled.out.bytes);
     }
   }
 

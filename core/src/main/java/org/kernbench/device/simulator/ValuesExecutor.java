@@ -280,14 +280,14 @@ final class ValuesExecutor implements Executor {
     while (!launch.isDone()) {
       ValuesPe next = runnable.poll();
       if (next == null) {
-        throw new DeadlockException(deadlock(launch));
+        throw deadlock(launch);
       }
       suspended.remove(next);
       next.resume();
     }
   }
 
-  private String deadlock(Launch launch) {
+  private DeadlockException deadlock(Launch launch) {
     DeadlockReport.Builder report = new DeadlockReport.Builder();
     for (ValuesPe p : suspended) {
       if (p.waitsAt.size() > 1) {
@@ -317,7 +317,7 @@ final class ValuesExecutor implements Executor {
             peer.owner);
       }
     }
-    return report.build(0, "kernel " + launch.name());
+    return report.build(0, launch.name());
   }
 
   private String atLine(int line) {

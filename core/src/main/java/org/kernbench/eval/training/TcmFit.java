@@ -1,16 +1,16 @@
 package org.kernbench.eval.training;
 
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.UsageException;
+import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Param;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.TcmException;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.placement.RankLevel;
@@ -36,10 +36,6 @@ final class TcmFit {
 
   /** Eighths of its size to which a TCM that is too small is enlarged, one after the other. */
   private static final int[] LARGER = {10, 12, 16, 24, 32, 48, 64, 128, 256, 512};
-
-  private static final Pattern KERNEL = Pattern.compile("in kernel ([^\\s:]+)");
-  private static final Pattern PRODUCT = Pattern.compile("product of [^;]*bytes of TCM[^;]*");
-  private static final Pattern NEED = Pattern.compile("needs (\\d+) bytes of TCM");
 
   private final BenchContext context;
   private final Setup setup;
@@ -116,28 +112,30 @@ final class TcmFit {
           torch -> {});
       return Optional.empty();
     } catch (SimulationException e) {
-      return told(String.valueOf(e.getMessage()), machine);
+      return told(e, machine);
     }
   }
 
-  /** In one sentence what a report says of TCM; empty if it is about something else. */
-  private Optional<String> told(String report, Machine machine) {
-    Matcher product = PRODUCT.matcher(report);
-    if (product.find()) {
-      return Optional.of(product.group());
+  /** In one sentence what of TCM an error is about; empty if it is about something else. */
+  private Optional<String> told(Throwable error, Machine machine) {
+    for (Throwable e = error; e != null; e = e.getCause()) {
+      if (e instanceof TcmException product) {
+        return Optional.of(product.problem());
+      }
+      if (e instanceof DeadlockException deadlock && deadlock.shortage().isPresent()) {
+        return deadlock.shortage().map(s -> told(s, machine));
+      }
     }
-    Matcher kernel = KERNEL.matcher(report);
-    Matcher need = NEED.matcher(report);
-    if (!kernel.find() || !need.find()) {
-      return Optional.empty();
-    }
-    return Optional.of(
-        "the TCM of a PE, %s KiB, is too small for model %s in %s: kernel %s finds no room for %s B beside what it holds"
-            .formatted(
-                kib(machine.pe().tcm().sizeBytes()),
-                setup.config().name(),
-                Param.word(setup.dtype()),
-                kernel.group(1),
-                need.group(1)));
+    return Optional.empty();
+  }
+
+  private String told(DeadlockException.Shortage shortage, Machine machine) {
+    return "the TCM of a PE, %s KiB, is too small for model %s in %s: kernel %s finds no room for %s B beside what it holds"
+        .formatted(
+            kib(machine.pe().tcm().sizeBytes()),
+            setup.config().name(),
+            Param.word(setup.dtype()),
+            shortage.kernel(),
+            shortage.bytes());
   }
 }

@@ -1,6 +1,5 @@
 package org.kernbench.nn.kernels;
 
-import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.tensor.DType;
 
@@ -34,7 +33,7 @@ record ProductPlan(TileGrid grid, int side, int step, long lastBytes) {
    * The largest tiles that fit: those of {@code tileM x tileN}, else of half the rows and columns
    * and so on, down to one array of the engine.
    *
-   * @throws SimulationException if not even these do
+   * @throws TcmException if not even these do
    */
   static ProductPlan of(Compute compute, Sizes sizes, int tileM, int tileN, Division division) {
     GemmSpec gemm = compute.torch().machine().pe().gemm();
@@ -52,20 +51,21 @@ record ProductPlan(TileGrid grid, int side, int step, long lastBytes) {
       int smallerM = smaller(m, gemm.rows());
       int smallerN = smaller(n, gemm.columns());
       if (smallerM == m && smallerN == n) {
-        throw new SimulationException(tooSmall(sizes, m, n, least, room));
+        throw tooSmall(sizes, m, n, least, room);
       }
       m = smallerM;
       n = smallerN;
     }
   }
 
-  private static String tooSmall(Sizes sizes, int m, int n, long least, long room) {
-    return """
-    product of %s x %s and %s x %s in %s: tiles of one GEMM array, %s x %s, need %s bytes of \
-    TCM beside message queues, a PE has %s; expected a pe.tcm.size of at least %s B, or a \
-    smaller array\
-    """
-        .formatted(sizes.m, sizes.k, sizes.k, sizes.n, sizes.in, m, n, least, room, 2 * least);
+  private static TcmException tooSmall(Sizes sizes, int m, int n, long least, long room) {
+    return new TcmException(
+        """
+        product of %s x %s and %s x %s in %s: tiles of one GEMM array, %s x %s, need %s bytes of \
+        TCM beside message queues, a PE has %s\
+        """
+            .formatted(sizes.m, sizes.k, sizes.k, sizes.n, sizes.in, m, n, least, room),
+        "expected a pe.tcm.size of at least %s B, or a smaller array".formatted(2 * least));
   }
 
   /** Half as many arrays, or one. */
