@@ -145,28 +145,6 @@ final class Attention implements Dependent {
    */
   record Partial(Tensor output, Tensor logSum) {}
 
-  /**
-   * Positions on the device, and on the host to know which tiles the mask leaves out.
-   *
-   * @param from the first position that each of these, of queries, sees; empty if all see from the
-   *     beginning
-   */
-  record Positions(int[] host, Tensor device, Optional<Positions> from) {
-    int count() {
-      return host.length;
-    }
-
-    /** The first key that a query sees. */
-    int from(int query) {
-      return from.isEmpty() ? Integer.MIN_VALUE : from.orElseThrow().host[query];
-    }
-
-    /** What a kernel reads of it. */
-    List<Tensor> tensors() {
-      return from.isEmpty() ? List.of(device) : List.of(device, from.orElseThrow().device);
-    }
-  }
-
   Positions positions(int[] of) {
     return positions(of, Optional.empty());
   }
@@ -218,64 +196,10 @@ final class Attention implements Dependent {
     return v.cast(Compute.working(v.dtype()));
   }
 
-  /** Some queries and some keys. */
-  private record Tile(Positions q, int row, int rows, Positions k, int key, int keys) {
-    /** Whether a query sees a key; of queries that are no neighbours, whether one might. */
-    boolean seesAny() {
-      int latest = Integer.MIN_VALUE;
-      int from = Integer.MAX_VALUE;
-      for (int i = row; i < row + rows; i++) {
-        latest = Math.max(latest, q.host[i]);
-        from = Math.min(from, q.from(i));
-      }
-      for (int j = key; j < key + keys; j++) {
-        if (k.host[j] <= latest && k.host[j] >= from) {
-          return true;
-        }
-      }
-      return false;
-    }
-
-    /** Whether every query sees every key. */
-    boolean seesAll() {
-      int earliest = Integer.MAX_VALUE;
-      int from = Integer.MIN_VALUE;
-      for (int i = row; i < row + rows; i++) {
-        earliest = Math.min(earliest, q.host[i]);
-        from = Math.max(from, q.from(i));
-      }
-      for (int j = key; j < key + keys; j++) {
-        if (k.host[j] > earliest || k.host[j] < from) {
-          return false;
-        }
-      }
-      return true;
-    }
-
-    private static Value at(Tl tl, Positions p, int row, int count) {
-      return tl.load(tl.whole(p.device).range(row, count));
-    }
-
-    /** Scores, {@code -inf} where the mask hides the key. */
-    Value masked(Tl tl, Value scores) {
-      if (seesAll()) {
-        return scores;
-      }
-      Value queryAt = at(tl, q, row, rows).reshape(rows, 1);
-      Value keyAt = at(tl, k, key, keys).reshape(1, keys);
-      Value past = tl.where(keyAt.le(queryAt), scores, Double.NEGATIVE_INFINITY);
-      if (q.from.isEmpty()) {
-        return past;
-      }
-      Value from = at(tl, q.from.orElseThrow(), row, rows).reshape(rows, 1);
-      return tl.where(keyAt.ge(from), past, Double.NEGATIVE_INFINITY);
-    }
-  }
-
   /**
    * Products of queries and keys, in the working type; {@code -inf} where the mask hides the key.
    */
-  private Value scores(Tl tl, Tile tile, Value q, Value k) {
+  private Value scores(Tl tl, MaskedTile tile, Value q, Value k) {
     return tile.masked(tl, tl.dot(q, k.trans(), Compute.working(q.dtype())).mul(scale));
   }
 
@@ -289,20 +213,8 @@ final class Attention implements Dependent {
   }
 
   /** Pairs of a query and a key that it sees, of all heads. */
-  private double pairs(Positions qAt, Positions kAt) {
-    int[] keys = kAt.host.clone();
-    Arrays.sort(keys);
-    long pairs = 0;
-    for (int i = 0; i < qAt.count(); i++) {
-      pairs += Math.max(0, before(keys, qAt.host[i] + 1) - before(keys, qAt.from(i)));
-    }
-    return (double) pairs * heads.batch * heads.queryHeads;
-  }
-
-  /** How many sorted numbers are less than one. */
-  private static int before(int[] sorted, int than) {
-    int index = Arrays.binarySearch(sorted, than);
-    return index >= 0 ? index : -index - 1;
+  private double pairs(Positions queries, Positions keys) {
+    return (double) queries.pairs(keys) * heads.batch * heads.queryHeads;
   }
 
   // ---- forward ----
@@ -404,7 +316,7 @@ final class Attention implements Dependent {
         Value acc = tl.zeros(Shape.of(count, heads.valueSize), working);
         for (int key = 0; key < keys; key += TILE) {
           int width = Math.min(TILE, keys - key);
-          Tile tile = new Tile(qAt, row, count, kAt, key, width);
+          MaskedTile tile = new MaskedTile(qAt, row, count, kAt, key, width);
           if (!tile.seesAny()) {
             continue;
           }
@@ -653,7 +565,7 @@ final class Attention implements Dependent {
   /** Probabilities of a tile and the gradient of its scores. */
   private record Softmax(Value p, Value ds) {}
 
-  private Softmax softmax(Tl tl, Tile tile, Rows of, Value k, Value v) {
+  private Softmax softmax(Tl tl, MaskedTile tile, Rows of, Value k, Value v) {
     Value p = scores(tl, tile, of.q, k).sub(of.logSum).exp();
     Value dp = tl.dot(of.dOut, v.trans(), p.dtype());
     return new Softmax(p, p.mul(dp.sub(of.inner)).mul(scale));
@@ -667,7 +579,7 @@ final class Attention implements Dependent {
       Value sum = tl.zeros(Shape.of(rows, heads.size), dq.dtype());
       for (int key = 0; key < keys; key += TILE) {
         int width = Math.min(TILE, keys - key);
-        Tile tile = new Tile(t.qAt, row, rows, t.kAt, key, width);
+        MaskedTile tile = new MaskedTile(t.qAt, row, rows, t.kAt, key, width);
         if (tile.seesAny()) {
           try (Scope step = tl.scope()) {
             Value k = tl.load(t.k.block(tl, b, kh, key, width));
@@ -694,7 +606,7 @@ final class Attention implements Dependent {
       for (int h = kh * share; h < (kh + 1) * share; h++) {
         for (int row = 0; row < n; row += TILE) {
           int rows = Math.min(TILE, n - row);
-          Tile tile = new Tile(t.qAt, row, rows, t.kAt, key, width);
+          MaskedTile tile = new MaskedTile(t.qAt, row, rows, t.kAt, key, width);
           if (tile.seesAny()) {
             try (Scope step = tl.scope()) {
               Rows of = Rows.load(tl, t, b, h, row, rows);

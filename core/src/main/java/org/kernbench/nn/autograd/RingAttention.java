@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import org.kernbench.nn.autograd.Attention.Grads;
 import org.kernbench.nn.autograd.Attention.Partial;
-import org.kernbench.nn.autograd.Attention.Positions;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.RowCollectives;
 import org.kernbench.nn.parallel.SequencePart;

@@ -219,7 +219,7 @@ final class GraphTest {
                 (g, x) -> {
                   Attention attention =
                       Attention.of(g, x.get(0), x.get(1), x.get(2), 3, queriesAt, keysAt);
-                  Attention.Positions at = attention.positions(queriesAt);
+                  Positions at = attention.positions(queriesAt);
                   Attention.Partial all =
                       attention.merge(
                           part(g, attention, x, at, new int[] {1, 2}, first),
@@ -235,12 +235,7 @@ final class GraphTest {
   }
 
   private static Attention.Partial part(
-      Graph g,
-      Attention attention,
-      List<Variable> x,
-      Attention.Positions queries,
-      int[] rows,
-      int[] at) {
+      Graph g, Attention attention, List<Variable> x, Positions queries, int[] rows, int[] at) {
     return attention.forward(
         x.get(0).value(),
         g.selectRows(x.get(1), rows).value(),
