@@ -86,9 +86,8 @@ public final class Fabric implements Interconnect, EventHandler {
   private static final int NEXT_FREE = 7; // of those not in use
   private static final int BANKS_PS = 7; // the latest chunk that a banked memory gave or took
 
-  // after a chunk: offer the next one, and when the last has entered, nothing or tell the source;
-  // or
-  // let a banked memory read on
+  // after a chunk: offer the next one, and when the last has entered nothing, or tell the source;
+  // or let a banked memory read on
   private static final int OFFER = 0;
   private static final int OFFER_AND_TELL = 1;
   private static final int READ_ON = 2;
