@@ -2,6 +2,8 @@ package org.kernbench.device.simulator;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -49,15 +51,14 @@ final class CommandWindowTest {
 
   @Test
   void largeWindow_ofFewCommands_takesNoMemory() {
-    Runtime runtime = Runtime.getRuntime();
-    runtime.gc();
-    long before = runtime.totalMemory() - runtime.freeMemory();
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    long before = threads.getCurrentThreadAllocatedBytes(); // other threads allocate meanwhile
     CommandWindow[] windows = new CommandWindow[10_000];
     for (int i = 0; i < windows.length; i++) {
       windows[i] = new CommandWindow(1 << 20);
       windows[i].enter();
     }
-    long used = runtime.totalMemory() - runtime.freeMemory() - before;
+    long used = threads.getCurrentThreadAllocatedBytes() - before;
     assertThat(used / windows.length).isLessThan(2048); // 32 MiB each if it were taken at once
     assertThat(windows[0].isFull()).isFalse();
   }
