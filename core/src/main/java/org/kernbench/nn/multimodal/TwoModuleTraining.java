@@ -1,10 +1,13 @@
 package org.kernbench.nn.multimodal;
 
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -19,8 +22,10 @@ import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.nn.layers.Init;
 import org.kernbench.nn.optim.AdamW;
+import org.kernbench.nn.optim.Checkpoint;
 import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.nn.optim.GradientSync;
+import org.kernbench.nn.optim.LearningRate;
 import org.kernbench.nn.optim.MultiModuleOptimizer;
 import org.kernbench.nn.optim.Optimizer;
 import org.kernbench.nn.optim.Sgd;
@@ -48,6 +53,8 @@ public final class TwoModuleTraining implements AutoCloseable {
   private final List<Parameter> all;
   private final DataParallel encoderData;
   private final DataParallel languageData;
+  private final TwoModuleModel.Groups groups;
+  private final SortedMap<String, MultiModuleOptimizer.Part> parts;
   private final MultiModuleOptimizer optimizer;
   private final Settings settings;
   private final Map<String, WorkCount> work = new LinkedHashMap<>();
@@ -149,6 +156,7 @@ public final class TwoModuleTraining implements AutoCloseable {
       Worker worker, TwoModuleConfig config, TwoModuleModel.Groups groups, Settings settings) {
     this.torch = worker.torch();
     this.settings = settings;
+    this.groups = groups;
     Init init =
         new Init(torch, settings.dtype(), settings.seed(), settings.deviation())
             .withSpread()
@@ -165,11 +173,12 @@ public final class TwoModuleTraining implements AutoCloseable {
     DataParallel.Options data = settings.data();
     this.encoderData = new DataParallel(torch, groups.encoder(), encoder, data, ofEncoder);
     this.languageData = new DataParallel(torch, groups.language(), language, data, recipe);
-    Map<String, MultiModuleOptimizer.Part> parts =
-        Map.of(
-            ModuleRole.ENCODER.token(), part(encoderData),
-            ModuleRole.LANGUAGE.token(), part(languageData));
-    this.optimizer = new MultiModuleOptimizer(torch, groups.world(), new TreeMap<>(parts));
+    this.parts =
+        new TreeMap<>(
+            Map.of(
+                ModuleRole.ENCODER.token(), part(encoderData),
+                ModuleRole.LANGUAGE.token(), part(languageData)));
+    this.optimizer = new MultiModuleOptimizer(torch, groups.world(), parts);
   }
 
   private MultiModuleOptimizer.Part part(DataParallel data) {
@@ -180,8 +189,25 @@ public final class TwoModuleTraining implements AutoCloseable {
     return new MultiModuleOptimizer.Part(data, own);
   }
 
+  /** This rank's part of every parameter, those of the encoder first. */
   public List<Parameter> parameters() {
     return all;
+  }
+
+  /**
+   * This rank's part of one parameter.
+   *
+   * @param name its path in the model, for example {@code projector.up.weight}
+   * @throws IllegalArgumentException if there is none of that name
+   */
+  public Parameter parameter(String name) {
+    return all.stream()
+        .filter(p -> p.name().equals(name))
+        .findFirst()
+        .orElseThrow(() ->
+            new IllegalArgumentException(
+                "no parameter is named %s; expected one of %s"
+                    .formatted(name, all.stream().map(Parameter::name).toList())));
   }
 
   public List<Parameter> encoderParameters() {
@@ -299,17 +325,115 @@ public final class TwoModuleTraining implements AutoCloseable {
           }
           tokens += loss.tokens();
           seen.see(i, loss.perToken());
-          List<Tensor> both = List.of(sum, loss.sum().value());
-          scratch.compute.mapInto("loss", sum, both, x -> x.get(0).add(x.get(1)));
+          add(scratch.compute, sum, loss.sum());
           graph.compute().work().forEach((name, one) -> work.merge(name, one, WorkCount::plus));
         }
       }
       divide(tokens);
       step();
-      return torch.simulator().mode() == Mode.TIME
-          ? OptionalDouble.empty()
-          : OptionalDouble.of(sum.get(0));
+      return read(sum);
     }
+  }
+
+  // ---- evaluation ----
+
+  /**
+   * The loss of samples that are not learnt from.
+   *
+   * @param sum of the losses of all tokens that count, on all ranks; empty if there are no values
+   * @param tokens how many these are
+   */
+  public record Evaluation(OptionalDouble sum, int tokens) {
+    /** The loss per token; empty if there are no values or no token counts. */
+    public OptionalDouble mean() {
+      return sum.isPresent() && tokens > 0
+          ? OptionalDouble.of(sum.getAsDouble() / tokens)
+          : OptionalDouble.empty();
+    }
+  }
+
+  /**
+   * Only forwards: parameters, gradients and the optimizer stay as they are. All ranks of the
+   * layout call it, and all get the same sum.
+   */
+  public Evaluation evaluate(List<Microbatch> microbatches) {
+    try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
+      Tensor sum = scratch.compute.empty("loss", Shape.of(1), Compute.working(settings.dtype));
+      scratch.compute.zero("loss", sum);
+      for (Microbatch each : microbatches) {
+        try (Graph graph = Graph.of(torch, recipe)) {
+          TwoModuleModel.Loss loss = model.forward(graph, each, new NamedValues());
+          add(scratch.compute, sum, loss.sum());
+        }
+      }
+      if (groups.language().dpCp().size() > 1) {
+        groups.language().dpCp().allReduce(sum);
+      }
+      return new Evaluation(read(sum), microbatches.stream().mapToInt(Microbatch::tokens).sum());
+    }
+  }
+
+  private static void add(Compute compute, Tensor sum, Variable loss) {
+    compute.mapInto("loss", sum, List.of(sum, loss.value()), x -> x.get(0).add(x.get(1)));
+  }
+
+  private OptionalDouble read(Tensor sum) {
+    return torch.simulator().mode() == Mode.TIME
+        ? OptionalDouble.empty()
+        : OptionalDouble.of(sum.get(0));
+  }
+
+  // ---- learning rate, files ----
+
+  /** Takes each step's learning rate from a schedule from now on. */
+  public void follow(LearningRate rates) {
+    optimizer.follow(rates);
+  }
+
+  /** Changes the learning rate of the steps to come, unless there is a schedule. */
+  public void changeRate(double rate) {
+    optimizer.changeRate(rate);
+  }
+
+  /** Learning rate of the latest step, or as it was changed since. */
+  public double rate() {
+    return optimizer.rate();
+  }
+
+  /** Steps taken, also before {@link #load}. */
+  public long steps() {
+    return optimizer.steps();
+  }
+
+  /**
+   * Writes both modules and the state of their optimizers ({@link Checkpoint#save}); the file knows
+   * nothing of the layout. All ranks of the layout call it.
+   */
+  public void save(Path to) {
+    checkpoint().save(to);
+  }
+
+  /**
+   * Goes on from what training in any layout has saved: parameters, the optimizers' states and the
+   * number of steps ({@link Checkpoint#load}). A {@linkplain #follow schedule} is not in the file.
+   */
+  public void load(Path from) {
+    checkpoint().load(from);
+  }
+
+  private Checkpoint checkpoint() {
+    Checkpoint both = new Checkpoint(torch, groups.encoder());
+    MultiModuleOptimizer.Part first = part(ModuleRole.ENCODER);
+    MultiModuleOptimizer.Part second = part(ModuleRole.LANGUAGE);
+    return both.with(encoder)
+        .with(first.optimizer(), first.data())
+        .in(groups.language())
+        .with(language)
+        .with(second.optimizer(), second.data());
+  }
+
+  private MultiModuleOptimizer.Part part(ModuleRole module) {
+    return Objects.requireNonNull(parts.get(module.token()));
   }
 
   /** What {@link #train} has launched so far, by kernel. */

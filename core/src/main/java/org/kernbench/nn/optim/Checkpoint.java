@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,6 +25,7 @@ import org.kernbench.tensor.NpyArray;
 import org.kernbench.tensor.Numerics;
 import org.kernbench.tensor.SafeTensors;
 import org.kernbench.tensor.Shape;
+import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 
@@ -47,18 +49,21 @@ public final class Checkpoint {
   private static final String SAFETENSORS = ".safetensors";
 
   private final Torch torch;
-  private final ParallelLayout layout;
+  private final Set<ParallelLayout> layouts = new LinkedHashSet<>();
+  private ParallelLayout layout;
   private final Map<String, Entry> entries = new LinkedHashMap<>();
   private final List<Optimizer> optimizers = new ArrayList<>();
 
   /**
    * A tensor to keep.
    *
+   * @param layout of the module that it belongs to
    * @param shape of this tensor-parallel rank's part
    * @param tensor that part, or this rank's piece of it; empty if it has no piece
    * @param division of the part into pieces, if it is divided
    */
   private record Entry(
+      ParallelLayout layout,
       DType dtype,
       Shape shape,
       Sharding sharding,
@@ -69,11 +74,37 @@ public final class Checkpoint {
   public Checkpoint(Torch torch, ParallelLayout layout) {
     this.torch = torch;
     this.layout = layout;
+    layouts.add(layout);
+  }
+
+  /**
+   * What is added from now on belongs to a module that divides these ranks in another way, so that
+   * several modules are in one file. Both layouts begin with the same rank, which writes.
+   *
+   * @throws IllegalArgumentException if they do not
+   */
+  public Checkpoint in(ParallelLayout other) {
+    if (isFirst(other) != isFirst(layout)) {
+      throw new IllegalArgumentException(
+          """
+          a checkpoint of two layouts whose first ranks differ: rank %s is the first of one of \
+          them only; expected layouts over the same ranks\
+          """
+              .formatted(other.dpCp().globalRank(other.dpCp().rank())));
+    }
+    layout = other;
+    layouts.add(other);
+    return this;
   }
 
   /** With the parameters of a model. */
   public Checkpoint with(Module model) {
-    model.parameters().forEach(p -> add(p.name(), p.value(), p.sharding()));
+    return with(model.parameters());
+  }
+
+  /** With parameters. */
+  public Checkpoint with(List<Parameter> parameters) {
+    parameters.forEach(p -> add(p.name(), p.value(), p.sharding()));
     return this;
   }
 
@@ -164,13 +195,14 @@ public final class Checkpoint {
 
   private void add(String name, Division division, Optional<Tensor> piece) {
     Parameter p = division.parameter();
-    add(name, new Entry(p.masterType(), p.shape(), p.sharding(), piece, Optional.of(division)));
+    add(
+        name,
+        new Entry(layout, p.masterType(), p.shape(), p.sharding(), piece, Optional.of(division)));
   }
 
   private void add(String name, Tensor tensor, Sharding sharding) {
-    add(
-        name,
-        new Entry(tensor.dtype(), tensor.shape(), sharding, Optional.of(tensor), Optional.empty()));
+    Optional<Tensor> own = Optional.of(tensor);
+    add(name, new Entry(layout, tensor.dtype(), tensor.shape(), sharding, own, Optional.empty()));
   }
 
   private void add(String name, Entry entry) {
@@ -203,7 +235,7 @@ public final class Checkpoint {
     }
     Map<String, NpyArray> whole = new TreeMap<>();
     entries.forEach((name, entry) -> whole(entry).ifPresent(array -> whole.put(name, array)));
-    if (isFirst()) {
+    if (isFirst(layout)) {
       for (Optimizer o : optimizers) {
         byte[] steps = new byte[Long.BYTES];
         DType.I64.putDouble(steps, 0, o.steps());
@@ -211,19 +243,21 @@ public final class Checkpoint {
       }
       write(to, whole);
     }
-    layout.tp().barrier();
-    layout.dpCp().barrier();
+    for (ParallelLayout each : layouts) {
+      each.tp().barrier();
+      each.dpCp().barrier();
+    }
   }
 
-  private boolean isFirst() {
+  private static boolean isFirst(ParallelLayout layout) {
     return layout.dpCp().rank() == 0 && layout.tp().rank() == 0;
   }
 
   /** The whole tensor, on the first rank of the layout. */
   private Optional<NpyArray> whole(Entry entry) {
     if (entry.division.isEmpty()) {
-      return layout.dpCp().rank() == 0
-          ? whole(entry.tensor.orElseThrow(), entry.sharding)
+      return entry.layout.dpCp().rank() == 0
+          ? whole(entry, entry.tensor.orElseThrow())
           : Optional.empty();
     }
     Optional<Tensor> joined = entry.division.get().join(torch, entry.dtype, entry.tensor);
@@ -231,36 +265,46 @@ public final class Checkpoint {
       return Optional.empty();
     }
     try (Tensor part = joined.get()) {
-      return whole(part, entry.sharding);
+      return whole(entry, part);
     }
   }
 
   /** The whole of what the tensor-parallel ranks have, on the first of them. */
-  private Optional<NpyArray> whole(Tensor t, Sharding sharding) {
+  private Optional<NpyArray> whole(Entry entry, Tensor t) {
+    ParallelLayout layout = entry.layout;
+    Sharding sharding = entry.sharding;
     int ranks = layout.tp().size();
     if (sharding.axis().isEmpty() || ranks == 1) {
-      return isFirst()
+      return isFirst(layout)
           ? Optional.of(new NpyArray(t.dtype(), t.shape(), t.toBytes()))
           : Optional.empty();
     }
     int axis = sharding.axis().getAsInt();
     Shape shape = t.shape().with(axis, t.shape().dim(axis) * ranks);
     int root = layout.tp().globalRank(0);
-    if (!isFirst()) {
-      layout.tp().gather(t, root);
-      return Optional.empty();
+    try (Tensor own = torch.empty(t.shape(), t.dtype(), "own " + t.name())) {
+      own.copyInPlace(t); // on one PE, as a gather cuts tensors along their first axis
+      if (!isFirst(layout)) {
+        layout.tp().gather(own, root);
+        return Optional.empty();
+      }
+      return Optional.of(gathered(own, shape, sharding, layout.tp()));
     }
-    Shape parts = t.shape().with(0, t.shape().dim(0) * ranks);
-    try (Tensor all = torch.empty(parts, t.dtype(), "gathered " + t.name())) {
-      layout.tp().gather(all, t, root);
+  }
+
+  private NpyArray gathered(Tensor own, Shape whole, Sharding sharding, ProcessGroup tp) {
+    int ranks = tp.size();
+    Shape parts = own.shape().with(0, own.shape().dim(0) * ranks);
+    try (Tensor all = torch.empty(parts, own.dtype(), "gathered " + own.name())) {
+      tp.gather(all, own, tp.globalRank(0));
       byte[] from = all.toBytes();
       byte[] to = new byte[from.length];
       for (int r = 0; r < ranks; r++) {
-        int start = r * Math.toIntExact(t.sizeBytes());
-        part(shape, sharding, ranks, r, t.dtype())
+        int start = r * Math.toIntExact(own.sizeBytes());
+        part(whole, sharding, ranks, r, own.dtype())
             .copy((inWhole, inPart, n) -> System.arraycopy(from, start + inPart, to, inWhole, n));
       }
-      return Optional.of(new NpyArray(t.dtype(), shape, to));
+      return new NpyArray(own.dtype(), whole, to);
     }
   }
 
@@ -300,7 +344,8 @@ public final class Checkpoint {
 
   /**
    * Overwrites everything with what a file or folder has, each rank with its part, rounded to the
-   * types that are here. Load weights before an optimizer is made, or load the optimizer as well.
+   * types that are here; nothing if anything in it is refused. Load weights before an optimizer is
+   * made, or load the optimizer as well.
    *
    * @throws SimulationException if names or shapes differ, or the file cannot be read
    */
@@ -308,12 +353,13 @@ public final class Checkpoint {
     try {
       Source source = Source.of(from);
       checkNames(from, source.names());
+      Map<Entry, double[]> parts = new IdentityHashMap<>();
       for (Map.Entry<String, Entry> e : entries.entrySet()) {
-        load(from, e.getKey(), e.getValue(), source.read(e.getKey()));
+        parts.put(e.getValue(), part(from, e.getKey(), e.getValue(), source.read(e.getKey())));
       }
-      for (Optimizer o : optimizers) {
-        o.continueFrom((long) DType.I64.getDouble(source.read(STEPS).bytes(), 0));
-      }
+      long steps = optimizers.isEmpty() ? 0 : steps(from, source.read(STEPS));
+      parts.forEach(Checkpoint::overwrite); // all of them, or none if one is wrong
+      optimizers.forEach(o -> o.continueFrom(steps));
     } catch (IOException e) {
       throw new SimulationException(
           """
@@ -345,8 +391,21 @@ public final class Checkpoint {
     }
   }
 
-  private void load(Path from, String name, Entry entry, NpyArray whole) {
+  private static long steps(Path from, NpyArray steps) {
+    boolean isCount = steps.dtype() == DType.I64 && steps.shape().equals(Shape.of(1));
+    long taken = isCount ? (long) DType.I64.getDouble(steps.bytes(), 0) : -1;
+    if (taken < 0) {
+      throw new SimulationException(
+          "the checkpoint %s: %s is %s; expected one number in i64, 0 or more"
+              .formatted(from, STEPS, isCount ? taken : steps.dtype() + " " + steps.shape()));
+    }
+    return taken;
+  }
+
+  /** This rank's part of a whole tensor. */
+  private static double[] part(Path from, String name, Entry entry, NpyArray whole) {
     Shape shape = entry.shape;
+    ParallelLayout layout = entry.layout;
     int ranks = entry.sharding.axis().isEmpty() ? 1 : layout.tp().size();
     int axis = entry.sharding.axis().orElse(0);
     Shape expected = ranks == 1 ? shape : shape.with(axis, shape.dim(axis) * ranks);
@@ -371,6 +430,10 @@ public final class Checkpoint {
     for (int i = 0; i < values.length; i++) {
       values[i] = whole.dtype().getDouble(own, i * whole.dtype().sizeBytes());
     }
+    return values;
+  }
+
+  private static void overwrite(Entry entry, double[] values) {
     entry.tensor.ifPresent(
         t -> t.copyInPlace(entry.division.map(d -> d.own(values)).orElse(values)));
   }

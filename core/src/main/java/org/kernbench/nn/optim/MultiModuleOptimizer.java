@@ -109,6 +109,30 @@ public final class MultiModuleOptimizer implements AutoCloseable {
     }
   }
 
+  /** As {@link Optimizer#follow}, for all modules alike. */
+  public void follow(LearningRate rates) {
+    parts.values().forEach(part -> part.optimizer.follow(rates));
+  }
+
+  /** As {@link Optimizer#changeRate}, for all modules alike. */
+  public void changeRate(double next) {
+    parts.values().forEach(part -> part.optimizer.changeRate(next));
+  }
+
+  /** As {@link Optimizer#rate}, of the first module. */
+  public double rate() {
+    return first().rate();
+  }
+
+  /** As {@link Optimizer#steps}: all modules step together. */
+  public long steps() {
+    return first().steps();
+  }
+
+  private Optimizer first() {
+    return parts.get(parts.firstKey()).optimizer;
+  }
+
   /** As {@link Optimizer#work}, of all modules. */
   public Map<String, WorkCount> work() {
     Map<String, WorkCount> all = new LinkedHashMap<>();
