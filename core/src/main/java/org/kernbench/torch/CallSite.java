@@ -30,6 +30,10 @@ final class CallSite {
           "Work",
           "Worker");
   private static final String PACKAGE = CallSite.class.getPackageName() + ".";
+  private static final String HOUSE = "org.kernbench.";
+
+  /** Rooms that call into this one for a program. */
+  private static final String MODELS = HOUSE + "nn.";
 
   private CallSite() {}
 
@@ -61,6 +65,17 @@ final class CallSite {
     return "an unknown line";
   }
 
+  /** {@code File.java:12} of the innermost frame that is not of kernbench; empty if all are. */
+  static Optional<String> ofProgram(StackTraceElement[] stack) {
+    for (StackTraceElement e : stack) {
+      String name = e.getClassName();
+      if (!name.startsWith("java.") && !name.startsWith("jdk.") && !name.startsWith(HOUSE)) {
+        return Optional.of(text(e));
+      }
+    }
+    return Optional.empty();
+  }
+
   private static boolean isUser(StackTraceElement e) {
     String name = e.getClassName();
     if (name.startsWith("java.")
@@ -69,7 +84,7 @@ final class CallSite {
       return false;
     }
     if (!name.startsWith(PACKAGE)) {
-      return true;
+      return !name.startsWith(MODELS);
     }
     String simple = name.substring(PACKAGE.length()).replaceAll("\\$.*", "");
     return !OWN.contains(simple) && !simple.equals("CallSite");

@@ -66,15 +66,15 @@ public final class Distributed {
               .formatted(caller.worldSize(), found.worldSize()));
     }
     Rendezvous.Fingerprint mine =
-        new Rendezvous.Fingerprint("initProcessGroup", "world", 0, found.name());
+        new Rendezvous.Fingerprint("initProcessGroup", "group world", 0, found.name());
     Rendezvous meeting = groups.opening;
     if (meeting == null) {
       int[] all = new int[caller.worldSize()];
       Arrays.setAll(all, i -> i);
-      meeting = new Rendezvous(mine, all, caller.number());
+      meeting = new Rendezvous(mine, all, caller.number(), session.here());
       groups.opening = meeting;
     }
-    if (meeting.arrive(caller.number(), mine, null)) {
+    if (meeting.arrive(caller.number(), mine, null, session::here)) {
       groups.opening = null;
       meeting.endAfter(session.pendingLaunches(), () -> connect(found));
     }
@@ -127,9 +127,18 @@ public final class Distributed {
    *     else
    */
   public ProcessGroup newGroup(List<Integer> ranks) {
+    return newGroup(ranks, "");
+  }
+
+  /**
+   * {@link #newGroup(List)} with a name for messages ({@code group_desc} of PyTorch).
+   *
+   * @param description for example {@code tp}; the same on all ranks
+   */
+  public ProcessGroup newGroup(List<Integer> ranks, String description) {
     Members world = open("newGroup");
     List<Integer> sorted = checked("newGroup", world, ranks);
-    return handle(make("newGroup", world, List.of(sorted)).getFirst());
+    return handle(make("newGroup", world, List.of(sorted), description).getFirst());
   }
 
   /** {@link #newGroup(List)}. */
@@ -144,6 +153,16 @@ public final class Distributed {
    * @param lists the ranks of each group; no rank in two of them. Ranks in none get no group
    */
   public SubGroups newSubgroupsByEnumeration(List<List<Integer>> lists) {
+    return newSubgroupsByEnumeration(lists, "");
+  }
+
+  /**
+   * {@link #newSubgroupsByEnumeration(List)} with a name for messages ({@code group_desc} of
+   * PyTorch).
+   *
+   * @param description for example {@code tp}; the same on all ranks
+   */
+  public SubGroups newSubgroupsByEnumeration(List<List<Integer>> lists, String description) {
     String method = "newSubgroupsByEnumeration";
     Members world = open(method);
     if (lists.isEmpty()) {
@@ -167,7 +186,7 @@ public final class Distributed {
         listOf[rank] = i;
       }
     }
-    List<Members> made = make(method, world, sorted);
+    List<Members> made = make(method, world, sorted, description);
     Rank caller = session.current();
     List<ProcessGroup> all = new ArrayList<>(made.size());
     for (Members group : made) {
@@ -182,15 +201,17 @@ public final class Distributed {
     return caller == null ? group.handle() : group.handle(caller.number());
   }
 
-  private List<Members> make(String method, Members world, List<List<Integer>> lists) {
+  private List<Members> make(
+      String method, Members world, List<List<Integer>> lists, String description) {
     Rank caller = session.current();
     if (caller == null) {
-      return lists.stream().map(groups::make).toList();
+      return lists.stream().map(ranks -> groups.make(ranks, description)).toList();
     }
-    Rendezvous.Fingerprint mine = world.next(caller.number(), method, lists);
+    Object asked = description.isEmpty() ? lists : List.of(description, lists);
+    Rendezvous.Fingerprint mine = world.next(caller.number(), method, asked);
     Rendezvous meeting = world.meet(caller.number(), mine, null);
     if (meeting.isFull()) {
-      meeting.make(lists.stream().map(groups::make).toList());
+      meeting.make(lists.stream().map(ranks -> groups.make(ranks, description)).toList());
       meeting.end(null);
     }
     caller.block(meeting);

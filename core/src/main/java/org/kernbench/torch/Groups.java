@@ -60,7 +60,7 @@ final class Groups {
   void open(CollectiveBackend with, int size) {
     int[] ranks = new int[size];
     Arrays.setAll(ranks, i -> i);
-    Members opened = members(with, "world", ranks);
+    Members opened = members(with, Members.WORLD, "", ranks);
     opened.connected(Lane.LEAD).communicator().firstQueues().ifPresent(collectives::install);
     backend = with;
     world = opened;
@@ -68,15 +68,15 @@ final class Groups {
     session.logRanks(size);
   }
 
-  private Members members(CollectiveBackend with, String name, int[] ranks) {
-    return new Members(session, collectives, messages, with, name, ranks);
+  private Members members(CollectiveBackend with, String name, String description, int[] ranks) {
+    return new Members(session, collectives, messages, with, name, description, ranks);
   }
 
-  /** A group of some ranks of the world, ascending. */
-  Members make(List<Integer> ranks) {
+  /** A group of some ranks of the world, ascending, with a name for messages, or none. */
+  Members make(List<Integer> ranks, String description) {
     made++;
     int[] sorted = ranks.stream().mapToInt(Integer::intValue).toArray();
-    Members group = members(Objects.requireNonNull(backend), "group " + made, sorted);
+    Members group = members(Objects.requireNonNull(backend), "group " + made, description, sorted);
     subgroups.add(group);
     if (!session.hasRanks()) {
       ofHost.add(group);

@@ -25,12 +25,16 @@ import org.kernbench.torch.collective.LanePlan;
  * are bound to. All ranks share it; each sees it through a {@link ProcessGroup}.
  */
 final class Members {
+  /** Name of the group of all ranks. */
+  static final String WORLD = "world";
+
   private static final int COPY_BLOCK = 4096;
 
   private final Session session;
   private final Collectives collectives;
   private final CollectiveBackend backend;
   private final String name;
+  private final String told;
   private final int[] ranks;
   private final List<Integer> rankList;
   private final int[] sequence;
@@ -44,6 +48,7 @@ final class Members {
   /**
    * A group.
    *
+   * @param description what the program calls it in messages; empty if it says nothing
    * @param ranks global numbers, ascending
    */
   Members(
@@ -52,6 +57,7 @@ final class Members {
       Messages messages,
       CollectiveBackend backend,
       String name,
+      String description,
       int[] ranks) {
     this.session = session;
     this.collectives = collectives;
@@ -59,6 +65,10 @@ final class Members {
     this.name = name;
     this.ranks = ranks;
     this.rankList = Arrays.stream(ranks).boxed().toList();
+    this.told =
+        name.equals(WORLD)
+            ? "group world"
+            : (description.isEmpty() ? name : "group " + description) + " " + shown();
     this.sequence = new int[ranks.length];
     this.handle = new ProcessGroup(session, messages, this, true);
     this.outside = new ProcessGroup(session, messages, this, false);
@@ -143,17 +153,17 @@ final class Members {
 
   /** What a member does next. */
   Rendezvous.Fingerprint next(int member, String op, Object operands) {
-    return new Rendezvous.Fingerprint(op, name, sequence[member]++, operands);
+    return new Rendezvous.Fingerprint(op, told(), sequence[member]++, operands);
   }
 
   /** The meeting that a member comes to; over with its arrival if it is the last. */
   Rendezvous meet(int member, Rendezvous.Fingerprint mine, @Nullable Contribution contribution) {
     Rendezvous meeting = meetings.get(mine.sequence());
     if (meeting == null) {
-      meeting = new Rendezvous(mine, ranks, ranks[member]);
+      meeting = new Rendezvous(mine, ranks, ranks[member], session.here());
       meetings.put(mine.sequence(), meeting);
     }
-    if (meeting.arrive(member, mine, contribution)) {
+    if (meeting.arrive(member, mine, contribution, session::here)) {
       meetings.remove(mine.sequence());
     }
     return meeting;
@@ -252,8 +262,15 @@ final class Members {
   // ---- errors ----
 
   SimulationException error(String method, int rank, String problem) {
+    String part = session.part();
     return new SimulationException(
-        "rank " + rank + ": " + method + " in group " + name + ": " + problem);
+        "rank %s: %s in %s%s: %s"
+            .formatted(rank, method, told(), part.isEmpty() ? "" : ", in " + part, problem));
+  }
+
+  /** For example {@code group tp [0, 1]}. */
+  String told() {
+    return told;
   }
 
   /** The ranks as messages show them: the first sixteen of many. */

@@ -91,13 +91,13 @@ final class Post implements Wait {
   /** For example {@code send #0 to rank 3 of group world: f32[8]}. */
   @Override
   public String toString() {
-    return "%s%s%s%s of group %s: %s"
+    return "%s%s%s%s of %s: %s"
         .formatted(
             isSend ? "send #" : "recv #",
             sequence,
             isSend ? " to rank " : " from rank ",
             peer,
-            group.name(),
+            group.told(),
             operands);
   }
 }

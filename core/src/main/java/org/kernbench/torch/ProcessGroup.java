@@ -376,7 +376,7 @@ public final class ProcessGroup {
     int dst = isSend ? peer : rank;
     int sequence = messages.next(members, isSend, src, dst);
     Post post =
-        new Post(isSend, rank, peer, members, sequence, tensor, operands, CallSite.here(), apart);
+        new Post(isSend, rank, peer, members, sequence, tensor, operands, session.here(), apart);
     session.checkNotWritten(List.of(tensor), method);
     Work work =
         new Work(session, rank, post, post, post.place, List.of(tensor), isSend ? null : tensor);
@@ -430,7 +430,7 @@ public final class ProcessGroup {
 
   private Work start(CollectiveRequest r) {
     Rank caller = caller(r.op().method());
-    String place = CallSite.here();
+    String place = session.here();
     Rendezvous meeting = meet(r, caller, place);
     Work work =
         new Work(
@@ -444,7 +444,7 @@ public final class ProcessGroup {
     int member = members.member(rank);
     String method = r.op().method();
     Operands operands = r.checked(session, members, rank);
-    String line = place.isEmpty() && r.isSplit() ? CallSite.here() : place;
+    String line = place.isEmpty() && r.isSplit() ? session.here() : place;
     Rendezvous.Fingerprint mine = members.next(member, method, operands);
     Rendezvous meeting = members.meet(member, mine, r.contribution(line));
     if (meeting.isFull()) {
@@ -483,9 +483,9 @@ public final class ProcessGroup {
     return caller;
   }
 
-  /** For example {@code group 1 [0, 2]}. */
+  /** For example {@code group tp [0, 2]}. */
   @Override
   public String toString() {
-    return members.name() + " " + members.shown() + (usable ? "" : " (not a member)");
+    return members.told() + (usable ? "" : " (not a member)");
   }
 }

@@ -2,6 +2,7 @@ package org.kernbench.torch;
 
 import java.util.BitSet;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.sim.Coroutine;
 
@@ -11,6 +12,7 @@ final class Rank {
   private final int worldSize;
   private final BooleanSupplier aborting;
   private final Coroutine coroutine;
+  private Supplier<String> part = () -> "";
   private @Nullable Wait wait;
   private boolean ended;
 
@@ -89,7 +91,18 @@ final class Rank {
   }
 
   String place() {
-    return CallSite.of(coroutine.stackTrace());
+    String part = part();
+    return CallSite.of(coroutine.stackTrace()) + (part.isEmpty() ? "" : ", in " + part);
+  }
+
+  /** The part of its model that it computes; empty if it has said none. */
+  String part() {
+    return part.get();
+  }
+
+  /** Says where to ask for that. */
+  void within(Supplier<String> told) {
+    part = told;
   }
 
   /** For example {@code rank 3} or {@code ranks 0-4, 7}. */

@@ -4,6 +4,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 
@@ -16,16 +17,16 @@ final class Rendezvous implements Wait {
    * What all members of a group must agree on when they meet.
    *
    * @param op the method called
-   * @param group name of the process group
+   * @param group the process group as messages show it
    * @param sequence how many meetings of this group the rank has had before
    * @param operands what was given: a value that tells itself as text; empty text if nothing was
    */
   record Fingerprint(String op, String group, int sequence, Object operands) {
-    /** For example {@code allReduce #2 of group world: f32[8], SUM}. */
+    /** For example {@code allReduce #2 of group tp [0, 1]: f32[8], SUM}. */
     @Override
     public String toString() {
       String what = operands.toString();
-      return op + " #" + sequence + " of group " + group + (what.isEmpty() ? "" : ": " + what);
+      return op + " #" + sequence + " of " + group + (what.isEmpty() ? "" : ": " + what);
     }
   }
 
@@ -48,12 +49,13 @@ final class Rendezvous implements Wait {
    * @param fingerprint of the rank that comes first
    * @param ranks global numbers of the members, ascending
    * @param firstRank global number of the rank that comes first
+   * @param firstPlace where it is in its program
    */
-  Rendezvous(Fingerprint fingerprint, int[] ranks, int firstRank) {
+  Rendezvous(Fingerprint fingerprint, int[] ranks, int firstRank, String firstPlace) {
     this.fingerprint = fingerprint;
     this.ranks = ranks;
     this.firstRank = firstRank;
-    this.firstPlace = CallSite.here();
+    this.firstPlace = firstPlace;
     this.contributions = new Contribution[ranks.length];
   }
 
@@ -61,12 +63,14 @@ final class Rendezvous implements Wait {
    * A member arrives.
    *
    * @param member its number in the group
+   * @param place says where the member is in its program
    * @return whether all have now arrived
    * @throws CollectiveMismatchException if it came for something else than the first did
    */
-  boolean arrive(int member, Fingerprint mine, @Nullable Contribution contribution) {
+  boolean arrive(
+      int member, Fingerprint mine, @Nullable Contribution contribution, Supplier<String> place) {
     if (!mine.equals(fingerprint)) {
-      throw mismatch(firstRank, fingerprint, firstPlace, ranks[member], mine, CallSite.here());
+      throw mismatch(firstRank, fingerprint, firstPlace, ranks[member], mine, place.get());
     }
     if (arrived.get(member)) {
       throw new IllegalStateException("rank " + ranks[member] + " arrives twice at " + fingerprint);

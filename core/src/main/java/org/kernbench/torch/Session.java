@@ -137,6 +137,20 @@ final class Session implements TensorHost {
     return running == null ? null : running.get();
   }
 
+  /**
+   * Where the running rank is, for messages: the line of its program, and the part of its model.
+   */
+  String here() {
+    String part = part();
+    return CallSite.here() + (part.isEmpty() ? "" : ", in " + part);
+  }
+
+  /** The part of its model that the running rank computes; empty if it has said none. */
+  String part() {
+    Rank rank = current();
+    return rank == null ? "" : rank.part();
+  }
+
   /** Whether ranks have been spawned and not all have ended. */
   boolean hasRanks() {
     return ranks != null;

@@ -51,7 +51,7 @@ public final class SpawnException extends SimulationException {
     s.append(failures.size()).append(" of ").append(worldSize).append(" ranks failed");
     SequencedMap<String, List<Integer>> ranks = new LinkedHashMap<>();
     failures.forEach((rank, t) -> {
-      String what = isUserError(t) ? String.valueOf(t.getMessage()) : place(t) + told(t);
+      String what = isUserError(t) ? withLine(t) : place(t) + told(t);
       ranks.computeIfAbsent(what, w -> new ArrayList<>()).add(rank);
     });
     int left = failures.size();
@@ -66,6 +66,15 @@ public final class SpawnException extends SimulationException {
       s.append(e.getKey().replace("\n", "\n    "));
     }
     return s.toString();
+  }
+
+  /** A message, with the line of the program that led to it if it does not name one. */
+  private static String withLine(Throwable t) {
+    String message = String.valueOf(t.getMessage());
+    return CallSite.ofProgram(t.getStackTrace())
+        .filter(line -> !message.contains(line))
+        .map(line -> message + "; called at " + line)
+        .orElse(message);
   }
 
   /** {@code File.java:12: } of the program's line that threw. */

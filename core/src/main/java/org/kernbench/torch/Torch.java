@@ -67,6 +67,20 @@ public final class Torch implements AutoCloseable {
     return new Torch(session, new Groups(session), 0, true);
   }
 
+  // ---- messages ----
+
+  /**
+   * Has messages about what this rank does say which part of its model it is at.
+   *
+   * @param part is asked when a message needs it; empty text while there is none
+   */
+  public void within(Supplier<String> part) {
+    Rank rank = session.current();
+    if (rank != null) {
+      rank.within(part);
+    }
+  }
+
   // ---- tensors ----
 
   /** A tensor whose memory is not initialised: the host cannot read what nobody has written. */

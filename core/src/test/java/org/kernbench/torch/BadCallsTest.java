@@ -34,13 +34,13 @@ final class BadCallsTest {
 
   static {
     call(
-        "send in group group 1: peer 0; expected the global rank of another member, of [0, 1]",
+        "send in group 1 [0, 1]: peer 0; expected the global rank of another member, of [0, 1]",
         w -> group(w).send(rows(w, 2), 0));
     call(
-        "recv in group group 1: peer 2; expected the global rank of another member, of [0, 1]",
+        "recv in group 1 [0, 1]: peer 2; expected the global rank of another member, of [0, 1]",
         w -> group(w).recv(rows(w, 2), 2));
     call(
-        "broadcast in group group 1: root 2; expected the global rank of a member, of [0, 1]",
+        "broadcast in group 1 [0, 1]: root 2; expected the global rank of a member, of [0, 1]",
         w -> group(w).broadcast(rows(w, 2), 2));
     call(
         "the root gives no output; expected gather(output, input, dst)",
@@ -70,7 +70,7 @@ final class BadCallsTest {
         "tensor t4 has shape [4, 3], the part t2 has [2, 3], in a group of 2; expected 5 rows",
         w -> group(w).reduceScatter(rows(w, 2), rows(w, 4), ReduceKind.SUM, List.of(2, 3)));
     call(
-        "allToAll in group group 1: output and input are one tensor; expected two",
+        "allToAll in group 1 [0, 1]: output and input are one tensor; expected two",
         w -> {
           Tensor t = rows(w, 2);
           group(w).allToAll(t, t);

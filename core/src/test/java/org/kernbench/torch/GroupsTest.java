@@ -68,7 +68,7 @@ final class GroupsTest {
                 }))
         .isInstanceOf(SpawnException.class)
         .hasMessageContaining(
-            "rank 1: allReduce in group group 1: the rank is not a member, of [0, 2]");
+            "rank 1: allReduce in group 1 [0, 2]: the rank is not a member, of [0, 2]");
   }
 
   @Test
@@ -147,7 +147,7 @@ final class GroupsTest {
                   w.distributed().destroyProcessGroup(g);
                   g.allReduce(one(w));
                 }))
-        .hasMessageContaining("allReduce in group group 1: the group has been destroyed");
+        .hasMessageContaining("allReduce in group 1 [0, 1]: the group has been destroyed");
   }
 
   @Test

@@ -82,7 +82,7 @@ final class Attention implements Dependent {
         || q.columns() % size != 0
         || k.columns() % size != 0
         || v.columns() % (k.columns() / size) != 0) {
-      throw new ShapeException(
+      throw graph.wrong(
           """
           attention of %s, %s and %s with heads of %s: expected [sequence, batch, heads x \
           size], and one position per query and key\

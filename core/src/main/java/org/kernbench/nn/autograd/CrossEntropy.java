@@ -51,7 +51,7 @@ final class CrossEntropy implements Dependent {
     int rows = logits.rows();
     int columns = logits.columns();
     if (columns * tp.size() != vocabulary || targets.length != rows) {
-      throw new ShapeException(
+      throw graph.wrong(
           """
           cross entropy of %s with %s targets over %s ranks: expected %s / %s logits for \
           each target; do not gather them before\

@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.tensor.DType;
-import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
 
@@ -20,7 +19,7 @@ final class Elementwise {
 
   private void checkEqual(String op, Variable a, Variable b) {
     if (!a.shape().equals(b.shape()) || a.dtype() != b.dtype()) {
-      throw new ShapeException(op + " of " + a + " and " + b + ": expected equal shapes and types");
+      throw graph.wrong(op + " of " + a + " and " + b + ": expected equal shapes and types");
     }
   }
 

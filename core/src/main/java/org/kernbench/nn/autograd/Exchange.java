@@ -33,7 +33,12 @@ public final class Exchange {
     if (group.size() == 1) {
       return x;
     }
-    mapping.check(x, group.size());
+    if (mapping.forward().dividesFirst()) {
+      checkDivides(graph, mapping, x, group, 0);
+    }
+    if (mapping.forward().dividesLast()) {
+      checkDivides(graph, mapping, x, group, x.shape().rank() - 1);
+    }
     Exchange exchange = new Exchange(graph, group);
     Shape shape = mapping.forward().after(x.shape(), group.size());
     Tensor y = exchange.move(graph.recipe().forward(mapping, graph.place()), x.value(), x.shape());
@@ -54,6 +59,18 @@ public final class Exchange {
       result.remakeBy(() -> graph.at(place + ".grad", () -> exchange.gather(own)));
     }
     return result;
+  }
+
+  private static void checkDivides(
+      Graph graph, Mapping mapping, Variable x, ProcessGroup group, int axis) {
+    int ranks = group.size();
+    if (x.dim(axis) % ranks != 0) {
+      throw graph.wrong(
+          """
+          %s of %s over the %s ranks of %s: axis %s has %s elements, which is not divisible by %s\
+          """
+              .formatted(mapping, x, ranks, group, axis, x.dim(axis), ranks));
+    }
   }
 
   /**

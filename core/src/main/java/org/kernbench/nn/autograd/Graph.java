@@ -39,6 +39,7 @@ public final class Graph implements AutoCloseable {
   private final Products products;
   private final RowChoices rows;
   private final Tape tape = new Tape(this);
+  private final Supplier<String> told = this::place;
   private boolean overlaps = true;
   private boolean leavesWeights;
   private Finite finite = Finite.NOT_LOOKED_FOR;
@@ -132,7 +133,13 @@ public final class Graph implements AutoCloseable {
    */
   public Section section(String name) {
     path.addLast(name);
+    torch.within(told);
     return path::removeLast;
+  }
+
+  /** An error of shapes that names the part of the model. */
+  ShapeException wrong(String problem) {
+    return new ShapeException(path.isEmpty() ? problem : place() + ": " + problem);
   }
 
   /** Is shown values at named places of a model. */
@@ -198,6 +205,7 @@ public final class Graph implements AutoCloseable {
     if (!place.isEmpty()) {
       path.addLast(place);
     }
+    torch.within(told);
     try {
       return work.get();
     } finally {
@@ -643,7 +651,7 @@ public final class Graph implements AutoCloseable {
   /** These elements, counted in another shape; costs nothing. */
   public Variable reshape(Variable a, Shape shape) {
     if (shape.elements() != a.shape().elements()) {
-      throw new ShapeException("reshape of " + a + " to " + shape + ": other number of elements");
+      throw wrong("reshape of " + a + " to " + shape + ": other number of elements");
     }
     return record(a.value(), shape, List.of(a), (grad, into) -> into.give(0, grad));
   }

@@ -9,7 +9,6 @@ import org.kernbench.nn.kernels.GroupedProduct;
 import org.kernbench.nn.kernels.GroupedProduct.Extents;
 import org.kernbench.nn.kernels.GroupedProduct.Part;
 import org.kernbench.tensor.Shape;
-import org.kernbench.tensor.ShapeException;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 
@@ -48,7 +47,7 @@ public final class GroupedLinear {
     if (counts.length != weights.size()
         || Arrays.stream(counts).sum() != x.dim(0)
         || x.columns() != layer.in) {
-      throw new ShapeException(
+      throw graph.wrong(
           "grouped linear of %s with %s weights %s and rows %s; expected as many rows, and one count for each weight"
               .formatted(x, weights.size(), weights.getFirst().shape(), Arrays.toString(counts)));
     }

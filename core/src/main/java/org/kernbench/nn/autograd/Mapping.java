@@ -1,7 +1,6 @@
 package org.kernbench.nn.autograd;
 
 import org.kernbench.tensor.Shape;
-import org.kernbench.tensor.ShapeException;
 
 /**
  * How a tensor changes hands among the ranks of a group, forwards and backwards. Each is the
@@ -141,24 +140,5 @@ public enum Mapping {
    */
   public long backwardBytes(long bytes, int ranks) {
     return ranks == 1 ? 0 : backward.bytesSent(bytes, ranks);
-  }
-
-  void check(Variable x, int ranks) {
-    if (forward.dividesFirst()) {
-      check(x, ranks, 0);
-    }
-    if (forward.dividesLast()) {
-      check(x, ranks, x.shape().rank() - 1);
-    }
-  }
-
-  private void check(Variable x, int ranks, int axis) {
-    if (x.dim(axis) % ranks != 0) {
-      throw new ShapeException(
-          """
-          %s of %s over %s ranks: axis %s has %s elements, which is not divisible by %s\
-          """
-              .formatted(this, x, ranks, axis, x.dim(axis), ranks));
-    }
   }
 }

@@ -7,7 +7,6 @@ import org.kernbench.nn.kernels.Compute.Matrix;
 import org.kernbench.nn.kernels.Compute.RowArg;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
-import org.kernbench.tensor.ShapeException;
 import org.kernbench.torch.Tensor;
 
 /**
@@ -31,7 +30,7 @@ final class Products {
 
   Variable linear(Variable x, Variable w, boolean beside) {
     if (w.shape().rank() != 2 || w.dim(1) != x.columns() || w.dtype() != x.dtype()) {
-      throw new ShapeException(
+      throw graph.wrong(
           """
           linear of %s with weight %s: expected [..., in] and [out, in] of one type\
           """
@@ -79,7 +78,7 @@ final class Products {
 
   Variable matmul(Variable a, Variable b) {
     if (b.shape().rank() != 2 || b.dim(0) != a.columns() || a.dtype() != b.dtype()) {
-      throw new ShapeException(
+      throw graph.wrong(
           "matmul of " + a + " and " + b + ": expected [..., k] and [k, n] of one type");
     }
     DType type = a.dtype();
@@ -103,7 +102,7 @@ final class Products {
   Variable addBias(Variable x, Variable bias) {
     int columns = x.columns();
     if (bias.shape().elements() != columns) {
-      throw new ShapeException("bias " + bias + " of " + x + ": expected [" + columns + "]");
+      throw graph.wrong("bias " + bias + " of " + x + ": expected [" + columns + "]");
     }
     Tensor y = compute.empty(graph.name("bias"), x.shape(), x.dtype());
     compute.rows(

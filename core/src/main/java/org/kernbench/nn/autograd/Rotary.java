@@ -5,7 +5,6 @@ import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.Compute.RowArg;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
-import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
 
@@ -32,7 +31,7 @@ final class Rotary {
         || turned % 2 != 0
         || turned > size
         || x.dim(0) != at.length) {
-      throw new ShapeException(
+      throw graph.wrong(
           "rotary of %s, %s elements of heads of %s, at %s positions"
               .formatted(x, turned, size, at.length));
     }

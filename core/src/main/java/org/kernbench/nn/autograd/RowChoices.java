@@ -5,7 +5,6 @@ import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.Compute.BlockCopy;
 import org.kernbench.nn.kernels.Compute.RowArg;
 import org.kernbench.tensor.Shape;
-import org.kernbench.tensor.ShapeException;
 import org.kernbench.torch.Tensor;
 
 /** Rows and columns picked out of a matrix, and weighted sums, in a {@link Graph}. */
@@ -21,7 +20,7 @@ final class RowChoices {
   Variable weightedSum(Variable x, double[] weights) {
     int n = Math.toIntExact(x.shape().elements());
     if (weights.length != n) {
-      throw new ShapeException(weights.length + " weights for " + x);
+      throw graph.wrong(weights.length + " weights for " + x);
     }
     Tensor w = graph.constant(weights, Shape.of(n), x.dtype(), graph.name("weights")).value();
     Tensor sum = compute.empty(graph.name("sum"), Shape.of(1), x.dtype());
@@ -52,7 +51,7 @@ final class RowChoices {
     int height = a.rows();
     for (int row : rows) {
       if (row >= height) {
-        throw new ShapeException("row " + row + " of " + a + ": expected less than " + height);
+        throw graph.wrong("row " + row + " of " + a + ": expected less than " + height);
       }
     }
     int[] kept = rows.clone();

@@ -63,7 +63,7 @@ public final class BridgeCommunicator {
     List<List<Integer>> stages = new ArrayList<>();
     plan.sourceLanes().forEach(lane -> stages.add(lane.boundary()));
     plan.destLanes().forEach(lane -> stages.add(lane.boundary()));
-    this.stage = distributed.newSubgroupsByEnumeration(stages).own();
+    this.stage = distributed.newSubgroupsByEnumeration(stages, "bridge").own();
   }
 
   /** Who leads, and who exchanges with whom. */

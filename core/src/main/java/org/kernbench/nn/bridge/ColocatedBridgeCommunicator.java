@@ -69,13 +69,13 @@ public final class ColocatedBridgeCommunicator {
     this.gather =
         plan.direction() == Direction.EQUAL
             ? null
-            : distributed.newSubgroupsByEnumeration(plan.gatherGroups()).own();
+            : distributed.newSubgroupsByEnumeration(plan.gatherGroups(), "bridge").own();
   }
 
   private ProcessGroup contextGroup(HyperCommGrid dest) {
     ProcessGroup own = dest.get(Dim.CP);
     return fault == BridgeFault.SUM_OVER_DP_CP
-        ? distributed.newSubgroupsByEnumeration(dest.enumerate(Dim.CP, Dim.DP)).own()
+        ? distributed.newSubgroupsByEnumeration(dest.enumerate(Dim.CP, Dim.DP), "bridge").own()
         : own;
   }
 

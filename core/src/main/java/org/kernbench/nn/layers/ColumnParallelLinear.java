@@ -122,7 +122,7 @@ public final class ColumnParallelLinear implements Module {
     if (out % multiple != 0) {
       throw new ShapeException(
           """
-          column-parallel layer %s: %s output features%s cannot be divided over %s ranks; \
+          column-parallel layer %s: %s output features%s cannot be divided over %s ranks, %s; \
           expected a multiple of %s\
           """
               .formatted(
@@ -130,6 +130,7 @@ public final class ColumnParallelLinear implements Module {
                   out,
                   options.stride > 1 ? " of " + options.stride + " projections" : "",
                   tp.size(),
+                  tp,
                   multiple));
     }
     this.weightShape = Shape.of(out / tp.size(), in);

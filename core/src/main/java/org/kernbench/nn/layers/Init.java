@@ -103,10 +103,10 @@ public final class Init {
     if (whole.dim(axis) % multiple != 0) {
       throw new ShapeException(
           """
-          parameter %s: axis %s of %s cannot be cut into %s equal parts; expected a \
+          parameter %s: axis %s of %s cannot be cut into %s equal parts over %s; expected a \
           multiple of %s\
           """
-              .formatted(name, axis, whole, multiple, multiple));
+              .formatted(name, axis, whole, multiple, tp, multiple));
     }
     Shape part = whole.with(axis, whole.dim(axis) / ranks);
     long run = whole.dim(axis) / multiple * whole.inner(axis);

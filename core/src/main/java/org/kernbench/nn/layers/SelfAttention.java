@@ -37,10 +37,10 @@ public final class SelfAttention implements Module {
     if (config.heads() % tp != 0 || !ParallelLayout.divides(config.keyHeads(), tp)) {
       throw new ShapeException(
           """
-          %s: %s heads and %s key heads cannot be divided over %s ranks; expected \
+          %s: %s heads and %s key heads cannot be divided over %s ranks, %s; expected \
           multiples of %s, or a divisor of it for key heads\
           """
-              .formatted(name, config.heads(), config.keyHeads(), tp, tp));
+              .formatted(name, config.heads(), config.keyHeads(), tp, layout.tp(), tp));
     }
     int cp = layout.cp().size();
     if (exchangesHeads(layout) && config.keyHeads() % (tp * cp) != 0) {

@@ -124,7 +124,8 @@ public final class HyperCommGrid {
           "grid %s: groups %s exist; use get, or destroy before the next create"
               .formatted(grid, key));
     }
-    ProcessGroup own = distributed.newSubgroupsByEnumeration(grid.enumerateIn(view, asked)).own();
+    List<List<Integer>> ranks = grid.enumerateIn(view, asked);
+    ProcessGroup own = distributed.newSubgroupsByEnumeration(ranks, String.join("-", asked)).own();
     groups.put(key, own);
     return own;
   }

@@ -107,7 +107,7 @@ public record ParallelLayout(
         IntStream.range(0, distributed.getWorldSize() / each)
             .mapToObj(g -> IntStream.range(g * each, (g + 1) * each).boxed().toList())
             .toList();
-    ProcessGroup own = distributed.newSubgroupsByEnumeration(groups).own();
+    ProcessGroup own = distributed.newSubgroupsByEnumeration(groups, "keys").own();
     return new ParallelLayout(
         tp, cp, dp, dpCp, sequenceParallel, contextExchange, experts, Optional.of(own));
   }
@@ -166,6 +166,6 @@ public record ParallelLayout(
     RankGrid ranks = grid.ranks();
     List<List<Integer>> each =
         IntStream.range(ranks.offset(), ranks.offset() + ranks.size()).mapToObj(List::of).toList();
-    return grid.distributed().newSubgroupsByEnumeration(each).own();
+    return grid.distributed().newSubgroupsByEnumeration(each, Dim.CP.token()).own();
   }
 }

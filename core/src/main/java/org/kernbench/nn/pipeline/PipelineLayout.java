@@ -101,7 +101,7 @@ public final class PipelineLayout {
       Distributed distributed, List<List<Integer>> pipelines, int a, int b) {
     List<List<Integer>> pairs =
         pipelines.stream().map(line -> List.of(line.get(a), line.get(b))).toList();
-    ProcessGroup own = distributed.newSubgroupsByEnumeration(pairs).own();
+    ProcessGroup own = distributed.newSubgroupsByEnumeration(pairs, "stages").own();
     return own.isMember() ? Optional.of(own) : Optional.empty();
   }
 
@@ -114,7 +114,7 @@ public final class PipelineLayout {
         pairs.add(List.of(line.get(r), line.get(p - 1 - r)));
       }
     }
-    return Optional.of(distributed.newSubgroupsByEnumeration(pairs).own());
+    return Optional.of(distributed.newSubgroupsByEnumeration(pairs, "mirror").own());
   }
 
   /** The groups within a stage. */
