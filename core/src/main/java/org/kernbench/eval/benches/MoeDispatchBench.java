@@ -1,6 +1,7 @@
 package org.kernbench.eval.benches;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.kernbench.device.Launch;
@@ -11,6 +12,7 @@ import org.kernbench.eval.DeviceChoice;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.machine.Pe;
+import org.kernbench.nn.experts.DispatchPlan;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Shard;
@@ -20,8 +22,10 @@ import org.kernbench.torch.Tensor;
 
 /**
  * {@code moe-dispatch}: tokens on the PEs of a cube go to the PE of their expert, through its two
- * layers, and back, as in a mixture of experts with one expert per PE and token. The routing is
- * unequal; at {@code skew} 1 all tokens go to one expert and the others idle.
+ * layers, and back, as in a mixture of experts with one expert per PE and token. Which rows go
+ * where, and in which order, is what layers of experts go by ({@link DispatchPlan}); how they go is
+ * one kernel here, where layers call collectives. The routing is unequal; with {@code skew=all} all
+ * tokens go to one expert and the others idle.
  */
 final class MoeDispatchBench implements Bench {
   private static final Param<Integer> TOKENS =
@@ -67,6 +71,7 @@ final class MoeDispatchBench implements Bench {
       List<Pe> pes = bed.places(KernelBed.Over.CUBE);
       int p = pes.size();
       int[][] expert = routing(p, t, context.param(SKEW));
+      DispatchPlan[] plans = plans(expert);
       HostValues[] x = new HostValues[p];
       HostValues[] first = new HostValues[p];
       HostValues[] second = new HostValues[p];
@@ -92,18 +97,11 @@ final class MoeDispatchBench implements Bench {
               "moe-dispatch",
               tl -> {
                 int r = pes.indexOf(tl.pe());
-                new Rank(tl, r, p, expert, h, d)
+                new Rank(tl, r, plans[r], h, d)
                     .run(tl.shard(xs[r]), tl.shard(ys[r]), tl.load(firsts[r]), tl.load(seconds[r]));
               },
               bed.connect(pairs));
-      int most = 0;
-      for (int e = 0; e < p; e++) {
-        int tokens = 0;
-        for (int[] of : expert) {
-          tokens += count(of, e);
-        }
-        most = Math.max(most, tokens);
-      }
+      int most = Arrays.stream(plans).mapToInt(plan -> plan.perExpert()[0]).max().orElseThrow();
       for (int r = 0; r < p; r++) {
         HostValues tokens = x[r];
         int[] of = expert[r];
@@ -163,29 +161,33 @@ final class MoeDispatchBench implements Bench {
     return expert;
   }
 
-  private static int count(int[] expert, int e) {
-    int n = 0;
-    for (int i : expert) {
-      n += i == e ? 1 : 0;
-    }
-    return n;
+  /** How the tokens of each PE go, one expert on each. */
+  private static DispatchPlan[] plans(int[][] expert) {
+    int p = expert.length;
+    DispatchPlan.Senders senders =
+        (etpRank, epRank) ->
+            Arrays.stream(expert[epRank]).mapToObj(e -> new int[] {e}).toArray(int[][]::new);
+    DispatchPlan[] plans = new DispatchPlan[p];
+    Arrays.setAll(plans, r -> DispatchPlan.of(p, new DispatchPlan.Place(1, 0, p, r), senders));
+    return plans;
   }
 
   /** The program of one PE: sends its tokens, serves its expert, takes its results. */
-  private record Rank(Tl tl, int rank, int ranks, int[][] expert, int hidden, DType dtype) {
+  private record Rank(Tl tl, int rank, DispatchPlan plan, int hidden, DType dtype) {
     void run(Shard x, Shard y, Value first, Value second) {
+      int ranks = plan.toPeers().size();
       for (int step = 1; step < ranks; step++) {
         int to = (rank + step) % ranks;
-        if (count(expert[rank], to) > 0) {
+        if (plan.toPeers().get(to) > 0) {
           tl.send("to" + to, gather(x, to));
         }
       }
-      if (count(expert[rank], rank) > 0) {
+      if (plan.toPeers().get(rank) > 0) {
         scatter(y, rank, serve(gather(x, rank), first, second));
       }
       for (int step = 1; step < ranks; step++) {
         int from = Math.floorMod(rank - step, ranks);
-        int tokens = count(expert[from], rank);
+        int tokens = plan.fromPeers().get(from);
         if (tokens > 0) {
           try (var turn = tl.scope()) {
             Value arrived = tl.recv("to" + from, Shape.of(tokens, hidden), dtype);
@@ -195,7 +197,7 @@ final class MoeDispatchBench implements Bench {
       }
       for (int step = 1; step < ranks; step++) {
         int from = (rank + step) % ranks;
-        int tokens = count(expert[rank], from);
+        int tokens = plan.toPeers().get(from);
         if (tokens > 0) {
           scatter(y, from, tl.recv("to" + from, Shape.of(tokens, hidden), dtype));
         }
@@ -209,21 +211,23 @@ final class MoeDispatchBench implements Bench {
     /** The tokens of an expert, one after the other. */
     private Value gather(Shard x, int e) {
       List<Value> rows = new ArrayList<>();
-      for (int i = 0; i < expert[rank].length; i++) {
-        if (expert[rank][i] == e) {
-          rows.add(tl.load(x.block(i, 1, 0, hidden)));
-        }
+      for (int row : rowsTo(e)) {
+        rows.add(tl.load(x.block(row, 1, 0, hidden)));
       }
       return tl.concat(0, rows.getFirst(), rows.subList(1, rows.size()).toArray(Value[]::new));
     }
 
     private void scatter(Shard y, int e, Value results) {
       int next = 0;
-      for (int i = 0; i < expert[rank].length; i++) {
-        if (expert[rank][i] == e) {
-          tl.store(y.block(i, 1, 0, hidden), results.narrow(0, next++, 1));
-        }
+      for (int row : rowsTo(e)) {
+        tl.store(y.block(row, 1, 0, hidden), results.narrow(0, next++, 1));
       }
+    }
+
+    /** Rows of this PE that go to an expert. */
+    private int[] rowsTo(int e) {
+      int before = plan.toPeers().subList(0, e).stream().mapToInt(Integer::intValue).sum();
+      return Arrays.copyOfRange(plan.sent(), before, before + plan.toPeers().get(e));
     }
   }
 }
