@@ -164,7 +164,8 @@ public final class PipelineComparison {
             DataParallel.DEFAULT.with(layout.zero),
             fault,
             pipe.withNorm(UNBOUNDED),
-            layout.experts);
+            layout.experts,
+            Optional.empty());
     TrainingBench.check(setup);
     Injection.check(setup);
     return new PipelineComparison(machine, spread, ccl, setup).verdict();

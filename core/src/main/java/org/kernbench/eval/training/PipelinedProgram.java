@@ -119,7 +119,7 @@ final class PipelinedProgram {
   }
 
   private SequencePart part(ParallelLayout layout) {
-    return new SequencePart(setup.tokens(), setup.cp(), layout.cp().rank());
+    return setup.part(layout.cp().rank());
   }
 
   private int number(ParallelLayout layout, int microbatch) {

@@ -6,8 +6,10 @@ import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.nn.optim.Zero;
+import org.kernbench.nn.parallel.Documents;
 import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
+import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.tensor.DType;
 
 /** What a {@link TrainingBench} runs. */
@@ -26,9 +28,16 @@ record Setup(
     DataParallel.Options data,
     Fault fault,
     Pipe pipe,
-    ExpertGroups.Sizes experts) {
+    ExpertGroups.Sizes experts,
+    Optional<Documents> documents) {
   int ranks() {
     return tp * cp * dp * pipe.pp();
+  }
+
+  /** What a context-parallel rank has of a sequence. */
+  SequencePart part(int cpRank) {
+    SequencePart part = new SequencePart(tokens, cp, cpRank);
+    return documents.map(part::ofDocuments).orElse(part);
   }
 
   /** The groups of the experts, if there are any. */
@@ -62,7 +71,8 @@ record Setup(
         data,
         otherFault,
         otherPipe,
-        experts);
+        experts,
+        documents);
   }
 
   /** One of its blocks without mistake on fewer tokens, with at most two replicas of a sample. */
@@ -83,7 +93,8 @@ record Setup(
         data.with(Zero.NONE),
         Fault.NONE,
         Pipe.NONE,
-        ExpertGroups.Sizes.NONE);
+        ExpertGroups.Sizes.NONE,
+        Optional.empty());
   }
 
   /** This setup without its mistake, on one rank in another type, from the same first values. */
@@ -103,6 +114,7 @@ record Setup(
         TrainingParams.onOneRank(data, type),
         Fault.NONE,
         pipe.onOneRank(),
-        ExpertGroups.Sizes.NONE);
+        ExpertGroups.Sizes.NONE,
+        documents);
   }
 }

@@ -247,7 +247,7 @@ public final class TrainingBench implements Bench {
     all.addAll(List.of(TP, CP, DP, SP, LEVEL, TrainingParams.SPREAD, TrainingParams.DTYPE));
     all.addAll(List.of(OVERLAP, BUCKET, TrainingParams.GRAD_DTYPE, AllReduceChoice.PARAM));
     if (scope != Scope.MLP) {
-      all.add(CONTEXT);
+      all.addAll(List.of(CONTEXT, DocumentsParam.PARAM));
     }
     if (scope == Scope.STEP) {
       all.addAll(List.of(DIVIDED, ZERO, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
@@ -296,7 +296,10 @@ public final class TrainingBench implements Bench {
                     scope == Scope.STEP ? zero(context) : Zero.NONE)),
             Injection.fault(context),
             scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
-            scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context));
+            scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context),
+            scope == Scope.MLP
+                ? Optional.empty()
+                : DocumentsParam.of(context.param(DocumentsParam.PARAM), context.param(TOKENS)));
     Machine machine = context.machine();
     LayoutFit fit =
         new LayoutFit(
@@ -325,6 +328,7 @@ public final class TrainingBench implements Bench {
     CollectiveLibrary library = CollectiveLibrary.open(machine, sums.ccl(spread));
     sums.report(outcome, spread);
     setup.pipe().conditions(outcome);
+    setup.documents().ifPresent(d -> DocumentsParam.conditions(outcome, d));
     setup.config().experts().ifPresent(e -> ExpertParams.conditions(outcome, e));
     try (Torch torch =
         Torch.open(
@@ -557,7 +561,7 @@ public final class TrainingBench implements Bench {
   private static double flops(Setup s) {
     TransformerConfig c = s.config();
     double tokens = (double) s.tokens() * s.batch();
-    double keys = (s.tokens() + 1) / 2.0; // a query sees half of them on average
+    double keys = DocumentsParam.keys(s.documents(), s.tokens());
     double forward =
         switch (s.scope()) {
           case MLP -> TrainingFlops.mlp(c, tokens);

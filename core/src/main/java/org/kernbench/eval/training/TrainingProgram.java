@@ -27,6 +27,7 @@ import org.kernbench.nn.optim.AdamW;
 import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.nn.optim.LossScaler;
 import org.kernbench.nn.optim.Optimizer;
+import org.kernbench.nn.parallel.Documents;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.tensor.Shape;
@@ -119,9 +120,7 @@ final class TrainingProgram {
         layout(w).with(s.context()).sharingKeys(w.distributed(), s.config().keyHeads());
     Init init = init(w.torch());
     int batch = s.batch() / s.dp();
-    SequencePart part =
-        new SequencePart(s.tokens(), s.cp(), layout.cp().rank())
-            .ofSamples(layout.dp().rank() * batch, batch);
+    SequencePart part = s.part(layout.cp().rank()).ofSamples(layout.dp().rank() * batch, batch);
     switch (s.scope()) {
       case MLP -> {
         Mlp mlp = new Mlp("mlp", s.config(), layout, init);
@@ -316,12 +315,13 @@ final class TrainingProgram {
    */
   Samples samples(int[] at, int first, int batch) {
     Samples s = new Samples(at.length * batch);
+    int[] ends = setup.documents().orElse(Documents.ofLengths(setup.tokens())).ends(at);
     for (int i = 0; i < s.ids.length; i++) {
       int position = at[i / batch];
       int sample = first + i % batch;
       s.ids[i] = id(position, sample);
       s.targets[i] = id(position + 1, sample);
-      s.mask[i] = position == setup.tokens() - 1 ? 0 : 1;
+      s.mask[i] = ends[i / batch] == position ? 0 : 1; // what follows is of another document
     }
     return s;
   }
