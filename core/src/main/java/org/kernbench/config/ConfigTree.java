@@ -98,6 +98,28 @@ public final class ConfigTree {
     return result;
   }
 
+  /**
+   * The values without positions: sections as maps, lists as lists, scalars as the text that is
+   * written.
+   */
+  public Map<String, Object> plain() {
+    return plain(root);
+  }
+
+  private static Map<String, Object> plain(ConfigNode.Section section) {
+    Map<String, Object> all = new LinkedHashMap<>();
+    section.entries().forEach((key, entry) -> all.put(key, plain(entry.value())));
+    return all;
+  }
+
+  private static Object plain(ConfigNode node) {
+    return switch (node) {
+      case ConfigNode.Scalar scalar -> scalar.text();
+      case ConfigNode.Sequence list -> list.items().stream().map(ConfigTree::plain).toList();
+      case ConfigNode.Section section -> plain(section);
+    };
+  }
+
   /** Whether there is such a key at the top level. */
   public boolean has(String key) {
     return root.entries().get(key) != null;

@@ -25,6 +25,42 @@ public final class JsonObject {
     return of("message", JsonReader.read(utf8));
   }
 
+  /**
+   * An object of texts, as YAML has them: what is written like a number, a truth or nothing is one.
+   *
+   * @param texts strings, and lists and maps of them
+   */
+  public static JsonObject ofTexts(Map<String, Object> texts) {
+    return new JsonObject((Map<?, ?>) typed(texts));
+  }
+
+  private static Object typed(Object value) {
+    return switch (value) {
+      case Map<?, ?> map -> {
+        Map<Object, Object> all = new LinkedHashMap<>();
+        map.forEach((key, one) -> all.put(key, typed(one)));
+        yield all;
+      }
+      case List<?> list -> list.stream().map(JsonObject::typed).toList();
+      case String text -> typed(text);
+      default -> throw new IllegalArgumentException("bug: " + value.getClass());
+    };
+  }
+
+  private static Object typed(String text) {
+    if (text.matches("-?[0-9]{1,18}")) {
+      return Long.valueOf(text);
+    }
+    if (text.matches("-?[0-9]+(\\.[0-9]*)?([eE][-+]?[0-9]+)?")) {
+      return Double.valueOf(text);
+    }
+    return switch (text) {
+      case "true", "false" -> Boolean.valueOf(text);
+      case "", "~", "null" -> Json.NULL;
+      default -> text;
+    };
+  }
+
   private static JsonObject of(String what, @Nullable Object value) {
     if (value instanceof Map<?, ?> map) {
       return new JsonObject(map);

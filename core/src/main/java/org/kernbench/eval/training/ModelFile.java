@@ -3,6 +3,8 @@ package org.kernbench.eval.training;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import org.kernbench.config.ConfigTree;
+import org.kernbench.config.Problems;
 import org.kernbench.config.UnreadableException;
 import org.kernbench.config.UsageException;
 import org.kernbench.config.UserFile;
@@ -15,7 +17,7 @@ import org.kernbench.nn.parallel.LayoutException;
 
 /**
  * The shape of a model from the {@code config.json} that its publisher gives out with the weights,
- * in the keys of Hugging Face's {@code transformers}.
+ * in the keys of Hugging Face's {@code transformers}, or from YAML with these keys.
  *
  * @param shape of the model
  * @param tied whether the head's weight is the table of the embedding
@@ -40,11 +42,23 @@ record ModelFile(TransformerConfig shape, boolean tied) {
   static ModelFile read(String file) {
     JsonObject json;
     try {
-      json = JsonObject.read(UserFile.bytes(UserFile.path(file), LONGEST, "a config.json"));
+      json = file.matches(".*\\.ya?ml") ? yaml(file) : json(file);
     } catch (UnreadableException | UsageException e) {
       throw new UsageException("config: " + file + ": " + e.getMessage());
     }
     return new ModelFile.Reader(file, json).model();
+  }
+
+  private static JsonObject json(String file) throws UnreadableException {
+    return JsonObject.read(UserFile.bytes(UserFile.path(file), LONGEST, "a config.json"));
+  }
+
+  private static JsonObject yaml(String file) throws UnreadableException {
+    String text = UserFile.text(UserFile.path(file), LONGEST, "a shape in YAML");
+    Problems problems = new Problems();
+    ConfigTree tree = ConfigTree.parse(file, text, problems);
+    problems.throwIfAny();
+    return JsonObject.ofTexts(tree.plain());
   }
 
   private record Reader(String file, JsonObject json) {

@@ -219,7 +219,7 @@ public final class TrainingBench implements Bench {
       Param.word(
           "config",
           ModelFile.NONE,
-          "none, or a config.json",
+          "none, a config.json, or YAML with its keys",
           "shape of a published model, with its layers and vocabulary unless these are given");
 
   private final Scope scope;

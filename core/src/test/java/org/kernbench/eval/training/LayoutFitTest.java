@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
@@ -49,7 +50,8 @@ class LayoutFitTest {
         DataParallel.DEFAULT,
         Fault.NONE,
         pipe,
-        ExpertGroups.Sizes.NONE);
+        ExpertGroups.Sizes.NONE,
+        Optional.empty());
   }
 
   /** Elements that the ranks of the fullest stage have, from the parameters themselves. */

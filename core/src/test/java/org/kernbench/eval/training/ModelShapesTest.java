@@ -151,6 +151,56 @@ class ModelShapesTest {
     assertThat(billions(model.shape(), true)).isCloseTo(0.1237, within(0.001));
   }
 
+  /** The same keys without braces and quotes. */
+  @Test
+  void yaml_withTheKeysOfAConfigJson_isTheShape() throws IOException {
+    Path yaml =
+        Files.writeString(
+            dir.resolve("model.yaml"),
+            """
+            # a small Qwen3 with experts
+            model_type: qwen3_moe
+            hidden_size: 64
+            num_hidden_layers: 3
+            num_attention_heads: 4
+            num_key_value_heads: 2
+            head_dim: 16
+            intermediate_size: 96
+            num_experts: 8
+            num_experts_per_tok: 2
+            moe_intermediate_size: 32
+            norm_topk_prob: true
+            mlp_only_layers: []
+            vocab_size: 128
+            max_position_embeddings: 256
+            rope_theta: 1.0e+6
+            rope_scaling:
+            """);
+    String json =
+        """
+        {"model_type": "qwen3_moe", "hidden_size": 64, "num_hidden_layers": 3,
+         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+         "intermediate_size": 96, "num_experts": 8, "num_experts_per_tok": 2,
+         "moe_intermediate_size": 32, "norm_topk_prob": true, "mlp_only_layers": [],
+         "vocab_size": 128, "max_position_embeddings": 256}
+        """;
+    assertThat(ModelFile.read(yaml.toString()))
+        .usingRecursiveComparison()
+        .ignoringFields("shape.name")
+        .isEqualTo(ModelFile.read(file(json)));
+    Path dense =
+        Files.writeString(dir.resolve("dense.yml"), Files.readString(yaml).replace("[]", "[0, 1]"));
+    assertThatThrownBy(() -> ModelFile.read(dense.toString()))
+        .hasMessageContaining("mlp_only_layers: got some; expected none");
+    Path torn = Files.writeString(dir.resolve("torn.yaml"), "model_type: [llama\nhidden_size");
+    assertThatThrownBy(() -> ModelFile.read(torn.toString())).hasMessageContaining("torn.yaml:");
+    Path wrong =
+        Files.writeString(dir.resolve("wrong.yaml"), "model_type: llama\nhidden_size: wide\n");
+    assertThatThrownBy(() -> ModelFile.read(wrong.toString()))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("hidden_size");
+  }
+
   @Test
   void configJson_wrong_saysWhichKey() throws IOException {
     String other = file("{\"model_type\": \"mamba\"}");
