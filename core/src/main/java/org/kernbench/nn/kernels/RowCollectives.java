@@ -130,13 +130,14 @@ public final class RowCollectives implements Dependent {
   private void turn(String name, Tensor rows, Tensor columns, boolean toColumns) {
     int height = columns.shape().dim(0);
     int width = columns.shape().dim(1);
-    if (toColumns) {
+    boolean isShort = height < compute.places(); // by rows, some PEs would have none
+    if (toColumns || isShort) {
       compute.deal(
-          name + "-to-lanes",
+          name + (toColumns ? "-to-lanes" : "-from-lanes"),
           compute.places(),
-          List.of(columns),
-          List.of(rows),
-          (tl, place, places) -> block(tl, rows, columns, place, new Range(0, height), true));
+          List.of(toColumns ? columns : rows),
+          List.of(toColumns ? rows : columns),
+          (tl, place, places) -> block(tl, rows, columns, place, new Range(0, height), toColumns));
     } else {
       compute.cut(
           name + "-from-lanes",
