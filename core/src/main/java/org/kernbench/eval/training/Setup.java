@@ -26,7 +26,8 @@ record Setup(
     DataParallel.Options data,
     Fault fault,
     Pipe pipe,
-    ExpertGroups.Sizes experts) {
+    ExpertGroups.Sizes experts,
+    Masks masks) {
   int ranks() {
     return tp * cp * dp * pipe.pp();
   }
@@ -38,15 +39,20 @@ record Setup(
 
   /** A copy in another pipeline. */
   Setup with(Pipe other) {
-    return with(other, fault);
+    return with(other, fault, masks);
   }
 
   /** A copy with another mistake. */
   Setup with(Fault other) {
-    return with(pipe, other);
+    return with(pipe, other, masks);
   }
 
-  private Setup with(Pipe otherPipe, Fault otherFault) {
+  /** A copy that sets other values to zero. */
+  Setup with(Masks other) {
+    return with(pipe, fault, other);
+  }
+
+  private Setup with(Pipe otherPipe, Fault otherFault, Masks otherMasks) {
     return new Setup(
         config,
         scope,
@@ -62,7 +68,8 @@ record Setup(
         data,
         otherFault,
         otherPipe,
-        experts);
+        experts,
+        otherMasks);
   }
 
   /** One of its blocks without mistake on fewer tokens, with at most two replicas of a sample. */
@@ -83,7 +90,8 @@ record Setup(
         data.with(Zero.NONE),
         Fault.NONE,
         Pipe.NONE,
-        ExpertGroups.Sizes.NONE);
+        ExpertGroups.Sizes.NONE,
+        masks);
   }
 
   /** This setup without its mistake, on one rank in another type, from the same first values. */
@@ -103,6 +111,7 @@ record Setup(
         TrainingParams.onOneRank(data, type),
         Fault.NONE,
         pipe.onOneRank(),
-        ExpertGroups.Sizes.NONE);
+        ExpertGroups.Sizes.NONE,
+        masks);
   }
 }

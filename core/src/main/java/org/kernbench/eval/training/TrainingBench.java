@@ -247,7 +247,7 @@ public final class TrainingBench implements Bench {
     all.addAll(List.of(TP, CP, DP, SP, LEVEL, TrainingParams.SPREAD, TrainingParams.DTYPE));
     all.addAll(List.of(OVERLAP, BUCKET, TrainingParams.GRAD_DTYPE, AllReduceChoice.PARAM));
     if (scope != Scope.MLP) {
-      all.add(CONTEXT);
+      all.addAll(List.of(CONTEXT, Masks.PARAM));
     }
     if (scope == Scope.STEP) {
       all.addAll(List.of(DIVIDED, ZERO, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
@@ -296,7 +296,8 @@ public final class TrainingBench implements Bench {
                     scope == Scope.STEP ? zero(context) : Zero.NONE)),
             Injection.fault(context),
             scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
-            scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context));
+            scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context),
+            scope == Scope.MLP ? Masks.NONE : Masks.of(context));
     Machine machine = context.machine();
     LayoutFit fit =
         new LayoutFit(

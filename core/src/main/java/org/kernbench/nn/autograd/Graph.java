@@ -11,7 +11,6 @@ import java.util.function.Supplier;
 import org.kernbench.device.Launch;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.nn.kernels.Compute;
-import org.kernbench.nn.parallel.Documents;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -41,6 +40,7 @@ public final class Graph implements AutoCloseable {
   private final Tape tape = new Tape(this);
   private boolean overlaps = true;
   private boolean leavesWeights;
+  private final Dropping dropping;
   private Finite finite = Finite.NOT_LOOKED_FOR;
   private Watch watch = (place, value, what) -> {};
   private boolean closed;
@@ -52,6 +52,7 @@ public final class Graph implements AutoCloseable {
     this.elements = new Elementwise(this);
     this.products = new Products(this);
     this.rows = new RowChoices(this);
+    this.dropping = new Dropping(this);
   }
 
   /** An empty graph of the rank that owns this view of the runtime. */
@@ -255,6 +256,7 @@ public final class Graph implements AutoCloseable {
                     "a backward pass in two parts of what is recomputed; expected one of them");
               }
               try (Graph again = inner()) {
+                again.dropping.drawsAgain();
                 again.watch = watch;
                 Variable in = again.input(x.value());
                 Variable y = again.at(place, () -> part.apply(again, in));
@@ -272,6 +274,7 @@ public final class Graph implements AutoCloseable {
     Graph inner = new Graph(torch, recipe);
     inner.overlaps = overlaps;
     inner.finite = finite;
+    inner.dropping.becomes(dropping);
     inner.compute.tell(compute::tells);
     return inner;
   }
@@ -398,6 +401,16 @@ public final class Graph implements AutoCloseable {
   public Graph withAnomalyDetection() {
     finite = Finite.of(torch);
     return this;
+  }
+
+  /** Sets values to zero from now on, as layers ask for it; none by default. */
+  public Graph withDropout(Dropout which) {
+    dropping.becomes(which);
+    return this;
+  }
+
+  Dropping dropping() {
+    return dropping;
   }
 
   Finite finite() {
@@ -557,20 +570,7 @@ public final class Graph implements AutoCloseable {
    * @return {@code [queries, batch, heads x the size of values]}
    */
   public Variable attention(Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
-    return Attention.of(this, q, k, v, size, qAt, kAt).apply(q, k, v, qAt, kAt);
-  }
-
-  /**
-   * Attention inside each of several documents that follow each other in one sequence: a query sees
-   * the keys at its own and earlier positions of its own document. Tiles of two documents are not
-   * computed.
-   *
-   * @param documents which positions belong together, the same ones in all samples
-   */
-  public Variable attention(
-      Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt, Documents documents) {
-    Attention attention = Attention.of(this, q, k, v, size, qAt, kAt);
-    return attention.apply(q, k, v, attention.positions(qAt, documents), attention.positions(kAt));
+    return DotProductAttention.of(size).apply(this, q, k, v, qAt, kAt);
   }
 
   /**

@@ -49,7 +49,8 @@ class LayoutFitTest {
         DataParallel.DEFAULT,
         Fault.NONE,
         pipe,
-        ExpertGroups.Sizes.NONE);
+        ExpertGroups.Sizes.NONE,
+        Masks.NONE);
   }
 
   /** Elements that the ranks of the fullest stage have, from the parameters themselves. */

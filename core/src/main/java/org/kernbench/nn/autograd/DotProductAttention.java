@@ -1,0 +1,68 @@
+package org.kernbench.nn.autograd;
+
+import java.util.Optional;
+import org.kernbench.nn.parallel.Documents;
+import org.kernbench.nn.parallel.SequencePart;
+
+/**
+ * {@link Graph#attention} with what it may have beside: documents that do not see each other, and
+ * keys that are left out at random.
+ *
+ * @param size elements of a head of queries and keys
+ * @param documents which positions belong together, the same ones in all samples; tiles of two
+ *     documents are not computed
+ * @param masked which queries of the whole batch these are, for the masks of the graph's {@link
+ *     Dropout}; empty if none is to be left out
+ */
+public record DotProductAttention(
+    int size, Optional<Documents> documents, Optional<Queries> masked) {
+  /**
+   * Which queries of the whole batch a rank attends with.
+   *
+   * @param place of the masks in the model, for example {@code layers.0.attention.scores}
+   * @param part the samples
+   * @param batch how many of them
+   * @param at position of each query
+   * @param firstHead of the rank's query heads
+   * @param heads how many it has
+   * @param allHeads of the model
+   */
+  public record Queries(
+      String place,
+      SequencePart part,
+      int batch,
+      int[] at,
+      int firstHead,
+      int heads,
+      int allHeads) {}
+
+  /** Attention with heads of a size, and nothing beside. */
+  public static DotProductAttention of(int size) {
+    return new DotProductAttention(size, Optional.empty(), Optional.empty());
+  }
+
+  /** Attention inside of each document. */
+  public DotProductAttention inside(Documents packed) {
+    return new DotProductAttention(size, Optional.of(packed), masked);
+  }
+
+  /** Attention whose keys are left out as the graph says. */
+  public DotProductAttention dropping(Queries queries) {
+    return new DotProductAttention(size, documents, Optional.of(queries));
+  }
+
+  /** As {@link Graph#attention}. */
+  public Variable apply(
+      Graph graph, Variable q, Variable k, Variable v, int[] queriesAt, int[] keysAt) {
+    Attention attention = Attention.of(graph, q, k, v, size, queriesAt, keysAt).with(masks(graph));
+    Positions seen =
+        documents
+            .map(packed -> attention.positions(queriesAt, packed))
+            .orElseGet(() -> attention.positions(queriesAt));
+    return attention.apply(q, k, v, seen, attention.positions(keysAt));
+  }
+
+  Optional<HeadMasks> masks(Graph graph) {
+    return masked.flatMap(queries -> HeadMasks.of(graph, queries));
+  }
+}
