@@ -12,21 +12,39 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.kernbench.nn.autograd.Dropout;
 import org.kernbench.nn.autograd.Layouts;
 import org.kernbench.nn.autograd.Layouts.Layout;
+import org.kernbench.nn.autograd.RotaryAngles;
 import org.kernbench.nn.autograd.TrainingRun;
 import org.kernbench.nn.autograd.TrainingRun.Result;
 import org.kernbench.nn.autograd.TrainingRun.Setup;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.tensor.DType;
 
-/** Three steps with dropout do not depend on the layout, nor on what a rank is. */
+/**
+ * Three steps with dropout, and with stretched rotary angles and sharper scores, do not depend on
+ * the layout, nor on what a rank is.
+ */
 class DropoutLayoutsTest {
   private static final Dropout RATES = new Dropout(0.3, 0.2, 0.1, 11, 0);
+
+  private static final RotaryAngles STRETCHED =
+      RotaryAngles.ofBase(50).with(new RotaryAngles.Yarn(4, 2, 0.5, 8)).with(1.1, 1.3);
 
   private static final Map<Setup, Result> ONE_RANK = new ConcurrentHashMap<>();
 
   private static Setup setup(Layout layout, int layers) {
     Setup plain = Layouts.setup(layout, layers);
-    return plain.with(plain.how().with(RATES));
+    return new Setup(
+        plain.config().with(STRETCHED),
+        plain.sequence(),
+        plain.samples(),
+        plain.steps(),
+        plain.training(),
+        plain.tp(),
+        plain.cp(),
+        plain.dp(),
+        plain.sp(),
+        plain.how().with(RATES),
+        plain.recipe());
   }
 
   private static void check(Setup setup) {

@@ -56,7 +56,13 @@ final class TlFunctionsTest {
     double[] expected = fill(4, i -> words[i] / 0x1p24);
     for (DType type : List.of(DType.I32, DType.I64)) {
       assertThat(
-              run(type, offsets, new int[] {2, 2}, DType.F32, new int[] {2, 2}, v -> v.tl.rand(0, v)))
+              run(
+                  type,
+                  offsets,
+                  new int[] {2, 2},
+                  DType.F32,
+                  new int[] {2, 2},
+                  v -> v.tl.rand(0, v)))
           .containsExactly(expected);
       assertThat(
               run(

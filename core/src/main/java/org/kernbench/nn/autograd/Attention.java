@@ -57,17 +57,17 @@ final class Attention implements Dependent {
     }
   }
 
-  private Attention(Graph graph, Heads heads, Optional<HeadMasks> masks) {
+  private Attention(Graph graph, Heads heads, Optional<HeadMasks> masks, double sharper) {
     this.graph = graph;
     this.compute = graph.compute();
     this.heads = heads;
-    this.scale = 1 / Math.sqrt(heads.size);
+    this.scale = sharper / Math.sqrt(heads.size);
     this.masks = masks;
   }
 
-  /** This attention, some of whose keys are left out. */
-  Attention with(Optional<HeadMasks> leftOut) {
-    return new Attention(graph, heads, leftOut);
+  /** This attention, some of whose keys are left out, with a factor of its scores. */
+  Attention with(Optional<HeadMasks> leftOut, double sharper) {
+    return new Attention(graph, heads, leftOut, sharper);
   }
 
   @Override
@@ -99,7 +99,7 @@ final class Attention implements Dependent {
     int keyHeads = k.columns() / size;
     int valueSize = v.columns() / keyHeads;
     Heads heads = new Heads(q.dim(1), q.columns() / size, keyHeads, size, valueSize);
-    return new Attention(graph, heads, Optional.empty());
+    return new Attention(graph, heads, Optional.empty(), 1);
   }
 
   /** One call over all keys, as an operation of the graph. */

@@ -13,9 +13,10 @@ import org.kernbench.nn.parallel.SequencePart;
  *     documents are not computed
  * @param masked which queries of the whole batch these are, for the masks of the graph's {@link
  *     Dropout}; empty if none is to be left out
+ * @param sharper factor of the scores, beside one over the square root of the size
  */
 public record DotProductAttention(
-    int size, Optional<Documents> documents, Optional<Queries> masked) {
+    int size, Optional<Documents> documents, Optional<Queries> masked, double sharper) {
   /**
    * Which queries of the whole batch a rank attends with.
    *
@@ -38,23 +39,29 @@ public record DotProductAttention(
 
   /** Attention with heads of a size, and nothing beside. */
   public static DotProductAttention of(int size) {
-    return new DotProductAttention(size, Optional.empty(), Optional.empty());
+    return new DotProductAttention(size, Optional.empty(), Optional.empty(), 1);
   }
 
   /** Attention inside of each document. */
   public DotProductAttention inside(Documents packed) {
-    return new DotProductAttention(size, Optional.of(packed), masked);
+    return new DotProductAttention(size, Optional.of(packed), masked, sharper);
   }
 
   /** Attention whose keys are left out as the graph says. */
   public DotProductAttention dropping(Queries queries) {
-    return new DotProductAttention(size, documents, Optional.of(queries));
+    return new DotProductAttention(size, documents, Optional.of(queries), sharper);
+  }
+
+  /** Attention whose scores are multiplied. */
+  public DotProductAttention sharper(double factor) {
+    return new DotProductAttention(size, documents, masked, factor);
   }
 
   /** As {@link Graph#attention}. */
   public Variable apply(
       Graph graph, Variable q, Variable k, Variable v, int[] queriesAt, int[] keysAt) {
-    Attention attention = Attention.of(graph, q, k, v, size, queriesAt, keysAt).with(masks(graph));
+    Attention attention =
+        Attention.of(graph, q, k, v, size, queriesAt, keysAt).with(masks(graph), sharper);
     Positions seen =
         documents
             .map(packed -> attention.positions(queriesAt, packed))

@@ -575,14 +575,14 @@ public final class Graph implements AutoCloseable {
 
   /**
    * Rotary embedding: turns each pair {@code (i, i + turned/2)} of the last elements of every head
-   * by the angle {@code position base^(-2 i / turned)}.
+   * by the position times a frequency.
    *
    * @param x {@code [sequence, batch, heads x size]}
    * @param turned how many elements of a head are turned, even; all of them, or its last ones
    * @param at position of each row of the sequence
    */
-  public Variable rotary(Variable x, int size, int turned, int[] at, double base) {
-    return new Rotary(this, x, size, turned, at, base).apply();
+  public Variable rotary(Variable x, int size, int turned, int[] at, RotaryAngles angles) {
+    return new Rotary(this, x, size, turned, at, angles).apply();
   }
 
   // ---- losses ----

@@ -57,7 +57,8 @@ public final class RingAttention {
 
   /** As above, with what attention has beside but documents, which are those of the part. */
   public Variable apply(Variable q, Variable k, Variable v, DotProductAttention as, int[] at) {
-    Attention attention = Attention.of(graph, q, k, v, as.size(), at, at).with(as.masks(graph));
+    Attention attention =
+        Attention.of(graph, q, k, v, as.size(), at, at).with(as.masks(graph), as.sharper());
     Positions queries =
         part.documents()
             .map(documents -> attention.positions(at, documents))

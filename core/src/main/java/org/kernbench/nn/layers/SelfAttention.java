@@ -124,6 +124,7 @@ public final class SelfAttention implements Module {
     int size = config.headSize();
     int ofRank = config.heads() / layout.tp().size();
     return DotProductAttention.of(size)
+        .sharper(config.rotary().scores())
         .dropping(
             new DotProductAttention.Queries(
                 name + ".scores",
