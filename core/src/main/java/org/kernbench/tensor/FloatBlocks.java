@@ -58,15 +58,16 @@ final class FloatBlocks {
     ByteBuffer view = littleEndian(bytes, offset, n * type.sizeBytes());
     boolean single = type == DType.F32 && !byVectors;
     boolean brain = type == DType.BF16 && !byVectors;
-    boolean half = type == DType.F16 && !byVectors;
+    boolean half = type == DType.F16;
+    boolean quarter = type.sizeBytes() == 1 && byVectors;
     this.floats = single ? view.asFloatBuffer() : null;
     this.ints = single || brain ? view.asIntBuffer() : null;
     this.shorts = half || brain ? view.asShortBuffer() : null;
     ByteBuffer scratch = littleEndian(new byte[brain ? block * 4 : 0], 0, brain ? block * 4 : 0);
     this.scratchFloats = brain ? scratch.asFloatBuffer() : null;
     this.scratchInts = brain ? scratch.asIntBuffer() : null;
-    this.halfNan = half ? new HalfNan(block) : null;
-    this.half = new short[half || brain ? block : 0];
+    this.halfNan = half && !byVectors ? new HalfNan(block) : null;
+    this.half = new short[half || brain || quarter ? block : 0];
     this.bits = new int[single || brain ? block : 0];
     this.table = type.sizeBytes() == 1 ? type.mini().table : new float[0];
   }
@@ -79,21 +80,12 @@ final class FloatBlocks {
   @SuppressWarnings("NullAway") // the views of a type exist, see the constructor
   void load(int start, float[] dst, int n) {
     if (byVectors) {
-      int size = type.sizeBytes();
-      int at = offset + start * size;
-      int covered = VectorBlocks.covered(type, n);
-      VectorBlocks.load(type, bytes, at, dst, covered);
-      for (int i = covered; i < n; i++) {
-        dst[i] = (float) type.getDouble(bytes, at + i * size);
-      }
+      loadByVectors(start, dst, n);
       return;
     }
     switch (type) {
       case F32 -> floats.get(start, dst, 0, n);
-      case F16 -> {
-        shorts.get(start, half, 0, n);
-        widenHalf(half, dst, n);
-      }
+      case F16 -> loadHalf(start, dst, n);
       case BF16 -> {
         shorts.get(start, half, 0, n);
         widenBrain(half, bits, n);
@@ -109,17 +101,49 @@ final class FloatBlocks {
     }
   }
 
+  private void loadByVectors(int start, float[] dst, int n) {
+    int at = offset + start * type.sizeBytes();
+    switch (type) {
+      case F32, BF16 -> {
+        int covered = VectorBlocks.covered(type, n);
+        VectorBlocks.load(type, bytes, at, dst, covered);
+        loadOneByOne(at, covered, dst, n);
+      }
+      case F16 -> loadHalf(start, dst, n);
+      case F8E4M3 -> {
+        int covered = VectorBlocks.coveredHalves(n);
+        VectorBlocks.halvesOfE4M3(bytes, at, half, covered);
+        widenScaledHalf(half, dst, covered);
+        loadOneByOne(at, covered, dst, n);
+      }
+      case F8E5M2 -> {
+        int covered = VectorBlocks.coveredHalves(n);
+        VectorBlocks.halvesOfE5M2(bytes, at, half, covered);
+        widenHalf(half, dst, covered);
+        loadOneByOne(at, covered, dst, n);
+      }
+      case F64, I8, I32, I64, BOOL -> throw new AssertionError(type);
+    }
+  }
+
+  private void loadOneByOne(int at, int from, float[] dst, int n) {
+    int size = type.sizeBytes();
+    for (int i = from; i < n; i++) {
+      dst[i] = (float) type.getDouble(bytes, at + i * size);
+    }
+  }
+
+  @SuppressWarnings("NullAway") // the views of a type exist, see the constructor
+  private void loadHalf(int start, float[] dst, int n) {
+    shorts.get(start, half, 0, n);
+    widenHalf(half, dst, n);
+  }
+
   /** Rounds {@code src[0..n-1]} into elements {@code start..start+n-1}; {@code n <= BLOCK}. */
   @SuppressWarnings("NullAway") // the views of a type exist, see the constructor
   void store(int start, float[] src, int n) {
     if (byVectors) {
-      int size = type.sizeBytes();
-      int at = offset + start * size;
-      int covered = VectorBlocks.covered(type, n);
-      VectorBlocks.store(type, src, bytes, at, covered);
-      for (int i = covered; i < n; i++) {
-        type.putDouble(bytes, at + i * size, src[i]);
-      }
+      storeByVectors(start, src, n);
       return;
     }
     switch (type) {
@@ -157,6 +181,34 @@ final class FloatBlocks {
     }
   }
 
+  @SuppressWarnings("NullAway") // the views of a type exist, see the constructor
+  private void storeByVectors(int start, float[] src, int n) {
+    int covered = VectorBlocks.covered(type, n);
+    if (type == DType.F16) {
+      narrowHalf(src, half, n);
+      if (VectorBlocks.hasNan(src, covered) || hasNan(src, covered, n)) {
+        HalfNan.replace(half, n);
+      }
+      shorts.put(start, half, 0, n);
+      return;
+    }
+    int size = type.sizeBytes();
+    int at = offset + start * size;
+    VectorBlocks.store(type, src, bytes, at, covered);
+    for (int i = covered; i < n; i++) {
+      type.putDouble(bytes, at + i * size, src[i]);
+    }
+  }
+
+  private static boolean hasNan(float[] src, int from, int n) {
+    for (int i = from; i < n; i++) {
+      if (Float.isNaN(src[i])) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /**
    * As {@link #load}, but bf16 with the even elements first, then the odd ones: quicker, and fine
    * where the order of elements means nothing. {@code start} is even.
@@ -192,6 +244,12 @@ final class FloatBlocks {
   private static void widenHalf(short[] src, float[] dst, int n) {
     for (int i = 0; i < n; i++) {
       dst[i] = Float.float16ToFloat(src[i]);
+    }
+  }
+
+  private static void widenScaledHalf(short[] src, float[] dst, int n) {
+    for (int i = 0; i < n; i++) {
+      dst[i] = Float.float16ToFloat(src[i]) * VectorBlocks.E4M3_SCALE;
     }
   }
 

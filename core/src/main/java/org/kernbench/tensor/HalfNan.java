@@ -28,9 +28,14 @@ final class HalfNan {
     shorts.put(0, codes, 0, n);
     ints.get(0, pairs, 0, (n + 1) / 2); // after an odd n: an old code, at worst a false alarm
     if (anyNan(pairs, (n + 1) / 2)) {
-      for (int i = 0; i < n; i++) {
-        codes[i] = (codes[i] & 0x7fff) > 0x7c00 ? (short) 0x7e00 : codes[i];
-      }
+      replace(codes, n);
+    }
+  }
+
+  /** As {@link #canonicalize}, without looking first whether there is one. */
+  static void replace(short[] codes, int n) {
+    for (int i = 0; i < n; i++) {
+      codes[i] = (codes[i] & 0x7fff) > 0x7c00 ? (short) 0x7e00 : codes[i];
     }
   }
 

@@ -40,7 +40,13 @@ final class VectorBlocks {
 
   private static final VectorSpecies<Byte> SINGLES = bytes(HAS_SINGLES ? 4 : 2);
 
-  private static final int SIGN = 0x80000000;
+  private static final VectorSpecies<Short> HALVES =
+      VectorSpecies.of(short.class, FLOATS.vectorShape());
+  private static final VectorSpecies<Byte> HALF_BYTES = PAIRS;
+
+  /** What {@link #halvesOfE4M3} divides by: the difference of the two biases, 15 and 7. */
+  static final float E4M3_SCALE = 256;
+
   private static final int MAGNITUDE = 0x7fffffff;
   private static final int INFINITY = 0x7f800000;
   private static final int NAN = 0x7fc00000;
@@ -56,15 +62,17 @@ final class VectorBlocks {
     return type.sizeBytes() > 1 || HAS_SINGLES ? n - n % LANES : 0;
   }
 
+  /** How many of {@code n} codes of 8 bits become f16 by vectors; the caller does the rest. */
+  static int coveredHalves(int n) {
+    return n - n % HALVES.length();
+  }
+
   /** {@code dst[i]} = the element at {@code bytes[at + i * size]}, for the first {@code n}. */
   static void load(DType type, byte[] bytes, int at, float[] dst, int n) {
     switch (type) {
       case F32 -> loadSingle(bytes, at, dst, n);
-      case F16 -> loadHalf(bytes, at, dst, n);
       case BF16 -> loadBrain(bytes, at, dst, n);
-      case F8E4M3 -> loadE4M3(bytes, at, dst, n);
-      case F8E5M2 -> loadE5M2(bytes, at, dst, n);
-      case F64, I8, I32, I64, BOOL -> throw new AssertionError(type);
+      case F16, F8E4M3, F8E5M2, F64, I8, I32, I64, BOOL -> throw new AssertionError(type);
     }
   }
 
@@ -72,11 +80,10 @@ final class VectorBlocks {
   static void store(DType type, float[] src, byte[] bytes, int at, int n) {
     switch (type) {
       case F32 -> storeSingle(src, bytes, at, n);
-      case F16 -> storeHalf(src, bytes, at, n);
       case BF16 -> storeBrain(src, bytes, at, n);
       case F8E4M3 -> storeE4M3(src, bytes, at, n);
       case F8E5M2 -> storeE5M2(src, bytes, at, n);
-      case F64, I8, I32, I64, BOOL -> throw new AssertionError(type);
+      case F16, F64, I8, I32, I64, BOOL -> throw new AssertionError(type);
     }
   }
 
@@ -118,73 +125,41 @@ final class VectorBlocks {
     }
   }
 
-  private static void loadHalf(byte[] bytes, int at, float[] dst, int n) {
-    final FloatVector least = FloatVector.broadcast(FLOATS, Math.scalb(1f, -14));
-    for (int i = 0; i < n; i += LANES) {
-      IntVector codes =
-          (IntVector)
-              ByteVector.fromArray(PAIRS, bytes, at + 2 * i)
-                  .reinterpretAsShorts()
-                  .convertShape(VectorOperators.ZERO_EXTEND_S2I, INTS, 0);
-      IntVector sign = codes.lanewise(VectorOperators.LSHL, 16).and(SIGN);
-      IntVector magnitude = codes.and(0x7fff).lanewise(VectorOperators.LSHL, 13);
-      IntVector normal = magnitude.add(112 << 23);
-      VectorMask<Integer> isSmall = magnitude.compare(VectorOperators.LT, 1 << 23);
-      VectorMask<Integer> isLarge = magnitude.compare(VectorOperators.GE, 31 << 23);
-      IntVector small = normal.add(1 << 23).reinterpretAsFloats().sub(least).reinterpretAsInts();
-      IntVector bits = normal.add(112 << 23, isLarge).blend(small, isSmall).or(sign);
-      bits.blend(NAN, magnitude.compare(VectorOperators.GT, 31 << 23))
-          .reinterpretAsFloats()
+  /**
+   * {@code dst[i]} = the f16 code of the element at {@code bytes[at + i]}, an F8E4M3 divided by
+   * {@link #E4M3_SCALE}: its exponent has one bit less, so fields only move.
+   */
+  static void halvesOfE4M3(byte[] bytes, int at, short[] dst, int n) {
+    for (int i = 0; i < n; i += HALVES.length()) {
+      ShortVector codes =
+          ((ShortVector)
+                  ByteVector.fromArray(HALF_BYTES, bytes, at + i)
+                      .convertShape(VectorOperators.B2S, HALVES, 0))
+              .lanewise(VectorOperators.LSHL, 7)
+              .and((short) 0xbf80);
+      VectorMask<Short> isNan = codes.and((short) 0x7fff).compare(VectorOperators.EQ, 0x3f80);
+      codes.blend((short) 0x7e00, isNan).intoArray(dst, i);
+    }
+  }
+
+  /** {@code dst[i]} = the f16 code of the element at {@code bytes[at + i]}, an F8E5M2. */
+  static void halvesOfE5M2(byte[] bytes, int at, short[] dst, int n) {
+    for (int i = 0; i < n; i += HALVES.length()) {
+      ((ShortVector)
+              ByteVector.fromArray(HALF_BYTES, bytes, at + i)
+                  .convertShape(VectorOperators.B2S, HALVES, 0))
+          .lanewise(VectorOperators.LSHL, 8)
           .intoArray(dst, i);
     }
   }
 
-  private static void storeHalf(float[] src, byte[] bytes, int at, int n) {
-    final FloatVector large = FloatVector.broadcast(FLOATS, 0.5f);
+  /** Whether there is a NaN among the first n, as far as they are {@link #covered}. */
+  static boolean hasNan(float[] src, int n) {
+    VectorMask<Float> any = FLOATS.maskAll(false);
     for (int i = 0; i < n; i += LANES) {
-      IntVector bits = FloatVector.fromArray(FLOATS, src, i).reinterpretAsInts();
-      IntVector magnitude = bits.and(MAGNITUDE);
-      VectorMask<Integer> isNan = magnitude.compare(VectorOperators.GT, INFINITY);
-      VectorMask<Integer> isSmall = magnitude.compare(VectorOperators.LT, 113 << 23);
-      IntVector odd = magnitude.lanewise(VectorOperators.LSHR, 13).and(1);
-      IntVector normal =
-          magnitude
-              .add(0xfff - (112 << 23))
-              .add(odd)
-              .lanewise(VectorOperators.LSHR, 13)
-              .min(0x7c00);
-      IntVector small =
-          magnitude
-              .reinterpretAsFloats()
-              .add(large)
-              .reinterpretAsInts()
-              .sub(Float.floatToRawIntBits(0.5f));
-      IntVector sign = bits.lanewise(VectorOperators.LSHR, 16).and(0x8000);
-      IntVector codes = normal.blend(small, isSmall).or(sign).blend(0x7e00, isNan);
-      ((ShortVector) codes.convertShape(VectorOperators.I2S, SHORTS, 0))
-          .reinterpretAsBytes()
-          .intoArray(bytes, at + 2 * i);
+      any = any.or(FloatVector.fromArray(FLOATS, src, i).test(VectorOperators.IS_NAN));
     }
-  }
-
-  private static void loadE4M3(byte[] bytes, int at, float[] dst, int n) {
-    final FloatVector least = FloatVector.broadcast(FLOATS, Math.scalb(1f, -6));
-    for (int i = 0; i < n; i += LANES) {
-      IntVector codes =
-          (IntVector)
-              ByteVector.fromArray(SINGLES, bytes, at + i)
-                  .convertShape(VectorOperators.ZERO_EXTEND_B2I, INTS, 0);
-      IntVector sign = codes.lanewise(VectorOperators.LSHL, 24).and(SIGN);
-      IntVector code = codes.and(0x7f);
-      IntVector normal = code.lanewise(VectorOperators.LSHL, 20).add(120 << 23);
-      IntVector small = normal.add(1 << 23).reinterpretAsFloats().sub(least).reinterpretAsInts();
-      normal
-          .blend(small, code.compare(VectorOperators.LT, 8))
-          .or(sign)
-          .blend(NAN, code.compare(VectorOperators.EQ, 0x7f))
-          .reinterpretAsFloats()
-          .intoArray(dst, i);
-    }
+    return any.anyTrue();
   }
 
   private static void storeE4M3(float[] src, byte[] bytes, int at, int n) {
@@ -208,27 +183,6 @@ final class VectorBlocks {
       VectorMask<Integer> isOut = code.compare(VectorOperators.GE, 0x7f);
       ((ByteVector) code.or(sign).blend(0x7f, isOut).convertShape(VectorOperators.I2B, SINGLES, 0))
           .intoArray(bytes, at + i);
-    }
-  }
-
-  private static void loadE5M2(byte[] bytes, int at, float[] dst, int n) {
-    final FloatVector least = FloatVector.broadcast(FLOATS, Math.scalb(1f, -14));
-    for (int i = 0; i < n; i += LANES) {
-      IntVector codes =
-          (IntVector)
-              ByteVector.fromArray(SINGLES, bytes, at + i)
-                  .convertShape(VectorOperators.ZERO_EXTEND_B2I, INTS, 0);
-      IntVector sign = codes.lanewise(VectorOperators.LSHL, 24).and(SIGN);
-      IntVector code = codes.and(0x7f);
-      IntVector normal = code.lanewise(VectorOperators.LSHL, 21).add(112 << 23);
-      IntVector small = normal.add(1 << 23).reinterpretAsFloats().sub(least).reinterpretAsInts();
-      normal
-          .add(112 << 23, code.compare(VectorOperators.GE, 0x7c))
-          .blend(small, code.compare(VectorOperators.LT, 4))
-          .or(sign)
-          .blend(NAN, code.compare(VectorOperators.GT, 0x7c))
-          .reinterpretAsFloats()
-          .intoArray(dst, i);
     }
   }
 
