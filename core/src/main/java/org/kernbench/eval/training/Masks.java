@@ -63,18 +63,8 @@ record Masks(Dropout dropout, Optional<Repeated> as) {
   }
 
   /** These masks on one rank, as a layout has them if its ranks repeat each other's. */
-  Masks repeatedAs(Setup layout) {
-    int samples = layout.batch() / layout.dp() / layout.pipe().microbatches();
-    return new Masks(
-        dropout,
-        Optional.of(
-            new Repeated(
-                layout.tokens(),
-                samples,
-                layout.tp(),
-                layout.cp(),
-                layout.sp() && layout.tp() > 1,
-                layout.config().heads() / layout.tp())));
+  Masks as(Repeated layout) {
+    return new Masks(dropout, Optional.of(layout));
   }
 
   /**

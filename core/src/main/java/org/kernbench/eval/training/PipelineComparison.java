@@ -192,7 +192,7 @@ public final class PipelineComparison {
         new Guess(
             Mistake.MASKS_REPEATED,
             "with masks drawn as if each rank and microbatch had the first rows and heads one rank has the same",
-            () -> run(one.with(setup.masks().repeatedAs(setup)))));
+            () -> run(one.with(setup.masks().as(repeated())))));
     Recompute again = setup.pipe().recompute();
     if (again != Recompute.NONE) {
       Setup redrawn = one.with(one.pipe().with(again)).with(Fault.REDRAW_MASKS);
@@ -202,6 +202,16 @@ public final class PipelineComparison {
               "with other masks for what is recomputed one rank has the same",
               () -> run(redrawn)));
     }
+  }
+
+  private Masks.Repeated repeated() {
+    return new Masks.Repeated(
+        setup.tokens(),
+        setup.batch() / setup.dp() / setup.pipe().microbatches(),
+        setup.tp(),
+        setup.cp(),
+        setup.sp() && setup.tp() > 1,
+        setup.config().heads() / setup.tp());
   }
 
   private static final String SPLIT =

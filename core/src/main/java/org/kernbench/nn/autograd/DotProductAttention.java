@@ -1,8 +1,10 @@
 package org.kernbench.nn.autograd;
 
+import java.util.Arrays;
 import java.util.Optional;
 import org.kernbench.nn.parallel.Documents;
 import org.kernbench.nn.parallel.SequencePart;
+import org.kernbench.tensor.Shape;
 
 /**
  * {@link Graph#attention} with what it may have beside: documents that do not see each other, and
@@ -23,7 +25,7 @@ public record DotProductAttention(
    * @param place of the masks in the model, for example {@code layers.0.attention.scores}
    * @param part the samples
    * @param batch how many of them
-   * @param at position of each query
+   * @param whole whether they are at all positions, rank after rank, not at those of the part only
    * @param firstHead of the rank's query heads
    * @param heads how many it has
    * @param allHeads of the model
@@ -32,7 +34,7 @@ public record DotProductAttention(
       String place,
       SequencePart part,
       int batch,
-      int[] at,
+      boolean whole,
       int firstHead,
       int heads,
       int allHeads) {}
@@ -70,6 +72,35 @@ public record DotProductAttention(
   }
 
   Optional<HeadMasks> masks(Graph graph) {
-    return masked.flatMap(queries -> HeadMasks.of(graph, queries));
+    double rate = graph.dropping().dropout().attention();
+    return rate == 0 ? Optional.empty() : masked.map(queries -> masks(graph, rate, queries));
+  }
+
+  private static HeadMasks masks(Graph graph, double rate, Queries of) {
+    Dropping dropping = graph.dropping();
+    Recipe recipe = graph.recipe();
+    SequencePart part = of.part;
+    int[] at = of.whole ? part.all() : recipe.positions(part);
+    int count = of.batch * of.heads;
+    return new HeadMasks(
+        rate,
+        dropping.key(of.place),
+        dropping.everywhere(
+            "mask-heads",
+            Shape.of(count),
+            () -> {
+              double[] numbers = new double[count];
+              for (int i = 0; i < count; i++) {
+                int sample = part.firstSample() + i / of.heads;
+                int head = of.firstHead + i % of.heads;
+                numbers[i] = recipe.maskHead(sample, head, of.allHeads, i);
+              }
+              return numbers;
+            }),
+        dropping.everywhere(
+            "mask-queries",
+            Shape.of(at.length),
+            () -> Arrays.stream(at).asDoubleStream().toArray()),
+        part.sequence());
   }
 }

@@ -22,14 +22,12 @@ import org.kernbench.torch.Tensor;
  */
 public final class Dropping {
   private final Graph graph;
-  private final Compute compute;
   private final Map<Rows, Tensor> numbers = new HashMap<>();
   private Dropout dropout = Dropout.NONE;
   private boolean again;
 
   Dropping(Graph graph) {
     this.graph = graph;
-    this.compute = graph.compute();
   }
 
   void becomes(Dropout which) {
@@ -134,13 +132,14 @@ public final class Dropping {
   private Tensor rows(
       Variable like, List<Tensor> of, Tensor at, Tensor key, Compute.RowFormula formula) {
     int columns = like.columns();
-    Tensor out = compute.empty(graph.name("dropout"), like.shape(), like.dtype());
+    Tensor out = graph.compute().empty(graph.name("dropout"), like.shape(), like.dtype());
     List<RowArg> in = new ArrayList<>();
     of.forEach(t -> in.add(RowArg.rows(t, columns)));
     in.add(RowArg.rows(at, 1));
     in.add(RowArg.once(key, 1));
-    compute.rows(
-        graph.name("dropout"), like.rows(), in, List.of(RowArg.rows(out, columns)), formula);
+    graph
+        .compute()
+        .rows(graph.name("dropout"), like.rows(), in, List.of(RowArg.rows(out, columns)), formula);
     return out;
   }
 
@@ -150,18 +149,10 @@ public final class Dropping {
     Value apply(Tl tl, Value rows, Value numbers, Value key) {
       Value column = tl.arange(0, 1, columns, DType.I64).reshape(1, columns);
       Value offsets = numbers.mul(columns).add(column);
-      Value kept = tl.where(keeps(tl, key, offsets, rate), rows.mul(1 / (1 - rate)), 0);
+      Value kept = tl.where(HeadMasks.keeps(tl, key, offsets, rate), rows.mul(1 / (1 - rate)), 0);
       tl.release(offsets);
       return kept;
     }
-  }
-
-  /** Where a random number is not below the rate. */
-  static Value keeps(Tl tl, Value key, Value offsets, double rate) {
-    Value random = tl.rand(key, offsets);
-    Value keeps = random.ge(rate);
-    tl.release(random);
-    return keeps;
   }
 
   /** The key of a place's masks, on all PEs. */

@@ -40,7 +40,7 @@ public final class Graph implements AutoCloseable {
   private final Tape tape = new Tape(this);
   private boolean overlaps = true;
   private boolean leavesWeights;
-  private final Dropping dropping;
+  private final Dropping dropping = new Dropping(this);
   private Finite finite = Finite.NOT_LOOKED_FOR;
   private Watch watch = (place, value, what) -> {};
   private boolean closed;
@@ -52,7 +52,6 @@ public final class Graph implements AutoCloseable {
     this.elements = new Elementwise(this);
     this.products = new Products(this);
     this.rows = new RowChoices(this);
-    this.dropping = new Dropping(this);
   }
 
   /** An empty graph of the rank that owns this view of the runtime. */
@@ -570,7 +569,8 @@ public final class Graph implements AutoCloseable {
    * @return {@code [queries, batch, heads x the size of values]}
    */
   public Variable attention(Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
-    return DotProductAttention.of(size).apply(this, q, k, v, qAt, kAt);
+    Attention of = Attention.of(this, q, k, v, size, qAt, kAt);
+    return of.apply(q, k, v, of.positions(qAt), of.positions(kAt));
   }
 
   /**

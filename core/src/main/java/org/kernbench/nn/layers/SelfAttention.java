@@ -82,7 +82,7 @@ public final class SelfAttention implements Module {
     if (ring && layout.cp().size() > 1) {
       try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {
         return new RingAttention(graph, layout.cp(), part)
-            .apply(q, k, v, masked(q, graph.recipe().positions(part), 0, part), seen);
+            .apply(q, k, v, masked(q, false, 0, part), seen);
       }
     }
     if (exchangesHeads(layout)) {
@@ -97,7 +97,7 @@ public final class SelfAttention implements Module {
     seeGathered(graph, "key", k, allK);
     seeGathered(graph, "value", v, allV);
     try (Graph.Section section = graph.section(name)) {
-      DotProductAttention as = masked(q, graph.recipe().positions(part), 0, part);
+      DotProductAttention as = masked(q, false, 0, part);
       return attention(graph, as, q, allK, allV, seen, part);
     }
   }
@@ -117,10 +117,10 @@ public final class SelfAttention implements Module {
   /**
    * Attention that knows which queries these are.
    *
-   * @param at position of each
+   * @param whole whether they are at all positions
    * @param firstHead of these queries, among those of the tensor-parallel rank
    */
-  private DotProductAttention masked(Variable q, int[] at, int firstHead, SequencePart part) {
+  private DotProductAttention masked(Variable q, boolean whole, int firstHead, SequencePart part) {
     int size = config.headSize();
     int ofRank = config.heads() / layout.tp().size();
     return DotProductAttention.of(size)
@@ -130,7 +130,7 @@ public final class SelfAttention implements Module {
                 name + ".scores",
                 part,
                 q.dim(1),
-                at,
+                whole,
                 layout.tp().rank() * ofRank + firstHead,
                 q.columns() / size,
                 config.heads()));
@@ -155,7 +155,7 @@ public final class SelfAttention implements Module {
       int[] at = part.all();
       Variable queries = some.get(0);
       int firstHead = layout.cp().rank() * (queries.columns() / config.headSize());
-      DotProductAttention as = masked(queries, at, firstHead, part);
+      DotProductAttention as = masked(queries, true, firstHead, part);
       y = attention(graph, as, queries, some.get(1), some.get(2), seen(at, part), part);
     }
     try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {

@@ -193,7 +193,7 @@ class DropoutTest {
     SequencePart part = new SequencePart(n, 1, 0).ofSamples(2, batch);
     return DotProductAttention.of(SIZE)
         .dropping(
-            new DotProductAttention.Queries("a.scores", part, batch, all(n), firstHead, heads, 7));
+            new DotProductAttention.Queries("a.scores", part, batch, false, firstHead, heads, 7));
   }
 
   /** Within a tile and over several, with heads in the middle of the model's. */
