@@ -550,6 +550,16 @@ def where(condition: Value, a: "Union[Value, Number]", b: "Union[Value, Number]"
     raise UsageError(f"{_line()}: where of two numbers; expected a value on at least one side")
 
 
+def rand(seed: "Union[Value, int]", offset: Value) -> Value:
+    """Uniform numbers in [0, 1), by counter: the same for a seed and an offset, whoever draws them.
+
+    The seed is a number below 2**31 or a value, one i64; offsets are i32 or i64.
+    """
+    if isinstance(seed, Value):
+        return _recorder().make("rand", offset.shape, "f32", a=offset._number, b=seed._number)
+    return _recorder().make("rand", offset.shape, "f32", a=offset._number, n=seed)
+
+
 def concat(axis: int, first: Value, *more: Value) -> Value:
     """Values one after the other along an axis."""
     at = first._axis(axis)

@@ -132,6 +132,21 @@ class ProgramsTest(unittest.TestCase):
             np.testing.assert_array_equal(torch.tensor([2049.0, 0.1], "f16").numpy(), np.float16([2049.0, 0.1]))
             self.assertEqual(torch.zeros((0, 4)).numpy().shape, (0, 4))
 
+    def test_random_numbers_are_those_of_the_counter(self) -> None:
+        @tl.kernel
+        def draw(y: Any, z: Any) -> None:
+            offsets = tl.arange(0, 4)
+            tl.store(y, tl.rand(0, offsets))
+            tl.store(z, tl.rand(tl.full((1,), 0, "i64"), offsets.cast("i64")))
+
+        with kb.open("tiny") as torch:
+            y = torch.zeros((4,), "f32")
+            z = torch.zeros((4,), "f32")
+            torch.launch(draw, y, z)
+            known = np.array([0x6627E8, 0xE169C5, 0xBC57AC, 0x9B00DB]) / 2.0**24
+            self.assertTrue((y.numpy() == known).all())
+            self.assertTrue((z.numpy() == known).all())
+
     def test_a_kernel_is_recorded_once_for_each_shape(self) -> None:
         runs: List[Any] = []
 

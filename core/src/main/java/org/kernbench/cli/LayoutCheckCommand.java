@@ -127,6 +127,15 @@ final class LayoutCheckCommand implements Callable<Integer> {
   private int zero;
 
   @Option(
+      names = "--dropout",
+      paramLabel = "RATE",
+      description =
+          """
+          One model: share of values that are set to zero, by masks that must be the same in all           layouts (default: 0).\
+          """)
+  private String dropout = "0";
+
+  @Option(
       names = "--masks",
       paramLabel = "MASKS",
       description =
@@ -204,11 +213,16 @@ final class LayoutCheckCommand implements Callable<Integer> {
   }
 
   private void refuseStages() {
-    if (schedule != null || vpp != 1 || tied || !recompute.equals("none") || zero != 0) {
+    if (schedule != null
+        || vpp != 1
+        || tied
+        || !recompute.equals("none")
+        || zero != 0
+        || !dropout.equals("0")) {
       throw new UsageException(
           """
-          --schedule, --vpp, --tied, --recompute and --zero are for layouts of one model, e.g. \
-          tp=2,pp=2; leave them out, or the encoder\
+          --schedule, --vpp, --tied, --recompute, --zero and --dropout are for layouts of one \
+          model, e.g. tp=2,pp=2; leave them out, or the encoder\
           """);
     }
   }
@@ -248,7 +262,8 @@ final class LayoutCheckCommand implements Callable<Integer> {
             model,
             layers,
             atLeast(1, "--tokens", tokens == null ? roundUp(12, tokenFactor) : tokens),
-            replicas * count);
+            replicas * count,
+            dropout);
     Recompute what = Words.choice("--recompute", recompute, Recompute.values());
     List<PipelineComparison.Layout> all = new ArrayList<>();
     for (int i = 0; i < grids.size(); i++) {

@@ -283,6 +283,44 @@ public final class Tl {
   }
 
   /**
+   * Random numbers by counter, uniform in [0, 1), in f32: number {@code offsets[i]} of a key, the
+   * same whoever draws it ({@code tl.rand} of Triton, which uses one of the four words of each
+   * counter of Philox 4x32-10; here number {@code o} is word {@code o mod 4} of counter {@code o /
+   * 4}, as in cuRAND, so that four neighbours share the work).
+   *
+   * @param key one i64
+   * @param offsets i32, taken without sign, or i64
+   */
+  public Value rand(Value key, Value offsets) {
+    if (key.elements() != 1
+        || key.dtype() != DType.I64
+        || (offsets.dtype() != DType.I32 && offsets.dtype() != DType.I64)) {
+      throw new ShapeException(
+          "rand of key %s and offsets %s; expected one i64, and i32 or i64; cast first"
+              .formatted(key, offsets));
+    }
+    return compute(
+        new ComputeOp.Random(offsets.dtype(), offsets.elements()),
+        offsets.shape(),
+        DType.F32,
+        key,
+        offsets);
+  }
+
+  /**
+   * As {@link #rand(Value, Value)}, with a key that the kernel knows.
+   *
+   * @param key a whole number from 0 to below 2^53
+   */
+  public Value rand(long key, Value offsets) {
+    if (key < 0 || key >= 1L << 53) {
+      throw new IllegalArgumentException(
+          "rand with key " + key + "; expected 0 to below 2^53, or a key as a value, one i64");
+    }
+    return rand(full(Shape.of(1), key, DType.I64), offsets);
+  }
+
+  /**
    * Values one after the other along an axis.
    *
    * @param axis negative counts from the last

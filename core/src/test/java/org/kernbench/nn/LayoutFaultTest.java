@@ -73,7 +73,10 @@ final class LayoutFaultTest {
     Optional<Mistake> cause =
         finding(devices, layout, fault, Masks.UNEVEN, 8).map(FirstDifference::cause);
     boolean isElsewhere =
-        fault.isOfPipeline() || fault.isOfExperts() || fault.isOfDividedParameters();
+        fault.isOfPipeline()
+            || fault.isOfExperts()
+            || fault.isOfDividedParameters()
+            || fault.isOfDropout();
     assertThat(cause)
         .isEqualTo(
             fault == Fault.NONE || isElsewhere ? Optional.empty() : Optional.of(fault.cause()));
@@ -114,6 +117,7 @@ final class LayoutFaultTest {
       case SKIP_CONTEXT_SUM -> hasCp;
       case SKIP_GRADIENT_SUM -> layout.ranks() > 1;
       case LOSE_MICROBATCH, SWAP_STAGES, STALE_PARAMETER -> false; // PipelineCheckTest
+      case REPEAT_MASKS, SPLIT_MASKS, REDRAW_MASKS -> false; // the same
       case WRONG_EXPERT, SKIP_ROUTER_GRADIENT -> false; // ExpertLayoutsTest
     };
   }

@@ -48,6 +48,41 @@ final class TlFunctionsTest {
     }
   }
 
+  /** A key that a kernel knows and one that it loads; words of the known answer of key 0. */
+  @Test
+  void rand_ofAKey_isTheSameWhereverItComesFrom() {
+    double[] offsets = {2, 0, 3, 1};
+    double[] words = {0xbc57ac, 0x6627e8, 0x9b00db, 0xe169c5};
+    double[] expected = fill(4, i -> words[i] / 0x1p24);
+    for (DType type : List.of(DType.I32, DType.I64)) {
+      assertThat(
+              run(
+                  type,
+                  offsets,
+                  new int[] {2, 2},
+                  DType.F32,
+                  new int[] {2, 2},
+                  v -> v.tl.rand(0, v)))
+          .containsExactly(expected);
+      assertThat(
+              run(
+                  type,
+                  offsets,
+                  new int[] {4},
+                  DType.F32,
+                  new int[] {4},
+                  v -> v.tl.rand(v.range(1, 1).cast(DType.I64), v)))
+          .containsExactly(expected);
+    }
+    Function<Value, Value> negative = v -> v.tl.rand(-1, v);
+    assertThatThrownBy(
+            () -> run(DType.I32, offsets, new int[] {4}, DType.F32, new int[] {4}, negative))
+        .hasMessageContaining("rand with key -1; expected 0 to below 2^53");
+    Function<Value, Value> wide = v -> v.tl.rand(v, v);
+    assertThatThrownBy(() -> run(DType.I64, offsets, new int[] {4}, DType.F32, new int[] {4}, wide))
+        .hasMessageContaining("expected one i64, and i32 or i64");
+  }
+
   /** Every function of one operand that the language has: a new one has no reference yet. */
   @Test
   void unary_everyFunction_isWithinHalfAnUlpOfF32() {

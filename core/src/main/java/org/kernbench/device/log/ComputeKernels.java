@@ -69,6 +69,7 @@ public final class ComputeKernels {
       case ComputeOp.Softmax x ->
           Numerics.softmax(x.type(), x.outer(), x.length(), x.inner(), a, aOff, out, outOff);
       case ComputeOp.Arange x -> Numerics.arange(x.type(), x.start(), x.step(), out, outOff, x.n());
+      case ComputeOp.Random x -> Philox.uniform(a, aOff, x.offsets(), b, bOff, out, outOff, x.n());
       case ComputeOp.Copy x -> System.arraycopy(a, aOff, out, outOff, x.n() * x.type().sizeBytes());
       case ComputeOp.Concat x -> {
         int aBytes = x.aRun() * x.type().sizeBytes();

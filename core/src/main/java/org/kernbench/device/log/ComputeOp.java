@@ -70,6 +70,12 @@ public sealed interface ComputeOp {
   /** {@code out[i] = start + i * step}. */
   record Arange(DType type, int n, double start, double step) implements ComputeOp {}
 
+  /**
+   * {@code out[i] =} the number of key {@code a[0]}, an i64, that has the number {@code b[i]}, an
+   * i32 or i64: uniform in [0, 1), in f32. See {@code Philox}.
+   */
+  record Random(DType offsets, int n) implements ComputeOp {}
+
   /** {@code out[i] = a[i]}: makes a view dense. */
   record Copy(DType type, int n) implements ComputeOp {}
 

@@ -34,6 +34,8 @@ import org.kernbench.tensor.UnaryOp;
  * <tr><td>cumsum over vectors side by side</td><td>1</td></tr>
  * <tr><td>cumsum within a vector: a scan in steps of doubling distance, and the carry</td>
  *     <td>1 + ceil(log2(lanes or length))</td></tr>
+ * <tr><td>rand: for four words ten rounds, each two products in two halves and four exclusive or;
+ *     three more for each word</td><td>23</td></tr>
  * </table>
  *
  * <p>GEMM: the systolic formula of {@code docs/spec/gemm.md} 2.2, output stationary, one fold per
@@ -46,6 +48,9 @@ import org.kernbench.tensor.UnaryOp;
  * #waveCycles}; steps of a composite product share the time of the whole.
  */
 public final class CostModel {
+  /** Ten rounds of eight operations for four words, and three for each of these. */
+  private static final int RANDOM = (10 * 8 + 4 * 3) / 4;
+
   /** Of the sums that parts of K leave, f32. */
   private static final int SUM_BYTES = 4;
 
@@ -102,6 +107,8 @@ public final class CostModel {
           mathPs((long) c.n() * Math.max(c.from().sizeBytes(), c.to().sizeBytes()), 2, 1);
       case ComputeOp.Fill f -> mathPs(bytes(f.type(), f.n()), 1, 1);
       case ComputeOp.Arange f -> mathPs(bytes(f.type(), f.n()), 1, 1);
+      case ComputeOp.Random r ->
+          mathPs(bytes(DType.F32, r.n()), 1, bytes(r.offsets(), r.n()), RANDOM);
       case ComputeOp.Copy c -> mathPs(bytes(c.type(), c.n()), 2, 1);
       case ComputeOp.Concat c ->
           mathPs(bytes(c.type(), (long) c.outer() * (c.aRun() + c.bRun())), 2, 1);

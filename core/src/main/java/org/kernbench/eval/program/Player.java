@@ -218,6 +218,12 @@ final class Player {
       case "full" -> set(out, tl.full(shape(f), f.number("x"), dtype(f)));
       case "arange" -> set(out, arange(f));
       case "where" -> set(out, where(f));
+      case "rand" ->
+          set(
+              out,
+              f.has("b")
+                  ? tl.rand(operand(f, "b"), operand(f, "a"))
+                  : tl.rand(f.whole("n"), operand(f, "a")));
       case "concat" -> {
         List<Value> all = f.wholes("all").stream().map(this::value).toList();
         Value[] more = all.subList(1, all.size()).toArray(Value[]::new);

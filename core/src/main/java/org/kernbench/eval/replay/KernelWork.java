@@ -98,6 +98,7 @@ final class KernelWork {
       case ComputeOp.Cast c -> 0;
       case ComputeOp.Fill f -> 0;
       case ComputeOp.Arange a -> 0;
+      case ComputeOp.Random r -> 0;
       case ComputeOp.Copy c -> 0;
       case ComputeOp.Concat c -> 0;
       case ComputeOp.Elapsed e -> 0;

@@ -11,6 +11,7 @@ import org.kernbench.eval.Param;
 import org.kernbench.eval.training.TrainingBench.Scope;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.bridge.BridgePlan.Direction;
+import org.kernbench.nn.layers.Recompute;
 import org.kernbench.nn.layers.TransformerConfig.Style;
 import org.kernbench.nn.multimodal.TwoModuleConfig;
 import org.kernbench.nn.multimodal.TwoModuleLayout;
@@ -114,7 +115,23 @@ final class Injection {
                   s.data().zero() == Zero.PARAMETERS && s.dp() * s.cp() > 1,
                   "zero=3 and dp or cp above 1")
               : "it gathers no parameters; train-step may";
+      case REPEAT_MASKS ->
+          masked(
+              s,
+              s.ranks() > s.pipe().pp() || s.pipe().microbatches() > 1,
+              "tp, cp, dp or microbatches above 1");
+      case SPLIT_MASKS -> masked(s, s.tp() > 1 && !s.sp(), "tp above 1 and sp=off");
+      case REDRAW_MASKS ->
+          s.scope() == Scope.STEP
+              ? masked(s, s.pipe().recompute() != Recompute.NONE, "recompute=full or attention")
+              : "it recomputes nothing; train-step may";
     };
+  }
+
+  private static String masked(Setup s, boolean has, String what) {
+    return s.scope() == Scope.MLP
+        ? "it drops nothing; transformer-block may"
+        : needs(has && s.masks().dropout().isOn(), "dropout above 0, and " + what);
   }
 
   private static String divided(Setup s, boolean has, String what) {
@@ -161,6 +178,7 @@ final class Injection {
       case LOSE_MICROBATCH, SWAP_STAGES -> "it has no pipeline; train-step has one";
       case WRONG_EXPERT, SKIP_ROUTER_GRADIENT -> "it has no experts; train-step may have some";
       case STALE_PARAMETER -> "it gathers no parameters; train-step may";
+      case REPEAT_MASKS, SPLIT_MASKS, REDRAW_MASKS -> "it drops nothing; train-step may";
     };
   }
 

@@ -9,6 +9,7 @@ import org.kernbench.config.UnreadableException;
 import org.kernbench.config.UsageException;
 import org.kernbench.config.UserFile;
 import org.kernbench.eval.output.JsonObject;
+import org.kernbench.nn.autograd.RotaryAngles;
 import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.layers.TransformerConfig.Latent;
@@ -31,6 +32,8 @@ record ModelFile(TransformerConfig shape, boolean tied) {
   private static final List<String> MIXTURES = List.of("mixtral", "qwen3_moe");
 
   private static final String DEEPSEEK = "deepseek_v3";
+
+  private static final String ORIGINAL = "original_max_position_embeddings";
 
   private static final long LONGEST = 1 << 20;
 
@@ -110,7 +113,8 @@ record ModelFile(TransformerConfig shape, boolean tied) {
               number("vocab_size"),
               number("max_position_embeddings"),
               Style.LLAMA);
-      return model(mixture ? dense.with(experts(type)) : dense, false);
+      TransformerConfig turned = dense.with(rotary(false));
+      return model(mixture ? turned.with(experts(type)) : turned, false);
     }
 
     /** Latent attention, and experts in all blocks but the first ones. */
@@ -155,7 +159,8 @@ record ModelFile(TransformerConfig shape, boolean tied) {
                 number("max_position_embeddings"),
                 Style.LLAMA)
             .with(latent)
-            .with(experts);
+            .with(experts)
+            .with(rotary(true));
       } catch (LayoutException e) {
         throw new UsageException(file + ": " + e.getMessage());
       }
@@ -179,6 +184,62 @@ record ModelFile(TransformerConfig shape, boolean tied) {
       return ExpertsConfig.of(
               experts, topK, number(mixtral ? "intermediate_size" : "moe_intermediate_size"))
           .with(ExpertsConfig.Scoring.SOFTMAX, normalised, 1);
+    }
+
+    /** Base and stretch of rotary angles. */
+    private RotaryAngles rotary(boolean sharpens) {
+      try {
+        RotaryAngles plain =
+            has("rope_theta") ? RotaryAngles.ofBase(json.number("rope_theta")) : RotaryAngles.PLAIN;
+        return has("rope_scaling")
+            ? stretched(plain, json.object("rope_scaling"), sharpens)
+            : plain;
+      } catch (UsageException | IllegalArgumentException e) {
+        throw new UsageException(file + ": " + e.getMessage());
+      }
+    }
+
+    private RotaryAngles stretched(RotaryAngles plain, JsonObject how, boolean sharpens) {
+      String type = how.text(how.has("rope_type") ? "rope_type" : "type");
+      return switch (type) {
+        case "default" -> plain;
+        case "linear" -> plain.with(new RotaryAngles.Linear(how.number("factor")));
+        case "llama3" ->
+            plain.with(
+                new RotaryAngles.Llama3(
+                    how.number("factor"),
+                    how.number("low_freq_factor"),
+                    how.number("high_freq_factor"),
+                    how.number(ORIGINAL)));
+        case "yarn" -> yarn(plain, how, sharpens);
+        default ->
+            throw new UsageException(
+                "rope_scaling: type: got \"%s\"; expected default, linear, llama3 or yarn"
+                    .formatted(type));
+      };
+    }
+
+    /**
+     * As {@code transformers} reads it.
+     *
+     * @param sharpens whether scores are multiplied as well, as DeepSeek's are
+     */
+    private RotaryAngles yarn(RotaryAngles plain, JsonObject how, boolean sharpens) {
+      RotaryAngles.Yarn yarn =
+          new RotaryAngles.Yarn(
+              how.number("factor"),
+              how.has("beta_fast") ? how.number("beta_fast") : 32,
+              how.has("beta_slow") ? how.number("beta_slow") : 1,
+              how.has(ORIGINAL) ? how.number(ORIGINAL) : number("max_position_embeddings"));
+      double all = how.has("mscale_all_dim") ? how.number("mscale_all_dim") : 0;
+      double one = how.has("mscale") ? how.number("mscale") : 0;
+      double length =
+          one != 0 && all != 0 ? yarn.sharper(one) / yarn.sharper(all) : yarn.sharper(1);
+      return plain
+          .with(yarn)
+          .with(
+              how.has("attention_factor") ? how.number("attention_factor") : length,
+              sharpens && all != 0 ? Math.pow(yarn.sharper(all), 2) : 1);
     }
 
     private ModelFile model(TransformerConfig shape, boolean tiedByDefault) {

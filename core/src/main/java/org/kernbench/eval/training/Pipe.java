@@ -67,6 +67,11 @@ record Pipe(
     return new Pipe(pp, schedule, split, tied, recompute, norm, lossScale, samples);
   }
 
+  /** A copy that makes other activations again. */
+  Pipe with(Recompute other) {
+    return new Pipe(pp, schedule, split, tied, other, norm, lossScale, omitted);
+  }
+
   /** A copy with other blocks in each stage. */
   Pipe with(PipelineSchedule other, LayerSplit blocks) {
     return new Pipe(

@@ -15,6 +15,7 @@ import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Mistake;
 import org.kernbench.nn.compare.LayoutVerdict;
 import org.kernbench.nn.compare.StageCheck;
+import org.kernbench.nn.compare.StageCheck.Doubt;
 import org.kernbench.nn.compare.StageCheck.Guess;
 import org.kernbench.nn.compare.StepRecord;
 import org.kernbench.nn.layers.Recompute;
@@ -54,8 +55,14 @@ public final class PipelineComparison {
    * @param layers of the model
    * @param tokens of a sample
    * @param batch samples of a step
+   * @param dropout share of values that are set to zero, as users of {@code train-step} write it
    */
-  public record Task(String model, int layers, int tokens, int batch) {}
+  public record Task(String model, int layers, int tokens, int batch, String dropout) {
+    /** One that sets none to zero. */
+    public Task(String model, int layers, int tokens, int batch) {
+      this(model, layers, tokens, batch, "0");
+    }
+  }
 
   /**
    * In which layout.
@@ -165,7 +172,8 @@ public final class PipelineComparison {
             fault,
             pipe.withNorm(UNBOUNDED),
             layout.experts,
-            Optional.empty());
+            Optional.empty(),
+            Masks.of("--dropout", task.dropout));
     TrainingBench.check(setup);
     Injection.check(setup);
     return new PipelineComparison(machine, spread, ccl, setup).verdict();
@@ -173,11 +181,64 @@ public final class PipelineComparison {
 
   private LayoutVerdict verdict() {
     Setup one = setup.onOneRank(DType.F64);
-    return StageCheck.of(run(setup), run(one), guesses(one));
+    return StageCheck.of(run(setup), run(one), guesses(one), doubts(one));
+  }
+
+  /** What is drawn for other values than it should be. */
+  private void guessMasks(Setup one, List<Guess> all) {
+    if (!setup.masks().dropout().isOn()) {
+      return;
+    }
+    all.add(
+        new Guess(
+            Mistake.MASKS_REPEATED,
+            "with masks drawn as if each rank and microbatch had the first rows and heads one rank has the same",
+            () -> run(one.with(setup.masks().as(repeated())))));
+    Recompute again = setup.pipe().recompute();
+    if (again != Recompute.NONE) {
+      Setup redrawn = one.with(one.pipe().with(again)).with(Fault.REDRAW_MASKS);
+      all.add(
+          new Guess(
+              Mistake.MASKS_REDRAWN,
+              "with other masks for what is recomputed one rank has the same",
+              () -> run(redrawn)));
+    }
+  }
+
+  private Masks.Repeated repeated() {
+    return new Masks.Repeated(
+        setup.tokens(),
+        setup.batch() / setup.dp() / setup.pipe().microbatches(),
+        setup.tp(),
+        setup.cp(),
+        setup.sp() && setup.tp() > 1,
+        setup.config().heads() / setup.tp());
+  }
+
+  private static final String SPLIT =
+      "ranks have different gradients of parameters that they all have; without dropout the layout has what one rank has";
+
+  /** What no run on one rank can show: ranks that disagree, but not if nothing is dropped. */
+  private List<Doubt> doubts(Setup one) {
+    boolean whole = setup.tp() > 1 && !setup.sp() && setup.masks().dropout().isOn();
+    return whole
+        ? List.of(
+            new Doubt(
+                Mistake.MASKS_SPLIT,
+                SPLIT,
+                () ->
+                    StageCheck.of(
+                            run(setup.with(Masks.NONE)),
+                            run(one.with(Masks.NONE)),
+                            List.of(),
+                            List.of())
+                        .isEqual()))
+        : List.of();
   }
 
   private List<Guess> guesses(Setup one) {
     List<Guess> all = new ArrayList<>();
+    guessMasks(one, all);
     if (setup.config().experts().isPresent()) {
       all.add(
           new Guess(

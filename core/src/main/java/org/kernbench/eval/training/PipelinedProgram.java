@@ -9,7 +9,6 @@ import org.kernbench.eval.training.TrainingProgram.Samples;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Recipe;
-import org.kernbench.nn.autograd.TwoModuleRecipe;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.compare.StepRecord.Kind;
 import org.kernbench.nn.kernels.Compute;
@@ -93,10 +92,10 @@ final class PipelinedProgram {
     @Override
     public Variable forward(Graph graph, Optional<Variable> input, int microbatch) {
       Samples tokens = tokens(layout, part, microbatch);
-      Variable x = first ? stage.embed(graph, tokens.ids, samples(), part) : input.orElseThrow();
       int apart = schedule.microbatches() * samples();
-      Variable y =
-          stage.decode(graph, x, part.ofSamples(number(layout, microbatch) * samples(), apart));
+      SequencePart some = part.ofSamples(number(layout, microbatch) * samples(), apart);
+      Variable x = first ? stage.embed(graph, tokens.ids, samples(), some) : input.orElseThrow();
+      Variable y = stage.decode(graph, x, some);
       if (!last) {
         return y;
       }
@@ -150,7 +149,7 @@ final class PipelinedProgram {
             s.pipe().tied(),
             program.init(torch));
     model.stages().values().forEach(stage -> stage.recompute(s.pipe().recompute()));
-    Recipe recipe = model.recipe(TwoModuleRecipe.of(stageLayout, s.fault()));
+    Recipe recipe = model.recipe(s.masks().recipe(stageLayout, s.fault()));
     DataParallel data = new DataParallel(torch, stageLayout, model.parameters(), s.data(), recipe);
     Map<Integer, Tensor> losses = new TreeMap<>();
     Map<Integer, Tensor> sums = new TreeMap<>();
@@ -165,7 +164,10 @@ final class PipelinedProgram {
             torch,
             schedule,
             layout,
-            () -> Graph.of(torch, recipe).withOverlap(s.data().overlap()),
+            () ->
+                Graph.of(torch, recipe)
+                    .withOverlap(s.data().overlap())
+                    .withDropout(s.masks().dropout()),
             stages);
     step.run();
     data.sum();

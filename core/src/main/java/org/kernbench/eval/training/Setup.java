@@ -29,7 +29,8 @@ record Setup(
     Fault fault,
     Pipe pipe,
     ExpertGroups.Sizes experts,
-    Optional<Documents> documents) {
+    Optional<Documents> documents,
+    Masks masks) {
   int ranks() {
     return tp * cp * dp * pipe.pp();
   }
@@ -47,15 +48,20 @@ record Setup(
 
   /** A copy in another pipeline. */
   Setup with(Pipe other) {
-    return with(other, fault);
+    return with(other, fault, masks);
   }
 
   /** A copy with another mistake. */
   Setup with(Fault other) {
-    return with(pipe, other);
+    return with(pipe, other, masks);
   }
 
-  private Setup with(Pipe otherPipe, Fault otherFault) {
+  /** A copy that sets other values to zero. */
+  Setup with(Masks other) {
+    return with(pipe, fault, other);
+  }
+
+  private Setup with(Pipe otherPipe, Fault otherFault, Masks otherMasks) {
     return new Setup(
         config,
         scope,
@@ -72,7 +78,8 @@ record Setup(
         otherFault,
         otherPipe,
         experts,
-        documents);
+        documents,
+        otherMasks);
   }
 
   /** One of its blocks without mistake on fewer tokens, with at most two replicas of a sample. */
@@ -94,7 +101,8 @@ record Setup(
         Fault.NONE,
         Pipe.NONE,
         ExpertGroups.Sizes.NONE,
-        Optional.empty());
+        Optional.empty(),
+        masks);
   }
 
   /** This setup without its mistake, on one rank in another type, from the same first values. */
@@ -115,6 +123,7 @@ record Setup(
         Fault.NONE,
         pipe.onOneRank(),
         ExpertGroups.Sizes.NONE,
-        documents);
+        documents,
+        masks);
   }
 }

@@ -31,6 +31,9 @@ final class TcmFit {
 
   private static final int HEADS = 3;
 
+  /** What is drawn for a mask, i64, and made of it. */
+  private static final int MASKS = 6;
+
   /** Values as wide as a row that kernels by rows have at once, about. */
   private static final int ROWS = 12;
 
@@ -82,8 +85,9 @@ final class TcmFit {
     TransformerConfig c = setup.config();
     long working = Compute.working(setup.dtype()).sizeBytes();
     long tile = Math.min(TILE, Math.max(1, setup.tokens()));
-    long scores = SCORES * tile * tile + HEADS * tile * 2L * c.headSize();
-    long rows = (long) ROWS * c.hidden();
+    int more = setup.masks().dropout().isOn() ? MASKS : 0;
+    long scores = (SCORES + more) * tile * tile + HEADS * tile * 2L * c.headSize();
+    long rows = (long) (ROWS + more) * c.hidden();
     return Math.max(scores, rows) * working;
   }
 

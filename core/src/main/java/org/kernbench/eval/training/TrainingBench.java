@@ -247,7 +247,7 @@ public final class TrainingBench implements Bench {
     all.addAll(List.of(TP, CP, DP, SP, LEVEL, TrainingParams.SPREAD, TrainingParams.DTYPE));
     all.addAll(List.of(OVERLAP, BUCKET, TrainingParams.GRAD_DTYPE, AllReduceChoice.PARAM));
     if (scope != Scope.MLP) {
-      all.addAll(List.of(CONTEXT, DocumentsParam.PARAM));
+      all.addAll(List.of(CONTEXT, DocumentsParam.PARAM, Masks.PARAM));
     }
     if (scope == Scope.STEP) {
       all.addAll(List.of(DIVIDED, ZERO, PP, MICROBATCHES, SCHEDULE, VPP, STAGE_LAYERS, TIED));
@@ -299,7 +299,8 @@ public final class TrainingBench implements Bench {
             scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context),
             scope == Scope.MLP
                 ? Optional.empty()
-                : DocumentsParam.of(context.param(DocumentsParam.PARAM), context.param(TOKENS)));
+                : DocumentsParam.of(context.param(DocumentsParam.PARAM), context.param(TOKENS)),
+            scope == Scope.MLP ? Masks.NONE : Masks.of(context));
     Machine machine = context.machine();
     LayoutFit fit =
         new LayoutFit(

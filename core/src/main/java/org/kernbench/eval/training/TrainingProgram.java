@@ -173,7 +173,9 @@ final class TrainingProgram {
   }
 
   private Graph graph(Torch torch, ParallelLayout layout) {
-    return Graph.of(torch, layout, setup.fault()).withOverlap(setup.data().overlap());
+    return Graph.of(torch, setup.masks().recipe(layout, setup.fault()))
+        .withOverlap(setup.data().overlap())
+        .withDropout(setup.masks().dropout());
   }
 
   private DataParallel data(Torch torch, ParallelLayout layout, Module module) {

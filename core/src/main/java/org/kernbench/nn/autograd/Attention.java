@@ -31,6 +31,7 @@ final class Attention implements Dependent {
   private final Compute compute;
   private final Heads heads;
   private final double scale;
+  private final Optional<HeadMasks> masks;
 
   /**
    * How queries, keys and values are laid out: {@code [sequence, batch, heads x size]}.
@@ -56,16 +57,22 @@ final class Attention implements Dependent {
     }
   }
 
-  Attention(Graph graph, Heads heads) {
+  private Attention(Graph graph, Heads heads, Optional<HeadMasks> masks, double sharper) {
     this.graph = graph;
     this.compute = graph.compute();
     this.heads = heads;
-    this.scale = 1 / Math.sqrt(heads.size);
+    this.scale = sharper / Math.sqrt(heads.size);
+    this.masks = masks;
+  }
+
+  /** This attention, some of whose keys are left out, with a factor of its scores. */
+  Attention with(Optional<HeadMasks> leftOut, double sharper) {
+    return new Attention(graph, heads, leftOut, sharper);
   }
 
   @Override
   public List<Object> dependsOn() {
-    return List.of(compute, heads, scale);
+    return List.of(compute, heads, scale, masks);
   }
 
   /** Attention for operands of these shapes. */
@@ -91,15 +98,11 @@ final class Attention implements Dependent {
     }
     int keyHeads = k.columns() / size;
     int valueSize = v.columns() / keyHeads;
-    return new Attention(graph, new Heads(q.dim(1), q.columns() / size, keyHeads, size, valueSize));
+    Heads heads = new Heads(q.dim(1), q.columns() / size, keyHeads, size, valueSize);
+    return new Attention(graph, heads, Optional.empty(), 1);
   }
 
   /** One call over all keys, as an operation of the graph. */
-  Variable apply(Variable q, Variable k, Variable v, int[] qAt, int[] kAt) {
-    return apply(q, k, v, positions(qAt), positions(kAt));
-  }
-
-  /** One call with positions that are on the device already. */
   Variable apply(Variable q, Variable k, Variable v, Positions queries, Positions keys) {
     HeadRows kRows =
         keys(k.value(), keys.count()).gathered(compute, graph.name("keys-by-head"), false);
@@ -192,6 +195,20 @@ final class Attention implements Dependent {
     return HeadRows.of(t, rows, heads.batch, heads.queryHeads, 1);
   }
 
+  /** What masks are drawn from. */
+  private List<Tensor> drawn() {
+    return masks.map(HeadMasks::tensors).orElse(List.of());
+  }
+
+  /** Which keys are not left out; empty if none is. */
+  private Optional<Value> kept(Tl tl, MaskedTile tile, int b, int h) {
+    return masks.map(m -> m.keeps(tl, tile, b * heads.queryHeads + h));
+  }
+
+  private Value masked(Tl tl, Optional<Value> kept, Value pairs) {
+    return kept.map(k -> masks.orElseThrow().apply(tl, k, pairs)).orElse(pairs);
+  }
+
   private static Value wide(Value v) {
     return v.cast(Compute.working(v.dtype()));
   }
@@ -253,7 +270,7 @@ final class Attention implements Dependent {
         graph.name("attention"),
         compute.places(),
         List.of(out, logSum),
-        all(List.of(q), qAt.tensors(), kAt.tensors(), kRows.tensors(), vRows.tensors()),
+        all(List.of(q), qAt.tensors(), kAt.tensors(), kRows.tensors(), vRows.tensors(), drawn()),
         (tl, place, places) ->
             HeadRows.deal(
                 compute.mesh(),
@@ -330,7 +347,7 @@ final class Attention implements Dependent {
             Value p = s.sub(finite).exp();
             Value shrink = most.sub(finite).exp();
             Value nextSum = sum.mul(shrink).add(p.sum(1).expandDims(1));
-            Value nextAcc = acc.mul(shrink).add(tl.dot(p, vt));
+            Value nextAcc = acc.mul(shrink).add(tl.dot(masked(tl, kept(tl, tile, b, h), p), vt));
             tl.release(most);
             tl.release(sum);
             tl.release(acc);
@@ -465,7 +482,7 @@ final class Attention implements Dependent {
         graph.name("dq"),
         compute.places(),
         List.of(dq),
-        tiles.tensors(),
+        all(tiles.tensors(), drawn()),
         (tl, place, places) ->
             HeadRows.deal(
                 compute.mesh(),
@@ -491,7 +508,7 @@ final class Attention implements Dependent {
         graph.name("dkv"),
         compute.places(),
         List.of(dk, dv),
-        tiles.tensors(),
+        all(tiles.tensors(), drawn()),
         (tl, place, places) ->
             HeadRows.deal(
                 compute.mesh(),
@@ -565,9 +582,9 @@ final class Attention implements Dependent {
   /** Probabilities of a tile and the gradient of its scores. */
   private record Softmax(Value p, Value ds) {}
 
-  private Softmax softmax(Tl tl, MaskedTile tile, Rows of, Value k, Value v) {
+  private Softmax softmax(Tl tl, MaskedTile tile, Optional<Value> kept, Rows of, Value k, Value v) {
     Value p = scores(tl, tile, of.q, k).sub(of.logSum).exp();
-    Value dp = tl.dot(of.dOut, v.trans(), p.dtype());
+    Value dp = masked(tl, kept, tl.dot(of.dOut, v.trans(), p.dtype()));
     return new Softmax(p, p.mul(dp.sub(of.inner)).mul(scale));
   }
 
@@ -584,7 +601,8 @@ final class Attention implements Dependent {
           try (Scope step = tl.scope()) {
             Value k = tl.load(t.k.block(tl, b, kh, key, width));
             Value v = tl.load(t.v.block(tl, b, kh, key, width));
-            Value next = step.keep(tl.dot(softmax(tl, tile, of, k, v).ds, wide(k), sum));
+            Softmax s = softmax(tl, tile, kept(tl, tile, b, h), of, k, v);
+            Value next = step.keep(tl.dot(s.ds, wide(k), sum));
             tl.release(sum);
             sum = next;
           }
@@ -610,9 +628,10 @@ final class Attention implements Dependent {
           if (tile.seesAny()) {
             try (Scope step = tl.scope()) {
               Rows of = Rows.load(tl, t, b, h, row, rows);
-              Softmax s = softmax(tl, tile, of, k, v);
+              Optional<Value> kept = kept(tl, tile, b, h);
+              Softmax s = softmax(tl, tile, kept, of, k, v);
               Value nextK = step.keep(tl.dot(s.ds.trans(), wide(of.q), sumK));
-              Value nextV = step.keep(tl.dot(s.p.trans(), wide(of.dOut), sumV));
+              Value nextV = step.keep(tl.dot(masked(tl, kept, s.p).trans(), wide(of.dOut), sumV));
               tl.release(sumK);
               tl.release(sumV);
               sumK = nextK;

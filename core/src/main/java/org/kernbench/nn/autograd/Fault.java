@@ -76,7 +76,17 @@ public enum Fault {
       parameters that are gathered at the end of the backward pass stay so over the optimizer's \
       step\
       """,
-      Mistake.PARAMETER_STALE);
+      Mistake.PARAMETER_STALE),
+  /** Each rank counts its rows and heads from 0 where it draws masks. */
+  REPEAT_MASKS(
+      "ranks and microbatches draw masks as if each had the first rows and heads",
+      Mistake.MASKS_REPEATED),
+  /** Tensor-parallel ranks draw masks of their own for the same values. */
+  SPLIT_MASKS(
+      "tensor-parallel ranks draw masks of their own for values that they all have",
+      Mistake.MASKS_SPLIT),
+  /** What is made again on the way back has another mask than it had. */
+  REDRAW_MASKS("what is recomputed draws other masks", Mistake.MASKS_REDRAWN);
 
   private final String description;
   private final Mistake cause;
@@ -112,7 +122,10 @@ public enum Fault {
           SWAP_STAGES,
           WRONG_EXPERT,
           SKIP_ROUTER_GRADIENT,
-          STALE_PARAMETER ->
+          STALE_PARAMETER,
+          REPEAT_MASKS,
+          SPLIT_MASKS,
+          REDRAW_MASKS ->
           BridgeFault.NONE;
     };
   }
@@ -130,6 +143,11 @@ public enum Fault {
   /** Whether it is made where ranks divide parameters among them, so that they must. */
   public boolean isOfDividedParameters() {
     return this == STALE_PARAMETER;
+  }
+
+  /** Whether it is made where values are set to zero at random, so that some must be. */
+  public boolean isOfDropout() {
+    return this == REPEAT_MASKS || this == SPLIT_MASKS || this == REDRAW_MASKS;
   }
 
   /** What is done wrong. */

@@ -11,7 +11,6 @@ import java.util.function.Supplier;
 import org.kernbench.device.Launch;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.nn.kernels.Compute;
-import org.kernbench.nn.parallel.Documents;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -42,6 +41,7 @@ public final class Graph implements AutoCloseable {
   private final Supplier<String> told = this::place;
   private boolean overlaps = true;
   private boolean leavesWeights;
+  private final Dropping dropping = new Dropping(this);
   private Finite finite = Finite.NOT_LOOKED_FOR;
   private Watch watch = (place, value, what) -> {};
   private boolean closed;
@@ -263,6 +263,7 @@ public final class Graph implements AutoCloseable {
                     "a backward pass in two parts of what is recomputed; expected one of them");
               }
               try (Graph again = inner()) {
+                again.dropping.drawsAgain();
                 again.watch = watch;
                 Variable in = again.input(x.value());
                 Variable y = again.at(place, () -> part.apply(again, in));
@@ -280,6 +281,7 @@ public final class Graph implements AutoCloseable {
     Graph inner = new Graph(torch, recipe);
     inner.overlaps = overlaps;
     inner.finite = finite;
+    inner.dropping.becomes(dropping);
     inner.compute.tell(compute::tells);
     return inner;
   }
@@ -406,6 +408,16 @@ public final class Graph implements AutoCloseable {
   public Graph withAnomalyDetection() {
     finite = Finite.of(torch);
     return this;
+  }
+
+  /** Sets values to zero from now on, as layers ask for it; none by default. */
+  public Graph withDropout(Dropout which) {
+    dropping.becomes(which);
+    return this;
+  }
+
+  Dropping dropping() {
+    return dropping;
   }
 
   Finite finite() {
@@ -565,32 +577,20 @@ public final class Graph implements AutoCloseable {
    * @return {@code [queries, batch, heads x the size of values]}
    */
   public Variable attention(Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt) {
-    return Attention.of(this, q, k, v, size, qAt, kAt).apply(q, k, v, qAt, kAt);
-  }
-
-  /**
-   * Attention inside each of several documents that follow each other in one sequence: a query sees
-   * the keys at its own and earlier positions of its own document. Tiles of two documents are not
-   * computed.
-   *
-   * @param documents which positions belong together, the same ones in all samples
-   */
-  public Variable attention(
-      Variable q, Variable k, Variable v, int size, int[] qAt, int[] kAt, Documents documents) {
-    Attention attention = Attention.of(this, q, k, v, size, qAt, kAt);
-    return attention.apply(q, k, v, attention.positions(qAt, documents), attention.positions(kAt));
+    Attention of = Attention.of(this, q, k, v, size, qAt, kAt);
+    return of.apply(q, k, v, of.positions(qAt), of.positions(kAt));
   }
 
   /**
    * Rotary embedding: turns each pair {@code (i, i + turned/2)} of the last elements of every head
-   * by the angle {@code position base^(-2 i / turned)}.
+   * by the position times a frequency.
    *
    * @param x {@code [sequence, batch, heads x size]}
    * @param turned how many elements of a head are turned, even; all of them, or its last ones
    * @param at position of each row of the sequence
    */
-  public Variable rotary(Variable x, int size, int turned, int[] at, double base) {
-    return new Rotary(this, x, size, turned, at, base).apply();
+  public Variable rotary(Variable x, int size, int turned, int[] at, RotaryAngles angles) {
+    return new Rotary(this, x, size, turned, at, angles).apply();
   }
 
   // ---- losses ----

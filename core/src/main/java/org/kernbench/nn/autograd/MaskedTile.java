@@ -37,6 +37,11 @@ record MaskedTile(Positions q, int row, int rows, Positions k, int key, int keys
     return true;
   }
 
+  /** Positions of the keys. */
+  Value keysAt(Tl tl) {
+    return at(tl, k, key, keys);
+  }
+
   private static Value at(Tl tl, Positions p, int row, int count) {
     return tl.load(tl.whole(p.device()).range(row, count));
   }
@@ -47,7 +52,7 @@ record MaskedTile(Positions q, int row, int rows, Positions k, int key, int keys
       return scores;
     }
     Value queryAt = at(tl, q, row, rows).reshape(rows, 1);
-    Value keyAt = at(tl, k, key, keys).reshape(1, keys);
+    Value keyAt = keysAt(tl).reshape(1, keys);
     Value past = tl.where(keyAt.le(queryAt), scores, Double.NEGATIVE_INFINITY);
     if (q.from().isEmpty()) {
       return past;

@@ -43,6 +43,12 @@ public enum Mistake {
   ROUTER_GRADIENT_MISSING("the gradient of a router is missing"),
   /** A rank has a parameter as it was before the optimizer changed it. */
   PARAMETER_STALE("a gathered parameter is that of the step before"),
+  /** Ranks have the same mask for different values. */
+  MASKS_REPEATED("masks of dropout are equal where they must differ"),
+  /** Ranks that have the same values have different masks for them. */
+  MASKS_SPLIT("masks of dropout differ where they must be equal"),
+  /** The mask on the way back is not that on the way there. */
+  MASKS_REDRAWN("what is recomputed has another mask of dropout"),
   /** All is too large or too small by the size of a group. */
   FACTOR("a factor is wrong"),
   /** Modules are scaled differently. */

@@ -86,6 +86,34 @@ public interface Recipe {
     return true;
   }
 
+  /**
+   * The number of a row in the masks of {@link Dropping}.
+   *
+   * @param row which one it is on this rank
+   */
+  default long maskRow(SequencePart part, int sample, int position, int row) {
+    return (long) sample * part.sequence() + position;
+  }
+
+  /**
+   * The number of a sample's head in the masks of attention.
+   *
+   * @param heads of the model
+   * @param own which one it is of this rank's samples and heads
+   */
+  default long maskHead(int sample, int head, int heads, int own) {
+    return (long) sample * heads + head;
+  }
+
+  /**
+   * The key of a mask.
+   *
+   * @param again whether values are made again that had been freed
+   */
+  default long maskKey(long key, boolean again) {
+    return key;
+  }
+
   /** A further factor of the gradient per token; 1, as the loss is a sum over tokens. */
   default double gradientFactor(ParallelLayout layout) {
     return 1;

@@ -52,7 +52,13 @@ public final class RingAttention {
 
   /** Attention as an operation of the graph; operands and shapes as {@link Graph#attention}. */
   public Variable apply(Variable q, Variable k, Variable v, int size, int[] at) {
-    Attention attention = Attention.of(graph, q, k, v, size, at, at);
+    return apply(q, k, v, DotProductAttention.of(size), at);
+  }
+
+  /** As above, with what attention has beside but documents, which are those of the part. */
+  public Variable apply(Variable q, Variable k, Variable v, DotProductAttention as, int[] at) {
+    Attention attention =
+        Attention.of(graph, q, k, v, as.size(), at, at).with(as.masks(graph), as.sharper());
     Positions queries =
         part.documents()
             .map(documents -> attention.positions(at, documents))

@@ -21,7 +21,7 @@ final class Rotary {
   private final Tensor cos;
   private final Tensor sin;
 
-  Rotary(Graph graph, Variable x, int size, int turned, int[] at, double base) {
+  Rotary(Graph graph, Variable x, int size, int turned, int[] at, RotaryAngles angles) {
     this.graph = graph;
     this.x = x;
     this.size = size;
@@ -36,19 +36,20 @@ final class Rotary {
               .formatted(x, turned, size, at.length));
     }
     int half = turned / 2;
+    double[] frequencies = angles.frequencies(turned);
     double[] cosines = new double[x.rows() * half];
     double[] sines = new double[x.rows() * half];
     for (int row = 0; row < x.rows(); row++) {
       for (int i = 0; i < half; i++) {
-        double angle = at[row / x.dim(1)] * Math.pow(base, -2.0 * i / turned);
-        cosines[row * half + i] = Math.cos(angle);
-        sines[row * half + i] = Math.sin(angle);
+        double angle = at[row / x.dim(1)] * frequencies[i];
+        cosines[row * half + i] = angles.length() * Math.cos(angle);
+        sines[row * half + i] = angles.length() * Math.sin(angle);
       }
     }
     DType working = Compute.working(x.dtype());
-    Shape angles = Shape.of(x.rows(), half);
-    this.cos = graph.constant(cosines, angles, working, graph.name("cos")).value();
-    this.sin = graph.constant(sines, angles, working, graph.name("sin")).value();
+    Shape each = Shape.of(x.rows(), half);
+    this.cos = graph.constant(cosines, each, working, graph.name("cos")).value();
+    this.sin = graph.constant(sines, each, working, graph.name("sin")).value();
   }
 
   Variable apply() {

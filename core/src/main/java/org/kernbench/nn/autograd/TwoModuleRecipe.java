@@ -4,6 +4,7 @@ import java.util.List;
 import org.kernbench.nn.autograd.Mapping.Move;
 import org.kernbench.nn.parallel.ModuleRole;
 import org.kernbench.nn.parallel.ParallelLayout;
+import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.torch.ProcessGroup;
 
 /**
@@ -13,6 +14,9 @@ import org.kernbench.torch.ProcessGroup;
  */
 public final class TwoModuleRecipe implements Recipe {
   private static final String FIRST_LAYER = "layers.0.";
+
+  /** More rows than any batch has. */
+  private static final long FAR = 1L << 32;
 
   private final ModuleRole role;
   private final ParallelLayout language;
@@ -105,6 +109,24 @@ public final class TwoModuleRecipe implements Recipe {
   @Override
   public boolean freesGathered() {
     return fault != Fault.STALE_PARAMETER;
+  }
+
+  @Override
+  public long maskRow(SequencePart part, int sample, int position, int row) {
+    long right = Recipe.super.maskRow(part, sample, position, row);
+    return fault == Fault.REPEAT_MASKS
+        ? row
+        : fault == Fault.SPLIT_MASKS ? right + language.tp().rank() * FAR : right;
+  }
+
+  @Override
+  public long maskHead(int sample, int head, int heads, int own) {
+    return fault == Fault.REPEAT_MASKS ? own : Recipe.super.maskHead(sample, head, heads, own);
+  }
+
+  @Override
+  public long maskKey(long key, boolean again) {
+    return fault == Fault.REDRAW_MASKS && again ? key ^ 1 : key;
   }
 
   @Override

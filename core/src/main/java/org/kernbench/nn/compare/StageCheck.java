@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.autograd.Mistake;
 import org.kernbench.nn.compare.StepRecord.Kind;
 import org.kernbench.nn.compare.StepRecord.Part;
@@ -31,6 +31,14 @@ public final class StageCheck {
    */
   public record Guess(Mistake cause, String evidence, Supplier<StepRecord> predicted) {}
 
+  /**
+   * A mistake by which ranks have different values of what they should all have, so that no rank
+   * alone can show it.
+   *
+   * @param holds whether it can be; asked only if ranks have different gradients of a parameter
+   */
+  public record Doubt(Mistake cause, String evidence, BooleanSupplier holds) {}
+
   /** A rank's part of a tensor, beside what it should be. */
   private record Compared(Kind kind, String name, Part part, double[] expected, double error) {}
 
@@ -47,11 +55,12 @@ public final class StageCheck {
    *
    * @param one the same step on one rank
    */
-  public static LayoutVerdict of(StepRecord subject, StepRecord one, List<Guess> guesses) {
-    return new StageCheck(subject, one).verdict(guesses);
+  public static LayoutVerdict of(
+      StepRecord subject, StepRecord one, List<Guess> guesses, List<Doubt> doubts) {
+    return new StageCheck(subject, one).verdict(guesses, doubts);
   }
 
-  private LayoutVerdict verdict(List<Guess> guesses) {
+  private LayoutVerdict verdict(List<Guess> guesses, List<Doubt> doubts) {
     List<Compared> all = new ArrayList<>();
     for (Kind kind : List.of(Kind.OUTPUT, Kind.LOSS)) {
       subject.of(kind).forEach((name, whole) -> all.addAll(parts(kind, name, whole, one)));
@@ -87,7 +96,7 @@ public final class StageCheck {
         Map.of("model", ratio),
         unequal,
         OptionalDouble.empty(),
-        first.map(f -> difference(f, guesses)));
+        first.map(f -> difference(f, guesses, doubts)));
   }
 
   private static String told(Compared c) {
@@ -136,7 +145,7 @@ public final class StageCheck {
     return true;
   }
 
-  private FirstDifference difference(Compared first, List<Guess> guesses) {
+  private FirstDifference difference(Compared first, List<Guess> guesses, List<Doubt> doubts) {
     int worst = 0;
     double most = -1;
     double[] got = first.part.values();
@@ -147,7 +156,7 @@ public final class StageCheck {
         most = distance;
       }
     }
-    Guess right = explaining(first, guesses);
+    Why right = explaining(first, guesses).or(() -> doubted(doubts)).orElse(Why.UNKNOWN);
     return new FirstDifference(
         told(first),
         "rank " + first.part.rank() + ", element " + first.part.at().applyAsInt(worst),
@@ -155,11 +164,25 @@ public final class StageCheck {
         got[worst],
         first.expected[worst],
         first.error,
-        right == null ? Mistake.UNKNOWN : right.cause,
-        right == null ? "none of the mistakes that were tried gives these values" : right.evidence);
+        right.cause,
+        right.evidence);
   }
 
-  private static @Nullable Guess explaining(Compared first, List<Guess> guesses) {
+  /** A cause and what speaks for it. */
+  private record Why(Mistake cause, String evidence) {
+    static final Why UNKNOWN =
+        new Why(Mistake.UNKNOWN, "none of the mistakes that were tried gives these values");
+  }
+
+  private Optional<Why> doubted(List<Doubt> doubts) {
+    boolean differ = !subject.of(Kind.GRADIENT).values().stream().allMatch(StageCheck::areReplicas);
+    return doubts.stream()
+        .filter(doubt -> differ && doubt.holds.getAsBoolean())
+        .findFirst()
+        .map(doubt -> new Why(doubt.cause, doubt.evidence));
+  }
+
+  private static Optional<Why> explaining(Compared first, List<Guess> guesses) {
     for (Guess guess : guesses) {
       Whole only = new Whole(0, List.of(first.part));
       StepRecord predicted = guess.predicted.get();
@@ -168,9 +191,9 @@ public final class StageCheck {
       }
       List<Compared> with = parts(first.kind, first.name, only, predicted);
       if (with.getFirst().error <= LayoutVerdict.TOLERANCE) {
-        return guess;
+        return Optional.of(new Why(guess.cause, guess.evidence));
       }
     }
-    return null;
+    return Optional.empty();
   }
 }

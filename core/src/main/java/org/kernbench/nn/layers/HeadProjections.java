@@ -58,8 +58,8 @@ final class HeadProjections implements Projections {
     Variable v = whole(graph, "value", projected.get(2));
     int size = config.headSize();
     if (config.style() == TransformerConfig.Style.LLAMA) {
-      q = graph.rotary(q, size, size, at, TransformerConfig.ROTARY_BASE);
-      k = graph.rotary(k, size, size, at, TransformerConfig.ROTARY_BASE);
+      q = graph.rotary(q, size, size, at, config.rotary());
+      k = graph.rotary(k, size, size, at, config.rotary());
     }
     return new Projected(q, k, v);
   }

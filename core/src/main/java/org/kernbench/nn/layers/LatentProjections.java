@@ -123,7 +123,7 @@ final class LatentProjections implements Projections {
   }
 
   private Variable turn(Graph graph, Variable x, int size, int[] at) {
-    return graph.rotary(x, size, latent.turned(), at, TransformerConfig.ROTARY_BASE);
+    return graph.rotary(x, size, latent.turned(), at, config.rotary());
   }
 
   /** Each head's own elements, and behind them those that all heads share. */

@@ -2,6 +2,7 @@ package org.kernbench.nn.layers;
 
 import java.util.Arrays;
 import java.util.List;
+import org.kernbench.nn.autograd.DotProductAttention;
 import org.kernbench.nn.autograd.Exchange;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Mapping;
@@ -77,11 +78,11 @@ public final class SelfAttention implements Module {
 
   private Variable attend(
       Graph graph, Variable q, Variable k, Variable v, int[] seen, SequencePart part) {
-    int size = config.headSize();
     boolean ring = layout.contextExchange() == ParallelLayout.ContextExchange.RING;
     if (ring && layout.cp().size() > 1) {
       try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {
-        return new RingAttention(graph, layout.cp(), part).apply(q, k, v, size, seen);
+        return new RingAttention(graph, layout.cp(), part)
+            .apply(q, k, v, masked(q, false, 0, part), seen);
       }
     }
     if (exchangesHeads(layout)) {
@@ -96,18 +97,43 @@ public final class SelfAttention implements Module {
     seeGathered(graph, "key", k, allK);
     seeGathered(graph, "value", v, allV);
     try (Graph.Section section = graph.section(name)) {
-      return attention(graph, q, allK, allV, seen, part);
+      DotProductAttention as = masked(q, false, 0, part);
+      return attention(graph, as, q, allK, allV, seen, part);
     }
   }
 
   /** Of queries to the keys of all positions. */
   private Variable attention(
-      Graph graph, Variable q, Variable k, Variable v, int[] seen, SequencePart part) {
+      Graph graph,
+      DotProductAttention as,
+      Variable q,
+      Variable k,
+      Variable v,
+      int[] seen,
+      SequencePart part) {
+    return part.documents().map(as::inside).orElse(as).apply(graph, q, k, v, seen, part.all());
+  }
+
+  /**
+   * Attention that knows which queries these are.
+   *
+   * @param whole whether they are at all positions
+   * @param firstHead of these queries, among those of the tensor-parallel rank
+   */
+  private DotProductAttention masked(Variable q, boolean whole, int firstHead, SequencePart part) {
     int size = config.headSize();
-    int[] all = part.all();
-    return part.documents()
-        .map(packed -> graph.attention(q, k, v, size, seen, all, packed))
-        .orElseGet(() -> graph.attention(q, k, v, size, seen, all));
+    int ofRank = config.heads() / layout.tp().size();
+    return DotProductAttention.of(size)
+        .sharper(config.rotary().scores())
+        .dropping(
+            new DotProductAttention.Queries(
+                name + ".scores",
+                part,
+                q.dim(1),
+                whole,
+                layout.tp().rank() * ofRank + firstHead,
+                q.columns() / size,
+                config.heads()));
   }
 
   private static boolean exchangesHeads(ParallelLayout layout) {
@@ -127,7 +153,10 @@ public final class SelfAttention implements Module {
     Variable y;
     try (Graph.Section section = graph.section(name)) {
       int[] at = part.all();
-      y = attention(graph, some.get(0), some.get(1), some.get(2), seen(at, part), part);
+      Variable queries = some.get(0);
+      int firstHead = layout.cp().rank() * (queries.columns() / config.headSize());
+      DotProductAttention as = masked(queries, true, firstHead, part);
+      y = attention(graph, as, queries, some.get(1), some.get(2), seen(at, part), part);
     }
     try (Graph.Section section = graph.section(name + "." + Recipe.CONTEXT)) {
       return Exchange.apply(graph, Mapping.HIDDEN_TO_SEQUENCE, y, layout.cp());

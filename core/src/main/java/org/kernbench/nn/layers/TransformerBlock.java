@@ -2,6 +2,7 @@ package org.kernbench.nn.layers;
 
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.nn.autograd.Dropping;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.parallel.ParallelLayout;
@@ -16,6 +17,7 @@ public final class TransformerBlock implements Module {
   private final Norm mlpNorm;
   private final @Nullable Mlp mlp;
   private final @Nullable MoELayer experts;
+  private final ParallelLayout layout;
 
   /** A block of a layout. */
   public TransformerBlock(String name, TransformerConfig config, ParallelLayout layout, Init init) {
@@ -30,6 +32,7 @@ public final class TransformerBlock implements Module {
   TransformerBlock(
       String name, int layer, TransformerConfig config, ParallelLayout layout, Init init) {
     this.name = name;
+    this.layout = layout;
     boolean sp = layout.sequenceParallel();
     this.attentionNorm =
         parts.add(new Norm(name + ".attention_norm", config.hidden(), config.style(), sp, init));
@@ -92,11 +95,21 @@ public final class TransformerBlock implements Module {
   }
 
   private Variable rest(Graph graph, Variable x, Variable attended, SequencePart part) {
-    Variable h = graph.add(x, attended);
+    Dropping.Rows rows = rows(x, part, layout);
+    Variable h = Dropping.add(graph, x, attended, name + ".attention", rows);
     graph.see(name + ".attention", h);
-    Variable y = graph.add(h, feedForward(graph, mlpNorm.forward(graph, h), part));
+    Variable fed = feedForward(graph, mlpNorm.forward(graph, h), part);
+    Variable y = Dropping.add(graph, h, fed, name + ".mlp", rows);
     graph.see(name + ".mlp", y);
     return y;
+  }
+
+  /** Which rows of the whole batch a value between tensor-parallel regions has on this rank. */
+  static Dropping.Rows rows(Variable x, SequencePart part, ParallelLayout layout) {
+    int count = x.rows();
+    boolean some = layout.sequenceParallel();
+    int batch = count * (some ? layout.tp().size() : 1) / part.own().length;
+    return new Dropping.Rows(part, some ? layout.tp().rank() * count : 0, batch);
   }
 
   private Variable feedForward(Graph graph, Variable x, SequencePart part) {

@@ -1,6 +1,7 @@
 package org.kernbench.nn.layers;
 
 import java.util.Optional;
+import org.kernbench.nn.autograd.RotaryAngles;
 import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.parallel.LayoutException;
 
@@ -20,6 +21,7 @@ import org.kernbench.nn.parallel.LayoutException;
  * @param experts what takes the place of the feed-forward parts; empty if nothing does
  * @param latent how attention finds its heads from a few numbers per token; empty if it has
  *     projections of its own for queries, keys and values
+ * @param rotary by which angles heads are turned, in families that have rotary positions
  */
 public record TransformerConfig(
     String name,
@@ -33,7 +35,8 @@ public record TransformerConfig(
     int maxSequence,
     Style style,
     Optional<ExpertsConfig> experts,
-    Optional<Latent> latent) {
+    Optional<Latent> latent,
+    RotaryAngles rotary) {
   /**
    * Latent attention (MLA, DeepSeek-AI 2024): a token is brought down to few numbers, from which
    * queries, and keys and values, are made. Only some elements of a head tell positions; for keys
@@ -105,11 +108,18 @@ public record TransformerConfig(
         maxSequence,
         style,
         Optional.empty(),
-        Optional.empty());
+        Optional.empty(),
+        RotaryAngles.PLAIN);
   }
 
   static final double EPSILON = 1e-5;
-  static final double ROTARY_BASE = 10000;
+
+  /** Angles of Llama 3.1. */
+  private static final RotaryAngles LLAMA_31 =
+      RotaryAngles.ofBase(500_000).with(new RotaryAngles.Llama3(8, 1, 4, 8192));
+
+  /** A hundredfold of the first base. */
+  private static final RotaryAngles SLOWER = RotaryAngles.ofBase(1_000_000);
 
   /** GPT-2 small: 124 million parameters. Shape: {@code docs/spec/models.md} 1. */
   public static TransformerConfig gpt2Small() {
@@ -119,13 +129,15 @@ public record TransformerConfig(
   /** Llama 3.1 8B. Shape: {@code docs/spec/models.md} 1. */
   public static TransformerConfig llama8b() {
     return new TransformerConfig(
-        "llama-3.1-8b", 4096, 32, 32, 8, 128, 14336, 128256, 131072, Style.LLAMA);
+            "llama-3.1-8b", 4096, 32, 32, 8, 128, 14336, 128256, 131072, Style.LLAMA)
+        .with(LLAMA_31);
   }
 
   /** Llama 3.1 70B. Shape: {@code docs/spec/models.md} 1. */
   public static TransformerConfig llama70b() {
     return new TransformerConfig(
-        "llama-3.1-70b", 8192, 80, 64, 8, 128, 28672, 128256, 131072, Style.LLAMA);
+            "llama-3.1-70b", 8192, 80, 64, 8, 128, 28672, 128256, 131072, Style.LLAMA)
+        .with(LLAMA_31);
   }
 
   /** GPT-3, 175 billion parameters. Shape: {@code docs/spec/models.md} 1. */
@@ -138,14 +150,16 @@ public record TransformerConfig(
   public static TransformerConfig mixtral8x7b() {
     return new TransformerConfig(
             "mixtral-8x7b", 4096, 32, 32, 8, 128, 14336, 32000, 32768, Style.LLAMA)
-        .with(ExpertsConfig.of(8, 2, 14336));
+        .with(ExpertsConfig.of(8, 2, 14336))
+        .with(SLOWER);
   }
 
   /** Qwen3 30B-A3B. Shape: {@code docs/spec/models.md} 1. */
   public static TransformerConfig qwen30b() {
     return new TransformerConfig(
             "qwen3-30b-a3b", 2048, 48, 32, 4, 128, 6144, 151936, 40960, Style.LLAMA)
-        .with(ExpertsConfig.of(128, 8, 768));
+        .with(ExpertsConfig.of(128, 8, 768))
+        .with(SLOWER);
   }
 
   /** DeepSeek-V3, 671 billion parameters. Shape: {@code docs/spec/models.md} 1, 2. */
@@ -157,7 +171,14 @@ public record TransformerConfig(
             ExpertsConfig.of(256, 8, 2048)
                 .with(ExpertsConfig.Scoring.SIGMOID, true, 2.5)
                 .with(new ExpertsConfig.Groups(8, 4))
-                .withDense(1, 3));
+                .withDense(1, 3))
+        .with(deepseekAngles());
+  }
+
+  /** Forty times the 4,096 positions that it has first seen. */
+  private static RotaryAngles deepseekAngles() {
+    RotaryAngles.Yarn yarn = new RotaryAngles.Yarn(40, 32, 1, 4096);
+    return RotaryAngles.PLAIN.with(yarn).with(1, Math.pow(yarn.sharper(1), 2));
   }
 
   /** Elements of a head of values. */
@@ -198,7 +219,8 @@ public record TransformerConfig(
         maxSequence,
         style,
         experts.map(e -> e.withDense(e.shared(), Math.min(e.dense(), otherLayers - 1))),
-        latent);
+        latent,
+        rotary);
   }
 
   /** A copy with experts in place of the feed-forward parts. */
@@ -215,7 +237,8 @@ public record TransformerConfig(
         maxSequence,
         style,
         Optional.of(other),
-        latent);
+        latent,
+        rotary);
   }
 
   /** A copy with latent attention, whose heads have keys of their own. */
@@ -232,7 +255,26 @@ public record TransformerConfig(
         maxSequence,
         style,
         experts,
-        Optional.of(other));
+        Optional.of(other),
+        rotary);
+  }
+
+  /** A copy whose heads are turned by other angles. */
+  public TransformerConfig with(RotaryAngles other) {
+    return new TransformerConfig(
+        name,
+        hidden,
+        layers,
+        heads,
+        keyHeads,
+        headSize,
+        ffn,
+        vocabulary,
+        maxSequence,
+        style,
+        experts,
+        latent,
+        other);
   }
 
   /** A copy whose feed-forward parts are so wide. */
@@ -249,6 +291,7 @@ public record TransformerConfig(
         maxSequence,
         style,
         experts,
-        latent);
+        latent,
+        rotary);
   }
 }

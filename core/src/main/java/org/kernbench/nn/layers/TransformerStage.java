@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.nn.autograd.Dropping;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Parameter.Sharding;
@@ -146,8 +147,16 @@ public final class TransformerStage implements Module {
     return embedding().lookUp(graph, ids);
   }
 
-  /** Adds learned positions, if the model has them, to this rank's rows. */
+  /**
+   * Adds learned positions, if the model has them, to this rank's rows, and sets some values to
+   * zero as the graph says.
+   */
   Variable positioned(Graph graph, Variable x, int batch, SequencePart part) {
+    Dropping.Rows rows = TransformerBlock.rows(x, part, layout);
+    return Dropping.embedding(graph, withPositions(graph, x, batch, part), rows);
+  }
+
+  private Variable withPositions(Graph graph, Variable x, int batch, SequencePart part) {
     if (positions == null) {
       return x;
     }

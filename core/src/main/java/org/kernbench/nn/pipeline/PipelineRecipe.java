@@ -70,6 +70,21 @@ final class PipelineRecipe implements Recipe {
   }
 
   @Override
+  public long maskRow(SequencePart part, int sample, int position, int row) {
+    return within.maskRow(part, sample, position, row);
+  }
+
+  @Override
+  public long maskHead(int sample, int head, int heads, int own) {
+    return within.maskHead(sample, head, heads, own);
+  }
+
+  @Override
+  public long maskKey(long key, boolean again) {
+    return within.maskKey(key, again);
+  }
+
+  @Override
   public double gradientFactor(ParallelLayout layout) {
     return within.gradientFactor(layout);
   }

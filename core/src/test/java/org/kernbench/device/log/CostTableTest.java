@@ -108,6 +108,7 @@ final class CostTableTest {
     all.put("concat", n -> new ComputeOp.Concat(f32, n, 1, 0));
     all.put("fill", n -> new ComputeOp.Fill(f32, n, 0));
     all.put("arange", n -> new ComputeOp.Arange(f32, n, 0, 1));
+    all.put("rand", n -> new ComputeOp.Random(DType.I32, n));
     all.put("softmax", n -> new ComputeOp.Softmax(f32, 1, n, 1));
     all.put(
         "cumsum over vectors side by side",

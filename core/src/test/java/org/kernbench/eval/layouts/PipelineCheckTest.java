@@ -190,4 +190,78 @@ class PipelineCheckTest {
         .isInstanceOf(UsageException.class)
         .hasMessageEndingWith("it needs microbatches above 1");
   }
+
+  private static Task dropping(String model, Layout layout) {
+    return new Task(model, 3, 8, layout.dp() * layout.microbatches(), "0.25");
+  }
+
+  /** Masks do not depend on stages, microbatches, recomputation, ZeRO or experts. */
+  @Test
+  void dropout_withOtherDimensions_equalsOneRank() {
+    for (Layout layout :
+        List.of(
+            layout(2, 1, 1, 2, 2, "zb-h1"),
+            layout(1, 2, 2, 1, false, 1, "1f1b", 1, false, Recompute.FULL).withZero(3),
+            layout(2, 1, 1, 3, false, 3, "1f1b", 1, true, Recompute.ATTENTION))) {
+      LayoutVerdict verdict = check(layout, dropping("tiny-gpt", layout), Fault.NONE);
+      assertThat(verdict.first()).as("%s", layout).isEmpty(); // within 1e-10
+      assertThat(verdict.unequal()).isEmpty();
+    }
+    Layout experts =
+        new Layout(
+            2, 1, 2, 1, true, 1, "1f1b", 1, false, Recompute.NONE, new ExpertGroups.Sizes(2, 1));
+    assertThat(check(experts, dropping("tiny-moe", experts), Fault.NONE).first()).isEmpty();
+    Layout stages = layout(1, 1, 1, 2, 4, "zb-h1");
+    assertThat(onPackages(stages, dropping("tiny-llama", stages), Fault.NONE).first()).isEmpty();
+  }
+
+  private static FirstDifference masked(Layout layout, Fault fault) {
+    return check(layout, dropping("tiny-gpt", layout), fault).first().orElseThrow();
+  }
+
+  /** Equal masks where they must differ: rows, positions, samples, heads, microbatches. */
+  @Test
+  void repeatedMasks_areNamed() {
+    for (Layout layout :
+        List.of(
+            layout(2, 1, 1, 1, 1, "1f1b"),
+            layout(1, 2, 1, 1, 1, "1f1b"),
+            layout(1, 1, 2, 1, 1, "1f1b"),
+            layout(1, 1, 1, 2, 2, "1f1b"),
+            layout(2, 1, 1, 1, false, 1, "1f1b", 1, false, Recompute.NONE))) {
+      FirstDifference first = masked(layout, Fault.REPEAT_MASKS);
+      assertThat(first.cause()).as("%s", layout).isEqualTo(Mistake.MASKS_REPEATED);
+      assertThat(first.evidence()).startsWith("with masks drawn as if each rank and microbatch");
+    }
+  }
+
+  /** Different masks where they must be equal. */
+  @Test
+  void splitAndRedrawnMasks_areNamed() {
+    Layout whole = layout(2, 1, 1, 1, false, 1, "1f1b", 1, false, Recompute.NONE);
+    FirstDifference split = masked(whole, Fault.SPLIT_MASKS);
+    assertThat(split.cause()).isEqualTo(Mistake.MASKS_SPLIT);
+    assertThat(split.tensor()).isEqualTo("loss per token");
+    for (Recompute again : List.of(Recompute.FULL, Recompute.ATTENTION)) {
+      Layout layout = layout(1, 1, 2, 1, false, 1, "1f1b", 1, false, again);
+      FirstDifference redrawn = masked(layout, Fault.REDRAW_MASKS);
+      assertThat(redrawn.cause()).isEqualTo(Mistake.MASKS_REDRAWN);
+      assertThat(redrawn.tensor()).startsWith("gradient of ");
+    }
+    assertThat(masked(whole, Fault.SKIP_ROW_SUM).cause()).isEqualTo(Mistake.UNKNOWN);
+  }
+
+  @Test
+  void maskFaults_withoutRoom_areRefused() {
+    Layout sp = layout(2, 1, 1, 1, 1, "1f1b");
+    assertThatThrownBy(() -> masked(sp, Fault.SPLIT_MASKS))
+        .isInstanceOf(UsageException.class)
+        .hasMessageEndingWith("it needs dropout above 0, and tp above 1 and sp=off");
+    assertThatThrownBy(() -> check(sp, new Task("tiny-gpt", 3, 8, 1), Fault.REPEAT_MASKS))
+        .hasMessageEndingWith("it needs dropout above 0, and tp, cp, dp or microbatches above 1");
+    assertThatThrownBy(() -> masked(sp, Fault.REDRAW_MASKS))
+        .hasMessageEndingWith("it needs dropout above 0, and recompute=full or attention");
+    assertThatThrownBy(() -> check(sp, new Task("tiny-gpt", 3, 8, 1, "1"), Fault.NONE))
+        .hasMessage("--dropout: got \"1\"; expected a number from 0 to below 1");
+  }
 }

@@ -1,5 +1,6 @@
 package org.kernbench.eval.training;
 
+import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -122,6 +123,16 @@ final class InjectionTest {
       if (bench.equals("train-step") && fault.isOfDividedParameters()) {
         params.add("zero=3");
       }
+      if (fault.isOfDropout()
+          && (bench.equals("transformer-block") || bench.equals("train-step"))) {
+        params.add("dropout=0.2");
+      }
+      if (fault == Fault.SPLIT_MASKS && !bench.equals("mimo-train-step")) {
+        params.add("sp=off");
+      }
+      if (fault == Fault.REDRAW_MASKS && bench.equals("train-step")) {
+        params.add("recompute=full");
+      }
       return params;
     }
   }
@@ -144,15 +155,18 @@ final class InjectionTest {
 
   /** What no layout of a bench shows, with the reason. */
   private static final Map<String, String> INVISIBLE =
-      Map.of(
-          "bridge", "it has no bridge; mimo-train-step has one",
-          "encoder", "it has no encoder; mimo-train-step has one",
-          "pipeline", "it has no pipeline; train-step has one",
-          "experts", "it has no experts; train-step may have some",
-          "layers", "its layer is none of a model; train-step has layers",
-          "tokens", "it divides no gradients by tokens; train-step does",
-          "parts", "it gathers no parameters; train-step may",
-          "attention", "it has no attention; transformer-block has");
+      Map.ofEntries(
+          entry("bridge", "it has no bridge; mimo-train-step has one"),
+          entry("encoder", "it has no encoder; mimo-train-step has one"),
+          entry("pipeline", "it has no pipeline; train-step has one"),
+          entry("experts", "it has no experts; train-step may have some"),
+          entry("layers", "its layer is none of a model; train-step has layers"),
+          entry("tokens", "it divides no gradients by tokens; train-step does"),
+          entry("dropout", "it drops nothing; transformer-block may"),
+          entry("modules", "it drops nothing; train-step may"),
+          entry("recompute", "it recomputes nothing; train-step may"),
+          entry("parts", "it gathers no parameters; train-step may"),
+          entry("attention", "it has no attention; transformer-block has"));
 
   private static Optional<String> invisible(Case c) {
     boolean one = !c.bench.equals("mimo-train-step");
@@ -169,6 +183,12 @@ final class InjectionTest {
               c.bench.equals("train-step") ? null : INVISIBLE.get("pipeline");
           case WRONG_EXPERT, SKIP_ROUTER_GRADIENT ->
               step ? (one ? null : INVISIBLE.get("experts")) : INVISIBLE.get("layers");
+          case REPEAT_MASKS, SPLIT_MASKS ->
+              one
+                  ? c.bench.equals("tp-mlp") ? INVISIBLE.get("dropout") : null
+                  : INVISIBLE.get("modules");
+          case REDRAW_MASKS ->
+              one ? step ? null : INVISIBLE.get("recompute") : INVISIBLE.get("modules");
           case STALE_PARAMETER -> c.bench.equals("train-step") ? null : INVISIBLE.get("parts");
           default -> null;
         });

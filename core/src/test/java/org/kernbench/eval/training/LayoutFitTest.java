@@ -51,7 +51,8 @@ class LayoutFitTest {
         Fault.NONE,
         pipe,
         ExpertGroups.Sizes.NONE,
-        Optional.empty());
+        Optional.empty(),
+        Masks.NONE);
   }
 
   /** Elements that the ranks of the fullest stage have, from the parameters themselves. */

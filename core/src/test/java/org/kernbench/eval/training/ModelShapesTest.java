@@ -18,6 +18,7 @@ import org.kernbench.eval.Progress;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.nn.autograd.RotaryAngles;
 import org.kernbench.nn.layers.TransformerConfig;
 
 /** Shapes by name and by file against the sizes that publishers give, and what is too large. */
@@ -55,7 +56,9 @@ class ModelShapesTest {
                 {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
                  "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
                  "vocab_size": 128256, "max_position_embeddings": 131072,
-                 "rope_theta": 500000.0, "tie_word_embeddings": false}
+                 "rope_theta": 500000.0, "tie_word_embeddings": false,
+                 "rope_scaling": {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                  "original_max_position_embeddings": 8192, "rope_type": "llama3"}}
                 """));
     TransformerConfig c = TransformerConfig.llama8b();
     assertThat(model.tied()).isFalse();
@@ -74,7 +77,7 @@ class ModelShapesTest {
                 {"model_type": "mixtral", "hidden_size": 4096, "num_hidden_layers": 32,
                  "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 14336,
                  "vocab_size": 32000, "max_position_embeddings": 32768,
-                 "num_local_experts": 8, "num_experts_per_tok": 2}
+                 "num_local_experts": 8, "num_experts_per_tok": 2, "rope_theta": 1000000.0}
                 """));
     assertThat(mixtral.shape())
         .usingRecursiveComparison()
@@ -88,7 +91,8 @@ class ModelShapesTest {
                  "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128,
                  "intermediate_size": 6144, "moe_intermediate_size": 768, "vocab_size": 151936,
                  "max_position_embeddings": 40960, "num_experts": 128, "num_experts_per_tok": 8,
-                 "norm_topk_prob": true, "mlp_only_layers": []}
+                 "norm_topk_prob": true, "mlp_only_layers": [], "rope_theta": 1000000.0,
+                 "rope_scaling": null}
                 """));
     assertThat(qwen.shape())
         .usingRecursiveComparison()
@@ -119,7 +123,9 @@ class ModelShapesTest {
                  "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8,
                  "n_group": 8, "topk_group": 4, "routed_scaling_factor": 2.5,
                  "scoring_func": "sigmoid", "topk_method": "noaux_tc", "norm_topk_prob": true,
-                 "first_k_dense_replace": 3, "vocab_size": 129280,
+                 "first_k_dense_replace": 3, "vocab_size": 129280, "rope_theta": 10000,
+                 "rope_scaling": {"beta_fast": 32, "beta_slow": 1, "factor": 40, "mscale": 1.0,
+                  "mscale_all_dim": 1.0, "original_max_position_embeddings": 4096, "type": "yarn"},
                  "max_position_embeddings": 163840, "tie_word_embeddings": false}
                 """));
     assertThat(model.shape())
@@ -136,6 +142,35 @@ class ModelShapesTest {
   void latentAttention_hasTheMatricesOfThePaper() {
     assertThat(TransformerConfig.deepseekV3().attentionElements())
         .isEqualTo(11_010_048L + 37_748_736 + 4_128_768 + 16_777_216 + 117_440_512);
+  }
+
+  /** Of models that are not DeepSeek's, what is turned is longer, scores are as they are. */
+  @Test
+  void configJson_yarnOfOthers_isToldByItsKeys() throws IOException {
+    String shape =
+        """
+        {"model_type": "qwen2", "hidden_size": 64, "num_hidden_layers": 2,
+         "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 96,
+         "max_position_embeddings": 32768, "rope_scaling": %s}
+        """;
+    RotaryAngles yarn =
+        ModelFile.read(file(shape.formatted("{\"type\": \"yarn\", \"factor\": 4.0}")))
+            .shape()
+            .rotary();
+    assertThat(yarn.stretch()).isEqualTo(new RotaryAngles.Yarn(4, 32, 1, 32768));
+    assertThat(yarn.length()).isEqualTo(1 + 0.1 * Math.log(4));
+    assertThat(yarn.scores()).isEqualTo(1);
+    String linear = file(shape.formatted("{\"rope_type\": \"linear\", \"factor\": 2}"));
+    assertThat(ModelFile.read(linear).shape().rotary().stretch())
+        .isEqualTo(new RotaryAngles.Linear(2));
+    String unknown = file(shape.formatted("{\"rope_type\": \"longrope\", \"factor\": 2}"));
+    assertThatThrownBy(() -> ModelFile.read(unknown))
+        .hasMessageEndingWith(
+            "rope_scaling: type: got \"longrope\"; expected default, linear, llama3 or yarn");
+    String shrunk = file(shape.formatted("{\"rope_type\": \"linear\", \"factor\": 0.5}"));
+    assertThatThrownBy(() -> ModelFile.read(shrunk))
+        .hasMessageEndingWith(
+            "rotary angles: factor 0.5; expected a positive number, of a base above 1");
   }
 
   @Test

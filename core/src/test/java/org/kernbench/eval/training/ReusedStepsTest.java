@@ -31,6 +31,7 @@ class ReusedStepsTest {
         "tp=2 dp=2 overlap=off",
         "tp=2 cp=2 context=ring",
         "tp=2 pp=2 microbatches=2 layers=4",
+        "tp=2 layers=3 dropout=0.1 sp=off",
         "tp=2 dp=2 distributed_optimizer=on bucket=16"
       })
   void rows_ofATrainingStep_areThoseOfEveryLaunchSimulated(String params) {
@@ -52,6 +53,7 @@ class ReusedStepsTest {
         "pp=4 microbatches=4 batch=4 layers=4",
         "dp=2 pp=2 microbatches=2 batch=4 layers=4",
         "dp=2 batch=2 layers=3 zero=1",
+        "dp=2 batch=2 layers=2 dropout=0.1",
       })
   void rows_ofPackages_areThoseOfEveryLaunchSimulated(String params) {
     RunResult each = run(packages(params, Reuse.OFF));

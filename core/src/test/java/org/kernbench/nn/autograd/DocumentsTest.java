@@ -29,6 +29,10 @@ class DocumentsTest {
     return IntStream.range(0, n).toArray();
   }
 
+  private static DotProductAttention inside(Documents documents, int size) {
+    return DotProductAttention.of(size).inside(documents);
+  }
+
   private static double[][] operands(int n) {
     Random random = new Random(7);
     double[][] x = new double[3][];
@@ -81,8 +85,8 @@ class DocumentsTest {
       assertThat(
               GradCheck.run(
                   (g, v) ->
-                      g.attention(
-                          v.get(0), v.get(1), v.get(2), SIZE, all(300), all(300), documents),
+                      inside(documents, SIZE)
+                          .apply(g, v.get(0), v.get(1), v.get(2), all(300), all(300)),
                   List.of(x),
                   shape,
                   shape,
@@ -96,7 +100,7 @@ class DocumentsTest {
   void attention_ofDocuments_gradientsAreDifferences() {
     Documents documents = Documents.ofLengths(2, 1, 4);
     GradCheck.check(
-        (g, x) -> g.attention(x.get(0), x.get(1), x.get(2), 3, all(7), all(7), documents),
+        (g, x) -> inside(documents, 3).apply(g, x.get(0), x.get(1), x.get(2), all(7), all(7)),
         Shape.of(7, 2, 12),
         Shape.of(7, 2, 6),
         Shape.of(7, 2, 6));
@@ -144,7 +148,8 @@ class DocumentsTest {
           try (Graph g = Graph.of(w.torch())) {
             Shape shape = Shape.of(n, 1, SIZE);
             List<Variable> v = inputs(w, g, x, all(n), shape);
-            Variable y = g.attention(v.get(0), v.get(1), v.get(2), SIZE, all(n), all(n), documents);
+            Variable y =
+                inside(documents, SIZE).apply(g, v.get(0), v.get(1), v.get(2), all(n), all(n));
             one[0] = withGradients(g, v, y, grad, shape);
           }
         });
@@ -185,7 +190,7 @@ class DocumentsTest {
           IntStream.range(0, 3)
               .mapToObj(i -> g.input(g.own(torch.empty(shape, DType.F16, "x" + i))))
               .toList();
-      g.attention(x.get(0), x.get(1), x.get(2), 64, all(n), all(n), documents);
+      inside(documents, 64).apply(g, x.get(0), x.get(1), x.get(2), all(n), all(n));
       torch.synchronize();
       return new Cost(g.compute().work().get("attention").flops(), torch.simulator().nowPs());
     }

@@ -73,7 +73,17 @@ public final class TrainingRun {
       Recipe recipe) {
     public Setup onOneRank() {
       return new Setup(
-          config, sequence, samples, steps, training, 1, 1, 1, false, How.PLAIN, Recipe.STANDARD);
+          config,
+          sequence,
+          samples,
+          steps,
+          training,
+          1,
+          1,
+          1,
+          false,
+          How.PLAIN.with(how.dropout),
+          Recipe.STANDARD);
     }
 
     public ParallelLayout layout(Worker w) {
@@ -92,9 +102,10 @@ public final class TrainingRun {
     }
 
     public Batch batch(ParallelLayout layout) {
-      SequencePart part = new SequencePart(sequence, cp, layout.cp().rank());
       int batch = samples(layout.dp().rank());
       int before = IntStream.range(0, layout.dp().rank()).map(this::samples).sum();
+      SequencePart part =
+          new SequencePart(sequence, cp, layout.cp().rank()).ofSamples(before, batch);
       int[] at = part.own();
       int[] ids = new int[at.length * batch];
       int[] targets = new int[ids.length];
@@ -126,7 +137,7 @@ public final class TrainingRun {
       return new Setup(config, sequence, samples, steps, training, tp, cp, dp, sp, how, other);
     }
 
-    Setup with(How other) {
+    public Setup with(How other) {
       return new Setup(config, sequence, samples, steps, training, tp, cp, dp, sp, other, recipe);
     }
   }
@@ -146,17 +157,26 @@ public final class TrainingRun {
    * @param overlap whether weight gradients are computed beside collectives
    * @param exchange of keys and values
    * @param data buckets of gradients; empty to sum each parameter's after the backward pass
+   * @param dropout what is set to zero, which does change results, but not by the layout
    */
   public record How(
-      boolean overlap, ContextExchange exchange, Optional<DataParallel.Options> data) {
-    public static final How PLAIN = new How(false, ContextExchange.ALL_GATHER, Optional.empty());
+      boolean overlap,
+      ContextExchange exchange,
+      Optional<DataParallel.Options> data,
+      Dropout dropout) {
+    public static final How PLAIN =
+        new How(false, ContextExchange.ALL_GATHER, Optional.empty(), Dropout.NONE);
 
     static How of(DataParallel.Options data) {
-      return new How(true, ContextExchange.ALL_GATHER, Optional.of(data));
+      return new How(true, ContextExchange.ALL_GATHER, Optional.of(data), Dropout.NONE);
     }
 
     public How with(ContextExchange other) {
-      return new How(overlap, other, data);
+      return new How(overlap, other, data, dropout);
+    }
+
+    public How with(Dropout other) {
+      return new How(overlap, exchange, data, other);
     }
   }
 
@@ -202,7 +222,10 @@ public final class TrainingRun {
     try (Optimizer optimizer = s.training.of(w, owned)) {
       for (int step = 0; step < s.steps; step++) {
         data.ifPresentOrElse(DataParallel::zeroGrad, model::zeroGrad);
-        try (Graph graph = Graph.of(w.torch(), s.recipe).withOverlap(s.how.overlap)) {
+        try (Graph graph =
+            Graph.of(w.torch(), s.recipe)
+                .withOverlap(s.how.overlap)
+                .withDropout(s.how.dropout.atStep(step))) {
           Variable sum = batch.loss(graph, model);
           data.ifPresentOrElse(d -> d.backward(graph, sum), () -> graph.backward(sum));
           if (layout.tp().rank() == 0) {
