@@ -11,10 +11,10 @@ final class RendezvousTest {
   @Test
   void describe_allArrived_waitsForTheKernelAndNotForNobody() {
     Rendezvous.Fingerprint call =
-        new Rendezvous.Fingerprint("allReduce", "world", 0, "f16[8], SUM");
-    Rendezvous meeting = new Rendezvous(call, new int[] {0}, 0);
+        new Rendezvous.Fingerprint("allReduce", "group world", 0, "f16[8], SUM");
+    Rendezvous meeting = new Rendezvous(call, new int[] {0}, 0, "Train.java:1");
 
-    assertThat(meeting.arrive(0, call, null)).isTrue();
+    assertThat(meeting.arrive(0, call, null, () -> "Train.java:1")).isTrue();
     assertThat(meeting.describe()).isEqualTo(call + ", which waits for its kernel");
   }
 
@@ -23,17 +23,17 @@ final class RendezvousTest {
    */
   @Test
   void advance_notAllArrived_doesNotMove() {
-    Rendezvous.Fingerprint call = new Rendezvous.Fingerprint("barrier", "world", 0, "");
-    Rendezvous meeting = new Rendezvous(call, new int[] {0, 1}, 0);
-    assertThat(meeting.arrive(0, call, null)).isFalse();
+    Rendezvous.Fingerprint call = new Rendezvous.Fingerprint("barrier", "group world", 0, "");
+    Rendezvous meeting = new Rendezvous(call, new int[] {0, 1}, 0, "Train.java:1");
+    assertThat(meeting.arrive(0, call, null, () -> "Train.java:1")).isFalse();
     assertThat(meeting.advance(null)).isFalse();
     assertThat(meeting.isOver()).isFalse();
   }
 
   @Test
   void advance_allDone_runsWhatIsLastOnce() {
-    Rendezvous.Fingerprint call = new Rendezvous.Fingerprint("barrier", "world", 0, "");
-    Rendezvous meeting = new Rendezvous(call, new int[] {0}, 0);
+    Rendezvous.Fingerprint call = new Rendezvous.Fingerprint("barrier", "group world", 0, "");
+    Rendezvous meeting = new Rendezvous(call, new int[] {0}, 0, "Train.java:1");
     AtomicInteger runs = new AtomicInteger();
     meeting.endAfter(List.of(), runs::incrementAndGet);
     assertThat(meeting.isOver()).isFalse();

@@ -130,7 +130,7 @@ public final class MultiModuleOptimizer implements AutoCloseable {
   }
 
   private Optimizer first() {
-    return parts.get(parts.firstKey()).optimizer;
+    return parts.values().iterator().next().optimizer;
   }
 
   /** As {@link Optimizer#work}, of all modules. */
