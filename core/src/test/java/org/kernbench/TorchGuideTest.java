@@ -50,7 +50,8 @@ final class TorchGuideTest {
       for (i++; !guide.get(i).equals("```"); i++) {
         lines.add(guide.get(i));
       }
-      if (!info[0].equals("sh") && !info[0].equals("console")) {
+      boolean isFile = info.length > 1 && info[1].contains("."); // for the commands after it
+      if (!info[0].equals("sh") && !info[0].equals("console") && !isFile) {
         blocks.add(new Block(name, info[0], info.length > 1 ? info[1] : "none", first, lines));
       }
     }

@@ -27,20 +27,31 @@ final class SpawnExceptionTest {
         new ConfigException(List.of()));
   }
 
-  /** A user's error is told by its message alone, anything else with its class. */
+  /** As if thrown at a line of a program; without one, by nobody's line. */
+  private static <T extends Throwable> T thrownAt(T error, StackTraceElement... lines) {
+    error.setStackTrace(lines);
+    return error;
+  }
+
+  /** A user's error is told by its message, and by its line if it has one. */
   @ParameterizedTest
   @MethodSource("errorsOfUsers")
   void errorOfAUser_isToldByItsMessage(Throwable error) {
-    SpawnException e = of(Map.of(3, error));
+    SpawnException e = of(Map.of(3, thrownAt(error)));
     assertThat(e.isUserError()).isTrue();
     assertThat(e).hasMessage("1 of 8 ranks failed\n  rank 3: " + error.getMessage());
     assertThat(e.getCause()).isSameAs(error);
+    thrownAt(error, new StackTraceElement("Train", "step", "Train.java", 7));
+    assertThat(of(Map.of(3, error)))
+        .hasMessage(
+            "1 of 8 ranks failed\n  rank 3: %s; called at Train.java:7"
+                .formatted(error.getMessage()));
   }
 
   @Test
   void otherErrors_areToldWithTheirClassAndPlace_andOneIsEnough() {
     IllegalStateException thrown = new IllegalStateException("b");
-    SpawnException e = of(Map.of(1, new SimulationException("a"), 5, thrown));
+    SpawnException e = of(Map.of(1, thrownAt(new SimulationException("a")), 5, thrown));
     assertThat(e.isUserError()).isFalse();
     assertThat(e)
         .hasMessage(
@@ -53,7 +64,8 @@ final class SpawnExceptionTest {
   void sameError_ofManyRanks_isToldOnce() {
     Map<Integer, Throwable> failures = new TreeMap<>();
     for (int rank = 0; rank < 8; rank++) {
-      failures.put(rank, new SimulationException(rank == 2 ? "other" : "two\nlines"));
+      String message = rank == 2 ? "other" : "two\nlines";
+      failures.put(rank, thrownAt(new SimulationException(message)));
     }
     assertThat(of(failures).getMessage().lines().toList())
         .hasSize(4)

@@ -217,7 +217,7 @@ class ModelShapesTest {
          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
          "intermediate_size": 96, "num_experts": 8, "num_experts_per_tok": 2,
          "moe_intermediate_size": 32, "norm_topk_prob": true, "mlp_only_layers": [],
-         "vocab_size": 128, "max_position_embeddings": 256}
+         "vocab_size": 128, "max_position_embeddings": 256, "rope_theta": 1000000.0}
         """;
     assertThat(ModelFile.read(yaml.toString()))
         .usingRecursiveComparison()
