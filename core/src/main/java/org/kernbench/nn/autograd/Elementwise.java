@@ -1,6 +1,8 @@
 package org.kernbench.nn.autograd;
 
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.tensor.DType;
@@ -11,6 +13,11 @@ import org.kernbench.torch.Tensor;
 final class Elementwise {
   private final Graph graph;
   private final Compute compute;
+
+  /** What was made with the products that a gate and its other operand are, by the gate. */
+  private record Activated(Tensor up, Tensor active) {}
+
+  private final Map<Tensor, Activated> activated = new IdentityHashMap<>();
 
   Elementwise(Graph graph) {
     this.graph = graph;
@@ -27,9 +34,14 @@ final class Elementwise {
     return compute.map(graph.name(op), like.shape(), like.dtype(), in, formula);
   }
 
+  /** One operation, or several of which each rounds to the type, as if its result were stored. */
+  private Tensor mapRounded(String op, Variable like, List<Tensor> in, Compute.Formula formula) {
+    return compute.mapRounded(graph.name(op), like.shape(), like.dtype(), in, formula);
+  }
+
   Variable add(Variable a, Variable b) {
     checkEqual("add", a, b);
-    Tensor sum = map("add", a, List.of(a.value(), b.value()), x -> x.get(0).add(x.get(1)));
+    Tensor sum = mapRounded("add", a, List.of(a.value(), b.value()), x -> x.get(0).add(x.get(1)));
     return graph.record(
         sum,
         a.shape(),
@@ -42,7 +54,8 @@ final class Elementwise {
 
   Variable mul(Variable a, Variable b) {
     checkEqual("mul", a, b);
-    Tensor product = map("mul", a, List.of(a.value(), b.value()), x -> x.get(0).mul(x.get(1)));
+    Tensor product =
+        mapRounded("mul", a, List.of(a.value(), b.value()), x -> x.get(0).mul(x.get(1)));
     return graph.record(
         product,
         a.shape(),
@@ -51,7 +64,7 @@ final class Elementwise {
           for (int i = 0; i < 2; i++) {
             if (into.wants(i)) {
               Tensor other = i == 0 ? b.value() : a.value();
-              into.give(i, map("mul", a, List.of(grad, other), x -> x.get(0).mul(x.get(1))));
+              into.give(i, mapRounded("mul", a, List.of(grad, other), x -> x.get(0).mul(x.get(1))));
             }
           }
         });
@@ -124,12 +137,13 @@ final class Elementwise {
   Variable swiglu(Variable gate, Variable up) {
     checkEqual("swiglu", gate, up);
     DType type = gate.dtype();
+    DType working = Compute.working(type);
+    Activated made = activated.remove(gate.value());
     Tensor y =
-        map(
-            "swiglu",
-            gate,
-            List.of(gate.value(), up.value()),
-            x -> rounded(x.get(0).silu(), type).mul(x.get(1)));
+        made != null && made.up == up.value()
+            ? made.active
+            : mapRounded(
+                "swiglu", gate, List.of(gate.value(), up.value()), x -> swiglu(x.get(0), x.get(1)));
     return graph.record(
         y,
         gate.shape(),
@@ -141,19 +155,29 @@ final class Elementwise {
               graph.name("swiglu"),
               List.of(dGate, dUp),
               List.of(grad, gate.value(), up.value()),
-              (tl, x) -> {
-                Value s = x.get(1).sigmoid();
-                Value derivative = s.add(x.get(1).mul(s).mul(s.rsub(1)));
-                Value active = rounded(x.get(1).silu(), type);
-                Value toActive = rounded(x.get(0).mul(x.get(2)), type);
-                return List.of(toActive.mul(derivative), x.get(0).mul(active));
-              });
+              List.of(),
+              (tl, x) -> swigluBack(x.get(0), x.get(1), x.get(2), working));
           into.give(0, dGate);
           into.give(1, dUp);
         });
   }
 
-  private static Value rounded(Value v, DType type) {
-    return v.cast(type).cast(Compute.working(type));
+  /** What {@code silu} gives is rounded to the operands' type, as if it had been stored. */
+  static Value swiglu(Value gate, Value up) {
+    return gate.silu().mul(up);
+  }
+
+  /** Says what {@link #swiglu(Variable, Variable)} is to give for a gate. */
+  void isActivated(Tensor gate, Tensor up, Tensor active) {
+    activated.put(gate, new Activated(up, active));
+  }
+
+  /** Gradients of gate and up: what would have been stored in between is rounded to the type. */
+  private static List<Value> swigluBack(Value dy, Value gate, Value up, DType working) {
+    Value wide = gate.cast(working);
+    Value s = wide.sigmoid();
+    Value derivative = s.add(wide.mul(s).mul(s.rsub(1)));
+    Value toActive = dy.mul(up).cast(working);
+    return List.of(toActive.mul(derivative), dy.mul(gate.silu()));
   }
 }

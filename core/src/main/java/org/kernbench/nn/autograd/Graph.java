@@ -530,6 +530,23 @@ public final class Graph implements AutoCloseable {
     return products.linear(x, w, beside);
   }
 
+  /**
+   * Says which products {@link #linear} will be asked for next, of one input and weights of one
+   * shape. On a package they are made now, in one launch; elsewhere nothing happens. No bit of any
+   * result depends on that.
+   *
+   * @param ws two weights or more
+   * @param gated whether {@link #swiglu} of the last product and the first follows, which is then
+   *     made tile by tile in that launch
+   */
+  public void linearAhead(Variable x, List<? extends Variable> ws, boolean gated) {
+    products.ahead(x, ws, gated);
+  }
+
+  Elementwise elements() {
+    return elements;
+  }
+
   /** {@code a b} of two matrices. */
   public Variable matmul(Variable a, Variable b) {
     return products.matmul(a, b);

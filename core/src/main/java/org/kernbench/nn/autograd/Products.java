@@ -1,10 +1,13 @@
 package org.kernbench.nn.autograd;
 
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.Compute.Matrix;
 import org.kernbench.nn.kernels.Compute.RowArg;
+import org.kernbench.nn.kernels.Ending;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;
@@ -16,6 +19,11 @@ import org.kernbench.torch.Tensor;
 final class Products {
   private final Graph graph;
   private final Compute compute;
+
+  /** What was made with others ahead of {@link #linear}, by weight. */
+  private final Map<Variable, Known> known = new IdentityHashMap<>();
+
+  private record Known(Variable x, Tensor y) {}
 
   Products(Graph graph) {
     this.graph = graph;
@@ -29,6 +37,16 @@ final class Products {
   }
 
   Variable linear(Variable x, Variable w, boolean beside) {
+    check(x, w);
+    Known made = known.remove(w);
+    return linear(x, w, beside, made != null && made.x == x ? made.y : product(x, w));
+  }
+
+  private Tensor product(Variable x, Variable w) {
+    return compute.matmul(graph.name("matmul"), matrix(x), matrix(w).transpose(), x.dtype());
+  }
+
+  private void check(Variable x, Variable w) {
     if (w.shape().rank() != 2 || w.dim(1) != x.columns() || w.dtype() != x.dtype()) {
       throw graph.wrong(
           """
@@ -36,8 +54,34 @@ final class Products {
           """
               .formatted(x, w));
     }
+  }
+
+  /** As {@link Graph#linearAhead} says. */
+  void ahead(Variable x, List<? extends Variable> ws, boolean gated) {
+    ws.forEach(w -> check(x, w));
+    Matrix left = matrix(x);
+    if (!compute.sharesOperands(left, matrix(ws.getFirst()).transpose())) {
+      return;
+    }
+    List<Matrix> rights = ws.stream().map(w -> matrix(w).transpose()).toList();
+    List<String> names = ws.stream().map(w -> graph.name("matmul")).toList();
+    Shape shape = Variable.withLast(x.shape(), ws.getFirst().dim(0));
+    Optional<Tensor> active =
+        gated
+            ? Optional.of(compute.empty(graph.name("swiglu"), shape, x.dtype()))
+            : Optional.empty();
+    Optional<Ending> ending =
+        active.map(y ->
+            new Ending(List.of(y), of -> List.of(Elementwise.swiglu(of.getLast(), of.getFirst()))));
+    List<Tensor> made = compute.matmuls(names, left, rights, shape, x.dtype(), ending);
+    for (int i = 0; i < ws.size(); i++) {
+      known.put(ws.get(i), new Known(x, made.get(i)));
+    }
+    active.ifPresent(y -> graph.elements().isActivated(made.getLast(), made.getFirst(), y));
+  }
+
+  private Variable linear(Variable x, Variable w, boolean beside, Tensor y) {
     DType type = x.dtype();
-    Tensor y = compute.matmul(graph.name("matmul"), matrix(x), matrix(w).transpose(), type);
     return graph.record(
         y,
         Variable.withLast(x.shape(), w.dim(0)),

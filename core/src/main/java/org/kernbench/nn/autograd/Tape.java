@@ -95,7 +95,8 @@ final class Tape {
   private Tensor sum(Variable v, Tensor a, Tensor b) {
     return graph
         .compute()
-        .map(graph.name("add"), v.shape(), b.dtype(), List.of(a, b), x -> x.get(0).add(x.get(1)));
+        .mapRounded(
+            graph.name("add"), v.shape(), b.dtype(), List.of(a, b), x -> x.get(0).add(x.get(1)));
   }
 
   /** Puts work of the present operation off until {@link #runDeferred}. */

@@ -253,13 +253,23 @@ public final class Compute implements Dependent {
     return at != null && at < longLaunches;
   }
 
+  /** What a launch reads or writes: tensors, and others that lie in several copies. */
+  record Touched(List<Tensor> tensors, List<Copies> copies) {
+    private List<Tensor> all() {
+      List<Tensor> all = new ArrayList<>(tensors);
+      copies.forEach(of -> all.addAll(of.tensors()));
+      return all;
+    }
+  }
+
   /** A launch on all PEs that compute, before which some copies for the next ones are made. */
-  void dealLong(String name, List<Tensor> written, List<Copies> read, Hand hand) {
-    count(name, written, read.stream().map(copies -> copies.tensors().getFirst()).toList());
-    List<Tensor> all = read.stream().flatMap(copies -> copies.tensors().stream()).toList();
+  void dealLong(String name, Touched written, Touched read, Hand hand) {
+    List<Tensor> once = new ArrayList<>(read.tensors);
+    read.copies.forEach(of -> once.add(of.tensors().getFirst()));
+    count(name, written.tensors, once);
     beforeLast = last;
     longLaunches++;
-    last = List.of(launch(name, mesh.size(), written, all, hand));
+    last = List.of(launch(name, mesh.size(), written.all(), read.all(), hand));
   }
 
   /**
@@ -414,6 +424,34 @@ public final class Compute implements Dependent {
     return c;
   }
 
+  /** Whether PEs of a product share copies of operands, so that it can be made with others. */
+  public boolean sharesOperands(Matrix a, Matrix b) {
+    return new Product(this, "shared", a, b, a.tensor(), false, false).sharesOperands();
+  }
+
+  /**
+   * Products of one left operand that {@linkplain #sharesOperands share operands}, in one launch,
+   * and what is made of them tile by tile, with copies of that for the products that follow.
+   *
+   * @param names of the products; the first is that of the launch
+   * @param bs right operands, all of one shape
+   * @param shape of each product, with as many elements
+   */
+  public List<Tensor> matmuls(
+      List<String> names,
+      Matrix a,
+      List<Matrix> bs,
+      Shape shape,
+      DType out,
+      Optional<Ending> ending) {
+    List<Product.Output> outputs = new ArrayList<>();
+    for (int i = 0; i < bs.size(); i++) {
+      outputs.add(new Product.Output(bs.get(i), empty(names.get(i), shape, out)));
+    }
+    Product.together(this, names.getFirst(), a, outputs, ending).launch();
+    return outputs.stream().map(Product.Output::c).toList();
+  }
+
   /**
    * A product into a tensor that exists.
    *
@@ -512,9 +550,23 @@ public final class Compute implements Dependent {
     return out;
   }
 
+  /**
+   * As {@link #map}, but each operation of the formula rounds to the type of the result. One alone
+   * gives the same bits either way, and a short type takes MATH a fraction of the time (ADR 0283).
+   */
+  public Tensor mapRounded(
+      String name, Shape shape, DType dtype, List<Tensor> in, Formula formula) {
+    Tensor out = empty(name, shape, dtype);
+    mapInto(name, out, in, dtype, formula);
+    return out;
+  }
+
   /** A formula into a tensor that exists, which may be an operand as well. */
   public void mapInto(String name, Tensor out, List<Tensor> in, Formula formula) {
-    DType working = working(out.dtype());
+    mapInto(name, out, in, working(out.dtype()), formula);
+  }
+
+  private void mapInto(String name, Tensor out, List<Tensor> in, DType working, Formula formula) {
     int block = blockBytes / working.sizeBytes();
     owners(
         name,
@@ -563,7 +615,8 @@ public final class Compute implements Dependent {
   @FunctionalInterface
   public interface Formulas {
     /**
-     * @param x the operands, in the working type of the first result
+     * @param x the operands, each in its own type; then the constants, one element each, in the
+     *     working type of the first result
      * @return as many values as there are results
      */
     List<Value> apply(Tl tl, List<Value> x);
@@ -574,8 +627,10 @@ public final class Compute implements Dependent {
    * first result make all of them; a result may be an operand as well.
    *
    * @param out of which no PE has copies
+   * @param constants that formulas take as operands of one element
    */
-  public void mapAllInto(String name, List<Tensor> out, List<Tensor> in, Formulas formulas) {
+  public void mapAllInto(
+      String name, List<Tensor> out, List<Tensor> in, List<Double> constants, Formulas formulas) {
     Tensor first = out.getFirst();
     DType working = working(first.dtype());
     int block = blockBytes / 2 / working.sizeBytes();
@@ -585,22 +640,40 @@ public final class Compute implements Dependent {
         in,
         false,
         (tl, run) -> {
-          for (int i = 0; i < run.count(); i += block) {
-            int at = run.start() + i;
-            int count = Math.min(block, run.count() - i);
-            try (Scope step = tl.scope()) {
-              List<Value> x = new ArrayList<>();
-              for (Tensor t : in) {
-                x.add(tl.load(tl.whole(t).range(at, count)).cast(working));
-              }
-              List<Value> made = formulas.apply(tl, x);
-              for (int j = 0; j < out.size(); j++) {
-                Tensor to = out.get(j);
-                tl.store(tl.whole(to).range(at, count), made.get(j).cast(to.dtype()));
-              }
+          try (Scope all = tl.scope()) {
+            List<Value> fixed = new ArrayList<>();
+            for (double c : constants) {
+              fixed.add(tl.full(Shape.of(1), c, working));
+            }
+            for (int i = 0; i < run.count(); i += block) {
+              int at = run.start() + i;
+              int count = Math.min(block, run.count() - i);
+              mapAll(tl, out, in, fixed, formulas, at, count);
             }
           }
         });
+  }
+
+  private static void mapAll(
+      Tl tl,
+      List<Tensor> out,
+      List<Tensor> in,
+      List<Value> fixed,
+      Formulas formulas,
+      int at,
+      int count) {
+    try (Scope step = tl.scope()) {
+      List<Value> x = new ArrayList<>();
+      for (Tensor t : in) {
+        x.add(tl.load(tl.whole(t).range(at, count)));
+      }
+      x.addAll(fixed);
+      List<Value> made = formulas.apply(tl, x);
+      for (int j = 0; j < out.size(); j++) {
+        Tensor to = out.get(j);
+        tl.store(tl.whole(to).range(at, count), made.get(j).cast(to.dtype()));
+      }
+    }
   }
 
   /** Copies elements to the same places of another tensor of the type, wherever they lie. */

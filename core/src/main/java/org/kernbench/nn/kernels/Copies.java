@@ -81,6 +81,11 @@ final class Copies implements Dependent, AutoCloseable {
     return each.get(at(tl));
   }
 
+  /** The copy behind so many others, counted from the one that is nearest to a PE. */
+  Tensor near(Tl tl, int index) {
+    return each.get((at(tl) + index) % each.size());
+  }
+
   private int at(Tl tl) {
     Mesh mesh = compute.mesh();
     int cube = mesh.placeOf(tl.pe()) / mesh.axes().get(2).size();

@@ -57,6 +57,18 @@ final class PanelShelf {
     }
     Panels made = Panels.of(compute, name, of, width, down);
     made.make(compute, name);
+    keep(made);
+    return made;
+  }
+
+  /** Copies that the kernel which makes the operand is to write. */
+  Panels ahead(String name, Matrix of, int width, boolean down) {
+    Panels made = Panels.ahead(compute, name, of, width, down);
+    keep(made);
+    return made;
+  }
+
+  private void keep(Panels made) {
     panels.addLast(made);
     panelBytes += made.bytesOnEach();
     if (panels.stream().filter(Panels::isTransposed).count() > PANELS_KEPT) {
@@ -66,7 +78,6 @@ final class PanelShelf {
         && panelBytes > compute.torch().machine().hbm().sizeBytes() / PANELS_SHARE) {
       dropFirst(p -> true);
     }
-    return made;
   }
 
   private void dropFirst(Predicate<Panels> which) {

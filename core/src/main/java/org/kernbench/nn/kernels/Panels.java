@@ -54,7 +54,7 @@ final class Panels implements Product.Operand, Dependent, KeptCopies.Kept {
   boolean areFor(Matrix other, int otherWidth, boolean otherDown) {
     return other.transposed() == transposed
         && other.height() == rows
-        && otherWidth == width
+        && (otherWidth == width || !transposed)
         && otherDown == down
         && other.tensor() == of.tensor();
   }
@@ -214,6 +214,37 @@ final class Panels implements Product.Operand, Dependent, KeptCopies.Kept {
     Tensor near = copies.near(tl);
     Shard all = tl.whole(near).as(near.shape().dim(0) * k, width);
     return tl.load(all.block(row / width * k + column, extent, 0, height));
+  }
+
+  /** Room for copies that the kernel which makes the operand writes itself, by {@link #store}. */
+  static Panels ahead(Compute compute, String name, Matrix of, int width, boolean down) {
+    Panels made = of(compute, name, of, width, down);
+    made.made();
+    return made;
+  }
+
+  /**
+   * Stores a block of the operand's tensor to a copy.
+   *
+   * @param index of the copy, counted from the nearest
+   * @param row first row of the tensor
+   * @param column first column
+   */
+  void store(Tl tl, int index, int row, int column, Value block) {
+    Tensor copy = copies.near(tl, index);
+    int height = block.shape().dim(0);
+    int extent = block.shape().dim(1);
+    if (!transposed) {
+      tl.store(tl.whole(copy).as(rows, k).block(row, height, column, extent), block);
+      return;
+    }
+    Shard all = tl.whole(copy).as(copy.shape().dim(0) * k, width);
+    for (int i = 0, wide; i < extent; i += wide) {
+      int panel = (column + i) / width;
+      int in = (column + i) % width;
+      wide = Math.min(extent - i, width - in);
+      tl.store(all.block(panel * k + row, height, in, wide), block.narrow(1, i, wide));
+    }
   }
 
   /** The operand as the right one of a product, {@code [k, rows]}. */

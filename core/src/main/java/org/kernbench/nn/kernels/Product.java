@@ -1,6 +1,8 @@
 package org.kernbench.nn.kernels;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -32,16 +34,31 @@ import org.kernbench.torch.placement.Mesh;
  * read them there. Without that, every PE would draw its operands through the links between cubes.
  */
 final class Product implements Dependent {
+  /** Steps of a block after each of which it does a part of the ending of the block before. */
+  private static final int STEPS_PER_PART = 2;
+
   private final Compute compute;
   private final String name;
   private final Matrix a;
   private final Matrix b;
-  private final Tensor c;
+
+  /** Right operands, all of one shape, and what becomes of each; one but for {@link #together}. */
+  private final List<Output> outputs;
+
   private final boolean add;
   private final ProductPlan plan;
   private final TileGrid grid;
   private final boolean panels;
   private final boolean turned;
+
+  /** Copies of the ending's results for the products that follow, one for each. */
+  private final List<Panels> ahead = new ArrayList<>();
+
+  /** What becomes of tiles beside being stored. */
+  private final Optional<Ending> ending;
+
+  /** A right operand and the product with it. */
+  record Output(Matrix b, Tensor c) {}
 
   /**
    * A product.
@@ -50,12 +67,30 @@ final class Product implements Dependent {
    *     do
    */
   Product(Compute compute, String name, Matrix a, Matrix b, Tensor c, boolean add, boolean turned) {
+    this(compute, name, a, List.of(new Output(b, c)), add, turned, Optional.empty());
+  }
+
+  /** Several products of one left operand, whose tiles at the same place are made at once. */
+  static Product together(
+      Compute compute, String name, Matrix a, List<Output> outputs, Optional<Ending> ending) {
+    return new Product(compute, name, a, outputs, false, false, ending);
+  }
+
+  private Product(
+      Compute compute,
+      String name,
+      Matrix a,
+      List<Output> outputs,
+      boolean add,
+      boolean turned,
+      Optional<Ending> ending) {
     this.turned = turned;
+    this.ending = ending;
     this.compute = compute;
     this.name = name;
     this.a = a;
-    this.b = b;
-    this.c = c;
+    this.outputs = List.copyOf(outputs);
+    this.b = outputs.getFirst().b;
     this.add = add;
     GemmSpec gemm = compute.torch().machine().pe().gemm();
     Mesh mesh = compute.mesh();
@@ -74,7 +109,13 @@ final class Product implements Dependent {
     this.plan =
         ProductPlan.of(
             compute,
-            new ProductPlan.Sizes(a.height(), b.width(), a.width(), a.tensor().dtype()),
+            new ProductPlan.Sizes(
+                a.height(),
+                b.width(),
+                a.width(),
+                a.tensor().dtype(),
+                outputs.size(),
+                ending.map(e -> e.results().size()).orElse(0)),
             tileM,
             tileN,
             (m, n) ->
@@ -87,19 +128,37 @@ final class Product implements Dependent {
   @Override
   public List<Object> dependsOn() {
     return panels // which are captured apart, and may outlive the operands
-        ? List.of(compute, a.dependsOnShape(), b.dependsOnShape(), c, add, grid, turned)
-        : List.of(compute, a.dependsOn(), b.dependsOn(), c, add, grid);
+        ? List.of(
+            compute,
+            a.dependsOnShape(),
+            b.dependsOnShape(),
+            results(),
+            add,
+            grid,
+            turned,
+            ending,
+            ahead)
+        : List.of(compute, a.dependsOn(), b.dependsOn(), results(), add, grid);
   }
 
   private long tiles(int tileM, int tileN) {
     return (long) Math.ceilDiv(a.height(), tileM) * Math.ceilDiv(b.width(), tileN);
   }
 
+  private List<Tensor> results() {
+    return outputs.stream().map(Output::c).toList();
+  }
+
+  /** Whether cubes have copies of operands. */
+  boolean sharesOperands() {
+    return panels;
+  }
+
   /** Makes copies of operands, if the product reads any, in so far as they are not there. */
   void copy() {
     if (panels && a.height() > 0 && b.width() > 0) {
       left();
-      right();
+      rights();
     }
   }
 
@@ -107,42 +166,53 @@ final class Product implements Dependent {
     return compute.panels().get(name + "-left", a, grid.tileM(), !turned);
   }
 
-  private Panels right() {
-    return compute.panels().get(name + "-right", b.transpose(), grid.tileN(), turned);
+  private List<Panels> rights() {
+    return outputs.stream()
+        .map(to -> compute.panels().get(name + "-right", to.b.transpose(), grid.tileN(), turned))
+        .toList();
   }
 
   void launch() {
     if (a.height() == 0 || b.width() == 0) {
       return;
     }
-    compute.countFlops(name, 2.0 * a.height() * b.width() * a.width());
+    compute.countFlops(name, 2.0 * a.height() * b.width() * a.width() * outputs.size());
     if (!panels) {
       compute.deal(
           name,
           grid.places(),
-          List.of(c),
+          results(),
           List.of(a.tensor(), b.tensor()),
-          (tl, place, places) -> run(tl, a::load, b::load, grid.tilesOf(0, place), 0));
+          (tl, place, places) -> run(tl, a::load, List.of(b::load), grid.tilesOf(0, place), 0));
       return;
     }
     Panels left = left();
-    Panels right = right();
-    while (left.isClosed()) { // for the right one's room; from then on no copy is given back
+    List<Panels> rights = rights();
+    while (left.isClosed()) { // for the others' room; from then on no copy is given back
       left = left();
     }
-    launch(left, right);
+    launch(left, rights);
   }
 
-  private void launch(Panels left, Panels right) {
+  private void launch(Panels left, List<Panels> rights) {
     int pes = compute.mesh().axes().get(2).size();
+    List<Tensor> written = new ArrayList<>(results());
+    for (Tensor result : ending.map(Ending::results).orElse(List.of())) {
+      Matrix of = Matrix.of(result, a.height(), b.width());
+      ahead.add(compute.panels().ahead(result.name() + "-left", of, grid.tileM(), true));
+      written.add(result);
+    }
+    List<Copies> read = new ArrayList<>(List.of(left.copies()));
+    rights.forEach(right -> read.add(right.copies()));
     compute.dealLong(
         name,
-        List.of(c),
-        List.of(left.copies(), right.copies()),
+        new Compute.Touched(written, ahead.stream().map(Panels::copies).toList()),
+        new Compute.Touched(List.of(), read),
         (tl, place, places) -> {
           if (place % pes < grid.inner().count()) {
             Rectangle tiles = grid.tilesOf(group(place / pes), place % pes);
-            run(tl, left, right.across(), tiles, (double) compute.turn(tl) / places);
+            List<Operand> across = rights.stream().map(Panels::across).toList();
+            run(tl, left, across, tiles, (double) compute.turn(tl) / places);
           }
         });
   }
@@ -165,12 +235,16 @@ final class Product implements Dependent {
    *
    * @param start the share of its blocks that the PE does last
    */
-  private void run(Tl tl, Operand left, Operand right, Rectangle tiles, double start) {
-    Shard to = tl.whole(c).as(a.height(), b.width());
-    List<Rectangle> blocks = TileGrid.blocks(tiles, plan.side());
+  private void run(Tl tl, Operand left, List<Operand> rights, Rectangle tiles, double start) {
+    List<Rectangle> blocks = TileGrid.blocks(tiles, plan.down(), plan.across());
     int first = (int) (start * blocks.size());
-    for (int i = 0; i < blocks.size(); i++) {
-      new Block(tl, left, right, tiles, blocks.get((first + i) % blocks.size())).run(to);
+    Deque<Runnable> rest = new ArrayDeque<>();
+    try (Scope all = tl.scope()) {
+      for (int i = 0; i < blocks.size(); i++) {
+        Rectangle block = blocks.get((first + i) % blocks.size());
+        new Block(tl, left, rights, tiles, block, rest).run();
+      }
+      rest.forEach(Runnable::run);
     }
   }
 
@@ -179,32 +253,50 @@ final class Product implements Dependent {
     return Math.min(all, tiles.to() * tile) - Math.min(all, tiles.from() * tile);
   }
 
+  /** Some columns of one of the products. */
+  private record Columns(int output, Range range) {}
+
   /** Some tiles of one PE, made at once. */
   private final class Block {
     private final Tl tl;
     private final Operand left;
-    private final Operand right;
+    private final List<Operand> rights;
     private final List<Range> rows;
-    private final List<Range> columns;
+    private final List<Columns> columns;
     private final Optional<ComputeOp.Whole> whole;
+
+    /** What is left of endings: beside the next block, so that its first loads do not wait. */
+    private final Deque<Runnable> rest;
 
     /**
      * @param all tiles that the PE makes in this product, which its multiprocessors share out
      * @param tiles of these, those of this block
      */
-    Block(Tl tl, Operand left, Operand right, Rectangle all, Rectangle tiles) {
+    Block(
+        Tl tl,
+        Operand left,
+        List<Operand> rights,
+        Rectangle all,
+        Rectangle tiles,
+        Deque<Runnable> rest) {
+      this.rest = rest;
       this.tl = tl;
       this.left = left;
-      this.right = right;
+      this.rights = rights;
       this.rows = extents(tiles.rows(), grid.tileM(), a.height());
-      this.columns = extents(tiles.columns(), grid.tileN(), b.width());
+      this.columns = new ArrayList<>();
+      for (Range range : extents(tiles.columns(), grid.tileN(), b.width())) {
+        for (int i = 0; i < rights.size(); i++) {
+          columns.add(new Columns(i, range));
+        }
+      }
       boolean waves = compute.torch().machine().pe().gemm().mode() == GemmMode.WAVES;
       this.whole =
           waves && a.width() > 0
               ? Optional.of(
                   new ComputeOp.Whole(
                       extent(all.rows(), grid.tileM(), a.height()),
-                      extent(all.columns(), grid.tileN(), b.width()),
+                      extent(all.columns(), grid.tileN(), b.width()) * rights.size(),
                       a.width(),
                       1))
               : Optional.empty();
@@ -219,25 +311,26 @@ final class Product implements Dependent {
       return extents;
     }
 
-    void run(Shard to) {
+    void run() {
       DType in = a.tensor().dtype();
       int k = a.width();
       int wider = Math.max(grid.tileM(), grid.tileN());
       int step = plan.step();
       boolean begun = add || whole.isPresent() || k == 0;
-      try (Scope all = tl.scope()) {
-        List<@Nullable Value> sums = new ArrayList<>();
-        for (Range r : rows) {
-          for (Range s : columns) {
-            sums.add(begun ? start(to, r, s) : null);
-          }
+      List<@Nullable Value> sums = new ArrayList<>();
+      for (Range r : rows) {
+        for (Columns s : columns) {
+          sums.add(begun ? start(r, s) : null);
         }
-        int last = Math.max(0, Math.ceilDiv(k, step) - lastSteps(step * wider * in.sizeBytes()));
-        for (int l = 0; l < last * step; l += step) {
-          step(sums, l, Math.min(step, k - l));
-        }
-        finish(sums, last * step, step, to);
       }
+      int last = Math.max(0, Math.ceilDiv(k, step) - lastSteps(step * wider * in.sizeBytes()));
+      for (int l = 0; l < last; l++) {
+        step(sums, l * step, Math.min(step, k - l * step));
+        if (l % STEPS_PER_PART == 0 && !rest.isEmpty()) {
+          rest.removeFirst().run();
+        }
+      }
+      finish(sums, last * step, step);
     }
 
     /** Steps of which the TCM has room for all operands. */
@@ -249,8 +342,9 @@ final class Product implements Dependent {
      * The last steps, for one tile after the other: so each is stored while the next ones are still
      * made.
      */
-    private void finish(List<@Nullable Value> sums, int from, int step, Shard to) {
+    private void finish(List<@Nullable Value> sums, int from, int step) {
       int k = a.width();
+      List<Value> together = new ArrayList<>();
       List<Operands> operands = new ArrayList<>();
       for (int l = from; l < k; l += step) {
         operands.add(operands(l, Math.min(step, k - l)));
@@ -262,7 +356,17 @@ final class Product implements Dependent {
         for (Operands of : operands) {
           sum = added(sum, of.lefts.get(row), of.rights.get(column));
         }
-        store(place(to, rows.get(row), columns.get(column)), Objects.requireNonNull(sum));
+        Value rounded = rounded(rows.get(row), columns.get(column), Objects.requireNonNull(sum));
+        if (ending.isEmpty()) {
+          tl.release(rounded);
+          continue;
+        }
+        together.add(rounded);
+        if (together.size() == outputs.size()) {
+          Range range = columns.get(column).range;
+          rest.addAll(new End(tl, List.copyOf(together), rows.get(row), range).parts());
+          together.clear();
+        }
       }
       operands.forEach(Operands::release);
     }
@@ -277,35 +381,39 @@ final class Product implements Dependent {
 
     private Operands operands(int l, int d) {
       List<Value> lefts = new ArrayList<>();
-      List<Value> rights = new ArrayList<>();
       for (Range r : rows) {
         lefts.add(left.load(tl, r.from(), r.to() - r.from(), l, d));
       }
-      for (Range s : columns) {
-        rights.add(right.load(tl, l, d, s.from(), s.to() - s.from()));
+      List<Value> of = new ArrayList<>();
+      for (Columns s : columns) {
+        Range range = s.range;
+        of.add(rights.get(s.output).load(tl, l, d, range.from(), range.to() - range.from()));
       }
-      return new Operands(tl, lefts, rights);
+      return new Operands(tl, lefts, of);
     }
 
-    /** Stores a sum, and leaves its room to the next ones. */
-    private void store(Slice place, Value sum) {
-      Value rounded = sum.cast(c.dtype());
-      tl.store(place, rounded);
-      tl.release(rounded);
+    /** Stores a sum, whose room it leaves to the next ones if it is not what is stored. */
+    private Value rounded(Range r, Columns s, Value sum) {
+      Value rounded = sum.cast(outputs.get(s.output).c.dtype());
+      tl.store(place(r, s), rounded);
       if (rounded != sum) {
         tl.release(sum);
       }
+      return rounded;
     }
 
-    private Value start(Shard to, Range r, Range s) {
+    private Value start(Range r, Columns s) {
       DType kept = a.tensor().dtype().accumulator();
-      return add
-          ? tl.load(place(to, r, s)).cast(kept)
-          : tl.zeros(Shape.of(r.to() - r.from(), s.to() - s.from()), kept);
+      if (!add) {
+        return tl.zeros(Shape.of(r.to() - r.from(), s.range.to() - s.range.from()), kept);
+      }
+      try (Scope one = tl.scope()) {
+        return one.keep(tl.load(place(r, s)).cast(kept));
+      }
     }
 
-    private static Slice place(Shard to, Range r, Range s) {
-      return to.block(r.from(), r.to() - r.from(), s.from(), s.to() - s.from());
+    private Slice place(Range r, Columns s) {
+      return Product.this.place(tl, outputs.get(s.output).c, r, s.range);
     }
 
     private void step(List<@Nullable Value> sums, int l, int d) {
@@ -327,6 +435,58 @@ final class Product implements Dependent {
       return whole.isPresent()
           ? tl.dotInPlace(sum, left, right, whole.get())
           : tl.dotInPlace(sum, left, right);
+    }
+  }
+
+  private Slice place(Tl tl, Tensor of, Range r, Range s) {
+    Shard all = tl.whole(of).as(a.height(), b.width());
+    return all.block(r.from(), r.to() - r.from(), s.from(), s.to() - s.from());
+  }
+
+  /** The ending of the tiles at one place, one of each product. */
+  private final class End {
+    private final Tl tl;
+    private final List<Value> tiles;
+    private final Range rows;
+    private final Range columns;
+    private final List<Value> made = new ArrayList<>();
+
+    End(Tl tl, List<Value> tiles, Range rows, Range columns) {
+      this.tl = tl;
+      this.tiles = tiles;
+      this.rows = rows;
+      this.columns = columns;
+    }
+
+    /** What is to be done, one after the other. */
+    List<Runnable> parts() {
+      List<Runnable> parts = new ArrayList<>(List.of(this::make));
+      for (int i = 0; i < ahead.size(); i++) {
+        int result = i;
+        for (int j = 0; j < ahead.get(i).copies().tensors().size(); j++) {
+          int copy = j;
+          parts.add(() -> store(result, copy));
+        }
+      }
+      parts.add(() -> made.forEach(tl::release));
+      return parts;
+    }
+
+    private void make() {
+      Ending of = ending.orElseThrow();
+      try (Scope one = tl.scope()) {
+        for (Value value : of.formula().apply(tiles)) {
+          made.add(one.keep(value));
+        }
+      }
+      for (int i = 0; i < made.size(); i++) {
+        tl.store(place(tl, of.results().get(i), rows, columns), made.get(i));
+      }
+      tiles.forEach(tl::release);
+    }
+
+    private void store(int result, int copy) {
+      ahead.get(result).store(tl, copy, rows.from(), columns.from(), made.get(result));
     }
   }
 }

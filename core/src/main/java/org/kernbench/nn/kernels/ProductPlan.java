@@ -10,18 +10,24 @@ import org.kernbench.tensor.DType;
  * 0237).
  *
  * @param grid the tiles, divided over the PEs
- * @param side tiles along each side that a PE makes at once, at most
+ * @param down rows of tiles that a PE makes at once, at most
+ * @param across columns of tiles that it makes at once, of each output, at most
  * @param step of k, for which a PE has operands at once
  * @param lastBytes of operands that it has at once for the end of a product, at most
  */
-record ProductPlan(TileGrid grid, int side, int step, long lastBytes) {
+record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes) {
   private static final int MOST_SIDE = 2;
 
   /** Steps over k are no deeper, so that other loads get their turn. */
   private static final int DEEPEST = 512;
 
-  /** What a plan is for: {@code [m, k]} times {@code [k, n]}. */
-  record Sizes(int m, int n, int k, DType in) {}
+  /**
+   * What a plan is for: {@code [m, k]} times {@code [k, n]}.
+   *
+   * @param outputs products of this shape that are made at once
+   * @param results of their {@link Ending}
+   */
+  record Sizes(int m, int n, int k, DType in, int outputs, int results) {}
 
   /** Divides tiles of some size over PEs. */
   @FunctionalInterface
@@ -76,17 +82,23 @@ record ProductPlan(TileGrid grid, int side, int step, long lastBytes) {
   /** A plan whose {@link #lastBytes} are negative if it does not fit: by as many bytes. */
   private static ProductPlan of(TileGrid grid, int side, Sizes s, int blockBytes, long room) {
     TileGrid.Rectangle most = grid.tilesOf(0, 0); // the first place has most
+    int acrossMost = Math.max(1, side / s.outputs);
     int down = Math.clamp(most.rows().to() - most.rows().from(), 1, side);
-    int across = Math.clamp(most.columns().to() - most.columns().from(), 1, side);
+    int across = Math.clamp(most.columns().to() - most.columns().from(), 1, acrossMost);
     long height = Math.min(grid.tileM(), s.m);
     long width = Math.min(grid.tileN(), s.n);
     int wider = Math.max(grid.tileM(), grid.tileN());
     int step = Math.max(1, Math.min(DEEPEST, blockBytes / (wider * s.in.sizeBytes())));
     long tile = height * width;
-    long sums = tile * down * across * s.in.accumulator().sizeBytes();
+    long tiles = (long) down * across * s.outputs;
+    long sums = tile * tiles * s.in.accumulator().sizeBytes();
     long rounded = s.in == s.in.accumulator() ? 0 : tile * s.in.sizeBytes();
-    long one = (down * height + across * width) * Math.min(step, s.k) * s.in.sizeBytes();
-    long rest = room - sums - rounded;
-    return new ProductPlan(grid, side, step, rest < one ? rest - one : Math.min(room / 2, rest));
+    // rounded tiles that wait for their ending, what is made of them and what on the way to it
+    long ends = s.results == 0 ? 0 : tile * s.in.sizeBytes() * (tiles + 4L * s.results);
+    long one =
+        (down * height + across * s.outputs * width) * Math.min(step, s.k) * s.in.sizeBytes();
+    long rest = room - sums - rounded - ends;
+    return new ProductPlan(
+        grid, side, acrossMost, step, rest < one ? rest - one : Math.min(room / 2, rest));
   }
 }

@@ -2,6 +2,7 @@ package org.kernbench.nn.kernels;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.kernels.Compute.RowArg;
@@ -10,6 +11,7 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
+import org.kernbench.tl.Shard;
 import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
@@ -29,6 +31,9 @@ final class RowKernel implements Dependent {
   private static final int LEAST_ROWS = 16;
 
   private static final int MOST_BLOCKS = 256;
+
+  /** Values that are added up at once take as much room as so many others. */
+  private static final int SUM_BLOCKS = 4;
 
   private final Compute compute;
   private final String name;
@@ -99,7 +104,7 @@ final class RowKernel implements Dependent {
           read,
           (tl, from, to) -> {
             try (Share share = new Share(tl, out)) {
-              share.block(0, 0, rows);
+              share.block(rows);
             }
           });
       return;
@@ -183,31 +188,75 @@ final class RowKernel implements Dependent {
     return IntStream.range(0, places).<List<Integer>>mapToObj(i -> new ArrayList<>()).toList();
   }
 
+  /**
+   * Who adds up the sums of blocks: some columns each at every {@code step}-th place. A block's
+   * sums go to as many memories, and what each gets is read there at once: about the root of the
+   * places, for a store takes as long as some memories and a load as some bytes (ADR 0281).
+   */
+  private record Adders(int step, int count, int width) {
+    static Adders of(int places, int columns) {
+      int step = Math.max(1, (int) Math.sqrt(places));
+      int width = Math.ceilDiv(columns, Math.ceilDiv(places, step));
+      return new Adders(step, Math.ceilDiv(columns, width), width);
+    }
+  }
+
+  private Adders adders(int columns) {
+    return Adders.of(compute.places(), columns);
+  }
+
+  /** Room for the sums of blocks, {@code [places, blocks, width]}, of which adders use theirs. */
   private Tensor partial(RowArg of, int blocks) {
-    Shape shape = Shape.of(blocks, of.columns());
+    Adders by = adders(of.columns());
+    Shape shape = Shape.of(compute.places(), blocks * by.width);
     return Compute.spread(compute.torch(), name + "-part", shape, working);
   }
 
-  /** Adds the rows of a matrix in their order; each PE has some of the columns. */
+  /** Stores the sums of one block, {@code [1, columns]}, to those who add them up. */
+  private void storePart(Tl tl, Tensor parts, int block, Value sums) {
+    int columns = sums.shape().dim(1);
+    Adders by = adders(columns);
+    int each = parts.shape().dim(1);
+    for (int i = 0; i < by.count; i++) {
+      int first = i * by.width;
+      int count = Math.min(by.width, columns - first);
+      tl.store(
+          tl.whole(parts).range(i * by.step * each + block * by.width, count),
+          sums.range(first, count));
+    }
+  }
+
+  /** Adds the sums of blocks in their order. */
   private void addUp(Tensor parts, RowArg to, int blocks) {
-    int columns = to.columns();
-    int most = Math.max(1, compute.blockBytes() / (blocks * working.sizeBytes()));
-    compute.cut(
+    Adders by = adders(to.columns());
+    compute.deal(
         name + "-sum",
-        columns,
+        (by.count - 1) * by.step + 1,
         List.of(to.tensor()),
         List.of(parts),
-        (tl, from, behind) -> {
-          for (int column = from; column < behind; column += most) {
-            int width = Math.min(most, behind - column);
-            try (Scope one = tl.scope()) {
-              Value all =
-                  tl.load(tl.whole(parts).as(blocks, columns).block(0, blocks, column, width));
-              tl.store(
-                  tl.whole(to.tensor()).range(column, width), all.sum(0).cast(to.tensor().dtype()));
-            }
+        (tl, place, places) -> {
+          if (place % by.step == 0) {
+            addUp(tl, parts, to, blocks, place, place / by.step * by.width);
           }
         });
+  }
+
+  /** As many blocks at once as there is room for; the sum so far goes before the next. */
+  private void addUp(Tl tl, Tensor parts, RowArg to, int blocks, int place, int first) {
+    int width = adders(to.columns()).width;
+    int count = Math.min(width, to.columns() - first);
+    int most = Math.max(1, SUM_BLOCKS * compute.blockBytes() / (width * working.sizeBytes()));
+    Shard own = tl.whole(parts).as(compute.places() * blocks, width);
+    try (Scope all = tl.scope()) {
+      Value sum = null;
+      for (int b = 0; b < blocks; b += most) {
+        Value next = tl.load(own.block(place * blocks + b, Math.min(most, blocks - b), 0, count));
+        sum = (sum == null ? next : tl.concat(0, sum, next)).sum(0).reshape(1, count);
+      }
+      tl.store(
+          tl.whole(to.tensor()).range(first, count),
+          Objects.requireNonNull(sum).reshape(count).cast(to.tensor().dtype()));
+    }
   }
 
   /** What one PE does. */
@@ -237,25 +286,42 @@ final class RowKernel implements Dependent {
       steps(from, to, sums);
     }
 
-    /** Rows of one sum block, whose sums are row {@code index} of what is stored. */
-    void block(int index, int from, int to) {
-      try (Scope all = tl.scope()) {
-        @Nullable Value[] sums = new Value[results.size()];
-        for (int i = 0; i < sums.length; i++) {
-          if (!results.get(i).rowwise()) {
-            sums[i] = tl.zeros(Shape.of(1, results.get(i).columns()), working);
-          }
-        }
-        steps(from, to, sums);
+    /** All rows, whose sums are the results. */
+    void block(int all) {
+      try (Scope inner = tl.scope()) {
+        @Nullable Value[] sums = summed(0, all);
         for (int i = 0; i < sums.length; i++) {
           Value sum = sums[i];
           if (sum != null) {
             RowArg a = results.get(i);
-            int height = Math.toIntExact(a.tensor().shape().elements() / a.columns());
-            tl.store(row(a, height, index), narrow(sum, a));
+            tl.store(row(a, 1, 0), narrow(sum, a));
           }
         }
       }
+    }
+
+    /** Rows of one sum block, whose sums are a part of the results. */
+    void block(int index, int from, int to) {
+      try (Scope inner = tl.scope()) {
+        @Nullable Value[] sums = summed(from, to);
+        for (int i = 0; i < sums.length; i++) {
+          Value sum = sums[i];
+          if (sum != null) {
+            storePart(tl, results.get(i).tensor(), index, sum);
+          }
+        }
+      }
+    }
+
+    private @Nullable Value[] summed(int from, int to) {
+      @Nullable Value[] sums = new Value[results.size()];
+      for (int i = 0; i < sums.length; i++) {
+        if (!results.get(i).rowwise()) {
+          sums[i] = tl.zeros(Shape.of(1, results.get(i).columns()), working);
+        }
+      }
+      steps(from, to, sums);
+      return sums;
     }
 
     private void steps(int from, int to, @Nullable Value[] sums) {

@@ -80,14 +80,14 @@ record TileGrid(int m, int n, int tileM, int tileN, Places outer, Places inner) 
   }
 
   /** Cuts a rectangle into such of at most so many tiles along each axis, row by row. */
-  static List<Rectangle> blocks(Rectangle of, int most) {
+  static List<Rectangle> blocks(Rectangle of, int down, int across) {
     List<Rectangle> blocks = new ArrayList<>();
-    for (int i = of.rows.from; i < of.rows.to; i += most) {
-      for (int j = of.columns.from; j < of.columns.to; j += most) {
+    for (int i = of.rows.from; i < of.rows.to; i += down) {
+      for (int j = of.columns.from; j < of.columns.to; j += across) {
         blocks.add(
             new Rectangle(
-                new Range(i, Math.min(of.rows.to, i + most)),
-                new Range(j, Math.min(of.columns.to, j + most))));
+                new Range(i, Math.min(of.rows.to, i + down)),
+                new Range(j, Math.min(of.columns.to, j + across))));
       }
     }
     return blocks;

@@ -1,6 +1,9 @@
 package org.kernbench.nn.layers;
 
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.autograd.Exchange;
@@ -229,16 +232,26 @@ public final class ColumnParallelLinear implements Module {
    * gathered again for the gradients of the weights.
    *
    * @param name of the region
+   * @param gated whether all have one shape, and the last output is the gate of a SwiGLU with the
+   *     first
    */
   static List<Variable> together(
       Graph graph,
       String name,
       Variable x,
       ParallelLayout layout,
-      List<ColumnParallelLinear> layers) {
+      List<ColumnParallelLinear> layers,
+      boolean gated) {
     Variable in;
     try (Graph.Section section = graph.section(name)) {
       in = enter(graph, x, layout.tp(), layout.sequenceParallel());
+      Map<Shape, List<Parameter>> alike = new LinkedHashMap<>();
+      for (ColumnParallelLinear layer : layers) {
+        alike.computeIfAbsent(layer.weightShape, s -> new ArrayList<>()).add(layer.weight());
+      }
+      alike.values().stream()
+          .filter(weights -> weights.size() > 1)
+          .forEach(weights -> graph.linearAhead(in, weights, gated));
     }
     seeEntered(graph, name, x, in);
     List<Variable> out = layers.stream().map(layer -> layer.forward(graph, in)).toList();

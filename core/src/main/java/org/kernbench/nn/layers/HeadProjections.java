@@ -52,7 +52,7 @@ final class HeadProjections implements Projections {
   @Override
   public Projected of(Graph graph, Variable x, int[] at) {
     List<Variable> projected =
-        ColumnParallelLinear.together(graph, name, x, layout, List.of(query, key, value));
+        ColumnParallelLinear.together(graph, name, x, layout, List.of(query, key, value), false);
     Variable q = projected.get(0);
     Variable k = whole(graph, "key", projected.get(1));
     Variable v = whole(graph, "value", projected.get(2));

@@ -119,7 +119,7 @@ final class LatentProjections implements Projections {
 
   private List<Variable> region(
       Graph graph, String what, Variable x, List<ColumnParallelLinear> layers) {
-    return ColumnParallelLinear.together(graph, name + "." + what, x, layout, layers);
+    return ColumnParallelLinear.together(graph, name + "." + what, x, layout, layers, false);
   }
 
   private Variable turn(Graph graph, Variable x, int size, int[] at) {

@@ -46,7 +46,8 @@ public final class Mlp implements Module {
   /** {@code down(gelu(up x))}, or {@code down(silu(gate x) up x)}. */
   public Variable forward(Graph graph, Variable x) {
     List<ColumnParallelLinear> layers = gate == null ? List.of(up) : List.of(up, gate);
-    List<Variable> inner = ColumnParallelLinear.together(graph, name, x, layout, layers);
+    List<Variable> inner =
+        ColumnParallelLinear.together(graph, name, x, layout, layers, gate != null);
     return down.forward(graph, active(graph, inner));
   }
 

@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.nn.kernels.Compute;
+import org.kernbench.tensor.DType;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
@@ -46,30 +48,23 @@ public final class AdamW extends Optimizer {
     double decay = slot.parameter().shape().rank() > 1 ? s.decay : 0;
     List<Tensor> out = new ArrayList<>(written);
     out.addAll(slot.state());
+    DType working = Compute.working(slot.master().dtype());
     compute()
         .mapAllInto(
             "adam",
             out,
             List.of(slot.master(), slot.state().get(0), slot.state().get(1), grad),
+            List.of(s.beta1, s.beta2, 1 / Math.sqrt(correct2), s.epsilon, 1 - rate * decay),
             (tl, x) -> {
-              Value m = mean(x.get(1), x.get(3), s);
-              Value v = square(x.get(2), x.get(3), s);
-              Value mean = m.mul(1 / correct1);
-              Value root = v.mul(1 / correct2).sqrt().add(s.epsilon);
-              Value change = mean.div(root).add(x.get(0).mul(decay));
-              Value next = x.get(0).sub(change.mul(rate));
+              Value g = x.get(3).cast(working);
+              Value m = x.get(1).fma(x.get(4), g.mul(1 - s.beta1));
+              Value v = x.get(2).fma(x.get(5), g.mul(g).mul(1 - s.beta2));
+              Value root = v.sqrt().fma(x.get(6), x.get(7));
+              Value next = x.get(0).fma(x.get(8), m.mul(-rate / correct1).div(root));
               List<Value> made = new ArrayList<>(Collections.nCopies(written.size(), next));
               made.add(m);
               made.add(v);
               return made;
             });
-  }
-
-  private static Value mean(Value before, Value grad, Settings s) {
-    return before.mul(s.beta1).add(grad.mul(1 - s.beta1));
-  }
-
-  private static Value square(Value before, Value grad, Settings s) {
-    return before.mul(s.beta2).add(grad.mul(grad).mul(1 - s.beta2));
   }
 }

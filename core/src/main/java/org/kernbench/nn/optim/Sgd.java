@@ -3,6 +3,7 @@ package org.kernbench.nn.optim;
 import java.util.Collections;
 import java.util.List;
 import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 
@@ -21,6 +22,10 @@ public final class Sgd extends Optimizer {
             "sgd",
             written,
             List.of(slot.master(), grad),
-            (tl, x) -> Collections.nCopies(written.size(), x.get(0).sub(x.get(1).mul(rate))));
+            List.of(),
+            (tl, x) -> {
+              Value change = x.get(1).cast(x.get(0).dtype()).mul(rate);
+              return Collections.nCopies(written.size(), x.get(0).sub(change));
+            });
   }
 }

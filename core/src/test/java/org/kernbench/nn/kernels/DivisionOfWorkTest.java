@@ -29,7 +29,7 @@ final class DivisionOfWorkTest {
     for (int group = 0; group < down * across; group++) {
       for (int place = 0; place < grid.inner().count(); place++) {
         int tiles = 0;
-        for (TileGrid.Rectangle r : TileGrid.blocks(grid.tilesOf(group, place), 2)) {
+        for (TileGrid.Rectangle r : TileGrid.blocks(grid.tilesOf(group, place), 2, 2)) {
           assertThat(r.rows().to() - r.rows().from()).isLessThanOrEqualTo(2);
           for (int i = r.rows().from() * 128; i < Math.min(m, r.rows().to() * 128); i++) {
             for (int j = r.columns().from() * 64; j < Math.min(n, r.columns().to() * 64); j++) {

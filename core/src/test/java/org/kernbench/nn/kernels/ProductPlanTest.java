@@ -86,12 +86,18 @@ final class ProductPlanTest {
       ProductPlan plan =
           ProductPlan.of(
               new Compute(torch, t -> t),
-              new ProductPlan.Sizes(2048, 4096, 4096, DType.BF16),
+              new ProductPlan.Sizes(2048, 4096, 4096, DType.BF16, 1, 0),
               128,
               128,
               (m, n) -> TileGrid.of(2048, 4096, m, n, 1));
-      assertThat(List.of(plan.grid().tileM(), plan.grid().tileN(), plan.side(), plan.step()))
-          .containsExactly(128, 128, 2, 128);
+      assertThat(
+              List.of(
+                  plan.grid().tileM(),
+                  plan.grid().tileN(),
+                  plan.down(),
+                  plan.across(),
+                  plan.step()))
+          .containsExactly(128, 128, 2, 2, 128);
       assertThat(plan.lastBytes()).isEqualTo(512 << 10);
     }
   }

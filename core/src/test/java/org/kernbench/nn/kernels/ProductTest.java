@@ -2,7 +2,9 @@ package org.kernbench.nn.kernels;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -39,6 +41,17 @@ final class ProductTest {
     assertThat(whole).isEqualTo(product.on(Spread.CUBE, Mode.VALUES, false));
     assertThat(whole).isEqualTo(product.on(Spread.ALL, Mode.VALUES, true));
     product.check(whole);
+  }
+
+  /**
+   * Two products in one launch, what is made of them tile by tile, and a product of that, which
+   * finds its copies there: the bits of one PE that does one after the other.
+   */
+  @ParameterizedTest
+  @CsvSource({"f32, FULL", "bf16, FULL", "bf16, VALUES"})
+  void matmuls_withAnEnding_bitsOfOneAfterTheOther(String dtype, Mode mode) {
+    Together products = new Together(DType.parse(dtype), 300, 395, 203);
+    assertThat(products.atOnce(mode)).isEqualTo(products.oneByOne());
   }
 
   /** Copies of operands are kept for the next product, but not beyond a change of the operand. */
@@ -194,6 +207,62 @@ final class ProductTest {
               .isCloseTo(sum, org.assertj.core.data.Offset.offset(size * 1e-5));
         }
       }
+    }
+  }
+
+  /**
+   * {@code up = x u}, {@code gate = x g}, {@code active = silu(gate) up}, {@code next = active w}.
+   */
+  private record Together(DType dtype, int m, int n, int k) {
+    List<List<Double>> atOnce(Mode mode) {
+      try (Torch torch = open(mode, Spread.ALL)) {
+        Compute compute = new Compute(torch, t -> t);
+        Matrix x = matrix(torch, "x", m, k);
+        List<Matrix> weights = List.of(matrix(torch, "u", k, n), matrix(torch, "g", k, n));
+        Tensor active = compute.empty("active", Shape.of(m, n), dtype);
+        Ending ending =
+            new Ending(List.of(active), of -> List.of(of.getLast().silu().mul(of.getFirst())));
+        assertThat(compute.sharesOperands(x, weights.getFirst())).isTrue();
+        List<Tensor> made =
+            compute.matmuls(
+                List.of("up", "gate"), x, weights, Shape.of(m, n), dtype, Optional.of(ending));
+        Tensor next = next(torch, compute, active);
+        assertThat(compute.work()).containsKey("up").doesNotContainKeys("gate", "next-left");
+        return values(List.of(made.get(0), made.get(1), active, next));
+      }
+    }
+
+    List<List<Double>> oneByOne() {
+      try (Torch torch = open(Mode.VALUES, Spread.LEAD)) {
+        Compute compute = new Compute(torch, t -> t);
+        Matrix x = matrix(torch, "x", m, k);
+        Tensor up = compute.matmul("up", x, matrix(torch, "u", k, n), dtype);
+        Tensor gate = compute.matmul("gate", x, matrix(torch, "g", k, n), dtype);
+        Shape shape = Shape.of(m, n);
+        Tensor silu = compute.map("silu", shape, dtype, List.of(gate), v -> v.get(0).silu());
+        Tensor active =
+            compute.map("mul", shape, dtype, List.of(silu, up), v -> v.get(0).mul(v.get(1)));
+        return values(List.of(up, gate, active, next(torch, compute, active)));
+      }
+    }
+
+    private Tensor next(Torch torch, Compute compute, Tensor active) {
+      return compute.matmul("next", Matrix.of(active, m, n), matrix(torch, "w", n, m), dtype);
+    }
+
+    private static List<List<Double>> values(List<Tensor> of) {
+      return of.stream().map(t -> Arrays.stream(t.toDoubles()).boxed().toList()).toList();
+    }
+
+    private static Torch open(Mode mode, Spread spread) {
+      TorchOptions options = TorchOptions.DEFAULT.withMode(mode).withSpread(spread);
+      return Torch.open(Machines.load("tiny", List.of()), options);
+    }
+
+    private Matrix matrix(Torch torch, String name, int rows, int columns) {
+      double[] values = new Random(name.hashCode()).doubles((long) rows * columns, -1, 1).toArray();
+      Tensor tensor = Compute.spread(torch, name, Shape.of(rows, columns), dtype);
+      return Matrix.of(tensor.copyInPlace(values), rows, columns);
     }
   }
 }
