@@ -152,8 +152,7 @@ final class Injection {
   }
 
   /** Why a mistake changes nothing in training two modules; empty if it does. */
-  static String invisible(
-      TwoModuleConfig model, TwoModuleLayout layout, Fault fault, Drops drops) {
+  static String invisible(TwoModuleConfig model, TwoModuleLayout layout, Fault fault, Drops drops) {
     RankGrid language = layout.language();
     RankGrid encoder = layout.encoder();
     boolean cp = language.size(Dim.CP) > 1;

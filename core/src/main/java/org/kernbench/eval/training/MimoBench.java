@@ -260,8 +260,7 @@ public final class MimoBench implements Bench {
             .withData(
                 TrainingParams.inGradType(
                     context, DataParallel.DEFAULT.withDistributedOptimizer(divided))),
-        Microbatches.random(
-            model, samples, tokens, microbatches, Microbatches.Masks.UNEVEN, 1));
+        Microbatches.random(model, samples, tokens, microbatches, Microbatches.Masks.UNEVEN, 1));
   }
 
   private static TwoModuleLayout layout(BenchContext context) {

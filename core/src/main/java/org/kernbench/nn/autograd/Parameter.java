@@ -82,11 +82,7 @@ public final class Parameter extends Variable {
   }
 
   private Parameter(
-      String name,
-      Tensor value,
-      Sharding sharding,
-      @Nullable Parameter whole,
-      boolean isBuffer) {
+      String name, Tensor value, Sharding sharding, @Nullable Parameter whole, boolean isBuffer) {
     super(value, value.shape(), true);
     this.name = name;
     this.sharding = sharding;

@@ -14,8 +14,8 @@ import org.kernbench.torch.Torch;
  * Keeps experts equally busy without a loss (DeepSeek-V3): a bias for each expert is added to
  * scores where experts are chosen, and nowhere else. After a step it grows by the speed for experts
  * that fewer tokens chose than the mean, and shrinks by it for those that more chose: {@code b_e +=
- * speed sign(mean - load_e)}. Loads count the tokens of all ranks and microbatches of the step, also
- * those that find no room, so all ranks come to the same bias in every layout.
+ * speed sign(mean - load_e)}. Loads count the tokens of all ranks and microbatches of the step,
+ * also those that find no room, so all ranks come to the same bias in every layout.
  *
  * <p>Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", 2024, 2.1.2.
  */

@@ -84,8 +84,7 @@ public final class Init {
    * keep parameters.
    */
   public Parameter buffer(String name, int elements, double value) {
-    Init precise =
-        new Init(torch, Compute.working(dtype), seed, deviation, spread, rounded);
+    Init precise = new Init(torch, Compute.working(dtype), seed, deviation, spread, rounded);
     Parameter made = precise.constant(name, elements, value, Sharding.REPLICATED);
     return Parameter.buffer(made.name(), made.value());
   }

@@ -99,23 +99,45 @@ public final class TwoModuleTraining implements AutoCloseable {
     /** AdamW at 1e-4, gradients shrunk to norm 1, first values of deviation 0.02, no mistake. */
     public static Settings of(DType dtype) {
       return new Settings(
-          dtype, dtype, 7, 0.02, false, Method.ADAMW, 1e-4, 1, DataParallel.DEFAULT, Fault.NONE, Dropout.NONE);
+          dtype,
+          dtype,
+          7,
+          0.02,
+          false,
+          Method.ADAMW,
+          1e-4,
+          1,
+          DataParallel.DEFAULT,
+          Fault.NONE,
+          Dropout.NONE);
     }
 
     /** A copy with other first values. */
     public Settings withInit(long otherSeed, double otherDeviation) {
       return new Settings(
-          dtype, first, otherSeed, otherDeviation, frozen, method, rate, most, data, fault, dropout);
+          dtype,
+          first,
+          otherSeed,
+          otherDeviation,
+          frozen,
+          method,
+          rate,
+          most,
+          data,
+          fault,
+          dropout);
     }
 
     /** A copy in another type, from the same first values. */
     public Settings in(DType other) {
-      return new Settings(other, first, seed, deviation, frozen, method, rate, most, data, fault, dropout);
+      return new Settings(
+          other, first, seed, deviation, frozen, method, rate, most, data, fault, dropout);
     }
 
     /** A copy whose encoder stays as it is, or does not. */
     public Settings withFrozen(boolean freeze) {
-      return new Settings(dtype, first, seed, deviation, freeze, method, rate, most, data, fault, dropout);
+      return new Settings(
+          dtype, first, seed, deviation, freeze, method, rate, most, data, fault, dropout);
     }
 
     /** A copy with another optimizer. */
@@ -126,12 +148,14 @@ public final class TwoModuleTraining implements AutoCloseable {
 
     /** A copy that sums gradients otherwise. */
     public Settings withData(DataParallel.Options other) {
-      return new Settings(dtype, first, seed, deviation, frozen, method, rate, most, other, fault, dropout);
+      return new Settings(
+          dtype, first, seed, deviation, frozen, method, rate, most, other, fault, dropout);
     }
 
     /** A copy with a mistake. */
     public Settings withFault(Fault other) {
-      return new Settings(dtype, first, seed, deviation, frozen, method, rate, most, data, other, dropout);
+      return new Settings(
+          dtype, first, seed, deviation, frozen, method, rate, most, data, other, dropout);
     }
 
     /** A copy that sets some values to zero while it trains. */

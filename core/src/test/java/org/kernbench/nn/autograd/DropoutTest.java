@@ -143,7 +143,9 @@ class DropoutTest {
                 List.of(x),
                 shape))
         .containsExactly(expected, within(0.0));
-    assertThat(GradCheck.run((g, v) -> Dropping.embedding(g, v.get(0), "embedding", rows), List.of(x), shape))
+    assertThat(
+            GradCheck.run(
+                (g, v) -> Dropping.embedding(g, v.get(0), "embedding", rows), List.of(x), shape))
         .containsExactly(x);
     double[] twice = Arrays.stream(x).map(v -> v + v).toArray();
     assertThat(

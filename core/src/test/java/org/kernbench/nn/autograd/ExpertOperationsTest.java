@@ -72,7 +72,8 @@ class ExpertOperationsTest {
           Graph graph = Graph.of(torch);
           Tensor in = torch.from(logits, Shape.of(2, 4), DType.F64, "logits")) {
         Variable x = graph.input(in);
-        Variable w = gating.weights(graph, x, new int[][] {{0}, {1}}, Optional.of(() -> more), () -> {});
+        Variable w =
+            gating.weights(graph, x, new int[][] {{0}, {1}}, Optional.of(() -> more), () -> {});
         graph.backward(graph.weightedSum(w, new double[] {0, 0}));
         grad = x.grad().orElseThrow().toDoubles();
       }

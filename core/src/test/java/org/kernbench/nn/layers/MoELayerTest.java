@@ -70,9 +70,7 @@ class MoELayerTest {
       if (learns) {
         graph.backward(y, x);
       }
-      return w.torch().simulator().mode() == Mode.TIME
-          ? new double[0]
-          : y.value().toDoubles();
+      return w.torch().simulator().mode() == Mode.TIME ? new double[0] : y.value().toDoubles();
     }
   }
 
@@ -193,8 +191,7 @@ class MoELayerTest {
         Mode.VALUES,
         w -> {
           ParallelLayout layout =
-              ParallelLayout.create(
-                  w.distributed(), 1, 1, 2, false, new ExpertGroups.Sizes(2, 1));
+              ParallelLayout.create(w.distributed(), 1, 1, 2, false, new ExpertGroups.Sizes(2, 1));
           MoELayer layer = new MoELayer("experts", 0, HIDDEN, config, layout, init(w));
           for (int microbatch = 0; microbatch < 2; microbatch++) {
             pass(w, layer, (layout.dp().rank() * 2 + microbatch) * BATCH, 2 * BATCH, true);
@@ -232,8 +229,7 @@ class MoELayerTest {
         Mode.VALUES,
         w -> {
           ParallelLayout layout =
-              ParallelLayout.create(
-                  w.distributed(), 1, 1, 1, false, new ExpertGroups.Sizes(1, 1));
+              ParallelLayout.create(w.distributed(), 1, 1, 1, false, new ExpertGroups.Sizes(1, 1));
           MoELayer layer = new MoELayer("experts", 0, HIDDEN, config, layout, init(w));
           for (int step = 0; step < most.length; step++) {
             pass(w, layer, 0, BATCH, true);

@@ -34,8 +34,7 @@ final class TwoModuleDropoutTest {
 
   private static LayoutVerdict check(String encoder, String language, boolean sp, Fault fault) {
     TwoModuleLayout layout = TwoModules.layout(encoder, language, sp);
-    return TwoModules.check(
-        layout, TwoModules.SMALL, DROPPING.withFault(fault), data(4, 2), 3);
+    return TwoModules.check(layout, TwoModules.SMALL, DROPPING.withFault(fault), data(4, 2), 3);
   }
 
   /** Three steps of two microbatches. */
@@ -129,8 +128,7 @@ final class TwoModuleDropoutTest {
           losses.add(t.train(data).orElseThrow());
           losses.add(t.evaluate(data).sum().orElseThrow());
         });
-    onOneRank(
-        still.withDropout(Dropout.NONE), t -> losses.add(t.train(data).orElseThrow()));
+    onOneRank(still.withDropout(Dropout.NONE), t -> losses.add(t.train(data).orElseThrow()));
     assertThat(losses.get(0)).isNotEqualTo(losses.get(1));
     assertThat(losses.get(2)).isEqualTo(losses.get(3)).isNotEqualTo(losses.get(0));
   }
