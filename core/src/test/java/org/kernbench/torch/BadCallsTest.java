@@ -108,7 +108,7 @@ final class BadCallsTest {
           group(w).allReduce(far);
         });
     call(
-        "setDevice: got 3; expected 0 to 2, the sips of machine ring",
+        "setDevice: got 3; expected 0 to 2, the packages of machine ring",
         w -> w.torch().ahbm().setDevice(3));
     call("setDevice: got -1; expected 0 to 2", w -> w.torch().ahbm().setDevice(-1));
     call(
@@ -119,8 +119,18 @@ final class BadCallsTest {
           }
         });
     call(
-        "tensor s is a scalar, which has no rows to divide",
+        """
+        input s has shape [], output t4 has [4, 3]; expected shapes that differ in the first axis \
+        only\
+        """,
         w -> group(w).allGather(rows(w, 4), w.torch().zeros(Shape.of(), DType.F32, "s")));
+    call(
+        "tensor s is a scalar, which has no rows to divide",
+        w ->
+            group(w)
+                .allGather(
+                    w.torch().zeros(Shape.of(), DType.F32, "o"),
+                    w.torch().zeros(Shape.of(), DType.F32, "s")));
   }
 
   static List<String> calls() {

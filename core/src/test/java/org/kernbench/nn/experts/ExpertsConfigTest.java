@@ -30,7 +30,8 @@ final class ExpertsConfigTest {
           new Routing.Even(),
           new Groups(4, 2),
           1,
-          3);
+          3,
+          0.5);
 
   private static void isRefused(ThrowingCallable call, String message) {
     assertThatThrownBy(call).isInstanceOf(LayoutException.class).hasMessageContaining(message);
@@ -64,6 +65,9 @@ final class ExpertsConfigTest {
     isRefused(() -> EIGHT.withLimits(0, -0.001), "auxiliary 0.0, capacity -0.001");
     isRefused(() -> EIGHT.withLimits(Double.NaN, 0), "auxiliary NaN");
     isRefused(() -> EIGHT.withLimits(0, Double.NaN), "capacity NaN");
+
+    isRefused(() -> EIGHT.withBalance(-0.001), "balance -0.001");
+    isRefused(() -> EIGHT.withBalance(Double.NaN), "balance NaN");
 
     assertThat(new Routing.Drawn(1, 0).skew()).isZero();
     assertThat(new Routing.Drawn(1, 16).skew()).isEqualTo(16);
@@ -100,6 +104,7 @@ final class ExpertsConfigTest {
     assertThat(changed(EIGHT, dense)).containsExactly("shared", "dense");
     assertThat(dense.shared()).isEqualTo(5);
     assertThat(dense.dense()).isEqualTo(6);
+    assertThat(changed(EIGHT, EIGHT.withBalance(0.25))).containsExactly("balance");
   }
 
   /** Groups stay where they still divide the experts and leave room for the choices. */
