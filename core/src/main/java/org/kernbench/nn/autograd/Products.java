@@ -46,8 +46,12 @@ final class Products {
     return compute.matmul(graph.name("matmul"), matrix(x), matrix(w).transpose(), x.dtype());
   }
 
+  private static boolean fits(Variable x, Variable w) {
+    return w.shape().rank() == 2 && w.dim(1) == x.columns() && w.dtype() == x.dtype();
+  }
+
   private void check(Variable x, Variable w) {
-    if (w.shape().rank() != 2 || w.dim(1) != x.columns() || w.dtype() != x.dtype()) {
+    if (!fits(x, w)) {
       throw graph.wrong(
           """
           linear of %s with weight %s: expected [..., in] and [out, in] of one type\
@@ -58,7 +62,9 @@ final class Products {
 
   /** As {@link Graph#linearAhead} says. */
   void ahead(Variable x, List<? extends Variable> ws, boolean gated) {
-    ws.forEach(w -> check(x, w));
+    if (!ws.stream().allMatch(w -> fits(x, w))) {
+      return; // each layer says what is wrong with its own
+    }
     Matrix left = matrix(x);
     if (!compute.sharesOperands(left, matrix(ws.getFirst()).transpose())) {
       return;

@@ -96,7 +96,9 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
     // rounded tiles that wait for their ending, what is made of them and what on the way to it
     long ends = s.results == 0 ? 0 : tile * s.in.sizeBytes() * (tiles + 4L * s.results);
     long one =
-        (down * height + across * s.outputs * width) * Math.min(step, s.k) * s.in.sizeBytes();
+        (down * height + (long) across * s.outputs * width)
+            * Math.min(step, s.k)
+            * s.in.sizeBytes();
     long rest = room - sums - rounded - ends;
     return new ProductPlan(
         grid, side, acrossMost, step, rest < one ? rest - one : Math.min(room / 2, rest));

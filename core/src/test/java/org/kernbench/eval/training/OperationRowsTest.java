@@ -47,10 +47,9 @@ final class OperationRowsTest {
       assertThat(((BigDecimal) rows.get("add").get("bound_ns")).doubleValue())
           .isBetween(3613.0, 3615.0);
       assertThat(rows.get("add").get("bound_kind")).isEqualTo("memory");
-      // 16 blocks of 8,192: three casts of 10 cycles and one for 64 in f32, at 2 GHz, and a sum of
-      // two operands and a result of 32 KiB through 1,024 GB/s
-      assertThat(rows.get("add").get("engines_ns"))
-          .isEqualTo(new BigDecimal(16 * (3 * (10 + 8192 / 64) / 2 + 3 * 32) + ".000"));
+      // 16 blocks of 8,192: a sum of two operands and a result of 16 KiB through 1,024 GB/s, which
+      // takes longer than 10 cycles and one for 128 in bf16, at 2 GHz
+      assertThat(rows.get("add").get("engines_ns")).isEqualTo(new BigDecimal(16 * 3 * 16 + ".000"));
       // the products, and what rounds 2 x 4 tiles of 128 x 128 sums
       double rounding = 2 * 4 * (10 + 128 * 128 / 64) / 2.0;
       assertThat(((BigDecimal) rows.get("matmul").get("engines_ns")).doubleValue())
