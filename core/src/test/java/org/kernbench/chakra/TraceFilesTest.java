@@ -492,23 +492,18 @@ class TraceFilesTest {
   void graph_messages_atTheirLimits() {
     Map<String, List<Integer>> none = Map.of();
     assertThat(
-            graph(
-                    none,
-                    List.of(List.of(message(true, 0, 1, 8)), List.of(message(false, 0, 1, 8))))
+            graph(none, List.of(List.of(message(true, 0, 1, 8)), List.of(message(false, 0, 1, 8))))
                 .inOrder(s -> 1))
         .isNotNull();
     for (int to : new int[] {-1, 0, 2}) {
-      assertThatThrownBy(
-              () -> graph(none, List.of(List.of(message(true, 0, to, 8)), List.of())))
+      assertThatThrownBy(() -> graph(none, List.of(List.of(message(true, 0, to, 8)), List.of())))
           .hasMessageContaining("the other end is rank " + to + "; expected one of 0 to 1 but 0");
     }
     assertThatThrownBy(() ->
             graph(
-                none,
-                List.of(List.of(message(true, 0, 1, 8)), List.of(message(false, 0, 1, 16)))))
+                none, List.of(List.of(message(true, 0, 1, 8)), List.of(message(false, 0, 1, 16)))))
         .hasMessageContaining("t.0: node 1 \"send\" sends 8 B, t.1: node 1 \"recv\" receives 16 B");
-    assertThatThrownBy(() ->
-            graph(none, List.of(List.of(), List.of(message(false, 0, 1, 8)))))
+    assertThatThrownBy(() -> graph(none, List.of(List.of(), List.of(message(false, 0, 1, 8)))))
         .hasMessageContaining(
             "rank 0 sends rank 1 0 messages of tag 0, which receives 1; t.1: node 1 \"recv\" waits");
   }
@@ -518,8 +513,7 @@ class TraceFilesTest {
   void graph_roots_areRanksOfTheirGroup() {
     Map<String, List<Integer>> groups = Map.of("g", List.of(1, 2), "h", List.of(0));
     for (CollectiveType op : CollectiveType.values()) {
-      boolean hasRoot =
-          List.of("BROADCAST", "REDUCE", "GATHER", "SCATTER").contains(op.name());
+      boolean hasRoot = List.of("BROADCAST", "REDUCE", "GATHER", "SCATTER").contains(op.name());
       TraceNode right = rooted(op, OptionalLong.of(2));
       TraceNode unsaid = rooted(op, OptionalLong.empty());
       List<TraceNode> nothing = List.of();

@@ -185,10 +185,11 @@ class ConfigTreeTest {
     assertThat(tree.plain())
         .isEqualTo(
             java.util.Map.of(
-                "a", "1",
+                "a",
+                "1",
                 "b",
-                    java.util.Map.of(
-                        "c", java.util.List.of("x", java.util.Map.of("d", "2.50")), "e", "true")));
+                java.util.Map.of(
+                    "c", java.util.List.of("x", java.util.Map.of("d", "2.50")), "e", "true")));
     assertThat(problems.sorted()).isEmpty();
   }
 

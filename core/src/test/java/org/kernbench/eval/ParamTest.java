@@ -22,9 +22,7 @@ final class ParamTest {
   }
 
   private static void refused(Param<?> param, String text, String message) {
-    assertThatIllegalArgumentException()
-        .isThrownBy(() -> param.read(text))
-        .withMessage(message);
+    assertThatIllegalArgumentException().isThrownBy(() -> param.read(text)).withMessage(message);
   }
 
   @Test
@@ -79,8 +77,7 @@ final class ParamTest {
     assertThat(colour.read("BLUE")).isEqualTo(Colour.BLUE);
     assertThat(colour.allowed().choices()).containsExactly("deep_red", "blue");
     assertThat(colour.defaultText()).isEqualTo("blue");
-    refused(
-        colour, "bleu", "got \"bleu\"; expected one of deep_red, blue; did you mean blue?");
+    refused(colour, "bleu", "got \"bleu\"; expected one of deep_red, blue; did you mean blue?");
     Param<Colour> one = Param.choice("c", Colour.BLUE, List.of(Colour.BLUE), "which");
     refused(one, "deep_red", "got \"deep_red\"; expected one of blue");
   }

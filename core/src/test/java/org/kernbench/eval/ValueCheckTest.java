@@ -46,7 +46,6 @@ final class ValueCheckTest {
     assertThat(check.checked()).isEqualTo(7);
     assertThat(check.wrong()).isEqualTo(3);
     assertThat(check.maxAbsError()).isEqualTo(67);
-    assertThat(check.first())
-        .contains(new ValueCheck.Mismatch(3, 0, 10, 30, "", 0.25));
+    assertThat(check.first()).contains(new ValueCheck.Mismatch(3, 0, 10, 30, "", 0.25));
   }
 }

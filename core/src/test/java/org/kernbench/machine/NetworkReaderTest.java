@@ -134,7 +134,9 @@ final class NetworkReaderTest {
     assertThat(dimensions("none")).hasSize(1);
   }
 
-  /** Said beside a network, the count has to be right; said by the file below, it is passed over. */
+  /**
+   * Said beside a network, the count has to be right; said by the file below, it is passed over.
+   */
   @Test
   void count_besideANetwork_isThatOfTheNetwork() {
     String text = file(one("ring", ""));

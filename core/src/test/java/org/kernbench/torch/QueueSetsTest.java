@@ -16,7 +16,10 @@ import org.kernbench.torch.collective.CollectiveRun;
 final class QueueSetsTest {
   private static final int RANKS = 6;
 
-  /** Slots of 288 KiB each way round a ring of two, so 576 KiB: three sets fit the 2 MiB of a TCM, four do not. */
+  /**
+   * Slots of 288 KiB each way round a ring of two, so 576 KiB: three sets fit the 2 MiB of a TCM,
+   * four do not.
+   */
   private static Torch torch() {
     return Rooms.open(
         Machines.load(

@@ -105,7 +105,8 @@ final class TensorMemoryTest {
       assertThat(t.version()).isEqualTo(1);
       t.fillInPlace(0);
       assertThat(t.toBytes()).containsOnly(0);
-      assertThatThrownBy(() -> t.lendInPlace(new Loan(MemorySegment.ofArray(new byte[3]), () -> {})))
+      assertThatThrownBy(
+              () -> t.lendInPlace(new Loan(MemorySegment.ofArray(new byte[3]), () -> {})))
           .isInstanceOf(SimulationException.class);
       assertThat(t.version()).isEqualTo(2);
       t.close();
