@@ -185,12 +185,7 @@ class ConfigTreeTest {
 
     assertThat(tree.plain())
         .isEqualTo(
-            Map.of(
-                "a",
-                "1",
-                "b",
-                Map.of(
-                    "c", List.of("x", Map.of("d", "2.50")), "e", "true")));
+            Map.of("a", "1", "b", Map.of("c", List.of("x", Map.of("d", "2.50")), "e", "true")));
     assertThat(problems.sorted()).isEmpty();
   }
 
@@ -198,8 +193,7 @@ class ConfigTreeTest {
   void text_ofAsManyCharactersAsAllowed_isRead_andOneMoreIsNot() {
     String comment = "a: 1\n#" + "x".repeat((1 << 20) - 6);
     Problems problems = new Problems();
-    assertThat(ConfigTree.parse("f.yaml", comment, problems).plain())
-        .isEqualTo(Map.of("a", "1"));
+    assertThat(ConfigTree.parse("f.yaml", comment, problems).plain()).isEqualTo(Map.of("a", "1"));
     assertThat(problems.sorted()).isEmpty();
 
     ConfigTree.parse("f.yaml", comment + "x", problems);
@@ -208,7 +202,9 @@ class ConfigTreeTest {
         .isEqualTo("f.yaml:1:1: has 1048577 characters; expected at most 1048576");
   }
 
-  /** One value more than is allowed is refused, wherever it stands, and none is dropped in silence. */
+  /**
+   * One value more than is allowed is refused, wherever it stands, and none is dropped in silence.
+   */
   @Test
   void values_ofASection_areReadUpToTheLimit_andOneMoreIsAProblem() {
     for (int count : new int[] {99_990, 100_100}) {
@@ -233,8 +229,7 @@ class ConfigTreeTest {
     Map<String, Object> first = Map.of("a", List.of("z", Map.of("b", "y")));
     assertThat(overridden(tree, "a[0]=z")).isEqualTo(first);
     assertThat(overridden(tree, "a.0=z")).isEqualTo(first);
-    assertThat(overridden(tree, "a[1].b=z"))
-        .isEqualTo(Map.of("a", List.of("x", Map.of("b", "z"))));
+    assertThat(overridden(tree, "a[1].b=z")).isEqualTo(Map.of("a", List.of("x", Map.of("b", "z"))));
     for (String wrong : List.of("a[2]=z", "a[first]=z", "a.x=z")) {
       assertThat(overridden(tree, wrong)).as(wrong).isNotEqualTo(first);
     }

@@ -2,13 +2,12 @@ package org.kernbench.ccl.library;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.OptionalLong;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
-import org.kernbench.ccl.bounds.Bounds;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -18,6 +17,7 @@ import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.Schedule;
+import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;

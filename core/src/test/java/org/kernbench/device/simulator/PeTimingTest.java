@@ -84,8 +84,8 @@ final class PeTimingTest {
   }
 
   /**
-   * The stages of idle routers are no contention, four cycles and more in each; what is left is that
-   * packets wait for the next edge of a clock.
+   * The stages of idle routers are no contention, four cycles and more in each; what is left is
+   * that packets wait for the next edge of a clock.
    */
   @Test
   void transfers_throughIdleRouters_waitForTheirClockAlone() {
