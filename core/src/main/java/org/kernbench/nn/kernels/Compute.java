@@ -50,6 +50,8 @@ public final class Compute implements Dependent {
   /** Blocks that a row of a copy may be wide: an eighth of the TCM. */
   private static final int WIDEST_BLOCKS = 8;
 
+  private static final int MOST_WRITTEN = 1024;
+
   private final Torch torch;
   private final UnaryOperator<Tensor> owner;
   private final Mesh mesh;
@@ -64,6 +66,9 @@ public final class Compute implements Dependent {
   private int longLaunches;
 
   private final Map<Tensor, Integer> writtenAt = new IdentityHashMap<>();
+
+  /** Of more tensors, those that are closed are forgotten. */
+  private int mostWritten = MOST_WRITTEN;
 
   /** Is told of launches. */
   private Consumer<Launch> listener = launch -> {};
@@ -245,6 +250,10 @@ public final class Compute implements Dependent {
 
   private void writes(List<Tensor> written) {
     written.forEach(t -> writtenAt.put(t, longLaunches));
+    if (writtenAt.size() > mostWritten) {
+      writtenAt.keySet().removeIf(Tensor::isClosed); // nobody asks for them, and they keep launches
+      mostWritten = Math.max(MOST_WRITTEN, 2 * writtenAt.size());
+    }
   }
 
   /** Whether a long launch was made after what is written here was: it need not be waited for. */
