@@ -72,7 +72,7 @@ final class Noted extends Stretch {
     for (int slot = 0; slot < lookups.length; slot++) {
       lookups[slot] = outcome.lookups.get(slot).size();
     }
-    outcome.steps.add(new Started(key, memo.sim.nowPs() - startPs, starter, starterSlot, lookups));
+    outcome.starts(new Started(key, memo.sim.nowPs() - startPs, starter, starterSlot, lookups));
     outcome.severalStreams |=
         !launches.isEmpty() && launches.getFirst().stream() != launch.stream();
     launch.mark().noted = this;

@@ -413,6 +413,7 @@ final class Replay extends Stretch implements Follower {
 
   private void giveUp() {
     isOver = true;
+    translated.clear(); // a TLB for each PE, and launches may keep this for as long as tensors live
     outcome.isLeftBy(this);
     memo.fabric.giveBack(taken.stream().toArray());
     memo.replays.remove(this);
