@@ -44,7 +44,7 @@ final class LiveBlocks {
   private void grow() {
     long[] were = positions;
     long[] sizes = bytes;
-    String[] theirs = owners;
+    @Nullable String[] theirs = owners;
     positions = free(2 * were.length);
     bytes = new long[positions.length];
     owners = new String[positions.length];
