@@ -105,6 +105,7 @@ final class RandomMutants {
   private final int jobs = Integer.getInteger("mutation.jobs", 2);
   private final boolean onlyKnown = Boolean.getBoolean("mutation.known");
   private final int budgetMs = 1000 * Integer.getInteger("mutation.seconds", 60);
+  private final int followMs = 1000 * Integer.getInteger("mutation.follow", 600);
   private final JavaCompiler javac = ToolProvider.getSystemJavaCompiler();
   private final Map<String, String> sources = new TreeMap<>(); // by path within org/kernbench
   private final Map<String, List<Mutation>> byRoom = new TreeMap<>();
@@ -392,16 +393,24 @@ final class RandomMutants {
   private int cover(List<String> tests, Map<String, String> hashes, List<String> lines)
       throws Exception {
     Path log = Files.createTempFile(WORK, "cover", ".log");
-    List<String> command = new ArrayList<>(java(MARKED.toString()));
-    command.add(1, "-Dmutation.lines=" + lines.size());
-    command.addAll(List.of("mutation.TestRuns", "cover"));
+    List<Path> left = new ArrayList<>();
     for (String test : tests) {
       Path folder = REACHED.resolve(hashes.get(test));
       Files.createDirectories(folder);
-      command.add(folder.resolve(test).toString());
+      left.add(folder.resolve(test));
     }
-    Process process = start(command, log);
-    process.waitFor();
+    while (!left.isEmpty()) { // a process ends with a class that takes too long, or breaks it
+      List<String> command = new ArrayList<>(java(MARKED.toString()));
+      command.add(1, "-Dmutation.lines=" + lines.size());
+      command.addAll(List.of("mutation.TestRuns", "cover", Integer.toString(followMs)));
+      left.forEach(file -> command.add(file.toString()));
+      start(command, log).waitFor();
+      int before = left.size();
+      left.removeIf(Files::exists);
+      if (left.size() == before) {
+        left.removeFirst(); // could not be run
+      }
+    }
     return tests.size();
   }
 
@@ -717,7 +726,7 @@ final class RandomMutants {
     command.addAll(List.of("mutation.TestRuns", "hunt", list.toString(), result.toString()));
     Process process = start(command, classes.resolve("log.txt"));
     long known = tests.stream().mapToLong(Coverage.Leaf::ms).sum();
-    if (!process.waitFor(60_000 + 10 * known, TimeUnit.MILLISECONDS)) {
+    if (!process.waitFor(300_000 + 30 * known, TimeUnit.MILLISECONDS)) { // the machine may be busy
       process.destroyForcibly().waitFor();
       return "hung\t0\t" + tests.getFirst().id() + "\t";
     }

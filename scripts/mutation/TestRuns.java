@@ -3,11 +3,14 @@ package mutation;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectUniqueId;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collections;
@@ -31,19 +34,23 @@ final class TestRuns {
   private static final long SLACK_MS = 20_000;
   private static final int SLOWER = 10;
 
+  /** How much longer a test may wait than compute. */
+  private static final int WAITING = 3;
+
   private TestRuns() {}
 
   /**
-   * {@code cover FILE...} writes what the tests of the class that a file is named after reach to
-   * that file, as soon as it is known; {@code hunt TESTS RESULT} runs the tests of a file, one
-   * {@code CLASS, time in ms, ID} per line, and writes the first that fails.
+   * {@code cover MS FILE...} writes what the tests of the class that a file is named after reach to
+   * that file, as soon as it is known. A class that has taken so much time of the processor is left
+   * with what is known by then, and the process with it. {@code hunt TESTS RESULT} runs the tests
+   * of a file, one {@code CLASS, time in ms, ID} per line, and writes the first that fails.
    */
   public static void main(String[] args) throws IOException {
     int code = 1;
     try {
       if (args[0].equals("cover")) {
-        for (String file : List.of(args).subList(1, args.length)) {
-          new Cover().run(Path.of(file));
+        for (String file : List.of(args).subList(2, args.length)) {
+          new Cover(Path.of(file)).run(Long.parseLong(args[1]));
         }
       } else {
         new Hunt(Path.of(args[2])).run(Path.of(args[1]));
@@ -53,6 +60,17 @@ final class TestRuns {
       Runtime.getRuntime().halt(code); // a spoiled simulator may leave threads behind
     }
   }
+
+  /**
+   * Time of the processor that this process has taken. Unlike the time on the clock it is about the
+   * same whatever else the machine does.
+   */
+  private static long cpuMs() {
+    return CPU.getProcessCpuTime() / 1_000_000;
+  }
+
+  private static final OperatingSystemMXBean CPU =
+      ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
 
   private static void execute(
       List<? extends DiscoverySelector> selectors, TestExecutionListener listener) {
@@ -69,20 +87,47 @@ final class TestRuns {
   private static final class Cover implements TestExecutionListener {
     private record Leaf(String id, int ms, boolean green, BitSet lines) {}
 
+    private final Path file;
     private final List<Leaf> leaves = new ArrayList<>();
     private final BitSet shared = new BitSet(); // reached before a test began: by all of its class
-    private long startedNs;
+    private long startedMs;
 
-    void run(Path file) throws IOException {
-      String test = file.getFileName().toString();
+    Cover(Path file) {
+      this.file = file;
+    }
+
+    void run(long mostMs) throws IOException {
+      long beganMs = cpuMs();
       take();
+      Thread watch = Thread.ofPlatform().daemon().start(() -> leaveAfter(beganMs + mostMs));
       try {
-        execute(List.of(selectClass(Class.forName(test))), this);
+        execute(List.of(selectClass(Class.forName(file.getFileName().toString()))), this);
       } catch (ClassNotFoundException e) {
         throw new IllegalStateException(e);
       }
+      watch.interrupt();
+      write();
+    }
+
+    /** Ends the process, for a test that runs cannot be stopped. */
+    private void leaveAfter(long ms) {
+      try {
+        while (cpuMs() < ms) {
+          Thread.sleep(200);
+        }
+        take(); // of a test that is not done
+        write();
+        Runtime.getRuntime().halt(0);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+
+    private synchronized void write() throws IOException {
       shared.or(take());
-      Path part = file.resolveSibling(test + ".part");
+      Path part = file.resolveSibling(file.getFileName() + ".part");
       try (var out = new DataOutputStream(new GZIPOutputStream(Files.newOutputStream(part)))) {
         out.writeInt(leaves.size());
         for (Leaf leaf : leaves) {
@@ -95,7 +140,7 @@ final class TestRuns {
           out.write(bytes);
         }
       }
-      Files.move(part, file);
+      Files.move(part, file, StandardCopyOption.REPLACE_EXISTING);
     }
 
     /** The marks that are set, which are then cleared. */
@@ -112,17 +157,17 @@ final class TestRuns {
     }
 
     @Override
-    public void executionStarted(TestIdentifier test) {
+    public synchronized void executionStarted(TestIdentifier test) {
       if (test.isTest()) {
         shared.or(take());
-        startedNs = System.nanoTime();
+        startedMs = cpuMs();
       }
     }
 
     @Override
-    public void executionFinished(TestIdentifier test, TestExecutionResult result) {
+    public synchronized void executionFinished(TestIdentifier test, TestExecutionResult result) {
       if (test.isTest()) {
-        int ms = (int) ((System.nanoTime() - startedNs) / 1_000_000);
+        int ms = (int) (cpuMs() - startedMs);
         boolean green = result.getStatus() == Status.SUCCESSFUL;
         leaves.add(new Leaf(test.getUniqueId(), ms, green, take()));
       }
@@ -133,6 +178,7 @@ final class TestRuns {
   private static final class Hunt implements TestExecutionListener {
     private final Path result;
     private final Map<String, Integer> knownMs = new LinkedHashMap<>();
+    private volatile long deadlineMs = Long.MAX_VALUE;
     private volatile long deadlineNs = Long.MAX_VALUE;
     private volatile String running = "";
     private int ran;
@@ -155,9 +201,9 @@ final class TestRuns {
       end("quiet", "", "");
     }
 
-    /** A change may have made a loop endless. */
+    /** A change may have made a loop endless, or a wait that nothing ends. */
     private void watch() {
-      while (System.nanoTime() - deadlineNs < 0) {
+      while (cpuMs() < deadlineMs && System.nanoTime() < deadlineNs) {
         try {
           Thread.sleep(200);
         } catch (InterruptedException e) {
@@ -181,7 +227,8 @@ final class TestRuns {
       if (test.isTest()) {
         running = test.getUniqueId();
         long ms = SLACK_MS + (long) SLOWER * knownMs.getOrDefault(running, 0);
-        deadlineNs = System.nanoTime() + ms * 1_000_000;
+        deadlineMs = cpuMs() + ms;
+        deadlineNs = System.nanoTime() + WAITING * ms * 1_000_000;
       }
     }
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
 /**
- * A net under everything: some three hundred small command lines over all benches, machines, types
+ * A net under everything: some five hundred small command lines over all benches, machines, types
  * and algorithms, of each the exit code and a checksum of all that it prints and writes. It says
  * that something changed, not that it is right: that is for the tests of each room. {@code
  * scripts/goldens} writes the file anew; run the command before and after to see the difference.

@@ -24,6 +24,10 @@ final class BadCallsTest {
     return w.torch().zeros(Shape.of(rows, 3), DType.F32, "t" + rows);
   }
 
+  private static Tensor rows(Worker w, int rows, String name) {
+    return w.torch().zeros(Shape.of(rows, 3), DType.F32, name);
+  }
+
   private static void call(String expected, Consumer<Worker> body) {
     CALLS.put(expected, body);
   }
@@ -90,6 +94,43 @@ final class BadCallsTest {
     call(
         "output t2 has shape [2, 3], its rows for each member [2]; expected 2 numbers",
         w -> group(w).allToAll(rows(w, 2), rows(w, 4), List.of(2), List.of(2, 2)));
+    call(
+        "rank 0: allReduce of tensor whole: AVG of i32; expected a floating-point type, or use SUM",
+        w -> group(w).allReduce(w.torch().zeros(Shape.of(2), DType.I32, "whole"), ReduceKind.AVG));
+    call(
+        """
+        rank 0: allReduce of tensor far: it lies at sip1.cube0.pe0; expected sip0.cube0.pe0, on \
+        the rank's own device: make it there, or set the device back\
+        """,
+        w -> {
+          w.torch().ahbm().setDevice(1);
+          Tensor far = rows(w, 2, "far");
+          group(w).allReduce(far);
+        });
+    call(
+        "setDevice: got 3; expected 0 to 2, the packages of machine ring",
+        w -> w.torch().ahbm().setDevice(3));
+    call("setDevice: got -1; expected 0 to 2", w -> w.torch().ahbm().setDevice(-1));
+    call(
+        "rank 0: allReduce of tensor other, which belongs to another Torch",
+        w -> {
+          try (Torch elsewhere = Rooms.ring(2, Mode.TIME)) {
+            group(w).allReduce(elsewhere.zeros(Shape.of(2), DType.F32, "other"));
+          }
+        });
+    call(
+        """
+        input s has shape [], output t4 has [4, 3]; expected shapes that differ in the first axis \
+        only\
+        """,
+        w -> group(w).allGather(rows(w, 4), w.torch().zeros(Shape.of(), DType.F32, "s")));
+    call(
+        "tensor s is a scalar, which has no rows to divide",
+        w ->
+            group(w)
+                .allGather(
+                    w.torch().zeros(Shape.of(), DType.F32, "o"),
+                    w.torch().zeros(Shape.of(), DType.F32, "s")));
   }
 
   static List<String> calls() {

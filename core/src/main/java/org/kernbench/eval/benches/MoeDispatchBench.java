@@ -3,7 +3,6 @@ package org.kernbench.eval.benches;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.SplittableRandom;
 import org.kernbench.device.Launch;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.eval.Bench;
@@ -13,6 +12,8 @@ import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.machine.Pe;
 import org.kernbench.nn.experts.DispatchPlan;
+import org.kernbench.nn.experts.ExpertsConfig;
+import org.kernbench.nn.experts.Routing;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Shard;
@@ -28,6 +29,8 @@ import org.kernbench.torch.Tensor;
  * tokens go to one expert and the others idle.
  */
 final class MoeDispatchBench implements Bench {
+  private static final long SEED = 7;
+
   private static final Param<Integer> TOKENS =
       Param.integer("tokens", 12, 1, 1024, "tokens of each PE");
   private static final Param<Integer> HIDDEN = Param.integer("hidden", 64, 1, 4096, "model width");
@@ -143,19 +146,21 @@ final class MoeDispatchBench implements Bench {
     return want;
   }
 
-  /** The expert of each token of each PE. */
+  /** The expert of each token of each PE, drawn as layers of experts draw it. */
   private static int[][] routing(int p, int tokens, Skew skew) {
-    SplittableRandom random = new SplittableRandom(7);
+    Routing drawn = new Routing.Drawn(SEED, 0);
+    ExpertsConfig each = ExpertsConfig.of(p, 1, 1).with(drawn);
+    ExpertsConfig coin = ExpertsConfig.of(2, 1, 1).with(drawn);
     int[][] expert = new int[p][tokens];
-    for (int[] of : expert) {
+    for (int pe = 0; pe < p; pe++) {
       for (int i = 0; i < tokens; i++) {
-        boolean drawn =
+        boolean first =
             switch (skew) {
               case EVEN -> false;
-              case HALF -> random.nextBoolean();
+              case HALF -> drawn.of(coin, 1, pe, i, tokens)[0] == 0;
               case ALL -> true;
             };
-        of[i] = drawn ? 0 : random.nextInt(p);
+        expert[pe][i] = first ? 0 : drawn.of(each, 0, pe, i, tokens)[0];
       }
     }
     return expert;

@@ -42,8 +42,16 @@ final class ExpertParams {
   private static final Param<Integer> AUXILIARY =
       Param.integer("auxiliary", 0, 0, 1000, "factor of the auxiliary loss, thousandths");
 
+  private static final Param<Integer> BALANCE =
+      Param.integer(
+          "balance",
+          0,
+          0,
+          1000,
+          "speed of the bias that makes experts equally busy, thousandths; 0 for the model's");
+
   static final List<Param<?>> ALL =
-      List.of(EXPERTS, TOPK, EP, ETP, ROUTING, SKEW, CAPACITY, AUXILIARY);
+      List.of(EXPERTS, TOPK, EP, ETP, ROUTING, SKEW, CAPACITY, AUXILIARY, BALANCE);
 
   private ExpertParams() {}
 
@@ -79,6 +87,13 @@ final class ExpertParams {
               .with(experts == 0 ? before.experts() : experts, topK == 0 ? before.topK() : topK)
               .withLimits(chosen.of(AUXILIARY) / 1000.0, chosen.of(CAPACITY) / 100.0)
               .with(routing(chosen.of(ROUTING), chosen.of(SKEW) / 100.0));
+      int balance = chosen.of(BALANCE);
+      if (balance > 0 && asked.routing().isKnown()) {
+        throw new UsageException(
+            "balance: got %s with routing %s, which looks at no scores; expected routing=top-k beside it"
+                .formatted(balance, asked.routing().text()));
+      }
+      asked = balance > 0 ? asked.withBalance(balance / 1000.0) : asked;
       if (asked.routing().isKnown()) {
         asked.routing().of(asked, 0, 0, 0, 1); // a list is of other experts?
       }

@@ -59,9 +59,16 @@ final class Injection {
     refuse(setup.scope().bench(), setup.fault(), invisible(setup));
   }
 
+  /**
+   * What of a step of two modules decides whether mistakes with masks show.
+   *
+   * @param any whether values are set to zero at random
+   */
+  record Drops(boolean any, int microbatches) {}
+
   /** Refuses a mistake that would change nothing. */
-  static void check(TwoModuleConfig model, TwoModuleLayout layout, Fault fault) {
-    refuse("mimo-train-step", fault, invisible(model, layout, fault));
+  static void check(TwoModuleConfig model, TwoModuleLayout layout, Fault fault, Drops drops) {
+    refuse("mimo-train-step", fault, invisible(model, layout, fault, drops));
   }
 
   private static void refuse(String bench, Fault fault, String reason) {
@@ -145,7 +152,7 @@ final class Injection {
   }
 
   /** Why a mistake changes nothing in training two modules; empty if it does. */
-  static String invisible(TwoModuleConfig model, TwoModuleLayout layout, Fault fault) {
+  static String invisible(TwoModuleConfig model, TwoModuleLayout layout, Fault fault, Drops drops) {
     RankGrid language = layout.language();
     RankGrid encoder = layout.encoder();
     boolean cp = language.size(Dim.CP) > 1;
@@ -178,7 +185,15 @@ final class Injection {
       case LOSE_MICROBATCH, SWAP_STAGES -> "it has no pipeline; train-step has one";
       case WRONG_EXPERT, SKIP_ROUTER_GRADIENT -> "it has no experts; train-step may have some";
       case STALE_PARAMETER -> "it gathers no parameters; train-step may";
-      case REPEAT_MASKS, SPLIT_MASKS, REDRAW_MASKS -> "it drops nothing; train-step may";
+      case REPEAT_MASKS ->
+          needs(
+              drops.any && (layout.ranks() > 1 || drops.microbatches > 1),
+              "dropout above 0, and more than one rank or microbatch");
+      case SPLIT_MASKS ->
+          needs(
+              drops.any && tp && !layout.sequenceParallel(),
+              "dropout above 0, a language model with tp above 1, and sp=off");
+      case REDRAW_MASKS -> "it recomputes nothing; train-step may";
     };
   }
 

@@ -16,6 +16,7 @@ import org.kernbench.eval.Param;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.nn.autograd.Dropout;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.compare.StepCheck;
@@ -124,6 +125,7 @@ public final class MimoBench implements Bench {
         LANGUAGE_LAYERS,
         FROZEN,
         DISTRIBUTED,
+        Masks.PARAM,
         LEVEL,
         TrainingParams.SPREAD,
         TrainingParams.DTYPE,
@@ -243,7 +245,9 @@ public final class MimoBench implements Bench {
     int tokens = context.param(TOKENS);
     check(model, layout, samples, tokens);
     Fault fault = Injection.fault(context);
-    Injection.check(model, layout, fault);
+    Dropout dropout = Masks.of(context).dropout();
+    int microbatches = context.param(MICROBATCHES);
+    Injection.check(model, layout, fault, new Injection.Drops(dropout.isOn(), microbatches));
     return new ModulesSetup(
         model,
         layout,
@@ -252,11 +256,11 @@ public final class MimoBench implements Bench {
             .withMethod(TwoModuleTraining.Method.ADAMW, RATE)
             .withFault(fault)
             .withFrozen(frozen)
+            .withDropout(dropout)
             .withData(
                 TrainingParams.inGradType(
                     context, DataParallel.DEFAULT.withDistributedOptimizer(divided))),
-        Microbatches.random(
-            model, samples, tokens, context.param(MICROBATCHES), Microbatches.Masks.UNEVEN, 1));
+        Microbatches.random(model, samples, tokens, microbatches, Microbatches.Masks.UNEVEN, 1));
   }
 
   private static TwoModuleLayout layout(BenchContext context) {

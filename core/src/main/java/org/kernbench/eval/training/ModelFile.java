@@ -144,6 +144,7 @@ record ModelFile(TransformerConfig shape, boolean tied) {
                     has("norm_topk_prob") && json.flag("norm_topk_prob"),
                     json.number("routed_scaling_factor"))
                 .with(new ExpertsConfig.Groups(number("n_group"), number("topk_group")))
+                .withBalance(0.001) // the report's; files of models do not say it
                 .withDense(
                     has("n_shared_experts") ? number("n_shared_experts") : 0,
                     has("first_k_dense_replace") ? json.whole("first_k_dense_replace") : 0);

@@ -173,6 +173,7 @@ final class PipelinedProgram {
     data.sum();
     model.sumShared();
     Tensor square = program.finish(data, tokens(stageLayout), optimizer);
+    model.stages().values().forEach(stage -> program.balance(w, stage.experts()));
     program.changed(optimizer);
     program.noteMemory(w);
     program.pipeline().add(layout, step, model);

@@ -93,6 +93,7 @@ public final class TrainingBench implements Bench {
                 ExpertsConfig.of(8, 2, 24)
                     .with(ExpertsConfig.Scoring.SIGMOID, true, 2.5)
                     .with(new ExpertsConfig.Groups(4, 2))
+                    .withBalance(0.001)
                     .withDense(1, 1))),
     DEEPSEEK("deepseek-v3", TransformerConfig.deepseekV3());
 

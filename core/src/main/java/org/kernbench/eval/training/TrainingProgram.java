@@ -366,6 +366,7 @@ final class TrainingProgram {
     Variable sum = graph.weightedSum(losses, mask);
     data.backward(graph, setup.pipe().scaler().scaled(graph, sum));
     Tensor square = finish(data, samples.tokens(), optimizer);
+    balance(w, model.experts());
     note(w, graph, optimizer.work());
     noteExperts(w, layout, model.experts());
     changed(optimizer);
@@ -410,6 +411,21 @@ final class TrainingProgram {
       data.gather();
     }
     return square;
+  }
+
+  /** Makes experts equally busy, and records by what bias; after a step that was not skipped. */
+  void balance(Worker w, List<MoELayer> layers) {
+    for (MoELayer layer : layers) {
+      if (!skipped) {
+        layer.balance(w.torch());
+      }
+      layer
+          .bias()
+          .ifPresent(bias -> {
+            double[] values = bias.value().toDoubles();
+            record.add(Kind.OUTPUT, bias.name(), w.rank(), values, values.length, i -> i);
+          });
+    }
   }
 
   /** Whether the step was skipped, as gradients overflowed. */

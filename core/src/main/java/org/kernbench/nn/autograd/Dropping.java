@@ -83,11 +83,15 @@ public final class Dropping {
     return rate == 0 ? graph.add(x, y) : masks.dropped(Optional.of(x), y, rate, place, rows);
   }
 
-  /** Embeddings, some of whose values are set to zero. */
-  public static Variable embedding(Graph graph, Variable x, Rows rows) {
+  /**
+   * Embeddings, some of whose values are set to zero.
+   *
+   * @param place of the mask in the model
+   */
+  public static Variable embedding(Graph graph, Variable x, String place, Rows rows) {
     Dropping masks = graph.dropping();
     double rate = masks.dropout.embedding();
-    return rate == 0 ? x : masks.dropped(Optional.empty(), x, rate, "embedding", rows);
+    return rate == 0 ? x : masks.dropped(Optional.empty(), x, rate, place, rows);
   }
 
   private Variable dropped(

@@ -43,19 +43,25 @@ public record Gating(
    * number. Where experts are in groups, those of the groups that the row takes.
    *
    * @param logits {@code [..., experts]}
+   * @param bias {@code [experts]}, added to scores, of which then the highest are taken; empty for
+   *     none
    * @return {@code [rows, topK]}, whole numbers
    */
-  public Tensor choose(Graph graph, Variable logits) {
+  public Tensor choose(Graph graph, Variable logits, Optional<Parameter> bias) {
     Compute compute = graph.compute();
     int rows = logits.rows();
     Tensor chosen = compute.empty(graph.name("top-k"), Shape.of(rows, topK), DType.I32);
+    List<RowArg> in = new ArrayList<>(List.of(RowArg.rows(logits.value(), experts)));
+    bias.ifPresent(b -> in.add(RowArg.once(graph.near(b), experts)));
     compute.rows(
         graph.name("top-k"),
         rows,
-        List.of(RowArg.rows(logits.value(), experts)),
+        in,
         List.of(RowArg.rows(chosen, topK)),
         (tl, x) -> {
-          Value rest = taken == groups ? x.get(0) : ofBestGroups(tl, x.get(0));
+          boolean isBiased = x.size() > 1;
+          Value by = isBiased ? scores(x.get(0)).add(x.get(1)) : x.get(0);
+          Value rest = taken == groups ? by : ofBestGroups(tl, by, isBiased ? by : scores(by));
           List<Value> found = new ArrayList<>();
           for (int j = 0; j < topK; j++) {
             Value best = rest.argmax(1).expandDims(1);
@@ -67,11 +73,11 @@ public record Gating(
     return chosen;
   }
 
-  /** Logits of the experts in the groups whose two best scores have the largest sums. */
-  private Value ofBestGroups(Tl tl, Value logits) {
-    int rows = logits.shape().dim(0);
+  /** What belongs to the experts in the groups whose two best scores have the largest sums. */
+  private Value ofBestGroups(Tl tl, Value of, Value scored) {
+    int rows = of.shape().dim(0);
     int each = experts / groups;
-    Value scores = scores(logits).reshape(rows, groups, each);
+    Value scores = scored.reshape(rows, groups, each);
     Value sums = scores.max(2);
     if (each > 1) {
       Value best = tl.arange(0, each).reshape(1, 1, each).eq(scores.argmax(2).expandDims(2));
@@ -83,7 +89,7 @@ public record Gating(
       sums = tl.where(best, Double.NEGATIVE_INFINITY, sums);
     }
     Value may = sums.eq(Double.NEGATIVE_INFINITY).expandDims(2);
-    Value in = logits.reshape(rows, groups, each);
+    Value in = of.reshape(rows, groups, each);
     return tl.where(may, in, Double.NEGATIVE_INFINITY).reshape(rows, experts);
   }
 
@@ -104,10 +110,15 @@ public record Gating(
    * @param logits {@code [..., experts]}
    * @param chosen experts of each row
    * @param auxiliary what is added to the gradient of each score, row by row; empty for nothing
+   * @param taught is run when a gradient comes back
    * @return {@code [rows, topK]}
    */
   public Variable weights(
-      Graph graph, Variable logits, int[][] chosen, Optional<Supplier<double[]>> auxiliary) {
+      Graph graph,
+      Variable logits,
+      int[][] chosen,
+      Optional<Supplier<double[]>> auxiliary,
+      Runnable taught) {
     Compute compute = graph.compute();
     int rows = logits.rows();
     List<RowArg> in = new ArrayList<>(List.of(RowArg.rows(logits.value(), experts)));
@@ -127,7 +138,10 @@ public record Gating(
         weights,
         shape,
         List.of(logits),
-        (grad, into) -> into.give(0, backward(graph, logits, in, grad, auxiliary)));
+        (grad, into) -> {
+          taught.run();
+          into.give(0, backward(graph, logits, in, grad, auxiliary));
+        });
   }
 
   private interface Column {

@@ -21,6 +21,7 @@ public final class Parameter extends Variable {
   private final String name;
   private final Sharding sharding;
   private final @Nullable Parameter whole;
+  private final boolean isBuffer;
   private boolean frozen;
   private DType gradType;
   private @Nullable Tensor mainGrad;
@@ -77,20 +78,30 @@ public final class Parameter extends Variable {
 
   /** A parameter; the tensor belongs to it from now on. */
   public Parameter(String name, Tensor value, Sharding sharding) {
-    this(name, value, sharding, null);
+    this(name, value, sharding, null, false);
   }
 
-  private Parameter(String name, Tensor value, Sharding sharding, @Nullable Parameter whole) {
+  private Parameter(
+      String name, Tensor value, Sharding sharding, @Nullable Parameter whole, boolean isBuffer) {
     super(value, value.shape(), true);
     this.name = name;
     this.sharding = sharding;
     this.whole = whole;
+    this.isBuffer = isBuffer;
     this.gradType = whole == null ? masterType() : whole.gradType;
   }
 
   /** A piece of this parameter that a rank's optimizer changes, in a shape of its own. */
   public Parameter piece(Tensor elements) {
-    return new Parameter(name, elements, sharding, this);
+    return new Parameter(name, elements, sharding, this, false);
+  }
+
+  /**
+   * What belongs to a model like a parameter, all of it on every rank, but is changed by a rule and
+   * not by gradients ({@code register_buffer} of PyTorch): always frozen.
+   */
+  public static Parameter buffer(String name, Tensor value) {
+    return new Parameter(name, value, Sharding.REPLICATED, null, true);
   }
 
   /** What it is a {@link #piece} of, if it is one. */
@@ -111,10 +122,10 @@ public final class Parameter extends Variable {
 
   /** Whether it is frozen: no gradient is computed for it and no optimizer changes it. */
   public boolean isFrozen() {
-    return frozen;
+    return frozen || isBuffer;
   }
 
-  /** Freezes or thaws it. */
+  /** Freezes or thaws it; a {@link #buffer} stays frozen. */
   public void freeze(boolean freeze) {
     frozen = freeze;
   }

@@ -20,6 +20,8 @@ import org.kernbench.nn.parallel.LayoutException;
  * @param shared how many times the inner width of an expert every token has, whatever it chose: a
  *     feed-forward part beside the experts; 0 for none
  * @param dense blocks at the beginning that have a feed-forward part in place of experts
+ * @param balance speed of a bias that makes experts equally busy, 0 for none; it has a meaning only
+ *     where scores choose
  */
 public record ExpertsConfig(
     int experts,
@@ -33,7 +35,8 @@ public record ExpertsConfig(
     Routing routing,
     Groups groups,
     int shared,
-    int dense) {
+    int dense,
+    double balance) {
   /**
    * Experts in groups of neighbours. A token goes to experts of a few groups: those whose two best
    * experts have the largest sums of scores (DeepSeek-V3).
@@ -84,9 +87,10 @@ public record ExpertsConfig(
       throw LayoutException.argument(
           "%s shared experts, %s dense blocks; expected 0 or more".formatted(shared, dense));
     }
-    if (!(auxiliary >= 0) || !(capacity >= 0)) {
+    if (!(auxiliary >= 0) || !(capacity >= 0) || !(balance >= 0)) {
       throw LayoutException.argument(
-          "auxiliary %s, capacity %s; expected 0 or more".formatted(auxiliary, capacity));
+          "auxiliary %s, capacity %s, balance %s; expected 0 or more"
+              .formatted(auxiliary, capacity, balance));
     }
   }
 
@@ -103,6 +107,7 @@ public record ExpertsConfig(
         0,
         new Routing.ByScore(),
         Groups.NONE,
+        0,
         0,
         0);
   }
@@ -121,14 +126,15 @@ public record ExpertsConfig(
         other,
         groups,
         shared,
-        dense);
+        dense,
+        balance);
   }
 
   /** A copy with other scores. */
   public ExpertsConfig with(Scoring other, boolean divided, double factor) {
     return new ExpertsConfig(
         experts, topK, ffn, other, divided, factor, auxiliary, capacity, routing, groups, shared,
-        dense);
+        dense, balance);
   }
 
   /** A copy with another auxiliary loss and another limit. */
@@ -145,7 +151,8 @@ public record ExpertsConfig(
         routing,
         groups,
         shared,
-        dense);
+        dense,
+        balance);
   }
 
   /** A copy whose experts are in groups. */
@@ -162,7 +169,8 @@ public record ExpertsConfig(
         routing,
         other,
         shared,
-        dense);
+        dense,
+        balance);
   }
 
   /**
@@ -184,7 +192,31 @@ public record ExpertsConfig(
         routing,
         groups,
         beside,
-        first);
+        first,
+        balance);
+  }
+
+  /** A copy whose bias, which makes experts equally busy, changes at another speed. */
+  public ExpertsConfig withBalance(double speed) {
+    return new ExpertsConfig(
+        experts,
+        topK,
+        ffn,
+        scoring,
+        normalised,
+        scale,
+        auxiliary,
+        capacity,
+        routing,
+        groups,
+        shared,
+        dense,
+        speed);
+  }
+
+  /** Whether a bias takes part in the choice of experts. */
+  public boolean isBalanced() {
+    return balance > 0 && !routing.isKnown();
   }
 
   /** A copy with other numbers of experts and choices; in one group, if the groups do not fit. */
@@ -202,7 +234,8 @@ public record ExpertsConfig(
         routing,
         fits ? groups : Groups.NONE,
         shared,
-        dense);
+        dense,
+        balance);
   }
 
   /**

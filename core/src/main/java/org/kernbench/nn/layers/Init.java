@@ -79,6 +79,16 @@ public final class Init {
     return make(name, Shape.of(elements), sharding, tp, around(name, value));
   }
 
+  /**
+   * A constant that no gradient changes, all of it on every rank, in the type in which optimizers
+   * keep parameters.
+   */
+  public Parameter buffer(String name, int elements, double value) {
+    Init precise = new Init(torch, Compute.working(dtype), seed, deviation, spread, rounded);
+    Parameter made = precise.constant(name, elements, value, Sharding.REPLICATED);
+    return Parameter.buffer(made.name(), made.value());
+  }
+
   private Values around(String name, double value) {
     long stream = mix(seed ^ hash(name));
     return spread == 0 ? index -> value : index -> value + spread * gaussian(stream, index);

@@ -30,6 +30,7 @@ import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
 
 /**
  * A mixture of experts in place of a block's feed-forward part ({@code MoELayer} of Megatron-LM): a
@@ -53,6 +54,7 @@ public final class MoELayer implements Module {
   private final List<Parameter> ups = new ArrayList<>();
   private final List<Parameter> gates = new ArrayList<>();
   private final List<Parameter> downs = new ArrayList<>();
+  private final @Nullable ExpertBalance balance;
   private @Nullable DispatchPlan latest;
 
   /**
@@ -76,6 +78,13 @@ public final class MoELayer implements Module {
                 Shape.of(config.experts(), hidden),
                 layout.sequenceParallel() ? Sharding.SEQUENCE : Sharding.REPLICATED,
                 layout.tp()));
+    this.balance =
+        config.isBalanced()
+            ? new ExpertBalance(name + ".router.bias", config.experts(), config.balance(), init)
+            : null;
+    if (balance != null) {
+      parts.add(balance.bias());
+    }
     int each = config.experts() / groups.ep().size();
     int first = groups.ep().rank() * each;
     Shape in = Shape.of(config.ffn(), hidden);
@@ -118,6 +127,38 @@ public final class MoELayer implements Module {
     return Optional.ofNullable(latest);
   }
 
+  /**
+   * The bias that makes experts equally busy, {@code [experts]}, where the shape has one and scores
+   * choose.
+   */
+  public Optional<Parameter> bias() {
+    return Optional.ofNullable(balance).map(ExpertBalance::bias);
+  }
+
+  /**
+   * Tokens of all ranks and microbatches that chose each expert and have been backwards since the
+   * last {@link #balance}; empty without a bias.
+   */
+  public long[] loads() {
+    return balance == null ? new long[0] : balance.loads();
+  }
+
+  /**
+   * Changes the bias, if there is one, by what tokens chose since the last time; to be called after
+   * each step of the optimizer, by all ranks.
+   */
+  public void balance(Torch torch) {
+    if (balance != null) {
+      balance.step(torch);
+    }
+  }
+
+  private void count(Choices chosen, StageTokens tokens) {
+    if (balance != null) {
+      balance.count(chosen, tokens, groups.stage().size());
+    }
+  }
+
   /** The shape. */
   public ExpertsConfig config() {
     return config;
@@ -147,7 +188,12 @@ public final class MoELayer implements Module {
     Token[] own = tokens.of(groups.stage().rank());
     Variable weights =
         gating()
-            .weights(graph, logits, choicesOf(chosen, own), auxiliary(chosen, tokens, own, part));
+            .weights(
+                graph,
+                logits,
+                choicesOf(chosen, own),
+                auxiliary(chosen, tokens, own, part),
+                () -> count(chosen, tokens));
     Variable outputs = through(graph, plan, graph.reshape(x, Shape.of(x.rows(), hidden)));
     Variable copies = graph.selectRows(outputs, plan.places());
     return graph.reshape(WeightedRows.apply(graph, copies, weights), x.shape());
@@ -196,7 +242,7 @@ public final class MoELayer implements Module {
           """
               .formatted(name));
     }
-    Tensor own = gating().choose(graph, logits);
+    Tensor own = gating().choose(graph, logits, bias());
     int ranks = groups.stage().size();
     Tensor all = own;
     if (ranks > 1) {

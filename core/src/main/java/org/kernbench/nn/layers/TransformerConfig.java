@@ -171,6 +171,7 @@ public record TransformerConfig(
             ExpertsConfig.of(256, 8, 2048)
                 .with(ExpertsConfig.Scoring.SIGMOID, true, 2.5)
                 .with(new ExpertsConfig.Groups(8, 4))
+                .withBalance(0.001)
                 .withDense(1, 3))
         .with(deepseekAngles());
   }

@@ -153,7 +153,7 @@ public final class TransformerStage implements Module {
    */
   Variable positioned(Graph graph, Variable x, int batch, SequencePart part) {
     Dropping.Rows rows = TransformerBlock.rows(x, part, layout);
-    return Dropping.embedding(graph, withPositions(graph, x, batch, part), rows);
+    return Dropping.embedding(graph, withPositions(graph, x, batch, part), "embedding", rows);
   }
 
   private Variable withPositions(Graph graph, Variable x, int batch, SequencePart part) {

@@ -3,6 +3,7 @@ package org.kernbench.nn.multimodal;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.nn.autograd.Dropping;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Parameter.Sharding;
@@ -80,6 +81,7 @@ public final class ModalityEncoder implements Module {
       }
       x = graph.add(x, graph.reshape(graph.selectRows(positions, at), x.shape()));
     }
+    x = Dropping.embedding(graph, x, "encoder.embedding", new Dropping.Rows(part, 0, samples));
     for (TransformerBlock block : blocks) {
       x = block.forward(graph, x, part);
     }

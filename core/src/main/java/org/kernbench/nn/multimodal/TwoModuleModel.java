@@ -96,30 +96,34 @@ final class TwoModuleModel {
    */
   record Loss(Variable sum, int tokens, Variable perToken) {}
 
-  /** The loss of this rank's share of a microbatch. */
-  Loss forward(Graph graph, Microbatch data, NamedValues trace) {
+  /**
+   * The loss of this rank's share of a microbatch.
+   *
+   * @param before samples of the step's earlier microbatches, over all ranks
+   */
+  Loss forward(Graph graph, Microbatch data, int before, NamedValues trace) {
     graph.watch(trace);
     int count = share(data, groups.language);
     int first = groups.language.dp().rank() * count;
     int sequence = data.sequence();
     SequencePartition partition = SequencePartition.of(groups.language, sequence);
     int[] ids = data.ids(first, count);
-    Variable modality = modality(graph, data, ids, count, trace);
+    Variable modality = modality(graph, data, before, ids, count, trace);
     Variable text = language.lookUp(graph, EmbeddingMerge.text(ids, config.placeholder()));
     Variable merged =
         new EmbeddingMerge(ids, count, sequence, config.placeholder()).apply(graph, text, modality);
-    SequencePart part = partition.part();
+    SequencePart part = partition.part().ofSamples(before + first, count);
     trace.rows(Rows.of(first, count, partition.rows()));
     trace.regions(Rows.of(first, count, part.own()), Rows.of(first, count, part.all()));
     Variable own = partition.embeddings(graph, merged);
     graph.see("language.embedded", own);
-    Variable embedded = language.positioned(graph, own, count, partition.part());
-    Variable logits = language.decode(graph, embedded, partition.part());
+    Variable embedded = language.positioned(graph, own, count, part);
+    Variable logits = language.decode(graph, embedded, part);
     int[] targets = byPosition(partition.tokens(data.targets(first, count)), count);
     Variable perToken =
         graph.crossEntropy(
             logits, targets, groups.language.tp(), config.language().vocabulary(), 0);
-    trace.rows(Rows.of(first, count, partition.part().own()));
+    trace.rows(Rows.of(first, count, part.own()));
     graph.see("language.loss", perToken);
     double[] mask = byPosition(partition.mask(data.mask(first, count)), count);
     int tokens = (int) Arrays.stream(mask).filter(m -> m != 0).count();
@@ -140,7 +144,8 @@ final class TwoModuleModel {
   }
 
   /** Rows of the modality for samples of the language model, {@code [placeholders, hidden]}. */
-  private Variable modality(Graph graph, Microbatch data, int[] ids, int count, NamedValues trace) {
+  private Variable modality(
+      Graph graph, Microbatch data, int before, int[] ids, int count, NamedValues trace) {
     int hidden = config.language().hidden();
     if (!data.hasModality()) {
       return graph.constant(new double[0], Shape.of(0, hidden), dtype, "no-modality");
@@ -149,7 +154,8 @@ final class TwoModuleModel {
     int own = share(data, groups.encoder);
     int first = groups.encoder.dp().rank() * own;
     ProcessGroup cp = groups.encoder.cp();
-    SequencePart part = new SequencePart(tokens, cp.size(), cp.rank());
+    SequencePart part =
+        new SequencePart(tokens, cp.size(), cp.rank()).ofSamples(before + first, own);
     int[] at = part.own();
     double[] patches = byToken(data.patches(first, own), own, at);
     Variable in =

@@ -12,6 +12,7 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Mode;
+import org.kernbench.nn.autograd.Dropout;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Parameter;
@@ -81,6 +82,7 @@ public final class TwoModuleTraining implements AutoCloseable {
    * @param most norm of all gradients, to which they are shrunk
    * @param data how gradients are summed
    * @param fault what is done wrong on purpose
+   * @param dropout which values both modules set to zero in a step; its number is that of the step
    */
   public record Settings(
       DType dtype,
@@ -92,43 +94,74 @@ public final class TwoModuleTraining implements AutoCloseable {
       double rate,
       double most,
       DataParallel.Options data,
-      Fault fault) {
+      Fault fault,
+      Dropout dropout) {
     /** AdamW at 1e-4, gradients shrunk to norm 1, first values of deviation 0.02, no mistake. */
     public static Settings of(DType dtype) {
       return new Settings(
-          dtype, dtype, 7, 0.02, false, Method.ADAMW, 1e-4, 1, DataParallel.DEFAULT, Fault.NONE);
+          dtype,
+          dtype,
+          7,
+          0.02,
+          false,
+          Method.ADAMW,
+          1e-4,
+          1,
+          DataParallel.DEFAULT,
+          Fault.NONE,
+          Dropout.NONE);
     }
 
     /** A copy with other first values. */
     public Settings withInit(long otherSeed, double otherDeviation) {
       return new Settings(
-          dtype, first, otherSeed, otherDeviation, frozen, method, rate, most, data, fault);
+          dtype,
+          first,
+          otherSeed,
+          otherDeviation,
+          frozen,
+          method,
+          rate,
+          most,
+          data,
+          fault,
+          dropout);
     }
 
     /** A copy in another type, from the same first values. */
     public Settings in(DType other) {
-      return new Settings(other, first, seed, deviation, frozen, method, rate, most, data, fault);
+      return new Settings(
+          other, first, seed, deviation, frozen, method, rate, most, data, fault, dropout);
     }
 
     /** A copy whose encoder stays as it is, or does not. */
     public Settings withFrozen(boolean freeze) {
-      return new Settings(dtype, first, seed, deviation, freeze, method, rate, most, data, fault);
+      return new Settings(
+          dtype, first, seed, deviation, freeze, method, rate, most, data, fault, dropout);
     }
 
     /** A copy with another optimizer. */
     public Settings withMethod(Method other, double otherRate) {
       return new Settings(
-          dtype, first, seed, deviation, frozen, other, otherRate, most, data, fault);
+          dtype, first, seed, deviation, frozen, other, otherRate, most, data, fault, dropout);
     }
 
     /** A copy that sums gradients otherwise. */
     public Settings withData(DataParallel.Options other) {
-      return new Settings(dtype, first, seed, deviation, frozen, method, rate, most, other, fault);
+      return new Settings(
+          dtype, first, seed, deviation, frozen, method, rate, most, other, fault, dropout);
     }
 
     /** A copy with a mistake. */
     public Settings withFault(Fault other) {
-      return new Settings(dtype, first, seed, deviation, frozen, method, rate, most, data, other);
+      return new Settings(
+          dtype, first, seed, deviation, frozen, method, rate, most, data, other, dropout);
+    }
+
+    /** A copy that sets some values to zero while it trains. */
+    public Settings withDropout(Dropout other) {
+      return new Settings(
+          dtype, first, seed, deviation, frozen, method, rate, most, data, fault, other);
     }
   }
 
@@ -228,10 +261,12 @@ public final class TwoModuleTraining implements AutoCloseable {
     encoderData.zeroGrad();
     languageData.zeroGrad();
     int tokens = 0;
+    int before = 0;
     for (int i = 0; i < microbatches.size(); i++) {
       NamedValues trace = new NamedValues();
-      try (Graph graph = Graph.of(torch, recipe)) {
-        TwoModuleModel.Loss loss = forward(graph, microbatches.get(i), i, trace, watched);
+      try (Graph graph = learning()) {
+        TwoModuleModel.Loss loss = forward(graph, microbatches.get(i), before, i, trace, watched);
+        before += microbatches.get(i).samples();
         graph.backward(loss.sum());
         tokens += loss.tokens();
         watched.see(i, trace);
@@ -240,11 +275,16 @@ public final class TwoModuleTraining implements AutoCloseable {
     return tokens;
   }
 
+  /** A graph of the next step. */
+  private Graph learning() {
+    return Graph.of(torch, recipe).withDropout(settings.dropout.atStep(steps()));
+  }
+
   /** Also a pass that stops with an error shows how far it came. */
   private TwoModuleModel.Loss forward(
-      Graph graph, Microbatch data, int index, NamedValues trace, Watched watched) {
+      Graph graph, Microbatch data, int before, int index, NamedValues trace, Watched watched) {
     try {
-      return model.forward(graph, data, trace);
+      return model.forward(graph, data, before, trace);
     } catch (IllegalArgumentException | ShapeException e) {
       watched.see(index, trace);
       throw e;
@@ -315,9 +355,12 @@ public final class TwoModuleTraining implements AutoCloseable {
     try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
       Tensor sum = scratch.compute.empty("loss", Shape.of(1), Compute.working(settings.dtype));
       scratch.compute.zero("loss", sum);
+      int before = 0;
       for (int i = 0; i < microbatches.size(); i++) {
-        try (Graph graph = Graph.of(torch, recipe)) {
-          TwoModuleModel.Loss loss = model.forward(graph, microbatches.get(i), new NamedValues());
+        Microbatch data = microbatches.get(i);
+        try (Graph graph = learning()) {
+          TwoModuleModel.Loss loss = model.forward(graph, data, before, new NamedValues());
+          before += data.samples();
           if (i == microbatches.size() - 1) {
             DataParallel.backward(graph, loss.sum(), List.of(languageData, encoderData));
           } else {
@@ -362,7 +405,7 @@ public final class TwoModuleTraining implements AutoCloseable {
       scratch.compute.zero("loss", sum);
       for (Microbatch each : microbatches) {
         try (Graph graph = Graph.of(torch, recipe)) {
-          TwoModuleModel.Loss loss = model.forward(graph, each, new NamedValues());
+          TwoModuleModel.Loss loss = model.forward(graph, each, 0, new NamedValues());
           add(scratch.compute, sum, loss.sum());
         }
       }

@@ -123,11 +123,10 @@ final class InjectionTest {
       if (bench.equals("train-step") && fault.isOfDividedParameters()) {
         params.add("zero=3");
       }
-      if (fault.isOfDropout()
-          && (bench.equals("transformer-block") || bench.equals("train-step"))) {
+      if (fault.isOfDropout() && !bench.equals("tp-mlp")) {
         params.add("dropout=0.2");
       }
-      if (fault == Fault.SPLIT_MASKS && !bench.equals("mimo-train-step")) {
+      if (fault == Fault.SPLIT_MASKS) {
         params.add("sp=off");
       }
       if (fault == Fault.REDRAW_MASKS && bench.equals("train-step")) {
@@ -163,7 +162,6 @@ final class InjectionTest {
           entry("layers", "its layer is none of a model; train-step has layers"),
           entry("tokens", "it divides no gradients by tokens; train-step does"),
           entry("dropout", "it drops nothing; transformer-block may"),
-          entry("modules", "it drops nothing; train-step may"),
           entry("recompute", "it recomputes nothing; train-step may"),
           entry("parts", "it gathers no parameters; train-step may"),
           entry("attention", "it has no attention; transformer-block has"));
@@ -184,11 +182,8 @@ final class InjectionTest {
           case WRONG_EXPERT, SKIP_ROUTER_GRADIENT ->
               step ? (one ? null : INVISIBLE.get("experts")) : INVISIBLE.get("layers");
           case REPEAT_MASKS, SPLIT_MASKS ->
-              one
-                  ? c.bench.equals("tp-mlp") ? INVISIBLE.get("dropout") : null
-                  : INVISIBLE.get("modules");
-          case REDRAW_MASKS ->
-              one ? step ? null : INVISIBLE.get("recompute") : INVISIBLE.get("modules");
+              c.bench.equals("tp-mlp") ? INVISIBLE.get("dropout") : null;
+          case REDRAW_MASKS -> c.bench.equals("train-step") ? null : INVISIBLE.get("recompute");
           case STALE_PARAMETER -> c.bench.equals("train-step") ? null : INVISIBLE.get("parts");
           default -> null;
         });

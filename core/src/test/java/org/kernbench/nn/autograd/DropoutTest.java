@@ -139,11 +139,13 @@ class DropoutTest {
     Arrays.setAll(expected, i -> x[i] * mask[i]);
     assertThat(
             GradCheck.run(
-                (g, v) -> Dropping.embedding(g.withDropout(SOME), v.get(0), rows),
+                (g, v) -> Dropping.embedding(g.withDropout(SOME), v.get(0), "embedding", rows),
                 List.of(x),
                 shape))
         .containsExactly(expected, within(0.0));
-    assertThat(GradCheck.run((g, v) -> Dropping.embedding(g, v.get(0), rows), List.of(x), shape))
+    assertThat(
+            GradCheck.run(
+                (g, v) -> Dropping.embedding(g, v.get(0), "embedding", rows), List.of(x), shape))
         .containsExactly(x);
     double[] twice = Arrays.stream(x).map(v -> v + v).toArray();
     assertThat(

@@ -29,7 +29,7 @@ class ExpertOperationsTest {
       for (boolean normalised : List.of(true, false)) {
         Gating gating = new Gating(4, 2, softmax, normalised, 2.5);
         GradCheck.check(
-            (graph, in) -> gating.weights(graph, in.get(0), CHOSEN, Optional.empty()),
+            (graph, in) -> gating.weights(graph, in.get(0), CHOSEN, Optional.empty(), () -> {}),
             Shape.of(3, 4));
       }
     }
@@ -42,7 +42,7 @@ class ExpertOperationsTest {
       Gating gating = new Gating(4, 2, softmax, true, 2.5);
       double[] weights =
           GradCheck.run(
-              (graph, in) -> gating.weights(graph, in.get(0), CHOSEN, Optional.empty()),
+              (graph, in) -> gating.weights(graph, in.get(0), CHOSEN, Optional.empty(), () -> {}),
               List.of(logits),
               Shape.of(3, 4));
       for (int row = 0; row < 3; row++) {
@@ -72,7 +72,8 @@ class ExpertOperationsTest {
           Graph graph = Graph.of(torch);
           Tensor in = torch.from(logits, Shape.of(2, 4), DType.F64, "logits")) {
         Variable x = graph.input(in);
-        Variable w = gating.weights(graph, x, new int[][] {{0}, {1}}, Optional.of(() -> more));
+        Variable w =
+            gating.weights(graph, x, new int[][] {{0}, {1}}, Optional.of(() -> more), () -> {});
         graph.backward(graph.weightedSum(w, new double[] {0, 0}));
         grad = x.grad().orElseThrow().toDoubles();
       }
@@ -113,7 +114,7 @@ class ExpertOperationsTest {
                 DType.F32,
                 "logits")) {
       Gating gating = new Gating(4, 3, true, true, 1);
-      assertThat(gating.choose(graph, graph.constant(in)).toDoubles())
+      assertThat(gating.choose(graph, graph.constant(in), Optional.empty()).toDoubles())
           .containsExactly(1, 3, 2, 0, 1, 2, 2, 3, 0);
     }
   }

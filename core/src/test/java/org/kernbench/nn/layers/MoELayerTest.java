@@ -51,17 +51,26 @@ class MoELayerTest {
       Worker w, ExpertsConfig config, int dp, int ep, int etp, boolean values) {
     ParallelLayout layout =
         ParallelLayout.create(w.distributed(), 1, 1, dp, false, new ExpertGroups.Sizes(ep, etp));
-    Init init = new Init(w.torch(), DType.F64, 7, 0.3);
-    MoELayer layer = new MoELayer("experts", 0, HIDDEN, config, layout, init);
-    int first = layout.dp().rank() * BATCH;
-    SequencePart part = new SequencePart(LENGTH, 1, 0).ofSamples(first, BATCH);
+    MoELayer layer = new MoELayer("experts", 0, HIDDEN, config, layout, init(w));
+    double[] y = pass(w, layer, layout.dp().rank() * BATCH, BATCH, true);
+    return new Step(layer, values ? y : new double[0]);
+  }
+
+  private static Init init(Worker w) {
+    return new Init(w.torch(), DType.F64, 7, 0.3).withSpread();
+  }
+
+  private static double[] pass(Worker w, MoELayer layer, int first, int apart, boolean learns) {
+    SequencePart part = new SequencePart(LENGTH, 1, 0).ofSamples(first, apart);
     Shape shape = Shape.of(LENGTH, BATCH, HIDDEN);
     try (Graph graph = Graph.of(w.torch());
         Tensor x = w.torch().from(inputs(first), shape, DType.F64, "x")) {
       Variable in = graph.input(x);
       Variable y = layer.forward(graph, in, part);
-      graph.backward(y, x);
-      return new Step(layer, values ? y.value().toDoubles() : new double[0]);
+      if (learns) {
+        graph.backward(y, x);
+      }
+      return w.torch().simulator().mode() == Mode.TIME ? new double[0] : y.value().toDoubles();
     }
   }
 
@@ -149,14 +158,100 @@ class MoELayerTest {
     }
   }
 
+  /** A bias moves the choice, of groups too, but not how much an expert counts. */
+  @Test
+  void values_withABias_areThoseOfPlainLoops() {
+    for (ExpertsConfig.Scoring scoring : ExpertsConfig.Scoring.values()) {
+      ExpertsConfig plain =
+          ExpertsConfig.of(9, 2, 12).with(scoring, true, 2.5).with(new ExpertsConfig.Groups(3, 2));
+      ExpertsConfig biased = plain.withBalance(0.01);
+      double[][] found = new double[1][];
+      Ranks.run(1, Mode.VALUES, w -> found[0] = step(w, biased, 1, 1, 1, true).y);
+      double[] expected = new Plain(biased).of(inputs(0));
+      assertThat(found[0]).containsExactly(expected, within(1e-12));
+      assertThat(expected).isNotEqualTo(new Plain(plain).of(inputs(0)));
+    }
+  }
+
+  /**
+   * The bias goes by what the tokens of all ranks and both microbatches chose, once for each
+   * backward pass, and is one and the same on all ranks.
+   */
+  @Test
+  void bias_afterAStep_goesByTheLoadsOfAllRanks() {
+    ExpertsConfig config =
+        ExpertsConfig.of(6, 2, 12)
+            .with(ExpertsConfig.Scoring.SIGMOID, true, 1)
+            .withLimits(0, 0.5)
+            .withBalance(0.125);
+    double[][] found = new double[2][];
+    long[][] loads = new long[2][];
+    Ranks.run(
+        2,
+        Mode.VALUES,
+        w -> {
+          ParallelLayout layout =
+              ParallelLayout.create(w.distributed(), 1, 1, 2, false, new ExpertGroups.Sizes(2, 1));
+          MoELayer layer = new MoELayer("experts", 0, HIDDEN, config, layout, init(w));
+          for (int microbatch = 0; microbatch < 2; microbatch++) {
+            pass(w, layer, (layout.dp().rank() * 2 + microbatch) * BATCH, 2 * BATCH, true);
+          }
+          pass(w, layer, 100 + layout.dp().rank() * BATCH, BATCH, false); // nobody learns from it
+          loads[w.rank()] = layer.loads();
+          layer.balance(w.torch());
+          assertThat(layer.loads()).containsOnly(0);
+          found[w.rank()] = layer.bias().orElseThrow().value().toDoubles();
+        });
+    Plain plain = new Plain(config);
+    for (int first = 0; first < 4; first++) {
+      plain.of(inputs(first * BATCH));
+    }
+    double[] expected = plain.weights.get("experts.router.bias").clone();
+    double mean = 4.0 * LENGTH * BATCH * 2 / 6;
+    for (int e = 0; e < 6; e++) {
+      expected[e] += 0.125 * Math.signum(mean - plain.loads[e]);
+    }
+    assertThat(loads[0]).containsExactly(plain.loads);
+    assertThat(loads[1]).containsExactly(plain.loads);
+    for (double[] bias : found) {
+      assertThat(bias).containsExactly(expected, within(1e-15));
+    }
+  }
+
+  /** A bias that is balanced makes the busiest expert less busy. */
+  @Test
+  void bias_overSteps_evensLoads() {
+    ExpertsConfig config =
+        ExpertsConfig.of(8, 2, 12).with(ExpertsConfig.Scoring.SIGMOID, true, 1).withBalance(0.05);
+    long[] most = new long[40];
+    Ranks.run(
+        1,
+        Mode.VALUES,
+        w -> {
+          ParallelLayout layout =
+              ParallelLayout.create(w.distributed(), 1, 1, 1, false, new ExpertGroups.Sizes(1, 1));
+          MoELayer layer = new MoELayer("experts", 0, HIDDEN, config, layout, init(w));
+          for (int step = 0; step < most.length; step++) {
+            pass(w, layer, 0, BATCH, true);
+            most[step] = java.util.Arrays.stream(layer.loads()).max().orElseThrow();
+            layer.balance(w.torch());
+          }
+        });
+    long mean = LENGTH * BATCH * 2 / 8;
+    assertThat(most[0]).isGreaterThan(2 * mean);
+    assertThat(most[most.length - 1]).isLessThan(2 * mean);
+  }
+
   /** One rank's layer without any of the product's parts but its first values. */
   private static final class Plain {
     private final ExpertsConfig config;
     private final Map<String, double[]> weights = new TreeMap<>();
+    private final long[] loads;
     private int dropped;
 
     Plain(ExpertsConfig config) {
       this.config = config;
+      this.loads = new long[config.experts()];
       Ranks.run(
           1,
           Mode.VALUES,
@@ -191,9 +286,11 @@ class MoELayerTest {
           logits[e] = 1 / (1 + Math.exp(-logits[e]));
         }
       }
-      double[] allowed = ofBestGroups(logits);
+      double[] allowed = ofBestGroups(biased(logits, sigmoid));
       int first = best(allowed, -1);
       int second = best(allowed, first);
+      loads[first]++;
+      loads[second]++;
       double a = sigmoid ? logits[first] : Math.exp(logits[first]);
       double b = sigmoid ? logits[second] : Math.exp(logits[second]);
       for (int e : new int[] {first, second}) {
@@ -211,6 +308,20 @@ class MoELayerTest {
           y[at + i] += out[i] * (e == first ? a : b) / (a + b) * config.scale();
         }
       }
+    }
+
+    /** What experts are chosen by. */
+    private double[] biased(double[] logits, boolean sigmoid) {
+      if (!config.isBalanced()) {
+        return logits;
+      }
+      double[] bias = weights.get("experts.router.bias");
+      double sum = java.util.Arrays.stream(logits).map(Math::exp).sum();
+      double[] all = new double[logits.length];
+      for (int e = 0; e < all.length; e++) {
+        all[e] = (sigmoid ? logits[e] : Math.exp(logits[e]) / sum) + bias[e];
+      }
+      return all;
     }
 
     /** Scores, and -1 for experts of groups whose two best have smaller sums than others. */
