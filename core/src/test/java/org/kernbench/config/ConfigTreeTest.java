@@ -175,4 +175,35 @@ class ConfigTreeTest {
     assertThat(tree.canonicalText(List.of("l"))).isEqualTo("a.b=1");
     assertThat(tree.topLevelText("a")).isEmpty();
   }
+
+  @Test
+  void plain_hasMapsListsAndTextsAsWritten() {
+    Problems problems = new Problems();
+    ConfigTree tree =
+        ConfigTree.parse("f.yaml", "a: 1\nb:\n  c: [x, {d: 2.50}]\n  e: 'true'\n", problems);
+
+    assertThat(tree.plain())
+        .isEqualTo(
+            java.util.Map.of(
+                "a",
+                "1",
+                "b",
+                java.util.Map.of(
+                    "c", java.util.List.of("x", java.util.Map.of("d", "2.50")), "e", "true")));
+    assertThat(problems.sorted()).isEmpty();
+  }
+
+  @Test
+  void text_ofAsManyCharactersAsAllowed_isRead_andOneMoreIsNot() {
+    String comment = "a: 1\n#" + "x".repeat((1 << 20) - 6);
+    Problems problems = new Problems();
+    assertThat(ConfigTree.parse("f.yaml", comment, problems).plain())
+        .isEqualTo(java.util.Map.of("a", "1"));
+    assertThat(problems.sorted()).isEmpty();
+
+    ConfigTree.parse("f.yaml", comment + "x", problems);
+
+    assertThat(problems.sorted().getFirst().toString())
+        .isEqualTo("f.yaml:1:1: has 1048577 characters; expected at most 1048576");
+  }
 }

@@ -12,6 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Loan;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.placement.DpPolicy;
 
@@ -101,6 +102,41 @@ final class TensorMemoryTest {
         assertThat(halves.shards().get(i).address().value() - halves.address().value())
             .isEqualTo(offset / 2);
       }
+    }
+  }
+
+  /**
+   * A tensor that is lent its elements has them, wherever its parts lie, and gives the memory back
+   * once, at the latest when it is closed.
+   */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "cube=replicate pe=replicate",
+        "cube=row_wise pe=row_wise",
+        "cube=column_wise pe=column_wise",
+        "cube=row_wise pe=column_wise"
+      })
+  void loan_isReadInPlace_andComesBack(String placement) {
+    try (Torch torch = Torch.open(Machines.load("tiny", List.of()), TorchOptions.DEFAULT)) {
+      Tensor t = torch.empty(SHAPE, DType.F32, DpPolicy.parse(placement), "t");
+      byte[] noise = noise(t.sizeBytes());
+      int[] returned = new int[1];
+      Loan loan = new Loan(MemorySegment.ofArray(noise.clone()), () -> returned[0]++);
+
+      assertThat(t.lendInPlace(loan)).isSameAs(t);
+      loan.release();
+
+      assertThat(t.toBytes()).isEqualTo(noise);
+      assertThat(t.version()).isEqualTo(1);
+      t.fillInPlace(0);
+      assertThat(t.toBytes()).containsOnly(0);
+      assertThatThrownBy(
+              () -> t.lendInPlace(new Loan(MemorySegment.ofArray(new byte[3]), () -> {})))
+          .isInstanceOf(SimulationException.class);
+      assertThat(t.version()).isEqualTo(2);
+      t.close();
+      assertThat(returned[0]).isEqualTo(1);
     }
   }
 }
