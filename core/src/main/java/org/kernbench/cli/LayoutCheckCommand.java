@@ -131,7 +131,8 @@ final class LayoutCheckCommand implements Callable<Integer> {
       paramLabel = "RATE",
       description =
           """
-          One model: share of values that are set to zero, by masks that must be the same in all           layouts (default: 0).\
+          One model: share of values that are set to zero, by masks that must be the same in all \
+          layouts (default: 0).\
           """)
   private String dropout = "0";
 

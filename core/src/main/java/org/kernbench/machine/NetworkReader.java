@@ -1,7 +1,9 @@
 package org.kernbench.machine;
 
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -245,17 +247,26 @@ final class NetworkReader {
   static void checkCount(
       ConfigMap system, ConfigMap sips, int stated, List<Dimension> dimensions, int mostSips) {
     int packages = packages(dimensions);
+    BigInteger all =
+        dimensions.stream()
+            .map(d -> BigInteger.valueOf(d.size()))
+            .reduce(BigInteger.ONE, BigInteger::multiply);
     String sizes = dimensions.stream().map(d -> "" + d.size()).collect(Collectors.joining(" x "));
     double links = 0;
     for (Dimension each : dimensions) {
-      double lines = packages / (double) each.size();
+      double lines = all.doubleValue() / each.size();
       links += lines * LevelNetwork.linksOfLine(each.kind(), each.size());
     }
     if (packages > mostSips || links > MOST_LINKS) {
       system.problem(
           "network",
           "got %s = %s sips and %s links; expected at most %s sips and %s links"
-              .formatted(sizes, packages, Math.round(links), mostSips, MOST_LINKS));
+              .formatted(
+                  sizes,
+                  all,
+                  String.format(Locale.ROOT, links < 1e15 ? "%.0f" : "%.1e", links),
+                  mostSips,
+                  MOST_LINKS));
     }
     boolean sameFile = sips.at("count").file().equals(system.at("network").file());
     if (sameFile && stated != packages) {

@@ -455,6 +455,88 @@ class TraceFilesTest {
         .hasMessageContaining("rank 0 is not in process group \"x\"");
   }
 
+  private static TraceNode message(boolean sends, int from, int to, long bytes) {
+    return new TraceNode(
+        1,
+        sends ? "send" : "recv",
+        sends ? NodeType.COMM_SEND : NodeType.COMM_RECV,
+        List.of(),
+        0,
+        0,
+        false,
+        0,
+        0,
+        OptionalLong.empty(),
+        Optional.of(
+            new TraceNode.Communication(
+                CollectiveType.BARRIER, bytes, "", OptionalLong.empty(), from, to, 0)));
+  }
+
+  private static TraceNode rooted(CollectiveType op, OptionalLong root) {
+    return new TraceNode(
+        1,
+        "rooted",
+        NodeType.COMM_COLL,
+        List.of(),
+        0,
+        0,
+        false,
+        0,
+        0,
+        OptionalLong.empty(),
+        Optional.of(new TraceNode.Communication(op, 8, "g", root, 0, 0, 0)));
+  }
+
+  /** Messages go to another rank that there is, and both ends say the same size. */
+  @Test
+  void graph_messages_atTheirLimits() {
+    Map<String, List<Integer>> none = Map.of();
+    assertThat(
+            graph(none, List.of(List.of(message(true, 0, 1, 8)), List.of(message(false, 0, 1, 8))))
+                .inOrder(s -> 1))
+        .isNotNull();
+    for (int to : new int[] {-1, 0, 2}) {
+      assertThatThrownBy(() -> graph(none, List.of(List.of(message(true, 0, to, 8)), List.of())))
+          .hasMessageContaining("the other end is rank " + to + "; expected one of 0 to 1 but 0");
+    }
+    assertThatThrownBy(() ->
+            graph(
+                none, List.of(List.of(message(true, 0, 1, 8)), List.of(message(false, 0, 1, 16)))))
+        .hasMessageContaining("t.0: node 1 \"send\" sends 8 B, t.1: node 1 \"recv\" receives 16 B");
+    assertThatThrownBy(() -> graph(none, List.of(List.of(), List.of(message(false, 0, 1, 8)))))
+        .hasMessageContaining(
+            "rank 0 sends rank 1 0 messages of tag 0, which receives 1; t.1: node 1 \"recv\" waits");
+  }
+
+  /** A root is a rank of its group; operations without one may say anything. */
+  @Test
+  void graph_roots_areRanksOfTheirGroup() {
+    Map<String, List<Integer>> groups = Map.of("g", List.of(1, 2), "h", List.of(0));
+    for (CollectiveType op : CollectiveType.values()) {
+      boolean hasRoot = List.of("BROADCAST", "REDUCE", "GATHER", "SCATTER").contains(op.name());
+      TraceNode right = rooted(op, OptionalLong.of(2));
+      TraceNode unsaid = rooted(op, OptionalLong.empty());
+      List<TraceNode> nothing = List.of();
+      assertThat(graph(groups, List.of(nothing, List.of(right), List.of(right)))).isNotNull();
+      assertThat(graph(groups, List.of(nothing, List.of(unsaid), List.of(unsaid)))).isNotNull();
+      for (long root : new long[] {-1, 0, 3, (1L << 32) + 1}) {
+        TraceNode wrong = rooted(op, OptionalLong.of(root));
+        List<List<TraceNode>> ranks = List.of(nothing, List.of(wrong), List.of(wrong));
+        if (hasRoot) {
+          assertThatThrownBy(() -> graph(groups, ranks))
+              .hasMessageContaining("root " + root + "; expected a rank of its group, [1, 2]");
+        } else {
+          assertThat(graph(groups, ranks)).isNotNull();
+        }
+      }
+    }
+    assertThatThrownBy(() -> graph(groups, List.of(List.of(sum(1, "x", 8)))))
+        .hasMessageContaining("process group \"x\" is not known")
+        .hasMessageContaining("(it has ");
+    assertThatThrownBy(() -> graph(Map.of(), List.of(List.of(sum(1, "x", 8)))))
+        .hasMessageContaining("(none was given)");
+  }
+
   /**
    * Rank 0 waits in group a for rank 1, which waits in group b for rank 0: no single file shows it.
    */

@@ -190,4 +190,29 @@ final class ConfigMapTest {
           .isEqualTo("got \"" + digits + "\"; expected a whole number from 3 to 9");
     }
   }
+
+  @Test
+  void sections_ofAList_areReadEach_andOthersNamed() {
+    ConfigMap map = map("all: [{a: 1}, 7, {b: 2}]\nword: x\n");
+
+    List<ConfigMap> sections = map.maps("all");
+
+    assertThat(sections).hasSize(2);
+    assertThat(sections.get(0).integer("a", 0, 9)).isEqualTo(1);
+    assertThat(sections.get(1).integer("b", 0, 9)).isEqualTo(2);
+    assertThat(map.maps("word")).isEmpty();
+    assertThat(said())
+        .containsExactly(
+            "f.yaml:1:15: all[1]: got \"7\"; expected a section of keys",
+            "f.yaml:2:7: word: got \"x\"; expected a list of sections, e.g. [{...}, {...}]");
+  }
+
+  @Test
+  void oneOf_joinsWords() {
+    assertThat(ConfigMap.oneOf(List.of("a"))).isEqualTo("a");
+    assertThat(ConfigMap.oneOf(List.of("a", "b"))).isEqualTo("a or b");
+    assertThat(ConfigMap.oneOf(List.of("a", "b", "c"))).isEqualTo("a, b or c");
+    assertThat(ConfigMap.join("", "k")).isEqualTo("k");
+    assertThat(ConfigMap.join("p", "k")).isEqualTo("p.k");
+  }
 }

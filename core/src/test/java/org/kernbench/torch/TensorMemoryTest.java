@@ -12,6 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Loan;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.placement.DpPolicy;
 
@@ -75,6 +76,67 @@ final class TensorMemoryTest {
       Tensor one = torch.empty(Shape.of(), DType.F32, DpPolicy.single(), "one");
       one.copyInPlace(MemorySegment.ofArray(new byte[] {0, 0, -128, 63}));
       assertThat(one.toFloats()).containsExactly(1);
+    }
+  }
+
+  /** A model has the same few layouts in every layer: a tensor is an address in one of them. */
+  @Test
+  void tensors_laidOutAlike_shareTheirPlaces() {
+    try (Torch torch = Torch.open(Machines.load("tiny", List.of()), TorchOptions.DEFAULT)) {
+      DpPolicy rows = DpPolicy.parse("cube=row_wise pe=row_wise");
+      Tensor a = torch.empty(SHAPE, DType.F32, rows, "a");
+      Tensor b = torch.empty(SHAPE, DType.F32, rows, "b");
+      Tensor halves = torch.empty(SHAPE, DType.F16, rows, "halves");
+
+      assertThat(b.shardSpecs()).isSameAs(a.shardSpecs());
+      assertThat(b.runs()).isSameAs(a.runs());
+      Shape part = Shape.of(337);
+      assertThat(b.view(674, part, "v").shardSpecs())
+          .isSameAs(a.view(674, part, "w").shardSpecs())
+          .isNotSameAs(a.view(337, part, "x").shardSpecs());
+      for (int i = 0; i < a.shards().size(); i++) {
+        long apart = b.address().value() - a.address().value();
+        long offset = a.shards().get(i).address().value() - a.address().value();
+        assertThat(b.shards().get(i).address().value() - a.shards().get(i).address().value())
+            .isEqualTo(apart);
+        assertThat(halves.shards().get(i).address().value() - halves.address().value())
+            .isEqualTo(offset / 2);
+      }
+    }
+  }
+
+  /**
+   * A tensor that is lent its elements has them, wherever its parts lie, and gives the memory back
+   * once, at the latest when it is closed.
+   */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "cube=replicate pe=replicate",
+        "cube=row_wise pe=row_wise",
+        "cube=column_wise pe=column_wise",
+        "cube=row_wise pe=column_wise"
+      })
+  void loan_isReadInPlace_andComesBack(String placement) {
+    try (Torch torch = Torch.open(Machines.load("tiny", List.of()), TorchOptions.DEFAULT)) {
+      Tensor t = torch.empty(SHAPE, DType.F32, DpPolicy.parse(placement), "t");
+      byte[] noise = noise(t.sizeBytes());
+      int[] returned = new int[1];
+      Loan loan = new Loan(MemorySegment.ofArray(noise.clone()), () -> returned[0]++);
+
+      assertThat(t.lendInPlace(loan)).isSameAs(t);
+      loan.release();
+
+      assertThat(t.toBytes()).isEqualTo(noise);
+      assertThat(t.version()).isEqualTo(1);
+      t.fillInPlace(0);
+      assertThat(t.toBytes()).containsOnly(0);
+      assertThatThrownBy(
+              () -> t.lendInPlace(new Loan(MemorySegment.ofArray(new byte[3]), () -> {})))
+          .isInstanceOf(SimulationException.class);
+      assertThat(t.version()).isEqualTo(2);
+      t.close();
+      assertThat(returned[0]).isEqualTo(1);
     }
   }
 }
