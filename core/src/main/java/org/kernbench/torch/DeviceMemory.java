@@ -20,6 +20,7 @@ final class DeviceMemory implements TensorParts.Memory {
   private final Shortage shortage;
   private final HbmAllocator hbm;
   private final RangeAllocator virtual;
+  private final TensorParts.Layouts layouts = new TensorParts.Layouts();
 
   /**
    * All memory of a machine, free.
@@ -38,6 +39,11 @@ final class DeviceMemory implements TensorParts.Memory {
 
   MemoryUse use() {
     return new MemoryUse(hbm.mostUsed(), machine.hbm().sizeBytes(), hbm.byTensor());
+  }
+
+  @Override
+  public TensorParts.Layouts layouts() {
+    return layouts;
   }
 
   /** Takes a contiguous range of virtual addresses. */

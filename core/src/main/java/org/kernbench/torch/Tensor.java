@@ -8,7 +8,6 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -54,9 +53,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   private final Shape shape;
   private final DType dtype;
   private final TensorParts parts;
-  private final List<Shard> shards;
   private final Shard all;
-  private @Nullable Map<Pe, Integer> byPe;
   private List<Launch> users = List.of();
 
   /** Those of them that may write. */
@@ -88,7 +85,6 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     this.shape = shape;
     this.dtype = dtype;
     this.parts = parts;
-    this.shards = parts.shards(name);
     this.all = new Shard(name, parts.address(), shape, dtype);
   }
 
@@ -134,9 +130,9 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
     return parts.specs();
   }
 
-  /** Its parts in memory, in the order of {@link #shardSpecs}. */
+  /** Its parts in memory, in the order of {@link #shardSpecs}; made when they are asked for. */
   public List<Shard> shards() {
-    return shards;
+    return parts.shards(name);
   }
 
   /**
@@ -158,7 +154,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
           "view %s %s of tensor %s %s from element %s: expected at most %s elements"
               .formatted(partName, part, name, shape, start, shape.elements()));
     }
-    TensorParts viewed = parts.view(host.machine(), start, part);
+    TensorParts viewed = parts.view(host.memory(), host.machine(), start, part);
     return new Tensor(host, partName, dtype, part, viewed, owner);
   }
 
@@ -241,22 +237,7 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   @Override
   public Optional<Shard> shardOn(Pe pe) {
     host.checkUse(this, pe);
-    if (shards.size() == 1) {
-      return parts.specs().getFirst().place().equals(pe)
-          ? Optional.of(shards.getFirst())
-          : Optional.empty();
-    }
-    Map<Pe, Integer> index = byPe;
-    if (index == null) {
-      Map<Pe, Integer> made = new HashMap<>();
-      for (int i = 0; i < shards.size(); i++) {
-        made.put(parts.specs().get(i).place(), i);
-      }
-      index = Map.copyOf(made); // complete for whoever sees it: kernels may ask on several threads
-      byPe = index;
-    }
-    Integer i = index.get(pe);
-    return i == null ? Optional.empty() : Optional.of(shards.get(i));
+    return parts.shardOn(pe, name);
   }
 
   /**

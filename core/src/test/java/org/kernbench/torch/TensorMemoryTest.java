@@ -79,6 +79,32 @@ final class TensorMemoryTest {
     }
   }
 
+  /** A model has the same few layouts in every layer: a tensor is an address in one of them. */
+  @Test
+  void tensors_laidOutAlike_shareTheirPlaces() {
+    try (Torch torch = Torch.open(Machines.load("tiny", List.of()), TorchOptions.DEFAULT)) {
+      DpPolicy rows = DpPolicy.parse("cube=row_wise pe=row_wise");
+      Tensor a = torch.empty(SHAPE, DType.F32, rows, "a");
+      Tensor b = torch.empty(SHAPE, DType.F32, rows, "b");
+      Tensor halves = torch.empty(SHAPE, DType.F16, rows, "halves");
+
+      assertThat(b.shardSpecs()).isSameAs(a.shardSpecs());
+      assertThat(b.runs()).isSameAs(a.runs());
+      Shape part = Shape.of(337);
+      assertThat(b.view(674, part, "v").shardSpecs())
+          .isSameAs(a.view(674, part, "w").shardSpecs())
+          .isNotSameAs(a.view(337, part, "x").shardSpecs());
+      for (int i = 0; i < a.shards().size(); i++) {
+        long apart = b.address().value() - a.address().value();
+        long offset = a.shards().get(i).address().value() - a.address().value();
+        assertThat(b.shards().get(i).address().value() - a.shards().get(i).address().value())
+            .isEqualTo(apart);
+        assertThat(halves.shards().get(i).address().value() - halves.address().value())
+            .isEqualTo(offset / 2);
+      }
+    }
+  }
+
   /**
    * A tensor that is lent its elements has them, wherever its parts lie, and gives the memory back
    * once, at the latest when it is closed.

@@ -3,9 +3,9 @@ package org.kernbench.device.memory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.LongFunction;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -25,8 +25,13 @@ import org.kernbench.machine.VirtualAddress;
  * entry.
  */
 public final class PageMap {
+  private static final long[] NOWHERE = {};
+
   private final Machine machine;
-  private final TreeMap<Long, Range> ranges = new TreeMap<>();
+  private final RangeTable ranges = new RangeTable();
+
+  /** By PE, what ranges of one copy share. */
+  private final Map<Integer, int[]> alone = new HashMap<>();
 
   public PageMap(Machine machine) {
     this.machine = machine;
@@ -38,32 +43,39 @@ public final class PageMap {
     public final long start;
     public final long end;
     public final int[] holders; // PE numbers, ascending
-    private final long[] bases;
     private final int[] nodes;
+
+    /** Physical address of the first copy; then those of the others. */
+    private final long base;
+
+    private final long[] bases;
 
     /** False once it is unmapped. */
     private boolean mapped = true;
 
-    private final BitSet translatedAt = new BitSet();
+    /** The PEs whose TLB may hold a translation of it: a bit for each, from a word on. */
+    private int firstWord;
 
-    public final AddressMapping mapping;
+    private long[] translatedAt = NOWHERE;
 
     Range(AddressMapping mapping) {
-      this.mapping = mapping;
       this.name = mapping.name();
       this.start = mapping.at().value();
       this.end = start + mapping.bytes();
       int n = mapping.copies().size();
-      this.holders = new int[n];
-      this.bases = new long[n];
-      this.nodes = new int[n];
+      int[] places = new int[n];
+      int[] memories = new int[n];
+      this.base = mapping.copies().getFirst().address().value();
+      this.bases = n == 1 ? NOWHERE : new long[n - 1];
       for (int i = 0; i < n; i++) {
         AddressMapping.Copy copy = mapping.copies().get(i);
         Place place = machine.addresses().decode(copy.address());
-        holders[i] = machine.peIndex(copy.pe());
-        bases[i] = copy.address().value();
-        nodes[i] = place.nodeId();
-        if (i > 0 && holders[i] <= holders[i - 1]) {
+        places[i] = machine.peIndex(copy.pe());
+        memories[i] = place.nodeId();
+        if (i > 0) {
+          bases[i - 1] = copy.address().value();
+        }
+        if (i > 0 && places[i] <= places[i - 1]) {
           throw new IllegalArgumentException(
               "mapping of " + name + ": copies are not in structural order, one per PE");
         }
@@ -73,16 +85,44 @@ public final class PageMap {
                   .formatted(name, machine.node(place.nodeId()).name()));
         }
       }
+      this.holders = shared(places);
+      this.nodes = shared(memories);
+    }
+
+    /** What it was made of. */
+    public AddressMapping mapping() {
+      List<AddressMapping.Copy> copies = new ArrayList<>(holders.length);
+      for (int i = 0; i < holders.length; i++) {
+        copies.add(new AddressMapping.Copy(machine.peAt(holders[i]), new PhysicalAddress(base(i))));
+      }
+      return new AddressMapping(name, new VirtualAddress(start), end - start, copies);
+    }
+
+    private long base(int copy) {
+      return copy == 0 ? base : bases[copy - 1];
     }
 
     /** The TLB of a PE may hold a translation of it now; asked by threads side by side. */
     synchronized void translatedAt(int pe) {
-      translatedAt.set(pe);
+      int word = pe / Long.SIZE;
+      if (translatedAt.length == 0) {
+        firstWord = word;
+        translatedAt = new long[1];
+      } else if (word < firstWord) {
+        long[] more = new long[firstWord - word + translatedAt.length];
+        System.arraycopy(translatedAt, 0, more, firstWord - word, translatedAt.length);
+        translatedAt = more;
+        firstWord = word;
+      } else if (word >= firstWord + translatedAt.length) {
+        translatedAt = Arrays.copyOf(translatedAt, word - firstWord + 1);
+      }
+      translatedAt[word - firstWord] |= 1L << pe;
     }
 
     /** PEs whose TLB may hold a translation of it. */
     public synchronized IntStream translatedAt() {
-      return IntStream.of(translatedAt.stream().toArray());
+      int first = firstWord * Long.SIZE;
+      return IntStream.of(BitSet.valueOf(translatedAt).stream().map(bit -> first + bit).toArray());
     }
 
     /**
@@ -147,7 +187,7 @@ public final class PageMap {
 
     /** The physical address, in a copy, of a virtual one. */
     public PhysicalAddress physical(int copy, long address) {
-      return new PhysicalAddress(bases[copy] + (address - start));
+      return new PhysicalAddress(base(copy) + (address - start));
     }
   }
 
@@ -163,22 +203,27 @@ public final class PageMap {
       throw new IllegalArgumentException(
           "mapping of " + range.name + " overlaps " + describe(before));
     }
-    ranges.put(range.start, range);
+    ranges.add(range);
     return range;
   }
 
   public Range unmap(VirtualAddress at) {
-    Range range = ranges.remove(at.value());
-    if (range == null) {
+    Range range = rangeBefore(at.value());
+    if (range == null || range.start != at.value()) {
       throw new IllegalArgumentException("nothing is mapped from " + at + " on");
     }
+    ranges.remove(range);
     range.mapped = false;
     return range;
   }
 
+  /** An array of one number is kept once. */
+  private int[] shared(int[] numbers) {
+    return numbers.length == 1 ? alone.computeIfAbsent(numbers[0], n -> numbers) : numbers;
+  }
+
   private @Nullable Range rangeBefore(long address) {
-    Map.Entry<Long, Range> entry = ranges.floorEntry(address);
-    return entry == null ? null : entry.getValue();
+    return ranges.atOrBefore(address);
   }
 
   /** The range that an address lies in; null if nothing is mapped there. */
@@ -203,13 +248,13 @@ public final class PageMap {
 
   private String nothingAt(long address) {
     Range before = rangeBefore(address);
-    Map.Entry<Long, Range> after = ranges.higherEntry(address);
+    Range after = ranges.after(address);
     StringBuilder s = new StringBuilder("nothing is mapped at " + new VirtualAddress(address));
     if (before != null) {
       s.append("; below lies ").append(describe(before));
     }
     if (after != null) {
-      s.append("; above lies ").append(describe(after.getValue()));
+      s.append("; above lies ").append(describe(after));
     }
     return s.append("; expected an address inside a tensor that is not closed").toString();
   }
@@ -350,7 +395,7 @@ public final class PageMap {
 
     /** The physical address of a byte of a range. */
     public long physical(@Nullable Range range, long address) {
-      return range == null ? 0 : range.bases[copyOf(range)] + (address - range.start);
+      return range == null ? 0 : range.base(copyOf(range)) + (address - range.start);
     }
 
     /** The memory that backs a range; the PE's own HBM for no bytes. */

@@ -72,7 +72,7 @@ final class Noted extends Stretch {
     for (int slot = 0; slot < lookups.length; slot++) {
       lookups[slot] = outcome.lookups.get(slot).size();
     }
-    outcome.steps.add(new Started(key, memo.sim.nowPs() - startPs, starter, starterSlot, lookups));
+    outcome.starts(new Started(key, memo.sim.nowPs() - startPs, starter, starterSlot, lookups));
     outcome.severalStreams |=
         !launches.isEmpty() && launches.getFirst().stream() != launch.stream();
     launch.mark().noted = this;
@@ -88,7 +88,9 @@ final class Noted extends Stretch {
     ordinals.add(p.commands());
     outcome.orders.add(Served.order(p.computeEngines(), p.streams()));
     int slot = p.mark().slot;
-    Lookups lookups = new Lookups(ranges, () -> outcome.accessed(slot));
+    // not this, which keeps launches: what came of it is kept for long
+    StretchOutcome told = outcome;
+    Lookups lookups = new Lookups(ranges, () -> told.accessed(slot));
     outcome.lookups.add(lookups);
     servedAtEnd.add(List.of());
     p.mmu().noteIn(lookups);

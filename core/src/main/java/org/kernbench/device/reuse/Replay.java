@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.RowIds;
@@ -21,7 +22,8 @@ import org.kernbench.device.memory.PageMap;
  * turns out to stand for none.
  */
 final class Replay extends Stretch implements Follower {
-  private final StretchOutcome outcome;
+  /** What it does; null once it is over: launches may keep this for as long as tensors live. */
+  private @Nullable StretchOutcome known;
 
   /** What is added to the numbers of the other's links. */
   private final int linksOn;
@@ -79,8 +81,12 @@ final class Replay extends Stretch implements Follower {
 
   Replay(LaunchMemo memo, StretchOutcome outcome, int home, Lookups.Ranges ranges) {
     super(memo, home, ranges);
-    this.outcome = outcome;
+    this.known = outcome;
     this.linksOn = (home - outcome.home) * memo.packages.links;
+  }
+
+  private StretchOutcome outcome() {
+    return Objects.requireNonNull(known);
   }
 
   boolean hasTaken(int link) {
@@ -94,7 +100,7 @@ final class Replay extends Stretch implements Follower {
   private boolean fits(MemoLaunch launch) {
     for (MemoPe p : launch.pes()) {
       if (!has(p)) {
-        if (!p.isAllFor(launch.stream()) || pes.size() == outcome.orders.size()) {
+        if (!p.isAllFor(launch.stream()) || pes.size() == outcome().orders.size()) {
           return false;
         }
         orders.add(Served.order(p.computeEngines(), p.streams()));
@@ -112,7 +118,7 @@ final class Replay extends Stretch implements Follower {
 
   /** Whether engines that streams share have served these in the order of the other's engines. */
   private boolean servesInOrder() {
-    return !outcome.severalStreams || orders.equals(outcome.orders.subList(0, orders.size()));
+    return !outcome().severalStreams || orders.equals(outcome().orders.subList(0, orders.size()));
   }
 
   /** Whether what the other has looked up, up to the start after a step, hits and misses alike. */
@@ -126,9 +132,9 @@ final class Replay extends Stretch implements Follower {
   }
 
   private boolean looksUp(int step, int slot) {
-    int to = outcome.lookupsAfter(step, slot);
+    int to = outcome().lookupsAfter(step, slot);
     Mmu.State state = translated.get(slot);
-    Lookups accesses = outcome.lookups.get(slot);
+    Lookups accesses = outcome().lookups.get(slot);
     if (accesses.hasOthers()
         || !Mmu.goesOn(state, accesses, looked.get(slot), to, ranges)
         || (forgotten && state.evictions() > evictions.get(slot))) {
@@ -149,7 +155,7 @@ final class Replay extends Stretch implements Follower {
 
   /** Whether the first launch does what the first of the stretch did. */
   boolean fitsFirst(MemoLaunch launch) {
-    return outcome.standsFor(home) && fits(launch);
+    return outcome().standsFor(home) && fits(launch);
   }
 
   /**
@@ -161,8 +167,8 @@ final class Replay extends Stretch implements Follower {
     if (!takesLinks()) {
       return false;
     }
-    if (outcome.goesOn()) {
-      outcome.isFollowedBy(this);
+    if (outcome().goesOn()) {
+      outcome().isFollowedBy(this);
     }
     memo.replays.add(this);
     add(launch, -1, -1);
@@ -177,8 +183,8 @@ final class Replay extends Stretch implements Follower {
 
   /** Has the links to itself that the other has used since, if they are free. */
   private boolean takesLinks() {
-    int[] links = outcome.linksFrom(linksTaken, linksOn);
-    if (!outcome.standsFor(home) || !memo.fabric.areFree(links)) {
+    int[] links = outcome().linksFrom(linksTaken, linksOn);
+    if (!outcome().standsFor(home) || !memo.fabric.areFree(links)) {
       return false;
     }
     memo.fabric.takeAll(links);
@@ -207,7 +213,7 @@ final class Replay extends Stretch implements Follower {
   }
 
   private void look() {
-    if (outcome.isNotKept()) {
+    if (outcome().isNotKept()) {
       simulate("followed one that stands for none", false);
     } else if (!takesLinks()) {
       simulate("links in use", false);
@@ -263,10 +269,10 @@ final class Replay extends Stretch implements Follower {
     int rangesBefore = ranges.size();
     Key key = keyOf(launch);
     if (key != null
-        && !outcome.isNotKept()
+        && !outcome().isNotKept()
         && !deviates
-        && at < outcome.steps.size()
-        && outcome.steps.get(at) instanceof Started s
+        && at < outcome().steps.size()
+        && outcome().steps.get(at) instanceof Started s
         && s.atPs() == memo.sim.nowPs() - startPs
         && s.by() == starter
         && s.bySlot() == starterSlot
@@ -294,11 +300,11 @@ final class Replay extends Stretch implements Follower {
 
   /** Waits for the next step. */
   private void goOn() {
-    if (at == outcome.steps.size() || awaited == at) {
+    if (at == outcome().steps.size() || awaited == at) {
       return;
     }
     awaited = at;
-    Step step = outcome.steps.get(at);
+    Step step = outcome().steps.get(at);
     int expected = at;
     event =
         switch (step) {
@@ -316,6 +322,7 @@ final class Replay extends Stretch implements Follower {
 
   /** All that end now do so, up to the next start. */
   private void end() {
+    StretchOutcome outcome = outcome();
     if (outcome.isNotKept() || deviates || !servesInOrder() || !looksUp(at - 1)) {
       simulate("followed one that stands for none", false);
       return;
@@ -362,12 +369,12 @@ final class Replay extends Stretch implements Follower {
 
   /** Rows get their ids: all of them, or if not all are known those that an end speaks of. */
   private void reserveIds(Ended e) {
-    if (outcome.goesOn()) {
+    if (outcome().goesOn()) {
       ids.reserve(memo.host.log(), e.slot(), 1 + Math.max(e.lastOp(), e.lastSeen()));
       return;
     }
-    for (int slot = 0; slot < outcome.lookups.size(); slot++) {
-      ids.reserve(memo.host.log(), slot, outcome.rows.size(slot));
+    for (int slot = 0; slot < outcome().lookups.size(); slot++) {
+      ids.reserve(memo.host.log(), slot, outcome().rows.size(slot));
     }
   }
 
@@ -382,6 +389,7 @@ final class Replay extends Stretch implements Follower {
 
   /** The last launch has ended: what came of them stands in the log and on the PEs. */
   private void write() {
+    StretchOutcome outcome = outcome();
     int[] launchIds = launches.stream().mapToInt(MemoLaunch::id).toArray();
     for (int slot = 0; slot < pes.size(); slot++) {
       MemoPe p = pes.get(slot);
@@ -413,7 +421,9 @@ final class Replay extends Stretch implements Follower {
 
   private void giveUp() {
     isOver = true;
-    outcome.isLeftBy(this);
+    translated.clear(); // a TLB for each PE, and launches may keep this for as long as tensors live
+    outcome().isLeftBy(this);
+    known = null;
     memo.fabric.giveBack(taken.stream().toArray());
     memo.replays.remove(this);
     for (MemoPe p : pes) {

@@ -15,6 +15,11 @@ final class StretchOutcome {
   final OpRows rows = new OpRows();
   final List<Step> steps = new ArrayList<>();
 
+  /** Which of these are starts. */
+  private int[] starts = new int[1];
+
+  private int startCount;
+
   /** By PE, what its engines served last. */
   final List<List<Served>> served = new ArrayList<>();
 
@@ -53,12 +58,22 @@ final class StretchOutcome {
 
   /** How many accesses of a PE have been looked up when the step after one begins. */
   int lookupsAfter(int step, int slot) {
-    for (int i = step + 1; i < steps.size(); i++) {
-      if (steps.get(i) instanceof Started s) {
-        return slot < s.lookups().length ? s.lookups()[slot] : 0;
-      }
+    int next = Arrays.binarySearch(starts, 0, startCount, step + 1);
+    int start = next < 0 ? -next - 1 : next;
+    if (start == startCount) {
+      return slot < lookups.size() ? lookups.get(slot).size() : 0;
     }
-    return slot < lookups.size() ? lookups.get(slot).size() : 0;
+    int[] before = ((Started) steps.get(starts[start])).lookups();
+    return slot < before.length ? before[slot] : 0;
+  }
+
+  /** A launch of it starts. */
+  void starts(Started step) {
+    if (startCount == starts.length) {
+      starts = Arrays.copyOf(starts, 2 * startCount);
+    }
+    starts[startCount++] = steps.size();
+    steps.add(step);
   }
 
   // ---- links ----

@@ -127,7 +127,7 @@ public final class Simulator implements AutoCloseable {
   public AddressMapping unmap(VirtualAddress at) {
     PageMap.Range range = map.unmap(at);
     executor.unmapped(range);
-    return range.mapping;
+    return range.mapping();
   }
 
   /**

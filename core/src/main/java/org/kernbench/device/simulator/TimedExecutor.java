@@ -289,7 +289,9 @@ final class TimedExecutor
       rows[i] = log.launches().startedOn(launch.id, c.pe.index, c.launchRow);
       c.launchRow = rows[i];
     }
-    if (memo != null && memo.begins(new RememberedLaunch(this, launch, queues))) {
+    boolean isKnown = memo != null && memo.begins(new RememberedLaunch(this, launch, queues));
+    launch.startedBy = null; // asked for as it starts; would keep all launches before
+    if (isKnown) {
       return;
     }
     if (launch == driven && openLaunches == 1) {

@@ -51,9 +51,15 @@ public final class Compute implements Dependent {
   /** Blocks that a row of a copy may be wide: an eighth of the TCM. */
   private static final int WIDEST_BLOCKS = 8;
 
+  private static final int MOST_WRITTEN = 1024;
+
   private final Torch torch;
   private final UnaryOperator<Tensor> owner;
   private final Mesh mesh;
+
+  /** Those of the mesh: one list for all launches on all of them. */
+  private final List<Pe> pes;
+
   private final int blockBytes;
 
   /** The latest long launch, and the one before. */
@@ -65,6 +71,9 @@ public final class Compute implements Dependent {
   private int longLaunches;
 
   private final Map<Tensor, Integer> writtenAt = new IdentityHashMap<>();
+
+  /** Of more tensors, those that are closed are forgotten. */
+  private int mostWritten = MOST_WRITTEN;
 
   /** Is told of launches. */
   private Consumer<Launch> listener = launch -> {};
@@ -85,6 +94,7 @@ public final class Compute implements Dependent {
     this.torch = torch;
     this.owner = owner;
     this.mesh = torch.mesh();
+    this.pes = List.copyOf(mesh.pes());
     this.panels = new PanelShelf(this);
     this.copies = new BlockCopies(this);
     // some ten values are alive at once in the longest formulas, beside message slots
@@ -241,11 +251,16 @@ public final class Compute implements Dependent {
       String name, int places, List<Tensor> written, List<Tensor> read, Hand hand) {
     PureKernel kernel = tl -> hand.run(tl, mesh.placeOf(tl.pe()), places);
     writes(written);
-    return told(torch.launch(name, kernel, mesh.pes().subList(0, places), written, read));
+    List<Pe> there = places == pes.size() ? pes : pes.subList(0, places);
+    return told(torch.launch(name, kernel, there, written, read));
   }
 
   private void writes(List<Tensor> written) {
     written.forEach(t -> writtenAt.put(t, longLaunches));
+    if (writtenAt.size() > mostWritten) {
+      writtenAt.keySet().removeIf(Tensor::isClosed); // nobody asks for them, and they keep launches
+      mostWritten = Math.max(MOST_WRITTEN, 2 * writtenAt.size());
+    }
   }
 
   /** Whether a long launch was made after what is written here was: it need not be waited for. */
@@ -648,7 +663,7 @@ public final class Compute implements Dependent {
   /** A launch on all PEs that compute, which is a part of some work that is counted apart. */
   void onAll(String name, List<Tensor> out, List<Tensor> in, boolean beside, PureKernel kernel) {
     work.merge(name, new WorkCount(1, 0, 0), WorkCount::plus);
-    start(name, kernel, mesh.pes(), out, in, beside);
+    start(name, kernel, pes, out, in, beside);
   }
 
   private void start(

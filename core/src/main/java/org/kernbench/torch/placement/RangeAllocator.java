@@ -18,8 +18,9 @@ public final class RangeAllocator {
   private final long bytes;
   private final long alignment;
 
-  // live blocks and the gaps between them, by first position
-  private final TreeMap<Long, Block> live = new TreeMap<>();
+  /** Live blocks, and the gaps between them by first position. */
+  private final LiveBlocks live = new LiveBlocks();
+
   private final TreeMap<Long, Long> gaps = new TreeMap<>();
 
   /**
@@ -41,8 +42,6 @@ public final class RangeAllocator {
 
   private long mostUsed;
 
-  private record Block(long bytes, String owner) {}
-
   /**
    * First position of a new block; empty if no gap is large enough.
    *
@@ -58,7 +57,7 @@ public final class RangeAllocator {
         if (room > rounded) {
           gaps.put(at + rounded, room - rounded);
         }
-        live.put(at, new Block(rounded, owner));
+        live.add(at, rounded, owner);
         used += rounded;
         mostUsed = Math.max(mostUsed, used);
         return OptionalLong.of(at);
@@ -73,19 +72,19 @@ public final class RangeAllocator {
    * @throws IllegalStateException if none does
    */
   public void free(long at) {
-    Block block = live.remove(at);
-    if (block == null) {
+    long bytesThere = live.remove(at);
+    if (bytesThere < 0) {
       throw new IllegalStateException("nothing is allocated at " + at);
     }
-    used -= block.bytes;
+    used -= bytesThere;
     long start = at;
-    long size = block.bytes;
+    long size = bytesThere;
     Map.@Nullable Entry<Long, Long> before = gaps.lowerEntry(at);
     if (before != null && before.getKey() + before.getValue() == at) {
       start = before.getKey();
       size += before.getValue();
     }
-    Long after = gaps.remove(at + block.bytes);
+    Long after = gaps.remove(at + bytesThere);
     gaps.put(start, after == null ? size : size + after);
   }
 
@@ -94,11 +93,9 @@ public final class RangeAllocator {
     return mostUsed;
   }
 
-  /** Adds what each owner holds. */
+  /** Adds what each owner holds, by position. */
   void addTo(Map<String, Long> byOwner) {
-    for (Block b : live.values()) {
-      byOwner.merge(b.owner, b.bytes, Long::sum);
-    }
+    live.inOrder((owner, size) -> byOwner.merge(owner, size, Long::sum));
   }
 
   /** How many positions no block holds. */

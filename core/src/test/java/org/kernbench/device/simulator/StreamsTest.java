@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.kernbench.device.simulator.SlotReuseTest.fill;
 
+import java.lang.ref.WeakReference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -88,6 +89,22 @@ final class StreamsTest {
       rig.sim.drive(b);
       assertThat(a.isDone()).isTrue();
       assertThat(b.startPs()).isEqualTo(a.endPs());
+    }
+  }
+
+  /** A long run holds what it still needs, not all that one launch after another let start. */
+  @Test
+  void streams_launchesThatAreOver_areForgotten() {
+    try (DeviceRig rig = DeviceRig.ring()) {
+      WeakReference<Launch> first = new WeakReference<>(launch(rig, on(rig, 0), math(4)));
+      Launch last = launch(rig, on(rig, 0), math(4));
+      for (int i = 0; i < 20; i++) {
+        last = launch(rig, on(rig, 0), math(4));
+      }
+      rig.sim.drive(last);
+      System.gc();
+      assertThat(first.refersTo(null)).isTrue();
+      assertThat(last.isDone()).isTrue();
     }
   }
 
