@@ -265,26 +265,6 @@ class PlacedGraphTest {
 
   // ---- ways to lie ----
 
-  private static List<List<Placement>> placed(Shape shape, int dimensions) {
-    List<Placement> along = new ArrayList<>(List.of(new Replicate(), new Partial(ReduceKind.SUM)));
-    for (int i = 0; i < shape.rank(); i++) {
-      along.add(new Shard(i));
-    }
-    List<List<Placement>> ways = List.of(List.of());
-    for (int i = 0; i < dimensions; i++) {
-      List<List<Placement>> longer = new ArrayList<>();
-      for (List<Placement> way : ways) {
-        for (Placement p : along) {
-          List<Placement> next = new ArrayList<>(way);
-          next.add(p);
-          longer.add(next);
-        }
-      }
-      ways = longer;
-    }
-    return ways;
-  }
-
   /** Ways of all operands and then of the gradient: in step, each beginning elsewhere. */
   private static List<List<List<Placement>>> ways(Case c, int dimensions, int most) {
     List<Shape> shapes = new ArrayList<>(c.in);
@@ -294,7 +274,7 @@ class PlacedGraphTest {
     for (int i = 0; i < most; i++) {
       List<List<Placement>> way = new ArrayList<>();
       for (Shape shape : shapes) {
-        List<List<Placement>> of = placed(shape, dimensions);
+        List<List<Placement>> of = PlacedOperationsTest.placed(shape, dimensions);
         way.add(of.get(way.isEmpty() ? i % of.size() : random.nextInt(of.size())));
       }
       all.add(way);

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import org.kernbench.nn.kernels.Activation;
 import org.kernbench.nn.placements.Extents.Run;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
@@ -116,32 +117,17 @@ public final class PlacedGraph implements AutoCloseable {
 
   /** As {@link PlacedOperations#relu}; its derivative at 0 is 0. */
   public DistributedTensor relu(DistributedTensor a) {
-    return function("relu", a, Value::relu, x -> x.gt(0).cast(x.dtype()));
+    return function("relu", a, Activation.RELU::of, Activation.RELU::derivative);
   }
 
   /** As {@link PlacedOperations#gelu}. */
   public DistributedTensor gelu(DistributedTensor a) {
-    double density = 1 / Math.sqrt(2 * Math.PI);
-    return function(
-        "gelu",
-        a,
-        Value::gelu,
-        x -> {
-          Value below = x.mul(Math.sqrt(0.5)).erf().add(1).mul(0.5);
-          return below.add(x.mul(x).mul(-0.5).exp().mul(density).mul(x));
-        });
+    return function("gelu", a, Activation.GELU::of, Activation.GELU::derivative);
   }
 
   /** As {@link PlacedOperations#silu}. */
   public DistributedTensor silu(DistributedTensor a) {
-    return function(
-        "silu",
-        a,
-        Value::silu,
-        x -> {
-          Value s = x.sigmoid();
-          return s.add(x.mul(s).mul(s.rsub(1)));
-        });
+    return function("silu", a, Activation.SILU::of, Activation.SILU::derivative);
   }
 
   /** A function of each element by itself. */
