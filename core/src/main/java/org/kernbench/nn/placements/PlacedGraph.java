@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.kernbench.nn.kernels.Activation;
+import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.placements.Extents.Run;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
@@ -345,41 +346,37 @@ public final class PlacedGraph implements AutoCloseable {
   /** {@code (g - mean g - u mean(g u)) / s} with {@code g = dy w}, the unit rows u, and s. */
   private DistributedTensor normGradient(
       DistributedTensor x, DistributedTensor weight, DistributedTensor dy, double epsilon) {
-    return own(
-        back.run(
-            "layerNorm gradient",
-            ShardingRules.twoRows(x.shape().rank()),
-            List.of(x, dy, weight),
-            x.shape(),
-            (local, in, result) ->
-                local.twoRows(
-                    "layerNorm-gradient",
-                    in.get(0),
-                    in.get(1),
-                    in.get(2),
-                    (tl, v) -> {
-                      Unit unit = Unit.of(v.get(0), epsilon);
-                      Value g = v.get(1).mul(v.get(2));
-                      Value along = unit.rows.mul(PlacedOperations.mean(g.mul(unit.rows)));
-                      return List.of(g.sub(PlacedOperations.mean(g)).sub(along).mul(unit.factor));
-                    })));
+    return ofRows(
+        "layerNorm gradient",
+        List.of(x, dy, weight),
+        (tl, v) -> {
+          Unit unit = Unit.of(v.get(0), epsilon);
+          Value g = v.get(1).mul(v.get(2));
+          Value along = unit.rows.mul(PlacedOperations.mean(g.mul(unit.rows)));
+          return List.of(g.sub(PlacedOperations.mean(g)).sub(along).mul(unit.factor));
+        });
   }
 
   private DistributedTensor unitTimes(
       DistributedTensor x, DistributedTensor weight, DistributedTensor dy, double epsilon) {
+    return ofRows(
+        "layerNorm factors",
+        List.of(x, dy, weight),
+        (tl, v) -> List.of(Unit.of(v.get(0), epsilon).rows.mul(v.get(1))));
+  }
+
+  /** Rows of two tensors together, with a vector for all. */
+  private DistributedTensor ofRows(
+      String name, List<DistributedTensor> of, Compute.RowFormula formula) {
+    Shape whole = of.getFirst().shape();
     return own(
         back.run(
-            "layerNorm factors",
-            ShardingRules.twoRows(x.shape().rank()),
-            List.of(x, dy, weight),
-            x.shape(),
+            name,
+            ShardingRules.twoRows(whole.rank()),
+            of,
+            whole,
             (local, in, result) ->
-                local.twoRows(
-                    "layerNorm-factors",
-                    in.get(0),
-                    in.get(1),
-                    in.get(2),
-                    (tl, v) -> List.of(Unit.of(v.get(0), epsilon).rows.mul(v.get(1))))));
+                local.twoRows(name.replace(' ', '-'), in.get(0), in.get(1), in.get(2), formula)));
   }
 
   private DistributedTensor scatter(DistributedTensor grad, int[] ids, Shape table) {
