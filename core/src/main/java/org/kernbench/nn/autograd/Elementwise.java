@@ -4,6 +4,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
+import org.kernbench.nn.kernels.Activation;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.Value;
@@ -107,31 +108,19 @@ final class Elementwise {
   }
 
   Variable relu(Variable a) {
-    return unary("relu", a, Value::relu, x -> x.gt(0).cast(x.dtype()));
+    return unary("relu", a, Activation.RELU);
   }
 
   Variable gelu(Variable a) {
-    double half = Math.sqrt(0.5);
-    double density = 1 / Math.sqrt(2 * Math.PI);
-    return unary(
-        "gelu",
-        a,
-        Value::gelu,
-        x -> {
-          Value cdf = x.mul(half).erf().add(1).mul(0.5);
-          return cdf.add(x.mul(x).mul(-0.5).exp().mul(density).mul(x));
-        });
+    return unary("gelu", a, Activation.GELU);
   }
 
   Variable silu(Variable a) {
-    return unary(
-        "silu",
-        a,
-        Value::silu,
-        x -> {
-          Value s = x.sigmoid();
-          return s.add(x.mul(s).mul(s.rsub(1)));
-        });
+    return unary("silu", a, Activation.SILU);
+  }
+
+  private Variable unary(String name, Variable a, Activation of) {
+    return unary(name, a, of::of, of::derivative);
   }
 
   Variable swiglu(Variable gate, Variable up) {
@@ -175,8 +164,7 @@ final class Elementwise {
   /** Gradients of gate and up: what would have been stored in between is rounded to the type. */
   private static List<Value> swigluBack(Value dy, Value gate, Value up, DType working) {
     Value wide = gate.cast(working);
-    Value s = wide.sigmoid();
-    Value derivative = s.add(wide.mul(s).mul(s.rsub(1)));
+    Value derivative = Activation.SILU.derivative(wide);
     Value toActive = dy.mul(up).cast(working);
     return List.of(toActive.mul(derivative), dy.mul(gate.silu()));
   }

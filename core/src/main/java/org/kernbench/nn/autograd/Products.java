@@ -62,8 +62,8 @@ final class Products {
 
   /** As {@link Graph#linearAhead} says. */
   void ahead(Variable x, List<? extends Variable> ws, boolean gated) {
-    if (!ws.stream().allMatch(w -> fits(x, w))) {
-      return; // each layer says what is wrong with its own
+    if (graph.f8().isPresent() || !ws.stream().allMatch(w -> fits(x, w))) {
+      return; // scaled one by one; or each layer says what is wrong with its own
     }
     Matrix left = matrix(x);
     if (!compute.sharesOperands(left, matrix(ws.getFirst()).transpose())) {

@@ -6,6 +6,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.ComputeOp;
 import org.kernbench.machine.spec.GemmMode;
@@ -46,6 +47,7 @@ final class Product implements Dependent {
   private final List<Output> outputs;
 
   private final boolean add;
+  private final List<Tensor> factors;
   private final ProductPlan plan;
   private final TileGrid grid;
   private final boolean panels;
@@ -67,13 +69,30 @@ final class Product implements Dependent {
    *     do
    */
   Product(Compute compute, String name, Matrix a, Matrix b, Tensor c, boolean add, boolean turned) {
-    this(compute, name, a, List.of(new Output(b, c)), add, turned, Optional.empty());
+    this(compute, name, a, b, c, add, turned, List.of());
+  }
+
+  /**
+   * A product whose sums are multiplied before they are rounded, or added to what is there.
+   *
+   * @param factors {@code [1]} each, in f32
+   */
+  Product(
+      Compute compute,
+      String name,
+      Matrix a,
+      Matrix b,
+      Tensor c,
+      boolean add,
+      boolean turned,
+      List<Tensor> factors) {
+    this(compute, name, a, List.of(new Output(b, c)), add, turned, factors, Optional.empty());
   }
 
   /** Several products of one left operand, whose tiles at the same place are made at once. */
   static Product together(
       Compute compute, String name, Matrix a, List<Output> outputs, Optional<Ending> ending) {
-    return new Product(compute, name, a, outputs, false, false, ending);
+    return new Product(compute, name, a, outputs, false, false, List.of(), ending);
   }
 
   private Product(
@@ -83,7 +102,9 @@ final class Product implements Dependent {
       List<Output> outputs,
       boolean add,
       boolean turned,
+      List<Tensor> factors,
       Optional<Ending> ending) {
+    this.factors = factors;
     this.turned = turned;
     this.ending = ending;
     this.compute = compute;
@@ -136,9 +157,10 @@ final class Product implements Dependent {
             add,
             grid,
             turned,
+            factors,
             ending,
             ahead)
-        : List.of(compute, a.dependsOn(), b.dependsOn(), results(), add, grid);
+        : List.of(compute, a.dependsOn(), b.dependsOn(), results(), add, grid, factors);
   }
 
   private long tiles(int tileM, int tileN) {
@@ -176,13 +198,14 @@ final class Product implements Dependent {
     if (a.height() == 0 || b.width() == 0) {
       return;
     }
-    compute.countFlops(name, 2.0 * a.height() * b.width() * a.width() * outputs.size());
+    int rate = compute.torch().machine().pe().gemm().rate(a.tensor().dtype().isF8());
+    compute.countFlops(name, 2.0 * a.height() * b.width() * a.width() * outputs.size() / rate);
     if (!panels) {
       compute.deal(
           name,
           grid.places(),
           results(),
-          List.of(a.tensor(), b.tensor()),
+          Stream.concat(Stream.of(a.tensor(), b.tensor()), factors.stream()).toList(),
           (tl, place, places) -> run(tl, a::load, List.of(b::load), grid.tilesOf(0, place), 0));
       return;
     }
@@ -207,7 +230,7 @@ final class Product implements Dependent {
     compute.dealLong(
         name,
         new Compute.Touched(written, ahead.stream().map(Panels::copies).toList()),
-        new Compute.Touched(List.of(), read),
+        new Compute.Touched(factors, read),
         (tl, place, places) -> {
           if (place % pes < grid.inner().count()) {
             Rectangle tiles = grid.tilesOf(group(place / pes), place % pes);
@@ -316,7 +339,7 @@ final class Product implements Dependent {
       int k = a.width();
       int wider = Math.max(grid.tileM(), grid.tileN());
       int step = plan.step();
-      boolean begun = add || whole.isPresent() || k == 0;
+      boolean begun = (add && factors.isEmpty()) || whole.isPresent() || k == 0;
       List<@Nullable Value> sums = new ArrayList<>();
       for (Range r : rows) {
         for (Columns s : columns) {
@@ -394,7 +417,8 @@ final class Product implements Dependent {
 
     /** Stores a sum, whose room it leaves to the next ones if it is not what is stored. */
     private Value rounded(Range r, Columns s, Value sum) {
-      Value rounded = sum.cast(outputs.get(s.output).c.dtype());
+      DType type = outputs.get(s.output).c.dtype();
+      Value rounded = factors.isEmpty() ? sum.cast(type) : scaled(place(r, s), sum, type);
       tl.store(place(r, s), rounded);
       if (rounded != sum) {
         tl.release(sum);
@@ -402,9 +426,20 @@ final class Product implements Dependent {
       return rounded;
     }
 
+    private Value scaled(Slice there, Value sum, DType type) {
+      try (Scope scaling = tl.scope()) {
+        Value scaled = sum;
+        for (Tensor factor : factors) {
+          scaled = scaled.mul(tl.load(tl.whole(factor).range(0, 1)).reshape(1, 1));
+        }
+        Value all = add ? scaled.add(tl.load(there).cast(scaled.dtype())) : scaled;
+        return scaling.keep(all.cast(type));
+      }
+    }
+
     private Value start(Range r, Columns s) {
       DType kept = a.tensor().dtype().accumulator();
-      if (!add) {
+      if (!add || !factors.isEmpty()) {
         return tl.zeros(Shape.of(r.to() - r.from(), s.range.to() - s.range.from()), kept);
       }
       try (Scope one = tl.scope()) {

@@ -92,7 +92,10 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
     long tile = height * width;
     long tiles = (long) down * across * s.outputs;
     long sums = tile * tiles * s.in.accumulator().sizeBytes();
-    long rounded = s.in == s.in.accumulator() ? 0 : tile * s.in.sizeBytes();
+    long rounded =
+        s.in.isF8() // scaled by both factors, and what a sum is added to
+            ? 4 * tile * s.in.accumulator().sizeBytes()
+            : s.in == s.in.accumulator() ? 0 : tile * s.in.sizeBytes();
     // rounded tiles that wait for their ending, what is made of them and what on the way to it
     long ends = s.results == 0 ? 0 : tile * s.in.sizeBytes() * (tiles + 4L * s.results);
     long one =
